@@ -4,18 +4,20 @@
 #include "graph/analysis.h"
 
 #define COST_OWN(NAME) uint64_t hiaG_cost_##NAME(const hia_fn *fn, hia_node_id n);
+#define COST_SHAPES(NAME)
 #define COST_NONE(NAME)
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
                GRADIENT, KERNEL, EMIT, doc)                                                        \
   COST_##COST(NAME)
 #include "runtime/base/ops.def"
 #undef COST_OWN
+#undef COST_SHAPES
 #undef COST_NONE
 
 /* The remainder of floats is computed bit by bit: some thousand steps for the largest divided by
  * the smallest. */
 uint64_t hiaG_cost_REM(const hia_fn *fn, hia_node_id n) {
-  hia_dtype dtype = hiaG_node_dtype(fn, n);
+  hia_type dtype = hiaG_type(fn, hiaG_in(fn, n, 0));
   if (dtype == HIA_F64) return HIA_MAX_UNPOLLED;
   return dtype == HIA_F32 ? HIA_MAX_UNPOLLED / 8 : hiaR_ops[HIA_OP_REM].cost;
 }
@@ -40,9 +42,17 @@ uint64_t hiaG_cost_CONCAT(const hia_fn *fn, hia_node_id n) {
 }
 uint64_t hiaG_cost_NEW(const hia_fn *fn, hia_node_id n) { return hiaG_cost_CONCAT(fn, n); }
 
+/* Of tensors, whose sizes are not known. The kernels ask now and then whether the run must end. */
+static uint64_t of_shapes(const hia_fn *fn, hia_node_id n) {
+  (void)fn;
+  (void)n;
+  return HIA_MAX_UNPOLLED;
+}
+
 typedef uint64_t cost_fn(const hia_fn *fn, hia_node_id n);
-#define COST_OWN(NAME)  hiaG_cost_##NAME
-#define COST_NONE(NAME) NULL
+#define COST_OWN(NAME)    hiaG_cost_##NAME
+#define COST_SHAPES(NAME) of_shapes
+#define COST_NONE(NAME)   NULL
 static cost_fn *const costs[HIA_OP_LIMIT] = {
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
                GRADIENT, KERNEL, EMIT, doc)                                                        \
@@ -52,6 +62,8 @@ static cost_fn *const costs[HIA_OP_LIMIT] = {
 
 uint64_t hiaG_cost(const hia_fn *fn, hia_node_id n) {
   unsigned op = fn->nodes.data[n].op;
+  if (hiaR_ops[op].shape == HIA_SHAPE_ELEMENTWISE && hiaG_is_operation(fn, n))
+    return of_shapes(fn, n);
   return costs[op] ? costs[op](fn, n) : hiaR_ops[op].cost;
 }
 
@@ -118,7 +130,7 @@ static uint32_t nesting_of(const hia_fn *fn, hia_region_id r) {
 static bool is_checked_division(const hia_fn *fn, hia_node_id n) {
   hia_word divisor;
   if (!(hiaR_ops[fn->nodes.data[n].op].traits & HIA_T_RAISES_INT)) return false;
-  hia_type type = hiaG_node_dtype(fn, n);
+  hia_type type = hiaG_type(fn, hiaG_in(fn, n, 0));
   return (type == HIA_I32 || type == HIA_I64) && !hiaG_is_const(fn, hiaG_in(fn, n, 1), &divisor);
 }
 

@@ -21,17 +21,35 @@ static const uint16_t of_op[HIA_OP_LIMIT] = {
 };
 
 /* The only ops that fail on integers are / and %. */
-static bool may_fail_on_integers(const hia_fn *fn, hia_node_id n) {
-  hia_type type = hiaG_node_dtype(fn, n);
+static bool may_fail_on_integers(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  hia_dtype type = hiaG_node_dtype(g, fn, n);
   if (type != HIA_I32 && type != HIA_I64) return false;
   hia_word divisor;
   return !hiaG_is_const(fn, hiaG_in(fn, n, 1), &divisor) || divisor == 0 ||
          divisor == hiaR_from_i64(-1);
 }
 
+/* An op on scalars that is lifted to tensors: of two different ones the shapes may not fit. */
+static uint16_t of_lifted(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  uint16_t effects = of_op[node->op] | HIA_E_READS | HIA_E_ALLOCATES;
+  if (hiaR_ops[node->op].traits & HIA_T_RAISES_INT && may_fail_on_integers(g, fn, n))
+    return effects | HIA_E_RAISES;
+  hia_value_id tensor = HIA_NONE;
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    hia_value_id v = hiaG_in(fn, n, i);
+    if (hiaG_is_scalar(hiaG_type(fn, v)) || v == tensor) continue;
+    if (tensor != HIA_NONE) return effects | HIA_E_RAISES;
+    tensor = v;
+  }
+  return effects;
+}
+
 /* Without the nodes inside it, and without what it calls. */
 static uint16_t of_node(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
+  if (hiaR_ops[node->op].shape == HIA_SHAPE_ELEMENTWISE && hiaG_is_operation(fn, n))
+    return of_lifted(g, fn, n);
   switch (node->op) {
   case HIA_OP_CONST:
   case HIA_OP_UNDEF: return 0;
@@ -46,7 +64,7 @@ static uint16_t of_node(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
                       (e->raises ? HIA_E_RAISES : 0));
   }
   default:
-    if (hiaR_ops[node->op].traits & HIA_T_RAISES_INT && may_fail_on_integers(fn, n))
+    if (hiaR_ops[node->op].traits & HIA_T_RAISES_INT && may_fail_on_integers(g, fn, n))
       return of_op[node->op] | HIA_E_RAISES;
     return of_op[node->op];
   }

@@ -197,7 +197,7 @@ static uint32_t ctor_number(const flattener *f, hia_type data, uint64_t ctor) {
 }
 
 static uint32_t kernel_number(flattener *f, const hia_node *n, hia_node_id id) {
-  hia_dtype dtype = hiaG_node_dtype(f->fn, id);
+  hia_dtype dtype = hiaG_node_dtype(f->image->g, f->fn, id);
   uint32_t *kernel = &f->image->kernel_of[n->op][dtype];
   if (!*kernel) {
     hiaR_push(f->scratch, &f->image->kernels, (hia_image_kernel){n->op, (uint8_t)dtype, 0});
@@ -240,7 +240,10 @@ static hia_flat_node image_node(flattener *f, const hia_node *n, hia_node_id id)
   case HIA_OP_CONCAT: return (hia_flat_node){.kind = HIA_KIND_CONCAT, .what = type};
   case HIA_OP_NEW: return (hia_flat_node){.kind = HIA_KIND_NEW, .what = hiaG_type(f->fn, n->outs)};
   default:
-    return (hia_flat_node){.kind = HIA_KIND_KERNEL, .what = kernel_number(f, n, id), .imm = n->imm};
+    return (hia_flat_node){.kind =
+                               hiaG_is_operation(f->fn, id) ? HIA_KIND_OPERATION : HIA_KIND_KERNEL,
+                           .what = kernel_number(f, n, id),
+                           .imm = n->imm};
   }
 }
 
@@ -252,11 +255,13 @@ static void add_op(flattener *f, const hia_node *n, hia_node_id id) {
     hiaR_push(f->scratch, &slots, f->slot[v]);
     hiaR_push(f->scratch, &sources, f->source[v]);
   }
-  if (is.kind == HIA_KIND_SET) wait_for_reads(f, slots.data[0], &sources);
+  bool is_set = n->op == HIA_OP_SET || n->op == HIA_OP_WITH;
+  if (is_set) wait_for_reads(f, slots.data[0], &sources);
   uint32_t index = add(f, is.kind, slots.data, slots.len, sources.data, sources.len, n->loc);
   hia_flat_node *node = node_at(f, index);
   node->what = is.what;
   node->imm = is.imm;
+  node->is_set = is_set;
   node->weight = 1;
   if (n->op != HIA_OP_FAIL) {
     put_results(f, n);
@@ -732,7 +737,7 @@ static void find_sets(flattener *f) {
   f->is_set = HIA_NEW_ARRAY(f->scratch, bool, f->fn->values.len);
   for (hia_node_id i = f->fn->nodes.len; i-- > 0;) {
     const hia_node *n = &f->fn->nodes.data[i];
-    bool is_set = n->op == HIA_OP_SET;
+    bool is_set = n->op == HIA_OP_SET || n->op == HIA_OP_WITH;
     f->has_sets |= is_set;
     if (n->op == HIA_OP_SWITCH) is_set = f->is_set[n->outs] || f->is_set[n->outs + 1];
     if (n->op == HIA_OP_MERGE) is_set = f->is_set[n->outs];

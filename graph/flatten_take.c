@@ -143,7 +143,7 @@ static bool are_apart(const chooser *c, const hia_flat_node *m, const hia_flat_n
 
 /* True if all that reads the slot before in the program comes before the node (flatten.c). */
 static bool waits_for_reads(const chooser *c, const hia_flat_node *node, const reader *r) {
-  return (node->kind == HIA_KIND_SET && r->operand == 0) ||
+  return (node->is_set && r->operand == 0) ||
          (node->kind == HIA_KIND_MOVE && c->s->slots.data[r->slot].is_set);
 }
 
@@ -164,7 +164,9 @@ static bool is_before(const chooser *c, const reader *m, const reader *n) {
   return true;
 }
 
-static bool can_take(unsigned kind) {
+static bool can_take(const hia_flat_node *node, uint32_t operand) {
+  unsigned kind = node->kind;
+  if (kind == HIA_KIND_OPERATION) return operand < HIA_MAX_TAKING;
   return kind == HIA_KIND_MOVE || kind == HIA_KIND_CALL || kind == HIA_KIND_LOOP ||
          kind == HIA_KIND_MAKE || kind == HIA_KIND_FIELD || kind == HIA_KIND_ELEMENTS ||
          kind == HIA_KIND_SET;
@@ -181,7 +183,7 @@ static bool takes(const chooser *c, const reader *readers, uint32_t n, uint32_t 
   if (c->is_late[slot]) return false;
   if (r->node == HIA_NONE) return n == 1 && !c->is_result[slot];
   const hia_flat_node *node = &c->s->nodes.data[r->node];
-  if (!can_take(node->kind) || !c->is_fresh[slot]) return false;
+  if (!can_take(node, r->operand) || !c->is_fresh[slot]) return false;
   if (c->is_result[slot] && !is_in_round(c, node->region)) return false;
   for (uint32_t k = n; k-- > 0;)
     if (k != i && readers[k].node != HIA_NONE && !is_before(c, &readers[k], r)) return false;

@@ -191,13 +191,21 @@ hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_i
   return g->fns.len - 1;
 }
 
+hia_value_id hiaG_computed(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
+                           const hia_value_id *ins, uint32_t n_ins, hia_dtype result, uint64_t imm,
+                           hia_loc_id loc) {
+  enum { FEW = 8 };
+  hia_type few[FEW], *types = few;
+  if (n_ins > FEW) types = HIA_NEW_ARRAY(&g->comp->scratch, hia_type, n_ins);
+  for (uint32_t i = 0; i < n_ins; i++) types[i] = hiaG_type(fn, ins[i]);
+  hia_type type = hiaG_op_type(g->types, op, imm, types, n_ins, result);
+  if (type == HIA_NONE) HIA_BUG(g->comp, "%s does not take these operands", hiaR_ops[op].name);
+  return hiaG_out(fn, hiaG_add(g, fn, region, op, ins, n_ins, &type, 1, imm, loc), 0);
+}
+
 hia_value_id hiaG_op(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                      const hia_value_id *ins, uint32_t n_ins, hia_loc_id loc) {
-  hia_rule rule = (hia_rule)hiaR_ops[op].rule;
-  if (rule == HIA_RULE_CAST || rule == HIA_RULE_CONTROL)
-    HIA_BUG(g->comp, "hiaG_op does not know the type of %s", hiaR_ops[op].name);
-  hia_type type = hiaR_rule_result(rule, hiaG_type(fn, ins[rule == HIA_RULE_SELECT]));
-  return hiaG_out(fn, hiaG_add(g, fn, region, op, ins, n_ins, &type, 1, 0, loc), 0);
+  return hiaG_computed(g, fn, region, op, ins, n_ins, HIA_N_DTYPES, 0, loc);
 }
 
 hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_type type,
@@ -492,12 +500,35 @@ bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word) {
   return true;
 }
 
-hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n) {
+hia_dtype hiaG_node_dtype(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
-  uint8_t rule = hiaR_ops[node->op].rule;
-  if (rule == HIA_RULE_SELECT) return hiaG_type(fn, hiaG_in(fn, n, 1));
-  if (rule == HIA_RULE_CAST || node->n_ins == 0) return hiaG_type(fn, hiaG_out(fn, n, 0));
-  return hiaG_type(fn, hiaG_in(fn, n, 0));
+  uint32_t decides = hiaR_rule_decides((hia_rule)hiaR_ops[node->op].rule);
+  bool is_result = decides == HIA_NONE || node->n_ins == 0;
+  return hiaG_dtype(g->types,
+                    hiaG_type(fn, is_result ? hiaG_out(fn, n, 0) : hiaG_in(fn, n, decides)));
+}
+
+static bool has_scalars(const hia_fn *fn, const hia_node *node) {
+  for (uint32_t i = 0; i < node->n_ins; i++)
+    if (!hiaG_is_scalar(hiaG_type(fn, fn->edges.data[node->ins + i]))) return false;
+  return true;
+}
+
+bool hiaG_is_scalar_op(const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  return hiaR_ops[node->op].shape == HIA_SHAPE_ELEMENTWISE && has_scalars(fn, node);
+}
+
+bool hiaG_is_operation(const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  hia_shape_rule rule = (hia_shape_rule)hiaR_ops[node->op].shape;
+  return rule != HIA_SHAPE_NONE && (rule != HIA_SHAPE_ELEMENTWISE || !has_scalars(fn, node));
+}
+
+bool hiaG_consumes(const hia_fn *fn, hia_node_id n) {
+  const hia_op_info *op = &hiaR_ops[fn->nodes.data[n].op];
+  return op->traits & HIA_T_CONSUMES ||
+         (op->shape == HIA_SHAPE_ELEMENTWISE && hiaG_is_operation(fn, n));
 }
 
 bool hiaG_has_references(const hia_graph *g) {

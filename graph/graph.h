@@ -65,6 +65,10 @@ hia_type hiaG_tensor(hia_types *types, hia_dtype dtype, uint32_t rank);
 hia_type hiaG_tensor_made(const hia_types *types, hia_dtype dtype, uint32_t rank);
 hia_dtype hiaG_tensor_dtype(const hia_types *types, hia_type tensor);
 uint32_t hiaG_rank(const hia_types *types, hia_type type); /* of a tensor or, 0, of a scalar */
+/* A tensor's, or the scalar type itself; HIA_N_DTYPES: the type is neither. */
+hia_dtype hiaG_dtype(const hia_types *types, hia_type type);
+/* Of this rank: a tensor's type or, of rank 0, the scalar's. */
+hia_type hiaG_ranked(hia_types *types, hia_dtype dtype, uint32_t rank);
 
 /* The data type of this name, at first without constructors, so that types can contain each other.
  * It has them from hiaG_data_define on, which is called once. */
@@ -278,7 +282,18 @@ hia_node_id hiaG_insert(hia_graph *g, hia_fn *fn, hia_node_id at, unsigned op,
 static inline uint32_t hiaG_n_regions(unsigned op) {
   return op == HIA_OP_IF || op == HIA_OP_LOOP ? 2 : op == HIA_OP_MAP;
 }
-/* Shorthands that append: one result, its type by the op's rule (CAST: use hiaG_add). */
+/* op_type.c: the type of the result of an op that computes, on n operands of these types. `result`:
+ * of CAST and ONE_HOT the dtype of the result; else it is not looked at. HIA_NONE: the op does not
+ * take such operands. hiaG_op_rank is the rank alone, of scalars and tensors. */
+hia_type hiaG_op_type(hia_types *types, unsigned op, uint64_t imm, const hia_type *ins, uint32_t n,
+                      hia_dtype result);
+uint32_t hiaG_op_rank(const hia_types *types, unsigned op, uint64_t imm, const hia_type *ins,
+                      uint32_t n);
+/* Shorthands that append: one result, its type that of hiaG_op_type. hiaG_op is for ops without an
+ * immediate whose operands say it all. */
+hia_value_id hiaG_computed(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
+                           const hia_value_id *ins, uint32_t n_ins, hia_dtype result, uint64_t imm,
+                           hia_loc_id loc);
 hia_value_id hiaG_op(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                      const hia_value_id *ins, uint32_t n_ins, hia_loc_id loc);
 hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_type type,
@@ -324,8 +339,14 @@ static inline hia_type hiaG_type(const hia_fn *fn, hia_value_id v) {
   return fn->values.data[v].type;
 }
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word);
-/* The dtype that selects the kernel of a primitive op node (see hiaR_kernel). */
-hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n);
+/* The dtype at which the op of a node is: it selects the kernel (see hiaR_kernel). */
+hia_dtype hiaG_node_dtype(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* How a node computes its result: as an op on scalars does, of operands that are scalars; */
+bool hiaG_is_scalar_op(const hia_fn *fn, hia_node_id n);
+/* or as an op that takes tensors, or makes them: an operation (runtime/heap/operation.h). */
+bool hiaG_is_operation(const hia_fn *fn, hia_node_id n);
+/* True if the references of the node's operands are handed over to it, in graphs with counts. */
+bool hiaG_consumes(const hia_fn *fn, hia_node_id n);
 /* True if some value of the graph is not a scalar. */
 bool hiaG_has_references(const hia_graph *g);
 /* True if a parameter or a result of the function is not a scalar. */

@@ -92,7 +92,8 @@ static bool fold_constants(folding *f, hia_node_id n) {
   if (node->n_ins == 0 || node->n_ins > HIA_LEN(words)) return false;
   for (uint32_t i = 0; i < node->n_ins; i++)
     if (!hiaG_is_const(f->fn, in(f, n, i), &words[i])) return false;
-  if (hiaR_scalar_eval(node->op, hiaG_node_dtype(f->fn, n), node->imm, words, &result) != HIA_OK)
+  if (hiaR_scalar_eval(node->op, hiaG_node_dtype(f->g, f->fn, n), node->imm, words, &result) !=
+      HIA_OK)
     return false;
   return become_const(f, n, result);
 }
@@ -266,7 +267,7 @@ static bool fold_unary(folding *f, hia_node_id n, hia_dtype type) {
     if (inner_op == HIA_OP_BNOT) return become(f, n, in(f, inner, 0));
     if (type == HIA_BOOL && hiaR_ops[inner_op].rule == HIA_RULE_COMPARE) {
       bool is_exact = inner_op == HIA_OP_EQ || inner_op == HIA_OP_NE ||
-                      !is_float(hiaG_node_dtype(f->fn, inner)); /* NaN is neither < nor >= */
+                      !is_float(hiaG_node_dtype(f->g, f->fn, inner)); /* NaN is neither < nor >= */
       hia_value_id a = in(f, inner, 0), b = in(f, inner, 1);
       return is_exact && become_op(f, n, opposite(inner_op), a, b);
     }
@@ -347,7 +348,7 @@ static void fold_array(folding *f, hia_node_id n) {
 
 static bool fold_op(folding *f, hia_node_id n) {
   if (fold_constants(f, n) || constant_right(f, n)) return true;
-  hia_type type = hiaG_node_dtype(f->fn, n);
+  hia_type type = hiaG_node_dtype(f->g, f->fn, n);
   switch (f->fn->nodes.data[n].op) {
   case HIA_OP_ADD:
   case HIA_OP_SUB: return fold_add_sub(f, n, type);
@@ -402,7 +403,7 @@ static void learn_arm(folding *f, hia_node_id n, bool is_then, bool is_entered) 
 
 static void use_facts(folding *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
-  bool is_primitive = hiaR_ops[node->op].rule != HIA_RULE_CONTROL;
+  bool is_primitive = hiaG_is_scalar_op(f->fn, n);
   bool takes_bool = node->op == HIA_OP_IF || node->op == HIA_OP_YIELD;
   if (!is_primitive && !takes_bool) return;
   for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++) {
@@ -438,7 +439,7 @@ static bool is_never_entered(folding *f, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[cond];
   hia_word words[3], result;
   if (hiaG_is_const(fn, c, &result)) return !result;
-  if (hiaR_ops[node->op].rule == HIA_RULE_CONTROL || node->n_ins > HIA_LEN(words)) return false;
+  if (!hiaG_is_scalar_op(fn, cond) || node->n_ins > HIA_LEN(words)) return false;
   for (uint32_t i = 0; i < node->n_ins; i++) {
     hia_value_id v = hiaG_resolve(&f->subst, in(f, cond, i));
     const hia_node *def = hiaG_def(fn, v);
@@ -446,7 +447,7 @@ static bool is_never_entered(folding *f, hia_node_id n) {
       v = in(f, n, HIA_IMM_A(def->imm));
     if (!hiaG_is_const(fn, v, &words[i])) return false;
   }
-  return hiaR_scalar_eval(node->op, hiaG_node_dtype(fn, cond), node->imm, words, &result) ==
+  return hiaR_scalar_eval(node->op, hiaG_node_dtype(f->g, fn, cond), node->imm, words, &result) ==
              HIA_OK &&
          !result;
 }
@@ -620,9 +621,9 @@ static hia_node_id visit(folding *f, hia_node_id n) {
     return next;
   }
   default:
-    if (hiaR_ops[fn->nodes.data[n].op].rule == HIA_RULE_CONTROL) break;
+    if (!hiaG_is_scalar_op(fn, n)) break;
     hia_node_id next = fn->nodes.data[n].next; /* never NONE: its region's YIELD is behind it */
-    while (fold_op(f, n) && hiaR_ops[fn->nodes.data[n].op].rule != HIA_RULE_CONTROL &&
+    while (fold_op(f, n) && hiaG_is_scalar_op(fn, n) &&
            !(fn->nodes.data[n].flags & HIA_NODE_DEAD)) {
     }
     return next;

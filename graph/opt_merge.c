@@ -112,7 +112,8 @@ static bool is_less(term a, term b) { return a.base != b.base ? a.base < b.base 
 static void number(merging *m, hia_node_id n) {
   const hia_node *node = &m->fn->nodes.data[n];
   bool is_read = node->op == HIA_OP_CTOR || node->op == HIA_OP_FIELD;
-  bool is_op = is_read || node->op == HIA_OP_CONST || hiaR_ops[node->op].rule != HIA_RULE_CONTROL;
+  bool is_op = is_read || node->op == HIA_OP_CONST || hiaG_is_scalar_op(m->fn, n) ||
+               hiaG_is_operation(m->fn, n);
   if (!is_op || node->n_ins > 3 || node->n_outs != 1) return;
   operation o;
   memset(&o, 0, sizeof o); /* padding too: it is hashed as bytes */

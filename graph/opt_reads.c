@@ -13,13 +13,13 @@ enum { REACH = 1000 }; /* nodes behind a `set` that are looked at */
 void hiaG_reads(hia_graph *g, hia_fn *fn) {
   (void)g;
   HIA_EACH_NODE(fn, n) {
-    if (fn->nodes.data[n].op != HIA_OP_SET) continue;
+    unsigned op = fn->nodes.data[n].op, read = op == HIA_OP_SET ? HIA_OP_AT : HIA_OP_ROW;
+    if (op != HIA_OP_SET && op != HIA_OP_WITH) continue;
     hia_value_id array = hiaG_in(fn, n, 0), index = hiaG_in(fn, n, 1);
     uint32_t left = REACH;
     for (hia_node_id m = fn->nodes.data[n].next, next; m != HIA_NONE && left; m = next, left--) {
       next = fn->nodes.data[m].next;
-      if (fn->nodes.data[m].op != HIA_OP_AT || hiaG_in(fn, m, 0) != array ||
-          hiaG_in(fn, m, 1) != index)
+      if (fn->nodes.data[m].op != read || hiaG_in(fn, m, 0) != array || hiaG_in(fn, m, 1) != index)
         continue;
       hiaG_move(fn, m, n);
       fn->nodes.data[m].loc = fn->nodes.data[n].loc;

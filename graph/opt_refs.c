@@ -640,16 +640,11 @@ static void count_uses(counting *c, ref_set live, hia_node_id n) {
     return;
   }
   define_results(c, live, n);
-  switch (node->op) {
-  case HIA_OP_DATA:
-  case HIA_OP_ARRAY:
-  case HIA_OP_SLICE: /* it has a reference to the array */
-  case HIA_OP_SET:
-  case HIA_OP_CONCAT: /* its result may be one of them */
-  case HIA_OP_FILLED:
-  case HIA_OP_PUT:
+  if (hiaG_consumes(c->fn, n)) {
     for (uint32_t i = 0; i < n_ins; i++) consume(c, live, n, hiaG_in(c->fn, n, i));
-    break;
+    return;
+  }
+  switch (node->op) {
   case HIA_OP_FILL: /* the array gets the words */
     for (uint32_t i = 1; i < n_ins; i++) consume(c, live, n, hiaG_in(c->fn, n, i));
     borrow(c, live, n, hiaG_in(c->fn, n, 0), HIA_NONE);

@@ -200,6 +200,12 @@ static void immediate(const printer *p, const hia_node *node) {
       ctor_name(p, hiaG_type(fn, fn->edges.data[node->ins]), a);
     hiaR_text_addf(p->out, ".%u", b);
     break;
+  case HIA_IMM_AXIS:
+    if (node->imm == HIA_NONE) {
+      word(p, "all");
+      break;
+    } /* fall through */
+  case HIA_IMM_AXES:
   case HIA_IMM_NUMBER: hiaR_text_addf(p->out, "%" PRIu64, node->imm); break;
   case HIA_IMM_CALLEE: fn_name(p, node->imm); break;
   case HIA_IMM_FORK_OF:

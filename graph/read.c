@@ -190,6 +190,10 @@ static uint64_t immediate(reader *r, unsigned op, hia_node_id n, hia_position pl
     hiaG_scan_need(r->s, '.');
     return HIA_IMM(0, hiaG_scan_index(r->s));
   }
+  case HIA_IMM_AXIS:
+    if (hiaG_scan_word(r->s, "all")) return HIA_NONE;
+    return hiaG_scan_index(r->s);
+  case HIA_IMM_AXES:
   case HIA_IMM_NUMBER: return hiaG_scan_u32(r->s);
   case HIA_IMM_CALLEE: callee(r, FIX_CALLEE, n); return 0;
   case HIA_IMM_FORK_OF: {
@@ -267,7 +271,7 @@ static void node(reader *r) {
   }
   if (hiaR_ops[op].imm == HIA_IMM_FIELD && r->ins.len)
     imm |= hiaG_find_ctor(r->s, hiaG_type(fn, r->ins.data[0]), r->ctor, r->ctor_place);
-  if (op == HIA_OP_CAST && r->ins.len) imm = hiaG_type(fn, r->ins.data[0]);
+  if (op == HIA_OP_CAST && r->ins.len) imm = hiaG_dtype(r->g->types, hiaG_type(fn, r->ins.data[0]));
   if (op == HIA_OP_ENTER && hiaG_scan_word(r->s, "invariant")) imm = HIA_IMM(0, 1);
   bool may_be_tail = op == HIA_OP_CALL || op == HIA_OP_JOIN;
   if (may_be_tail && hiaG_scan_word(r->s, "tail")) flags = HIA_NODE_TAIL;

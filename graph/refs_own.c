@@ -121,10 +121,7 @@ bool hiaG_find_owned(const hia_graph *g, const hia_fn *fn, const hia_ref_version
       hia_value_id v = hiaG_in(fn, n, i);
       uint32_t p = hiaG_may_be_object(g, fn, v) ? param_of(fn, v) : HIA_NONE;
       if (p == HIA_NONE || own[p]) continue;
-      bool is_consumed = node->op == HIA_OP_DATA || node->op == HIA_OP_ARRAY ||
-                         node->op == HIA_OP_SLICE || node->op == HIA_OP_SET ||
-                         node->op == HIA_OP_CONCAT || node->op == HIA_OP_YIELD ||
-                         node->op == HIA_OP_PUT || node->op == HIA_OP_FILLED ||
+      bool is_consumed = hiaG_consumes(fn, n) || node->op == HIA_OP_YIELD ||
                          (node->op == HIA_OP_FILL && i > 0) ||
                          (node->op == HIA_OP_LOOP && must_own(g, fn, n, i)) ||
                          (node->op == HIA_OP_CALL && versions[hiaG_callee(node)].owns[i]) ||

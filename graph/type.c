@@ -290,6 +290,16 @@ hia_dtype hiaG_tensor_dtype(const hia_types *types, hia_type tensor) {
   return (hia_dtype)entry_of(types, tensor, HIA_KIND_TENSOR)->element;
 }
 
+hia_dtype hiaG_dtype(const hia_types *types, hia_type type) {
+  if (hiaG_is_scalar(type)) return (hia_dtype)type;
+  return hiaG_type_kind(types, type) == HIA_KIND_TENSOR ? hiaG_tensor_dtype(types, type)
+                                                        : HIA_N_DTYPES;
+}
+
+hia_type hiaG_ranked(hia_types *types, hia_dtype dtype, uint32_t rank) {
+  return rank ? hiaG_tensor(types, dtype, rank) : (hia_type)dtype;
+}
+
 uint32_t hiaG_rank(const hia_types *types, hia_type type) {
   return hiaR_is_scalar(type) ? 0 : entry_of(types, type, HIA_KIND_TENSOR)->n;
 }

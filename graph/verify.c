@@ -46,15 +46,13 @@ static hia_type in_type(const hia_fn *fn, hia_node_id n, uint32_t i) {
 }
 
 /* Type rules of the ops that compute. */
-static void check_rule(hia_verifier *v, hia_node_id n) {
+static void check_scalar_rule(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
   hia_rule rule = (hia_rule)hiaR_ops[node->op].rule;
-  if (rule == HIA_RULE_CONTROL) return;
   hia_type out = hiaG_type(fn, hiaG_out(fn, n, 0)), type = in_type(fn, n, 0);
   if (rule == HIA_RULE_CAST) {
-    if (!hiaG_is_scalar(type) || !hiaG_is_scalar(out))
-      hiaG_defect(v, n, "a conversion is from a scalar to a scalar");
+    if (!hiaG_is_scalar(out)) hiaG_defect(v, n, "a conversion is from a scalar to a scalar");
     if (node->imm != type)
       hiaG_defect(v, n, "the immediate must be %s, the operand's type",
                   hiaG_type_text(v->g->types, type));
@@ -78,6 +76,52 @@ static void check_rule(hia_verifier *v, hia_node_id n) {
     if (!hiaR_rule_takes(rule, in_type(fn, n, i)))
       hiaG_defect(v, n, "operand %u, the count, is %s, but must be i32 or i64", i,
                   hiaG_type_text(v->g->types, in_type(fn, n, i)));
+}
+
+static void check_operation(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_types *types = v->g->types;
+  const hia_node *node = &fn->nodes.data[n];
+  const char *name = hiaR_ops[node->op].name;
+  hia_rule rule = (hia_rule)hiaR_ops[node->op].rule;
+  hia_type out = hiaG_type(fn, node->outs);
+  hia_mark start = hiaR_arena_mark(&v->g->comp->scratch);
+  hia_type *ins = HIA_NEW_ARRAY(&v->g->comp->scratch, hia_type, node->n_ins + 1);
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    ins[i] = in_type(fn, n, i);
+    if (hiaG_dtype(types, ins[i]) == HIA_N_DTYPES)
+      hiaG_defect(v, n, "operand %u is %s, but must be a scalar or a tensor", i,
+                  hiaG_type_text(types, ins[i]));
+  }
+  if (hiaG_dtype(types, out) == HIA_N_DTYPES)
+    hiaG_defect(v, n, "the result is %s, but must be a scalar or a tensor",
+                hiaG_type_text(types, out));
+  uint32_t decides = hiaR_rule_decides(rule);
+  if (decides != HIA_NONE && decides >= node->n_ins) hiaG_defect(v, n, "%s has no operands", name);
+  hia_dtype dtype = hiaG_dtype(types, decides == HIA_NONE ? out : ins[decides]);
+  if (!hiaR_rule_takes(rule, dtype))
+    hiaG_defect(v, n, "%s does not take %s", name, hiaG_type_text(types, dtype));
+  for (uint32_t i = 0; i < node->n_ins; i++)
+    if (!hiaR_rule_takes_operand(rule, dtype, i, hiaG_dtype(types, ins[i])))
+      hiaG_defect(v, n, "%s of %s does not take %s as operand %u", name,
+                  hiaG_type_text(types, dtype), hiaG_type_text(types, ins[i]), i);
+  if (rule == HIA_RULE_CAST && node->imm != hiaG_dtype(types, ins[0]))
+    hiaG_defect(v, n, "the immediate must be the dtype of %s, the operand's type",
+                hiaG_type_text(types, ins[0]));
+  uint32_t rank = hiaG_op_rank(types, node->op, node->imm, ins, node->n_ins);
+  if (rank == HIA_NONE) hiaG_defect(v, n, "%s does not take operands of these ranks", name);
+  hia_dtype of_result = hiaR_rule_result(rule, dtype);
+  if (hiaG_dtype(types, out) != of_result || hiaG_rank(types, out) != rank)
+    hiaG_defect(v, n, "result 0 is %s, but must be of %s and rank %u", hiaG_type_text(types, out),
+                hiaG_dtype_name(of_result), rank);
+  hiaR_arena_release(&v->g->comp->scratch, start);
+}
+
+static void check_rule(hia_verifier *v, hia_node_id n) {
+  if (hiaG_is_operation(v->fn, n))
+    check_operation(v, n);
+  else if (hiaR_ops[v->fn->nodes.data[n].op].rule != HIA_RULE_CONTROL)
+    check_scalar_rule(v, n);
 }
 
 /* Constructor `number` of a data type, which operand or result 0 has. */

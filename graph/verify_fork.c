@@ -68,13 +68,13 @@ static void check_join(hia_fork_check *c, hia_node_id n) {
 
 /* True if the node may stand between a `stolen` and its `join`: it never polls, and has no region
  * that may be skipped. */
-static bool is_allowed(const hia_node *node) {
-  switch (node->op) {
+static bool is_allowed(const hia_fn *fn, hia_node_id n) {
+  switch (fn->nodes.data[n].op) {
   case HIA_OP_CONST:
   case HIA_OP_UNDEF:
   case HIA_OP_SWITCH: return true;
   case HIA_OP_IF: return true; /* hiaG_fork_region checks that it is the right branch */
-  default: return hiaR_ops[node->op].rule != HIA_RULE_CONTROL;
+  default: return hiaG_is_scalar_op(fn, n);
   }
 }
 
@@ -84,7 +84,7 @@ void hiaG_fork_node(hia_fork_check *c, hia_node_id n) {
     check_join(c, n);
     return;
   }
-  if (c->stolen != HIA_NONE && !is_allowed(node))
+  if (c->stolen != HIA_NONE && !is_allowed(c->v->fn, n))
     hiaG_defect(c->v, n, "it stands between a stolen and its join");
   if (node->op == HIA_OP_FORK) check_fork(c, n);
   if (node->op == HIA_OP_STOLEN) check_stolen(c, n);

@@ -137,6 +137,11 @@ LLVMValueRef hiaL_variable(hia_emit *e, const char *name, LLVMValueRef value) {
   return v;
 }
 
+LLVMValueRef hiaL_of_runtime(hia_emit *e, const char *name) {
+  LLVMValueRef v = LLVMGetNamedGlobal(e->module, name);
+  return v ? v : LLVMAddGlobal(e->module, e->i8, name);
+}
+
 /* ---- functions that the runtime finds by name ---- */
 
 void hiaL_keep(hia_emit *e, LLVMValueRef value) {
@@ -163,7 +168,7 @@ void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f) {
 
 /* ---- the runtime as LLVM sees it ---- */
 
-typedef enum abi_effect { PURE, POLL, FAIL, JOIN, ENTER, HOST, KEEP } abi_effect;
+typedef enum abi_effect { PURE, POLL, FAIL, JOIN, ENTER, HOST, CALL, KEEP } abi_effect;
 
 static const struct {
   const char *name, *args, *result;
@@ -219,7 +224,8 @@ static hia_declared declare(hia_emit *e, enum hia_abi id) {
     hiaL_attribute(e, f, all, "cold", 0);
     LLVMSetFunctionCallConv(f, HIA_CC_PRESERVE_MOST);
     break;
-  case HOST: break;
+  case HOST:
+  case CALL: break;
   case POLL: break; /* called by HIA_ARCH_CHECK, never from here */
   case FAIL:
     hiaL_attribute(e, f, all, "cold", 0);

@@ -134,6 +134,7 @@ typedef struct hia_emit {
   bool *is_used;               /* by value; NULL: the function has no UNPACK */
   hia_array_value *arrays;     /* by value; NULL: the function reads and writes no arrays */
   struct hia_aliases *aliases; /* with `arrays` */
+  LLVMValueRef operands;       /* a block of words in the frame, or NULL (emit_operation.c) */
   hia_flow *flows;             /* by region: THEN and HEAD */
   hia_path path;               /* up to where the builder stands */
   uint64_t back_run;           /* the most that path.back may be */
@@ -145,13 +146,16 @@ typedef struct hia_emit {
 /* Every op has one emitter. It builds node n of emit->fn. */
 typedef void hia_emitter(hia_emit *e, hia_node_id n);
 #define HIA_EMIT_OWN(NAME) hia_emitter hiaL_emit_##NAME;
+#define HIA_EMIT_OPERATION(NAME)
 #define HIA_EMIT_NONE(NAME)
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
                GRADIENT, KERNEL, EMIT, doc)                                                        \
   HIA_EMIT_##EMIT(NAME)
 #include "runtime/base/ops.def"
 #undef HIA_EMIT_OWN
+#undef HIA_EMIT_OPERATION
 #undef HIA_EMIT_NONE
+hia_emitter hiaL_emit_operation; /* of all operations on tensors */
 
 /* ---- nodes and their values ---- */
 
@@ -220,6 +224,8 @@ void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_type 
 /* Constants, and a variable of the module's own that holds one. */
 LLVMValueRef hiaL_number(hia_emit *e, unsigned bits, uint64_t n);
 LLVMValueRef hiaL_structure(hia_emit *e, LLVMValueRef *fields, unsigned n);
+LLVMValueRef hiaL_of_runtime(hia_emit *e, const char *name); /* a symbol of the runtime, whose type
+                                                                does not matter */
 LLVMValueRef hiaL_variable(hia_emit *e, const char *name, LLVMValueRef value);
 
 /* A function that the runtime or a host finds by its name. If one of the program's functions has

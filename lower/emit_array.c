@@ -78,6 +78,7 @@ void hiaL_open_arrays(hia_emit *e) {
   hia_arena *arena = &e->comp->scratch;
   bool is_needed = false;
   e->arrays = NULL;
+  e->operands = NULL;
   for (hia_node_id n = 0; n < fn->nodes.len; n++) is_needed |= reads_head(fn->nodes.data[n].op);
   if (!is_needed) return;
   hia_aliases *a = e->aliases = HIA_NEW(arena, hia_aliases);
@@ -386,6 +387,6 @@ void hiaL_emit_CONCAT(hia_emit *e, hia_node_id n) {
 
 bool hiaL_has_blocks(const hia_fn *fn) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    if (fn->nodes.data[n].op == HIA_OP_CONCAT) return true;
+    if (fn->nodes.data[n].op == HIA_OP_CONCAT || hiaG_is_operation(fn, n)) return true;
   return false;
 }

@@ -10,13 +10,15 @@
 #include "lower/emit.h"
 
 static hia_emitter *const emitters[HIA_OP_LIMIT] = {
-#define HIA_EMIT_OWN(number, NAME) [number] = hiaL_emit_##NAME,
+#define HIA_EMIT_OWN(number, NAME)       [number] = hiaL_emit_##NAME,
+#define HIA_EMIT_OPERATION(number, NAME) [number] = hiaL_emit_operation,
 #define HIA_EMIT_NONE(number, NAME)
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
                GRADIENT, KERNEL, EMIT, doc)                                                        \
   HIA_EMIT_##EMIT(number, NAME)
 #include "runtime/base/ops.def"
 #undef HIA_EMIT_OWN
+#undef HIA_EMIT_OPERATION
 #undef HIA_EMIT_NONE
 };
 

@@ -27,12 +27,6 @@ LLVMValueRef hiaL_bytes(hia_emit *e, const char *name, const void *data, size_t 
   return v;
 }
 
-/* A symbol of the runtime, whose type does not matter here. */
-static LLVMValueRef of_runtime(hia_emit *e, const char *name) {
-  LLVMValueRef v = LLVMGetNamedGlobal(e->module, name);
-  return v ? v : LLVMAddGlobal(e->module, e->i8, name);
-}
-
 static LLVMValueRef runtime_function(hia_emit *e, const char *name) {
   LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
   return f ? f : LLVMAddFunction(e->module, name, LLVMFunctionType(e->void_type, NULL, 0, false));
@@ -92,6 +86,15 @@ LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs) {
 #define KERNEL_OWN(number, NAME) [number] = "hiaR_k_" #NAME,
 #define KERNEL_OPERATION(number, NAME)
 #define KERNEL_NONE(number, NAME)
+#define OPERATION_OWN(number, NAME)       [number] = "hiaR_e_LIFT",
+#define OPERATION_OPERATION(number, NAME) [number] = "hiaR_e_" #NAME,
+#define OPERATION_NONE(number, NAME)
+static const char *const operations[HIA_OP_LIMIT] = {
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
+  OPERATION_##KERNEL(number, NAME)
+#include "runtime/base/ops.def"
+};
 static const char *const kernel_tables[HIA_OP_LIMIT] = {
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
                GRADIENT, KERNEL, EMIT, doc)                                                        \
@@ -104,16 +107,22 @@ static LLVMValueRef kernels(hia_emit *e, uint64_t *n) {
   const hia_object_plan *plan = e->options->object;
   const hia_image_header *h = plan->image;
   const hia_image_kernel *used = (const void *)((const char *)plan->image + h->kernels.at);
-  bool is_used[HIA_OP_LIMIT] = {false};
+  const hia_image_node *nodes = (const void *)((const char *)plan->image + h->nodes.at);
+  bool is_used[HIA_OP_LIMIT] = {false}, is_operation[HIA_OP_LIMIT] = {false};
   for (uint32_t i = 0; i < h->kernels.n; i++) is_used[used[i].op] = true;
+  for (uint32_t i = 0; i < h->nodes.n; i++)
+    if (nodes[i].kind == HIA_KIND_OPERATION) is_operation[used[nodes[i].what].op] = true;
   LLVMValueRef rows[HIA_OP_LIMIT];
   *n = 0;
   for (uint32_t op = 0; op < HIA_OP_LIMIT; op++) {
     if (!is_used[op]) continue;
-    if (!kernel_tables[op]) HIA_BUG(e->comp, "the image has kernels of op %u, which has none", op);
-    LLVMValueRef row[3] = {hiaL_number(e, 32, op), hiaL_number(e, 32, 0),
-                           of_runtime(e, kernel_tables[op])};
-    rows[(*n)++] = hiaL_structure(e, row, 3);
+    if (!kernel_tables[op] && !operations[op])
+      HIA_BUG(e->comp, "the image has kernels of op %u, which has none", op);
+    LLVMValueRef none = LLVMConstNull(e->ptr);
+    LLVMValueRef row[4] = {hiaL_number(e, 32, op), hiaL_number(e, 32, 0),
+                           kernel_tables[op] ? hiaL_of_runtime(e, kernel_tables[op]) : none,
+                           is_operation[op] ? hiaL_of_runtime(e, operations[op]) : none};
+    rows[(*n)++] = hiaL_structure(e, row, 4);
   }
   if (!*n) return LLVMConstNull(e->ptr);
   return hiaL_variable(e, "hia_kernels", LLVMConstArray2(LLVMTypeOf(rows[0]), rows, *n));
@@ -133,7 +142,7 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
   rest[4] = runtime_function(e, "hiaR_interpret");
   _Static_assert(offsetof(hia_code_module, hosts) > offsetof(hia_code_module, abi_symbol),
                  "the record is written in another order");
-  rest[5] = of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));
+  rest[5] = hiaL_of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));
   rest[6] = hiaL_image_hosts(e);
   hiaL_object_types(e, &rest[7], &rest[8]);
 }
@@ -156,8 +165,8 @@ static LLVMValueRef program_parts(hia_emit *e, LLVMValueRef record) {
   bool has_values = hiaG_exchanges_references(hiaG_fn(e->g, plan->roots[plan->program].fn));
   bool has_streams = plan->streams != HIA_NONE;
   LLVMValueRef fields[5] = {
-      record, of_runtime(e, has_values ? "hiaR_program_kit" : "hiaR_program_scalars_kit"),
-      has_streams ? of_runtime(e, "hiaR_program_streams") : none,
+      record, hiaL_of_runtime(e, has_values ? "hiaR_program_kit" : "hiaR_program_scalars_kit"),
+      has_streams ? hiaL_of_runtime(e, "hiaR_program_streams") : none,
       hiaL_number(e, 32, root_number(e, plan->program)),
       hiaL_number(e, 32, root_number(e, plan->streams))};
   return hiaL_variable(e, "hia_program", hiaL_structure(e, fields, 5));

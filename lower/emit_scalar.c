@@ -7,7 +7,7 @@
 #include "lower/emit.h"
 #include <math.h>
 
-static hia_dtype dtype(const hia_emit *e, hia_node_id n) { return hiaG_node_dtype(e->fn, n); }
+static hia_dtype dtype(const hia_emit *e, hia_node_id n) { return hiaG_node_dtype(e->g, e->fn, n); }
 static bool is_float(hia_dtype t) { return t == HIA_F32 || t == HIA_F64; }
 
 /* An LLVM intrinsic that is overloaded on one type. */

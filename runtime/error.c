@@ -168,6 +168,14 @@ static const char *range_message(hia_arena *arena, const hia_failure *failure) {
                            length, elements);
 }
 
+static const char *shape_message(hia_arena *arena, const hia_failure *failure) {
+  hia_text text;
+  hiaR_text_init(&text, arena);
+  hiaR_text_addf(&text, "%s: ", hiaR_status_message(HIA_SHAPE));
+  hiaR_misfit_print(&failure->misfit, NULL, &text);
+  return text.data;
+}
+
 static const char *message_of(hia_error *error, const failed_run *run) {
   hia_arena *arena = &error->comp.arena;
   const hia_bounds *bounds = run->bounds;
@@ -180,6 +188,7 @@ static const char *message_of(hia_error *error, const failed_run *run) {
   case HIA_FAILED:
     return hiaR_arena_printf(arena, "%s(%lld)", message, (long long)run->failure->code);
   case HIA_RANGE: return range_message(arena, run->failure);
+  case HIA_SHAPE: return shape_message(arena, run->failure);
   case HIA_DEPTH:
     if (!bounds->depth) return message;
     return hiaR_arena_printf(arena, "%s: more than %s of %s", message,

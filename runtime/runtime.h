@@ -69,19 +69,13 @@ typedef struct hia_places {
   uint64_t n_locs, strings_size, text_size;
 } hia_places;
 
-/* What was asked of an array that does not have it. */
-typedef struct hia_range {
-  int64_t first;  /* the index; or the beginning of a slice */
-  int64_t end;    /* of a slice; of an element 0 */
-  int64_t length; /* of the array */
-} hia_range;
-
 /* How a run ended. For resource statuses the backtrace says where the run was when it stopped. */
 typedef struct hia_failure {
   hia_status status; /* HIA_OK: it did not fail */
   int64_t code;      /* FAILED: the argument of fail; FUEL: what was left, unsigned; RANGE: 1 if a
                         slice was asked for, 0 if an element */
   hia_range range;   /* RANGE */
+  hia_misfit misfit; /* SHAPE */
   const char *host; /* name of the host function that returned `status`, owned by the program or its
                        image; else NULL */
   hia_backtrace backtrace; /* length 0: unknown */

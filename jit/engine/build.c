@@ -133,8 +133,8 @@ static hia_status build_image(hia_building *b, hia_object_plan *plan, hia_object
   hia_loaded *loaded;
   char why[256] = "";
   const hia_image_hosts hosts = {&hiaR_ffi, any_host, NULL};
-  status = hiaR_image_load_hosted(image, plan->image_size, hiaR_kernel, &hosts, allocator, &loaded,
-                                  why, sizeof why);
+  status = hiaR_image_load_hosted(image, plan->image_size, hiaR_any_kernel, &hosts, allocator,
+                                  &loaded, why, sizeof why);
   if (status != HIA_OK)
     return hiaJ_fail(allocator, error, status == HIA_BAD_IMAGE ? HIA_INTERNAL : status, NULL,
                      "the image was refused: %s", why[0] ? why : hiaR_status_message(status));

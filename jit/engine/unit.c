@@ -170,7 +170,7 @@ static hia_status flatten(hia_module *module, hia_unit *unit, hia_error **error)
   hiaG_flatten(unit->graph, &image, &size);
   char why[256] = "";
   hia_image_hosts hosts = {&hiaR_ffi, find_host, module};
-  hia_status status = hiaR_image_load_hosted(image, size, hiaR_kernel, &hosts, allocator,
+  hia_status status = hiaR_image_load_hosted(image, size, hiaR_any_kernel, &hosts, allocator,
                                              &unit->image, why, sizeof why);
   unit->stats.flatten_ns = hiaR_now() - start;
   unit->stats.image_bytes = size;

@@ -4,6 +4,7 @@
 #include "jit/llvm/backend.h"
 #include "runtime/native/arch/arch.h"
 #include "runtime/native/sanitizer.h"
+#include "runtime/tensor/kernels.h"
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -72,21 +73,33 @@ void hiaJ_take_error(hia_session *session, LLVMErrorRef err, char *error, size_t
 static LLVMErrorRef define_runtime(hia_session *session, LLVMOrcJITDylibRef dylib) {
   static const struct {
     const char *name;
-    void (*address)(void);
-  } functions[] = {
-#define HIA_ABI(name, args, result, EFFECT, doc) {#name, (void (*)(void))name},
+    void (*function)(void);
+    const void *table; /* if it is no function */
+  } symbols[] = {
+#define HIA_ABI(name, args, result, EFFECT, doc) {#name, (void (*)(void))name, NULL},
 #include "runtime/native/abi.def"
+      {"hiaR_e_LIFT", (void (*)(void))hiaR_e_LIFT, NULL},
+#define KERNEL_OWN(NAME)       {"hiaR_k_" #NAME, NULL, hiaR_k_##NAME},
+#define KERNEL_OPERATION(NAME) {"hiaR_e_" #NAME, (void (*)(void))hiaR_e_##NAME, NULL},
+#define KERNEL_NONE(NAME)
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
+  KERNEL_##KERNEL(NAME)
+#include "runtime/base/ops.def"
   };
   LLVMOrcExecutionSessionRef es = LLVMOrcLLJITGetExecutionSession(session->jit);
-  LLVMOrcCSymbolMapPair pairs[HIA_LEN(functions)];
-  for (size_t i = 0; i < HIA_LEN(functions); i++) {
-    pairs[i].Name = LLVMOrcExecutionSessionIntern(es, functions[i].name);
-    pairs[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)functions[i].address;
+  LLVMOrcCSymbolMapPair pairs[HIA_LEN(symbols)];
+  for (size_t i = 0; i < HIA_LEN(symbols); i++) {
+    pairs[i].Name = LLVMOrcExecutionSessionIntern(es, symbols[i].name);
+    pairs[i].Sym.Address =
+        (LLVMOrcExecutorAddress)(symbols[i].table ? (uintptr_t)symbols[i].table
+                                                  : (uintptr_t)symbols[i].function);
     pairs[i].Sym.Flags.GenericFlags =
-        LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+        LLVMJITSymbolGenericFlagsExported |
+        (symbols[i].table ? LLVMJITSymbolGenericFlagsNone : LLVMJITSymbolGenericFlagsCallable);
     pairs[i].Sym.Flags.TargetFlags = 0;
   }
-  LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, HIA_LEN(functions));
+  LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, HIA_LEN(symbols));
   LLVMErrorRef err = LLVMOrcJITDylibDefine(dylib, unit);
   if (err) LLVMOrcDisposeMaterializationUnit(unit);
   return err;

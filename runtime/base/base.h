@@ -344,12 +344,44 @@ typedef enum hia_rule {
   HIA_RULE_COMPARE,  /* ins one dtype, out bool */
   HIA_RULE_SELECT,   /* bool, T, T -> T */
   HIA_RULE_CAST,     /* any dtype -> any dtype */
+  /* Of ops on tensors. */
+  HIA_RULE_ANY,      /* ins and out one dtype */
+  HIA_RULE_LOGIC,    /* ins and out bool */
+  HIA_RULE_SIZE,     /* T -> i64 */
+  HIA_RULE_POSITION, /* T, a number -> i64 */
+  HIA_RULE_INDEXED,  /* T, then i64s -> T */
+  HIA_RULE_PLACED,   /* T, i64, T -> T */
+  HIA_RULE_GATHER,   /* T, i32 or i64 -> T */
+  HIA_RULE_LABELS,   /* T of f32 f64, i32 or i64 -> T */
+  HIA_RULE_COUNT,    /* i64s -> i64 */
+  HIA_RULE_HOT,      /* i64s -> T, a number */
   HIA_RULE_CONTROL,  /* checked by the verifier, op by op */
 } hia_rule;
-/* How an op on scalars is lifted to tensors (the rules themselves: base/shape.h). */
+/* The shape of the result of an op that takes tensors (the rules themselves: base/shape.h). */
 typedef enum hia_shape_rule {
-  HIA_SHAPE_NONE,        /* it is not */
-  HIA_SHAPE_ELEMENTWISE, /* operands broadcast; each element is what the op gives for scalars */
+  HIA_SHAPE_NONE,        /* it takes none */
+  HIA_SHAPE_ELEMENTWISE, /* an op on scalars, which is *lifted*: operands broadcast; each element is
+                            what the op gives for scalars */
+  /* The rules of ops that only tensors have. Operands that are not named x, v or labels are
+     scalars: indices and sizes. */
+  HIA_SHAPE_DIM,       /* x -> scalar */
+  HIA_SHAPE_ROW,       /* x[i] */
+  HIA_SHAPE_PART,      /* x[i..j] */
+  HIA_SHAPE_ROWS,      /* x[v] */
+  HIA_SHAPE_WITH,      /* x, i, v of the shape of a row of x -> as x */
+  HIA_SHAPE_CAT,       /* all tensors */
+  HIA_SHAPE_STACK,     /* all tensors or all scalars */
+  HIA_SHAPE_RESHAPE,   /* x, sizes */
+  HIA_SHAPE_FULL,      /* scalar, sizes */
+  HIA_SHAPE_IOTA,      /* size */
+  HIA_SHAPE_ONE_HOT,   /* i, size */
+  HIA_SHAPE_EXPECT,    /* x, sizes -> as x */
+  HIA_SHAPE_REDUCE,    /* x without an axis, or a scalar */
+  HIA_SHAPE_PRODUCT,   /* x, v: as NumPy's matmul */
+  HIA_SHAPE_OUTER,     /* x, v, vectors -> matrix */
+  HIA_SHAPE_LAST,      /* as x, which has a last axis */
+  HIA_SHAPE_LABELS,    /* x, labels of the shape of x without the last axis -> as labels */
+  HIA_SHAPE_TRANSPOSE, /* a matrix */
 } hia_shape_rule;
 /* What differentiation does with a node (graph/gradient.h). */
 typedef enum hia_gradient_rule {
@@ -362,6 +394,8 @@ typedef enum hia_imm {
   HIA_IMM_NONE,    /* nothing: 0 */
   HIA_IMM_WORD,    /* a value of the result's type */
   HIA_IMM_DTYPE,   /* the dtype of the operand */
+  HIA_IMM_AXIS,    /* an axis; of a reduction NONE, too: all */
+  HIA_IMM_AXES,    /* a set of axes, as bits */
   HIA_IMM_NUMBER,  /* which parameter, variable or counter; how much */
   HIA_IMM_CALLEE,  /* a function */
   HIA_IMM_FORK_OF, /* a function, and the number of a fork of it */
@@ -376,8 +410,18 @@ typedef enum hia_imm {
 } hia_imm;
 /* True if the rule allows ops at this dtype. */
 bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype);
+/* True if operand i of an op at T may be of `dtype`: mostly, if that is T. Not of CONTROL. */
+bool hiaR_rule_takes_operand(hia_rule rule, hia_dtype T, uint32_t i, hia_dtype dtype);
+/* The operand of whose dtype the op is; HIA_NONE: it is the result. Not of CONTROL. */
+uint32_t hiaR_rule_decides(hia_rule rule);
 /* The dtype of the result of an op at `dtype`. Not of CONTROL. */
 hia_dtype hiaR_rule_result(hia_rule rule, hia_dtype dtype);
+
+/* The rank of the result of an op that takes tensors, with n operands: `ranks` are those of the
+ * first three, as far as there are so many; `rest` is the one that all others have, HIA_NONE if
+ * they differ. HIA_NONE: such operands the op does not take, or not with this immediate. */
+uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t ranks[3],
+                      uint32_t rest);
 
 /* Traits. */
 enum {
@@ -392,6 +436,7 @@ enum {
   HIA_T_ALLOCATES = 1 << 8, /* takes memory: computes what it says, but not earlier or elsewhere */
   HIA_T_GUARDED = 1 << 9,   /* makes sense only where a branch has led to it */
   HIA_T_READS = 1 << 10,    /* reads an object */
+  HIA_T_CONSUMES = 1 << 11, /* native code hands the references of its operands over to it */
 };
 
 typedef struct hia_op_info {

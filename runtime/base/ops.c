@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The properties of each op, from ops.def. There are no kernels here: a linked program takes only
  * those it uses. */
-#include "runtime/base/base.h"
+#include "runtime/base/shape.h"
 
 /* A number that is used twice is an error here: our builds do not allow an element to be
  * initialised again. */
@@ -30,20 +30,106 @@ unsigned hiaR_op_by_name(const char *name, size_t len) {
   return HIA_OP_LIMIT;
 }
 
+static bool is_int(hia_dtype dtype) { return dtype == HIA_I32 || dtype == HIA_I64; }
+
 bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype) {
   if ((unsigned)dtype >= HIA_N_DTYPES) return false; /* the number of another type */
-  bool is_int = dtype == HIA_I32 || dtype == HIA_I64, is_bool = dtype == HIA_BOOL;
   switch (rule) {
-  case HIA_RULE_NUM: return !is_bool;
+  case HIA_RULE_NUM:
+  case HIA_RULE_POSITION:
+  case HIA_RULE_HOT: return dtype != HIA_BOOL;
   case HIA_RULE_INT:
-  case HIA_RULE_SHIFT: return is_int;
-  case HIA_RULE_BITS: return is_bool || is_int;
+  case HIA_RULE_SHIFT: return is_int(dtype);
+  case HIA_RULE_BITS: return dtype == HIA_BOOL || is_int(dtype);
   case HIA_RULE_FLOAT:
-  case HIA_RULE_CLASSIFY: return !is_bool && !is_int;
+  case HIA_RULE_CLASSIFY:
+  case HIA_RULE_LABELS: return dtype != HIA_BOOL && !is_int(dtype);
+  case HIA_RULE_LOGIC: return dtype == HIA_BOOL;
+  case HIA_RULE_COUNT: return dtype == HIA_I64;
   default: return true;
   }
 }
 
+bool hiaR_rule_takes_operand(hia_rule rule, hia_dtype T, uint32_t i, hia_dtype dtype) {
+  switch (rule) {
+  case HIA_RULE_CAST: return (unsigned)dtype < HIA_N_DTYPES;
+  case HIA_RULE_SELECT: return dtype == (i ? T : HIA_BOOL);
+  case HIA_RULE_SHIFT:
+  case HIA_RULE_GATHER:
+  case HIA_RULE_LABELS: return i ? is_int(dtype) : dtype == T;
+  case HIA_RULE_INDEXED: return dtype == (i ? HIA_I64 : T);
+  case HIA_RULE_PLACED: return dtype == (i == 1 ? HIA_I64 : T);
+  case HIA_RULE_HOT: return dtype == HIA_I64;
+  default: return dtype == T;
+  }
+}
+
+uint32_t hiaR_rule_decides(hia_rule rule) {
+  switch (rule) {
+  case HIA_RULE_CAST:
+  case HIA_RULE_HOT: return HIA_NONE;
+  case HIA_RULE_SELECT: return 1;
+  default: return 0;
+  }
+}
+
 hia_dtype hiaR_rule_result(hia_rule rule, hia_dtype dtype) {
-  return rule == HIA_RULE_COMPARE || rule == HIA_RULE_CLASSIFY ? HIA_BOOL : dtype;
+  switch (rule) {
+  case HIA_RULE_COMPARE:
+  case HIA_RULE_CLASSIFY: return HIA_BOOL;
+  case HIA_RULE_SIZE:
+  case HIA_RULE_POSITION: return HIA_I64;
+  default: return dtype;
+  }
+}
+
+/* ---- ranks ---- */
+
+static uint32_t in_bounds(uint32_t rank) { return rank <= HIA_MAX_RANK ? rank : HIA_NONE; }
+
+/* x and then scalars. */
+static bool has_scalars(uint32_t n, const uint32_t *ranks, uint32_t rest) {
+  return (n < 2 || ranks[1] == 0) && (n < 3 || ranks[2] == 0) && (n < 4 || rest == 0);
+}
+
+/* As NumPy's matmul: axes of matrices, and leading ones, which broadcast. */
+static uint32_t product_rank(uint32_t a, uint32_t b) {
+  if (!a || !b) return HIA_NONE;
+  uint32_t lead_a = a > 2 ? a - 2 : 0, lead_b = b > 2 ? b - 2 : 0;
+  return (lead_a > lead_b ? lead_a : lead_b) + (a > 1) + (b > 1);
+}
+
+uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t ranks[3],
+                      uint32_t rest) {
+  uint32_t a = n > 0 ? ranks[0] : 0, b = n > 1 ? ranks[1] : 0, c = n > 2 ? ranks[2] : 0;
+  bool are_equal = n && (n < 2 || b == a) && (n < 3 || c == a) && (n < 4 || rest == a);
+  uint32_t larger = a > b ? a : b, largest = larger > c ? larger : c;
+  switch ((hia_shape_rule)hiaR_ops[op].shape) {
+  case HIA_SHAPE_NONE: return HIA_NONE;
+  case HIA_SHAPE_ELEMENTWISE: return largest;
+  case HIA_SHAPE_DIM: return imm < a ? 0 : HIA_NONE;
+  case HIA_SHAPE_ROW: return a && b == 0 ? a - 1 : HIA_NONE;
+  case HIA_SHAPE_PART: return a && b == 0 && c == 0 ? a : HIA_NONE;
+  case HIA_SHAPE_ROWS: return a && b ? in_bounds(a - 1 + b) : HIA_NONE;
+  case HIA_SHAPE_WITH: return a && b == 0 && c == a - 1 ? a : HIA_NONE;
+  case HIA_SHAPE_CAT: return are_equal && imm < a ? a : HIA_NONE;
+  case HIA_SHAPE_STACK: return are_equal && imm <= a ? in_bounds(a + 1) : HIA_NONE;
+  case HIA_SHAPE_RESHAPE:
+    return n && a && has_scalars(n, ranks, rest) ? in_bounds(n - 1) : HIA_NONE;
+  case HIA_SHAPE_FULL:
+    return n > 1 && a == 0 && has_scalars(n, ranks, rest) ? in_bounds(n - 1) : HIA_NONE;
+  case HIA_SHAPE_IOTA: return a == 0 ? 1 : HIA_NONE;
+  case HIA_SHAPE_ONE_HOT: return a == 0 && b == 0 ? 1 : HIA_NONE;
+  case HIA_SHAPE_EXPECT: {
+    bool is_set = imm >> a == 0 && (uint32_t)__builtin_popcountll(imm) + 1 == n;
+    return a && is_set && has_scalars(n, ranks, rest) ? a : HIA_NONE;
+  }
+  case HIA_SHAPE_REDUCE: return !a ? HIA_NONE : imm == HIA_NONE ? 0 : imm < a ? a - 1 : HIA_NONE;
+  case HIA_SHAPE_PRODUCT: return product_rank(a, b);
+  case HIA_SHAPE_OUTER: return a == 1 && b == 1 ? 2 : HIA_NONE;
+  case HIA_SHAPE_LAST: return a ? a : HIA_NONE;
+  case HIA_SHAPE_LABELS: return a && b == a - 1 ? b : HIA_NONE;
+  case HIA_SHAPE_TRANSPOSE: return a == 2 ? 2 : HIA_NONE;
+  }
+  return HIA_NONE;
 }

@@ -129,9 +129,8 @@ hia_fit hiaR_shape_of_op(unsigned op, const hia_dims *ins, hia_dims *out, hia_mi
   switch ((hia_shape_rule)hiaR_ops[op].shape) {
   case HIA_SHAPE_ELEMENTWISE:
     return hiaR_shape_broadcast(ins, (uint32_t)hiaR_ops[op].n_ins, out, misfit);
-  case HIA_SHAPE_NONE: break;
+  default: return HIA_FIT_NEVER;
   }
-  return HIA_FIT_NEVER;
 }
 
 /* ---- parts ---- */

@@ -81,8 +81,8 @@ void hiaR_misfit_print(const hia_misfit *misfit, const hia_dim_names *names, hia
 /* Elementwise: shapes are aligned at their last axes; where one is 1 or missing, the other's. Of no
  * operands: a scalar. */
 hia_fit hiaR_shape_broadcast(const hia_dims *ins, uint32_t n, hia_dims *out, hia_misfit *misfit);
-/* The rule of an op's row: of operands in their order. NEVER without a misfit being written for an
- * op that is not lifted to tensors; hiaR_ops says which. */
+/* Of an op on scalars that is lifted. NEVER without a misfit being written for any other; hiaR_ops
+ * says which. */
 hia_fit hiaR_shape_of_op(unsigned op, const hia_dims *ins, hia_dims *out, hia_misfit *misfit);
 
 /* x[i] with an index of this shape: a scalar selects along the first axis, others gather. */
@@ -121,6 +121,13 @@ hia_fit hiaR_shape_set(const hia_dims *x, const hia_dims *v, hia_dims *out, hia_
 /* What branches, arms, rounds and elements have together: a dim in which they differ is unknown.
  * False: the ranks differ. */
 bool hiaR_shape_join(const hia_dims *a, const hia_dims *b, hia_dims *out);
+
+/* What was asked of an array, or of the first axis of a tensor, that does not have it. */
+typedef struct hia_range {
+  int64_t first;  /* the index; or the beginning of a slice */
+  int64_t end;    /* of a slice; of an element 0 */
+  int64_t length; /* of the array */
+} hia_range;
 
 /* ---- sizes of memory ---- */
 

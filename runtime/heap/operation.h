@@ -7,7 +7,6 @@
 
 #include "runtime/base/shape.h"
 #include "runtime/heap/array.h"
-#include "runtime/runtime.h"
 
 /* What an operation may use: of the worker that computes it. */
 typedef struct hia_env {
@@ -26,12 +25,25 @@ typedef struct hia_operation {
   const hia_word_place *places; /* of its element's words: n_words */
   uint32_t n_words;
   /* Of an op on tensors. */
-  uint8_t dtype;     /* at which the op is: kernels.h */
-  uint64_t tensors;  /* bit i: operand i is a tensor, and else a scalar. Bit 63 stands for all
-                        operands from 63 on */
-  uint64_t takes;    /* bit i: the operation gets the reference of operand i; likewise */
-  hia_kernel kernel; /* of an op on scalars that is lifted */
+  uint64_t tensors; /* bit i: operand i is a tensor, and else a scalar. Bit 63 stands for all
+                       operands from 63 on */
+  uint64_t takes;   /* bit i: the operation gets the reference of operand i; likewise */
+  uint8_t dtype;    /* at which the op is; of a lifted one that of the result */
+  /* Of an op on scalars that is lifted. */
+  uint8_t at; /* the dtype at which it is */
+  uint16_t op;
+  const hia_kernel *kernels; /* its table, by dtype */
 } hia_operation;
+
+/* False: an operand that should be a tensor is none. Only an image that was tampered with has such
+ * nodes (HIA_IMAGE_TAKEN). */
+static inline bool hiaR_has_tensors(const hia_operation *o, const hia_word *in) {
+  if (!o->tensors) return true;
+  bool has = true;
+  for (uint32_t i = 0; i < o->n_in; i++)
+    has &= !(o->tensors >> (i < 63 ? i : 63) & 1) || in[i] >= HIA_FIRST_ADDRESS;
+  return has;
+}
 
 /* What there is to say of a failure besides its status. */
 typedef struct hia_misfortune {

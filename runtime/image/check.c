@@ -376,8 +376,49 @@ static bool check_array_node(checker *c, const hia_image_node *n) {
   return check_write(c, s, outs[0], type);
 }
 
+/* An operation's operands are tensors, or else scalars, of which the image does not say the dtype.
+ */
+static bool check_operation(checker *c, const hia_image_node *n) {
+  const hia_image_section *s = c->s;
+  const hia_image_kernel *k = &c->kernels[n->what];
+  hia_rule rule = (hia_rule)hiaR_ops[k->op].rule;
+  hia_dtype dtype = (hia_dtype)k->dtype;
+  uint32_t ranks[3] = {0}, rest = HIA_NONE;
+  if (!hiaR_rule_takes(rule, dtype)) return bad(c, "an operation at another dtype");
+  for (uint32_t i = 0; i < n->n_ins; i++) {
+    uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN, rank = 0;
+    hia_type type = slot < s->n_slots - s->n_consts ? ref_type(c, s, slot) : HIA_NONE;
+    if (in != slot && i >= HIA_MAX_TAKING) return bad(c, "operand %u cannot be taken", i);
+    if (type != HIA_NONE) {
+      const hia_type_entry *t = &c->types[type - HIA_FIRST_TYPE];
+      if (t->kind != HIA_KIND_TENSOR ||
+          !hiaR_rule_takes_operand(rule, dtype, i, (hia_dtype)t->element))
+        return bad(c, "slot %u is used as of another type", slot);
+      rank = t->n;
+    }
+    if (i < HIA_LEN(ranks))
+      ranks[i] = rank;
+    else if (i == HIA_LEN(ranks) || rank == rest)
+      rest = rank;
+    else
+      rest = HIA_NONE;
+  }
+  uint32_t rank = hiaR_op_rank(k->op, n->imm, n->n_ins, ranks, rest);
+  bool is_lifted = hiaR_ops[k->op].shape == HIA_SHAPE_ELEMENTWISE;
+  if (rank == HIA_NONE || (rank == 0 && is_lifted) ||
+      (k->op == HIA_OP_CAST && n->imm >= HIA_N_DTYPES))
+    return bad(c, "an operation on operands that it does not take");
+  hia_type out = ref_type(c, s, c->words[n->outs]);
+  if (rank == 0) return out == HIA_NONE || bad(c, "an operation gives no such result");
+  const hia_type_entry *t = out == HIA_NONE ? NULL : &c->types[out - HIA_FIRST_TYPE];
+  return (t && t->kind == HIA_KIND_TENSOR && t->n == rank &&
+          t->element == (hia_type)hiaR_rule_result(rule, dtype)) ||
+         bad(c, "an operation gives no such result");
+}
+
 /* Checks what the node's kind says of the types of its operands and results, which are in range. */
 static bool check_node_types(checker *c, const hia_image_node *n) {
+  if (n->kind == HIA_KIND_OPERATION) return check_operation(c, n);
   if (is_array_kind(n->kind)) return check_array_node(c, n);
   const hia_image_section *s = c->s, *callee = NULL;
   const uint32_t *ins = c->words + n->ins, *outs = c->words + n->outs;
@@ -511,7 +552,7 @@ static bool are_fields(uint64_t imm, uint32_t n, uint32_t *outs) {
 static bool may_take(unsigned kind) {
   return kind == HIA_KIND_MOVE || kind == HIA_KIND_CALL || kind == HIA_KIND_LOOP ||
          kind == HIA_KIND_MAKE || kind == HIA_KIND_FIELD || kind == HIA_KIND_ELEMENTS ||
-         kind == HIA_KIND_SET;
+         kind == HIA_KIND_SET || kind == HIA_KIND_OPERATION;
 }
 
 static bool check_node(checker *c, const hia_image_node *n) {
@@ -521,6 +562,8 @@ static bool check_node(checker *c, const hia_image_node *n) {
   case HIA_KIND_KERNEL: {
     if (n->what >= c->h->kernels.n) return bad(c, "no such kernel");
     const hia_image_kernel *k = &c->kernels[n->what];
+    if (hiaR_ops[k->op].n_ins < 1 || hiaR_ops[k->op].n_ins > 3)
+      return bad(c, "a kernel of no op on scalars");
     ins = (uint32_t)hiaR_ops[k->op].n_ins, outs = 1;
     if (k->op == HIA_OP_CAST && n->imm >= HIA_N_DTYPES) return bad(c, "a cast from no dtype");
     break;
@@ -564,6 +607,13 @@ static bool check_node(checker *c, const hia_image_node *n) {
     if (!check_array_type(c, n)) return false;
     ins = n->n_ins, outs = 1;
     break;
+  case HIA_KIND_OPERATION: {
+    if (n->what >= c->h->kernels.n || hiaR_ops[c->kernels[n->what].op].shape == HIA_SHAPE_NONE)
+      return bad(c, "no such operation");
+    int8_t wanted = hiaR_ops[c->kernels[n->what].op].n_ins;
+    ins = wanted < 0 ? n->n_ins : (uint32_t)wanted, outs = 1;
+    break;
+  }
   default: return bad(c, "kind %u of a node", n->kind);
   }
   if (n->n_ins != ins || n->n_outs != outs) return bad(c, "wrong number of operands or results");
@@ -846,8 +896,10 @@ static bool check(checker *c, size_t size, const hia_allocator *allocator, bool 
     return bad(c, "the strings have no end");
   for (uint32_t i = 0; i < c->h->kernels.n; i++) {
     const hia_image_kernel *k = &c->kernels[i];
-    int8_t n_ins = k->op < HIA_OP_LIMIT ? hiaR_ops[k->op].n_ins : 0;
-    if (k->dtype >= HIA_N_DTYPES || n_ins < 1 || n_ins > 3)
+    bool is_op = k->op < HIA_OP_LIMIT && hiaR_ops[k->op].name;
+    bool is_operation = is_op && hiaR_ops[k->op].shape != HIA_SHAPE_NONE;
+    bool has_kernel = is_op && hiaR_ops[k->op].n_ins >= 1 && hiaR_ops[k->op].n_ins <= 3;
+    if (k->dtype >= HIA_N_DTYPES || !(is_operation || has_kernel))
       return bad(c, "kernel %u is of no op", i);
   }
   if (!check_parts(c, &words)) return false;

@@ -112,12 +112,18 @@ static uint32_t preload_size(const hia_image_tables *t, const hia_image_section 
 
 /* ---- one block for everything ---- */
 
-static hia_kernel find_kernel(const hia_kernel_source *kernels, const hia_image_kernel *k) {
-  if (kernels->resolve) return kernels->resolve(k->op, (hia_dtype)k->dtype);
-  for (size_t i = 0; i < kernels->n_given; i++)
-    if (kernels->given[i].op == k->op && k->dtype < HIA_N_DTYPES)
-      return kernels->given[i].by_dtype[k->dtype];
-  return NULL;
+/* Empty: there is none for this op, or not for the dtype. */
+static hia_given_kernel find_kernel(const hia_kernel_source *kernels, const hia_image_kernel *k) {
+  hia_given_kernel none = {0}, row;
+  if (kernels->find) {
+    if (!kernels->find(k->op, &row)) return none;
+  } else {
+    size_t i = 0;
+    while (i < kernels->n_given && kernels->given[i].op != k->op) i++;
+    if (i == kernels->n_given) return none;
+    row = kernels->given[i];
+  }
+  return row.by_dtype && !row.by_dtype[k->dtype] ? none : row;
 }
 
 static void *take(hia_decoder *d, size_t n, size_t size) {
@@ -154,7 +160,7 @@ static hia_edges decode_edges(hia_decoder *d, const hia_image_section *s, uint32
 
 static void decode_kernel(hia_decoder *d, const hia_image_node *n, hia_instr *out) {
   const hia_image_kernel *k = &d->t.kernels[n->what];
-  hia_kernel kernel = find_kernel(d->kernels, k);
+  hia_kernel kernel = find_kernel(d->kernels, k).by_dtype[k->dtype];
   if (is_wide(d, n)) {
     hia_wide *w = d->wides++;
     *w = (hia_wide){kernel, n->imm, {0}, n->n_ins, d->words[n->outs]};
@@ -258,6 +264,28 @@ static const hia_get *decode_field(hia_decoder *d, const hia_image_node *n) {
   return get;
 }
 
+static void decode_operation(hia_decoder *d, const hia_image_node *n, hia_instr *out) {
+  const hia_image_kernel *k = &d->t.kernels[n->what];
+  hia_given_kernel kernel = find_kernel(d->kernels, k);
+  hia_operation o = {.n_in = n->n_ins,
+                     .imm = n->imm,
+                     .dtype = k->dtype,
+                     .at = k->dtype,
+                     .op = k->op,
+                     .kernels = kernel.by_dtype};
+  if (kernel.by_dtype)
+    o.dtype = (uint8_t)hiaR_rule_result((hia_rule)hiaR_ops[k->op].rule, (hia_dtype)k->dtype);
+  for (uint32_t i = 0; i < n->n_ins; i++) {
+    uint32_t in = d->words[n->ins + i];
+    uint64_t bit = (uint64_t)1 << (i < HIA_MAX_TAKING ? i : HIA_MAX_TAKING);
+    if (hiaR_is_ref(d, hiaR_slot_of(in))) o.tensors |= bit;
+    if (in & HIA_IMAGE_TAKEN) o.takes |= bit;
+  }
+  *d->operations = (hia_operation_instr){
+      .o = o, .operate = kernel.operate, .ins = d->words + n->ins, .first_word = n->n_ins};
+  out->u.operation = d->operations++;
+}
+
 /* What computes the kind of node; NULL: the engines do. */
 static hia_operate operation_of(unsigned kind) {
   switch (kind) {
@@ -275,22 +303,22 @@ static void decode_array(hia_decoder *d, const hia_image_node *n, hia_instr *out
   uint32_t base = hiaR_shape_base(d->shapes, n->what);
   const hia_shape *shape = &d->shapes->list[base];
   bool is_set = n->kind == HIA_KIND_SET, has_words = n->kind == HIA_KIND_ELEMENTS;
-  *d->arrays = (hia_array_instr){.o = {.n_in = n->n_ins,
-                                       .base = base,
-                                       .shape = shape,
-                                       .places = d->t.types.places + element->first,
-                                       .n_words = element->n},
-                                 .operate = operation_of(n->kind),
-                                 .ins = d->words + n->ins,
-                                 .keeps_array = is_set,
-                                 .first_word = is_set      ? 2
-                                               : has_words ? 0
-                                                           : n->n_ins,
-                                 .word = (uint32_t)n->imm,
-                                 .size = shape->size,
-                                 .bases = d->shapes->bases + shape->refs};
-  if (n->kind == HIA_KIND_AT) d->arrays->place = d->arrays->o.places[n->imm];
-  out->u.array = d->arrays++;
+  *d->operations = (hia_operation_instr){.o = {.n_in = n->n_ins,
+                                               .base = base,
+                                               .shape = shape,
+                                               .places = d->t.types.places + element->first,
+                                               .n_words = element->n},
+                                         .operate = operation_of(n->kind),
+                                         .ins = d->words + n->ins,
+                                         .keeps_array = is_set,
+                                         .first_word = is_set      ? 2
+                                                       : has_words ? 0
+                                                                   : n->n_ins,
+                                         .word = (uint32_t)n->imm,
+                                         .size = shape->size,
+                                         .bases = d->shapes->bases + shape->refs};
+  if (n->kind == HIA_KIND_AT) d->operations->place = d->operations->o.places[n->imm];
+  out->u.operation = d->operations++;
 }
 
 static void count(const hia_decoder *d, uint8_t *counts, uint32_t first, uint32_t n,
@@ -394,6 +422,7 @@ static void decode_section(hia_decoder *d, uint32_t number) {
     case HIA_KIND_SET:
     case HIA_KIND_CONCAT:
     case HIA_KIND_NEW: decode_array(d, n, in); break;
+    case HIA_KIND_OPERATION: decode_operation(d, n, in); break;
     case HIA_KIND_CALL:
     case HIA_KIND_LOOP:
       *d->children = (hia_child){.callee = &d->sections[n->what],
@@ -588,7 +617,7 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
   hia_status status = size_hosts(&d.t, hosts, &hosts_size, error, error_size);
   if (status) return status;
   uint32_t n_children = 0, n_switches = 0, n_wides = 0, max_nodes = 0, max_regions = 0;
-  uint32_t n_makes = 0, n_gets = 0, n_arrays = 0, max_slots = 0, n_edges = 0, max_edges = 0;
+  uint32_t n_makes = 0, n_gets = 0, n_operations = 0, max_slots = 0, n_edges = 0, max_edges = 0;
   size_t n_moves = 0, n_ref_slots = 0, n_slot_lists = 0, n_parts = 0;
   size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
   size_t size = hiaR_room(1, sizeof(hia_loaded)) + hiaR_room(h->sections.n, sizeof(hia_section)) +
@@ -625,7 +654,8 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
       n_parts += d.t.nodes[i].n_outs;
       n_slot_lists += d.t.types.ctors[d.t.nodes[i].what].layout.n_refs;
     }
-    n_arrays += d.t.nodes[i].kind >= HIA_KIND_ELEMENTS && d.t.nodes[i].kind <= HIA_KIND_NEW;
+    n_operations +=
+        d.t.nodes[i].kind >= HIA_KIND_ELEMENTS && d.t.nodes[i].kind <= HIA_KIND_OPERATION;
     if (d.t.nodes[i].kind == HIA_KIND_CALL || d.t.nodes[i].kind == HIA_KIND_LOOP)
       n_slot_lists += d.t.nodes[i].n_ins;
     n_ref_slots += d.t.nodes[i].n_outs;
@@ -644,8 +674,8 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
   size += hiaR_room(n_makes, sizeof(hia_make)) + hiaR_room(n_gets, sizeof(hia_get)) +
           hiaR_room(n_parts, sizeof(hia_part)) + hiaR_room(n_moves, sizeof(hia_move)) +
           hiaR_room(n_moves, sizeof(hia_ref_move)) + hiaR_room(n_ref_slots, sizeof(hia_ref_slot)) +
-          hiaR_room(n_slot_lists, sizeof(uint32_t)) + hiaR_room(n_arrays, sizeof(hia_array_instr)) +
-          room_of_types(&d.t.types);
+          hiaR_room(n_slot_lists, sizeof(uint32_t)) +
+          hiaR_room(n_operations, sizeof(hia_operation_instr)) + room_of_types(&d.t.types);
   size += hiaR_room(n_children, sizeof(hia_child)) + hiaR_room(n_children, sizeof(hia_leaf)) +
           hiaR_room(n_switches, sizeof(hia_switch)) + hiaR_room(n_wides, sizeof(hia_wide)) +
           hiaR_room(n_calls, sizeof(hia_host_instr)) + hiaR_room(h->externs.n, sizeof(void *)) +
@@ -698,7 +728,7 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
   d.ref_moves = take(&d, n_moves, sizeof(hia_ref_move));
   d.ref_slots = take(&d, n_ref_slots, sizeof(hia_ref_slot));
   d.slots = take(&d, n_slot_lists, sizeof(uint32_t));
-  d.arrays = take(&d, n_arrays, sizeof(hia_array_instr));
+  d.operations = take(&d, n_operations, sizeof(hia_operation_instr));
   d.steps = take(&d, hiaR_max_steps(&steps), sizeof(hia_step));
   copy_types(&d);
   memcpy(words, d.t.words, h->words.n * sizeof(uint32_t));
@@ -766,9 +796,12 @@ static hia_status load(const void *bytes, size_t size, const hia_kernel_source *
   hia_status status = hiaR_image_check(bytes, size, allocator, error, error_size);
   if (!status) {
     hia_image_tables t = tables_of(bytes);
-    for (uint32_t i = 0; i < t.h->kernels.n && !status; i++) {
-      const hia_image_kernel *k = &t.kernels[i];
-      if (find_kernel(kernels, k)) continue;
+    for (uint32_t i = 0; i < t.h->nodes.n && !status; i++) {
+      const hia_image_node *n = &t.nodes[i];
+      if (n->kind != HIA_KIND_KERNEL && n->kind != HIA_KIND_OPERATION) continue;
+      const hia_image_kernel *k = &t.kernels[n->what];
+      hia_given_kernel kernel = find_kernel(kernels, k);
+      if (n->kind == HIA_KIND_KERNEL ? kernel.by_dtype != NULL : kernel.operate != NULL) continue;
       if (error_size)
         snprintf(error, error_size, "no kernel for %s, dtype %u", hiaR_ops[k->op].name, k->dtype);
       status = HIA_BAD_IMAGE;
@@ -779,19 +812,17 @@ static hia_status load(const void *bytes, size_t size, const hia_kernel_source *
   return status;
 }
 
-hia_status hiaR_image_load(const void *bytes, size_t size,
-                           hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+hia_status hiaR_image_load(const void *bytes, size_t size, hia_find_kernel *find,
                            const hia_allocator *allocator, hia_loaded **out, char *error,
                            size_t error_size) {
-  const hia_kernel_source kernels = {.resolve = resolve};
+  const hia_kernel_source kernels = {.find = find};
   return load(bytes, size, &kernels, NULL, allocator, out, error, error_size);
 }
 
-hia_status hiaR_image_load_hosted(const void *bytes, size_t size,
-                                  hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+hia_status hiaR_image_load_hosted(const void *bytes, size_t size, hia_find_kernel *find,
                                   const hia_image_hosts *hosts, const hia_allocator *allocator,
                                   hia_loaded **out, char *error, size_t error_size) {
-  const hia_kernel_source kernels = {.resolve = resolve};
+  const hia_kernel_source kernels = {.find = find};
   return load(bytes, size, &kernels, hosts, allocator, out, error, error_size);
 }
 

@@ -25,7 +25,7 @@ typedef struct hia_image_tables {
 
 /* Where kernels come from: a function, or a list. */
 typedef struct hia_kernel_source {
-  hia_kernel (*resolve)(unsigned op, hia_dtype dtype);
+  hia_find_kernel *find;
   const hia_given_kernel *given;
   size_t n_given;
 } hia_kernel_source;
@@ -61,10 +61,10 @@ typedef struct hia_decoder {
   hia_ref_move *ref_moves;
   hia_ref_slot *ref_slots;
   uint32_t *slots;
-  hia_make *makes; /* the next one */
-  hia_get *gets;   /* the next one */
-  hia_part *parts; /* the next one */
-  hia_array_instr *arrays;
+  hia_make *makes;                 /* the next one */
+  hia_get *gets;                   /* the next one */
+  hia_part *parts;                 /* the next one */
+  hia_operation_instr *operations; /* the next one */
   const hia_shapes *shapes;
   uint8_t *marks;          /* scratch, by slot of a section: 0 between uses */
   uint8_t *reads, *writes; /* scratch, by slot of a section: how often it is, at most 255 */

@@ -14,12 +14,13 @@
 #define HIA_IMAGE_H
 
 #include "runtime/base/type.h"
+#include "runtime/heap/operation.h"
 #include "runtime/host.h"
 
 #define HIA_IMAGE_MAGIC                                                                            \
   "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */
 #define HIA_IMAGE_ORDER   0x01020304u
-#define HIA_IMAGE_VERSION 6u
+#define HIA_IMAGE_VERSION 7u
 
 typedef struct hia_image_table {
   uint32_t at; /* bytes from the start of the image; 8-aligned */
@@ -110,24 +111,28 @@ typedef enum hia_image_kind {
              order; imm: the set of these words as bits; of a constructor with more than
              HIA_MAX_FIELD_SET words the number of one word */
   /* what: the type of the array that is made, or (LEN: 0) read */
-  HIA_KIND_ELEMENTS = 14, /* ins: the words of all elements; out: an array */
-  HIA_KIND_LEN = 15,      /* in: an array; out: how many elements it has */
-  HIA_KIND_AT = 16,       /* in: array, index; imm: word of the element */
-  HIA_KIND_SLICE = 17,    /* in: array, first, end */
-  HIA_KIND_SET = 18,      /* in: array, index, words of an element */
-  HIA_KIND_CONCAT = 19,   /* in: arrays */
-  HIA_KIND_NEW = 20,      /* in: how many elements */
+  HIA_KIND_ELEMENTS = 14,  /* ins: the words of all elements; out: an array */
+  HIA_KIND_LEN = 15,       /* in: an array; out: how many elements it has */
+  HIA_KIND_AT = 16,        /* in: array, index; imm: word of the element */
+  HIA_KIND_SLICE = 17,     /* in: array, first, end */
+  HIA_KIND_SET = 18,       /* in: array, index, words of an element */
+  HIA_KIND_CONCAT = 19,    /* in: arrays */
+  HIA_KIND_NEW = 20,       /* in: how many elements */
+  HIA_KIND_OPERATION = 21, /* what: kernel, of an op that takes tensors or makes them; imm: the
+                              op's; ins, tensors or scalars, to out */
 } hia_image_kind;
-#define HIA_N_KINDS       21
+#define HIA_N_KINDS       22
 #define HIA_MAX_FIELD_SET 64u
+#define HIA_MAX_TAKING    63u /* operands of an OPERATION from this one on are never taken */
 
 /* An operand slot with this bit is *taken*: the node gets the slot's reference, and the slot is
  * unset from then on. So no reference need be counted, and SET changes an array in place to which
  * nothing else refers. The writer of the image knows that all other readers of the slot come
  * before. An image in which one comes later computes another value, but does no harm: an unset slot
  * holds 0, which is a constructor without fields, or an array without elements, or an older
- * reference that it owns. Operands of MOVE, CALL, LOOP, MAKE, FIELD, ELEMENTS and SET may have it,
- * and the slots that moves of regions and of `enter` read. */
+ * reference that it owns; an OPERATION that finds no tensor fails. Operands of MOVE, CALL, LOOP,
+ * MAKE, FIELD, ELEMENTS, SET and OPERATION may have it, and the slots that moves of regions and of
+ * `enter` read. */
 #define HIA_IMAGE_TAKEN 0x80000000u
 
 typedef struct hia_image_node {
@@ -166,12 +171,21 @@ uint64_t hiaR_image_hash(const void *bytes, size_t size); /* size: a multiple of
 
 typedef struct hia_program_image hia_loaded;
 
+/* What computes an op. */
+typedef struct hia_given_kernel {
+  uint32_t op, pad;           /* enum hia_op */
+  const hia_kernel *by_dtype; /* of an op on scalars, its table: hiaR_k_ADD; else NULL */
+  hia_operate operate;        /* of tensors; NULL: there are no such nodes */
+} hia_given_kernel;
+/* False: there is no such op. */
+typedef bool hia_find_kernel(unsigned op, hia_given_kernel *kernel);
+hia_find_kernel hiaR_any_kernel; /* kernels.c: links all */
+
 /* Checks an image completely and decodes it. `bytes` may hold anything: bytes that are not a sound
- * image are rejected with HIA_BAD_IMAGE and a reason in `error`. `resolve` is hiaR_kernel or a
- * function that knows fewer kernels. The bytes are not needed afterwards. The caller owns *out,
- * which is immutable: it can have any number of runs at once. */
-hia_status hiaR_image_load(const void *bytes, size_t size,
-                           hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+ * image are rejected with HIA_BAD_IMAGE and a reason in `error`. `find` is hiaR_any_kernel or a
+ * function that knows fewer ops. The bytes are not needed afterwards. The caller owns *out, which
+ * is immutable: it can have any number of runs at once. */
+hia_status hiaR_image_load(const void *bytes, size_t size, hia_find_kernel *find,
                            const hia_allocator *allocator, hia_loaded **out, char *error,
                            size_t error_size);
 /* The same for an image that may call host functions. */
@@ -188,16 +202,11 @@ typedef struct hia_given_host {
   hia_host_target target;
 } hia_given_host;
 bool hiaR_given_host(void *user, uint32_t number, const char *name, hia_host_target *target);
-hia_status hiaR_image_load_hosted(const void *bytes, size_t size,
-                                  hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+hia_status hiaR_image_load_hosted(const void *bytes, size_t size, hia_find_kernel *find,
                                   const hia_image_hosts *hosts, const hia_allocator *allocator,
                                   hia_loaded **out, char *error, size_t error_size);
 /* The same with a list of kernels: a program that lists only those that its image needs links no
  * others. `hosts` may be NULL. */
-typedef struct hia_given_kernel {
-  uint32_t op, pad;           /* enum hia_op */
-  const hia_kernel *by_dtype; /* its table: hiaR_k_ADD */
-} hia_given_kernel;
 hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given_kernel *given,
                                  size_t n_given, const hia_image_hosts *hosts,
                                  const hia_allocator *allocator, hia_loaded **out, char *error,

@@ -115,11 +115,12 @@ typedef struct hia_make {
   uint16_t number;     /* of the constructor in its type */
 } hia_make;
 
-/* An operation on an array. */
-typedef struct hia_array_instr {
+/* An operation on tensors, or on an array. */
+typedef struct hia_operation_instr {
   hia_operation o;
-  hia_operate operate;   /* NULL: LEN, AT */
-  const uint32_t *ins;   /* slots, of references perhaps taken */
+  hia_operate operate; /* NULL: LEN, AT */
+  const uint32_t *ins; /* slots, of references perhaps taken */
+  /* On an array. */
   bool keeps_array;      /* the operation keeps the reference that is operand 0 */
   uint32_t first_word;   /* from this operand on they are words of elements, of which it keeps the
                             references */
@@ -127,10 +128,11 @@ typedef struct hia_array_instr {
   hia_word_place place;  /* its place */
   uint32_t size;         /* of an element */
   const uint32_t *bases; /* of its references */
-} hia_array_instr;
+} hia_operation_instr;
 
-/* True if the operation keeps the reference that is operand i. */
-static inline bool hiaR_keeps(const hia_array_instr *a, uint32_t i) {
+/* True if operand i is a reference that the operation gets. */
+static inline bool hiaR_keeps(const hia_operation_instr *a, uint32_t i) {
+  if (a->o.tensors) return i < HIA_MAX_TAKING && a->o.takes >> i & 1;
   if (i < a->first_word) return i == 0 && a->keeps_array;
   return a->o.places[(i - a->first_word) % a->o.n_words].repr == HIA_REPR_REF;
 }
@@ -177,7 +179,7 @@ struct hia_instr {
     const hia_wide *wide;
     const hia_make *make;
     const hia_get *get;
-    const hia_array_instr *array;
+    const hia_operation_instr *operation;
     const hia_host_instr *host;
   } u;
   uint16_t in[3], out; /* slots of a KERNEL */
@@ -214,7 +216,7 @@ struct hia_step {
     uint64_t imm;
     const hia_make *make;
     const hia_get *get;
-    const hia_array_instr *array;
+    const hia_operation_instr *operation;
   } u;
   union {
     struct { /* of kernels */
@@ -331,6 +333,15 @@ typedef struct hia_cause {
   int64_t code;
   hia_range range;
   const char *host;
+  hia_misfit misfit;
 } hia_cause;
+
+/* Of an operation that has failed. */
+static inline hia_cause hiaR_cause_of(hia_status status, const hia_misfortune *why) {
+  hia_cause cause = {.status = status};
+  if (status == HIA_RANGE) cause.code = why->is_slice, cause.range = why->range;
+  if (status == HIA_SHAPE) cause.misfit = why->misfit;
+  return cause;
+}
 
 #endif

@@ -268,12 +268,12 @@ static void add_kernel(scheduler *c, const hia_instr *in) {
 
 static void add_array(scheduler *c, hia_step_op op, const hia_instr *in) {
   add_slots(c, op, in);
-  c->at[-1].slot = in->u.array->ins[0];
-  c->at[-1].u.array = in->u.array;
+  c->at[-1].slot = in->u.operation->ins[0];
+  c->at[-1].u.operation = in->u.operation;
   c->at[-1].of.instr = in;
 }
 
-static hia_step_op read_of(const hia_array_instr *a) {
+static hia_step_op read_of(const hia_operation_instr *a) {
   switch (a->place.repr) {
   case HIA_REPR_I32: return HIA_STEP_AT_INT;
   case HIA_REPR_BYTE: return HIA_STEP_AT_BYTE;
@@ -282,7 +282,7 @@ static hia_step_op read_of(const hia_array_instr *a) {
 }
 
 /* SET changes the array in place if all words of an element are of one frequent representation. */
-static hia_step_op write_of(const hia_array_instr *a) {
+static hia_step_op write_of(const hia_operation_instr *a) {
   unsigned repr = a->o.places[0].repr;
   for (uint32_t i = 1; i < a->o.n_words; i++)
     if (a->o.places[i].repr != repr) return HIA_STEP_SET;
@@ -304,8 +304,8 @@ static void add_node(scheduler *c, const hia_instr *in) {
     c->at[-1].u.make = in->u.make;
     break;
   case HIA_KIND_LEN: add_array(c, HIA_STEP_LEN, in); break;
-  case HIA_KIND_AT: add_array(c, read_of(in->u.array), in); break;
-  case HIA_KIND_SET: add_array(c, write_of(in->u.array), in); break;
+  case HIA_KIND_AT: add_array(c, read_of(in->u.operation), in); break;
+  case HIA_KIND_SET: add_array(c, write_of(in->u.operation), in); break;
   case HIA_KIND_SWITCH:
   case HIA_KIND_CALL:
   case HIA_KIND_LOOP:

@@ -276,7 +276,7 @@ static bool get(expansion *x, hia_word *values, const hia_instr *in) {
 /* ---- arrays ---- */
 
 static void read_element(hia_word *v, const hia_instr *in, hia_cause *cause) {
-  const hia_array_instr *a = in->u.array;
+  const hia_operation_instr *a = in->u.operation;
   hia_word array = v[a->ins[0]];
   int64_t index = hiaR_to_i64(v[a->ins[1]]), n = (int64_t)hiaR_array_len(array);
   if (index < 0 || index >= n) {
@@ -293,25 +293,27 @@ static void read_element(hia_word *v, const hia_instr *in, hia_cause *cause) {
 static hia_status operate(expansion *x, hia_word *v, const hia_instr *in, hia_misfortune *why) {
   enum { FEW = 16 };
   hia_word few[FEW] = {0}, *operands = few;
-  const hia_array_instr *a = in->u.array;
+  const hia_operation_instr *a = in->u.operation;
   const hia_env env = {&x->heap, x->image->shapes, false};
   size_t size = a->o.n_in * sizeof *operands;
   if (a->o.n_in > FEW && !(operands = hiaR_alloc(x->allocator, size))) return HIA_MEMORY;
   for (uint32_t i = 0; i < a->o.n_in; i++)
     operands[i] = hiaR_keeps(a, i) ? reference(v, a->ins[i]) : v[a->ins[i] & ~HIA_IMAGE_TAKEN];
-  hia_status status = a->operate(&env, &a->o, operands, &v[in->to], why);
+  hia_status status = HIA_INTERNAL;
+  if (hiaR_has_tensors(&a->o, operands))
+    status = a->operate(&env, &a->o, operands, &v[in->to], why);
   if (operands != few) hiaR_free(x->allocator, operands, size);
   return status;
 }
 
-static void compute_array(expansion *x, hia_word *v, const hia_instr *in, hia_cause *cause) {
+static void compute_operation(expansion *x, hia_word *v, const hia_instr *in, hia_cause *cause) {
   hia_misfortune why;
   switch (in->kind) {
-  case HIA_KIND_LEN: v[in->to] = hiaR_array_len(v[in->u.array->ins[0]]); break;
+  case HIA_KIND_LEN: v[in->to] = hiaR_array_len(v[in->u.operation->ins[0]]); break;
   case HIA_KIND_AT: read_element(v, in, cause); break;
   default:
     cause->status = operate(x, v, in, &why);
-    if (cause->status == HIA_RANGE) *cause = (hia_cause){HIA_RANGE, why.is_slice, why.range, NULL};
+    if (cause->status) *cause = hiaR_cause_of(cause->status, &why);
   }
 }
 
@@ -399,7 +401,7 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
     cause.host = in->u.host->name;
     break;
   case HIA_KIND_JOIN: break;
-  default: compute_array(x, v, in, &cause);
+  default: compute_operation(x, v, in, &cause);
   }
   if (!cause.status) return true;
   if (cause.status == HIA_FUEL) cause.code = hiaR_kernel_code(cause.status, first);
@@ -588,6 +590,7 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
       status = x.cause.status;
       failure->code = x.cause.code;
       failure->range = x.cause.range;
+      failure->misfit = x.cause.misfit;
       failure->host = x.cause.host;
       uint32_t loc = x.failed->section->locs[x.failed_node];
       hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);

@@ -147,7 +147,7 @@ static inline bool unpack_one(hia_worker *w, hia_word *slots, const hia_step *st
 /* False: there is no such element. */
 static ALWAYS_INLINE bool read_element(hia_worker *w, hia_frame *f, const hia_step *step,
                                        hia_repr repr) {
-  const hia_array_instr *a = step->u.array;
+  const hia_operation_instr *a = step->u.operation;
   hia_word *slots = hiaR_slots(f), array = slots[step->slot];
   int64_t index = hiaR_to_i64(slots[a->ins[1]]);
   if (HIA_UNLIKELY(!hiaR_array_has(array, index))) {
@@ -166,7 +166,7 @@ static ALWAYS_INLINE bool read_element(hia_worker *w, hia_frame *f, const hia_st
  * HIA_N_REPRS, as the places say. False: it is not there, or the array cannot be changed. */
 static ALWAYS_INLINE bool set_element(hia_worker *w, hia_word *slots, const hia_step *step,
                                       hia_repr all) {
-  const hia_array_instr *a = step->u.array;
+  const hia_operation_instr *a = step->u.operation;
   uint32_t operand = a->ins[0], slot = operand & ~HIA_IMAGE_TAKEN;
   hia_word array = slots[slot];
   int64_t index = hiaR_to_i64(slots[a->ins[1]]);
@@ -546,7 +546,7 @@ LEN:
   slots[step->to] = hiaR_array_len(slots[step->slot]);
   NEXT;
 AT:
-  if (HIA_LIKELY(read_element(w, f, step, (hia_repr)step->u.array->place.repr))) NEXT;
+  if (HIA_LIKELY(read_element(w, f, step, (hia_repr)step->u.operation->place.repr))) NEXT;
   goto failed;
 AT_INT:
   if (HIA_LIKELY(read_element(w, f, step, HIA_REPR_I32))) NEXT;

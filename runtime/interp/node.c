@@ -17,20 +17,22 @@ static hia_status fire_wide(hia_word *slots, const hia_wide *wide) {
 
 /* ---- operations ---- */
 
-static void get_operands(hia_worker *w, hia_word *slots, const hia_array_instr *a, hia_word *in) {
+static void get_operands(hia_worker *w, hia_word *slots, const hia_operation_instr *a,
+                         hia_word *in) {
   for (uint32_t i = 0; i < a->o.n_in; i++)
     in[i] = hiaR_keeps(a, i) ? hiaR_take(w, slots, a->ins[i]) : slots[a->ins[i] & ~HIA_IMAGE_TAKEN];
 }
 
-static hia_status operate(hia_worker *w, hia_word *slots, const hia_array_instr *a, hia_word *out,
-                          hia_misfortune *why) {
+static hia_status operate(hia_worker *w, hia_word *slots, const hia_operation_instr *a,
+                          hia_word *out, hia_misfortune *why) {
   enum { FEW = 16 };
   hia_word few[FEW] = {0}, *in = few;
   const hia_allocator *allocator = w->run->allocator;
   const hia_env env = {&w->heap, w->run->image->shapes, w->is_shared};
   if (a->o.n_in > FEW && !(in = hiaR_alloc(allocator, a->o.n_in * sizeof *in))) return HIA_MEMORY;
   get_operands(w, slots, a, in);
-  hia_status status = a->operate(&env, &a->o, in, out, why);
+  hia_status status = HIA_INTERNAL;
+  if (HIA_LIKELY(hiaR_has_tensors(&a->o, in))) status = a->operate(&env, &a->o, in, out, why);
   if (in != few) hiaR_free(allocator, in, a->o.n_in * sizeof *in);
   return status;
 }
@@ -43,11 +45,13 @@ static void fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, 
 static bool fire_operation(hia_worker *w, hia_frame *f, const hia_instr *n) {
   hia_word *slots = hiaR_slots(f);
   hia_misfortune why;
-  hia_status status = operate(w, slots, n->u.array, &slots[n->to], &why);
-  if (status == HIA_MEMORY)
+  hia_status status = operate(w, slots, n->u.operation, &slots[n->to], &why);
+  if (status == HIA_MEMORY) {
     hiaR_exhaust(w, f, n->index);
-  else if (status)
-    hiaR_fail(w, f, n->index, &(hia_cause){status, why.is_slice, why.range, NULL});
+  } else if (status) {
+    hia_cause cause = hiaR_cause_of(status, &why);
+    hiaR_fail(w, f, n->index, &cause);
+  }
   return !status;
 }
 

@@ -118,7 +118,8 @@ struct hia_context {
   hia_local_heap local; /* heap NULL: the run makes no objects */
 
   const hia_shapes *shapes; /* of the run's program */
-  hia_range range;          /* of an operation that fails with HIA_RANGE */
+  hia_range range;          /* of an operation that fails with HIA_RANGE, */
+  hia_misfit misfit;        /* or with HIA_SHAPE */
   uint64_t heap_run;        /* of a helper: hia_heap.run, of the heap that `local` belongs to */
   uint64_t unlent;          /* what `fuel` points at when the run has no fuel */
   bool is_deep;             /* its stack has left the first KEEP bytes */

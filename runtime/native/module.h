@@ -14,11 +14,11 @@
 #ifndef HIA_MODULE_H
 #define HIA_MODULE_H
 
-#include "runtime/heap/object.h"
+#include "runtime/heap/operation.h"
 #include "runtime/native/native.h"
 
-#define HIA_RT_ABI        5
-#define HIA_RT_ABI_SYMBOL hia_rt_abi_5
+#define HIA_RT_ABI        6
+#define HIA_RT_ABI_SYMBOL hia_rt_abi_6
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
 #define HIA_RT_ABI_HASH 0x4f7ee692f697e5fcu
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
@@ -34,6 +34,12 @@ typedef struct hia_code_root {
   uint32_t spare;
   const hia_type *types; /* of each word of a block, parameters first; NULL: all are scalars */
 } hia_code_root;
+
+/* An operation on tensors, as generated code describes it: a constant. */
+typedef struct hia_native_operation {
+  hia_operate operate;
+  hia_operation o;
+} hia_native_operation;
 
 typedef struct hia_code_module hia_code_module;
 

@@ -132,7 +132,8 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
     *failure = (hia_failure){.status = hiaR_host_status((uint32_t)status & ~HIA_STATUS_OF_HOST),
                              .host = (const char *)(uintptr_t)code};
   else
-    *failure = (hia_failure){.status = status, .code = code, .range = context->range};
+    *failure = (hia_failure){
+        .status = status, .code = code, .range = context->range, .misfit = context->misfit};
   if (invocation->job) {
     /* It ends because an invocation below it does, or it would not be too deep on another stack. */
     bool is_over = atomic_load(&invocation->job->is_cancelled) || atomic_load(&context->team->stop);
@@ -340,6 +341,20 @@ HIA_UNINSTRUMENTED hia_word hiaR_native_concat(hia_context *context, const hia_w
   bool is_made = hiaR_array_concat(&context->local, context->shapes, base, arrays, n,
                                    context->is_shared != 0, &array);
   return made(context, is_made, array, base, loc, sp, pc);
+}
+
+HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
+                                            const hia_native_operation *operation, hia_word *words,
+                                            uint32_t loc, const char *sp, uintptr_t pc) {
+  need_heap(context, loc, sp, pc);
+  const hia_env env = {&context->local, context->shapes, context->is_shared != 0};
+  hia_misfortune why;
+  hia_status status = operation->operate(&env, &operation->o, words, words, &why);
+  if (HIA_LIKELY(!status)) return;
+  if (status == HIA_CANCELLED) leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
+  if (status == HIA_RANGE) context->range = why.range;
+  if (status == HIA_SHAPE) context->misfit = why.misfit;
+  leave(context, status, loc, status == HIA_RANGE && why.is_slice, sp, pc, NULL);
 }
 
 _Noreturn HIA_UNINSTRUMENTED void hiaR_native_range(uint32_t loc, uint32_t code,

@@ -12,16 +12,12 @@
 #include "runtime/tensor/operands.h"
 #include <math.h>
 
-enum { MAX_OPERANDS = 3 };
-#define HIA_KERNEL_OWN(NAME)
-#define HIA_KERNEL_NONE(NAME)
-#define HIA_KERNEL_OPERATION(NAME)
-#define LIFTED_NONE(NAME, ins)
-#define LIFTED_ELEMENTWISE(NAME, ins)                                                              \
-  _Static_assert((ins) >= 1 && (ins) <= MAX_OPERANDS, "operands of " #NAME);
+enum { MAX_OPERANDS = 3, LIFTED = 64 /* numbers of ops that are lifted are below */ };
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
                GRADIENT, KERNEL, EMIT, doc)                                                        \
-  LIFTED_##SHAPE(NAME, ins)
+  _Static_assert(HIA_SHAPE_##SHAPE != HIA_SHAPE_ELEMENTWISE ||                                     \
+                     ((ins) >= 1 && (ins) <= MAX_OPERANDS && (number) < LIFTED),                   \
+                 "of " name);
 #include "runtime/base/ops.def"
 
 /* ---- loops ---- */
@@ -145,46 +141,45 @@ LOOP_3(SELECT_8, uint8_t, uint8_t, (a ? b : c) != 0)
 LOOP_3(SELECT_32, uint8_t, uint32_t, a ? b : c)
 LOOP_3(SELECT_64, uint8_t, uint64_t, a ? b : c)
 
-/* The loops of an op by the dtype of its data operands. */
-static const struct quick {
-  const hia_kernel *kernels;
-  loop loops[HIA_N_DTYPES];
-} quicks[] = {
+/* The loops of ops by the dtype at which they are; NULL: there is none. */
 #define OF_NUMBERS(NAME)                                                                           \
-  {hiaR_k_##NAME,                                                                                  \
-   {[HIA_I32] = NAME##_i32,                                                                        \
-    [HIA_I64] = NAME##_i64,                                                                        \
-    [HIA_F32] = NAME##_f32,                                                                        \
-    [HIA_F64] = NAME##_f64}},
-#define OF_FLOATS(NAME) {hiaR_k_##NAME, {[HIA_F32] = NAME##_f32, [HIA_F64] = NAME##_f64}},
-#define OF_BOOLS(NAME)  {hiaR_k_##NAME, {[HIA_BOOL] = NAME##_bool}},
+  [HIA_OP_##NAME] = {[HIA_I32] = NAME##_i32,                                                       \
+                     [HIA_I64] = NAME##_i64,                                                       \
+                     [HIA_F32] = NAME##_f32,                                                       \
+                     [HIA_F64] = NAME##_f64}
+#define OF_FLOATS(NAME) [HIA_OP_##NAME] = {[HIA_F32] = NAME##_f32, [HIA_F64] = NAME##_f64}
+#define OF_BOOLS(NAME)  [HIA_OP_##NAME] = {[HIA_BOOL] = NAME##_bool}
 #define OF_ALL(NAME)                                                                               \
-  {hiaR_k_##NAME,                                                                                  \
-   {[HIA_BOOL] = NAME##_bool,                                                                      \
-    [HIA_I32] = NAME##_i32,                                                                        \
-    [HIA_I64] = NAME##_i64,                                                                        \
-    [HIA_F32] = NAME##_f32,                                                                        \
-    [HIA_F64] = NAME##_f64}},
-    OF_NUMBERS(ADD) OF_NUMBERS(MUL) OF_NUMBERS(SUB) OF_FLOATS(DIV) OF_NUMBERS(NEG) OF_NUMBERS(ABS)
-        OF_NUMBERS(RELU) OF_NUMBERS(MIN) OF_NUMBERS(MAX) OF_FLOATS(SQRT) OF_FLOATS(FMA) OF_ALL(EQ)
-            OF_ALL(NE) OF_ALL(LT) OF_ALL(LE) OF_ALL(GT) OF_ALL(GE) OF_BOOLS(BAND) OF_BOOLS(BOR)
-                OF_BOOLS(BNOT)};
-static const loop select_loops[HIA_N_DTYPES] = {[HIA_BOOL] = SELECT_8,
-                                                [HIA_I32] = SELECT_32,
-                                                [HIA_I64] = SELECT_64,
-                                                [HIA_F32] = SELECT_32,
-                                                [HIA_F64] = SELECT_64};
-
-/* NULL: there is none. *dtype: that of the data operands, if there is one. */
-static loop find_loop(const hia_operation *o, const hia_word *in, hia_dtype *dtype) {
-  *dtype = (hia_dtype)o->dtype;
-  if (o->kernel == hiaR_k_SELECT[*dtype]) return select_loops[*dtype];
-  for (uint32_t i = 0; i < o->n_in; i++) /* the result may be bool */
-    if (hiaR_operand_is_tensor(o, i)) *dtype = hiaR_tensor_dtype(hiaR_tensor(in[i]));
-  for (size_t i = 0; i < HIA_LEN(quicks); i++)
-    if (quicks[i].kernels[*dtype] == o->kernel) return quicks[i].loops[*dtype];
-  return NULL;
-}
+  [HIA_OP_##NAME] = {[HIA_BOOL] = NAME##_bool,                                                     \
+                     [HIA_I32] = NAME##_i32,                                                       \
+                     [HIA_I64] = NAME##_i64,                                                       \
+                     [HIA_F32] = NAME##_f32,                                                       \
+                     [HIA_F64] = NAME##_f64}
+static const loop loops[LIFTED][HIA_N_DTYPES] = {OF_NUMBERS(ADD),
+                                                 OF_NUMBERS(MUL),
+                                                 OF_NUMBERS(SUB),
+                                                 OF_FLOATS(DIV),
+                                                 OF_NUMBERS(NEG),
+                                                 OF_NUMBERS(ABS),
+                                                 OF_NUMBERS(RELU),
+                                                 OF_NUMBERS(MIN),
+                                                 OF_NUMBERS(MAX),
+                                                 OF_FLOATS(SQRT),
+                                                 OF_FLOATS(FMA),
+                                                 OF_ALL(EQ),
+                                                 OF_ALL(NE),
+                                                 OF_ALL(LT),
+                                                 OF_ALL(LE),
+                                                 OF_ALL(GT),
+                                                 OF_ALL(GE),
+                                                 OF_BOOLS(BAND),
+                                                 OF_BOOLS(BOR),
+                                                 OF_BOOLS(BNOT),
+                                                 [HIA_OP_SELECT] = {[HIA_BOOL] = SELECT_8,
+                                                                    [HIA_I32] = SELECT_32,
+                                                                    [HIA_I64] = SELECT_64,
+                                                                    [HIA_F32] = SELECT_32,
+                                                                    [HIA_F64] = SELECT_64}};
 
 /* ---- walking ---- */
 
@@ -373,7 +368,7 @@ static bool have_one_shape(const hia_operation *o, const hia_word *in, hia_dims 
 /* The operands, and the axes along which they are walked through. */
 static hia_status begin_walk(walk *w, const hia_operation *o, const hia_word *in, hia_dims *shape,
                              hia_misfortune *why) {
-  hia_dtype data_dtype, dtype = (hia_dtype)o->dtype;
+  hia_dtype dtype = (hia_dtype)o->dtype;
   bool has_one_shape = have_one_shape(o, in, shape);
   hia_dims ins[MAX_OPERANDS];
   if (!has_one_shape) {
@@ -381,17 +376,17 @@ static hia_status begin_walk(walk *w, const hia_operation *o, const hia_word *in
     hia_fit fit = hiaR_shape_broadcast(ins, o->n_in, shape, &why->misfit);
     if (fit != HIA_FIT_ALWAYS) return HIA_SHAPE;
   }
-  w->kernel = o->kernel;
+  w->kernel = o->kernels[o->at];
   w->imm = o->imm;
-  w->loop = find_loop(o, in, &data_dtype);
+  w->loop = loops[o->op][o->at];
   w->repr = (hia_repr)dtype;
   w->size = hiaR_dtype_size(dtype);
   w->n_in = o->n_in;
   for (uint32_t i = 0; i < o->n_in; i++) {
     operand *x = &w->in[i];
     x->is_tensor = hiaR_operand_is_tensor(o, i);
-    hia_dtype its = x->is_tensor ? hiaR_tensor_dtype(hiaR_tensor(in[i])) : data_dtype;
-    if (!x->is_tensor && i == 0 && o->kernel == hiaR_k_SELECT[dtype]) its = HIA_BOOL;
+    hia_dtype its = x->is_tensor ? hiaR_tensor_dtype(hiaR_tensor(in[i])) : (hia_dtype)o->at;
+    if (!x->is_tensor && i == 0 && o->op == HIA_OP_SELECT) its = HIA_BOOL;
     x->repr = (hia_repr)its;
     x->size = hiaR_dtype_size(its);
     x->word = in[i];

@@ -135,11 +135,11 @@ static hia_status stack(HIA_COMPUTE) {
 }
 HIA_DEFINE_OPERATION(STACK, stack)
 
-static hia_status join(HIA_COMPUTE) {
+static hia_status cat(HIA_COMPUTE) {
   hia_dims shape;
   hia_status status = shape_of_all(env, o, in, hiaR_shape_concat, &shape, &why->misfit);
   if (status) return status;
   if (!hiaR_result_new(env, hiaR_tensor_dtype(hiaR_tensor(in[0])), &shape, r)) return HIA_MEMORY;
   return copy_parts(env, o, in, elements_before(&shape, o->imm), r);
 }
-HIA_DEFINE_OPERATION(JOIN, join)
+HIA_DEFINE_OPERATION(CAT, cat)

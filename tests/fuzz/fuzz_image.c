@@ -108,8 +108,8 @@ static void load(const void *bytes, size_t size) {
   static const hia_image_hosts hosts = {&caller, find_host, NULL};
   hia_loaded *image = NULL;
   char error[256] = "";
-  hia_status status = hiaR_image_load_hosted(bytes, size, hiaR_kernel, &hosts, &hiaR_malloc, &image,
-                                             error, sizeof error);
+  hia_status status = hiaR_image_load_hosted(bytes, size, hiaR_any_kernel, &hosts, &hiaR_malloc,
+                                             &image, error, sizeof error);
   if ((status == HIA_OK) != (image != NULL) || (status == HIA_BAD_IMAGE) != (error[0] != 0)) {
     fprintf(stderr, "status %d, image %p, error %s\n", status, (void *)image, error);
     abort();

@@ -186,8 +186,8 @@ static void flatten_and_run(hia_comp *comp, hia_graph *g) {
   hia_loaded *image;
   char why[256] = "";
   comp->armed = false; /* nothing throws from here on */
-  hia_status status = hiaR_image_load_hosted(bytes, size, hiaR_kernel, &hosts, &hiaR_malloc, &image,
-                                             why, sizeof why);
+  hia_status status = hiaR_image_load_hosted(bytes, size, hiaR_any_kernel, &hosts, &hiaR_malloc,
+                                             &image, why, sizeof why);
   must(status == HIA_OK, "the image is refused", why);
   run_all(image, is_settled(g));
   hiaR_image_free(image);

@@ -549,8 +549,8 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   default: break;
   }
   for (uint32_t i = 0; i < node->n_ins; i++) ins[i] = f->values[hiaG_in(f->fn, n, i)];
-  hia_status status =
-      hiaR_scalar_eval(node->op, hiaG_node_dtype(f->fn, n), node->imm, ins, &f->values[node->outs]);
+  hia_status status = hiaR_scalar_eval(node->op, hiaG_node_dtype(e->g, f->fn, n), node->imm, ins,
+                                       &f->values[node->outs]);
   if (status == HIA_FUEL) e->out->code = ins[0];
   return status == HIA_OK ? HIA_OK : failed(e, f, node->loc, status);
 }

@@ -8,7 +8,7 @@
 
 static bool finish(image_program *p) {
   hiaG_flatten(p->graph, &p->bytes, &p->size);
-  hia_status status = hiaR_image_load(p->bytes, p->size, hiaR_kernel, &hiaR_malloc, &p->image,
+  hia_status status = hiaR_image_load(p->bytes, p->size, hiaR_any_kernel, &hiaR_malloc, &p->image,
                                       p->error, sizeof p->error);
   if (status && !p->error[0])
     snprintf(p->error, sizeof p->error, "%s", hiaR_status_message(status));

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/helper_tensor.h"
+#include "runtime/image/image.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -208,4 +209,13 @@ outcome run_operation(tensor_world *w, hia_operate f, hia_operation o, const mod
     if (ins[i].dims.rank && in[i] && is_from_outside(hows[i]))
       is.is_sane &= end_operand(w, &ins[i], hows[i], in[i]);
   return is;
+}
+
+hia_operation lifted(unsigned op, hia_dtype at) {
+  hia_given_kernel kernel;
+  if (!hiaR_any_kernel(op, &kernel)) abort();
+  return (hia_operation){.kernels = kernel.by_dtype,
+                         .at = (uint8_t)at,
+                         .op = (uint16_t)op,
+                         .dtype = (uint8_t)hiaR_rule_result((hia_rule)hiaR_ops[op].rule, at)};
 }

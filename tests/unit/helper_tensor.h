@@ -77,4 +77,7 @@ outcome run_operation(tensor_world *w, hia_operate f, hia_operation o, const mod
 hia_word make_tensor(tensor_world *w, const model *m);
 model read_tensor(hia_word ref);
 
+/* An op on scalars at a dtype, lifted. */
+hia_operation lifted(unsigned op, hia_dtype at);
+
 #endif

@@ -212,7 +212,7 @@ static image_program finish(builder *b) {
     hiaG_effects(p.graph);
     hiaG_tag(p.graph);
     hiaG_flatten(p.graph, &p.bytes, &p.size);
-    cr_assert_eq(hiaR_image_load(p.bytes, p.size, hiaR_kernel, &hiaR_malloc, &p.image, p.error,
+    cr_assert_eq(hiaR_image_load(p.bytes, p.size, hiaR_any_kernel, &hiaR_malloc, &p.image, p.error,
                                  sizeof p.error),
                  HIA_OK, "%s", p.error);
   }

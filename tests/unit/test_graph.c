@@ -324,8 +324,8 @@ Test(graph, what_may_fail_and_what_may_go) {
     hia_word w = 0;
     cr_assert(hiaG_is_const(fn, 4, &w) && w == hiaR_from_i32(-1));
     cr_assert_not(hiaG_is_const(fn, 0, &w));
-    cr_assert_eq(hiaG_node_dtype(fn, 10), HIA_F64);
-    cr_assert_eq(hiaG_node_dtype(fn, 3), HIA_I32);
+    cr_assert_eq(hiaG_node_dtype(g, fn, 10), HIA_F64);
+    cr_assert_eq(hiaG_node_dtype(g, fn, 3), HIA_I32);
   });
   hiaR_comp_free(&e.comp);
 }

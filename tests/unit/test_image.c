@@ -36,7 +36,7 @@ static const char *reason(const void *bytes, size_t size) {
   static char error[200];
   hia_loaded *image;
   hia_status status =
-      hiaR_image_load(bytes, size, hiaR_kernel, &hiaR_malloc, &image, error, sizeof error);
+      hiaR_image_load(bytes, size, hiaR_any_kernel, &hiaR_malloc, &image, error, sizeof error);
   cr_assert(status == HIA_OK || status == HIA_BAD_IMAGE);
   cr_assert_eq(status == HIA_OK, image != NULL);
   cr_assert_eq(status == HIA_OK, error[0] == 0, "%s", error);
@@ -86,8 +86,9 @@ Test(image, may_stand_at_any_address) {
     char *block = malloc(p.size + 8);
     memcpy(block + shift, p.bytes, p.size);
     hia_loaded *image;
-    cr_assert_eq(hiaR_image_load(block + shift, p.size, hiaR_kernel, &hiaR_malloc, &image, NULL, 0),
-                 HIA_OK);
+    cr_assert_eq(
+        hiaR_image_load(block + shift, p.size, hiaR_any_kernel, &hiaR_malloc, &image, NULL, 0),
+        HIA_OK);
     free(block); /* not needed any more */
     hia_loaded *own = p.image;
     p.image = image;
@@ -267,7 +268,7 @@ static uint32_t run_mutants(const image_program *p, uint64_t seed, int n, watch 
     }
     set_hash(bytes, p->size);
     image_program q = *p;
-    if (hiaR_image_load(bytes, p->size, hiaR_kernel, &hiaR_malloc, &q.image, NULL, 0)) continue;
+    if (hiaR_image_load(bytes, p->size, hiaR_any_kernel, &hiaR_malloc, &q.image, NULL, 0)) continue;
     accepted++;
     const hia_export *e = hiaR_image_export(q.image, 0);
     if (e && e->n_results <= IMAGE_MAX_RESULTS) {
@@ -313,8 +314,8 @@ Test(image, mutants) {
 
 /* ---- resources ---- */
 
-static hia_kernel no_division(unsigned op, hia_dtype dtype) {
-  return op == HIA_OP_DIV ? NULL : hiaR_kernel(op, dtype);
+static bool no_division(unsigned op, hia_given_kernel *kernel) {
+  return op != HIA_OP_DIV && hiaR_any_kernel(op, kernel);
 }
 
 Test(image, kernels_are_handed_in) {
@@ -335,7 +336,7 @@ Test(image, out_of_memory) {
     test_heap_init(&heap, left);
     hia_loaded *image;
     hia_status status =
-        hiaR_image_load(p.bytes, p.size, hiaR_kernel, &heap.allocator, &image, NULL, 0);
+        hiaR_image_load(p.bytes, p.size, hiaR_any_kernel, &heap.allocator, &image, NULL, 0);
     hiaR_image_free(image);
     cr_assert_eq(heap.blocks, 0);
     if (!status) break;

@@ -395,7 +395,7 @@ static bool loads(hia_image_header *h, hia_loaded **image) {
   size_t from = offsetof(hia_image_header, file);
   h->hash = hiaR_image_hash((const char *)h + from, (size_t)h->size - from);
   char error[256];
-  return hiaR_image_load(h, (size_t)h->size, hiaR_kernel, &hiaR_malloc, image, error,
+  return hiaR_image_load(h, (size_t)h->size, hiaR_any_kernel, &hiaR_malloc, image, error,
                          sizeof error) == HIA_OK;
 }
 

@@ -334,7 +334,7 @@ static void set_hash(hia_image_header *h) {
 static bool loads(hia_image_header *h, hia_loaded **image) {
   set_hash(h);
   char error[256];
-  return hiaR_image_load(h, (size_t)h->size, hiaR_kernel, &hiaR_malloc, image, error,
+  return hiaR_image_load(h, (size_t)h->size, hiaR_any_kernel, &hiaR_malloc, image, error,
                          sizeof error) == HIA_OK;
 }
 

@@ -46,7 +46,7 @@ static uint32_t compare_random(uint64_t seed, bool optimise) {
     p.graph = random_graph(&p.comp, &p.types, seed);
     hiaG_run_passes(p.graph, &(hia_pass_options){.disabled = optimise ? NULL : "all"});
     hiaG_flatten(p.graph, &p.bytes, &p.size);
-    cr_assert_eq(hiaR_image_load(p.bytes, p.size, hiaR_kernel, &hiaR_malloc, &p.image, p.error,
+    cr_assert_eq(hiaR_image_load(p.bytes, p.size, hiaR_any_kernel, &hiaR_malloc, &p.image, p.error,
                                  sizeof p.error),
                  HIA_OK, "seed %llu: %s", (unsigned long long)seed, p.error);
     const hia_export *e = hiaR_image_export(p.image, 0);

@@ -25,7 +25,7 @@ static hia_status lift_by_hand(const hia_operation *o, const model *ins, uint32_
     hia_word slots[4];
     const uint16_t in[3] = {0, 1, 2};
     for (uint32_t k = 0; k < n; k++) slots[k] = ins[k].words[source(&ins[k].dims, &out->dims, i)];
-    hia_status status = o->kernel(slots, in, 3, o->imm);
+    hia_status status = o->kernels[o->at](slots, in, 3, o->imm);
     if (status) return status;
     out->words[i] = slots[3];
   }
@@ -63,10 +63,8 @@ static hia_dims some_shape(uint32_t *state) {
 static bool run_case(tensor_world *w, uint32_t *state, unsigned op, hia_dtype dtype,
                      hia_dtype source_dtype, uint32_t n, int round) {
   hia_rule rule = (hia_rule)hiaR_ops[op].rule;
-  hia_operation o = {.kernel = hiaR_kernel(op, dtype),
-                     .dtype = (uint8_t)hiaR_rule_result(rule, dtype),
-                     .imm = rule == HIA_RULE_CAST ? source_dtype : 0};
-  if (rule == HIA_RULE_CAST) o.dtype = (uint8_t)dtype;
+  hia_operation o = lifted(op, dtype);
+  if (rule == HIA_RULE_CAST) o.imm = source_dtype;
   hia_dims shape = some_shape(state), ins_dims[3], out_dims;
   model ins[3];
   how hows[3];
@@ -153,7 +151,7 @@ Test(tensor_lift, special_floats) {
     for (size_t i = 0; i < HIA_LEN(ops); i++) {
       uint32_t n = (uint32_t)hiaR_ops[ops[i]].n_ins;
       hia_dtype of_result = hiaR_rule_result((hia_rule)hiaR_ops[ops[i]].rule, dtype);
-      hia_operation o = {.kernel = hiaR_kernel(ops[i], dtype), .dtype = (uint8_t)of_result};
+      hia_operation o = lifted(ops[i], dtype);
       model expected = model_new(of_result, ins[0].dims);
       lift_by_hand(&o, ins, n, &expected);
       outcome is = run_operation(&w, hiaR_e_LIFT, o, ins, (how[]){LENT, LENT}, n, of_result, 1);
@@ -181,7 +179,7 @@ Test(tensor_lift, large) {
   for (size_t i = 0; i < HIA_LEN(shapes); i++)
     for (int k = 0; k < 4; k++) {
       unsigned op = k % 2 ? HIA_OP_ATAN2 : HIA_OP_SUB;
-      hia_operation o = {.kernel = hiaR_kernel(op, HIA_F32), .dtype = HIA_F32};
+      hia_operation o = lifted(op, HIA_F32);
       hia_dims is, in[2] = {shapes[i][k / 2], shapes[i][1 - k / 2]};
       model ins[2] = {model_random(&state, HIA_F32, in[0]), model_random(&state, HIA_F32, in[1])};
       hiaR_shape_broadcast(in, 2, &is, NULL);
@@ -208,11 +206,8 @@ Test(tensor_lift, one_tensor_twice) {
     hia_word ref = make_tensor(&w, &m), in[2] = {ref, ref}, out = 0;
     hia_misfortune why;
     hiaR_dup(ref, false);
-    hia_operation o = {.kernel = hiaR_kernel(HIA_OP_ADD, HIA_F32),
-                       .dtype = HIA_F32,
-                       .n_in = 2,
-                       .tensors = 3,
-                       .takes = takes};
+    hia_operation o = lifted(HIA_OP_ADD, HIA_F32);
+    o.n_in = 2, o.tensors = 3, o.takes = takes;
     cr_assert_eq(hiaR_e_LIFT(&w.env, &o, in, &out, &why), HIA_OK);
     for (uint64_t i = 0; i < m.n; i++) {
       float x = hiaR_to_f32(m.words[i]);
@@ -232,7 +227,7 @@ Test(tensor_lift, shapes_that_do_not_fit) {
   world_begin(&w, &hiaR_malloc, false);
   model ins[] = {model_random(&state, HIA_F32, dims_of(2, (int64_t)3, (int64_t)4)),
                  model_random(&state, HIA_F32, dims_of(1, (int64_t)3))};
-  hia_operation o = {.kernel = hiaR_kernel(HIA_OP_ADD, HIA_F32), .dtype = HIA_F32};
+  hia_operation o = lifted(HIA_OP_ADD, HIA_F32);
   for (how h = 0; h < N_HOWS; h++) {
     outcome is =
         run_operation(&w, hiaR_e_LIFT, o, ins, (how[]){h, (how)(N_HOWS - 1 - h)}, 2, HIA_F32, 2);
@@ -251,8 +246,8 @@ Test(tensor_lift, shapes_that_do_not_fit) {
   x->dims[1] = y->dims[0] = 1;
   hia_word in[] = {(uintptr_t)x, (uintptr_t)y}, out = 5;
   hia_misfortune why;
-  hia_operation large = {
-      .kernel = hiaR_kernel(HIA_OP_EQ, HIA_BOOL), .dtype = HIA_BOOL, .n_in = 2, .tensors = 3};
+  hia_operation large = lifted(HIA_OP_EQ, HIA_BOOL);
+  large.n_in = 2, large.tensors = 3;
   cr_assert_eq(hiaR_e_LIFT(&w.env, &large, in, &out, &why), HIA_SHAPE);
   cr_assert_eq(why.misfit.kind, HIA_MISFIT_LARGE);
   x->dims[0] = (int64_t)1 << 28; /* that can be, but there is no memory */
@@ -270,7 +265,7 @@ Test(tensor_lift, the_first_failure) {
   world_begin(&w, &hiaR_malloc, false);
   model ins[] = {model_new(HIA_I32, dims_of(1, (int64_t)100)),
                  model_new(HIA_I32, dims_of(1, (int64_t)100))};
-  hia_operation o = {.kernel = hiaR_kernel(HIA_OP_DIV, HIA_I32), .dtype = HIA_I32};
+  hia_operation o = lifted(HIA_OP_DIV, HIA_I32);
   for (int k = 0; k < 2; k++) {
     for (int i = 0; i < 100; i++) {
       ins[0].words[i] = hiaR_from_i32(INT32_MIN);

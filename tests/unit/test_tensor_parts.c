@@ -141,7 +141,7 @@ Test(tensor_parts, join_and_stack, .init = begin, .fini = end) {
       for (uint64_t i = 0; i < expected.n; i++)
         expected.words[i] = joined(ins, n, axis, has_axis, i);
       hia_operation o = {.dtype = (uint8_t)dtype, .imm = axis};
-      check(has_axis ? "join" : "stack", has_axis ? hiaR_e_JOIN : hiaR_e_STACK, o, ins, hows, n,
+      check(has_axis ? "cat" : "stack", has_axis ? hiaR_e_CAT : hiaR_e_STACK, o, ins, hows, n,
             &expected);
     }
   for (uint32_t n = 2; n < 20; n += 17)
@@ -153,7 +153,7 @@ Test(tensor_parts, join_and_stack, .init = begin, .fini = end) {
             model_random(&state, HIA_F32, dims_of(2, (int64_t)2, (int64_t)(i + 1 == n ? 4 : 3)));
         hows[i] = some_how();
       }
-      hia_misfortune why = fail("join", has_axis ? hiaR_e_JOIN : hiaR_e_STACK,
+      hia_misfortune why = fail("cat", has_axis ? hiaR_e_CAT : hiaR_e_STACK,
                                 (hia_operation){.dtype = HIA_F32}, ins, hows, n, HIA_SHAPE);
       cr_assert(why.misfit.kind == HIA_MISFIT_DIM && why.misfit.operand_b == n - 1);
     }
@@ -364,7 +364,6 @@ static hia_status call_all(tensor_world *in, int64_t n, hia_status expected) {
   for (uint64_t k = 0; k < b.n; k++) b.words[k] = 1;
   model of_n = model_i64(n), of_nn = model_i64(n * n), zero = model_scalar(HIA_F64, 0);
   model one = model_i64(1), v = model_random(&state, HIA_F64, dims_of(1, n));
-  hia_kernel sub = hiaR_kernel(HIA_OP_SUB, HIA_F64), tanh = hiaR_kernel(HIA_OP_TANH, HIA_F64);
   const struct {
     hia_operate f;
     uint32_t n_in;
@@ -372,13 +371,13 @@ static hia_status call_all(tensor_world *in, int64_t n, hia_status expected) {
     hia_operation o;
     uint32_t rank;
   } calls[] = {
-      {hiaR_e_LIFT, 2, {x, x}, {.kernel = sub}, 2},
-      {hiaR_e_LIFT, 1, {x}, {.kernel = tanh}, 2},
+      {hiaR_e_LIFT, 2, {x, x}, lifted(HIA_OP_SUB, HIA_F64), 2},
+      {hiaR_e_LIFT, 1, {x}, lifted(HIA_OP_TANH, HIA_F64), 2},
       {hiaR_e_FULL, 3, {zero, of_n, of_n}, {0}, 2},
       {hiaR_e_IOTA, 1, {of_nn}, {0}, 1},
       {hiaR_e_ONE_HOT, 2, {of_n, of_nn}, {0}, 1},
       {hiaR_e_STACK, 2, {x, x}, {.imm = 2}, 3},
-      {hiaR_e_JOIN, 2, {x, x}, {.imm = 1}, 2},
+      {hiaR_e_CAT, 2, {x, x}, {.imm = 1}, 2},
       {hiaR_e_ROWS, 2, {x, i}, {0}, 2},
       {hiaR_e_WITH, 3, {y, of_n, zero}, {0}, 1},
       {hiaR_e_TRANSPOSE, 1, {x}, {0}, 2},

@@ -35,6 +35,7 @@ void hiaR_stub_new(void);
 void hiaR_stub_own(void);
 void hiaR_stub_slice(void);
 void hiaR_stub_concat(void);
+void hiaR_stub_operate(void);
 void hiaR_stub_range(void);
 /* Where a frame returns whose return address was replaced: barrier.c. */
 void hiaR_stub_return(void);
@@ -59,6 +60,8 @@ hia_word hiaR_native_slice(hia_context *context, hia_word array, int64_t first, 
                            uint32_t base, uint32_t loc, const char *sp, uintptr_t pc);
 hia_word hiaR_native_concat(hia_context *context, const hia_word *arrays, uint32_t n, uint32_t base,
                             uint32_t loc, const char *sp, uintptr_t pc);
+void hiaR_native_operate(hia_context *context, const hia_native_operation *operation,
+                         hia_word *words, uint32_t loc, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_range(uint32_t loc, uint32_t code, const hia_range *range,
                                  hia_context *context, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,

@@ -423,6 +423,27 @@ hiaR_stub_concat:
         .cfi_endproc
         .size   hiaR_stub_concat, .-hiaR_stub_concat
 
+/* hiaR_stub_operate: rdi the operation, rsi the words, edx the location. */
+        .globl  hiaR_stub_operate
+        .type   hiaR_stub_operate, @function
+        .p2align 4
+hiaR_stub_operate:
+        .cfi_startproc
+        movl    %edx, %ecx
+        movq    %rsi, %rdx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    8(%rsp), %r8
+        movq    (%rsp), %r9
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_operate@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_operate, .-hiaR_stub_operate
+
 /* hiaR_stub_range: edi location, esi code; rdx, rcx and r8 become a hia_range on the stack. */
         .globl  hiaR_stub_range
         .type   hiaR_stub_range, @function

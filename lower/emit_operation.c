@@ -1,0 +1,80 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Operations on tensors. Native code calls what the interpreter calls: the operation of the op's
+ * row, through the runtime (hiaR_stub_operate). What is the same whenever the node runs is a
+ * constant of the module, a hia_native_operation; the operands are words in the frame, of which the
+ * first becomes the result. */
+#include "lower/emit.h"
+#include "runtime/native/module.h"
+#include "runtime/tensor/tensor.h"
+
+static LLVMValueRef of_runtime(hia_emit *e, const char *prefix, const char *name) {
+  return hiaL_of_runtime(e, hiaR_arena_printf(&e->comp->scratch, "%s%s", prefix, name));
+}
+
+static const char *const names[HIA_OP_LIMIT] = {
+#define HIA_OP(number, NAME, ...) [number] = #NAME,
+#include "runtime/base/ops.def"
+};
+
+static LLVMValueRef description(hia_emit *e, hia_node_id n) {
+  const hia_fn *fn = e->fn;
+  const hia_node *node = hiaL_node(e, n);
+  const hia_op_info *op = &hiaR_ops[node->op];
+  bool is_lifted = op->shape == HIA_SHAPE_ELEMENTWISE;
+  hia_dtype at = hiaG_node_dtype(e->g, fn, n);
+  hia_dtype dtype = is_lifted ? hiaR_rule_result((hia_rule)op->rule, at) : at;
+  uint64_t tensors = 0;
+  for (uint32_t i = 0; i < node->n_ins; i++)
+    if (!hiaG_is_scalar(hiaG_type(fn, hiaG_in(fn, n, i))))
+      tensors |= (uint64_t)1 << (i < 63 ? i : 63);
+  uint64_t takes = e->is_counted && hiaG_consumes(fn, n) ? tensors : 0;
+  LLVMValueRef none = LLVMConstNull(e->ptr);
+  LLVMValueRef operate = of_runtime(e, "hiaR_e_", is_lifted ? "LIFT" : names[node->op]);
+  LLVMValueRef kernels = is_lifted ? of_runtime(e, "hiaR_k_", names[node->op]) : none;
+  LLVMValueRef fields[] = {operate,
+                           hiaL_number(e, 32, node->n_ins),
+                           hiaL_number(e, 64, node->imm),
+                           hiaL_number(e, 32, 0),
+                           none,
+                           none,
+                           hiaL_number(e, 32, 0),
+                           hiaL_number(e, 64, tensors),
+                           hiaL_number(e, 64, takes),
+                           hiaL_number(e, 8, dtype),
+                           hiaL_number(e, 8, at),
+                           hiaL_number(e, 16, node->op),
+                           kernels};
+  return hiaL_variable(e, "operation", hiaL_structure(e, fields, HIA_LEN(fields)));
+}
+
+/* Room for the words of the operands of any operation of the function. */
+static LLVMValueRef operand_block(hia_emit *e) {
+  if (e->operands) return e->operands;
+  uint32_t most = 1;
+  for (hia_node_id n = 0; n < e->fn->nodes.len; n++)
+    if (hiaG_is_operation(e->fn, n) && hiaL_node(e, n)->n_ins > most) most = hiaL_node(e, n)->n_ins;
+  LLVMBasicBlockRef here = hiaL_here(e);
+  hiaL_at_start(e, LLVMGetEntryBasicBlock(e->function));
+  e->operands = LLVMBuildAlloca(e->b, LLVMArrayType2(e->types[HIA_I64], most), "operands");
+  hiaL_at(e, here);
+  return e->operands;
+}
+
+void hiaL_emit_operation(hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  LLVMValueRef block = operand_block(e);
+  for (uint32_t i = 0; i < node->n_ins; i++)
+    hiaL_store_word(e, hiaL_word_at(e, block, i), hiaL_in(e, n, i),
+                    hiaG_type(e->fn, hiaG_in(e->fn, n, i)));
+  LLVMValueRef args[] = {description(e, n), block, hiaL_number(e, 32, node->loc)};
+  hiaL_set_debug_loc(e, node->loc, false);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_operate, args, HIA_LEN(args));
+  hiaL_no_debug_loc(e);
+  hiaL_out(e, n, 0, hiaL_load_word(e, block, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
+}
+
+void hiaL_emit_DIM(hia_emit *e, hia_node_id n) {
+  uint64_t at = offsetof(hia_tensor, dims) + hiaL_node(e, n)->imm * sizeof(int64_t);
+  LLVMValueRef place = hiaL_byte_at(e, hiaL_in(e, n, 0), at, "dim");
+  hiaL_out(e, n, 0, LLVMBuildLoad2(e->b, e->types[HIA_I64], place, "size"));
+}
