@@ -29,6 +29,7 @@ typedef struct hia_flat_node {
   uint8_t kind; /* hia_image_kind */
   bool is_tail;
   bool is_merge; /* JOIN of a Merge: it waits for either of its two sources */
+  bool is_lent;  /* an operation that takes no references */
   bool is_set;   /* it changes its first operand, and waits for all that reads this before */
   uint32_t region, what, loc;
   uint32_t ins, n_ins;         /* pool: slots; in the end perhaps HIA_IMAGE_TAKEN */

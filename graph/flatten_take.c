@@ -166,7 +166,7 @@ static bool is_before(const chooser *c, const reader *m, const reader *n) {
 
 static bool can_take(const hia_flat_node *node, uint32_t operand) {
   unsigned kind = node->kind;
-  if (kind == HIA_KIND_OPERATION) return operand < HIA_MAX_TAKING;
+  if (kind == HIA_KIND_OPERATION) return !node->is_lent && operand < HIA_MAX_TAKING;
   return kind == HIA_KIND_MOVE || kind == HIA_KIND_CALL || kind == HIA_KIND_LOOP ||
          kind == HIA_KIND_MAKE || kind == HIA_KIND_FIELD || kind == HIA_KIND_ELEMENTS ||
          kind == HIA_KIND_SET;

@@ -503,9 +503,10 @@ bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word) {
 hia_dtype hiaG_node_dtype(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   uint32_t decides = hiaR_rule_decides((hia_rule)hiaR_ops[node->op].rule);
-  bool is_result = decides == HIA_NONE || node->n_ins == 0;
-  return hiaG_dtype(g->types,
-                    hiaG_type(fn, is_result ? hiaG_out(fn, n, 0) : hiaG_in(fn, n, decides)));
+  if (decides == HIA_NONE || node->n_ins == 0)
+    return hiaG_dtype(g->types, hiaG_type(fn, hiaG_out(fn, n, 0)));
+  hia_type type = hiaG_type(fn, hiaG_in(fn, n, decides));
+  return hiaG_dtype(g->types, hiaG_ranked_operand(g->types, node->op, decides, type));
 }
 
 static bool has_scalars(const hia_fn *fn, const hia_node *node) {

@@ -3,11 +3,18 @@
  * dtypes it takes its row's RULE says, what ranks its SHAPE (base/ops.c). */
 #include "graph/graph.h"
 
+hia_type hiaG_ranked_operand(const hia_types *types, unsigned op, uint32_t i, hia_type type) {
+  if (op != HIA_OP_PACK || i || hiaG_is_scalar(type) ||
+      hiaG_type_kind(types, type) != HIA_KIND_ARRAY)
+    return type;
+  return hiaG_element(types, type);
+}
+
 uint32_t hiaG_op_rank(const hia_types *types, unsigned op, uint64_t imm, const hia_type *ins,
                       uint32_t n) {
   uint32_t ranks[3] = {0}, rest = HIA_NONE;
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t rank = hiaG_rank(types, ins[i]);
+    uint32_t rank = hiaG_rank(types, hiaG_ranked_operand(types, op, i, ins[i]));
     if (i < HIA_LEN(ranks))
       ranks[i] = rank;
     else if (i == HIA_LEN(ranks))
@@ -25,10 +32,12 @@ hia_type hiaG_op_type(hia_types *types, unsigned op, uint64_t imm, const hia_typ
   hia_dtype dtype = result;
   if (rule == HIA_RULE_CONTROL || (hiaR_ops[op].n_ins >= 0 && n != (uint32_t)hiaR_ops[op].n_ins))
     return HIA_NONE;
-  if (decides != HIA_NONE) dtype = decides < n ? hiaG_dtype(types, ins[decides]) : HIA_N_DTYPES;
+  if (decides != HIA_NONE)
+    dtype = decides >= n ? HIA_N_DTYPES
+                         : hiaG_dtype(types, hiaG_ranked_operand(types, op, decides, ins[decides]));
   if (!hiaR_rule_takes(rule, dtype)) return HIA_NONE;
   for (uint32_t i = 0; i < n; i++) {
-    hia_dtype its = hiaG_dtype(types, ins[i]);
+    hia_dtype its = hiaG_dtype(types, hiaG_ranked_operand(types, op, i, ins[i]));
     if (its == HIA_N_DTYPES || !hiaR_rule_takes_operand(rule, dtype, i, its)) return HIA_NONE;
   }
   uint32_t rank = hiaG_op_rank(types, op, imm, ins, n);

@@ -405,7 +405,14 @@ static void close_region(hia_emit *e, hia_region_id r) {
   if (r == e->keeps_in) e->keeps_in = HIA_NONE;
 }
 
-void hiaL_node_alone(hia_emit *e, hia_node_id n) { emitters[e->fn->nodes.data[n].op](e, n); }
+/* NULL: the node cannot be lowered. */
+static hia_emitter *emitter_of(const hia_emit *e, hia_node_id n) {
+  unsigned op = e->fn->nodes.data[n].op;
+  bool is_lifted = hiaR_ops[op].shape == HIA_SHAPE_ELEMENTWISE && hiaG_is_operation(e->fn, n);
+  return is_lifted ? hiaL_emit_operation : emitters[op];
+}
+
+void hiaL_node_alone(hia_emit *e, hia_node_id n) { emitter_of(e, n)(e, n); }
 
 static bool has_loops(const hia_fn *fn) {
   for (hia_region_id r = 0; r < fn->regions.len; r++)
@@ -445,8 +452,8 @@ void hiaL_body(hia_emit *e) {
     } else {
       hiaL_spend(e, hiaG_cost(fn, n));
     }
-    if (!emitters[op]) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
-    emitters[op](e, n);
+    if (!emitter_of(e, n)) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
+    emitter_of(e, n)(e, n);
     hiaL_note_arrays(e, n);
     if (n == e->fuel_at) hiaL_compare_fuel(e);
   }

@@ -25,7 +25,7 @@ static LLVMValueRef description(hia_emit *e, hia_node_id n) {
   hia_dtype dtype = is_lifted ? hiaR_rule_result((hia_rule)op->rule, at) : at;
   uint64_t tensors = 0;
   for (uint32_t i = 0; i < node->n_ins; i++)
-    if (!hiaG_is_scalar(hiaG_type(fn, hiaG_in(fn, n, i))))
+    if (hiaG_type_kind(e->g->types, hiaG_type(fn, hiaG_in(fn, n, i))) == HIA_KIND_TENSOR)
       tensors |= (uint64_t)1 << (i < 63 ? i : 63);
   uint64_t takes = e->is_counted && hiaG_consumes(fn, n) ? tensors : 0;
   LLVMValueRef none = LLVMConstNull(e->ptr);

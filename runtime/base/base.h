@@ -371,6 +371,7 @@ typedef enum hia_shape_rule {
   HIA_SHAPE_WITH,      /* x, i, v of the shape of a row of x -> as x */
   HIA_SHAPE_CAT,       /* all tensors */
   HIA_SHAPE_STACK,     /* all tensors or all scalars */
+  HIA_SHAPE_PACK,      /* array of x, sizes: all x, along a new axis */
   HIA_SHAPE_RESHAPE,   /* x, sizes */
   HIA_SHAPE_FULL,      /* scalar, sizes */
   HIA_SHAPE_IOTA,      /* size */
@@ -419,7 +420,8 @@ hia_dtype hiaR_rule_result(hia_rule rule, hia_dtype dtype);
 
 /* The rank of the result of an op that takes tensors, with n operands: `ranks` are those of the
  * first three, as far as there are so many; `rest` is the one that all others have, HIA_NONE if
- * they differ. HIA_NONE: such operands the op does not take, or not with this immediate. */
+ * they differ. An array, which PACK takes, has the rank of its elements. HIA_NONE: such operands
+ * the op does not take, or not with this immediate. */
 uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t ranks[3],
                       uint32_t rest);
 

@@ -114,6 +114,8 @@ uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t rank
   case HIA_SHAPE_WITH: return a && b == 0 && c == a - 1 ? a : HIA_NONE;
   case HIA_SHAPE_CAT: return are_equal && imm < a ? a : HIA_NONE;
   case HIA_SHAPE_STACK: return are_equal && imm <= a ? in_bounds(a + 1) : HIA_NONE;
+  case HIA_SHAPE_PACK:
+    return n == a + 1 && has_scalars(n, ranks, rest) ? in_bounds(a + 1) : HIA_NONE;
   case HIA_SHAPE_RESHAPE:
     return n && a && has_scalars(n, ranks, rest) ? in_bounds(n - 1) : HIA_NONE;
   case HIA_SHAPE_FULL:

@@ -390,11 +390,21 @@ static bool check_operation(checker *c, const hia_image_node *n) {
     hia_type type = slot < s->n_slots - s->n_consts ? ref_type(c, s, slot) : HIA_NONE;
     if (in != slot && i >= HIA_MAX_TAKING) return bad(c, "operand %u cannot be taken", i);
     if (type != HIA_NONE) {
+      bool is_array = k->op == HIA_OP_PACK && i == 0;
       const hia_type_entry *t = &c->types[type - HIA_FIRST_TYPE];
-      if (t->kind != HIA_KIND_TENSOR ||
-          !hiaR_rule_takes_operand(rule, dtype, i, (hia_dtype)t->element))
+      if (is_array && (t->kind != HIA_KIND_ARRAY || t->layout.n != 1 || in != slot))
         return bad(c, "slot %u is used as of another type", slot);
-      rank = t->n;
+      hia_type of_dtype = is_array ? c->places[t->layout.first].type : type;
+      if (!hiaR_is_scalar(of_dtype)) {
+        t = &c->types[of_dtype - HIA_FIRST_TYPE];
+        if (t->kind != HIA_KIND_TENSOR) return bad(c, "slot %u is used as of another type", slot);
+        of_dtype = t->element;
+        rank = t->n;
+      }
+      if (!hiaR_rule_takes_operand(rule, dtype, i, (hia_dtype)of_dtype))
+        return bad(c, "slot %u is used as of another type", slot);
+    } else if (k->op == HIA_OP_PACK && i == 0) {
+      return bad(c, "slot %u is used as of another type", slot);
     }
     if (i < HIA_LEN(ranks))
       ranks[i] = rank;

@@ -278,7 +278,8 @@ static void decode_operation(hia_decoder *d, const hia_image_node *n, hia_instr 
   for (uint32_t i = 0; i < n->n_ins; i++) {
     uint32_t in = d->words[n->ins + i];
     uint64_t bit = (uint64_t)1 << (i < HIA_MAX_TAKING ? i : HIA_MAX_TAKING);
-    if (hiaR_is_ref(d, hiaR_slot_of(in))) o.tensors |= bit;
+    bool is_array = k->op == HIA_OP_PACK && i == 0;
+    if (hiaR_is_ref(d, hiaR_slot_of(in)) && !is_array) o.tensors |= bit;
     if (in & HIA_IMAGE_TAKEN) o.takes |= bit;
   }
   *d->operations = (hia_operation_instr){

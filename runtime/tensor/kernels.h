@@ -31,6 +31,7 @@ HIA_OPERATION(LIFT);
  *   ONE_HOT  SHAPE if n < 0; else RANGE
  *   STACK    along a new axis
  *   CAT      one after the other along the axis
+ *   PACK     of an array of no tensors the sizes must not be below 0
  * part.c
  *   ROW      RANGE
  *   ROWS     RANGE

@@ -135,6 +135,53 @@ static hia_status stack(HIA_COMPUTE) {
 }
 HIA_DEFINE_OPERATION(STACK, stack)
 
+/* The scalars of an array lie as those of a tensor do. */
+static hia_status pack_scalars(const hia_env *env, hia_word array, hia_dtype dtype, hia_result *r) {
+  uint64_t n = hiaR_array_len(array);
+  const hia_dims shape = {1, {(int64_t)n}};
+  if (!hiaR_result_new(env, dtype, &shape, r)) return HIA_MEMORY;
+  hia_work work = hiaR_work(env);
+  uint32_t size = hiaR_dtype_size(dtype);
+  const char *from = n ? hiaR_array_at(array, size, 0) : NULL;
+  return hiaR_work_copy(&work, r->data, from, n * size) ? HIA_OK : HIA_CANCELLED;
+}
+
+static hia_status pack(HIA_COMPUTE) {
+  hia_dtype dtype = (hia_dtype)o->dtype;
+  if (o->n_in == 1) return pack_scalars(env, in[0], dtype, r);
+  uint64_t n = hiaR_array_len(in[0]);
+  int64_t sizes[HIA_MAX_RANK] = {0};
+  for (uint32_t i = 1; i < o->n_in; i++) sizes[i - 1] = hiaR_to_i64(in[i]);
+  hia_dims first = {.rank = o->n_in - 1}, both[2], shape;
+  for (uint32_t i = 0; i < HIA_MAX_RANK; i++) first.dims[i] = sizes[i];
+  const hia_word *elements =
+      n ? (const hia_word *)(const void *)hiaR_array_at(in[0], sizeof(hia_word), 0) : NULL;
+  hia_fit fit = hiaR_shape_of_sizes(sizes, first.rank, &shape, &why->misfit);
+  if (!n && fit != HIA_FIT_ALWAYS) return HIA_SHAPE;
+  hia_work work = hiaR_work(env);
+  for (uint64_t i = 0; i < n; i++) {
+    if (elements[i] < HIA_FIRST_ADDRESS) return HIA_INTERNAL; /* an image that was tampered with */
+    if (i == 0) first = hiaR_tensor_dims(hiaR_tensor(elements[0]));
+    both[0] = first;
+    both[1] = hiaR_tensor_dims(hiaR_tensor(elements[i]));
+    if (hiaR_shape_stack(both, 2, 0, &shape, &why->misfit) != HIA_FIT_ALWAYS) return HIA_SHAPE;
+    if (!hiaR_work_on(&work, 10)) return HIA_CANCELLED;
+  }
+  shape = first;
+  memmove(shape.dims + 1, shape.dims, shape.rank++ * sizeof *shape.dims);
+  shape.dims[0] = (int64_t)n;
+  if (!hiaR_result_new(env, dtype, &shape, r)) return HIA_MEMORY;
+  char *to = r->data;
+  for (uint64_t i = 0; i < n; i++) {
+    const hia_tensor *x = hiaR_tensor(elements[i]);
+    uint64_t bytes = hiaR_tensor_bytes(x);
+    if (!hiaR_work_copy(&work, to, x->data, bytes)) return HIA_CANCELLED;
+    to += bytes;
+  }
+  return HIA_OK;
+}
+HIA_DEFINE_OPERATION(PACK, pack)
+
 static hia_status cat(HIA_COMPUTE) {
   hia_dims shape;
   hia_status status = shape_of_all(env, o, in, hiaR_shape_concat, &shape, &why->misfit);

@@ -25,11 +25,40 @@ static const char *const rules[] = {
     [HIA_RULE_SELECT] = "`bool`, then any",
     [HIA_RULE_CAST] = "any to any",
     [HIA_RULE_CONTROL] = "",
+    [HIA_RULE_ANY] = "any",
+    [HIA_RULE_LOGIC] = "`bool`",
+    [HIA_RULE_SIZE] = "any, to `i64`",
+    [HIA_RULE_POSITION] = "numbers, to `i64`",
+    [HIA_RULE_INDEXED] = "any, then `i64`",
+    [HIA_RULE_PLACED] = "any, `i64`, the first",
+    [HIA_RULE_GATHER] = "any, then `i32` `i64`",
+    [HIA_RULE_LABELS] = "`f32` `f64`, then `i32` `i64`",
+    [HIA_RULE_COUNT] = "`i64`",
+    [HIA_RULE_HOT] = "`i64`, to numbers",
 };
 
 static const char *const shapes[] = {
     [HIA_SHAPE_NONE] = "",
     [HIA_SHAPE_ELEMENTWISE] = "elementwise",
+    [HIA_SHAPE_DIM] = "x to scalar",
+    [HIA_SHAPE_ROW] = "x, scalar",
+    [HIA_SHAPE_PART] = "x, scalars",
+    [HIA_SHAPE_ROWS] = "x, x",
+    [HIA_SHAPE_WITH] = "x, scalar, row",
+    [HIA_SHAPE_CAT] = "of one rank",
+    [HIA_SHAPE_STACK] = "of one shape",
+    [HIA_SHAPE_PACK] = "array, scalars",
+    [HIA_SHAPE_RESHAPE] = "x, scalars",
+    [HIA_SHAPE_FULL] = "scalars to x",
+    [HIA_SHAPE_IOTA] = "scalar to vector",
+    [HIA_SHAPE_ONE_HOT] = "scalars to vector",
+    [HIA_SHAPE_EXPECT] = "x, scalars",
+    [HIA_SHAPE_REDUCE] = "x without an axis",
+    [HIA_SHAPE_PRODUCT] = "matmul",
+    [HIA_SHAPE_OUTER] = "vectors to matrix",
+    [HIA_SHAPE_LAST] = "x",
+    [HIA_SHAPE_LABELS] = "x, without its last axis",
+    [HIA_SHAPE_TRANSPOSE] = "matrix",
 };
 static const char *const gradients[] = {
     [HIA_GRADIENT_NONE] = "",
@@ -43,6 +72,7 @@ static void add_traits(hia_text *t, const hia_op_info *op) {
   if (op->traits & HIA_T_RAISES_INT) hiaR_text_addf(t, " raises on integers");
   if (op->traits & HIA_T_EFFECT) hiaR_text_addf(t, " effect");
   if (op->traits & HIA_T_LIBRARY) hiaR_text_addf(t, " library");
+  if (op->traits & HIA_T_CONSUMES) hiaR_text_addf(t, " consumes");
 }
 
 static void add_count(hia_text *t, int n) {
@@ -81,16 +111,21 @@ static const char *document(hia_arena *arena) {
       "[adding-an-op.md](adding-an-op.md) says how to add one.\n\n"
       "Numbers are part of the runtime ABI and never reused. The cost is in rough cycles, for "
       "inlining.\n\n"
-      "Tensors: how the op is lifted to them. Gradient: *own*: `hiaG_gradient` builds it for "
+      "Tensors: *elementwise* ops are lifted to them; others take or make them. Gradient: *own*: "
+      "`hiaG_gradient` builds it for "
       "floats; "
       "*nothing flows* to the\noperands; or there is none.\n\n"
       "Traits: *commutes*: `a op b` is `b op a`, bit for bit; *raises*: can fail, so it is neither "
       "removed nor\nmoved past another that can; *effect*: runs exactly as often as it is written; "
-      "*library*: native code calls the\nruntime's function.\n\n"
+      "*library*: native code calls the\nruntime's function; "
+      "*consumes*: native code hands over the references of the operands, as it does to "
+      "elementwise ops on tensors.\n\n"
       "## Primitive ops\n\nWhat the language offers as operators and built-ins.\n\n");
   table(&t, 0, 64, 0, 0);
   hiaR_text_addf(&t, "## Structure, in both states of the graph\n\n");
-  table(&t, 64, 256, 0, HIA_T_FUNCTION | HIA_T_STATIC);
+  table(&t, 64, 128, 0, HIA_T_FUNCTION | HIA_T_STATIC);
+  hiaR_text_addf(&t, "## Tensors\n\n");
+  table(&t, 128, 256, 0, 0);
   hiaR_text_addf(&t, "## Structure of function graphs\n\n");
   table(&t, 64, 256, HIA_T_FUNCTION, 0);
   hiaR_text_addf(&t, "## Structure of the static graph\n\n");
