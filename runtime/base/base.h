@@ -330,7 +330,7 @@ enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
 #include "runtime/base/ops.def"
 
-  HIA_OP_LIMIT = 320 /* one past the largest number */
+  HIA_OP_LIMIT = 160 /* above the largest number: every program has a table of this size */
 };
 
 /* Type rules: how operand and result dtypes are related. An op is *at* a dtype, T here. */
@@ -453,7 +453,7 @@ typedef struct hia_op_info {
   uint8_t cost;       /* rough cycles, for inlining and unrolling */
   uint16_t traits;    /* HIA_T_... */
 } hia_op_info;        /* without the doc: programs built ahead of time need not have it */
-#define HIA_OP_PUBLIC(op) ((op) < 64 || ((op) >= 256 && (op) < HIA_OP_LIMIT))
+#define HIA_OP_PUBLIC(op) ((op) < 64)
 extern const hia_op_info hiaR_ops[HIA_OP_LIMIT]; /* name is NULL where the number is unused */
 unsigned hiaR_op_by_name(const char *name, size_t len); /* HIA_OP_LIMIT if there is none */
 

@@ -252,7 +252,7 @@ static void check_program(const program *p) {
     hia_word arg = (hia_word)args[i];
     image_outcome a = image_run(&image, IMAGE_INTERP, &arg, 1, NULL, NULL);
     if (p->status[i] >= 0)
-      cr_assert_eq(a.status, p->status[i], "%s of %d: %s", p->name, (int)args[i],
+      cr_assert_eq((int)a.status, p->status[i], "%s of %d: %s", p->name, (int)args[i],
                    hiaR_status_word(a.status));
     if (!a.status && p->status[i] >= 0)
       cr_assert_float_eq(to_double(p->result, a.results[0]), p->values[i], 1e-9, "%s of %d: %g",
@@ -288,7 +288,7 @@ Test(lower_operations, all_engines) {
 
 /* Every op that only tensors have is in some program. */
 Test(lower_operations, all_ops) {
-  for (unsigned op = 128; op < 256; op++) {
+  for (unsigned op = 128; op < HIA_OP_LIMIT; op++) {
     if (!hiaR_ops[op].name) continue;
     char call[64];
     snprintf(call, sizeof call, "= %s ", hiaR_ops[op].name);
