@@ -225,7 +225,7 @@ static uint32_t errors_of(hia_typing *t, const hia_trial *trial) {
                        .types = t->scratch,
                        .first = t->first,
                        .inst = t->inst,
-                       .force = true,
+                       .force = HIA_FORCE_ALL,
                        .trial = trial};
   hiaF_infer_body(&silent);
   return silent.n_errors;

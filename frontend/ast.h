@@ -15,6 +15,7 @@
 #define HIA_FRONTEND_AST_H
 
 #include "frontend/frontend.h"
+#include "runtime/base/shape.h"
 
 /* ---- limits ---- */
 
@@ -252,8 +253,14 @@ typedef struct hia_ast {
  * bottom type with a U is tainted: it was joined with an unknown, and is not decided before the
  * unknown is (see solve.c).
  *
+ * A tensor is a *leaf*, a dtype or literal type, and a rank; a scalar is a leaf of rank 0. Operands
+ * of elementwise operators broadcast: their join has the join of the leaves and the higher rank. If
+ * one of them is unknown, that rank is *open*: a lower bound, until the unknown is known. So is the
+ * rank of a tainted leaf. Ranks are open only in programs that may have tensors (has_tensors): in
+ * others an operand is a scalar.
+ *
  * The parts of a tuple and the element of an array are types of inference too; a data type is
- * always final. Arrays of scalars exist during inference only: settle.c reports them. */
+ * always final. */
 
 typedef uint32_t hia_itype;
 enum {
@@ -270,7 +277,8 @@ enum {
   HIA_IT_FIRST_TUPLE = 16, /* tuples: index into it->tuples + 16 */
 };
 #define HIA_IT_NONE   UINT32_MAX
-#define HIA_IT_TENSOR 0x10000000u /* tensors: and rank * 16 + dtype */
+#define HIA_IT_TENSOR 0x10000000u /* tensors: and rank * 16 + leaf, a dtype or literal type */
+#define HIA_IT_OPEN   0x1000u     /* of a tensor: the rank, 0 perhaps, is a lower bound */
 #define HIA_IT_ARRAY  0x20000000u /* arrays: and the index into it->tuples */
 #define HIA_IT_DATA   0x40000000u /* data types: and the index into it->data */
 enum {                            /* what the parts of a type contain */
@@ -279,6 +287,7 @@ enum {                            /* what the parts of a type contain */
        HIA_HAS_LITERAL = 4, /* INT, FLOAT or WHOLE, tainted or not */
        HIA_HAS_BOTTOM = 8,  /* tainted or not */
        HIA_HAS_ERROR = 16,
+       HIA_HAS_RANK = 32, /* a rank that is a lower bound (HIA_IT_OPEN) */
 };
 /* A tuple, or an array, which has one part: its element. */
 typedef struct hia_ituple {
@@ -301,6 +310,7 @@ typedef struct hia_itypes {
   HIA_VEC(hia_itype) parts;
   hia_u32vec table;
   HIA_VEC(hia_idata) data;
+  bool has_tensors; /* the program may have some */
 } hia_itypes;
 void hiaF_itypes_init(hia_itypes *it, hia_arena *arena, hia_types *types);
 /* ERROR if it would have more than HIA_MAX_TYPE_PARTS parts; `parts` may lie in it->parts. */
@@ -314,12 +324,16 @@ static inline bool hiaF_is_tuple(hia_itype t) {
   return t >= HIA_IT_FIRST_TUPLE && t < HIA_IT_TENSOR;
 }
 static inline bool hiaF_is_tensor(hia_itype t) { return t >= HIA_IT_TENSOR && t < HIA_IT_ARRAY; }
-static inline hia_itype hiaF_itensor(hia_dtype dtype, uint32_t rank) {
-  return HIA_IT_TENSOR + rank * 16 + dtype;
+/* True for scalars and tensors, unknown and bottom among them; not for ERROR. */
+static inline bool hiaF_is_ranked(hia_itype t) { return t < HIA_IT_ERROR || hiaF_is_tensor(t); }
+/* Of one of these. */
+static inline hia_itype hiaF_leaf(hia_itype t) { return hiaF_is_tensor(t) ? t % 16 : t; }
+static inline uint32_t hiaF_irank(hia_itype t) {
+  return hiaF_is_tensor(t) ? (t & (HIA_IT_OPEN - 1)) / 16 : 0;
 }
-/* Of a tensor. */
-static inline uint32_t hiaF_irank(hia_itype t) { return (t - HIA_IT_TENSOR) / 16; }
-static inline hia_dtype hiaF_idtype(hia_itype t) { return (hia_dtype)(t % 16); }
+bool hiaF_has_open_rank(hia_itype t);
+/* UNKNOWN and ERROR remain what they are. */
+hia_itype hiaF_ranked(hia_itype leaf, uint32_t rank, bool is_open);
 static inline bool hiaF_is_array(hia_itype t) { return t >= HIA_IT_ARRAY && t < HIA_IT_DATA; }
 static inline bool hiaF_is_data(hia_itype t) { return t >= HIA_IT_DATA && t != HIA_IT_NONE; }
 hia_itype hiaF_element(const hia_itypes *it, hia_itype array);
@@ -333,9 +347,12 @@ uint32_t hiaF_itype_words(const hia_itypes *it, hia_itype t); /* of a value */
 uint32_t hiaF_itype_has(const hia_itypes *it, hia_itype t);   /* HIA_HAS_ bits */
 /* The join; ERROR if there is none, or one of them has an ERROR part. */
 hia_itype hiaF_join(hia_itypes *it, hia_itype a, hia_itype b);
-/* Literal and bottom parts become their dtypes. Tainted ones do if `force`; else they become
- * unknown. */
-hia_itype hiaF_settle(hia_itypes *it, hia_itype t, bool force);
+/* The join of operands that broadcast. */
+hia_itype hiaF_broadcast(hia_itypes *it, hia_itype a, hia_itype b);
+/* Literal and bottom parts become their dtypes. Those that are tainted become unknown, unless this
+ * is forced; likewise scalars and tensors of open rank. */
+typedef enum hia_force { HIA_FORCE_NOTHING, HIA_FORCE_RANKS, HIA_FORCE_ALL } hia_force;
+hia_itype hiaF_settle(hia_itypes *it, hia_itype t, hia_force force);
 /* A result that is not final, as calls use it: literal and tainted parts are unknown. */
 hia_itype hiaF_view(hia_itypes *it, hia_itype t);
 /* True if no part is literal, bottom, unknown or error. */
@@ -575,13 +592,37 @@ enum { /* what a name may mean at its place: similar names must mean one of thes
 };
 const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t len, unsigned like);
 /* The op of a built-in function: HIA_OP_LIMIT if there is none of this name, HIA_BUILTIN_LATER if
- * it is not supported yet. Those of arrays are no ops of one scalar. */
-enum {
+ * it is not supported yet. Those of arrays and tensors are no ops of one scalar. */
+typedef enum hia_builtin {
   HIA_BUILTIN_LATER = HIA_OP_LIMIT + 1,
   HIA_BUILTIN_LEN,    /* (array) */
   HIA_BUILTIN_SET,    /* (array, index, element) */
-  HIA_BUILTIN_CONCAT, /* (array, array, ...) */
-};
+  HIA_BUILTIN_CONCAT, /* (array, array, ...), tensors */
+  /* Of tensors alone (infer_tensor.c). */
+  HIA_BUILTIN_STACK,
+  HIA_BUILTIN_ZEROS,
+  HIA_BUILTIN_ONES,
+  HIA_BUILTIN_FULL,
+  HIA_BUILTIN_IOTA,
+  HIA_BUILTIN_ONE_HOT,
+  HIA_BUILTIN_RESHAPE,
+  HIA_BUILTIN_TRANSPOSE,
+  HIA_BUILTIN_SHAPE,
+  HIA_BUILTIN_OUTER,
+  HIA_BUILTIN_SOFTMAX,
+  HIA_BUILTIN_LOG_SOFTMAX,
+  HIA_BUILTIN_CROSS_ENTROPY,
+  HIA_BUILTIN_SUM,
+  HIA_BUILTIN_PROD,
+  HIA_BUILTIN_MEAN,
+  HIA_BUILTIN_MAX, /* of one tensor; of two operands it is an op */
+  HIA_BUILTIN_MIN,
+  HIA_BUILTIN_ARGMAX,
+  HIA_BUILTIN_ARGMIN,
+  HIA_BUILTIN_ANY,
+  HIA_BUILTIN_ALL,
+  HIA_BUILTIN_END
+} hia_builtin;
 unsigned hiaF_builtin(const char *name, uint32_t len);
 const char *hiaF_builtin_name(uint32_t i); /* NULL behind the last */
 
@@ -634,8 +675,8 @@ typedef struct hia_typing {
   bool report;      /* errors are reported */
   bool failed;      /* there were errors, reported or not */
   bool uses_broken; /* it uses a declaration that has an error of its own and no type */
-  bool force;       /* tainted literals settle */
-  bool held;        /* a tainted literal has not settled */
+  hia_force force;
+  bool held;        /* a tainted literal, or an open rank, has not settled */
   hia_fault *fault; /* if not NULL: receives the first error instead of the diagnostics */
   uint32_t n_errors;
   const hia_trial *trial; /* or NULL */
@@ -659,13 +700,41 @@ void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype 
 /* The join of two operands' types. Reports an error about bytes start .. end if there is none. */
 hia_itype hiaF_join_exprs(hia_typing *t, hia_operand left, hia_itype left_type, hia_operand right,
                           hia_itype right_type, uint32_t start, uint32_t end, const char *what);
+/* The same where they broadcast. */
+hia_itype hiaF_broadcast_exprs(hia_typing *t, hia_operand left, hia_itype left_type,
+                               hia_operand right, hia_itype right_type, uint32_t start,
+                               uint32_t end, const char *what);
 static inline hia_itype hiaF_settled(hia_typing *t, hia_itype type) {
-  if (!t->force && hiaF_itype_has(&t->p->it, type) & HIA_HAS_TAINT) t->held = true;
+  uint32_t has = hiaF_itype_has(&t->p->it, type);
+  t->held |= has & HIA_HAS_TAINT && t->force < HIA_FORCE_ALL;
+  t->held |= has & HIA_HAS_RANK && t->force < HIA_FORCE_RANKS;
   return hiaF_settle(&t->p->it, type, t->force);
 }
 /* The text of an expression; NULL if it is too long to quote or not on one line. */
 const char *hiaF_quote(const hia_program *p, hia_ast_id expr);
 const char *hiaF_quote_bytes(const hia_program *p, uint32_t start, uint32_t end);
+
+/* ---- infer_tensor.c: tensors ---- */
+
+typedef struct hia_tensor_builtin {
+  const char *name;
+  unsigned op;
+  uint32_t least, most; /* arguments without a name */
+  bool takes_axis;      /* `axis = k` */
+} hia_tensor_builtin;
+const hia_tensor_builtin *hiaF_tensor_builtin(unsigned builtin); /* NULL: it is none */
+/* How many arguments have no name; the expression of the one with a name, or NONE. */
+uint32_t hiaF_positional(const hia_program *p, const hia_ast *call, hia_ast_id *axis);
+hia_ast_id hiaF_positional_arg(const hia_program *p, const hia_ast *call, uint32_t i);
+/* The axis of a call of a built-in whose operands have this rank; NONE: all axes; BAD_AXIS: it is
+ * no constant, or out of bounds. */
+#define HIA_BAD_AXIS ((uint64_t)HIA_NONE + 1)
+uint64_t hiaF_axis(hia_program *p, const hia_ast *call, unsigned builtin, uint32_t rank);
+/* True if the rule takes a leaf type. */
+bool hiaF_rule_takes(hia_rule rule, hia_itype leaf);
+hia_itype hiaF_infer_matmul(hia_typing *t, hia_ast_id id);
+hia_itype hiaF_infer_tensor(hia_typing *t, const hia_ast *call, const hia_ast *callee);
+hia_itype hiaF_concat_type(hia_typing *t, const hia_ast *call, hia_itype type);
 
 /* ---- advice.c: hints of type errors ---- */
 
@@ -784,6 +853,15 @@ typedef struct hia_elab {
 
 /* Pushes the words of an expression; returns where they begin. `tail`: its value is the
  * function's result. */
+/* elab_tensor.c. Those that return nothing push a value. */
+void hiaF_elab_i64(hia_elab *e, hia_ast_id expr);               /* integers, as i64s */
+void hiaF_elab_stack(hia_elab *e, uint32_t base, uint32_t pos); /* of the words from `base` on */
+void hiaF_elab_tensor_index(hia_elab *e, const hia_ast *n);
+void hiaF_elab_tensor_slice(hia_elab *e, const hia_ast *n);
+void hiaF_elab_matmul(hia_elab *e, const hia_ast *n);
+void hiaF_elab_pack(hia_elab *e, uint32_t base, uint32_t rank, hia_loc_id loc);
+void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *call, unsigned builtin);
+void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *call);
 uint32_t hiaF_elab(hia_elab *e, hia_ast_id expr, bool tail);
 uint32_t hiaF_elab_match(hia_elab *e, hia_ast_id expr, bool tail);
 /* The same for a match whose subject, which is data, is this value. */

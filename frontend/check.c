@@ -70,7 +70,7 @@ static void check_once(hia_program *p, uint32_t id) {
                   .first = d->first_node,
                   .inst = id,
                   .report = true,
-                  .force = true};
+                  .force = HIA_FORCE_ALL};
   hia_itype type = hiaF_infer_body(&t), result = hiaF_inst(p, id)->result;
   const hia_ast *body = hiaF_node(p, d->body);
   if (hiaF_is_final(&p->it, result) && !(hiaF_itype_has(&p->it, type) & HIA_HAS_ERROR) &&

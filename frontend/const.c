@@ -82,7 +82,7 @@ static void do_const(hia_program *p, uint32_t id) {
                   .first = d->first_node,
                   .inst = HIA_NONE,
                   .report = true,
-                  .force = true};
+                  .force = HIA_FORCE_ALL};
   hia_itype type = hiaF_infer(&t, d->body);
   if (d->result != HIA_IT_NONE) {
     hiaF_accept_type(&t, d->body, type, d->result,

@@ -263,17 +263,6 @@ static uint32_t extern_of(hia_elab *e, uint32_t decl) {
 
 /* ---- arrays ---- */
 
-/* Pushes an expression that is an index, as an i64. */
-static void elab_i64(hia_elab *e, hia_ast_id id) {
-  uint32_t base = hiaF_elab(e, id, false);
-  hia_type from = hiaG_type(e->fn, e->words.data[base]), to = HIA_I64;
-  if (from == to) return;
-  hia_node_id node = hiaG_add(e->g, e->fn, e->region, HIA_OP_CAST, e->words.data + base, 1, &to, 1,
-                              from, hiaF_elab_loc(e, hiaF_node(e->p, id)->pos));
-  e->words.len = base;
-  hiaF_elab_results(e, node);
-}
-
 /* Replaces the words from `base` on by the array that an op makes of them. Where its operands never
  * give a value, `concat(fail(1), fail(2))`, it may have any type. */
 static void make_array(hia_elab *e, hia_ast_id id, unsigned opcode, uint32_t base, uint32_t pos) {
@@ -294,13 +283,20 @@ static void make_array(hia_elab *e, hia_ast_id id, unsigned opcode, uint32_t bas
 static void elab_array(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   uint32_t base = e->words.len;
   for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, e->p->extra.data[n->b + i], false);
-  make_array(e, id, HIA_OP_ARRAY, base, n->pos);
+  if (hiaF_is_tensor(type_of(e, id)))
+    hiaF_elab_stack(e, base, n->pos);
+  else
+    make_array(e, id, HIA_OP_ARRAY, base, n->pos);
 }
 
 static void elab_index(hia_elab *e, hia_ast_id id, const hia_ast *n) {
+  if (hiaF_is_tensor(type_of(e, n->a))) {
+    hiaF_elab_tensor_index(e, n);
+    return;
+  }
   hia_loc_id loc = hiaF_elab_loc(e, n->pos);
   uint32_t base = hiaF_elab(e, n->a, false);
-  elab_i64(e, n->b);
+  hiaF_elab_i64(e, n->b);
   flat_type outs;
   flatten(e, type_of(e, id), &outs);
   hia_value_id ins[2] = {e->words.data[base], e->words.data[base + 1]};
@@ -311,9 +307,13 @@ static void elab_index(hia_elab *e, hia_ast_id id, const hia_ast *n) {
 }
 
 static void elab_slice(hia_elab *e, hia_ast_id id, const hia_ast *n) {
+  if (hiaF_is_tensor(type_of(e, n->a))) {
+    hiaF_elab_tensor_slice(e, n);
+    return;
+  }
   uint32_t base = hiaF_elab(e, n->a, false);
-  elab_i64(e, n->b);
-  elab_i64(e, n->c);
+  hiaF_elab_i64(e, n->b);
+  hiaF_elab_i64(e, n->c);
   make_array(e, id, HIA_OP_SLICE, base, n->pos);
 }
 
@@ -337,7 +337,8 @@ static hia_value_id i64_of(hia_elab *e, hia_value_id v, hia_loc_id loc) {
 
 /* What a comprehension runs over. */
 typedef struct domain {
-  hia_value_id array;  /* or NONE: a range */
+  hia_value_id array; /* or a tensor; or NONE: a range */
+  bool is_tensor;
   hia_value_id from;   /* of a range: an i64 */
   hia_value_id length; /* an i64 */
   hia_itype type;      /* of the variable */
@@ -349,8 +350,10 @@ static domain elab_domain(hia_elab *e, const hia_ast *n, hia_loc_id loc) {
   uint32_t base = hiaF_elab(e, list[1], false);
   if (n->c == 2) {
     d.array = e->words.data[base];
-    d.type = hiaF_element(&e->p->it, d.type);
-    d.length = one(e, HIA_OP_LEN, &d.array, 1, HIA_I64, 0, loc);
+    d.is_tensor = hiaF_is_tensor(d.type);
+    d.type = d.is_tensor ? hiaF_ranked(hiaF_leaf(d.type), hiaF_irank(d.type) - 1, false)
+                         : hiaF_element(&e->p->it, d.type);
+    d.length = one(e, d.is_tensor ? HIA_OP_DIM : HIA_OP_LEN, &d.array, 1, HIA_I64, 0, loc);
   } else {
     hiaF_elab(e, list[2], false);
     hia_value_id from = e->words.data[base], to = e->words.data[base + 1];
@@ -375,7 +378,7 @@ static void bind_element(hia_elab *e, hia_ast_id binder, const domain *d, hia_va
   flatten(e, d->type, &words);
   hia_value_id at[2] = {d->array, k};
   for (uint32_t i = 0; i < words.n && d->array != HIA_NONE; i++)
-    push(e, one(e, HIA_OP_AT, at, 2, words.data[i], i, loc));
+    push(e, one(e, d->is_tensor ? HIA_OP_ROW : HIA_OP_AT, at, 2, words.data[i], i, loc));
   if (d->array == HIA_NONE) {
     hia_value_id x = two(e, HIA_OP_ADD, d->from, k, loc);
     push(e, d->type == HIA_I64 ? x : one(e, HIA_OP_CAST, &x, 1, d->type, HIA_I64, loc));
@@ -388,7 +391,9 @@ static void elab_comprehension(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   hia_loc_id loc = hiaF_elab_loc(e, n->pos);
   hia_region_id outer = e->region;
   domain d = elab_domain(e, n, loc);
-  hia_type type = hiaF_elab_type(e, type_of(e, id));
+  bool is_tensor = hiaF_is_tensor(type_of(e, id));
+  hia_type type = hiaF_elab_type(e, is_tensor ? type_of(e, n->a) : type_of(e, id));
+  if (is_tensor) type = hiaG_array(e->g->types, type);
   hia_node_id node = hiaG_add(e->g, e->fn, outer, HIA_OP_MAP, &d.length, 1, &type, 1, 0, loc);
   e->region = regions_of(e, node);
   hia_value_id k = one(e, HIA_OP_ARG, NULL, 0, HIA_I64, 0, loc);
@@ -397,12 +402,17 @@ static void elab_comprehension(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   uint32_t base = hiaF_elab(e, n->a, false);
   hiaF_elab_yield(e, e->region, base);
   e->region = outer;
-  hiaF_elab_results(e, node);
+  base = hiaF_elab_results(e, node);
+  if (is_tensor) hiaF_elab_pack(e, base, hiaF_irank(type_of(e, id)), loc);
 }
 
 static void elab_of_arrays(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   const uint32_t *args = e->p->extra.data + n->b;
   const hia_ast *callee = hiaF_node(e->p, n->a);
+  if (hiaF_is_tensor(type_of(e, hiaF_positional_arg(e->p, n, 0)))) {
+    hiaF_elab_of_tensor(e, n, callee->b);
+    return;
+  }
   uint32_t base = hiaF_elab(e, args[0], false);
   if (callee->b == HIA_BUILTIN_LEN) {
     hia_type type = HIA_I64;
@@ -411,7 +421,7 @@ static void elab_of_arrays(hia_elab *e, hia_ast_id id, const hia_ast *n) {
     e->words.len = base;
     hiaF_elab_results(e, len);
   } else if (callee->b == HIA_BUILTIN_SET) {
-    elab_i64(e, args[1]);
+    hiaF_elab_i64(e, args[1]);
     hiaF_elab(e, args[2], false);
     make_array(e, id, HIA_OP_SET, base, callee->start);
   } else {
@@ -422,6 +432,10 @@ static void elab_of_arrays(hia_elab *e, hia_ast_id id, const hia_ast *n) {
 
 static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
   const hia_ast *callee = hiaF_node(e->p, n->a);
+  if (callee->op == HIA_REF_BUILTIN && hiaF_tensor_builtin(callee->b)) {
+    hiaF_elab_tensor(e, id, n);
+    return;
+  }
   if (callee->op == HIA_REF_BUILTIN && callee->b >= HIA_OP_LIMIT) {
     elab_of_arrays(e, id, n);
     return;
@@ -462,14 +476,14 @@ static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
 
 static void elab_convert(hia_elab *e, const hia_ast *n) {
   hia_ast_id arg = e->p->extra.data[n->b];
-  hia_itype from = type_of(e, arg);
+  hia_itype from = hiaF_leaf(type_of(e, arg));
   uint32_t base = hiaF_elab(e, arg, false);
   hia_dtype to = (hia_dtype)n->op;
   if (from == to) return;
-  hia_node_id node = hiaG_add(e->g, e->fn, e->region, HIA_OP_CAST, e->words.data + base, 1, &to, 1,
-                              from, hiaF_elab_loc(e, n->pos));
+  hia_value_id v = hiaG_computed(e->g, e->fn, e->region, HIA_OP_CAST, e->words.data + base, 1, to,
+                                 from, hiaF_elab_loc(e, n->pos));
   e->words.len = base;
-  hiaF_elab_results(e, node);
+  push(e, v);
 }
 
 /* ---- all ---- */
@@ -512,6 +526,7 @@ uint32_t hiaF_elab(hia_elab *e, hia_ast_id id, bool tail) {
   case HIA_AST_LOOP: elab_loop(e, n); break;
   case HIA_AST_BLOCK: elab_block(e, n, tail); break;
   case HIA_AST_CHAIN: elab_chain(e, n); break;
+  case HIA_AST_MATMUL: hiaF_elab_matmul(e, n); break;
   case HIA_AST_LOGIC: elab_logic(e, n, tail); break;
   case HIA_AST_COMPARE:
     hiaF_elab(e, n->a, false);

@@ -51,27 +51,42 @@ static hia_itype named(hia_itype t) { return is_whole(t) ? (hia_itype)HIA_I32 : 
  * is to f64 or i32. */
 static void hint_mixed(hia_typing *t, hia_diag *diag, hia_operand left, hia_itype a,
                        hia_operand right, hia_itype b) {
+  if (!hiaF_is_ranked(a) || !hiaF_is_ranked(b)) return;
+  a = hiaF_leaf(a), b = hiaF_leaf(b);
   if (a == HIA_IT_FLOAT || a == HIA_IT_FLOAT_U) a = HIA_F64;
   if (b == HIA_IT_FLOAT || b == HIA_IT_FLOAT_U) b = HIA_F64;
   if (is_literal(a)) a = HIA_I32;
   if (is_literal(b)) b = HIA_I32;
-  if (!is_dtype(a) || !is_dtype(b)) return;
+  if (!is_dtype(a) || !is_dtype(b) || a == b) return;
   if (a > b)
     hiaF_hint_conversion(t, diag, right, b, a);
   else
     hiaF_hint_conversion(t, diag, left, a, b);
 }
 
-hia_itype hiaF_join_exprs(hia_typing *t, hia_operand left, hia_itype left_type, hia_operand right,
-                          hia_itype right_type, uint32_t start, uint32_t end, const char *what) {
+static hia_itype combine(hia_typing *t, hia_itype join, hia_operand left, hia_itype left_type,
+                         hia_operand right, hia_itype right_type, uint32_t start, uint32_t end,
+                         const char *what) {
   hia_itypes *it = &t->p->it;
-  hia_itype join = hiaF_join(it, left_type, right_type);
   if (join != HIA_IT_ERROR) return join;
   if ((hiaF_itype_has(it, left_type) | hiaF_itype_has(it, right_type)) & HIA_HAS_ERROR) return join;
   hia_diag *diag = hiaF_type_error(t, HIA_E0301, start, end, "%s mixes %s and %s", what,
                                    type_text(t, left_type), type_text(t, right_type));
   if (diag != NULL) hint_mixed(t, diag, left, left_type, right, right_type);
   return join;
+}
+
+hia_itype hiaF_join_exprs(hia_typing *t, hia_operand left, hia_itype left_type, hia_operand right,
+                          hia_itype right_type, uint32_t start, uint32_t end, const char *what) {
+  hia_itype join = hiaF_join(&t->p->it, left_type, right_type);
+  return combine(t, join, left, left_type, right, right_type, start, end, what);
+}
+
+hia_itype hiaF_broadcast_exprs(hia_typing *t, hia_operand left, hia_itype left_type,
+                               hia_operand right, hia_itype right_type, uint32_t start,
+                               uint32_t end, const char *what) {
+  hia_itype join = hiaF_broadcast(&t->p->it, left_type, right_type);
+  return combine(t, join, left, left_type, right, right_type, start, end, what);
 }
 
 void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype want,
@@ -90,41 +105,43 @@ void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype 
 
 static bool is_open(hia_itype t) { return t >= HIA_IT_UNKNOWN && t <= HIA_IT_ERROR; }
 
-static void expect_bool(hia_typing *t, hia_ast_id expr, const char *what) {
+/* `scalar`: of rank 0. Returns the type. */
+static hia_itype expect_bools(hia_typing *t, hia_ast_id expr, const char *what, bool scalar) {
   hia_itype type = hiaF_infer(t, expr);
-  if (type == HIA_BOOL || (is_open(type) && !is_literal(type))) return;
-  if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return;
+  if (hiaF_is_ranked(type) && (hiaF_irank(type) == 0 || !scalar)) {
+    hia_itype leaf = hiaF_leaf(type);
+    if (leaf == HIA_BOOL || (is_open(leaf) && !is_literal(leaf))) return type;
+  }
+  if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   const hia_ast *n = hiaF_node(t->p, expr);
   hia_diag *diag = hiaF_type_error(t, HIA_E0303, n->start, n->end, "%s is %s, not bool", what,
                                    type_text(t, type));
   const char *text = hiaF_quote(t->p, expr);
   if (hiaF_is_simple(type) && diag != NULL)
     hiaF_hint(t->p->diags, diag, "write %s != 0", text != NULL ? text : "...");
+  if (hiaF_is_tensor(type) && hiaF_leaf(type) == HIA_BOOL && diag != NULL)
+    hiaF_hint(t->p->diags, diag, "write all(%s) or any(%s)", text != NULL ? text : "...",
+              text != NULL ? text : "...");
+  return HIA_IT_ERROR;
 }
 
-/* True, with a report, if an operand is a tensor. */
-static bool refuse_tensor(hia_typing *t, const hia_ast *operand, hia_itype type) {
-  if (!hiaF_is_tensor(type)) return false;
-  hiaF_type_error(t, HIA_E0903, operand->start, operand->end,
-                  "operations on tensors are not supported yet: this is %s", type_text(t, type));
-  return true;
+static void expect_bool(hia_typing *t, hia_ast_id expr, const char *what) {
+  expect_bools(t, expr, what, true);
 }
 
 /* Infers an expression that must be a number; ERROR, with a report, if it is none. */
 static hia_itype expect_number(hia_typing *t, hia_ast_id expr, const char *what) {
   hia_itype type = hiaF_infer(t, expr);
-  if (type != HIA_BOOL && hiaF_is_simple(type)) return type;
+  if (hiaF_is_ranked(type) && hiaF_leaf(type) != HIA_BOOL) return type;
   if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   const hia_ast *n = hiaF_node(t->p, expr);
-  if (refuse_tensor(t, n, type)) return HIA_IT_ERROR;
   hia_diag *diag = hiaF_type_error(t, HIA_E0304, n->start, n->end, "%s takes numbers, not %s", what,
                                    type_text(t, type));
   if (type == HIA_BOOL) hiaF_hint_conversion(t, diag, hiaF_operand(t->p, expr), type, HIA_I32);
   return HIA_IT_ERROR;
 }
 
-/* True if built-ins of the rule take the type. */
-static bool takes(hia_rule rule, hia_itype type) {
+bool hiaF_rule_takes(hia_rule rule, hia_itype type) {
   if (is_dtype(type)) return hiaR_rule_takes(rule, (hia_dtype)type);
   if (!is_literal(type)) return is_open(type);
   bool is_float = type == HIA_IT_FLOAT || type == HIA_IT_FLOAT_U;
@@ -161,7 +178,8 @@ static hia_itype infer_chain(hia_typing *t, hia_ast_id id) {
     if (i == 0) type = expect_number(t, n->a, what);
     hia_itype right_type = expect_number(t, right, what);
     hia_operand left = hiaF_operands(p, id, i / 3 + 1, pos);
-    type = hiaF_join_exprs(t, left, type, hiaF_operand(p, right), right_type, pos, pos + 1, what);
+    type =
+        hiaF_broadcast_exprs(t, left, type, hiaF_operand(p, right), right_type, pos, pos + 1, what);
   }
   return type;
 }
@@ -170,11 +188,10 @@ static hia_itype infer_compare(hia_typing *t, const hia_ast *n) {
   hia_itype a = hiaF_infer(t, n->a), b = hiaF_infer(t, n->b);
   const char *what = operator_text(n->op);
   uint32_t end = n->pos + (uint32_t)strlen(what) - 2;
-  if (!hiaF_is_simple(a) || !hiaF_is_simple(b)) {
-    if ((hiaF_itype_has(&t->p->it, a) | hiaF_itype_has(&t->p->it, b)) & HIA_HAS_ERROR)
-      return HIA_BOOL;
-    hia_itype wrong = hiaF_is_simple(a) ? b : a;
-    if (refuse_tensor(t, hiaF_node(t->p, hiaF_is_simple(a) ? n->b : n->a), wrong)) return HIA_BOOL;
+  if ((hiaF_itype_has(&t->p->it, a) | hiaF_itype_has(&t->p->it, b)) & HIA_HAS_ERROR)
+    return HIA_BOOL;
+  if (!hiaF_is_ranked(a) || !hiaF_is_ranked(b)) {
+    hia_itype wrong = hiaF_is_ranked(a) ? b : a;
     hia_diag *diag = hiaF_type_error(t, HIA_E0319, n->pos, end, "%s compares scalars, not %s", what,
                                      type_text(t, wrong));
     hiaF_hint(t->p->diags, diag,
@@ -183,8 +200,11 @@ static hia_itype infer_compare(hia_typing *t, const hia_ast *n) {
                                      : "compare their parts, a.0 with b.0 and so on");
     return HIA_BOOL;
   }
-  hiaF_join_exprs(t, hiaF_operand(t->p, n->a), a, hiaF_operand(t->p, n->b), b, n->pos, end, what);
-  return HIA_BOOL;
+  hia_itype join = hiaF_broadcast_exprs(t, hiaF_operand(t->p, n->a), a, hiaF_operand(t->p, n->b), b,
+                                        n->pos, end, what);
+  if (join == HIA_IT_ERROR) return HIA_BOOL;
+  bool may_be_tensor = t->p->it.has_tensors && hiaF_has_open_rank(join);
+  return hiaF_ranked(HIA_BOOL, hiaF_irank(join), may_be_tensor);
 }
 
 static hia_itype infer_logic(hia_typing *t, const hia_ast *n) {
@@ -241,7 +261,7 @@ hia_itype hiaF_declared_type(hia_program *p, hia_ast_id id) {
     uint32_t decl = p->symbols.list.data[n.a].type;
     return decl == HIA_NONE ? (hia_itype)HIA_IT_ERROR : hiaF_decl(p, decl)->data;
   }
-  if (n.kind == HIA_AST_TYPE_TENSOR) return hiaF_itensor((hia_dtype)n.op, n.c);
+  if (n.kind == HIA_AST_TYPE_TENSOR) return hiaF_ranked(n.op, n.c, false);
   if (n.kind == HIA_AST_TYPE_ARRAY) {
     hia_itype element = hiaF_declared_type(p, n.a);
     return element == HIA_IT_ERROR ? element : hiaF_iarray(&p->it, element);
@@ -373,14 +393,14 @@ static hia_itype infer_if(hia_typing *t, const hia_ast *n) {
 
 /* ---- arrays ---- */
 
-/* Infers an expression that must be an array; settles it. UNKNOWN, or ERROR with a report, if it
- * is none. */
+/* Infers an expression that must be an array or a tensor; settles it. UNKNOWN, or ERROR with a
+ * report, if it is none. */
 static hia_itype expect_array(hia_typing *t, hia_ast_id expr, const char *fmt) {
   hia_itype type = hiaF_settled(t, hiaF_infer(t, expr));
   if (hiaF_is_array(type) || type == HIA_IT_UNKNOWN) return type;
+  if (hiaF_is_tensor(type) && hiaF_irank(type)) return type;
   if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   const hia_ast *n = hiaF_node(t->p, expr);
-  if (refuse_tensor(t, n, type)) return HIA_IT_ERROR;
   hia_diag *diag = hiaF_type_error(t, HIA_E0322, n->start, n->end, fmt, type_text(t, type));
   const char *text = hiaF_quote(t->p, expr);
   if (hiaF_is_tuple(type))
@@ -392,9 +412,11 @@ static hia_itype expect_array(hia_typing *t, hia_ast_id expr, const char *fmt) {
 }
 
 /* Infers an index, or an end of a slice or a range, which is an i32 or i64. */
-static hia_itype expect_index(hia_typing *t, hia_ast_id expr, const char *what) {
+static hia_itype expect_index(hia_typing *t, hia_ast_id expr, const char *what, bool scalar) {
   hia_itype type = hiaF_infer(t, expr);
-  if (takes(HIA_RULE_INT, type)) return type;
+  if (hiaF_is_ranked(type) && (hiaF_irank(type) == 0 || !scalar) &&
+      hiaF_rule_takes(HIA_RULE_INT, hiaF_leaf(type)))
+    return type;
   if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   const hia_ast *n = hiaF_node(t->p, expr);
   hia_diag *diag = hiaF_type_error(t, HIA_E0323, n->start, n->end, "%s is an i32 or i64, not %s",
@@ -403,9 +425,25 @@ static hia_itype expect_index(hia_typing *t, hia_ast_id expr, const char *what) 
   return HIA_IT_ERROR;
 }
 
-/* The array type of this element; ERROR with a report, if that has too many parts. */
+/* The element of an array, or of a tensor along its first axis. */
+static hia_itype element_of(const hia_typing *t, hia_itype type) {
+  if (hiaF_is_array(type)) return hiaF_element(&t->p->it, type);
+  if (!hiaF_is_tensor(type)) return type;
+  return hiaF_ranked(hiaF_leaf(type), hiaF_irank(type) - 1, false);
+}
+
+/* The type of elements in a row: an array or, of scalars and tensors, a tensor. ERROR with a
+ * report, if it has too many parts. */
 static hia_itype array_of(hia_typing *t, hia_itype element, uint32_t start, uint32_t end) {
   if (hiaF_itype_has(&t->p->it, element) & HIA_HAS_ERROR) return HIA_IT_ERROR;
+  if (element == HIA_IT_UNKNOWN) return element;
+  if (hiaF_is_ranked(element)) {
+    if (hiaF_irank(element) < HIA_MAX_RANK)
+      return hiaF_ranked(hiaF_leaf(element), hiaF_irank(element) + 1, hiaF_has_open_rank(element));
+    hiaF_type_error(t, HIA_E0316, start, end, "this is a tensor of more than %d axes",
+                    HIA_MAX_RANK);
+    return HIA_IT_ERROR;
+  }
   hia_itype type = hiaF_iarray(&t->p->it, element);
   if (type == HIA_IT_ERROR) {
     hia_diag *diag = hiaF_type_error(t, HIA_E0316, start, end,
@@ -434,14 +472,20 @@ static hia_itype infer_array(hia_typing *t, hia_ast_id id) {
 
 static hia_itype infer_index(hia_typing *t, const hia_ast *n) {
   hia_itype base = expect_array(t, n->a, "%s cannot be indexed: it is no array");
-  expect_index(t, n->b, "an index");
-  return hiaF_is_array(base) ? hiaF_element(&t->p->it, base) : base;
+  hia_itype index = expect_index(t, n->b, "an index", !hiaF_is_tensor(base));
+  if (!hiaF_is_tensor(base) || index == HIA_IT_ERROR) return element_of(t, base);
+  if (t->p->it.has_tensors && hiaF_has_open_rank(index)) return HIA_IT_UNKNOWN;
+  uint32_t rank = hiaF_irank(base) - 1 + hiaF_irank(index);
+  if (rank <= HIA_MAX_RANK) return hiaF_ranked(hiaF_leaf(base), rank, false);
+  hiaF_type_error(t, HIA_E0316, n->start, n->end, "this is a tensor of more than %d axes",
+                  HIA_MAX_RANK);
+  return HIA_IT_ERROR;
 }
 
 static hia_itype infer_slice(hia_typing *t, const hia_ast *n) {
   hia_itype base = expect_array(t, n->a, "%s cannot be sliced: it is no array");
-  expect_index(t, n->b, "the start of a slice");
-  expect_index(t, n->c, "the end of a slice");
+  expect_index(t, n->b, "the start of a slice", true);
+  expect_index(t, n->c, "the end of a slice", true);
   return base;
 }
 
@@ -452,11 +496,11 @@ static hia_itype infer_comprehension(hia_typing *t, hia_ast_id id) {
   hia_itype type;
   if (n.c == 2) {
     type = expect_array(t, from, "'for' runs over an array or a range a..b, not over %s");
-    if (hiaF_is_array(type)) type = hiaF_element(&p->it, type);
+    type = element_of(t, type);
   } else {
     hia_ast_id to = p->extra.data[n.b + 2];
-    hia_itype a = expect_index(t, from, "the start of a range");
-    hia_itype b = expect_index(t, to, "the end of a range");
+    hia_itype a = expect_index(t, from, "the start of a range", true);
+    hia_itype b = expect_index(t, to, "the end of a range", true);
     const hia_ast *end = hiaF_node(p, to);
     type = hiaF_join_exprs(t, hiaF_operand(p, from), a, hiaF_operand(p, to), b, end->start,
                            end->end, "a range");
@@ -472,9 +516,9 @@ static hia_itype infer_array_argument(hia_typing *t, hia_ast_id arg, const char 
   hia_itype have = hiaF_infer(t, arg);
   if (hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   if (hiaF_is_array(have) || (is_open(have) && !is_literal(have))) return have;
+  if (hiaF_is_tensor(have) && (hiaF_irank(have) || hiaF_has_open_rank(have))) return have;
   const hia_ast *n = hiaF_node(t->p, arg);
-  if (!refuse_tensor(t, n, have))
-    hiaF_type_error(t, HIA_E0322, n->start, n->end, "%s, not %s", what, type_text(t, have));
+  hiaF_type_error(t, HIA_E0322, n->start, n->end, "%s, not %s", what, type_text(t, have));
   return HIA_IT_ERROR;
 }
 
@@ -484,12 +528,17 @@ static hia_itype infer_set(hia_typing *t, const hia_ast *n) {
   const uint32_t *args = p->extra.data + n->b;
   hia_ast_id array = args[0], index = args[1], value = args[2];
   hia_itype type = infer_array_argument(t, array, "'set' takes an array");
-  expect_index(t, index, "an index");
+  expect_index(t, index, "an index", true);
   hia_itype have = hiaF_infer(t, value);
   const hia_ast v = *hiaF_node(p, value);
   if (type == HIA_IT_ERROR) return type;
-  if (!hiaF_is_array(type)) return hiaF_join(&t->p->it, type, array_of(t, have, v.start, v.end));
-  hia_itype element = hiaF_element(&p->it, type);
+  if (!hiaF_is_array(type) && !hiaF_is_tensor(type))
+    return hiaF_join(&t->p->it, type, array_of(t, have, v.start, v.end));
+  if (hiaF_is_tensor(type) && hiaF_has_open_rank(type) && hiaF_irank(type) == 0)
+    return HIA_IT_UNKNOWN;
+  hia_itype element = hiaF_is_array(type) ? hiaF_element(&p->it, type)
+                                          : hiaF_ranked(hiaF_leaf(type), hiaF_irank(type) - 1,
+                                                        hiaF_has_open_rank(type));
   element = hiaF_join_exprs(t, hiaF_operand(p, array), element, hiaF_operand(p, value), have,
                             v.start, v.end, "'set'");
   return array_of(t, element, v.start, v.end);
@@ -500,9 +549,11 @@ static hia_itype infer_concat(hia_typing *t, const hia_ast *n) {
   hia_itype type = HIA_IT_NONE;
   bool has_error = false;
   hia_operand before = {.expr = HIA_NONE};
-  for (uint32_t i = 0; i < n->c; i++) {
-    hia_ast_id arg = p->extra.data[n->b + i];
-    hia_itype have = infer_array_argument(t, arg, "'concat' takes arrays");
+  hia_ast_id axis;
+  uint32_t n_args = hiaF_positional(p, n, &axis);
+  for (uint32_t i = 0; i < n_args; i++) {
+    hia_ast_id arg = hiaF_positional_arg(p, n, i);
+    hia_itype have = infer_array_argument(t, arg, "'concat' takes arrays or tensors");
     const hia_ast *a = hiaF_node(p, arg);
     hia_operand operand = hiaF_operand(p, arg);
     if (have == HIA_IT_ERROR)
@@ -513,7 +564,12 @@ static hia_itype infer_concat(hia_typing *t, const hia_ast *n) {
       type = hiaF_join_exprs(t, before, type, operand, have, a->start, a->end, "'concat'");
     before = operand;
   }
-  return has_error ? (hia_itype)HIA_IT_ERROR : type;
+  if (has_error || type == HIA_IT_ERROR) return HIA_IT_ERROR;
+  if (hiaF_is_tensor(type)) return hiaF_concat_type(t, n, type);
+  if (axis == HIA_NONE || !hiaF_is_array(type)) return type;
+  hiaF_type_error(t, HIA_E0327, hiaF_node(p, axis)->start, hiaF_node(p, axis)->end,
+                  "an array has no axes");
+  return HIA_IT_ERROR;
 }
 
 static hia_itype infer_of_arrays(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
@@ -535,10 +591,12 @@ static hia_itype infer_argument(hia_typing *t, const hia_op_info *info, hia_rule
       [HIA_RULE_SELECT] = "scalars",
   };
   hia_itype have = hiaF_infer(t, arg);
-  if (takes(rule, have)) return have;
+  bool may_be_tensor = info != &hiaR_ops[HIA_OP_FAIL];
+  if (hiaF_is_ranked(have) && (hiaF_irank(have) == 0 || may_be_tensor) &&
+      hiaF_rule_takes(rule, hiaF_leaf(have)))
+    return have;
   if (hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   const hia_ast *a = hiaF_node(t->p, arg);
-  if (refuse_tensor(t, a, have)) return HIA_IT_ERROR;
   hia_diag *diag = hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' takes %s, not %s",
                                    info->name, wants[rule], type_text(t, have));
   hia_itype to = rule == HIA_RULE_FLOAT || rule == HIA_RULE_CLASSIFY ? HIA_F64
@@ -555,16 +613,19 @@ static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *c
   const hia_op_info *info = &hiaR_ops[op];
   hia_rule rule = op == HIA_OP_FAIL ? HIA_RULE_INT : (hia_rule)info->rule;
   bool is_of_floats = rule == HIA_RULE_FLOAT || rule == HIA_RULE_CLASSIFY;
-  hia_itype type = is_of_floats ? HIA_IT_FLOAT : HIA_IT_BOTTOM;
+  hia_itype type = is_of_floats ? HIA_IT_FLOAT : HIA_IT_BOTTOM, other = HIA_IT_BOTTOM;
   hia_operand before = {.expr = HIA_NONE};
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id arg = t->p->extra.data[n->b + i];
     if (rule == HIA_RULE_SELECT && i == 0) {
-      expect_bool(t, arg, "the condition");
+      other = expect_bools(t, arg, "the condition", false);
       continue;
     }
     hia_itype have = infer_argument(t, info, rule, arg);
-    if (rule == HIA_RULE_SHIFT && i == 1) continue; /* the count has a type of its own */
+    if (rule == HIA_RULE_SHIFT && i == 1) { /* the count has a type of its own */
+      other = have;
+      continue;
+    }
     if (have == HIA_IT_ERROR) {
       type = HIA_IT_ERROR;
       continue;
@@ -572,16 +633,24 @@ static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *c
     const hia_ast *a = hiaF_node(t->p, arg);
     const char *what = t->report ? hiaR_arena_printf(t->p->arena, "'%s'", info->name) : "";
     hia_operand operand = hiaF_operand(t->p, arg);
-    hia_itype join = hiaF_join_exprs(t, before, type, operand, have, a->start, a->end, what);
+    hia_itype join = hiaF_broadcast_exprs(t, before, type, operand, have, a->start, a->end, what);
     if (join != type) before = operand; /* it decides the type so far: the others adapt */
     type = join;
   }
   if (op == HIA_OP_FAIL) return HIA_IT_BOTTOM;
-  if (rule == HIA_RULE_CLASSIFY) return HIA_BOOL;
+  if (type == HIA_IT_ERROR || other == HIA_IT_ERROR) return type;
+  if (type == HIA_IT_UNKNOWN) return rule == HIA_RULE_CLASSIFY ? (hia_itype)HIA_BOOL : type;
+  /* The ranks of conditions and counts broadcast, too. */
+  hia_itype leaf = hiaF_leaf(type);
+  uint32_t rank = hiaF_irank(type);
+  if (hiaF_irank(other) > rank) rank = hiaF_irank(other);
+  bool is_maybe = t->p->it.has_tensors && (hiaF_has_open_rank(type) ||
+                                           (hiaF_has_open_rank(other) && other != HIA_IT_BOTTOM));
   bool is_of_integers = rule == HIA_RULE_INT || rule == HIA_RULE_BITS || rule == HIA_RULE_SHIFT;
-  if (is_of_integers && type == HIA_IT_INT) return HIA_IT_WHOLE;
-  if (is_of_integers && type == HIA_IT_INT_U) return HIA_IT_WHOLE_U;
-  return type;
+  if (rule == HIA_RULE_CLASSIFY) leaf = HIA_BOOL;
+  if (is_of_integers && leaf == HIA_IT_INT) leaf = HIA_IT_WHOLE;
+  if (is_of_integers && leaf == HIA_IT_INT_U) leaf = HIA_IT_WHOLE_U;
+  return hiaF_ranked(leaf, rank, is_maybe);
 }
 
 static const char *param_text(hia_typing *t, const hia_decl *d, uint32_t i) {
@@ -652,13 +721,15 @@ static hia_itype infer_call(hia_typing *t, hia_ast_id call, const hia_ast *calle
 static hia_itype infer_convert(hia_typing *t, const hia_ast *n) {
   hia_ast_id arg = t->p->extra.data[n->b];
   hia_itype have = hiaF_infer(t, arg);
-  if (!hiaF_is_simple(have) && !(hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR)) {
+  if (hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR) return n->op;
+  if (!hiaF_is_ranked(have)) {
     const hia_ast *a = hiaF_node(t->p, arg);
-    if (!refuse_tensor(t, a, have))
-      hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' converts scalars, not %s",
-                      hiaG_dtype_name((hia_dtype)n->op), type_text(t, have));
+    hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' converts scalars and tensors, not %s",
+                    hiaG_dtype_name((hia_dtype)n->op), type_text(t, have));
+    return n->op;
   }
-  return n->op;
+  bool is_maybe = t->p->it.has_tensors && hiaF_has_open_rank(have);
+  return hiaF_ranked(n->op, hiaF_irank(have), is_maybe);
 }
 
 static hia_itype infer_name(hia_typing *t, const hia_ast *n) {
@@ -687,12 +758,15 @@ static hia_itype infer(hia_typing *t, const hia_ast *n, hia_ast_id id) {
   case HIA_AST_LOOP: return infer_loop(t, n);
   case HIA_AST_BLOCK: return infer_block(t, n);
   case HIA_AST_CHAIN: return infer_chain(t, id);
+  case HIA_AST_MATMUL: return hiaF_infer_matmul(t, id);
   case HIA_AST_LOGIC: return infer_logic(t, n);
   case HIA_AST_COMPARE: return infer_compare(t, n);
   case HIA_AST_NOT: expect_bool(t, n->a, "the operand of 'not'"); return HIA_BOOL;
   case HIA_AST_NEG: return expect_number(t, n->a, "'-'");
   case HIA_AST_CALL: {
     const hia_ast callee = *hiaF_node(t->p, n->a);
+    if (callee.op == HIA_REF_BUILTIN && hiaF_tensor_builtin(callee.b))
+      return hiaF_infer_tensor(t, n, &callee);
     if (callee.op == HIA_REF_BUILTIN)
       return callee.b < HIA_OP_LIMIT ? infer_builtin(t, n, &callee)
                                      : infer_of_arrays(t, n, &callee);

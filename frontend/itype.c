@@ -45,6 +45,9 @@ uint32_t hiaF_itype_has(const hia_itypes *it, hia_itype t) {
       [HIA_IT_WHOLE_U] = HIA_HAS_LITERAL | HIA_HAS_TAINT,
       [HIA_IT_ERROR] = HIA_HAS_ERROR,
   };
+  if (hiaF_is_tensor(t))
+    return (hiaF_leaf(t) < HIA_N_DTYPES ? 0 : simple[hiaF_leaf(t)]) |
+           (t & HIA_IT_OPEN ? HIA_HAS_RANK : 0);
   return has_parts(t) ? tuple_of(it, t)->has : hiaF_is_simple(t) ? simple[t] : 0;
 }
 
@@ -125,9 +128,30 @@ static unsigned rank(hia_itype t) { return (t - HIA_IT_BOTTOM) / 2; }
 static bool tainted(hia_itype t) { return t == HIA_IT_UNKNOWN || ((t - HIA_IT_BOTTOM) & 1) != 0; }
 static hia_itype make_open(unsigned r, bool taint) { return HIA_IT_BOTTOM + 2 * r + taint; }
 
-typedef hia_itype leaf_map(hia_itype t, bool flag);
+/* ---- ranks ---- */
 
-static hia_itype map(hia_itypes *it, hia_itype t, uint32_t has, leaf_map *leaf, bool flag) {
+static bool is_tainted_leaf(hia_itype leaf) { return is_open(leaf) && tainted(leaf); }
+
+bool hiaF_has_open_rank(hia_itype t) {
+  return is_tainted_leaf(hiaF_leaf(t)) || (hiaF_is_tensor(t) && t & HIA_IT_OPEN);
+}
+
+hia_itype hiaF_ranked(hia_itype leaf, uint32_t rank, bool is_open) {
+  if (leaf == HIA_IT_UNKNOWN || leaf >= HIA_IT_ERROR) return leaf;
+  bool says_so = is_open && leaf < HIA_N_DTYPES;
+  if (rank == 0 && !says_so) return leaf;
+  return HIA_IT_TENSOR + rank * 16 + leaf + (says_so ? HIA_IT_OPEN : 0);
+}
+
+static hia_itype with_leaf(hia_itype t, hia_itype leaf) {
+  return hiaF_ranked(leaf, hiaF_irank(t), hiaF_is_tensor(t) && t & HIA_IT_OPEN);
+}
+
+/* ---- parts ---- */
+
+typedef hia_itype leaf_map(hia_itype t, unsigned flag);
+
+static hia_itype map(hia_itypes *it, hia_itype t, uint32_t has, leaf_map *leaf, unsigned flag) {
   if (!(hiaF_itype_has(it, t) & has)) return t;
   if (!has_parts(t)) return leaf(t, flag);
   uint32_t n = hiaF_ituple_len(it, t);
@@ -136,33 +160,71 @@ static hia_itype map(hia_itypes *it, hia_itype t, uint32_t has, leaf_map *leaf, 
   return intern(it, parts, n);
 }
 
-static hia_itype taint_leaf(hia_itype t, bool flag) {
+static hia_itype taint_leaf(hia_itype t, unsigned flag) {
+  hia_itype leaf = hiaF_leaf(t);
   (void)flag;
-  return is_open(t) && t != HIA_IT_UNKNOWN ? make_open(rank(t), true) : t;
+  bool is_literal = is_open(leaf) && leaf != HIA_IT_UNKNOWN;
+  return is_literal ? with_leaf(t, make_open(rank(leaf), true)) : t;
 }
 
-static hia_itype settle_leaf(hia_itype t, bool force) {
-  if (t == HIA_IT_UNKNOWN || !is_open(t)) return t;
-  if (tainted(t) && !force) return HIA_IT_UNKNOWN;
-  return rank(t) == FLOAT ? (hia_itype)HIA_F32 : (hia_itype)HIA_I32;
+static hia_itype settle_leaf(hia_itype t, unsigned force) {
+  hia_itype leaf = hiaF_leaf(t);
+  if (leaf == HIA_IT_UNKNOWN) return leaf;
+  if (is_tainted_leaf(leaf) && force < HIA_FORCE_ALL) return HIA_IT_UNKNOWN;
+  if (hiaF_has_open_rank(t) && force < HIA_FORCE_RANKS) return HIA_IT_UNKNOWN;
+  if (is_open(leaf)) leaf = rank(leaf) == FLOAT ? (hia_itype)HIA_F32 : (hia_itype)HIA_I32;
+  return hiaF_ranked(leaf, hiaF_irank(t), false);
 }
 
-static hia_itype view_leaf(hia_itype t, bool flag) {
+static hia_itype view_leaf(hia_itype t, unsigned flag) {
   (void)flag;
-  return is_open(t) && t != HIA_IT_BOTTOM ? (hia_itype)HIA_IT_UNKNOWN : t;
+  return t == HIA_IT_BOTTOM ? t : (hia_itype)HIA_IT_UNKNOWN;
 }
 
-hia_itype hiaF_settle(hia_itypes *it, hia_itype t, bool force) {
-  return map(it, t, HIA_HAS_LITERAL | HIA_HAS_BOTTOM, settle_leaf, force);
+hia_itype hiaF_settle(hia_itypes *it, hia_itype t, hia_force force) {
+  return map(it, t, HIA_HAS_LITERAL | HIA_HAS_BOTTOM | HIA_HAS_RANK, settle_leaf, force);
 }
 
 hia_itype hiaF_view(hia_itypes *it, hia_itype t) {
-  return map(it, t, HIA_HAS_LITERAL | HIA_HAS_BOTTOM, view_leaf, false);
+  return map(it, t, HIA_HAS_LITERAL | HIA_HAS_BOTTOM | HIA_HAS_RANK, view_leaf, 0);
+}
+
+static bool is_bottom(hia_itype t) { return t == HIA_IT_BOTTOM || t == HIA_IT_BOTTOM_U; }
+
+/* Of two scalars or tensors, neither of which is unknown, and one of which is a tensor. */
+static hia_itype join_ranked(hia_itypes *it, hia_itype a, hia_itype b, bool broadcasts) {
+  hia_itype leaf = hiaF_join(it, hiaF_leaf(a), hiaF_leaf(b));
+  if (leaf == HIA_IT_ERROR) return leaf;
+  uint32_t ra = hiaF_irank(a), rb = hiaF_irank(b), r = ra > rb ? ra : rb;
+  bool open_a = hiaF_has_open_rank(a), open_b = hiaF_has_open_rank(b);
+  if (broadcasts) return hiaF_ranked(leaf, r, open_a || open_b);
+  if (is_bottom(hiaF_leaf(a))) return hiaF_ranked(leaf, rb, open_b);
+  if (is_bottom(hiaF_leaf(b))) return hiaF_ranked(leaf, ra, open_a);
+  bool fits = (ra == r || open_a) && (rb == r || open_b);
+  return fits ? hiaF_ranked(leaf, r, open_a && open_b) : (hia_itype)HIA_IT_ERROR;
+}
+
+hia_itype hiaF_broadcast(hia_itypes *it, hia_itype a, hia_itype b) {
+  if (!it->has_tensors || !hiaF_is_ranked(a) || !hiaF_is_ranked(b)) return hiaF_join(it, a, b);
+  if (a == HIA_IT_UNKNOWN || b == HIA_IT_UNKNOWN) {
+    hia_itype other = a == HIA_IT_UNKNOWN ? b : a;
+    if (hiaF_leaf(other) >= HIA_N_DTYPES) return taint_leaf(other, 0);
+    return hiaF_ranked(hiaF_leaf(other), hiaF_irank(other), true);
+  }
+  bool has_tensor = hiaF_is_tensor(a) || hiaF_is_tensor(b);
+  if (has_tensor) return join_ranked(it, a, b, true);
+  /* A scalar of a tainted literal may be a tensor. */
+  bool is_maybe = (is_tainted_leaf(a) || is_tainted_leaf(b)) && !is_bottom(a) && !is_bottom(b);
+  hia_itype leaf = hiaF_join(it, a, b);
+  return is_maybe ? hiaF_ranked(leaf, 0, true) : leaf;
 }
 
 hia_itype hiaF_join(hia_itypes *it, hia_itype a, hia_itype b) {
   if (a == b) return a;
   if ((hiaF_itype_has(it, a) | hiaF_itype_has(it, b)) & HIA_HAS_ERROR) return HIA_IT_ERROR;
+  if (a != HIA_IT_UNKNOWN && b != HIA_IT_UNKNOWN && hiaF_is_ranked(a) && hiaF_is_ranked(b) &&
+      (hiaF_is_tensor(a) || hiaF_is_tensor(b)))
+    return join_ranked(it, a, b, false);
   if (is_open(a)) {
     hia_itype c = a;
     a = b, b = c;
@@ -200,7 +262,7 @@ static hia_type *type_slot(const hia_itypes *it, hia_itype t) {
 
 hia_type hiaF_itype_type(hia_itypes *it, hia_itype t) {
   if (hiaF_is_simple(t)) return t;
-  if (hiaF_is_tensor(t)) return hiaG_tensor(it->types, hiaF_idtype(t), hiaF_irank(t));
+  if (hiaF_is_tensor(t)) return hiaG_tensor(it->types, (hia_dtype)hiaF_leaf(t), hiaF_irank(t));
   if (*type_slot(it, t) != HIA_NONE) return *type_slot(it, t);
   uint32_t n = hiaF_ituple_len(it, t);
   hia_type *parts = HIA_NEW_ARRAY(it->arena, hia_type, n);
@@ -211,7 +273,7 @@ hia_type hiaF_itype_type(hia_itypes *it, hia_itype t) {
 
 hia_type hiaF_itype_made(const hia_itypes *it, hia_itype t) {
   return hiaF_is_simple(t)   ? t
-         : hiaF_is_tensor(t) ? hiaG_tensor_made(it->types, hiaF_idtype(t), hiaF_irank(t))
+         : hiaF_is_tensor(t) ? hiaG_tensor_made(it->types, (hia_dtype)hiaF_leaf(t), hiaF_irank(t))
                              : *type_slot(it, t);
 }
 
@@ -227,7 +289,8 @@ hia_itype hiaF_itype_of(hia_itypes *it, hia_type t) {
       if (it->data.data[i].type == t) return HIA_IT_DATA + i;
     HIA_BUG(it->types->comp, "a data type that the program does not have");
   case HIA_KIND_TENSOR:
-    return hiaF_itensor(hiaG_tensor_dtype(it->types, t), hiaG_rank(it->types, t));
+    it->has_tensors = true;
+    return hiaF_ranked(hiaG_tensor_dtype(it->types, t), hiaG_rank(it->types, t), false);
   case HIA_KIND_TUPLE:
   case HIA_KIND_NONE: break;
   }
@@ -256,9 +319,14 @@ void hiaF_itype_print(const hia_itypes *it, hia_itype t, hia_text *out) {
       [HIA_IT_ERROR] = "?",
   };
   if (hiaF_is_tensor(t)) {
-    hiaR_text_addf(out, "%s[?", names[hiaF_idtype(t)]);
-    for (uint32_t i = 1; i < hiaF_irank(t); i++) hiaR_text_add(out, ", ?", 3);
-    hiaR_text_add(out, "]", 1);
+    hia_itype leaf = hiaF_leaf(t);
+    bool is_literal = leaf >= HIA_N_DTYPES;
+    if (is_literal) hiaR_text_addf(out, "a tensor ");
+    hiaR_text_addf(out, "%s", is_literal ? "" : names[leaf]);
+    for (uint32_t i = 0; i < hiaF_irank(t); i++) hiaR_text_addf(out, i ? ", ?" : "[?");
+    if (hiaF_irank(t)) hiaR_text_add(out, "]", 1);
+    if (is_literal)
+      hiaR_text_addf(out, " of %s literals", rank(leaf) == FLOAT ? "float" : "integer");
     return;
   }
   if (!has_parts(t)) {

@@ -107,6 +107,7 @@ static void walk_type(walker *w, hia_ast_id id, bool signature) {
   const hia_ast n = *hiaF_node(w->p, id);
   switch ((hia_ast_kind)n.kind) {
   case HIA_AST_TYPE_TENSOR:
+    w->p->it.has_tensors = true;
     no_scalar_in_extern(w, &n);
     if (n.c > HIA_MAX_RANK) {
       fail(w, HIA_E0316, n.start, n.end, "a tensor of more than %d axes", HIA_MAX_RANK);
@@ -316,9 +317,7 @@ static void walk_callee_of_arrays(walker *w, const hia_ast *call, hia_ast *calle
   if (w->mode == WALK_CONST || w->mode == WALK_VALUE) {
     fail(w, HIA_E0211, callee->start, callee->end, "'%s' works on arrays, and a %s is a scalar",
          name, w->mode == WALK_CONST ? "const" : "value");
-  } else if (op == HIA_BUILTIN_CONCAT && has_names) {
-    unsupported(w, HIA_E0907, callee, "'concat' of tensors, along an axis, is");
-  } else if (op == HIA_BUILTIN_CONCAT ? call->c < want : call->c != want) {
+  } else if (op == HIA_BUILTIN_CONCAT ? call->c - has_names < want : call->c != want) {
     fail(w, HIA_E0203, callee->start, call->end, "'%s' takes %u argument%s%s, not %u", name, want,
          want == 1 ? "" : "s", op == HIA_BUILTIN_CONCAT ? " or more" : "", call->c);
   } else {
@@ -327,23 +326,53 @@ static void walk_callee_of_arrays(walker *w, const hia_ast *call, hia_ast *calle
   }
 }
 
+static void walk_callee_of_tensors(walker *w, const hia_ast *call, hia_ast *callee, unsigned op) {
+  const hia_tensor_builtin *b = hiaF_tensor_builtin(op);
+  const char *name = symbol_of(w, callee->a)->text;
+  hia_ast_id axis;
+  uint32_t n = hiaF_positional(w->p, call, &axis);
+  bool fits = n >= b->least && n <= b->most;
+  if (op == HIA_BUILTIN_SHAPE && (axis != HIA_NONE) == (n == 2)) fits = false;
+  if (w->mode == WALK_CONST || w->mode == WALK_VALUE) {
+    fail(w, HIA_E0211, callee->start, callee->end, "'%s' works on tensors, and a %s is a scalar",
+         name, w->mode == WALK_CONST ? "const" : "value");
+  } else if (!fits) {
+    bool is_some = b->most > b->least && op != HIA_BUILTIN_SHAPE;
+    uint32_t want = op == HIA_BUILTIN_SHAPE ? 2 : b->least;
+    fail(w, HIA_E0203, callee->start, call->end, "'%s' takes %u argument%s%s, not %u", name, want,
+         want == 1 ? "" : "s", is_some ? " or more" : "", n);
+  } else if (call->c - n > 1) {
+    fail(w, HIA_E0203, callee->start, call->end, "'%s' takes one axis", name);
+  } else {
+    callee->op = HIA_REF_BUILTIN;
+    callee->b = op;
+    w->p->it.has_tensors = true;
+  }
+}
+
 static void walk_callee_builtin(walker *w, const hia_ast *call, hia_ast *callee, unsigned op) {
   const char *name = symbol_of(w, callee->a)->text;
+  if (op == HIA_OP_MIN || op == HIA_OP_MAX) {
+    hia_ast_id axis;
+    if (hiaF_positional(w->p, call, &axis) == 1)
+      op = op == HIA_OP_MIN ? HIA_BUILTIN_MIN : HIA_BUILTIN_MAX;
+    else if (axis != HIA_NONE)
+      fail(w, HIA_E0203, callee->start, call->end, "'%s' of two takes no axis", name);
+  }
+  if (hiaF_tensor_builtin(op)) {
+    walk_callee_of_tensors(w, call, callee, op);
+    return;
+  }
   if (op > HIA_BUILTIN_LATER) {
     walk_callee_of_arrays(w, call, callee, op);
     return;
   }
   uint32_t want = op < HIA_OP_LIMIT ? (uint32_t)hiaR_ops[op].n_ins : 0;
-  bool reduces = (op == HIA_OP_MIN || op == HIA_OP_MAX) && call->c == 1;
-  for (uint32_t i = 0; i < call->c && (op == HIA_OP_MIN || op == HIA_OP_MAX); i++)
-    if (hiaF_node(w->p, w->p->extra.data[call->b + i])->kind == HIA_AST_NAMED) reduces = true;
-  if (op == HIA_BUILTIN_LATER || reduces) {
+  if (op == HIA_BUILTIN_LATER) {
     w->failed = true;
     if (w->mode == WALK_QUIET) return;
     hiaF_error(w->p->diags, HIA_E0907, callee->start, callee->end,
-               reduces ? "the reduction '%s' is not supported yet"
-                       : "the built-in '%s' is not supported yet",
-               name);
+               "the built-in '%s' is not supported yet", name);
   } else if (want != call->c) {
     fail(w, HIA_E0203, callee->start, call->end, "'%s' takes %u argument%s, not %u", name, want,
          want == 1 ? "" : "s", call->c);
@@ -384,8 +413,9 @@ static void walk_call(walker *w, hia_ast_id id, uint32_t depth) {
       unknown_name(w, callee, true);
     } else {
       walk_callee_builtin(w, &call, callee, op);
+      const hia_tensor_builtin *b = hiaF_tensor_builtin(op);
       takes_names = op == HIA_BUILTIN_LATER || op == HIA_BUILTIN_CONCAT || op == HIA_OP_MIN ||
-                    op == HIA_OP_MAX;
+                    op == HIA_OP_MAX || (b && b->takes_axis);
       takes_functions = strcmp(e->text, "grad") == 0 || strcmp(e->text, "value_and_grad") == 0;
     }
   }
@@ -560,6 +590,7 @@ static bool is_constant_kind(walk_mode mode, hia_ast_kind kind) {
   case HIA_AST_MATCH:
   case HIA_AST_LOOP:
   case HIA_AST_COMP:
+  case HIA_AST_MATMUL:
   case HIA_AST_INDEX:
   case HIA_AST_SLICE: return false;
   case HIA_AST_ARRAY:
@@ -600,9 +631,13 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
   case HIA_AST_TUPLE: walk_list(w, &n, 0, 1, depth); break;
   case HIA_AST_ARRAY:
     if (w->mode == WALK_VALUE) unsupported(w, HIA_E0902, &n, "arrays as arguments are");
+    w->p->it.has_tensors = true;
     walk_list(w, &n, 0, 1, depth);
     break;
-  case HIA_AST_COMP: walk_comprehension(w, &n, depth); break;
+  case HIA_AST_COMP:
+    w->p->it.has_tensors = true;
+    walk_comprehension(w, &n, depth);
+    break;
   case HIA_AST_IF:
     walk(w, n.a, depth);
     walk(w, n.b, depth + 1);
@@ -611,7 +646,7 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
   case HIA_AST_MATCH: walk_match(w, &n, depth); break;
   case HIA_AST_LOOP: walk_loop(w, &n, depth); break;
   case HIA_AST_BLOCK: walk_block(w, &n, depth); break;
-  case HIA_AST_MATMUL: unsupported(w, HIA_E0903, &n, "'@' is"); /* fall through */
+  case HIA_AST_MATMUL: w->p->it.has_tensors = true; /* fall through */
   case HIA_AST_CHAIN:
   case HIA_AST_LOGIC:
     walk(w, n.a, depth);

@@ -75,14 +75,25 @@ static void resolve_bottom_call(hia_typing *t, hia_ast_id call, hia_itype type) 
   *slot = special;
 }
 
+/* The final type of an operand that broadcasts: the leaf of the result, and its own rank. */
+static hia_itype adapted(hia_itype have, hia_itype type) {
+  if (have == HIA_IT_UNKNOWN || !hiaF_is_ranked(have) || !hiaF_is_ranked(type)) return type;
+  return hiaF_ranked(hiaF_leaf(type), hiaF_irank(have), false);
+}
+
+static void resolve_adapted(hia_typing *t, hia_ast_id id, hia_itype type) {
+  hiaF_resolve(t, id, adapted(*hiaF_type_at(t, id), type));
+}
+
 /* The final type of argument i of a built-in of type `type`. */
 static hia_itype builtin_argument(hia_typing *t, unsigned op, uint32_t i, hia_itype have,
                                   hia_itype type) {
   hia_rule rule = (hia_rule)hiaR_ops[op].rule;
-  if (rule == HIA_RULE_SELECT && i == 0) return HIA_BOOL;
-  if (rule == HIA_RULE_CLASSIFY) return hiaF_settled(t, hiaF_join(&t->p->it, HIA_IT_FLOAT, have));
+  if (rule == HIA_RULE_SELECT && i == 0) return adapted(have, HIA_BOOL);
+  if (rule == HIA_RULE_CLASSIFY)
+    return hiaF_settled(t, hiaF_broadcast(&t->p->it, HIA_IT_FLOAT, have));
   bool is_alone = op == HIA_OP_FAIL || (rule == HIA_RULE_SHIFT && i == 1);
-  return is_alone ? hiaF_settled(t, have) : type;
+  return is_alone ? hiaF_settled(t, have) : adapted(have, type);
 }
 
 /* An operand with a type of its own: an index, an array of which only elements are taken. */
@@ -90,18 +101,9 @@ static void resolve_settled(hia_typing *t, hia_ast_id id) {
   hiaF_resolve(t, id, hiaF_settled(t, *hiaF_type_at(t, id)));
 }
 
-/* Reports arrays of scalars and of tensors, which are tensors. */
-static void check_element(hia_typing *t, const hia_ast *n, hia_itype type) {
-  if (!hiaF_is_array(type)) return;
-  hia_itype element = hiaF_element(&t->p->it, type);
-  if (element >= HIA_N_DTYPES && !hiaF_is_tensor(element)) return;
-  bool is_written = n->kind == HIA_AST_ARRAY;
-  hiaF_type_error(t, is_written ? HIA_E0902 : HIA_E0904, n->start, n->end,
-                  "%s of %s makes a tensor, which is not supported yet",
-                  is_written ? "an array" : "a comprehension", hiaF_itype_text(&t->p->it, element));
-}
-
 static hia_itype element_of(const hia_typing *t, hia_itype type) {
+  if (hiaF_is_tensor(type) && hiaF_irank(type))
+    return hiaF_ranked(hiaF_leaf(type), hiaF_irank(type) - 1, false);
   return hiaF_is_array(type) ? hiaF_element(&t->p->it, type) : (hia_itype)HIA_IT_ERROR;
 }
 
@@ -116,7 +118,6 @@ static void resolve_comprehension(hia_typing *t, const hia_ast *n, hia_itype typ
     hiaF_resolve(t, list[2], of);
   }
   hiaF_resolve(t, n->a, element_of(t, type));
-  check_element(t, n, type);
 }
 
 static void resolve_of_arrays(hia_typing *t, const hia_ast *n, unsigned op, hia_itype type) {
@@ -129,7 +130,28 @@ static void resolve_of_arrays(hia_typing *t, const hia_ast *n, unsigned op, hia_
     hiaF_resolve(t, args[2], element_of(t, type));
     break;
   default:
-    for (uint32_t i = 0; i < n->c; i++) hiaF_resolve(t, t->p->extra.data[n->b + i], type);
+    for (uint32_t i = 0; i < n->c; i++)
+      if (hiaF_node(t->p, t->p->extra.data[n->b + i])->kind != HIA_AST_NAMED)
+        hiaF_resolve(t, t->p->extra.data[n->b + i], type);
+  }
+}
+
+static void resolve_of_tensors(hia_typing *t, const hia_ast *n, unsigned builtin, hia_itype type) {
+  hia_rule rule = (hia_rule)hiaR_ops[hiaF_tensor_builtin(builtin)->op].rule;
+  hia_ast_id axis;
+  uint32_t n_args = hiaF_positional(t->p, n, &axis),
+           n_data = n_args; /* operands of the leaf type */
+  if (rule == HIA_RULE_INDEXED || rule == HIA_RULE_LABELS) n_data = 1;
+  if (builtin == HIA_BUILTIN_ZEROS || builtin == HIA_BUILTIN_ONES || rule == HIA_RULE_COUNT ||
+      rule == HIA_RULE_HOT || rule == HIA_RULE_SIZE || rule == HIA_RULE_POSITION)
+    n_data = 0;
+  if (builtin == HIA_BUILTIN_SHAPE) n_args = 1; /* the other one is the axis */
+  for (uint32_t i = 0; i < n_args; i++) {
+    hia_ast_id arg = hiaF_positional_arg(t->p, n, i);
+    if (i < n_data)
+      resolve_adapted(t, arg, type);
+    else
+      resolve_settled(t, arg);
   }
 }
 
@@ -139,6 +161,10 @@ static void resolve_call(hia_typing *t, hia_ast_id call, hia_itype type) {
   const hia_ast *callee = hiaF_node(p, n->a);
   bool is_decl =
       callee->op == HIA_REF_FN || callee->op == HIA_REF_EXTERN || callee->op == HIA_REF_CON;
+  if (callee->op == HIA_REF_BUILTIN && hiaF_tensor_builtin(callee->b)) {
+    resolve_of_tensors(t, n, callee->b, type);
+    return;
+  }
   if (callee->op == HIA_REF_BUILTIN && callee->b >= HIA_OP_LIMIT) {
     resolve_of_arrays(t, n, callee->b, type);
     return;
@@ -161,19 +187,20 @@ static void resolve_call(hia_typing *t, hia_ast_id call, hia_itype type) {
 static void resolve_convert(hia_typing *t, const hia_ast *n) {
   hia_ast_id arg = t->p->extra.data[n->b];
   hia_itype have = *hiaF_type_at(t, arg), to = n->op;
-  if ((have == HIA_IT_INT && is_number(to)) ||
-      (have == HIA_IT_FLOAT && (to == HIA_F32 || to == HIA_F64)) ||
-      (have == HIA_IT_WHOLE && (to == HIA_I32 || to == HIA_I64)))
-    hiaF_resolve(t, arg, to);
+  hia_itype leaf = hiaF_is_ranked(have) ? hiaF_leaf(have) : (hia_itype)HIA_IT_ERROR;
+  if ((leaf == HIA_IT_INT && is_number(to)) ||
+      (leaf == HIA_IT_FLOAT && (to == HIA_F32 || to == HIA_F64)) ||
+      (leaf == HIA_IT_WHOLE && (to == HIA_I32 || to == HIA_I64)))
+    hiaF_resolve(t, arg, adapted(have, to));
   else
     hiaF_resolve(t, arg, hiaF_settled(t, have));
 }
 
 static void resolve_compare(hia_typing *t, const hia_ast *n) {
-  hia_itype join = hiaF_join(&t->p->it, *hiaF_type_at(t, n->a), *hiaF_type_at(t, n->b));
+  hia_itype join = hiaF_broadcast(&t->p->it, *hiaF_type_at(t, n->a), *hiaF_type_at(t, n->b));
   join = hiaF_settled(t, join);
-  hiaF_resolve(t, n->a, join);
-  hiaF_resolve(t, n->b, join);
+  resolve_adapted(t, n->a, join);
+  resolve_adapted(t, n->b, join);
 }
 
 static void resolve_list(hia_typing *t, const hia_ast *n, uint32_t first, uint32_t step,
@@ -199,7 +226,6 @@ void hiaF_resolve(hia_typing *t, hia_ast_id id, hia_itype type) {
   case HIA_AST_ARRAY:
     for (uint32_t i = 0; i < n->c; i++)
       hiaF_resolve(t, p->extra.data[n->b + i], element_of(t, type));
-    check_element(t, n, type);
     break;
   case HIA_AST_COMP: resolve_comprehension(t, n, type); break;
   case HIA_AST_INDEX:
@@ -229,8 +255,9 @@ void hiaF_resolve(hia_typing *t, hia_ast_id id, hia_itype type) {
     hiaF_resolve(t, n->a, type);
     break;
   case HIA_AST_CHAIN:
-    hiaF_resolve(t, n->a, type);
-    resolve_list(t, n, 2, 3, type);
+  case HIA_AST_MATMUL:
+    resolve_adapted(t, n->a, type);
+    for (uint32_t i = 2; i < n->c; i += 3) resolve_adapted(t, p->extra.data[n->b + i], type);
     break;
   case HIA_AST_LOGIC:
     hiaF_resolve(t, n->a, HIA_BOOL);

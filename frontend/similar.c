@@ -95,11 +95,8 @@ const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t l
 /* ---- built-in functions: the rows of the op table that are no operators, and those to come ----
  */
 
-static const char *const later[] = {
-    "zeros",          "ones",          "full",    "iota",          "one_hot", "uniform", "normal",
-    "glorot_uniform", "stack",         "reshape", "transpose",     "shape",   "sum",     "mean",
-    "prod",           "argmax",        "argmin",  "any",           "all",     "outer",   "softmax",
-    "log_softmax",    "cross_entropy", "grad",    "value_and_grad"};
+static const char *const later[] = {"uniform", "normal", "glorot_uniform", "grad",
+                                    "value_and_grad"};
 
 static const struct {
   const char *name;
@@ -120,6 +117,10 @@ unsigned hiaF_builtin(const char *name, uint32_t len) {
   for (size_t i = 0; i < HIA_LEN(of_arrays); i++)
     if (strlen(of_arrays[i].name) == len && memcmp(of_arrays[i].name, name, len) == 0)
       return of_arrays[i].op;
+  for (unsigned i = HIA_BUILTIN_STACK; i < HIA_BUILTIN_END; i++) {
+    const char *other = hiaF_tensor_builtin(i)->name;
+    if (strlen(other) == len && memcmp(other, name, len) == 0) return i;
+  }
   return HIA_OP_LIMIT;
 }
 
@@ -128,6 +129,9 @@ const char *hiaF_builtin_name(uint32_t i) {
   i -= (uint32_t)HIA_LEN(later);
   if (i < HIA_LEN(of_arrays)) return of_arrays[i].name;
   i -= (uint32_t)HIA_LEN(of_arrays);
+  unsigned of_tensors = HIA_BUILTIN_STACK + i;
+  if (of_tensors < HIA_BUILTIN_END) return hiaF_tensor_builtin(of_tensors)->name;
+  i = of_tensors - HIA_BUILTIN_END;
   for (unsigned op = 0; op < HIA_OP_LIMIT; op++)
     if (is_builtin(op) && i-- == 0) return hiaR_ops[op].name;
   return NULL;

@@ -13,10 +13,10 @@
  * that does not depend on it is known, and bodies are typed in rounds that see only the results of
  * the round before:
  *
- *   phase 1  a tainted literal settles to unknown: results climb a finite lattice
- *   phase 2  (force) it settles to its dtype, as the rule has it. A result may be replaced by
- *            another one here, but at most MAX_CHANGES times.
- *   phase 3  literal results settle, and phase 2 again
+ *   phase 1  a tainted literal settles to unknown, and so does what has an open rank: results climb
+ * a finite lattice. Then open ranks are taken as they are. phase 2  (force) it settles to its
+ * dtype, as the rule has it. A result may be replaced by another one here, but at most MAX_CHANGES
+ * times. phase 3  literal results settle, and phase 2 again
  *
  * The results of the rule contain those of phase 1, so starting from phase 1 loses nothing. If a
  * body has an error in the end, the component is solved once more without the first phase 2:
@@ -137,7 +137,7 @@ typedef struct solver {
   HIA_VEC(frame) frames;
   hia_u32vec queue; /* first in, first out: begins at `head` */
   uint32_t head;
-  bool force;
+  hia_force force;
 } solver;
 
 static hia_itype type_body(solver *s, uint32_t id) {
@@ -200,7 +200,7 @@ static void take_result(solver *s, uint32_t id, uint32_t root_index) {
   if (is_declared(s->p, inst) || type == inst->result) return;
   if (hiaF_itype_has(it, type) & HIA_HAS_ERROR) return;
   hia_itype join = hiaF_join(it, type, inst->result);
-  if (s->force && join == inst->result) return;
+  if (s->force == HIA_FORCE_ALL && join == inst->result) return;
   if (join != type && ++inst->changes > MAX_CHANGES) {
     inst->conflict = true;
     return;
@@ -251,11 +251,11 @@ static bool settle_results(solver *s, uint32_t root, uint32_t first) {
     enqueue_callers(s, id, hiaF_inst(p, root)->index);
     again = true;
   }
-  for (uint32_t i = first; i < p->tarjan.len && unknown && !s->force; i++) {
+  for (uint32_t i = first; i < p->tarjan.len && unknown && s->force < HIA_FORCE_ALL; i++) {
     enqueue(s, p->tarjan.data[i]);
     again = true;
   }
-  s->force = true;
+  s->force = HIA_FORCE_ALL;
   return again;
 }
 
@@ -264,6 +264,15 @@ static bool has_conflict(const solver *s, uint32_t first) {
   for (uint32_t i = first; i < s->p->tarjan.len; i++)
     if (hiaF_inst(s->p, s->p->tarjan.data[i])->conflict) return true;
   return false;
+}
+
+/* Types the bodies again that have held something back. False if the component has grown. */
+static bool drain_held(solver *s, uint32_t root, uint32_t first, hia_force force) {
+  hia_program *p = s->p;
+  s->force = force;
+  for (uint32_t i = first; i < p->tarjan.len; i++)
+    if (hiaF_inst(p, p->tarjan.data[i])->held) enqueue(s, p->tarjan.data[i]);
+  return drain(s, root);
 }
 
 /* Runs the phases for the members from `first` on. False if the component has grown. */
@@ -275,14 +284,10 @@ static bool run_phases(solver *s, uint32_t root, uint32_t first, bool results_fi
     if (!is_declared(p, inst)) inst->result = HIA_IT_UNKNOWN;
     enqueue(s, p->tarjan.data[i]);
   }
-  s->force = false;
+  s->force = HIA_FORCE_NOTHING;
   if (!drain(s, root)) return false;
-  if (!results_first) {
-    s->force = true;
-    for (uint32_t i = first; i < p->tarjan.len; i++)
-      if (hiaF_inst(p, p->tarjan.data[i])->held) enqueue(s, p->tarjan.data[i]);
-    if (!drain(s, root)) return false;
-  }
+  if (p->it.has_tensors && !drain_held(s, root, first, HIA_FORCE_RANKS)) return false;
+  if (!results_first && !drain_held(s, root, first, HIA_FORCE_ALL)) return false;
   while (settle_results(s, root, first))
     if (!drain(s, root)) return false;
   return true;
@@ -327,7 +332,7 @@ static void enter(solver *s, uint32_t id) {
   inst->index = inst->low = p->n_visited++;
   frame f = {.inst = id};
   hiaR_push(p->arena, &s->frames, f);
-  s->force = false;
+  s->force = HIA_FORCE_NOTHING;
   type_body(s, id); /* finds its callees */
 }
 

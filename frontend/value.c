@@ -31,7 +31,7 @@ bool hiaF_parse_value(hia_comp *comp, hia_types *types, const hia_source *source
                   .types = HIA_NEW_ARRAY(p->arena, hia_itype, p->nodes.len),
                   .inst = HIA_NONE,
                   .report = true,
-                  .force = true};
+                  .force = HIA_FORCE_ALL};
   hia_itype itype;
   if (!check_value(p, expr, type, &t, &itype)) return false;
   hia_fault fault = {.message = NULL};

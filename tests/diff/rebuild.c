@@ -37,7 +37,7 @@ static hia_build_type type_of(maker *m, hia_itype type) {
   const hia_itypes *it = &m->p->it;
   if (type < HIA_N_DTYPES) return type;
   if (hiaF_is_data(type)) return hia_build_read_type(m->b, hiaF_itype_text(it, type));
-  if (hiaF_is_tensor(type)) return hia_build_tensor_type(m->b, hiaF_idtype(type), hiaF_irank(type));
+  if (hiaF_is_tensor(type)) return hia_build_tensor_type(m->b, (hia_dtype)hiaF_leaf(type), hiaF_irank(type));
   if (hiaF_is_array(type)) return hia_build_array_type(m->b, type_of(m, hiaF_element(it, type)));
   uint32_t n = hiaF_ituple_len(it, type);
   hia_build_type *parts = HIA_NEW_ARRAY(m->p->arena, hia_build_type, n);

@@ -1,0 +1,143 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Graphs of tensors: what is written with brackets, `@` and the built-ins of infer_tensor.c. Each
+ * is one node; sizes and indices become i64s. */
+#include "frontend/ast.h"
+
+static hia_itype type_of(const hia_elab *e, hia_ast_id id) { return e->types[id - e->first]; }
+
+/* Replaces the words from `base` on by what the op computes of them. `result`: as for
+ * hiaG_computed. */
+static void compute(hia_elab *e, unsigned op, uint32_t base, hia_dtype result, uint64_t imm,
+                    hia_loc_id loc) {
+  hia_value_id v = hiaG_computed(e->g, e->fn, e->region, op, e->words.data + base,
+                                 e->words.len - base, result, imm, loc);
+  e->words.len = base;
+  hiaR_push(e->arena, &e->words, v);
+}
+
+static void constant(hia_elab *e, hia_type type, hia_word word, hia_loc_id loc) {
+  hia_value_id v = hiaG_const(e->g, e->fn, e->region, type, word, loc);
+  hiaR_push(e->arena, &e->words, v);
+}
+
+static hia_word one_of(hia_dtype dtype) {
+  return dtype == HIA_F32 ? hiaR_from_f32(1) : dtype == HIA_F64 ? hiaR_from_f64(1) : 1;
+}
+
+void hiaF_elab_i64(hia_elab *e, hia_ast_id id) {
+  uint32_t base = hiaF_elab(e, id, false);
+  hia_itype type = type_of(e, id);
+  if (hiaF_leaf(type) == HIA_I64) return;
+  compute(e, HIA_OP_CAST, base, HIA_I64, hiaF_leaf(type),
+          hiaF_elab_loc(e, hiaF_node(e->p, id)->pos));
+}
+
+void hiaF_elab_stack(hia_elab *e, uint32_t base, uint32_t pos) {
+  compute(e, HIA_OP_STACK, base, HIA_N_DTYPES, 0, hiaF_elab_loc(e, pos));
+}
+
+void hiaF_elab_tensor_index(hia_elab *e, const hia_ast *n) {
+  uint32_t base = hiaF_elab(e, n->a, false);
+  bool gathers = hiaF_irank(type_of(e, n->b)) > 0;
+  if (gathers)
+    hiaF_elab(e, n->b, false);
+  else
+    hiaF_elab_i64(e, n->b);
+  compute(e, gathers ? HIA_OP_ROWS : HIA_OP_ROW, base, HIA_N_DTYPES, 0, hiaF_elab_loc(e, n->pos));
+}
+
+void hiaF_elab_tensor_slice(hia_elab *e, const hia_ast *n) {
+  uint32_t base = hiaF_elab(e, n->a, false);
+  hiaF_elab_i64(e, n->b);
+  hiaF_elab_i64(e, n->c);
+  compute(e, HIA_OP_PART, base, HIA_N_DTYPES, 0, hiaF_elab_loc(e, n->pos));
+}
+
+void hiaF_elab_matmul(hia_elab *e, const hia_ast *n) {
+  uint32_t base = hiaF_elab(e, n->a, false);
+  for (uint32_t i = 0; i < n->c; i += 3) {
+    hiaF_elab(e, e->p->extra.data[n->b + i + 2], false);
+    compute(e, HIA_OP_PRODUCT, base, HIA_N_DTYPES, 0,
+            hiaF_elab_loc(e, e->p->extra.data[n->b + i + 1]));
+  }
+}
+
+/* The elements of a comprehension, an array on top of the words, become a tensor. Sizes of elements
+ * are not known: there are none if there are no elements. */
+void hiaF_elab_pack(hia_elab *e, uint32_t base, uint32_t rank, hia_loc_id loc) {
+  for (uint32_t i = 1; i < rank; i++) constant(e, HIA_I64, 0, loc);
+  compute(e, HIA_OP_PACK, base, HIA_N_DTYPES, 0, loc);
+}
+
+/* len, set and concat where their first argument is a tensor. */
+void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *n, unsigned builtin) {
+  const hia_ast *callee = hiaF_node(e->p, n->a);
+  hia_loc_id loc = hiaF_elab_loc(e, callee->start);
+  hia_ast_id axis, first = hiaF_positional_arg(e->p, n, 0);
+  uint32_t base = e->words.len, n_args = hiaF_positional(e->p, n, &axis);
+  for (uint32_t i = 0; i < n_args; i++) {
+    hia_ast_id arg = hiaF_positional_arg(e->p, n, i);
+    if (builtin == HIA_BUILTIN_SET && i == 1)
+      hiaF_elab_i64(e, arg);
+    else
+      hiaF_elab(e, arg, false);
+  }
+  if (builtin == HIA_BUILTIN_LEN)
+    compute(e, HIA_OP_DIM, base, HIA_N_DTYPES, 0, loc);
+  else if (builtin == HIA_BUILTIN_SET)
+    compute(e, HIA_OP_WITH, base, HIA_N_DTYPES, 0, loc);
+  else
+    compute(e, HIA_OP_CAT, base, HIA_N_DTYPES,
+            hiaF_axis(e->p, n, builtin, hiaF_irank(type_of(e, first))), loc);
+}
+
+/* A reduction of all of a scalar: it is its only element. */
+static void reduce_scalar(hia_elab *e, unsigned op, uint32_t base, hia_loc_id loc) {
+  if (op != HIA_OP_ARG_MAX && op != HIA_OP_ARG_MIN) return;
+  e->words.len = base;
+  constant(e, HIA_I64, 0, loc);
+}
+
+void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *n) {
+  const hia_ast *callee = hiaF_node(e->p, n->a);
+  const hia_tensor_builtin *b = hiaF_tensor_builtin(callee->b);
+  hia_loc_id loc = hiaF_elab_loc(e, callee->start);
+  hia_dtype dtype = (hia_dtype)hiaF_leaf(type_of(e, id));
+  hia_ast_id axis;
+  uint32_t base = e->words.len, n_args = hiaF_positional(e->p, n, &axis), n_data = 1;
+  switch (callee->b) {
+  case HIA_BUILTIN_ZEROS:
+    constant(e, dtype, 0, loc);
+    n_data = 0;
+    break;
+  case HIA_BUILTIN_ONES:
+    constant(e, dtype, one_of(dtype), loc);
+    n_data = 0;
+    break;
+  case HIA_BUILTIN_IOTA:
+  case HIA_BUILTIN_ONE_HOT: n_data = 0; break;
+  case HIA_BUILTIN_SHAPE: n_args = 1; break;
+  case HIA_BUILTIN_STACK:
+  case HIA_BUILTIN_OUTER:
+  case HIA_BUILTIN_CROSS_ENTROPY: n_data = n_args; break;
+  default: break;
+  }
+  for (uint32_t i = 0; i < n_args; i++) {
+    hia_ast_id arg = hiaF_positional_arg(e->p, n, i);
+    if (i < n_data)
+      hiaF_elab(e, arg, false);
+    else
+      hiaF_elab_i64(e, arg);
+  }
+  uint64_t imm = b->takes_axis ? hiaF_axis(e->p, n, callee->b, 0) : 0;
+  uint32_t rank = n_args ? hiaF_irank(type_of(e, hiaF_positional_arg(e->p, n, 0))) : 0;
+  if (callee->b == HIA_BUILTIN_RESHAPE && rank == 0) { /* a scalar is the element of a vector */
+    hia_value_id x = e->words.data[base];
+    e->words.data[base] =
+        hiaG_computed(e->g, e->fn, e->region, HIA_OP_STACK, &x, 1, HIA_N_DTYPES, 0, loc);
+  }
+  if (imm == HIA_NONE && rank == 0)
+    reduce_scalar(e, b->op, base, loc);
+  else
+    compute(e, b->op, base, dtype, imm, loc);
+}
