@@ -462,7 +462,12 @@ void hiaF_hint_variable(hia_typing *t, hia_diag *diag, hia_operand operand, hia_
                         hia_itype to, hia_ast_id variable) {
   if (diag == NULL || t->inst == HIA_NONE) return;
   if (operand.expr != HIA_NONE) hiaF_hint_conversion(t, diag, operand, from, to);
-  hia_advice a = {
-      diag->line, diag->col, diag->code, operand, to, variable, hiaF_settle(&t->p->it, from, true)};
+  hia_advice a = {diag->line,
+                  diag->col,
+                  diag->code,
+                  operand,
+                  to,
+                  variable,
+                  hiaF_settle(&t->p->it, from, HIA_FORCE_ALL)};
   hiaR_push(t->p->arena, &t->advice, a);
 }

@@ -316,6 +316,9 @@ void hiaF_itypes_init(hia_itypes *it, hia_arena *arena, hia_types *types);
 /* ERROR if it would have more than HIA_MAX_TYPE_PARTS parts; `parts` may lie in it->parts. */
 hia_itype hiaF_ituple(hia_itypes *it, const hia_itype *parts, uint32_t n);
 hia_itype hiaF_iarray(hia_itypes *it, hia_itype element); /* ERROR as hiaF_ituple */
+/* Elements in a row: an array; of scalars and tensors a tensor. Of what fails always it may be
+ * either: an array of bottom, which joins with both. */
+hia_itype hiaF_in_a_row(hia_itypes *it, hia_itype element);
 /* A new data type, of a name that none has. */
 hia_itype hiaF_idata(hia_itypes *it, const char *name, uint32_t decl);
 /* True for dtypes and the types of the enumeration above. */

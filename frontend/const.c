@@ -145,7 +145,7 @@ void hiaF_consts_unused(hia_program *p) {
   for (uint32_t i = 0; i < p->decls.len; i++) {
     hia_decl *d = hiaF_decl(p, i);
     if (d->kind != HIA_DECL_CONST || d->used || d->broken || d->values == NULL) continue;
-    hia_itype type = hiaF_settle(&p->it, d->const_type, true);
+    hia_itype type = hiaF_settle(&p->it, d->const_type, HIA_FORCE_ALL);
     if (type >= HIA_N_DTYPES) continue;
     if (type == HIA_I32 && d->const_type == HIA_IT_INT &&
         d->values[HIA_I32].fault.message != NULL && d->values[HIA_I32].fault.code == HIA_E0312)

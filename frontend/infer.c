@@ -52,7 +52,9 @@ static hia_itype named(hia_itype t) { return is_whole(t) ? (hia_itype)HIA_I32 : 
 static void hint_mixed(hia_typing *t, hia_diag *diag, hia_operand left, hia_itype a,
                        hia_operand right, hia_itype b) {
   if (!hiaF_is_ranked(a) || !hiaF_is_ranked(b)) return;
+  if (hiaF_irank(a) && hiaF_irank(b) && hiaF_irank(a) != hiaF_irank(b)) return;
   a = hiaF_leaf(a), b = hiaF_leaf(b);
+  if (hiaF_join(&t->p->it, a, b) != HIA_IT_ERROR) return; /* it is the ranks that differ */
   if (a == HIA_IT_FLOAT || a == HIA_IT_FLOAT_U) a = HIA_F64;
   if (b == HIA_IT_FLOAT || b == HIA_IT_FLOAT_U) b = HIA_F64;
   if (is_literal(a)) a = HIA_I32;
@@ -436,16 +438,11 @@ static hia_itype element_of(const hia_typing *t, hia_itype type) {
  * report, if it has too many parts. */
 static hia_itype array_of(hia_typing *t, hia_itype element, uint32_t start, uint32_t end) {
   if (hiaF_itype_has(&t->p->it, element) & HIA_HAS_ERROR) return HIA_IT_ERROR;
-  if (element == HIA_IT_UNKNOWN) return element;
-  if (hiaF_is_ranked(element)) {
-    if (hiaF_irank(element) < HIA_MAX_RANK)
-      return hiaF_ranked(hiaF_leaf(element), hiaF_irank(element) + 1, hiaF_has_open_rank(element));
+  hia_itype type = hiaF_in_a_row(&t->p->it, element);
+  if (type == HIA_IT_ERROR && hiaF_is_ranked(element)) {
     hiaF_type_error(t, HIA_E0316, start, end, "this is a tensor of more than %d axes",
                     HIA_MAX_RANK);
-    return HIA_IT_ERROR;
-  }
-  hia_itype type = hiaF_iarray(&t->p->it, element);
-  if (type == HIA_IT_ERROR) {
+  } else if (type == HIA_IT_ERROR) {
     hia_diag *diag = hiaF_type_error(t, HIA_E0316, start, end,
                                      "the type of this has more than %u parts", HIA_MAX_TYPE_PARTS);
     hiaF_hint(t->p->diags, diag, "does the instantiation of a generic function end?");

@@ -128,6 +128,8 @@ static unsigned rank(hia_itype t) { return (t - HIA_IT_BOTTOM) / 2; }
 static bool tainted(hia_itype t) { return t == HIA_IT_UNKNOWN || ((t - HIA_IT_BOTTOM) & 1) != 0; }
 static hia_itype make_open(unsigned r, bool taint) { return HIA_IT_BOTTOM + 2 * r + taint; }
 
+static bool is_bottom(hia_itype t) { return t == HIA_IT_BOTTOM || t == HIA_IT_BOTTOM_U; }
+
 /* ---- ranks ---- */
 
 static bool is_tainted_leaf(hia_itype leaf) { return is_open(leaf) && tainted(leaf); }
@@ -147,6 +149,14 @@ static hia_itype with_leaf(hia_itype t, hia_itype leaf) {
   return hiaF_ranked(leaf, hiaF_irank(t), hiaF_is_tensor(t) && t & HIA_IT_OPEN);
 }
 
+hia_itype hiaF_in_a_row(hia_itypes *it, hia_itype element) {
+  if (element == HIA_IT_UNKNOWN) return element;
+  if (!hiaF_is_ranked(element) || is_bottom(element)) return hiaF_iarray(it, element);
+  uint32_t rank = hiaF_irank(element) + 1;
+  return rank > HIA_MAX_RANK ? (hia_itype)HIA_IT_ERROR
+                             : hiaF_ranked(hiaF_leaf(element), rank, hiaF_has_open_rank(element));
+}
+
 /* ---- parts ---- */
 
 typedef hia_itype leaf_map(hia_itype t, unsigned flag);
@@ -157,7 +167,7 @@ static hia_itype map(hia_itypes *it, hia_itype t, uint32_t has, leaf_map *leaf, 
   uint32_t n = hiaF_ituple_len(it, t);
   hia_itype *parts = HIA_NEW_ARRAY(it->arena, hia_itype, n);
   for (uint32_t i = 0; i < n; i++) parts[i] = map(it, hiaF_ituple_part(it, t, i), has, leaf, flag);
-  return intern(it, parts, n);
+  return n == 1 ? hiaF_in_a_row(it, parts[0]) : intern(it, parts, n);
 }
 
 static hia_itype taint_leaf(hia_itype t, unsigned flag) {
@@ -188,8 +198,6 @@ hia_itype hiaF_settle(hia_itypes *it, hia_itype t, hia_force force) {
 hia_itype hiaF_view(hia_itypes *it, hia_itype t) {
   return map(it, t, HIA_HAS_LITERAL | HIA_HAS_BOTTOM | HIA_HAS_RANK, view_leaf, 0);
 }
-
-static bool is_bottom(hia_itype t) { return t == HIA_IT_BOTTOM || t == HIA_IT_BOTTOM_U; }
 
 /* Of two scalars or tensors, neither of which is unknown, and one of which is a tensor. */
 static hia_itype join_ranked(hia_itypes *it, hia_itype a, hia_itype b, bool broadcasts) {
@@ -243,6 +251,8 @@ hia_itype hiaF_join(hia_itypes *it, hia_itype a, hia_itype b) {
     bool joins = (is_integer && rank(b) != FLOAT) || (is_float && rank(b) != WHOLE);
     return joins ? a : (hia_itype)HIA_IT_ERROR;
   }
+  if (hiaF_is_tensor(a) && hiaF_is_array(b) && is_bottom(hiaF_element(it, b))) return a;
+  if (hiaF_is_tensor(b) && hiaF_is_array(a) && is_bottom(hiaF_element(it, a))) return b;
   if (!has_parts(a) || !has_parts(b)) return HIA_IT_ERROR;
   uint32_t n = hiaF_ituple_len(it, a);
   if (n != hiaF_ituple_len(it, b)) return HIA_IT_ERROR;

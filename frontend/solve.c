@@ -244,7 +244,7 @@ static bool settle_results(solver *s, uint32_t root, uint32_t first) {
     if (is_declared(p, inst)) continue;
     hia_itype type = inst->result == HIA_IT_BOTTOM || inst->result == HIA_IT_BOTTOM_U
                          ? (hia_itype)HIA_IT_BOTTOM
-                         : hiaF_settle(&p->it, inst->result, true);
+                         : hiaF_settle(&p->it, inst->result, HIA_FORCE_ALL);
     unknown |= (hiaF_itype_has(&p->it, type) & HIA_HAS_UNKNOWN) != 0;
     if (type == inst->result) continue;
     inst->result = type;

@@ -8,7 +8,7 @@ static bool check_value(hia_program *p, hia_ast_id expr, hia_type want, hia_typi
   hia_itype have = hiaF_infer(t, expr);
   if (t->failed || (hiaF_itype_has(&p->it, have) & HIA_HAS_ERROR)) return false;
   if (want == HIA_NONE) {
-    *type = hiaF_settle(&p->it, have, true);
+    *type = hiaF_settle(&p->it, have, HIA_FORCE_ALL);
   } else {
     *type = hiaF_itype_of(&p->it, want);
     if (hiaF_join(&p->it, have, *type) != *type) {
