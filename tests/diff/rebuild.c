@@ -37,7 +37,8 @@ static hia_build_type type_of(maker *m, hia_itype type) {
   const hia_itypes *it = &m->p->it;
   if (type < HIA_N_DTYPES) return type;
   if (hiaF_is_data(type)) return hia_build_read_type(m->b, hiaF_itype_text(it, type));
-  if (hiaF_is_tensor(type)) return hia_build_tensor_type(m->b, (hia_dtype)hiaF_leaf(type), hiaF_irank(type));
+  if (hiaF_is_tensor(type))
+    return hia_build_tensor_type(m->b, (hia_dtype)hiaF_leaf(type), hiaF_irank(type));
   if (hiaF_is_array(type)) return hia_build_array_type(m->b, type_of(m, hiaF_element(it, type)));
   uint32_t n = hiaF_ituple_len(it, type);
   hia_build_type *parts = HIA_NEW_ARRAY(m->p->arena, hia_build_type, n);
@@ -373,6 +374,17 @@ typedef struct rebuilding {
   uint32_t n_programs, n_left_out, n_generic;
 } rebuilding;
 
+/* True if the builder lacks something of the program: it has no built-ins of tensors. */
+static bool is_beyond_builder(const hia_program *p) {
+  for (hia_ast_id id = 0; id < p->nodes.len; id++) {
+    const hia_ast *n = hiaF_node(p, id);
+    if (n->kind == HIA_AST_MATMUL) return true;
+    const hia_ast *callee = n->kind == HIA_AST_CALL ? hiaF_node(p, n->a) : NULL;
+    if (callee && callee->op == HIA_REF_BUILTIN && hiaF_tensor_builtin(callee->b)) return true;
+  }
+  return false;
+}
+
 static void rebuild_in(rebuilding *r, hia_comp *comp, const diff_case *c) {
   hia_types types;
   hia_diags diags;
@@ -380,7 +392,7 @@ static void rebuild_in(rebuilding *r, hia_comp *comp, const diff_case *c) {
   hiaG_types_init(&types, comp);
   hiaF_diags_init(&diags, comp, &source);
   hia_program *p = hiaF_load(comp, &types, &source, &diags);
-  if (!p || diags.list.len) return;
+  if (!p || diags.list.len || is_beyond_builder(p)) return;
   maker m = {.p = p};
   m.vars = HIA_NEW_ARRAY(p->arena, value, (size_t)p->nodes.len + 1);
   m.fns = HIA_NEW_ARRAY(p->arena, hia_build_fn, (size_t)p->insts.len + 1);
