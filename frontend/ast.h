@@ -739,6 +739,15 @@ hia_itype hiaF_infer_matmul(hia_typing *t, hia_ast_id id);
 hia_itype hiaF_infer_tensor(hia_typing *t, const hia_ast *call, const hia_ast *callee);
 hia_itype hiaF_concat_type(hia_typing *t, const hia_ast *call, hia_itype type);
 
+/* The value of an integer that is a literal or a const; false: it is neither. */
+bool hiaF_constant_size(hia_program *p, hia_ast_id expr, int64_t *value);
+
+/* ---- sizes.c: sizes in types ---- */
+
+bool hiaF_has_sizes(const hia_program *p, hia_ast_id type); /* `type` may be NONE */
+void hiaF_infer_sizes(hia_typing *t, hia_ast_id type);
+void hiaF_resolve_sizes(hia_typing *t, hia_ast_id type);
+
 /* ---- advice.c: hints of type errors ---- */
 
 /* The operand for an expression; for a block, that for its value. */
@@ -852,10 +861,15 @@ typedef struct hia_elab {
   uint32_t *slots;
   bool *is_used;     /* by node: a binder that some name refers to */
   uint32_t n_copies; /* how often what is made now is made: once for each way to an arm */
+  hia_ast_id result; /* the declared type of its result, if that has sizes; else NONE */
 } hia_elab;
 
-/* Pushes the words of an expression; returns where they begin. `tail`: its value is the
- * function's result. */
+/* sizes.c: binds the sizes that the type names, and expects the others, of a value whose words are
+ * those from `at` on. */
+void hiaF_elab_sizes(hia_elab *e, hia_ast_id type, uint32_t at);
+/* True if the expression is a call whose callee expects the constant sizes of the type. */
+bool hiaF_returns_sizes(hia_program *p, hia_ast_id expr, hia_ast_id type);
+
 /* elab_tensor.c. Those that return nothing push a value. */
 void hiaF_elab_i64(hia_elab *e, hia_ast_id expr);               /* integers, as i64s */
 void hiaF_elab_stack(hia_elab *e, uint32_t base, uint32_t pos); /* of the words from `base` on */
@@ -865,6 +879,8 @@ void hiaF_elab_matmul(hia_elab *e, const hia_ast *n);
 void hiaF_elab_pack(hia_elab *e, uint32_t base, uint32_t rank, hia_loc_id loc);
 void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *call, unsigned builtin);
 void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *call);
+/* Pushes the words of an expression; returns where they begin. `tail`: its value is the
+ * function's result. */
 uint32_t hiaF_elab(hia_elab *e, hia_ast_id expr, bool tail);
 uint32_t hiaF_elab_match(hia_elab *e, hia_ast_id expr, bool tail);
 /* The same for a match whose subject, which is data, is this value. */

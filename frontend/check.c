@@ -82,6 +82,9 @@ static void check_once(hia_program *p, uint32_t id) {
     hiaF_hint(p->diags, diag, "declare the result");
   }
   hiaF_advise(&t);
+  for (uint32_t i = 0; i < d->n_params; i++)
+    hiaF_resolve_sizes(&t, hiaF_node(p, p->extra.data[d->params + i])->b);
+  hiaF_resolve_sizes(&t, d->type);
   hiaF_resolve(&t, d->body, result);
   hiaF_inst(p, id)->failed = t.failed || t.uses_broken;
   collect_callees(p, id);

@@ -181,7 +181,10 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   hia_region_id outer = e->region;
   uint32_t base = e->words.len;
   hia_loc_id loc = hiaF_elab_loc(e, n->pos);
-  for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, hiaF_node(p, vars[i])->c, false);
+  for (uint32_t i = 0; i < n->c; i++) {
+    uint32_t at = hiaF_elab(e, hiaF_node(p, vars[i])->c, false);
+    hiaF_elab_sizes(e, hiaF_node(p, vars[i])->b, at);
+  }
   uint32_t count = e->words.len - base;
   hia_type *types = HIA_NEW_ARRAY(e->arena, hia_type, count);
   for (uint32_t i = 0; i < count; i++) types[i] = hiaG_type(e->fn, e->words.data[base + i]);
@@ -208,6 +211,10 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   e->region = round;
   if (e->counted) hiaG_add(e->g, e->fn, round, HIA_OP_COUNT, NULL, 0, NULL, 0, 1, loc);
   hiaF_elab(e, p->extra.data[n->a + 1], false);
+  for (uint32_t i = 0, at = base; i < n->c; i++) {
+    hiaF_elab_sizes(e, hiaF_node(p, vars[i])->b, at);
+    at += hiaF_itype_words(&p->it, type_of(e, vars[i]));
+  }
   hiaF_elab_yield(e, round, base);
   e->region = outer;
   hiaF_elab_results(e, node);
@@ -218,6 +225,7 @@ static void elab_block(hia_elab *e, const hia_ast *n, bool tail) {
     hia_ast_id id = e->p->extra.data[n->b + i];
     const hia_ast *let = hiaF_node(e->p, id);
     uint32_t base = hiaF_elab(e, let->c, false);
+    hiaF_elab_sizes(e, let->b, base);
     hiaF_elab_bind(e, let->a, type_of(e, id), base);
     e->words.len = base;
   }
@@ -441,7 +449,12 @@ static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
     return;
   }
   uint32_t base = e->words.len;
-  for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, e->p->extra.data[n->b + i], false);
+  for (uint32_t i = 0; i < n->c; i++) {
+    uint32_t at = hiaF_elab(e, e->p->extra.data[n->b + i], false);
+    if (callee->op != HIA_REF_CON) continue;
+    hia_ast_id field = e->p->extra.data[hiaF_decl(e->p, callee->b)->params + i];
+    hiaF_elab_sizes(e, hiaF_node(e->p, field)->b, at);
+  }
   uint32_t count = e->words.len - base;
   if (callee->op == HIA_REF_BUILTIN && callee->b != HIA_OP_FAIL) {
     op(e, callee->b, count, callee->start);
@@ -506,9 +519,20 @@ static void elab_chain(hia_elab *e, const hia_ast *n) {
   }
 }
 
+/* True if the value of an expression is that of expressions in it, which are in tail position too.
+ */
+static bool has_tails(const hia_ast *n) {
+  return n->kind == HIA_AST_IF || n->kind == HIA_AST_MATCH || n->kind == HIA_AST_BLOCK;
+}
+
 uint32_t hiaF_elab(hia_elab *e, hia_ast_id id, bool tail) {
   const hia_ast *n = hiaF_node(e->p, id);
   uint32_t base = e->words.len;
+  if (tail && e->result != HIA_NONE && !has_tails(n) && !hiaF_returns_sizes(e->p, id, e->result)) {
+    hiaF_elab(e, id, false);
+    hiaF_elab_sizes(e, e->result, base);
+    return base;
+  }
   switch ((hia_ast_kind)n->kind) {
   case HIA_AST_INT:
   case HIA_AST_FLOAT: number(e, id, false, n->pos); break;
@@ -573,6 +597,14 @@ static void build_body(hia_elab *e, uint32_t id) {
     hiaF_elab_bind(e, p->extra.data[d->params + i], inst->args[i], at);
     at += hiaF_itype_words(&p->it, inst->args[i]);
   }
+  /* Sizes may be those of later parameters, or parameters themselves; what was checked is bound. */
+  for (uint32_t i = 0, at = 0; i < d->n_params; i++) {
+    hia_ast_id param = p->extra.data[d->params + i];
+    hiaF_elab_sizes(e, hiaF_node(p, param)->b, at);
+    if (hiaF_has_sizes(p, hiaF_node(p, param)->b)) hiaF_elab_bind(e, param, inst->args[i], at);
+    at += hiaF_itype_words(&p->it, inst->args[i]);
+  }
+  e->result = hiaF_has_sizes(p, d->type) ? d->type : HIA_NONE;
   e->words.len = 0;
   hiaF_elab(e, d->body, true);
   hiaF_elab_yield(e, 0, 0);

@@ -305,6 +305,7 @@ static hia_itype infer_bound(hia_typing *t, hia_ast_id id, hia_ast_id expr, hia_
   hia_itype have = hiaF_infer(t, expr);
   bool is_tried = t->trial != NULL && t->trial->variable == id;
   if (type == HIA_NONE && !is_tried) return hiaF_settled(t, have);
+  if (type != HIA_NONE) hiaF_infer_sizes(t, type);
   hia_itype want = is_tried ? t->trial->type : declared(t, type);
   hiaF_accept_type(t, expr, have, want, what);
   return want;
@@ -790,6 +791,10 @@ hia_itype hiaF_infer_body(hia_typing *t) {
   const hia_decl *d = hiaF_decl(t->p, inst->decl);
   for (uint32_t i = 0; i < d->n_params; i++)
     *hiaF_type_at(t, t->p->extra.data[d->params + i]) = inst->args[i];
+  for (uint32_t i = 0; i < d->n_params; i++)
+    hiaF_infer_sizes(t, hiaF_node(t->p, t->p->extra.data[d->params + i])->b);
+  inst = hiaF_inst(t->p, t->inst);
+  hiaF_infer_sizes(t, d->type);
   hia_itype want = inst->want != HIA_IT_NONE ? inst->want : d->result;
   hia_ast_id body = d->body;
   hia_itype type = hiaF_infer(t, body);

@@ -59,8 +59,7 @@ hia_ast_id hiaF_positional_arg(const hia_program *p, const hia_ast *call, uint32
 
 /* ---- axes ---- */
 
-/* The value of an integer that is a literal or a const. False: it is no constant. */
-static bool constant_of(hia_program *p, hia_ast_id id, int64_t *value) {
+bool hiaF_constant_size(hia_program *p, hia_ast_id id, int64_t *value) {
   const hia_ast *n = hiaF_node(p, id);
   hia_word word;
   if (n->kind == HIA_AST_INT) {
@@ -86,7 +85,8 @@ uint64_t hiaF_axis(hia_program *p, const hia_ast *call, unsigned builtin, uint32
   int64_t value = 0;
   if (builtin == HIA_BUILTIN_SHAPE && n == 2) axis = hiaF_positional_arg(p, call, 1);
   if (axis != HIA_NONE) {
-    if (!constant_of(p, axis, &value) || value < 0 || value >= HIA_MAX_RANK) return HIA_BAD_AXIS;
+    if (!hiaF_constant_size(p, axis, &value) || value < 0 || value >= HIA_MAX_RANK)
+      return HIA_BAD_AXIS;
     return (uint64_t)value;
   }
   if (builtin == HIA_BUILTIN_CONCAT) return rank ? rank - 1 : 0;

@@ -27,6 +27,8 @@ typedef struct walker {
   bool failed;
   bool too_deep;
   bool is_extern;      /* the signature of an extern function */
+  bool is_field;       /* the fields of a constructor */
+  bool in_array;       /* a type within an array's */
   HIA_VEC(bound) undo; /* the former meanings of the bound symbols */
 } walker;
 
@@ -101,7 +103,42 @@ static void bind_binder(walker *w, hia_ast_id id, uint32_t base) {
 
 /* ---- types ---- */
 
-/* `signature`: in a function's signature a name that is no const declares a size variable. */
+/* True if a size may be written so: of integers, consts and names. */
+static bool is_size(const hia_program *p, hia_ast_id id) {
+  const hia_ast *n = hiaF_node(p, id);
+  if (n->kind == HIA_AST_INT || n->kind == HIA_AST_NAME) return true;
+  if (n->kind == HIA_AST_NEG) return is_size(p, n->a);
+  if (n->kind != HIA_AST_CHAIN) return false;
+  bool is = is_size(p, n->a);
+  for (uint32_t i = 2; i < n->c; i += 3) is &= is_size(p, p->extra.data[n->b + i]);
+  return is;
+}
+
+/* The sizes of a tensor's type. Those of fields are known without their function. */
+static void walk_sizes(walker *w, const hia_ast *n, bool signature) {
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id dim = w->p->extra.data[n->b + i];
+    hia_ast *d = hiaF_node(w->p, dim);
+    if (d->kind == HIA_AST_DIM_ANY) continue;
+    bool is_simple = d->kind == HIA_AST_INT || d->kind == HIA_AST_NAME;
+    if (w->in_array || !is_size(w->p, dim) || (w->is_field && !is_simple)) {
+      unsupported(w, HIA_E0903, d,
+                  w->in_array ? "sizes within arrays are"
+                              : "sizes other than of integers, consts and names are");
+    } else if (signature && d->kind == HIA_AST_NAME && symbol_of(w, d->a)->decl == HIA_NONE &&
+               symbol_of(w, d->a)->var == HIA_NONE) {
+      bind(w, d->a, dim, w->undo.len);
+      d->op = HIA_REF_NONE; /* it binds */
+    } else {
+      walk(w, dim, 0);
+      d = hiaF_node(w->p, dim);
+      if (w->is_field && d->kind == HIA_AST_NAME && d->op != HIA_REF_CONST)
+        fail(w, HIA_E0201, d->start, d->end, "a size of a field is a number, a const or '?'");
+    }
+  }
+}
+
+/* `signature`: of a parameter, where a name that is no const declares a size variable. */
 static void walk_type(walker *w, hia_ast_id id, bool signature) {
   if (id == HIA_NONE) return;
   const hia_ast n = *hiaF_node(w->p, id);
@@ -113,21 +150,7 @@ static void walk_type(walker *w, hia_ast_id id, bool signature) {
       fail(w, HIA_E0316, n.start, n.end, "a tensor of more than %d axes", HIA_MAX_RANK);
       break;
     }
-    for (uint32_t i = 0; i < n.c; i++)
-      if (hiaF_node(w->p, w->p->extra.data[n.b + i])->kind != HIA_AST_DIM_ANY) {
-        unsupported(w, HIA_E0903, &n, "sizes of tensors other than '?' are");
-        break;
-      }
-    for (uint32_t i = 0; i < n.c; i++) {
-      hia_ast_id dim = w->p->extra.data[n.b + i];
-      const hia_ast *d = hiaF_node(w->p, dim);
-      if (d->kind == HIA_AST_DIM_ANY) continue;
-      if (signature && d->kind == HIA_AST_NAME && symbol_of(w, d->a)->decl == HIA_NONE) {
-        if (symbol_of(w, d->a)->var == HIA_NONE) bind(w, d->a, dim, w->undo.len);
-      } else {
-        walk(w, dim, 0);
-      }
-    }
+    walk_sizes(w, &n, signature);
     break;
   case HIA_AST_TYPE_NAME: {
     const hia_symbol *e = symbol_of(w, n.a);
@@ -157,7 +180,10 @@ static void walk_type(walker *w, hia_ast_id id, bool signature) {
     } else
       no_scalar_in_extern(w, &n);
     w->is_extern = false; /* one report is enough */
+    bool in_array = w->in_array;
+    w->in_array = true;
     walk_type(w, n.a, signature);
+    w->in_array = in_array;
     w->is_extern = is_extern;
     break;
   }
@@ -213,7 +239,6 @@ static void walk_name(walker *w, hia_ast_id id) {
   if (e->var != HIA_NONE) {
     n->op = HIA_REF_VAR;
     n->b = e->var;
-    if (hiaF_node(w->p, e->var)->kind == HIA_AST_NAME) w->failed = true; /* size of a tensor */
     return;
   }
   if (e->decl == HIA_NONE) {
@@ -720,8 +745,8 @@ static void walk_item(hia_program *p, uint32_t id) {
   case HIA_DECL_PARAM: report_item(&w, d, HIA_E0905, "params"); break;
   case HIA_DECL_CONST: w.mode = WALK_CONST; break;
   case HIA_DECL_EXTERN: w.is_extern = true; break;
+  case HIA_DECL_CON: w.is_field = true; break;
   case HIA_DECL_TYPE:
-  case HIA_DECL_CON:
   case HIA_DECL_FN: break;
   }
   if (d->broken) return;
@@ -734,7 +759,7 @@ static void walk_item(hia_program *p, uint32_t id) {
   }
   for (uint32_t i = 0; i < d->n_params; i++)
     walk_type(&w, hiaF_node(p, p->extra.data[d->params + i])->b, d->kind != HIA_DECL_CON);
-  walk_type(&w, d->type, d->kind == HIA_DECL_FN || d->kind == HIA_DECL_EXTERN);
+  walk_type(&w, d->type, false);
   if (d->body != HIA_NONE) walk(&w, d->body, 0);
   unbind(&w, 0);
   d->broken = w.failed;

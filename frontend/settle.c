@@ -55,6 +55,7 @@ static void resolve_loop(hia_typing *t, const hia_ast *n) {
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id id = p->extra.data[n->b + i];
     types[i] = *hiaF_type_at(t, id);
+    hiaF_resolve_sizes(t, hiaF_node(p, id)->b);
     hiaF_resolve(t, hiaF_node(p, id)->c, types[i]);
   }
   hiaF_resolve(t, p->extra.data[n->a], HIA_BOOL);
@@ -250,6 +251,7 @@ void hiaF_resolve(hia_typing *t, hia_ast_id id, hia_itype type) {
   case HIA_AST_BLOCK:
     for (uint32_t i = 0; i < n->c; i++) {
       hia_ast_id let = p->extra.data[n->b + i];
+      hiaF_resolve_sizes(t, hiaF_node(p, let)->b);
       hiaF_resolve(t, hiaF_node(p, let)->c, *hiaF_type_at(t, let));
     }
     hiaF_resolve(t, n->a, type);
