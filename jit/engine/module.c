@@ -429,14 +429,30 @@ typedef struct finding {
 
 static const char *skip_space(const char *at) { return at + strspn(at, " \t\n\r"); }
 
-/* Reads the name of a dtype or a data type. */
+/* Reads the axes of a tensor, `[?, ?]`, if there are any at `at`. */
+static const char *read_axes(hia_module *module, const char *at, hia_type *type) {
+  const char *open = skip_space(at);
+  if (*open != '[') return at;
+  uint32_t rank = 0;
+  do {
+    open = skip_space(open + 1);
+    if (*open != '?' || rank == HIA_MAX_RANK) return NULL;
+    rank++;
+    open = skip_space(open + 1);
+  } while (*open == ',');
+  if (*open != ']') return NULL;
+  *type = hiaG_tensor(&module->types, (hia_dtype)*type, rank);
+  return open + 1;
+}
+
+/* Reads a scalar or tensor, or the name of a data type. */
 static const char *read_name(hia_module *module, const char *at, hia_type *type) {
   size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
   for (unsigned d = 0; d < HIA_N_DTYPES; d++) {
     const char *name = hiaG_dtype_name((hia_dtype)d);
     if (strlen(name) == len && strncmp(name, at, len) == 0) {
       *type = d;
-      return at + len;
+      return read_axes(module, at + len, type);
     }
   }
   *type = hiaJ_data_type(module, at, len);
@@ -459,8 +475,9 @@ static const char *read_type(hia_module *module, const char *at, unsigned depth,
     at = skip_space(at);
   } while (*at == ',' && !is_array);
   if (is_array) {
-    /* An array of scalars would be a tensor. */
-    if (*at != ']' || hiaR_is_scalar(parts.data[0])) return NULL;
+    /* An array of scalars or tensors would be a tensor. */
+    hia_type_kind kind = hiaG_type_kind(&module->types, parts.data[0]);
+    if (*at != ']' || kind == HIA_KIND_SCALAR || kind == HIA_KIND_TENSOR) return NULL;
     *type = hiaG_array(&module->types, parts.data[0]);
     return at + 1;
   }
@@ -494,8 +511,8 @@ static hia_status find_instance(hia_module *module, finding *want, hia_decl_id d
       if (!at)
         return hiaJ_fail(
             allocator, error, HIA_ARGUMENT,
-            "an instance is written as in fact(i64), with bool, i32, i64, f32, f64, data "
-            "types, or tuples and arrays of them",
+            "an instance is written as in fact(i64), with bool, i32, i64, f32, f64, tensors "
+            "like f32[?, ?], data types, or tuples and arrays of them",
             "cannot read the types in `%.200s`", want->name);
       if (n < arity) types[n] = type;
       n++;

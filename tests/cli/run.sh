@@ -557,6 +557,12 @@ t 'the place of a mistake in an expression' 2 '' 'argument 1:2:4: error.E0201.: 
 t 'unknown function' 2 '' 'no function `fob`.*did you mean `fib`' run examples/fib.hia --fn fob 1
 t 'instance of too few types' 2 '' 'has 1 parameter, not 2' run examples/fib.hia --fn 'fib(i32, i32)' 1
 t 'instance of another type' 2 '' 'is of type i32' run examples/fib.hia --fn 'fib(i64)' 1
+printf 'fn cell(x, W) = relu(W @ x)\nfn first(xs) = xs[0]\n' >"$work/cell.hia"
+t 'instance of tensors' 0 '[3.0, 0.0]' '' run "$work/cell.hia" --fn 'cell( f64[?] , f64[?, ?])' '[1, 2]' '[[1, 1], [0, -1]]'
+t 'instance of an array of tuples of tensors' 0 '([1.0, 2.0], 3)' '' run "$work/cell.hia" --fn 'first([(f32[?], i32)])' '[([1, 2], 3)]'
+t 'instance of an array of tensors' 2 '' 'cannot read the types' run "$work/cell.hia" --fn 'first([f32[?]])' '[[1, 2]]'
+t 'instance of a size' 2 '' 'cannot read the types.*|tensors like f32.., ..' run "$work/cell.hia" --fn 'first(f32[2])' '[1, 2]'
+t 'instance of too many axes' 2 '' 'cannot read the types' run "$work/cell.hia" --fn "first(f32[$(printf '?,%.0s' {1..16})?])" 1
 t 'instance that cannot be read' 2 '' 'cannot read the types' run examples/fib.hia --fn 'fib(i32' 1
 
 # ---- options that exclude each other ----
