@@ -14,6 +14,7 @@ typedef struct hia_file_output {
   int wrong;      /* the errno of the first failure */
   bool is_beside; /* it is to take the place when it is complete */
   bool is_named;  /* `temporary` exists: if the process ends, it remains */
+  bool is_synced; /* set by the caller: its bytes are on the disk before it takes the place */
   size_t n;       /* of `bytes` */
   char bytes[4096];
   char place[PATH_MAX], temporary[PATH_MAX + 64];

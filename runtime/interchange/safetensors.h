@@ -1,0 +1,16 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* What reading and writing safetensors have in common. */
+#ifndef HIA_SAFETENSORS_H
+#define HIA_SAFETENSORS_H
+
+#include "runtime/interchange/interchange.h"
+
+#define HIA_METADATA_NAME          "__metadata__"
+#define HIA_METADATA_LEN           (sizeof HIA_METADATA_NAME - 1)
+#define HIA_SAFETENSORS_MAX_HEADER 100000000u /* that of the format */
+
+extern const char *const hiaR_safetensors_dtypes[HIA_N_DTYPES];
+/* As memcmp; the shorter one of two that begin alike comes first. */
+int hiaR_compare_bytes(const char *a, size_t n_a, const char *b, size_t n_b);
+
+#endif
