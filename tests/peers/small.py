@@ -1,5 +1,8 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-"""Prints what tests/programs/models.hia computes, as lines of that file."""
+"""Prints what tests/programs/PROGRAM.hia computes, as lines of that file: small.py PROGRAM"""
+import itertools
+import sys
+
 import numpy as np
 
 import models
@@ -36,28 +39,154 @@ def outcome(peer, t):
     return '(%d, %d)' % (scores[-1].argmax(), round(loss * 1e9))
 
 
-scored = {'Wc': weights(4, 5, 4), 'bc': weights(5, 5)}
-rnn = {'E': weights(1, 6, 4), 'W': weights(2, 4, 8), 'b': weights(3, 4), **scored}
-leaf = (3, 1)
-trees = [leaf, (0, (1, 5), (4, 2)), (2, (1, (0, 3), (3, 3)), (4, (2, 0), (1, (1, 4), (0, 5))))]
-for t in trees:
-    line('tree_rnn', text(t), outcome(models.TreeRnn(rnn), t))
-    line('classes', text(t), printed(classified(t, [int(s.argmax()) for s in models.TreeRnn(rnn).run(t)[0]])))
-    line('rntn', text(t), outcome(models.Rntn({**rnn, 'V': weights(6, 4, 8, 8) / 2}), t))
-    lstm = {'E': weights(1, 6, 6), 'Wx': weights(7, 12, 6), 'bx': weights(8, 12), 'U': weights(9, 20, 8), 'bu': weights(10, 20)}
-    line('tree_lstm', text(t), outcome(models.TreeLstm({**lstm, **scored}), t))
-line('tree_rnns', '[%s]' % ','.join(map(text, trees)), '[%s]' % ', '.join(outcome(models.TreeRnn(rnn), t) for t in trees))
-line('tree_rnns', '[]', '[]')
+def of_models():
+    scored = {'Wc': weights(4, 5, 4), 'bc': weights(5, 5)}
+    rnn = {'E': weights(1, 6, 4), 'W': weights(2, 4, 8), 'b': weights(3, 4), **scored}
+    leaf = (3, 1)
+    trees = [leaf, (0, (1, 5), (4, 2)), (2, (1, (0, 3), (3, 3)), (4, (2, 0), (1, (1, 4), (0, 5))))]
+    for t in trees:
+        line('tree_rnn', text(t), outcome(models.TreeRnn(rnn), t))
+        line('classes', text(t), printed(classified(t, [int(s.argmax()) for s in models.TreeRnn(rnn).run(t)[0]])))
+        line('rntn', text(t), outcome(models.Rntn({**rnn, 'V': weights(6, 4, 8, 8) / 2}), t))
+        lstm = {'E': weights(1, 6, 6), 'Wx': weights(7, 12, 6), 'bx': weights(8, 12), 'U': weights(9, 20, 8), 'bu': weights(10, 20)}
+        line('tree_lstm', text(t), outcome(models.TreeLstm({**lstm, **scored}), t))
+    line('tree_rnns', '[%s]' % ','.join(map(text, trees)), '[%s]' % ', '.join(outcome(models.TreeRnn(rnn), t) for t in trees))
+    line('tree_rnns', '[]', '[]')
 
-tagger = {'E': weights(1, 6, 4), 'Wt': weights(60, 5, 8), 'bt': weights(61, 5)}
-for cell, seed, width in (('1f', 20, 4), ('1b', 30, 4), ('2f', 40, 8), ('2b', 50, 8)):
-    tagger.update({'Wx' + cell: weights(seed, 16, width), 'Wh' + cell: weights(seed + 1, 16, 4), 'b' + cell: weights(seed + 2, 16)})
-for words, tags in (([2], [4]), ([0, 5, 5, 1, 3], [1, 0, 2, 3, 4])):
-    scores, loss = models.Tagger(tagger).run(words, tags)
-    line('bilstm', '%s %s' % (words, tags), '(%s, %d)' % ([int(s.argmax()) for s in scores], round(loss * 1e9)))
-line('bilstm', '[] []', '([], 0)')
+    tagger = {'E': weights(1, 6, 4), 'Wt': weights(60, 5, 8), 'bt': weights(61, 5)}
+    for cell, seed, width in (('1f', 20, 4), ('1b', 30, 4), ('2f', 40, 8), ('2b', 50, 8)):
+        tagger.update({'Wx' + cell: weights(seed, 16, width), 'Wh' + cell: weights(seed + 1, 16, 4), 'b' + cell: weights(seed + 2, 16)})
+    for words, tags in (([2], [4]), ([0, 5, 5, 1, 3], [1, 0, 2, 3, 4])):
+        scores, loss = models.Tagger(tagger).run(words, tags)
+        line('bilstm', '%s %s' % (words, tags), '(%s, %d)' % ([int(s.argmax()) for s in scores], round(loss * 1e9)))
+    line('bilstm', '[] []', '([], 0)')
 
-top_down = {'E': weights(1, 9, 4), 'W': weights(71, 4, 16, 8), 'b': weights(72, 4, 16), 'Wo': weights(73, 9, 4),
-            'A': weights(74, 4, 8), 'a': weights(75, 4)}
-for root, depth in ((3, 0), (3, 2), (0, 4), (7, 5)):
-    line('top_down', '%d %d' % (root, depth), printed(models.TopDown(top_down).grow(root, depth)))
+    top_down = {'E': weights(1, 9, 4), 'W': weights(71, 4, 16, 8), 'b': weights(72, 4, 16), 'Wo': weights(73, 9, 4),
+                'A': weights(74, 4, 8), 'a': weights(75, 4)}
+    for root, depth in ((3, 0), (3, 2), (0, 4), (7, 5)):
+        line('top_down', '%d %d' % (root, depth), printed(models.TopDown(top_down).grow(root, depth)))
+
+
+# ---- tensor_programs ----
+
+
+def billionths(x):
+    return str(np.round(1e9 * np.asarray(x)).astype(int).tolist())
+
+
+def child_sum(t):
+    word, branches = t
+    x, h, fc = weights(1, 5, 3)[word], np.zeros(3), np.zeros(3)
+    for hk, ck in map(child_sum, branches):
+        h = h + hk
+        fc = fc + models.sigmoid(weights(2, 3, 3) @ x + weights(3, 3, 3) @ hk + weights(4, 3)) * ck
+    i, o, u = np.split(weights(5, 9, 3) @ x + weights(6, 9, 3) @ h + weights(7, 9), 3)
+    c = models.sigmoid(i) * np.tanh(u) + fc
+    return models.sigmoid(o) * np.tanh(c), c
+
+
+def rose(t):
+    return 'Rose(%d,[%s])' % (t[0], ','.join(map(rose, t[1])))
+
+
+def meaning(t):
+    if isinstance(t, int):
+        return weights(10, 5, 2)[t], weights(11, 5, 2, 2)[t]
+    (a, ma), (b, mb) = meaning(t[0]), meaning(t[1])
+    return np.tanh(weights(12, 2, 4) @ np.hstack([mb @ a, ma @ b])), weights(13, 2, 4) @ np.vstack([ma, mb])
+
+
+def pair(t):
+    return 'Word(%d)' % t if isinstance(t, int) else 'Both(%s,%s)' % (pair(t[0]), pair(t[1]))
+
+
+def decode(word, most):
+    h, said = weights(24, 3), []
+    while len(said) < most:
+        x = weights(22, 7, 3)[word]
+        r, z = np.split(models.sigmoid(weights(20, 6, 6) @ np.hstack([x, h])), 2)
+        h = z * h + (1 - z) * np.tanh(weights(21, 3, 6) @ np.hstack([x, r * h]))
+        word = int((weights(23, 7, 3) @ h).argmax())
+        if word == 0:
+            break
+        said.append(word)
+    return ''.join('Say(%d, ' % w for w in said) + 'End' + ')' * len(said)
+
+
+def softmax(x):
+    return np.exp(models.log_softmax(x))
+
+
+def attends(n):
+    x = weights(30, n, 4)
+    q, k, v = x @ weights(31, 4, 2), x @ weights(32, 4, 2), x @ weights(33, 4, 4)
+    x = x + softmax(q @ k.T / np.sqrt(2)) @ v
+    return (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
+
+
+def inside(words):
+    binary, lexical = softmax(weights(40, 2, 4)).reshape(2, 2, 2), softmax(weights(41, 2, 5))
+
+    def p(i, j):
+        if j == i + 1:
+            return lexical[:, words[i]]
+        return sum(np.einsum('abc,b,c->a', binary, p(i, k), p(k, j)) for k in range(i + 1, j))
+
+    return 1000 * p(0, len(words))
+
+
+def forward(seen):
+    """By all paths of states."""
+    step, shown, start = softmax(weights(50, 3, 3)), softmax(weights(51, 3, 4)), softmax(weights(52, 3))
+    total = 0.0
+    for path in itertools.product(range(3), repeat=len(seen)):
+        p = start[path[0]] * shown[path[0], seen[0]]
+        for t in range(1, len(seen)):
+            p *= step[path[t - 1], path[t]] * shown[path[t], seen[t]]
+        total += p
+    return np.log(total)
+
+
+def edits(a, b):
+    if not a or not b:
+        return len(a) + len(b)
+    return min(edits(a[1:], b) + 1, edits(a, b[1:]) + 1, edits(a[1:], b[1:]) + (a[0] != b[0]))
+
+
+def life(x, n):
+    for _ in range(n):
+        around = sum(np.roll(x, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1)) - x
+        x = np.where(around == 3, 1, np.where(around == 2, x, 0))
+    return x.tolist()
+
+
+def of_tensor_programs():
+    for t in ((2, []), (1, [(0, []), (4, []), (3, [(2, [])])])):
+        line('rose_root', rose(t), billionths(child_sum(t)[0]))
+    for t in (3, (0, 4), ((1, (2, 0)), (3, 3))):
+        line('vector_of', pair(t), '(%s, %s)' % tuple(map(billionths, meaning(t))))
+    for word, most in ((1, 0), (1, 9), (4, 9)):
+        line('decode', '%d %d' % (word, most), decode(word, most))
+    for n in (1, 3):
+        line('attends', n, billionths(attends(n)))
+    for words in ([3], [0, 2], [1, 4, 0, 2, 2]):
+        line('inside', words, billionths(inside(words)))
+    for seen in ([2], [0, 3, 1, 1, 2]):
+        line('forward', seen, billionths(forward(seen)))
+    for a, b in (([], []), ([], [7]), ([1, 2, 3, 4, 4], [2, 3, 3, 4, 1]), ([1, 2, 3], [1, 2, 3])):
+        line('edits', '%s %s' % (a, b), edits(a, b))
+    for n in (1, 2, 5):
+        line('solve', n, billionths(np.linalg.solve(weights(60, n, n), weights(61, n))))
+    for n in (1, 2, 8):
+        spectrum = np.fft.fft(weights(70, n))
+        line('spectrum', n, billionths([spectrum.real, spectrum.imag]))
+    for n in (0, 1, 9):
+        line('scanned', n, np.cumsum(np.arange(n)**2 % 7).tolist())
+        line('sorts', n, sorted(7919 * i % 101 for i in range(n)))
+    glider = np.zeros((6, 5), int)
+    glider[:3, :3] = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
+    for n in (0, 1, 7):
+        line('life', '%s %d' % (glider.tolist(), n), life(glider, n))
+
+
+{'models': of_models, 'tensor_programs': of_tensor_programs}[sys.argv[1]]()
