@@ -1,5 +1,5 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# Tests. Everything is run by ctest; labels: unit, diff, stress, cli, embed, docs, fuzz.
+# Tests. Everything is run by ctest; labels: unit, diff, stress, cli, embed, docs, peers, fuzz.
 #
 # Unit tests use internal symbols: they link the object files, not the shared libraries. There is one
 # program per tests/unit/test_*.c, so that a change rebuilds little and a crash ends one program.
@@ -87,6 +87,6 @@ elseif(NOT "thread" IN_LIST HIA_SANITIZE)
 endif()
 
 # The folders of the other kinds of test have their own rules.
-foreach(kind diff stress fuzz cli embed cpp install docs)
+foreach(kind diff stress fuzz cli embed cpp install docs peers)
   add_subdirectory(${PROJECT_SOURCE_DIR}/tests/${kind} ${PROJECT_BINARY_DIR}/tests/${kind})
 endforeach()
