@@ -6,6 +6,7 @@
  *   names.c           binds names; checks numbers of arguments; reports what is not supported yet
  *   data.c            data types: limits, types without values; the graph's types of them
  *   const.c           consts: order, types, values
+ *   params.c          params: sizes, initialisers
  *   solve.c           instances of functions and their result types (by infer.c, without messages)
  *   check.c           types every instance once more, with messages (of matches: infer_match.c,
  *                     cover.c); final types (settle.c)
@@ -15,7 +16,7 @@
 #define HIA_FRONTEND_AST_H
 
 #include "frontend/frontend.h"
-#include "runtime/base/shape.h"
+#include "runtime/base/param.h"
 
 /* ---- limits ---- */
 
@@ -233,6 +234,7 @@ typedef enum hia_ref {
   HIA_REF_NONE, /* unknown or unsupported: reported */
   HIA_REF_VAR,
   HIA_REF_CONST,
+  HIA_REF_PARAM,
   HIA_REF_FN,      /* callee of a CALL only */
   HIA_REF_EXTERN,  /* callee of a CALL only */
   HIA_REF_BUILTIN, /* b: hia_op or HIA_BUILTIN_; callee of a CALL only */
@@ -412,8 +414,8 @@ typedef struct hia_decl {
   hia_ast_id type;                 /* result, const or param type; or NONE */
   hia_ast_id body;                 /* or NONE */
   hia_ast_id first_node, end_node; /* its nodes */
-  /* FN, EXTERN */
-  uint32_t fn; /* FN: its hia_decl_id (frontend.h); EXTERN: its number among the externs */
+  /* FN, EXTERN, PARAM */
+  uint32_t fn; /* FN: its hia_decl_id (frontend.h); EXTERN, PARAM: its number among those */
   hia_itype *param_types; /* UNKNOWN: generic; of a CON, too */
   hia_itype result;       /* declared; or NONE */
   uint32_t n_insts;
@@ -467,8 +469,9 @@ struct hia_program {
   HIA_VEC(hia_ast) nodes;
   hia_u32vec extra;
   HIA_VEC(hia_decl) decls;
-  hia_u32vec fns;     /* decls that are functions */
-  hia_u32vec externs; /* decls that are functions of the host */
+  hia_u32vec fns;                 /* decls that are functions */
+  hia_u32vec externs;             /* decls that are functions of the host */
+  HIA_VEC(hia_param_spec) params; /* by the numbers of the decls */
   bool parsed, parse_failed;
   uint64_t parse_ns;
   bool names_unreliable; /* some item's name could not be read: unknown names are not reported */
@@ -598,6 +601,7 @@ const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t l
  * it is not supported yet. Those of arrays and tensors are no ops of one scalar. */
 typedef enum hia_builtin {
   HIA_BUILTIN_LATER = HIA_OP_LIMIT + 1,
+  HIA_BUILTIN_INIT,   /* an initialiser of params */
   HIA_BUILTIN_LEN,    /* (array) */
   HIA_BUILTIN_SET,    /* (array, index, element) */
   HIA_BUILTIN_CONCAT, /* (array, array, ...), tensors */
@@ -835,6 +839,13 @@ const hia_const_value *hiaF_const_value(const hia_program *p, uint32_t decl, hia
 /* Appends the values of a resolved constant expression to `out`. Returns false, with t->fault set,
  * if evaluation fails. */
 bool hiaF_eval(hia_typing *t, hia_ast_id expr, hia_word *out, uint32_t *n);
+/* ---- params.c ---- */
+
+/* Finds the shapes and initialisers of the params, after the consts. */
+void hiaF_params(hia_program *p);
+/* True if there is an initialiser of this name: which, and how many arguments it takes. */
+bool hiaF_initialiser(const char *name, hia_init *init, uint32_t *arity);
+
 /* Reports errors of consts that nothing uses, after everything else was checked. */
 void hiaF_consts_unused(hia_program *p);
 

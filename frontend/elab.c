@@ -121,6 +121,13 @@ static void elab_name(hia_elab *e, hia_ast_id id, const hia_ast *n) {
     constant(e, hiaF_elab_type(e, type_of(e, id)), hiaF_decl(e->p, n->b)->number, n->pos);
     return;
   }
+  if (n->op == HIA_REF_PARAM) {
+    hia_type type = hiaF_elab_type(e, type_of(e, id));
+    hia_node_id param = hiaG_add(e->g, e->fn, e->region, HIA_OP_PARAM, NULL, 0, &type, 1,
+                                 hiaF_decl(e->p, n->b)->fn, hiaF_elab_loc(e, n->pos));
+    push(e, hiaG_out(e->fn, param, 0));
+    return;
+  }
   uint32_t slot = e->slots[n->b - e->first];
   for (uint32_t i = 0; i < words_of(e, id); i++) push(e, e->vars.data[slot + i]);
 }
@@ -620,6 +627,7 @@ hia_graph *hiaF_build(hia_program *p, hia_comp *comp, hia_types *types, const hi
                 .externs = HIA_NEW_ARRAY(arena, uint32_t, p->externs.len),
                 .counted = counted};
   e.g->is_counted = counted;
+  for (uint32_t i = 0; i < p->params.len; i++) hiaG_param_new(e.g, &p->params.data[i]);
   hiaR_reserve(arena, &e.words, 64); /* so that words.data + base is never null + 0 */
   for (uint32_t i = 0; i < p->insts.len; i++) e.fns[i] = HIA_NONE;
   for (uint32_t i = 0; i < p->externs.len; i++) e.externs[i] = HIA_NONE;

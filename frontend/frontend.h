@@ -115,6 +115,8 @@ void hiaF_link(hia_program *p, const hia_host_finder *finder, hia_diags *diags);
 /* The host function's name that differs least from this one, or NULL. */
 const char *hiaF_similar_host(const hia_host_finder *finder, const char *name);
 uint32_t hiaF_n_externs(const hia_program *p);
+/* The params of a program without errors, in the order of the source: *n of them. */
+const hia_param_spec *hiaF_param_specs(const hia_program *p, uint32_t *n);
 /* Fills in name, is_impure and the signature of the i-th extern of a program without errors, in the
  * order of the source. Returns the names of its parameters. */
 const char **hiaF_extern(const hia_program *p, uint32_t i, hia_extern *e);

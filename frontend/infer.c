@@ -737,6 +737,11 @@ static hia_itype infer_name(hia_typing *t, const hia_ast *n) {
     return hiaF_decl(t->p, n->b)->const_type;
   }
   if (n->op == HIA_REF_CON) return hiaF_decl(t->p, n->b)->data;
+  if (n->op == HIA_REF_PARAM) {
+    const hia_decl *d = hiaF_decl(t->p, n->b);
+    t->uses_broken |= d->broken;
+    return d->broken ? (hia_itype)HIA_IT_ERROR : d->result;
+  }
   return HIA_IT_ERROR;
 }
 

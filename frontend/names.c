@@ -28,6 +28,7 @@ typedef struct walker {
   bool too_deep;
   bool is_extern;      /* the signature of an extern function */
   bool is_field;       /* the fields of a constructor */
+  bool is_param;       /* the sizes and the initialiser of a param; the mode is WALK_CONST */
   bool in_array;       /* a type within an array's */
   HIA_VEC(bound) undo; /* the former meanings of the bound symbols */
 } walker;
@@ -48,6 +49,11 @@ static hia_diag *fail(walker *w, enum hia_error code, uint32_t start, uint32_t e
   hiaR_text_vaddf(&text, fmt, args);
   va_end(args);
   return hiaF_error(w->p->diags, code, start, end, "%s", text.data);
+}
+
+/* What is being walked, in a mode of constant expressions. */
+static const char *constant_text(const walker *w) {
+  return w->mode == WALK_VALUE ? "a value" : w->is_param ? "an initialiser" : "a const";
 }
 
 static void unsupported(walker *w, enum hia_error code, const hia_ast *node, const char *what) {
@@ -260,7 +266,7 @@ static void walk_name(walker *w, hia_ast_id id) {
     if (d->broken) {
       w->failed = true;
     } else if (w->mode == WALK_CONST) {
-      fail(w, HIA_E0318, n->start, n->end, "a const is a scalar, not a %s",
+      fail(w, HIA_E0318, n->start, n->end, "%s is a scalar, not a %s", constant_text(w),
            hiaF_itype_text(&w->p->it, d->data));
     } else if (d->n_params > 0) {
       hia_diag *diag = fail(w, HIA_E0203, n->start, n->end,
@@ -271,7 +277,16 @@ static void walk_name(walker *w, hia_ast_id id) {
       n->b = e->decl;
     }
     break;
-  default: w->failed = true; break; /* a param; its definition was reported */
+  case HIA_DECL_PARAM:
+    if (w->mode == WALK_CONST || w->mode == WALK_VALUE) {
+      fail(w, HIA_E0211, n->start, n->end, "%s cannot use the param '%s', which training changes",
+           constant_text(w), e->text);
+    } else {
+      n->op = HIA_REF_PARAM;
+      n->b = e->decl;
+    }
+    break;
+  default: break;
   }
 }
 
@@ -340,8 +355,8 @@ static void walk_callee_of_arrays(walker *w, const hia_ast *call, hia_ast *calle
   for (uint32_t i = 0; i < call->c; i++)
     has_names |= hiaF_node(w->p, w->p->extra.data[call->b + i])->kind == HIA_AST_NAMED;
   if (w->mode == WALK_CONST || w->mode == WALK_VALUE) {
-    fail(w, HIA_E0211, callee->start, callee->end, "'%s' works on arrays, and a %s is a scalar",
-         name, w->mode == WALK_CONST ? "const" : "value");
+    fail(w, HIA_E0211, callee->start, callee->end, "'%s' works on arrays, and %s is a scalar", name,
+         constant_text(w));
   } else if (op == HIA_BUILTIN_CONCAT ? call->c - has_names < want : call->c != want) {
     fail(w, HIA_E0203, callee->start, call->end, "'%s' takes %u argument%s%s, not %u", name, want,
          want == 1 ? "" : "s", op == HIA_BUILTIN_CONCAT ? " or more" : "", call->c);
@@ -359,8 +374,8 @@ static void walk_callee_of_tensors(walker *w, const hia_ast *call, hia_ast *call
   bool fits = n >= b->least && n <= b->most;
   if (op == HIA_BUILTIN_SHAPE && (axis != HIA_NONE) == (n == 2)) fits = false;
   if (w->mode == WALK_CONST || w->mode == WALK_VALUE) {
-    fail(w, HIA_E0211, callee->start, callee->end, "'%s' works on tensors, and a %s is a scalar",
-         name, w->mode == WALK_CONST ? "const" : "value");
+    fail(w, HIA_E0211, callee->start, callee->end, "'%s' works on tensors, and %s is a scalar",
+         name, constant_text(w));
   } else if (!fits) {
     bool is_some = b->most > b->least && op != HIA_BUILTIN_SHAPE;
     uint32_t want = op == HIA_BUILTIN_SHAPE ? 2 : b->least;
@@ -386,6 +401,11 @@ static void walk_callee_builtin(walker *w, const hia_ast *call, hia_ast *callee,
   }
   if (hiaF_tensor_builtin(op)) {
     walk_callee_of_tensors(w, call, callee, op);
+    return;
+  }
+  if (op == HIA_BUILTIN_INIT) {
+    fail(w, HIA_E0329, callee->start, callee->end,
+         "'%s' is an initialiser: it stands in the definition of a param", name);
     return;
   }
   if (op > HIA_BUILTIN_LATER) {
@@ -421,15 +441,15 @@ static void walk_call(walker *w, hia_ast_id id, uint32_t depth) {
   } else if (e->decl != HIA_NONE) {
     const hia_decl *d = hiaF_decl(p, e->decl);
     if (w->mode == WALK_CONST && d->kind == HIA_DECL_CON) {
-      fail(w, HIA_E0318, callee->start, callee->end, "a const is a scalar, not made by '%s'",
-           e->text);
+      fail(w, HIA_E0318, callee->start, callee->end, "%s is a scalar, not made by '%s'",
+           constant_text(w), e->text);
       return;
     }
     if (w->mode == WALK_CONST)
       fail(w, HIA_E0211, callee->start, callee->end,
-           "a const cannot call '%s': it is made of literals, other consts, operators, 'if' and "
+           "%s cannot call '%s': it is made of literals, %sconsts, operators, 'if' and "
            "built-in functions of scalars",
-           e->text);
+           constant_text(w), e->text, w->is_param ? "" : "other ");
     else
       walk_callee_decl(w, &call, callee, e->decl);
   } else {
@@ -641,13 +661,15 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
   if ((w->mode == WALK_CONST || w->mode == WALK_VALUE) &&
       !is_constant_kind(w->mode, (hia_ast_kind)n.kind)) {
     bool is_no_scalar = n.kind == HIA_AST_TUPLE || n.kind == HIA_AST_ARRAY;
-    fail(w, is_no_scalar ? HIA_E0318 : HIA_E0211, n.start, n.end,
-         is_no_scalar ? "a const is a scalar"
-         : w->mode == WALK_CONST
-             ? "a const is made of literals, other consts, operators, 'if' and built-in functions "
-               "of scalars"
-             : "a value is a constant expression: literals, operators, 'if' and built-in functions "
-               "of scalars");
+    if (is_no_scalar)
+      fail(w, HIA_E0318, n.start, n.end, "%s is a scalar", constant_text(w));
+    else
+      fail(w, HIA_E0211, n.start, n.end,
+           "%s is %s literals, %soperators, 'if' and built-in functions of scalars",
+           constant_text(w), w->mode == WALK_CONST ? "made of" : "a constant expression:",
+           w->mode != WALK_CONST ? ""
+           : w->is_param         ? "consts, "
+                                 : "other consts, ");
     return;
   }
   switch ((hia_ast_kind)n.kind) {
@@ -732,17 +754,40 @@ static void declare(hia_program *p, uint32_t id) {
   d->broken = true;
 }
 
-static void report_item(walker *w, const hia_decl *d, enum hia_error code, const char *what) {
-  hiaF_error(w->p->diags, code, d->pos, d->end, "%s are not supported yet", what);
-  w->mode = WALK_QUIET;
-  w->failed = true;
+/* The initialiser of a param: a built-in of its own, or the value of all elements. */
+static void walk_initialiser(walker *w, hia_ast_id body) {
+  const hia_ast call = *hiaF_node(w->p, body);
+  hia_init init;
+  uint32_t arity;
+  const hia_symbol *e = call.kind == HIA_AST_CALL ? symbol_of(w, hiaF_node(w->p, call.a)->a) : NULL;
+  if (!e || e->decl != HIA_NONE || !hiaF_initialiser(e->text, &init, &arity)) {
+    walk(w, body, 0);
+    return;
+  }
+  hia_ast *callee = hiaF_node(w->p, call.a);
+  callee->op = HIA_REF_BUILTIN;
+  callee->b = HIA_BUILTIN_INIT;
+  if (call.c != arity)
+    fail(w, HIA_E0203, callee->start, call.end, "'%s' takes %u argument%s here, not %u", e->text,
+         arity, arity == 1 ? "" : "s", call.c);
+  for (uint32_t i = 0; i < call.c; i++) {
+    hia_ast_id arg = w->p->extra.data[call.b + i];
+    const hia_ast *a = hiaF_node(w->p, arg);
+    if (a->kind == HIA_AST_NAMED)
+      fail(w, HIA_E0210, a->start, a->end, "'%s' takes no named argument", e->text);
+    else
+      walk(w, arg, 0);
+  }
 }
 
 static void walk_item(hia_program *p, uint32_t id) {
   hia_decl *d = hiaF_decl(p, id);
   walker w = {.p = p, .mode = WALK_FN};
   switch ((hia_decl_kind)d->kind) {
-  case HIA_DECL_PARAM: report_item(&w, d, HIA_E0905, "params"); break;
+  case HIA_DECL_PARAM:
+    w.mode = WALK_CONST;
+    w.is_param = true;
+    break;
   case HIA_DECL_CONST: w.mode = WALK_CONST; break;
   case HIA_DECL_EXTERN: w.is_extern = true; break;
   case HIA_DECL_CON: w.is_field = true; break;
@@ -760,7 +805,10 @@ static void walk_item(hia_program *p, uint32_t id) {
   for (uint32_t i = 0; i < d->n_params; i++)
     walk_type(&w, hiaF_node(p, p->extra.data[d->params + i])->b, d->kind != HIA_DECL_CON);
   walk_type(&w, d->type, false);
-  if (d->body != HIA_NONE) walk(&w, d->body, 0);
+  if (d->body != HIA_NONE && d->kind == HIA_DECL_PARAM)
+    walk_initialiser(&w, d->body);
+  else if (d->body != HIA_NONE)
+    walk(&w, d->body, 0);
   unbind(&w, 0);
   d->broken = w.failed;
   for (uint32_t i = 0; i < d->n_params; i++) {

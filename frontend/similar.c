@@ -95,8 +95,9 @@ const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t l
 /* ---- built-in functions: the rows of the op table that are no operators, and those to come ----
  */
 
-static const char *const later[] = {"uniform", "normal", "glorot_uniform", "grad",
-                                    "value_and_grad"};
+static const char *const later[] = {"grad", "value_and_grad"};
+/* Others of params are built-ins of tensors as well. */
+static const char *const initialisers[] = {"uniform", "normal", "glorot_uniform"};
 
 static const struct {
   const char *name;
@@ -114,6 +115,9 @@ unsigned hiaF_builtin(const char *name, uint32_t len) {
   if (op < HIA_OP_LIMIT && is_builtin(op)) return op;
   for (size_t i = 0; i < HIA_LEN(later); i++)
     if (strlen(later[i]) == len && memcmp(later[i], name, len) == 0) return HIA_BUILTIN_LATER;
+  for (size_t i = 0; i < HIA_LEN(initialisers); i++)
+    if (strlen(initialisers[i]) == len && memcmp(initialisers[i], name, len) == 0)
+      return HIA_BUILTIN_INIT;
   for (size_t i = 0; i < HIA_LEN(of_arrays); i++)
     if (strlen(of_arrays[i].name) == len && memcmp(of_arrays[i].name, name, len) == 0)
       return of_arrays[i].op;
@@ -127,6 +131,8 @@ unsigned hiaF_builtin(const char *name, uint32_t len) {
 const char *hiaF_builtin_name(uint32_t i) {
   if (i < HIA_LEN(later)) return later[i];
   i -= (uint32_t)HIA_LEN(later);
+  if (i < HIA_LEN(initialisers)) return initialisers[i];
+  i -= (uint32_t)HIA_LEN(initialisers);
   if (i < HIA_LEN(of_arrays)) return of_arrays[i].name;
   i -= (uint32_t)HIA_LEN(of_arrays);
   unsigned of_tensors = HIA_BUILTIN_STACK + i;

@@ -15,7 +15,7 @@ typedef struct hia_facts {
   hia_fn_id *order;  /* all functions, callees first */
   bool *is_leaf;     /* it is a leaf function, lowered without its calls: leaf.c */
   bool *is_version;  /* a leaf function, or the slow path of one */
-  bool *has_objects; /* it, or what it calls, has values of data or array types */
+  bool *has_objects; /* it, or what it calls, has values that are references, or params */
   bool *is_forked;   /* it is the callee of some fork, so a thief may call it */
 } hia_facts;
 hia_facts hiaG_facts(hia_arena *arena, const hia_graph *g);

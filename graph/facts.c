@@ -57,9 +57,11 @@ static void find_leaves(hia_arena *arena, const hia_graph *g, hia_facts *facts) 
   }
 }
 
+/* Params come to a run the same way as its heap, also those that are scalars. */
 static bool has_references(const hia_fn *fn) {
   for (hia_value_id v = 0; v < fn->values.len; v++)
-    if (!hiaG_is_scalar(fn->values.data[v].type)) return true;
+    if (!hiaG_is_scalar(fn->values.data[v].type) || hiaG_def(fn, v)->op == HIA_OP_PARAM)
+      return true;
   return false;
 }
 

@@ -13,6 +13,7 @@ typedef struct writer {
   HIA_VEC(hia_word) consts;
   HIA_VEC(hia_image_export) exports;
   HIA_VEC(hia_image_extern) externs;
+  HIA_VEC(hia_image_param) params;
   HIA_VEC(hia_image_loc) locs;
   HIA_VEC(char) strings;
   hia_index string_index;
@@ -400,6 +401,17 @@ static void put_extern(writer *w, const hia_extern *e) {
   hiaR_push(w->scratch, &w->externs, out);
 }
 
+static void put_param(writer *w, const hia_param_spec *spec) {
+  hia_image_param out = {.name = put_string(w, spec->name),
+                         .dtype = (uint8_t)spec->dtype,
+                         .init = (uint8_t)spec->init,
+                         .rank = (uint8_t)spec->shape.rank,
+                         .a = spec->a,
+                         .b = spec->b};
+  memcpy(out.dims, spec->shape.dims, spec->shape.rank * sizeof *out.dims);
+  hiaR_push(w->scratch, &w->params, out);
+}
+
 static void put_table(char **at, char *start, hia_image_table *table, const void *data, uint32_t n,
                       size_t record) {
   *table = (hia_image_table){(uint32_t)(*at - start), n};
@@ -418,6 +430,7 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   for (hia_fn_id id = 0; id < g->fns.len; id++)
     if (hiaG_fn(g, id)->is_root && !hiaG_fn(g, id)->is_removed) put_export(&w, id);
   for (uint32_t i = 0; i < g->externs.len; i++) put_extern(&w, &g->externs.data[i]);
+  for (uint32_t i = 0; i < g->params.len; i++) put_param(&w, &g->params.data[i]);
   for (uint32_t i = 0; i < g->locs.len; i++) {
     const hia_loc *l = &g->locs.data[i];
     hia_image_loc out = {l->line, l->col, put_string(&w, g->names.data[l->fn]), l->parent};
@@ -427,6 +440,7 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
 #define TABLES(X)                                                                                  \
   X(kernels, image->kernels)                                                                       \
   X(externs, w.externs)                                                                            \
+  X(params, w.params)                                                                              \
   X(sections, w.sections)                                                                          \
   X(regions, w.regions)                                                                            \
   X(nodes, w.nodes)                                                                                \

@@ -493,6 +493,17 @@ void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
 
 /* ---- predicates ---- */
 
+uint32_t hiaG_param_new(hia_graph *g, const hia_param_spec *spec) {
+  hia_param_spec own = *spec;
+  own.name = hiaR_arena_printf(&g->comp->arena, "%s", spec->name);
+  hiaR_push(&g->comp->arena, &g->params, own);
+  return g->params.len - 1;
+}
+
+hia_type hiaG_param_type(hia_types *types, const hia_param_spec *spec) {
+  return hiaG_ranked(types, spec->dtype, spec->shape.rank);
+}
+
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word) {
   const hia_node *node = hiaG_def(fn, v);
   if (node->op != HIA_OP_CONST) return false;

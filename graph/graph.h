@@ -29,6 +29,7 @@
 #define HIA_GRAPH_H
 
 #include "runtime/base/base.h"
+#include "runtime/base/param.h"
 #include "runtime/base/type.h"
 
 typedef uint32_t hia_node_id, hia_value_id, hia_region_id, hia_fn_id, hia_site_id, hia_loc_id;
@@ -237,6 +238,7 @@ typedef struct hia_graph {
   HIA_VEC(hia_loc) locs;
   HIA_VEC(hia_site) sites; /* static state; by caller, then by position */
   HIA_VEC(hia_extern) externs;
+  HIA_VEC(hia_param_spec) params; /* what PARAM nodes read; those of a program, all of them */
   hia_index name_index, loc_index;
   bool is_read;      /* from text: that is of a user, so a FIELD may name a wrong constructor */
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
@@ -266,6 +268,11 @@ uint32_t hiaG_extern_new(hia_graph *g, const char *name, bool is_impure, bool ra
 /* "extern impure fn roll(i32) -> i32": two externs whose texts are equal have one declaration. */
 void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
                        const hia_type *params, uint32_t n_params, hia_type result, hia_text *out);
+
+/* A new param, which is sound; no other may have its name, which is copied. */
+uint32_t hiaG_param_new(hia_graph *g, const hia_param_spec *spec);
+/* The type of its value. */
+hia_type hiaG_param_type(hia_types *types, const hia_param_spec *spec);
 
 /* Appends a node at the end of a region, and returns it. Its results are hiaG_out(fn, node, i);
  * `out_types` has n_outs entries. Its regions are made too, empty; the caller adds the
@@ -342,6 +349,11 @@ static inline hia_type hiaG_type(const hia_fn *fn, hia_value_id v) {
   return fn->values.data[v].type;
 }
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word);
+/* True for ops whose results are there wherever they are needed, and take part in no counting: they
+ * are the same in all tags of a run. */
+static inline bool hiaG_is_constant(unsigned op) {
+  return op == HIA_OP_CONST || op == HIA_OP_UNDEF || op == HIA_OP_PARAM;
+}
 /* The dtype at which the op of a node is: it selects the kernel (see hiaR_kernel). */
 hia_dtype hiaG_node_dtype(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* How a node computes its result: as an op on scalars does, of operands that are scalars; */

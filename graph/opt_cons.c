@@ -87,9 +87,7 @@ static void open_function(consing *c, hia_fn *fn) {
   }
 }
 
-static bool is_passive(unsigned op) {
-  return op == HIA_OP_CONST || op == HIA_OP_UNDEF || op == HIA_OP_DATA;
-}
+static bool is_passive(unsigned op) { return hiaG_is_constant(op) || op == HIA_OP_DATA; }
 
 /* The last node of a region that does more than to construct; NONE if it has none. */
 static hia_node_id end_of(const hia_fn *fn, hia_region_id region) {
@@ -329,7 +327,7 @@ static const hia_value_id *turn_around(consing *c, const spot *s) {
   for (hia_node_id n = fn->nodes.data[s->end].next, next; n != HIA_NONE; n = next) {
     next = fn->nodes.data[n].next;
     unsigned op = fn->nodes.data[n].op;
-    if (op == HIA_OP_CONST || op == HIA_OP_UNDEF) hiaG_move(fn, n, s->end);
+    if (hiaG_is_constant(op)) hiaG_move(fn, n, s->end);
   }
   for (uint32_t r = 0; r < n_results; r++) dest[r] = wrap(c, s->end, &s->wrappings[r], s->dest[r]);
   hiaG_set_ins(c->g, fn, hiaG_yield_of(fn, s->region), NULL, 0); /* until `end` has new results */

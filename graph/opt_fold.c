@@ -523,7 +523,7 @@ static bool is_cheap(const folding *f, hia_region_id arm, hia_region_id other) {
   hia_node_id mine = hiaG_yield_of(fn, arm), its = hiaG_yield_of(fn, other);
   for (uint32_t i = 0; i < fn->nodes.data[mine].n_ins; i++) {
     const hia_node *def = hiaG_def(fn, in(f, mine, i));
-    bool is_computed = def->region == arm && def->op != HIA_OP_CONST && def->op != HIA_OP_UNDEF;
+    bool is_computed = def->region == arm && !hiaG_is_constant(def->op);
     if (is_computed && !is_anything(f, in(f, its, i))) return false;
   }
   return true;

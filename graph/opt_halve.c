@@ -62,8 +62,7 @@ static void list_operands(halving *h, hia_node_id n) {
     while (h->listed.len <= v) hiaR_push(h->scratch, &h->listed, 0);
     if (h->inside[def->region] == h->n_maps || h->listed.data[v] == h->n_maps) continue;
     h->listed.data[v] = h->n_maps;
-    bool is_constant = def->op == HIA_OP_CONST || def->op == HIA_OP_UNDEF;
-    hiaR_push(h->scratch, is_constant ? &h->constants : &h->outside, v);
+    hiaR_push(h->scratch, hiaG_is_constant(def->op) ? &h->constants : &h->outside, v);
   }
 }
 

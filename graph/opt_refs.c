@@ -681,7 +681,7 @@ static void number_references(counting *c) {
   for (hia_value_id v = 0; v < fn->values.len; v++) c->ref[v] = HIA_NONE;
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
-    if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF || node->op == HIA_OP_HOLE) continue;
+    if (hiaG_is_constant(node->op) || node->op == HIA_OP_HOLE) continue;
     for (uint32_t i = 0; i < node->n_outs; i++) {
       hia_value_id v = hiaG_out(fn, n, i);
       if (!hiaG_may_be_object(c->g, fn, v)) continue;

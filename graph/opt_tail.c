@@ -97,8 +97,7 @@ static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
   hia_node_id yield = hiaG_yield_of(fn, region);
   const hia_node *nodes = fn->nodes.data;
   hia_node_id end = nodes[yield].prev;
-  while (end != HIA_NONE && (nodes[end].op == HIA_OP_CONST || nodes[end].op == HIA_OP_UNDEF))
-    end = nodes[end].prev;
+  while (end != HIA_NONE && hiaG_is_constant(nodes[end].op)) end = nodes[end].prev;
   if (end == HIA_NONE) return s;
   const hia_node *node = &nodes[end];
   if (node->op == HIA_OP_CALL) {
@@ -191,8 +190,7 @@ static void classify(looping *l) {
 /* ---- what D and X use of the spots around them ---- */
 
 static bool is_constant(const hia_fn *fn, hia_value_id v) {
-  unsigned op = hiaG_def(fn, v)->op;
-  return op == HIA_OP_CONST || op == HIA_OP_UNDEF;
+  return hiaG_is_constant(hiaG_def(fn, v)->op);
 }
 
 static hia_value_id operand_of(const hia_fn *fn, hia_value_id v) {

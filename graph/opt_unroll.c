@@ -139,7 +139,7 @@ static hia_node_id branch_of(const unrolling *u, const hia_fn *fn, hia_region_id
   hia_node_id end = hiaG_yield_of(fn, region);
   for (hia_node_id n = fn->regions.data[region].first; n != end; n = fn->nodes.data[n].next) {
     const hia_node *node = &fn->nodes.data[n];
-    if (branch != HIA_NONE && node->op != HIA_OP_CONST && node->op != HIA_OP_UNDEF) return HIA_NONE;
+    if (branch != HIA_NONE && !hiaG_is_constant(node->op)) return HIA_NONE;
     if (node->op == HIA_OP_IF)
       branch = n;
     else if (!is_pure(u, fn, n))

@@ -29,6 +29,7 @@ static const char *look_at(walk *w, const hia_fn *fn, hia_node_id n, uint32_t de
     if (!why && w->levels[callee] >= *levels) *levels = w->levels[callee] + 1;
     return why;
   }
+  if (node->op == HIA_OP_PARAM) return "it reads params";
   unsigned effects = hiaG_node_effects(w->g, fn, n);
   if (effects & HIA_E_COUNTS) return "it counts calls";
   if (effects & (HIA_E_ONCE | HIA_E_HOST)) return "it does more than compute a result";

@@ -216,6 +216,9 @@ static void immediate(const printer *p, const hia_node *node) {
   case HIA_IMM_EXTERN:
     name(p, node->imm < p->g->externs.len ? p->g->externs.data[node->imm].name : "?");
     break;
+  case HIA_IMM_PARAM:
+    name(p, node->imm < p->g->params.len ? p->g->params.data[node->imm].name : "?");
+    break;
   case HIA_IMM_SITE: hiaR_text_addf(p->out, "%u.%u", a, b); break;
   case HIA_IMM_REGION: region(p, a); break;
   default: break;
@@ -461,6 +464,23 @@ static void type_line(printer *p, const hia_type_entry *e) {
   word(p, "\n");
 }
 
+/* `param W: f32[3, 4] = uniform(-0.5, 0.5)` */
+static void param_line(printer *p, const hia_param_spec *spec) {
+  hia_word operands[] = {hiaR_from_f64(spec->a), hiaR_from_f64(spec->b)};
+  word(p, "param ");
+  name(p, spec->name);
+  hiaR_text_addf(p->out, ": %s", hiaG_dtype_name(spec->dtype));
+  for (uint32_t i = 0; i < spec->shape.rank; i++)
+    hiaR_text_addf(p->out, "%s%" PRId64, i ? ", " : "[", spec->shape.dims[i]);
+  if (spec->shape.rank) word(p, "]");
+  hiaR_text_addf(p->out, " = %s(", hiaR_init_name(spec->init));
+  for (uint32_t i = 0; i < hiaR_init_arity(spec->init); i++) {
+    if (i) word(p, ", ");
+    constant(p, HIA_F64, operands[i]);
+  }
+  word(p, ")\n");
+}
+
 static void type_lines(printer *p) {
   const hia_types *types = p->g->types;
   bool any = false;
@@ -482,6 +502,8 @@ void hiaG_print(const hia_graph *g, hia_text *out) {
   type_lines(&p);
   if (g->externs.len) word(&p, "\n");
   for (uint32_t i = 0; i < g->externs.len; i++) extern_line(&p, &g->externs.data[i]);
+  if (g->params.len) word(&p, "\n");
+  for (uint32_t i = 0; i < g->params.len; i++) param_line(&p, &g->params.data[i]);
   /* One table for all functions: their sum may be far larger than the largest. */
   uint32_t n_values = 0, n_regions = 0;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {

@@ -156,6 +156,12 @@ static void callee(reader *r, fix_kind kind, uint32_t at) {
   fix_later(r, true, kind, at, r->callees.len - 1, where);
 }
 
+static uint32_t find_param(const reader *r, const char *param_name) {
+  for (uint32_t i = 0; i < r->g->params.len; i++)
+    if (strcmp(r->g->params.data[i].name, param_name) == 0) return i;
+  return HIA_NONE;
+}
+
 static uint32_t find_extern(const reader *r, const char *extern_name) {
   uint32_t hash = hiaR_hash(extern_name, strlen(extern_name)), at = hash, i;
   while ((i = hiaR_index_next(&r->extern_names, hash, &at)) != HIA_NONE)
@@ -208,6 +214,14 @@ static uint64_t immediate(reader *r, unsigned op, hia_node_id n, hia_position pl
     const char *extern_name = hiaG_scan_name(r->s);
     uint32_t number = find_extern(r, extern_name);
     if (number == HIA_NONE) hiaG_scan_fail(r->s, where, "there is no extern %s", extern_name);
+    return number;
+  }
+  case HIA_IMM_PARAM: {
+    hiaG_scan_skip(r->s);
+    hia_position where = hiaG_scan_here(r->s);
+    const char *param_name = hiaG_scan_name(r->s);
+    uint32_t number = find_param(r, param_name);
+    if (number == HIA_NONE) hiaG_scan_fail(r->s, where, "there is no param %s", param_name);
     return number;
   }
   case HIA_IMM_SITE: {
@@ -520,6 +534,45 @@ static void extern_line(reader *r) {
   hiaG_extern_new(r->g, extern_name, is_impure, raises, r->s->parts.data, r->s->parts.len, result);
 }
 
+static hia_init initialiser(hia_scanner *s) {
+  for (uint32_t i = 0; i < HIA_N_INITS; i++)
+    if (hiaG_scan_word(s, hiaR_init_name((hia_init)i))) return (hia_init)i;
+  hiaG_scan_skip(s);
+  fail(s, "expected an initialiser");
+}
+
+/* `param W: f32[3, 4] = uniform(-0.5, 0.5)`, the numbers as constants are */
+static void param_line(reader *r) {
+  hia_scanner *s = r->s;
+  hia_param_spec spec = {0};
+  hiaG_scan_skip(s);
+  hia_position where = hiaG_scan_here(s);
+  spec.name = hiaG_scan_name(s);
+  if (find_param(r, spec.name) != HIA_NONE)
+    hiaG_scan_fail(s, where, "param %s is declared twice", spec.name);
+  hiaG_scan_need(s, ':');
+  spec.dtype = hiaG_scan_word(s, "f64") ? HIA_F64 : HIA_F32;
+  if (spec.dtype == HIA_F32) hiaG_scan_need_word(s, "f32");
+  if (hiaG_scan_accept(s, '[')) {
+    do {
+      if (spec.shape.rank == HIA_MAX_RANK) hiaG_scan_fail(s, where, "too many axes");
+      spec.shape.dims[spec.shape.rank++] = hiaR_to_i64(hiaG_scan_constant(s, HIA_I64));
+    } while (hiaG_scan_accept(s, ','));
+    hiaG_scan_need(s, ']');
+  }
+  hiaG_scan_need(s, '=');
+  spec.init = initialiser(s);
+  double *operands[] = {&spec.a, &spec.b};
+  hiaG_scan_need(s, '(');
+  for (uint32_t i = 0; i < hiaR_init_arity(spec.init); i++) {
+    if (i) hiaG_scan_need(s, ',');
+    *operands[i] = hiaR_to_f64(hiaG_scan_constant(s, HIA_F64));
+  }
+  hiaG_scan_need(s, ')');
+  if (!hiaR_param_is_sound(&spec)) hiaG_scan_fail(s, where, "this is no param of floats");
+  hiaG_param_new(r->g, &spec);
+}
+
 /* `type List = Nil | Cons(head: i32, tail: List)` */
 static void type_line(reader *r) {
   hia_scanner *s = r->s;
@@ -572,6 +625,7 @@ static void file(reader *r) {
   while (hiaG_scan_word(r->s, "type")) type_line(r);
   hiaG_scan_types_end(r->s);
   while (hiaG_scan_word(r->s, "extern")) extern_line(r);
+  while (hiaG_scan_word(r->s, "param")) param_line(r);
   while (hiaG_scan_word(r->s, "fn")) function(r);
   location_table(r);
   hiaG_scan_skip(r->s);

@@ -16,8 +16,7 @@
 static hia_node_id last_of(const hia_fn *fn, hia_region_id region, hia_node_id except) {
   hia_node_id n = hiaG_yield_of(fn, region);
   do n = fn->nodes.data[n].prev;
-  while (n != HIA_NONE && (fn->nodes.data[n].op == HIA_OP_CONST ||
-                           fn->nodes.data[n].op == HIA_OP_UNDEF || n == except));
+  while (n != HIA_NONE && (hiaG_is_constant(fn->nodes.data[n].op) || n == except));
   return n;
 }
 

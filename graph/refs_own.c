@@ -15,8 +15,7 @@ static bool is_within(const hia_fn *fn, hia_region_id inner, hia_region_id outer
  * outside of the loop. */
 bool hiaG_is_part_of_kept(hia_walking *w, hia_value_id v) {
   const hia_node *n = hiaG_def(w->fn, v);
-  if (hiaG_is_scalar(hiaG_type(w->fn, v)) || n->op == HIA_OP_CONST || n->op == HIA_OP_UNDEF)
-    return true;
+  if (hiaG_is_scalar(hiaG_type(w->fn, v)) || hiaG_is_constant(n->op)) return true;
   if (!w->left) return false;
   w->left--;
   if (!is_within(w->fn, n->region, w->head)) return true;

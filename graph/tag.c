@@ -69,8 +69,7 @@ typedef struct tagging {
 /* ---- crossings ---- */
 
 static bool is_constant(const hia_fn *fn, hia_value_id v) {
-  unsigned op = hiaG_def(fn, v)->op;
-  return op == HIA_OP_CONST || op == HIA_OP_UNDEF;
+  return hiaG_is_constant(hiaG_def(fn, v)->op);
 }
 
 static void find_crossings(tagging *t) {
@@ -431,7 +430,8 @@ static void tag_fn(hia_graph *g, hia_fn_id f) {
     switch (fn->nodes.data[n].op) {
     case HIA_OP_ARG: tag_arg(&t, n); break;
     case HIA_OP_CONST:
-    case HIA_OP_UNDEF: break; /* where they are used */
+    case HIA_OP_UNDEF:
+    case HIA_OP_PARAM: break; /* where they are used */
     case HIA_OP_IF: begin_if(&t, n); break;
     case HIA_OP_LOOP: begin_loop(&t, n); break;
     case HIA_OP_CALL: tag_call(&t, n); break;

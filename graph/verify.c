@@ -119,8 +119,16 @@ static void check_operation(hia_verifier *v, hia_node_id n) {
   hiaR_arena_release(&v->g->comp->scratch, start);
 }
 
+static void check_param(hia_verifier *v, hia_node_id n) {
+  const hia_param_spec *spec = &v->g->params.data[v->fn->nodes.data[n].imm];
+  hiaG_expect_type(v, n, "result", 0, hiaG_type(v->fn, hiaG_out(v->fn, n, 0)),
+                   hiaG_param_type(v->g->types, spec));
+}
+
 static void check_rule(hia_verifier *v, hia_node_id n) {
-  if (hiaG_is_operation(v->fn, n))
+  if (v->fn->nodes.data[n].op == HIA_OP_PARAM)
+    check_param(v, n);
+  else if (hiaG_is_operation(v->fn, n))
     check_operation(v, n);
   else if (hiaR_ops[v->fn->nodes.data[n].op].rule != HIA_RULE_CONTROL)
     check_scalar_rule(v, n);
@@ -375,6 +383,8 @@ static void check_indices(hia_verifier *v, hia_node_id n) {
     hiaG_defect(v, HIA_NONE, "node %u has the unknown op %u", n, node->op);
   if (node->op == HIA_OP_HOST && node->imm >= v->g->externs.len)
     hiaG_defect(v, HIA_NONE, "node %u calls an extern that does not exist", n);
+  if (node->op == HIA_OP_PARAM && node->imm >= v->g->params.len)
+    hiaG_defect(v, HIA_NONE, "node %u reads a param that does not exist", n);
   if (node->ins > fn->edges.len || node->n_ins > fn->edges.len - node->ins)
     hiaG_defect(v, HIA_NONE, "the operands of node %u lie outside", n);
   if (node->outs > fn->values.len || node->n_outs > fn->values.len - node->outs)
@@ -515,11 +525,25 @@ static void check_externs(hia_verifier *v) {
   }
 }
 
+static void check_params(hia_verifier *v) {
+  hia_index names = {0};
+  for (uint32_t i = 0; i < v->g->params.len; i++) {
+    const hia_param_spec *spec = &v->g->params.data[i];
+    uint32_t hash = hiaR_hash(spec->name, strlen(spec->name)), at = hash, other;
+    while ((other = hiaR_index_next(&names, hash, &at)) != HIA_NONE)
+      if (strcmp(v->g->params.data[other].name, spec->name) == 0)
+        hiaG_defect(v, HIA_NONE, "two params have one name");
+    hiaR_index_add(v->scratch, &names, hash, i);
+    if (!hiaR_param_is_sound(spec)) hiaG_defect(v, HIA_NONE, "param %u is not sound", i);
+  }
+}
+
 static void check_graph(hia_verifier *v) {
   hia_graph *g = v->g;
   hia_index names = {0};
   check_locations(v);
   check_externs(v);
+  check_params(v);
   for (v->fn_id = 0; v->fn_id < g->fns.len; v->fn_id++) {
     v->fn = hiaG_fn(g, v->fn_id);
     if (v->fn->is_removed) continue;

@@ -305,7 +305,7 @@ void hiaL_map_loop(hia_emit *e, hia_fn_id id);
 /* The plan of a root; NULL: it has none. */
 const hia_object_root *hiaL_planned(const hia_emit *e, hia_fn_id root);
 /* hia_unwinder, hia_places, and the fields of the record from `image` on. */
-enum { HIA_RECORD_REST = 9 };
+enum { HIA_RECORD_REST = 10 };
 /* Bytes that are no part of the program's own constants. */
 LLVMValueRef hiaL_bytes(hia_emit *e, const char *name, const void *data, size_t size,
                         unsigned alignment);

@@ -8,6 +8,7 @@
 #include "lower/emit.h"
 #include "runtime/native/module.h"
 #include "runtime/native/tables.h"
+#include "runtime/param/param.h"
 
 const hia_object_root *hiaL_planned(const hia_emit *e, hia_fn_id root) {
   const hia_object_plan *plan = e->options->object;
@@ -128,6 +129,44 @@ static LLVMValueRef kernels(hia_emit *e, uint64_t *n) {
   return hiaL_variable(e, "hia_kernels", LLVMConstArray2(LLVMTypeOf(rows[0]), rows, *n));
 }
 
+/* hia_param_spec. */
+static LLVMValueRef param_spec(hia_emit *e, const hia_param_spec *spec) {
+  _Static_assert(sizeof(hia_param_spec) == 168 && offsetof(hia_param_spec, a) == 16 &&
+                     offsetof(hia_param_spec, shape) == 32 && offsetof(hia_dims, dims) == 8,
+                 "specs are written in another order");
+  LLVMValueRef dims[HIA_MAX_RANK];
+  for (uint32_t i = 0; i < HIA_MAX_RANK; i++)
+    dims[i] = hiaL_number(e, 64, (uint64_t)spec->shape.dims[i]);
+  LLVMValueRef shape[] = {hiaL_number(e, 32, spec->shape.rank), hiaL_number(e, 32, 0),
+                          LLVMConstArray2(e->types[HIA_I64], dims, HIA_MAX_RANK)};
+  LLVMValueRef fields[] = {hiaL_bytes(e, "hia_param_name", spec->name, strlen(spec->name) + 1, 1),
+                           hiaL_number(e, 32, spec->dtype),
+                           hiaL_number(e, 32, spec->init),
+                           hiaL_number(e, 64, hiaR_from_f64(spec->a)),
+                           hiaL_number(e, 64, hiaR_from_f64(spec->b)),
+                           hiaL_structure(e, shape, 3)};
+  return hiaL_structure(e, fields, HIA_LEN(fields));
+}
+
+/* hia_param_cell: a variable. */
+static LLVMValueRef param_cell(hia_emit *e) {
+  _Static_assert(sizeof(hia_param_cell) == 32 && offsetof(hia_param_cell, specs) == 8 &&
+                     offsetof(hia_param_cell, kit) == 24,
+                 "cells are written in another order");
+  uint32_t n = e->g->params.len;
+  LLVMValueRef none = LLVMConstNull(e->ptr);
+  if (!n) return none;
+  LLVMValueRef *specs = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, n);
+  for (uint32_t i = 0; i < n; i++) specs[i] = param_spec(e, &e->g->params.data[i]);
+  LLVMValueRef list = LLVMConstArray2(LLVMTypeOf(specs[0]), specs, n);
+  LLVMValueRef fields[] = {hiaL_number(e, 32, 0), hiaL_number(e, 32, n),
+                           hiaL_variable(e, "hia_param_specs", list), none,
+                           hiaL_of_runtime(e, "hiaR_param_kit")};
+  LLVMValueRef cell = hiaL_variable(e, "hia_params", hiaL_structure(e, fields, HIA_LEN(fields)));
+  LLVMSetGlobalConstant(cell, false);
+  return cell;
+}
+
 #define TEXT_OF(x)  TEXT_OF_(x)
 #define TEXT_OF_(x) #x
 
@@ -145,6 +184,7 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
   rest[5] = hiaL_of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));
   rest[6] = hiaL_image_hosts(e);
   hiaL_object_types(e, &rest[7], &rest[8]);
+  rest[9] = param_cell(e);
 }
 
 /* ---- a program ---- */

@@ -73,6 +73,14 @@ void hiaL_emit_operation(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, hiaL_load_word(e, block, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
 }
 
+/* Its reference is nobody's: those of params do not count. */
+void hiaL_emit_PARAM(hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  LLVMValueRef words = LLVMBuildLoad2(e->b, e->ptr, hiaL_field(e, HIA_FIELD_params), "params");
+  LLVMValueRef place = hiaL_word_at(e, words, (uint32_t)node->imm);
+  hiaL_out(e, n, 0, hiaL_load_word(e, place, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
+}
+
 void hiaL_emit_DIM(hia_emit *e, hia_node_id n) {
   uint64_t at = offsetof(hia_tensor, dims) + hiaL_node(e, n)->imm * sizeof(int64_t);
   LLVMValueRef place = hiaL_byte_at(e, hiaL_in(e, n, 0), at, "dim");

@@ -158,6 +158,8 @@ typedef struct hia_limits {
    * when the results have left it (hiaR_objects_leave). NULL: the program makes none. */
   hia_heap *heap;
   const hia_shapes *shapes; /* of the program's types, where the engine has no image: native code */
+  /* The values of the program's params, by their numbers (param/param.h); NULL: it has none. */
+  const hia_word *params;
 } hia_limits;
 size_t hiaR_default_depth(void); /* from the memory that is available now */
 

@@ -15,6 +15,7 @@
 #include "jit/jit.h"
 #include "runtime/error.h"
 #include "runtime/interp/run.h"
+#include "runtime/param/param.h"
 #include "runtime/value/handle.h"
 #include "runtime/value/stream.h"
 #include <hiaton/hiaton.h>
@@ -290,6 +291,7 @@ struct hia_module {
                           for one is to end */
   hia_function *functions;
   HIA_VEC(hia_bound) bound; /* constant once the module is loaded */
+  hia_param_cell params;    /* n is 0: the program has none */
   bool is_broken; /* an internal error was found in the program: no further unit is made of it */
   /* Constant too: */
   HIA_VEC(hia_extern_info) externs;

@@ -15,6 +15,7 @@ static hia_module *module_new(hia_engine *engine) {
   if (!module) return NULL;
   module->engine = engine;
   atomic_init(&module->references, 1);
+  module->params.kit = &hiaR_param_kit;
   pthread_mutex_init(&module->lock, NULL);
   pthread_mutex_init(&module->making_lock, NULL);
   pthread_cond_init(&module->made, NULL);
@@ -35,6 +36,7 @@ void hiaJ_module_release(hia_module *module) {
     hiaJ_unit_free(engine, unit);
   }
   hiaJ_unit_free(engine, module->read);
+  hiaR_cell_clear(&module->params);
   hiaR_value_types_release(module->value_types);
   hiaR_comp_free(&module->comp);
   pthread_cond_destroy(&module->made);
@@ -198,10 +200,23 @@ static hia_status load_program(hia_module *module, void *user, hia_error **error
   if (diags.list.len)
     return hiaJ_fail_diags(&module->engine->allocator, error, HIA_REJECTED, &diags);
   hiaJ_inspect_program(module);
+  module->params.specs = hiaF_param_specs(module->program, &module->params.n);
   return HIA_OK;
 }
 
 static hia_function *add_root(hia_module *module, const hia_graph *g, hia_fn_id root);
+
+/* The graph has memory of its own, which may go before the module's. */
+static void keep_params(hia_module *module, const hia_graph *g) {
+  hia_arena *arena = &module->comp.arena;
+  hia_param_spec *specs = HIA_NEW_ARRAY(arena, hia_param_spec, (size_t)g->params.len + 1);
+  for (uint32_t i = 0; i < g->params.len; i++) {
+    specs[i] = g->params.data[i];
+    specs[i].name = hiaR_arena_strndup(arena, specs[i].name, strlen(specs[i].name));
+  }
+  module->params.specs = specs;
+  module->params.n = g->params.len;
+}
 
 static hia_status read_graph(hia_module *module, hia_unit *unit, hia_error **error) {
   hia_read_error wrong = {0};
@@ -218,6 +233,7 @@ static hia_status read_graph(hia_module *module, hia_unit *unit, hia_error **err
     if (hiaG_fn(unit->graph, f)->is_root && !hiaG_fn(unit->graph, f)->is_removed)
       add_root(module, unit->graph, f);
   hiaJ_inspect_graph(module, unit->graph);
+  keep_params(module, unit->graph);
   return HIA_OK;
 }
 

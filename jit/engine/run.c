@@ -261,7 +261,7 @@ static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_w
   return status;
 }
 
-/* `results` stand behind the arguments in `words`. */
+/* `results` stand behind the arguments in `words`. The run sees the params as they are now. */
 static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
                             const hia_run_options *options, hia_word *words, hia_word *results,
                             leaving *left, hia_failure *failure, hia_usage *usage) {
@@ -273,9 +273,18 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
   hia_status status = inherit(engine, &limits);
   if (status != HIA_OK) return failure->status = status;
   if (options->has_fuel) limits.threads = 1, limits.pool = NULL;
+  hia_params *params = NULL;
+  if (f->unit->graph->params.len) {
+    status = hiaR_cell_hold(&f->function->module->params, &engine->allocator, &params);
+    if (status != HIA_OK) return failure->status = status;
+    limits.params = hiaR_params_words(params);
+  }
   bool is_native = f->native != NULL, has_heap = f->unit->shapes != NULL;
   hia_idle_context *context = is_native || has_heap ? hiaJ_context_take(engine) : NULL;
-  if ((is_native || has_heap) && !context) return failure->status = HIA_MEMORY;
+  if ((is_native || has_heap) && !context) {
+    hiaR_params_release(params);
+    return failure->status = HIA_MEMORY;
+  }
   hia_watch watch;
   status = hiaJ_watch_begin(&watch, engine, options, is_native ? hiaR_context_notify : NULL,
                             is_native ? context->context : NULL, &limits);
@@ -305,6 +314,7 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
     if (has_heap) hiaR_heap_end(&context->heap);
   }
   if (context) hiaJ_context_put(engine, context);
+  hiaR_params_release(params);
   return failure->status = status;
 }
 

@@ -187,7 +187,7 @@ const hia_host_target *hiaJ_hosts_of(const hia_module *module, const hia_graph *
   return hosts;
 }
 
-static hia_status compile(const hia_module *module, hia_unit *unit, uint64_t *open_ns,
+static hia_status compile(hia_module *module, hia_unit *unit, uint64_t *open_ns,
                           hia_error **error) {
   hia_engine *engine = module->engine;
   unit->open_at = hiaR_now();
@@ -219,6 +219,7 @@ static hia_status compile(const hia_module *module, hia_unit *unit, uint64_t *op
   }
   engine->backend->set_places(unit->code, &unit->places);
   engine->backend->set_shapes(unit->code, unit->shapes);
+  if (unit->graph->params.len) engine->backend->set_params(unit->code, &module->params);
   unit->unwinder = *engine->backend->unwinder(unit->code);
   return HIA_OK;
 }

@@ -99,6 +99,7 @@ const hia_backend hiaJ_backend = {
     .host_function = hiaJ_host_function,
     .set_places = hiaJ_code_set_places,
     .set_shapes = hiaJ_code_set_shapes,
+    .set_params = hiaJ_code_set_params,
     .set_types = hiaJ_code_set_types,
     .unwinder = hiaJ_code_unwinder,
     .object = hiaJ_code_object,

@@ -131,6 +131,7 @@ uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t rank
   case HIA_SHAPE_OUTER: return a == 1 && b == 1 ? 2 : HIA_NONE;
   case HIA_SHAPE_LAST: return a ? a : HIA_NONE;
   case HIA_SHAPE_LABELS: return a && b == a - 1 ? b : HIA_NONE;
+  case HIA_SHAPE_PARAM: return HIA_NONE;
   case HIA_SHAPE_TRANSPOSE: return a == 2 ? 2 : HIA_NONE;
   }
   return HIA_NONE;

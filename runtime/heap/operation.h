@@ -12,7 +12,8 @@
 typedef struct hia_env {
   hia_local_heap *local;
   const hia_shapes *shapes;
-  bool is_shared; /* the run has several workers */
+  const hia_word *params; /* the values of the program's params that the run sees; NULL: none */
+  bool is_shared;         /* the run has several workers */
 } hia_env;
 
 /* What is the same whenever a node fires. */

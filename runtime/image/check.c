@@ -23,6 +23,7 @@ typedef struct checker {
   const hia_image_header *h;
   const hia_image_kernel *kernels;
   const hia_image_extern *externs;
+  const hia_image_param *params;
   const hia_image_section *sections;
   const hia_image_region *regions; /* of all sections */
   const hia_image_node *nodes;
@@ -101,6 +102,7 @@ static bool check_header(checker *c, size_t size) {
   c->field = (const void *)(c->bytes + h->field.at);
   TABLE(kernels)
   TABLE(externs)
+  TABLE(params)
   TABLE(sections)
   TABLE(regions)
   TABLE(nodes)
@@ -378,12 +380,29 @@ static bool check_array_node(checker *c, const hia_image_node *n) {
 
 /* An operation's operands are tensors, or else scalars, of which the image does not say the dtype.
  */
+/* The type of operands and results of operations. NULL: a scalar's. */
+static const hia_type_entry *tensor_type(const checker *c, hia_type type) {
+  return type == HIA_NONE ? NULL : &c->types[type - HIA_FIRST_TYPE];
+}
+
+static bool check_param_read(checker *c, const hia_image_node *n) {
+  if (n->imm >= c->h->params.n) return bad(c, "no such param");
+  const hia_image_param *param = &c->params[n->imm];
+  const hia_type_entry *t = tensor_type(c, ref_type(c, c->s, c->words[n->outs]));
+  bool is_right = param->rank == 0 ? t == NULL
+                                   : t && t->kind == HIA_KIND_TENSOR && t->n == param->rank &&
+                                         t->element == param->dtype;
+  return (is_right && c->kernels[n->what].dtype == param->dtype) ||
+         bad(c, "a param has another type");
+}
+
 static bool check_operation(checker *c, const hia_image_node *n) {
   const hia_image_section *s = c->s;
   const hia_image_kernel *k = &c->kernels[n->what];
   hia_rule rule = (hia_rule)hiaR_ops[k->op].rule;
   hia_dtype dtype = (hia_dtype)k->dtype;
   uint32_t ranks[3] = {0}, rest = HIA_NONE;
+  if (k->op == HIA_OP_PARAM) return check_param_read(c, n);
   if (!hiaR_rule_takes(rule, dtype)) return bad(c, "an operation at another dtype");
   for (uint32_t i = 0; i < n->n_ins; i++) {
     uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN, rank = 0;
@@ -420,7 +439,7 @@ static bool check_operation(checker *c, const hia_image_node *n) {
     return bad(c, "an operation on operands that it does not take");
   hia_type out = ref_type(c, s, c->words[n->outs]);
   if (rank == 0) return out == HIA_NONE || bad(c, "an operation gives no such result");
-  const hia_type_entry *t = out == HIA_NONE ? NULL : &c->types[out - HIA_FIRST_TYPE];
+  const hia_type_entry *t = tensor_type(c, out);
   return (t && t->kind == HIA_KIND_TENSOR && t->n == rank &&
           t->element == (hia_type)hiaR_rule_result(rule, dtype)) ||
          bad(c, "an operation gives no such result");
@@ -899,6 +918,17 @@ static bool check_parts(checker *c, size_t *scratch_words) {
   return true;
 }
 
+static bool check_params(checker *c) {
+  for (uint32_t i = 0; i < c->h->params.n; i++) {
+    const hia_image_param *param = &c->params[i];
+    if (!check_string(c, param->name) || param->dtype >= HIA_N_DTYPES || param->rank > HIA_MAX_RANK)
+      return bad(c, "param %u is malformed", i);
+    hia_param_spec spec = hiaR_spec_of_image(param, c->strings);
+    if (!hiaR_param_is_sound(&spec)) return bad(c, "param %u is malformed", i);
+  }
+  return true;
+}
+
 static bool check(checker *c, size_t size, const hia_allocator *allocator, bool *out_of_memory) {
   size_t words = 0;
   if (!check_header(c, size)) return false;
@@ -912,7 +942,7 @@ static bool check(checker *c, size_t size, const hia_allocator *allocator, bool 
     if (k->dtype >= HIA_N_DTYPES || !(is_operation || has_kernel))
       return bad(c, "kernel %u is of no op", i);
   }
-  if (!check_parts(c, &words)) return false;
+  if (!check_params(c) || !check_parts(c, &words)) return false;
   c->scratch_size = words * sizeof(uint32_t);
   c->scratch = hiaR_alloc(allocator, c->scratch_size);
   if (!c->scratch) {

@@ -28,6 +28,7 @@ static hia_image_tables tables_of(const void *bytes) {
   return (hia_image_tables){h,
                             AT(kernels),
                             AT(externs),
+                            AT(params),
                             AT(sections),
                             AT(regions),
                             AT(nodes),
@@ -680,6 +681,7 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
   size += hiaR_room(n_children, sizeof(hia_child)) + hiaR_room(n_children, sizeof(hia_leaf)) +
           hiaR_room(n_switches, sizeof(hia_switch)) + hiaR_room(n_wides, sizeof(hia_wide)) +
           hiaR_room(n_calls, sizeof(hia_host_instr)) + hiaR_room(h->externs.n, sizeof(void *)) +
+          hiaR_room(h->params.n, sizeof(hia_param_spec)) +
           hiaR_room(hiaR_max_steps(&steps), sizeof(hia_step)) + hosts_size;
 
   size_t sums = hiaR_room((size_t)max_nodes + 1, sizeof(uint64_t)),
@@ -722,6 +724,7 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
   d.wides = take(&d, n_wides, sizeof(hia_wide));
   d.calls = take(&d, n_calls, sizeof(hia_host_instr));
   d.prepared = take(&d, h->externs.n, sizeof(void *));
+  hia_param_spec *params = take(&d, h->params.n, sizeof(hia_param_spec));
   d.makes = take(&d, n_makes, sizeof(hia_make));
   d.gets = take(&d, n_gets, sizeof(hia_get));
   d.parts = take(&d, n_parts, sizeof(hia_part));
@@ -757,12 +760,16 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
   for (uint32_t i = 0; i < h->sections.n; i++) decode_section(&d, i);
   for (hia_child *child = children; child < d.children; child++)
     if (hiaR_plan_leaf(child, d.leaves)) child->leaf = d.leaves++;
+  for (uint32_t i = 0; i < h->params.n; i++)
+    params[i] = hiaR_spec_of_image(&d.t.params[i], strings);
   for (uint32_t i = 0; i < h->exports.n; i++)
     decode_export(&d, &d.t.exports[i], strings, &exports[i]);
   *image = (hia_loaded){.allocator = allocator,
                         .size = size,
                         .sections = d.sections,
                         .exports = exports,
+                        .params = params,
+                        .n_params = h->params.n,
                         .locs = locs,
                         .strings = strings,
                         .file = strings + h->file,
@@ -873,6 +880,11 @@ const char *hiaR_image_string(const hia_loaded *image, uint32_t offset) {
 const char *hiaR_image_file(const hia_loaded *image) { return image->file; }
 
 size_t hiaR_image_bytes(const hia_loaded *image) { return image->size + image->shapes_size; }
+
+const hia_param_spec *hiaR_image_params(const hia_loaded *image, uint32_t *n) {
+  *n = image->n_params;
+  return image->params;
+}
 
 const hia_type_table *hiaR_image_types(const hia_loaded *image) { return &image->types; }
 

@@ -12,6 +12,7 @@ typedef struct hia_image_tables {
   const hia_image_header *h;
   const hia_image_kernel *kernels;
   const hia_image_extern *externs;
+  const hia_image_param *params;
   const hia_image_section *sections;
   const hia_image_region *regions;
   const hia_image_node *nodes;

@@ -13,6 +13,7 @@
 #ifndef HIA_IMAGE_H
 #define HIA_IMAGE_H
 
+#include "runtime/base/param.h"
 #include "runtime/base/type.h"
 #include "runtime/heap/operation.h"
 #include "runtime/host.h"
@@ -20,7 +21,7 @@
 #define HIA_IMAGE_MAGIC                                                                            \
   "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */
 #define HIA_IMAGE_ORDER   0x01020304u
-#define HIA_IMAGE_VERSION 7u
+#define HIA_IMAGE_VERSION 8u
 
 typedef struct hia_image_table {
   uint32_t at; /* bytes from the start of the image; 8-aligned */
@@ -34,7 +35,8 @@ typedef struct hia_image_header {
   uint64_t hash; /* hiaR_image_hash of all bytes after this field */
   uint32_t file; /* string: name of the source, "" if there is none */
   uint32_t pad;
-  hia_image_table kernels, externs, sections, regions, nodes, words, consts, exports, locs, strings;
+  hia_image_table kernels, externs, params, sections, regions, nodes, words, consts, exports, locs,
+      strings;
   /* The types of references (runtime/base/type.h). Parts and elements of types are types with lower
    * numbers, or data types. */
   hia_image_table types, parts, ctors, fields, places, names;
@@ -55,6 +57,14 @@ enum {
   HIA_EXTERN_IMPURE = 1, /* a run that may call it has one worker */
   HIA_EXTERN_RAISES = 2, /* it may return that it has failed */
 };
+
+/* A param of the program; the caller that begins a run provides its value. */
+typedef struct hia_image_param {
+  uint32_t name; /* string */
+  uint8_t dtype, init, rank, pad;
+  double a, b;
+  int64_t dims[HIA_MAX_RANK]; /* those from `rank` on are 0 */
+} hia_image_param;
 
 /* A function, or a loop: what runs in one frame.
  *
@@ -229,6 +239,8 @@ const char *hiaR_image_string(const hia_loaded *image, uint32_t offset);    /* l
 const char *hiaR_image_file(const hia_loaded *image);
 size_t hiaR_image_bytes(const hia_loaded *image); /* of memory that it occupies */
 const hia_type_table *hiaR_image_types(const hia_loaded *image);
+/* The params: n of them. */
+const hia_param_spec *hiaR_image_params(const hia_loaded *image, uint32_t *n);
 struct hia_shapes;
 const struct hia_shapes *
 hiaR_image_shapes(const hia_loaded *image); /* NULL: it has no references */

@@ -12,6 +12,18 @@
 hia_status hiaR_image_check(const void *bytes, size_t size, const hia_allocator *allocator,
                             char *error, size_t error_size);
 
+/* The spec of a param; its name is among the strings. */
+static inline hia_param_spec hiaR_spec_of_image(const hia_image_param *param, const char *strings) {
+  hia_param_spec spec = {.name = strings + param->name,
+                         .dtype = (hia_dtype)param->dtype,
+                         .init = (hia_init)param->init,
+                         .a = param->a,
+                         .b = param->b,
+                         .shape.rank = param->rank};
+  memcpy(spec.shape.dims, param->dims, sizeof param->dims);
+  return spec;
+}
+
 typedef struct hia_instr hia_instr;
 typedef struct hia_section hia_section;
 typedef struct hia_step hia_step;
@@ -315,9 +327,10 @@ struct hia_program_image {
   size_t size; /* of this block, which holds everything it refers to */
   const hia_section *sections;
   const hia_export *exports;
+  const hia_param_spec *params;
   const hia_image_loc *locs;
   const char *strings, *file;
-  uint32_t n_sections, n_exports, n_locs, n_strings;
+  uint32_t n_sections, n_exports, n_params, n_locs, n_strings;
   uint32_t n_classes;
   const uint32_t *class_size; /* body_size of each size class, rounded up */
   hia_type_table types;

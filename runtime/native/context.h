@@ -114,8 +114,9 @@ struct hia_context {
   uint32_t vector_state, pad;
   uint64_t *fuel;
   uint32_t is_shared; /* set before the run's first job is handed out, and in helpers */
-  uint32_t pads[3];
-  hia_local_heap local; /* heap NULL: the run makes no objects */
+  uint32_t pad_shared;
+  const hia_word *params; /* hia_limits.params */
+  hia_local_heap local;   /* heap NULL: the run makes no objects */
 
   const hia_shapes *shapes; /* of the run's program */
   hia_range range;          /* of an operation that fails with HIA_RANGE, */
@@ -217,6 +218,7 @@ struct hia_team {
   hia_heap *heap; /* NULL: the run makes no objects */
   uint64_t heap_run;
   const hia_shapes *shapes;
+  const hia_word *params;
 
   _Atomic uint32_t n_members; /* places of the array that were ever in use */
   _Atomic(hia_context *) members[];
@@ -239,7 +241,8 @@ void hiaR_team_stop(hia_team *team, hia_status status);
 /* ---- native.c ---- */
 
 /* Attaches the context to the heap of the run that it enters; NULL: the run has none. */
-void hiaR_context_use_heap(hia_context *context, hia_heap *heap, const hia_shapes *shapes);
+void hiaR_context_use_heap(hia_context *context, hia_heap *heap, const hia_shapes *shapes,
+                           const hia_word *params);
 
 #ifdef HIA_STRESS
 #define HIA_STACK_KEEP   ((size_t)4 << 10)
@@ -404,6 +407,7 @@ struct hia_host_context {
   hia_heap heap;            /* of the call under way, if its module makes objects */
   hia_exchange *exchange;   /* of the call under way; NULL: its words are scalars */
   hia_bounds bounds;        /* its limits */
+  const hia_word *params;   /* of the module of the call under way, if it has some */
   hia_error *error;         /* of that failure, made when the host requests it */
 
   struct hia_images *images;      /* interp/entry.c */

@@ -20,6 +20,7 @@
  * cancel or a deadline the call leaves the limit at its maximum, so that the next call is special
  * too; no other thread changes a limit that is waiting for a run. */
 #include "runtime/native/context.h"
+#include "runtime/param/param.h"
 
 /* ---- making and freeing ---- */
 
@@ -244,7 +245,8 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
   context->pool = is_shared ? host->pool : NULL;
   context->unwinder = &module->unwinder;
   context->is_shared = 0;
-  hiaR_context_use_heap(context, has_heap(host, module, root) ? &host->heap : NULL, module->shapes);
+  hiaR_context_use_heap(context, has_heap(host, module, root) ? &host->heap : NULL, module->shapes,
+                        host->params);
   if (is_shared) hiaR_team_begin(context, entry);
   hiaR_invoke(context, &host->root, entry, block);
   hia_usage usage = {0};
@@ -268,6 +270,7 @@ static hia_status run_image(hia_context *context, const hia_code_module *module,
                        .scope = &host->scope,
                        .heap = has_heap(host, module, root) ? &host->heap : NULL,
                        .shapes = module->shapes,
+                       .params = host->params,
                        .fuel = context->fuel != &context->unlent ? context->fuel : NULL};
   if (map) return hiaR_map_interpret(context, module, map, block, &limits);
   return module->interpret(context, module, root, block, &limits, &host->failure);
@@ -329,6 +332,36 @@ static hia_status prepare(hia_context *context, const hia_code_module *module, u
   return status ? fail(host, status, module, root) : HIA_OK;
 }
 
+static hia_status run(hia_context *context, const hia_code_module *module, uint32_t root,
+                      const hia_map *map, hia_word *block) {
+  hia_host_context *host = context->host;
+  hia_native_entry entry = map ? map->loop : module->roots[root].entry;
+  bool needs_heap = has_heap(host, module, root);
+  if (needs_heap) hiaR_host_heap_begin(host);
+  hia_status status = host->interprets ? run_image(context, module, root, map, block)
+                                       : run_native(context, module, root, entry, block);
+  if (status == HIA_OK && host->exchange)
+    status = host->exchange->leave(host->exchange, module, root, block);
+  if (needs_heap) hiaR_host_heap_end(host);
+  return status;
+}
+
+/* The run sees the state of the params that is current now. */
+static hia_status run_with_params(hia_context *context, const hia_code_module *module,
+                                  uint32_t root, const hia_map *map, hia_word *block) {
+  hia_host_context *host = context->host;
+  hia_param_cell *cell = module->params;
+  hia_params *params = NULL;
+  host->params = NULL;
+  if (!cell) return run(context, module, root, map, block);
+  hia_status status = cell->kit->hold(cell, &host->allocator, &params);
+  if (status) return hiaR_host_refuse(host, status, NULL);
+  host->params = cell->kit->words(params);
+  status = run(context, module, root, map, block);
+  cell->kit->release(params);
+  return status;
+}
+
 /* The way in of all special calls, and of maps; `map` is NULL for the others. */
 static hia_status enter_special(hia_context *context, const hia_code_module *module, uint32_t root,
                                 const hia_map *map, hia_word *block) {
@@ -340,14 +373,7 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
   hia_status status =
       why ? hiaR_host_refuse(host, HIA_ARGUMENT, why) : prepare(context, module, root, max_frame);
   if (status == HIA_OK) {
-    hia_native_entry entry = map ? map->loop : module->roots[root].entry;
-    bool needs_heap = has_heap(host, module, root);
-    if (needs_heap) hiaR_host_heap_begin(host);
-    status = host->interprets ? run_image(context, module, root, map, block)
-                              : run_native(context, module, root, entry, block);
-    if (status == HIA_OK && host->exchange)
-      status = host->exchange->leave(host->exchange, module, root, block);
-    if (needs_heap) hiaR_host_heap_end(host);
+    status = run_with_params(context, module, root, map, block);
     hia_status ended = hiaR_scope_status(&host->scope);
     if (status == HIA_CANCELLED && ended) status = ended;
     if (status && host->why)

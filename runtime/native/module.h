@@ -20,7 +20,7 @@
 #define HIA_RT_ABI        6
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_6
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x7708a8a80f6d26aau
+#define HIA_RT_ABI_HASH 0x406f49c4ddce15b8u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -78,6 +78,8 @@ struct hia_code_module {
    */
   struct hia_value_types *types;
   const hia_shapes *shapes;
+
+  struct hia_param_cell *params; /* of a module that has params; the JIT fills it in */
 };
 
 enum {

@@ -251,8 +251,10 @@ HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_fra
 
 /* ---- objects ---- */
 
-void hiaR_context_use_heap(hia_context *context, hia_heap *heap, const hia_shapes *shapes) {
+void hiaR_context_use_heap(hia_context *context, hia_heap *heap, const hia_shapes *shapes,
+                           const hia_word *params) {
   context->shapes = shapes;
+  context->params = params;
   if (heap)
     hiaR_local_begin(&context->local, heap);
   else if (context->local.heap)
@@ -347,7 +349,7 @@ HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
                                             const hia_native_operation *operation, hia_word *words,
                                             uint32_t loc, const char *sp, uintptr_t pc) {
   need_heap(context, loc, sp, pc);
-  const hia_env env = {&context->local, context->shapes, context->is_shared != 0};
+  const hia_env env = {&context->local, context->shapes, context->params, context->is_shared != 0};
   hia_misfortune why;
   hia_status status = operation->operate(&env, &operation->o, words, words, &why);
   if (HIA_LIKELY(!status)) return;
@@ -513,7 +515,8 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;
   context->timeline = limits ? limits->timeline : NULL;
   hia_heap *heap = limits ? limits->heap : NULL;
-  hiaR_context_use_heap(context, heap, limits ? limits->shapes : NULL);
+  hiaR_context_use_heap(context, heap, limits ? limits->shapes : NULL,
+                        limits ? limits->params : NULL);
   context->is_shared = 0;
 
   atomic_store_explicit(&context->limit, context->step, memory_order_relaxed);

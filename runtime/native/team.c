@@ -155,6 +155,7 @@ hia_team *hiaR_team_new(hia_context *context) {
   team->heap = context->local.heap;
   team->heap_run = team->heap ? team->heap->run : 0;
   team->shapes = context->shapes;
+  team->params = context->params;
   SET(team->members[0], context);
   SET(team->n_members, 1);
   if (!pool->calls) pool->calls = &team_calls; /* once: threads read it without the lock */
@@ -327,7 +328,7 @@ static bool prepare(hia_thread *thread, const hia_team *team) {
   /* A helper that comes back to a run goes on with the chunk that it has. */
   bool is_back =
       team->heap && context->local.heap == team->heap && context->heap_run == team->heap_run;
-  if (!is_back) hiaR_context_use_heap(context, team->heap, team->shapes);
+  if (!is_back) hiaR_context_use_heap(context, team->heap, team->shapes, team->params);
   context->heap_run = team->heap_run;
   context->is_shared = 1;
   hiaR_gives_begin(context);

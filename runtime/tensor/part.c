@@ -121,8 +121,7 @@ static hia_status reshape(HIA_COMPUTE) {
   }
   bool is_same = hiaR_dims_equal(&shape, &to);
   if (!is_same) {
-    bool is_only = x->counted.ctor != HIA_TENSOR_OUTSIDE &&
-                   atomic_load_explicit(&x->counted.count, memory_order_acquire) == 1;
+    bool is_only = atomic_load_explicit(&x->counted.count, memory_order_acquire) == 1;
     if (!is_only || !hiaR_operand_is_taken(o, 0) || shape.rank != rank)
       return view(env, in[0], 0, &to, r);
     memcpy(x->dims, to.dims, rank * sizeof *x->dims);

@@ -50,7 +50,7 @@ static bool is_only(const hia_tensor *t) {
 
 bool hiaR_tensor_is_last(hia_word ref) {
   hia_tensor *t = hiaR_tensor(ref);
-  if (t->counted.ctor == HIA_TENSOR_OUTSIDE || !is_only(t)) return false;
+  if (!is_only(t)) return false;
   if (t->counted.ctor == HIA_TENSOR_OWN) return true;
   const hia_tensor *owner = hiaR_tensor(*hiaR_tensor_owner(t));
   return owner->counted.ctor == HIA_TENSOR_OWN && is_only(owner) &&

@@ -16,10 +16,15 @@ typedef struct leaving {
   bool has_outside;
 } leaving;
 
-/* A tensor's copy has its elements, of which the tensor may only be a view. */
+/* A tensor's copy has its elements, of which the tensor may only be a view. A param is no object of
+ * the run, and other runs read it. */
 static bool leave_tensor(leaving *l, hia_word *ref) {
   hia_tensor *tensor = hiaR_tensor(*ref), *copy = hiaR_copy_tensor(l->to, tensor);
   if (!copy) return false;
+  if (tensor->counted.ctor == HIA_TENSOR_PARAM) {
+    *ref = (uintptr_t)copy;
+    return true;
+  }
   atomic_store_explicit(&tensor->counted.count, 0, memory_order_relaxed);
   *ref = (uintptr_t)copy;
   memcpy(&tensor->counted + 1, ref, sizeof *ref);

@@ -88,7 +88,7 @@ void world_begin(tensor_world *w, const hia_allocator *allocator, bool is_shared
   hiaR_heap_init(&w->heap, allocator);
   hiaR_heap_begin(&w->heap, 0);
   hiaR_local_begin(&w->local, &w->heap);
-  w->env = (hia_env){&w->local, NULL, is_shared};
+  w->env = (hia_env){.local = &w->local, .is_shared = is_shared};
 }
 
 bool world_end(tensor_world *w) {

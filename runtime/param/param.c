@@ -1,0 +1,274 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/param/param.h"
+#include "runtime/kernel/product.h"
+#include "runtime/param/random.h"
+#include <math.h>
+
+/* The value of a tensor, which follows it. */
+typedef struct value {
+  _Atomic uint32_t holders; /* states */
+  hia_allocator allocator;
+  size_t size; /* of the block, which holds the tensor, too */
+  struct form {
+    _Atomic uint32_t uses;  /* while it is not packed; PACKING: a thread is at it */
+    _Atomic(char *) packed; /* in the block, aligned */
+    char *block;
+    size_t size; /* of the block */
+  } forms[2];
+} value;
+/* A use without the packed form costs a third of packing. So it is packed at the second one. */
+enum { USES = 1, PACK_ALIGN = 64 };
+#define PACKING UINT32_MAX
+
+struct hia_params {
+  _Atomic uint32_t holders;
+  uint32_t n;
+  hia_allocator allocator;
+  const hia_param_spec *specs;
+  value **values; /* of a scalar NULL */
+  hia_word words[];
+};
+
+static hia_tensor *tensor_of(value *v) { return (hia_tensor *)(void *)(v + 1); }
+static value *value_of(hia_tensor *t) { return (value *)(void *)t - 1; }
+
+/* ---- values ---- */
+
+static void release_value(value *v) {
+  if (!v || atomic_fetch_sub_explicit(&v->holders, 1, memory_order_acq_rel) != 1) return;
+  const hia_allocator allocator = v->allocator;
+  for (uint32_t i = 0; i < 2; i++)
+    if (v->forms[i].block) hiaR_free(&allocator, v->forms[i].block, v->forms[i].size);
+  hiaR_free(&allocator, v, v->size);
+}
+
+static value *new_value(const hia_param_spec *spec, const hia_allocator *allocator) {
+  uint64_t n;
+  uint32_t size = hiaR_dtype_size(spec->dtype);
+  if (!hiaR_shape_elements(&spec->shape, size, &n) || n > PTRDIFF_MAX / 2 / size) return NULL;
+  size_t bytes = (size_t)n * size,
+         whole = sizeof(value) + hiaR_tensor_size(spec->shape.rank, bytes);
+  value *v = hiaR_alloc(allocator, whole);
+  if (!v) return NULL;
+  memset(v, 0, sizeof *v);
+  atomic_init(&v->holders, 1);
+  v->allocator = *allocator;
+  v->size = whole;
+  hia_tensor *t = tensor_of(v);
+  atomic_init(&t->counted.count, HIA_STICKY);
+  t->counted.ctor = HIA_TENSOR_PARAM;
+  t->counted.spare = hiaR_tensor_spare(spec->dtype, spec->shape.rank);
+  memcpy(t->dims, spec->shape.dims, spec->shape.rank * sizeof *t->dims);
+  t->data = hiaR_tensor_place(t, bytes);
+  return v;
+}
+
+static double glorot(const hia_dims *shape) {
+  double in = 1, out = 1;
+  if (shape->rank > 0) in = (double)shape->dims[shape->rank - 1];
+  if (shape->rank > 1) out = (double)shape->dims[shape->rank - 2];
+  return in + out > 0 ? sqrt(6 / (in + out)) : 0;
+}
+
+static void fill(const hia_param_spec *spec, uint64_t n, void *to) {
+  for (uint64_t i = 0; i < n; i++)
+    if (spec->dtype == HIA_F32)
+      ((float *)to)[i] = (float)spec->a;
+    else
+      ((double *)to)[i] = spec->a;
+}
+
+static void initialise(const hia_param_spec *spec, uint64_t seed, uint64_t n, void *to) {
+  double r = 0;
+  switch (spec->init) {
+  case HIA_INIT_FULL: fill(spec, n, to); break;
+  case HIA_INIT_UNIFORM:
+    hiaR_random_uniform(seed, spec->name, spec->dtype, spec->a, spec->b, 0, n, to);
+    break;
+  case HIA_INIT_NORMAL:
+    hiaR_random_normal(seed, spec->name, spec->dtype, spec->a, spec->b, 0, n, to);
+    break;
+  case HIA_INIT_GLOROT_UNIFORM:
+    r = glorot(&spec->shape);
+    hiaR_random_uniform(seed, spec->name, spec->dtype, -r, r, 0, n, to);
+    break;
+  }
+}
+
+/* ---- states ---- */
+
+static size_t size_of(uint32_t n) {
+  return sizeof(hia_params) + (size_t)n * (sizeof(hia_word) + sizeof(value *));
+}
+
+static bool set(hia_params *p, uint32_t i, uint64_t seed, const hia_params *from,
+                const void *elements) {
+  const hia_param_spec *spec = &p->specs[i];
+  hia_repr repr = (hia_repr)spec->dtype;
+  uint32_t size = hiaR_dtype_size(spec->dtype);
+  bool is_scalar = spec->shape.rank == 0;
+  if (!elements && from) {
+    p->words[i] = from->words[i];
+    p->values[i] = from->values[i];
+    if (p->values[i]) atomic_fetch_add_explicit(&p->values[i]->holders, 1, memory_order_relaxed);
+    return true;
+  }
+  uint64_t word = 0, n = 1;
+  void *to = &word;
+  if (!is_scalar) {
+    p->values[i] = new_value(spec, &p->allocator);
+    if (!p->values[i]) return false;
+    hia_tensor *t = tensor_of(p->values[i]);
+    p->words[i] = (uintptr_t)t;
+    n = hiaR_tensor_len(t);
+    to = t->data;
+  }
+  if (elements && n)
+    memcpy(to, elements, (size_t)n * size);
+  else if (!elements)
+    initialise(spec, seed, n, to);
+  if (is_scalar) p->words[i] = hiaR_load(repr, &word);
+  return true;
+}
+
+hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, uint64_t seed, hia_params *from,
+                           const void *const *elements, const hia_allocator *allocator,
+                           hia_params **out) {
+  hia_params *p = hiaR_alloc(allocator, size_of(n));
+  if (!p) return HIA_MEMORY;
+  memset(p, 0, size_of(n));
+  atomic_init(&p->holders, 1);
+  p->n = n;
+  p->allocator = *allocator;
+  p->specs = specs;
+  p->values = (value **)(void *)&p->words[n];
+  for (uint32_t i = 0; i < n; i++)
+    if (!set(p, i, seed, from, elements ? elements[i] : NULL)) {
+      hiaR_params_release(p);
+      return HIA_MEMORY;
+    }
+  *out = p;
+  return HIA_OK;
+}
+
+hia_params *hiaR_params_hold(hia_params *params) {
+  atomic_fetch_add_explicit(&params->holders, 1, memory_order_relaxed);
+  return params;
+}
+
+void hiaR_params_release(hia_params *params) {
+  if (!params || atomic_fetch_sub_explicit(&params->holders, 1, memory_order_acq_rel) != 1) return;
+  for (uint32_t i = 0; i < params->n; i++) release_value(params->values[i]);
+  const hia_allocator allocator = params->allocator;
+  hiaR_free(&allocator, params, size_of(params->n));
+}
+
+uint32_t hiaR_params_n(const hia_params *params) { return params->n; }
+const hia_param_spec *hiaR_params_spec(const hia_params *params, uint32_t i) {
+  return &params->specs[i];
+}
+const hia_word *hiaR_params_words(const hia_params *params) { return params->words; }
+
+/* A scalar's word holds its element in its lower half, or is it. */
+const void *hiaR_params_elements(const hia_params *params, uint32_t i) {
+  value *v = params->values[i];
+  return v ? (const void *)tensor_of(v)->data : &params->words[i];
+}
+
+size_t hiaR_params_bytes(const hia_params *params) {
+  size_t bytes = size_of(params->n);
+  for (uint32_t i = 0; i < params->n; i++) {
+    const value *v = params->values[i];
+    if (!v) continue;
+    bytes += v->size;
+    for (uint32_t k = 0; k < 2; k++)
+      if (atomic_load_explicit(&v->forms[k].packed, memory_order_acquire))
+        bytes += v->forms[k].size;
+  }
+  return bytes;
+}
+
+/* ---- packed forms ---- */
+
+typedef struct matrices {
+  hia_dtype dtype;
+  size_t rows, cols; /* of each */
+  size_t n;
+  size_t k, width; /* packed: k x width */
+  hia_packing packing;
+} matrices;
+
+static matrices matrices_of(const hia_tensor *t, hia_packing packing) {
+  uint32_t rank = hiaR_tensor_rank(t);
+  matrices m = {
+      hiaR_tensor_dtype(t), (size_t)t->dims[rank - 2], (size_t)t->dims[rank - 1], 1, 0, 0, packing};
+  for (uint32_t i = 0; i + 2 < rank; i++) m.n *= (size_t)t->dims[i];
+  m.k = packing == HIA_PACK_RIGHT ? m.rows : m.cols;
+  m.width = packing == HIA_PACK_RIGHT ? m.cols : m.rows;
+  return m;
+}
+
+static bool pack(const matrices *m, const hia_tensor *t, size_t each, char *to,
+                 bool (*must_go_on)(void *user, uint64_t ns), void *user) {
+  size_t parts = hiaR_pack_parts(m->dtype, m->k, m->width);
+  size_t bytes = m->rows * m->cols * hiaR_dtype_size(m->dtype);
+  ptrdiff_t row = (ptrdiff_t)m->cols, col = 1;
+  for (size_t i = 0; i < m->n; i++) {
+    hia_matrix b = {t->data + i * bytes, row, col};
+    if (m->packing == HIA_PACK_LEFT) b.row = col, b.col = row;
+    for (size_t part = 0; part < parts; part++) {
+      if (!must_go_on(user, 50000)) return false;
+      hiaR_pack_part(m->dtype, m->k, m->width, b, to + i * each, part);
+    }
+  }
+  return true;
+}
+
+/* Makes the form, unless another thread does, or did. */
+static void make_form(value *v, const matrices *m, size_t each, struct form *form,
+                      bool (*must_go_on)(void *user, uint64_t ns), void *user) {
+  uint32_t uses = atomic_load_explicit(&form->uses, memory_order_relaxed);
+  if (uses == PACKING) return;
+  if (uses < USES) {
+    atomic_compare_exchange_strong(&form->uses, &uses, uses + 1);
+    return;
+  }
+  if (!atomic_compare_exchange_strong(&form->uses, &uses, PACKING)) return;
+  size_t size;
+  char *block = NULL;
+  if (hiaR_mul(each, m->n, &size) && size <= PTRDIFF_MAX / 2)
+    block = hiaR_alloc(&v->allocator, size += PACK_ALIGN);
+  if (!block) return; /* is not tried again */
+  char *packed = block + (-(uintptr_t)block & (PACK_ALIGN - 1));
+  if (!pack(m, tensor_of(v), each, packed, must_go_on, user)) {
+    hiaR_free(&v->allocator, block, size);
+    atomic_store(&form->uses, USES);
+    return;
+  }
+  form->block = block;
+  form->size = size;
+  atomic_store_explicit(&form->packed, packed, memory_order_release);
+}
+
+const void *hiaR_param_packed(hia_tensor *tensor, const char *data, hia_packing packing,
+                              bool (*must_go_on)(void *user, uint64_t ns), void *user) {
+  hia_tensor *param = tensor;
+  if (tensor->counted.ctor == HIA_TENSOR_VIEW) param = hiaR_tensor(*hiaR_tensor_owner(tensor));
+  if (param->counted.ctor != HIA_TENSOR_PARAM || hiaR_tensor_rank(param) < 2) return NULL;
+  uint32_t rank = hiaR_tensor_rank(tensor), of_param = hiaR_tensor_rank(param);
+  if (rank < 2 ||
+      memcmp(&tensor->dims[rank - 2], &param->dims[of_param - 2], 2 * sizeof *tensor->dims) != 0)
+    return NULL;
+  matrices m = matrices_of(param, packing);
+  size_t bytes = m.rows * m.cols * hiaR_dtype_size(m.dtype), at = (size_t)(data - param->data);
+  if (bytes == 0 || at % bytes || at / bytes >= m.n) return NULL;
+  value *v = value_of(param);
+  struct form *form = &v->forms[packing];
+  char *packed = atomic_load_explicit(&form->packed, memory_order_acquire);
+  size_t each = hiaR_packed_size(m.dtype, m.k, m.width);
+  if (!packed && each != SIZE_MAX) {
+    make_form(v, &m, each, form, must_go_on, user);
+    packed = atomic_load_explicit(&form->packed, memory_order_acquire);
+  }
+  return packed ? packed + at / bytes * each : NULL;
+}

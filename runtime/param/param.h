@@ -1,0 +1,88 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The values of a program's params (docs/params.md).
+ *
+ * A *state* has a value for each param of a program, in the order of their declarations. A state
+ * never changes: whoever sets params makes another state, which shares the values that stay. A run
+ * holds the state that was current when it began, so it sees one state of all of them.
+ *
+ * To a run a value is a tensor like any other, sticky, or the word of a scalar. A tensor's value
+ * also has its packed forms (kernel/product.h), made when products need them, and gone with it: so
+ * they belong to one version of the param.
+ *
+ * Any thread may read and hold a state, and make others of it. */
+#ifndef HIA_PARAM_H
+#define HIA_PARAM_H
+
+#include "runtime/base/param.h"
+#include "runtime/heap/operation.h"
+#include "runtime/tensor/tensor.h"
+
+typedef struct hia_params hia_params;
+
+/* Makes a state of n params with one reference. Param i has the elements `elements[i]`, row-major,
+ * of its dtype, which are copied; if that, or `elements`, is NULL, the value that it has in `from`;
+ * if that is NULL, too, what its initialiser makes of `seed`. `specs` must be sound, outlive all
+ * states, and be those of `from`. HIA_MEMORY. */
+hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, uint64_t seed, hia_params *from,
+                           const void *const *elements, const hia_allocator *allocator,
+                           hia_params **out);
+hia_params *hiaR_params_hold(hia_params *params);
+void hiaR_params_release(hia_params *params); /* NULL: does nothing */
+
+uint32_t hiaR_params_n(const hia_params *params);
+const hia_param_spec *hiaR_params_spec(const hia_params *params, uint32_t i);
+/* By param: its word, of a scalar in canonical form, of a tensor the reference. */
+const hia_word *hiaR_params_words(const hia_params *params);
+/* The elements, row-major, of a scalar one: they live as long as the state. */
+const void *hiaR_params_elements(const hia_params *params, uint32_t i);
+/* Of the values and their packed forms, as much as belongs to this state or is shared by it. */
+size_t hiaR_params_bytes(const hia_params *params);
+
+/* ---- cells ----
+ *
+ * Where the current state of a program's params is: in a module of the engine, or in an object that
+ * was compiled ahead of time, whose cell is a variable that generated code holds. Any thread. */
+
+typedef struct hia_param_cell hia_param_cell;
+
+/* What runs need of cells. Generated code that has params names it; others link nothing of it. */
+typedef struct hia_param_kit {
+  /* The current state, held for the caller; at first, one with the values that the initialisers
+   * make of the seed 0. HIA_MEMORY. */
+  hia_status (*hold)(hia_param_cell *cell, const hia_allocator *allocator, hia_params **out);
+  void (*release)(hia_params *params);
+  const hia_word *(*words)(const hia_params *params);
+} hia_param_kit;
+extern const hia_param_kit hiaR_param_kit;
+
+struct hia_param_cell {
+  _Atomic uint32_t lock; /* 1: a thread changes or holds `now`, which takes nanoseconds */
+  uint32_t n;
+  const hia_param_spec *specs;
+  hia_params *now; /* NULL: the first state is yet to be made */
+  const hia_param_kit *kit;
+};
+
+hia_status hiaR_cell_hold(hia_param_cell *cell, const hia_allocator *allocator, hia_params **out);
+/* Makes `to`, of which the cell takes over the reference, the current state, if that is `from`
+ * still (NULL: there is none yet). False: it is not, and `to` is the caller's as before. */
+bool hiaR_cell_exchange(hia_param_cell *cell, hia_params *from, hia_params *to);
+void hiaR_cell_clear(hia_param_cell *cell); /* gives up its state; nobody else uses the cell */
+
+/* ---- packed forms ----
+ *
+ * A tensor of rank 2 or more is a list of matrices: its last two axes. The packed form, of all of
+ * them, one after the other, is as the right operands of products; or, transposed, as the left
+ * operands of products with vectors. */
+
+typedef enum hia_packing { HIA_PACK_RIGHT, HIA_PACK_LEFT } hia_packing;
+
+/* The packed form of the matrix that begins at `data` and is one of `tensor`, if it is a whole
+ * matrix of a param: the tensor is the param's, or a view. NULL: it is none; or the form is not
+ * there, and is not worth its cost yet, could not be made, or is being made by another thread.
+ * Polls by `must_go_on`, with an estimate of nanoseconds, and returns NULL if that returns false.
+ */
+const void *hiaR_param_packed(hia_tensor *tensor, const char *data, hia_packing packing,
+                              bool (*must_go_on)(void *user, uint64_t ns), void *user);
+
+#endif
