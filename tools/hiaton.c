@@ -68,11 +68,33 @@ int tool_open(const tool_options *options, hia_engine_kind kind, hia_engine **en
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 
+/* What --seed, --params and --save-params say. */
+static int set_params(const tool_options *options, hia_module *module) {
+  hia_error *error = NULL;
+  hia_status status = HIA_OK;
+  if (!options->has_seed && !options->params && !options->save_params) return EXIT_FINE;
+  if (!hia_module_param_count(module)) {
+    fprintf(stderr, "--%s is for params: the program has none\n",
+            options->params     ? "params"
+            : options->has_seed ? "seed"
+                                : "save-params");
+    return EXIT_USAGE;
+  }
+  if (options->params)
+    status = hia_module_load_params(module, options->params, &error);
+  else if (options->has_seed)
+    status = hia_module_seed_params(module, options->seed, &error);
+  if (status == HIA_OK && options->save_params)
+    status = hia_module_save_params(module, options->save_params, &error);
+  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
+}
+
 int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,
               hia_module **module) {
   *module = NULL;
   int code = tool_open(options, kind, engine);
-  return code == EXIT_FINE ? tool_source_load(options, *engine, module) : code;
+  if (code == EXIT_FINE) code = tool_source_load(options, *engine, module);
+  return code == EXIT_FINE ? set_params(options, *module) : code;
 }
 
 int tool_function(const tool_options *options, hia_module *module, hia_function **function) {

@@ -23,6 +23,11 @@ const tool_row tool_rows[] = {
      "the labels of trees in @FILE.ptb, one a line; without it labels are numbers"},
     {OPT_BUILD_VOCAB, RUN, "build-vocab", "FILE", NULL,
      "write the words of the trees in @FILE.ptb, one a line, in the order in which they come"},
+    {OPT_SEED, RUN | BENCH, "seed", "N", NULL,
+     "the number from which the initialisers of params make their values (0)"},
+    {OPT_PARAMS, RUN | BENCH, "params", "FILE", NULL, "read the params from FILE.safetensors"},
+    {OPT_SAVE_PARAMS, RUN, "save-params", "FILE", NULL,
+     "write the params to FILE.safetensors, before the run"},
     {OPT_OUTPUT, BUILD, "o", "FILE", NULL, "the file to write"},
     {OPT_HEADER, BUILD, "header", "FILE", NULL, "write the header for C and C++ too"},
     {OPT_EXE, BUILD, "exe", NULL, NULL,
@@ -287,6 +292,11 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_VOCAB: o->vocab = operand; return NULL;
   case OPT_LABELS: o->labels = operand; return NULL;
   case OPT_BUILD_VOCAB: return set_target(o, row->id, operand, &o->build_vocab);
+  case OPT_SEED:
+    o->has_seed = true;
+    return hiaR_word_number(operand, 0, UINT64_MAX, &o->seed) ? NULL : "a number from 0";
+  case OPT_PARAMS: o->params = operand; return NULL;
+  case OPT_SAVE_PARAMS: return set_target(o, row->id, operand, &o->save_params);
   case OPT_HEADER: return set_target(o, row->id, operand, &o->header);
   case OPT_EXE: return set_kind(o, TOOL_EXE);
   case OPT_SHARED: return set_kind(o, TOOL_SHARED);

@@ -44,6 +44,7 @@ static bool has_no_trees(const tool_options *o) {
     if (hiaR_word_kind(o->args[i]) == HIA_WORD_BRACKETS) return false;
   return true;
 }
+static bool reads_params(const tool_options *o) { return o->params != NULL; }
 static bool builds_vocab(const tool_options *o) { return o->build_vocab != NULL; }
 
 #define A(option) (UINT64_C(1) << (option))
@@ -71,6 +72,7 @@ static const struct rule {
      "above 1 has no effect with --engine expand, which is on one thread"},
     {RUN | BENCH, A(OPT_VOCAB) | A(OPT_LABELS) | A(OPT_BUILD_VOCAB), has_no_trees,
      "is for trees: there is no argument @FILE.ptb"},
+    {RUN | BENCH, A(OPT_SEED), reads_params, "has no effect with --params, which has all values"},
     {RUN, A(OPT_VOCAB), builds_vocab, "has no effect with --build-vocab, which takes all words"},
     {DUMP, A(OPT_AFTER), is_of_another_stage, "shows the graph: it goes with --stage graph alone"},
     {DUMP,

@@ -63,6 +63,9 @@ typedef enum tool_option {
   OPT_VOCAB,
   OPT_LABELS,
   OPT_BUILD_VOCAB,
+  OPT_SEED,
+  OPT_PARAMS,
+  OPT_SAVE_PARAMS,
   OPT_VERIFY,
   OPT_HELP,
 } tool_option;
@@ -120,6 +123,9 @@ typedef struct tool_options {
   const char *output;                       /* of build and run; or NULL */
   const char *header, *cpu, *prefix;        /* of build; or NULL */
   const char *vocab, *labels, *build_vocab; /* files; or NULL */
+  bool has_seed;
+  uint64_t seed;                    /* of params */
+  const char *params, *save_params; /* files; or NULL */
   bool map, parallel;
   tool_kind kind;
   const char *trace;                /* the file for its timeline, or NULL */

@@ -290,8 +290,9 @@ struct hia_module {
   pthread_cond_t made; /* signalled when a unit is made or has failed, and when a run that may wait
                           for one is to end */
   hia_function *functions;
-  HIA_VEC(hia_bound) bound; /* constant once the module is loaded */
-  hia_param_cell params;    /* n is 0: the program has none */
+  HIA_VEC(hia_bound) bound;          /* constant once the module is loaded */
+  hia_param_cell params;             /* n is 0: the program has none */
+  const hia_type_info **param_types; /* constant */
   bool is_broken; /* an internal error was found in the program: no further unit is made of it */
   /* Constant too: */
   HIA_VEC(hia_extern_info) externs;
@@ -321,6 +322,11 @@ hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type
 /* In a try: the function that is found by its name alone. */
 hia_status hiaJ_function_of(hia_module *module, hia_decl_id decl, hia_function **out,
                             hia_error **error);
+
+/* ---- params.c ---- */
+
+/* In a try: the module's params are these, which live as long as it. */
+void hiaJ_keep_params(hia_module *module, const hia_param_spec *specs, uint32_t n);
 
 /* ---- inspect.c: types and externs as the host sees them ---- */
 

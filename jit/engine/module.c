@@ -200,7 +200,9 @@ static hia_status load_program(hia_module *module, void *user, hia_error **error
   if (diags.list.len)
     return hiaJ_fail_diags(&module->engine->allocator, error, HIA_REJECTED, &diags);
   hiaJ_inspect_program(module);
-  module->params.specs = hiaF_param_specs(module->program, &module->params.n);
+  uint32_t n;
+  const hia_param_spec *specs = hiaF_param_specs(module->program, &n);
+  hiaJ_keep_params(module, specs, n);
   return HIA_OK;
 }
 
@@ -214,8 +216,7 @@ static void keep_params(hia_module *module, const hia_graph *g) {
     specs[i] = g->params.data[i];
     specs[i].name = hiaR_arena_strndup(arena, specs[i].name, strlen(specs[i].name));
   }
-  module->params.specs = specs;
-  module->params.n = g->params.len;
+  hiaJ_keep_params(module, specs, g->params.len);
 }
 
 static hia_status read_graph(hia_module *module, hia_unit *unit, hia_error **error) {

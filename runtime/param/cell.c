@@ -24,7 +24,8 @@ static hia_params *held(hia_param_cell *cell) {
 hia_status hiaR_cell_hold(hia_param_cell *cell, const hia_allocator *allocator, hia_params **out) {
   while (!(*out = held(cell))) {
     hia_params *first;
-    hia_status status = hiaR_params_new(cell->specs, cell->n, 0, NULL, NULL, allocator, &first);
+    const hia_param_values values = {.seed = 0};
+    hia_status status = hiaR_params_new(cell->specs, cell->n, &values, allocator, &first);
     if (status) return status;
     if (!hiaR_cell_exchange(cell, NULL, first)) hiaR_params_release(first);
   }
@@ -39,6 +40,14 @@ bool hiaR_cell_exchange(hia_param_cell *cell, hia_params *from, hia_params *to) 
   unlock(cell);
   if (is_same) hiaR_params_release(now);
   return is_same;
+}
+
+void hiaR_cell_set(hia_param_cell *cell, hia_params *to) {
+  lock(cell);
+  hia_params *old = cell->now;
+  cell->now = to;
+  unlock(cell);
+  hiaR_params_release(old);
 }
 
 void hiaR_cell_clear(hia_param_cell *cell) {

@@ -101,39 +101,40 @@ static size_t size_of(uint32_t n) {
   return sizeof(hia_params) + (size_t)n * (sizeof(hia_word) + sizeof(value *));
 }
 
-static bool set(hia_params *p, uint32_t i, uint64_t seed, const hia_params *from,
-                const void *elements) {
+static hia_status set(hia_params *p, uint32_t i, const hia_param_values *values) {
   const hia_param_spec *spec = &p->specs[i];
-  hia_repr repr = (hia_repr)spec->dtype;
-  uint32_t size = hiaR_dtype_size(spec->dtype);
+  const void *elements = values->elements ? values->elements[i] : NULL;
+  const hia_params *from = values->from;
   bool is_scalar = spec->shape.rank == 0;
-  if (!elements && from) {
+  if (!elements && !values->fill && from) {
     p->words[i] = from->words[i];
     p->values[i] = from->values[i];
     if (p->values[i]) atomic_fetch_add_explicit(&p->values[i]->holders, 1, memory_order_relaxed);
-    return true;
+    return HIA_OK;
   }
   uint64_t word = 0, n = 1;
   void *to = &word;
   if (!is_scalar) {
     p->values[i] = new_value(spec, &p->allocator);
-    if (!p->values[i]) return false;
+    if (!p->values[i]) return HIA_MEMORY;
     hia_tensor *t = tensor_of(p->values[i]);
     p->words[i] = (uintptr_t)t;
     n = hiaR_tensor_len(t);
     to = t->data;
   }
-  if (elements && n)
-    memcpy(to, elements, (size_t)n * size);
-  else if (!elements)
-    initialise(spec, seed, n, to);
-  if (is_scalar) p->words[i] = hiaR_load(repr, &word);
-  return true;
+  hia_status status = HIA_OK;
+  if (elements)
+    memcpy(to, elements, (size_t)n * hiaR_dtype_size(spec->dtype));
+  else if (values->fill)
+    status = values->fill(values->user, i, to);
+  else
+    initialise(spec, values->seed, n, to);
+  if (is_scalar) p->words[i] = hiaR_load((hia_repr)spec->dtype, &word);
+  return status;
 }
 
-hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, uint64_t seed, hia_params *from,
-                           const void *const *elements, const hia_allocator *allocator,
-                           hia_params **out) {
+hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, const hia_param_values *values,
+                           const hia_allocator *allocator, hia_params **out) {
   hia_params *p = hiaR_alloc(allocator, size_of(n));
   if (!p) return HIA_MEMORY;
   memset(p, 0, size_of(n));
@@ -142,13 +143,13 @@ hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, uint64_t see
   p->allocator = *allocator;
   p->specs = specs;
   p->values = (value **)(void *)&p->words[n];
-  for (uint32_t i = 0; i < n; i++)
-    if (!set(p, i, seed, from, elements ? elements[i] : NULL)) {
-      hiaR_params_release(p);
-      return HIA_MEMORY;
-    }
-  *out = p;
-  return HIA_OK;
+  hia_status status = HIA_OK;
+  for (uint32_t i = 0; i < n && status == HIA_OK; i++) status = set(p, i, values);
+  if (status == HIA_OK)
+    *out = p;
+  else
+    hiaR_params_release(p);
+  return status;
 }
 
 hia_params *hiaR_params_hold(hia_params *params) {
@@ -203,6 +204,7 @@ static matrices matrices_of(const hia_tensor *t, hia_packing packing) {
   matrices m = {
       hiaR_tensor_dtype(t), (size_t)t->dims[rank - 2], (size_t)t->dims[rank - 1], 1, 0, 0, packing};
   for (uint32_t i = 0; i + 2 < rank; i++) m.n *= (size_t)t->dims[i];
+  if (packing == HIA_PACK_LEFT) m.rows *= m.n, m.n = 1; /* the rows of all */
   m.k = packing == HIA_PACK_RIGHT ? m.rows : m.cols;
   m.width = packing == HIA_PACK_RIGHT ? m.cols : m.rows;
   return m;

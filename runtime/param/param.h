@@ -19,13 +19,21 @@
 
 typedef struct hia_params hia_params;
 
-/* Makes a state of n params with one reference. Param i has the elements `elements[i]`, row-major,
- * of its dtype, which are copied; if that, or `elements`, is NULL, the value that it has in `from`;
- * if that is NULL, too, what its initialiser makes of `seed`. `specs` must be sound, outlive all
- * states, and be those of `from`. HIA_MEMORY. */
-hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, uint64_t seed, hia_params *from,
-                           const void *const *elements, const hia_allocator *allocator,
-                           hia_params **out);
+/* Where the values of a new state come from: of each param from the first of these that there is.
+ * Elements are row-major, of the param's dtype. */
+typedef struct hia_param_values {
+  const void *const *elements; /* by param: copied; NULL: no such */
+  hia_status (*fill)(void *user, uint32_t i,
+                     void *to); /* writes the elements of param i, or fails */
+  void *user;
+  hia_params *from; /* another state of the same params: the value is shared */
+  uint64_t seed;    /* for the initialiser */
+} hia_param_values;
+
+/* Makes a state of n params with one reference. `specs` must be sound, and outlive all states.
+ * Errors: HIA_MEMORY, and those of `fill`. */
+hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, const hia_param_values *values,
+                           const hia_allocator *allocator, hia_params **out);
 hia_params *hiaR_params_hold(hia_params *params);
 void hiaR_params_release(hia_params *params); /* NULL: does nothing */
 
@@ -67,13 +75,17 @@ hia_status hiaR_cell_hold(hia_param_cell *cell, const hia_allocator *allocator, 
 /* Makes `to`, of which the cell takes over the reference, the current state, if that is `from`
  * still (NULL: there is none yet). False: it is not, and `to` is the caller's as before. */
 bool hiaR_cell_exchange(hia_param_cell *cell, hia_params *from, hia_params *to);
+/* The same whatever the current state is. */
+void hiaR_cell_set(hia_param_cell *cell, hia_params *to);
+/* The same whatever the current state is. */
+void hiaR_cell_set(hia_param_cell *cell, hia_params *to);
 void hiaR_cell_clear(hia_param_cell *cell); /* gives up its state; nobody else uses the cell */
 
 /* ---- packed forms ----
  *
- * A tensor of rank 2 or more is a list of matrices: its last two axes. The packed form, of all of
- * them, one after the other, is as the right operands of products; or, transposed, as the left
- * operands of products with vectors. */
+ * A tensor of rank 2 or more is a list of matrices: its last two axes. The packed form of all of
+ * them, one after the other, is for products in which they are right operands. That for products
+ * with vectors, in which they are left ones, is of all their rows as one matrix, transposed. */
 
 typedef enum hia_packing { HIA_PACK_RIGHT, HIA_PACK_LEFT } hia_packing;
 

@@ -1,42 +1,69 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Products, as they are defined: one accumulator for each element of the result, which begins at +0
- * and takes a * b + acc, rounded once, for k in increasing order. Whatever is faster must give the
- * same bits. */
+/* Products: what matrices are multiplied, by the kernels of kernel/product.h, which says what the
+ * product of two matrices is. */
+#include "runtime/kernel/product.h"
+#include "runtime/param/param.h"
 #include "runtime/tensor/operands.h"
-#include <math.h>
 
-/* z[n, m] = x[n, l] @ y[l, m]. The accumulators of a row of z lie in z. False: the run must end. */
-#define PRODUCT(T, type, add_product)                                                              \
-  static bool product_##T(const void *xs, const void *ys, void *zs, uint64_t n, uint64_t l,        \
-                          uint64_t m, hia_work *work) {                                            \
-    enum { PIECE = 1 << 12 };                                                                      \
-    const type *x = xs, *y = ys;                                                                   \
-    type *z = zs;                                                                                  \
-    for (uint64_t i = 0; i < n; i++)                                                               \
-      for (uint64_t j = 0; j < m; j += PIECE) {                                                    \
-        uint64_t end = m - j < PIECE ? m : j + PIECE;                                              \
-        for (uint64_t c = j; c < end; c++) z[i * m + c] = 0;                                       \
-        for (uint64_t k = 0; k < l; k++) {                                                         \
-          if (!hiaR_work_on(work, 1 + 2 * (end - j))) return false;                                \
-          for (uint64_t c = j; c < end; c++) {                                                     \
-            type a = x[i * l + k], b = y[k * m + c], acc = z[i * m + c];                           \
-            z[i * m + c] = add_product;                                                            \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-    return true;                                                                                   \
+/* ---- one product of matrices ---- */
+
+static bool go_on(void *work, uint64_t ns) { return hiaR_work_on(work, ns); }
+
+/* Memory of the run, aligned for kernels; size 0: none. */
+typedef struct room {
+  void *block, *at;
+  size_t size;
+} room;
+
+static bool take_room(const hia_env *env, size_t size, room *r) {
+  enum { ALIGN = 64 };
+  *r = (room){0};
+  if (!size) return true;
+  if (size > PTRDIFF_MAX / 2) return false;
+  r->size = size + ALIGN;
+  r->block = hiaR_heap_alloc(env->local, r->size);
+  if (!r->block) return false;
+  r->at = (char *)r->block + (-(uintptr_t)r->block & (ALIGN - 1));
+  return true;
+}
+
+static void give_room(const hia_env *env, const room *r) {
+  if (r->block) hiaR_heap_release(env->local, r->block, r->size);
+}
+
+/* B packed for this product alone: if there is no memory it is not. False: the run must end. */
+static bool pack(const hia_env *env, hia_product *p, room *r, hia_work *work) {
+  size_t size = hiaR_packed_size(p->dtype, p->k, p->n);
+  if (size == SIZE_MAX || !take_room(env, size, r)) return true;
+  size_t parts = hiaR_pack_parts(p->dtype, p->k, p->n);
+  for (size_t i = 0; i < parts; i++) {
+    if (!hiaR_work_on(work, HIA_WORK / 2)) return false;
+    hiaR_pack_part(p->dtype, p->k, p->n, p->b, r->at, i);
   }
-PRODUCT(i32, uint32_t, a *b + acc)
-PRODUCT(i64, uint64_t, a *b + acc)
-PRODUCT(f32, float, fmaf(a, b, acc))
-PRODUCT(f64, double, fma(a, b, acc))
+  p->packed = r->at;
+  return true;
+}
 
-typedef bool (*multiply)(const void *x, const void *y, void *z, uint64_t n, uint64_t l, uint64_t m,
-                         hia_work *work);
-static const multiply products[HIA_N_DTYPES] = {[HIA_I32] = product_i32,
-                                                [HIA_I64] = product_i64,
-                                                [HIA_F32] = product_f32,
-                                                [HIA_F64] = product_f64};
+static hia_status multiply(const hia_env *env, hia_product *p, hia_work *work) {
+  room packed = {0}, scratch = {0};
+  bool goes_on = p->packed || !hiaR_product_packs(p) || pack(env, p, &packed, work);
+  hia_product_plan plan;
+  hiaR_product_plan(p, &plan);
+  bool has_room = take_room(env, plan.scratch, &scratch);
+  size_t steps = plan.parts * plan.steps;
+  uint64_t flops = (uint64_t)p->m * p->n * p->k;
+  uint64_t each = 20 + (steps > 1 ? HIA_WORK / 2 : flops / 16);
+  for (size_t i = 0; goes_on && has_room && i < plan.parts; i++)
+    for (size_t step = 0; goes_on && step < plan.steps; step++) {
+      goes_on = hiaR_work_on(work, each);
+      if (goes_on) hiaR_product_step(p, &plan, i, step, scratch.at);
+    }
+  give_room(env, &scratch);
+  give_room(env, &packed);
+  return !goes_on ? HIA_CANCELLED : has_room ? HIA_OK : HIA_MEMORY;
+}
+
+/* ---- the matrices of two tensors ---- */
 
 /* The number of the matrix of an operand that belongs to matrix `i` of the result, of which the
  * leading axes are `lead`. */
@@ -52,8 +79,28 @@ static uint64_t find_matrix(const hia_dims *x, const hia_dims *lead, uint64_t i)
   return number;
 }
 
+/* x[..., n, l] @ y[l]: the rows of all matrices of x, times y. The packed form of a param is that
+ * of its transpose, so y is then the left operand: the same products are added in the same order.
+ */
+static hia_status times_vector(const hia_env *env, hia_tensor *x, const hia_tensor *y,
+                               uint64_t rows, uint64_t l, hia_result *r, hia_work *work) {
+  hia_product p = {.dtype = hiaR_tensor_dtype(x), .k = l, .c = r->data};
+  p.packed = hiaR_param_packed(x, x->data, HIA_PACK_LEFT, go_on, work);
+  if (p.packed) {
+    p.m = 1, p.n = rows;
+    p.a = (hia_matrix){y->data, (ptrdiff_t)l, 1};
+    p.c_row = (ptrdiff_t)rows;
+  } else {
+    p.m = rows, p.n = 1;
+    p.a = (hia_matrix){x->data, (ptrdiff_t)l, 1};
+    p.b = (hia_matrix){y->data, 1, 1};
+    p.c_row = 1;
+  }
+  return multiply(env, &p, work);
+}
+
 static hia_status product(HIA_COMPUTE) {
-  const hia_tensor *x = hiaR_tensor(in[0]), *y = hiaR_tensor(in[1]);
+  hia_tensor *x = hiaR_tensor(in[0]), *y = hiaR_tensor(in[1]);
   hia_dims of_x = hiaR_tensor_dims(x), of_y = hiaR_tensor_dims(y), shape;
   hia_dtype dtype = (hia_dtype)o->dtype;
   hia_status status = hiaR_fit_status(hiaR_shape_product(&of_x, &of_y, &shape, &why->misfit));
@@ -68,12 +115,23 @@ static hia_status product(HIA_COMPUTE) {
   uint64_t count = 1, size = hiaR_dtype_size(dtype);
   for (uint32_t i = 0; i < lead.rank; i++) count *= (uint64_t)lead.dims[i];
   hia_work work = hiaR_work(env);
+  if (count * n * m == 0) return HIA_OK;
+  if (of_y.rank == 1 && has_rows) return times_vector(env, x, y, count * n, l, r, &work);
+  if (of_y.rank <= 2) n *= count, count = 1; /* one matrix for all rows */
   for (uint64_t i = 0; i < count; i++) {
     const char *a = x->data + find_matrix(&of_x, &lead, i) * n * l * size;
     const char *b = y->data + find_matrix(&of_y, &lead, i) * l * m * size;
-    if (!hiaR_work_on(&work, 10) ||
-        !products[dtype](a, b, r->data + i * n * m * size, n, l, m, &work))
-      return HIA_CANCELLED;
+    hia_product p = {.dtype = dtype,
+                     .m = n,
+                     .n = m,
+                     .k = l,
+                     .a = {a, (ptrdiff_t)l, 1},
+                     .b = {b, (ptrdiff_t)m, 1},
+                     .c = r->data + i * n * m * size,
+                     .c_row = (ptrdiff_t)m};
+    if (has_columns) p.packed = hiaR_param_packed(y, b, HIA_PACK_RIGHT, go_on, &work);
+    status = work.is_over ? HIA_CANCELLED : multiply(env, &p, &work);
+    if (status) return status;
   }
   return HIA_OK;
 }

@@ -349,7 +349,7 @@ Test(graph, effects_of_every_op) {
       hia_node_id n =
           hiaG_add(g, fn, 0, op, (hia_value_id[]){0, 1, 2}, n_ins, &i32, 1, 0, HIA_NONE);
       uint16_t effects = hiaG_node_effects(g, fn, n);
-      bool is_value = op == HIA_OP_CONST || op == HIA_OP_UNDEF;
+      bool is_value = hiaG_is_constant(op);
       bool divides = op == HIA_OP_DIV || op == HIA_OP_REM;
       if (row->shape == HIA_SHAPE_ELEMENTWISE || is_value)
         cr_assert_eq(effects, divides ? HIA_E_RAISES : 0, "%s %x", row->name, effects);

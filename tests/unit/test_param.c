@@ -116,9 +116,20 @@ static const hia_param_spec specs[] = {
 };
 enum { W, B, S, NONE, V, N };
 
+static hia_status make(uint64_t seed, hia_params *from, const void *const *elements,
+                       hia_params **out) {
+  const hia_param_values values = {.elements = elements, .from = from, .seed = seed};
+  return hiaR_params_new(specs, N, &values, &hiaR_malloc, out);
+}
+
+static hia_status fail_at_b(void *user, uint32_t i, void *to) {
+  (void)user, (void)to;
+  return i == B ? HIA_ARGUMENT : HIA_OK;
+}
+
 Test(param, states) {
   hia_params *first, *second, *third;
-  cr_assert_eq(hiaR_params_new(specs, N, 5, NULL, NULL, &hiaR_malloc, &first), HIA_OK);
+  cr_assert_eq(make(5, NULL, NULL, &first), HIA_OK);
   const float *w = hiaR_params_elements(first, W);
   float r = sqrtf(6.0f / 90), largest = 0;
   for (int i = 0; i < 30 * 60; i++) largest = fmaxf(largest, fabsf(w[i]));
@@ -134,14 +145,16 @@ Test(param, states) {
   const double b[7] = {1, 2, 3, 4, 5, 6, 7};
   const float two = 2;
   const void *elements[N] = {[B] = b, [S] = &two, [NONE] = ""};
-  cr_assert_eq(hiaR_params_new(specs, N, 9, first, elements, &hiaR_malloc, &second), HIA_OK);
+  cr_assert_eq(make(9, first, elements, &second), HIA_OK);
   cr_assert_eq(hiaR_params_words(second)[W], hiaR_params_words(first)[W]); /* shared */
   cr_assert_eq(hiaR_params_words(second)[S], hiaR_from_f32(2));
   hiaR_params_release(first);
   cr_assert_eq(memcmp(hiaR_params_elements(second, B), b, sizeof b), 0);
-  cr_assert_eq(hiaR_params_new(specs, N, 5, NULL, NULL, &hiaR_malloc, &third), HIA_OK);
+  cr_assert_eq(make(5, NULL, NULL, &third), HIA_OK);
   cr_assert_eq(memcmp(hiaR_params_elements(second, W), hiaR_params_elements(third, W), 7200), 0);
   hiaR_params_release(third);
+  const hia_param_values failing = {.fill = fail_at_b, .from = second};
+  cr_assert_eq(hiaR_params_new(specs, N, &failing, &hiaR_malloc, &third), HIA_ARGUMENT);
   hiaR_params_release(second);
   hiaR_params_release(NULL);
 }
@@ -156,8 +169,10 @@ static void check_packed(hia_params *p, uint32_t param, hia_packing packing) {
   hia_tensor *t = hiaR_tensor(hiaR_params_words(p)[param]);
   uint32_t rank = hiaR_tensor_rank(t);
   size_t rows = (size_t)t->dims[rank - 2], cols = (size_t)t->dims[rank - 1];
+  size_t count = hiaR_tensor_len(t) / (rows * cols);
+  if (packing == HIA_PACK_LEFT) rows *= count, count = 1;
   size_t k = packing == HIA_PACK_RIGHT ? rows : cols, n = packing == HIA_PACK_RIGHT ? cols : rows;
-  size_t bytes = hiaR_packed_size(HIA_F32, k, n), count = hiaR_tensor_len(t) / (rows * cols);
+  size_t bytes = hiaR_packed_size(HIA_F32, k, n);
   int none = 0;
   cr_assert_null(hiaR_param_packed(t, t->data, packing, go_on, NULL)); /* a first use */
   cr_assert_null(hiaR_param_packed(t, t->data, packing, go_on, &none));
@@ -177,11 +192,12 @@ static void check_packed(hia_params *p, uint32_t param, hia_packing packing) {
 
 Test(param, packed) {
   hia_params *p;
-  cr_assert_eq(hiaR_params_new(specs, N, 5, NULL, NULL, &hiaR_malloc, &p), HIA_OK);
+  cr_assert_eq(make(5, NULL, NULL, &p), HIA_OK);
   size_t before = hiaR_params_bytes(p);
   check_packed(p, W, HIA_PACK_RIGHT);
   check_packed(p, W, HIA_PACK_LEFT);
   check_packed(p, V, HIA_PACK_RIGHT);
+  check_packed(p, V, HIA_PACK_LEFT);
   cr_assert(hiaR_params_bytes(p) > before + 4 * (30 * 60 * 2 + 1000));
   hia_tensor *b = hiaR_tensor(hiaR_params_words(p)[B]);
   cr_assert_null(hiaR_param_packed(b, b->data, HIA_PACK_RIGHT, go_on, NULL));
@@ -200,7 +216,7 @@ static void *use_cell(void *arg) {
     float s;
     memcpy(&s, hiaR_params_elements(p, S), sizeof s);
     const void *elements[N] = {[S] = own};
-    if (hiaR_params_new(specs, N, 0, p, elements, &hiaR_malloc, &next)) return arg;
+    if (make(0, p, elements, &next)) return arg;
     hiaR_params_release(p);
     if (!hiaR_cell_exchange(&cell, p, next)) hiaR_params_release(next);
   }
