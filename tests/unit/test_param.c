@@ -74,25 +74,25 @@ Test(param, numbers_stay) {
 }
 
 Test(param, distribution) {
-  enum { N = 1 << 20 };
-  float *x = malloc(N * sizeof *x);
-  hiaR_random_uniform(1, "E", HIA_F32, -0.05, 0.05, 0, N, x);
+  const int n = 1 << 20;
+  float *x = malloc((size_t)n * sizeof *x);
+  hiaR_random_uniform(1, "E", HIA_F32, -0.05, 0.05, 0, (uint64_t)n, x);
   double sum = 0, squares = 0, low = 1, high = -1;
-  for (int i = 0; i < N; i++) {
+  for (int i = 0; i < n; i++) {
     sum += x[i], squares += (double)x[i] * x[i];
     low = fmin(low, x[i]), high = fmax(high, x[i]);
   }
   cr_assert(low >= -0.05f && low < -0.0499 && high < 0.05f && high > 0.0499);
-  cr_assert(fabs(sum / N) < 2e-4);
-  cr_assert(fabs(squares / N - 0.01 / 12) < 2e-6);
-  hiaR_random_normal(1, "E", HIA_F32, 3, 2, 0, N, x);
+  cr_assert(fabs(sum / n) < 2e-4);
+  cr_assert(fabs(squares / n - 0.01 / 12) < 2e-6);
+  hiaR_random_normal(1, "E", HIA_F32, 3, 2, 0, (uint64_t)n, x);
   sum = squares = 0;
   double fourth = 0;
-  for (int i = 0; i < N; i++) {
+  for (int i = 0; i < n; i++) {
     double z = (x[i] - 3.0) / 2;
     sum += z, squares += z * z, fourth += z * z * z * z;
   }
-  cr_assert(fabs(sum / N) < 5e-3 && fabs(squares / N - 1) < 5e-3 && fabs(fourth / N - 3) < 3e-2);
+  cr_assert(fabs(sum / n) < 5e-3 && fabs(squares / n - 1) < 5e-3 && fabs(fourth / n - 3) < 3e-2);
   free(x);
 }
 
