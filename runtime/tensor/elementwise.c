@@ -5,10 +5,11 @@
  * then either goes along the last axis element by element, or is the same all along it. What is
  * computed at a time is a strip: a piece of the last axis.
  *
- * The ops that matter most have loops over strips, which compilers vectorise; a loop gives the same
- * bits as the kernel. For it an operand that is the same along the strip is a short block of
- * copies, so that there is one loop for each op and dtype. For all other ops the kernel is called
- * for each element. */
+ * The ops that matter most have loops over strips, which compilers vectorise, and elementary
+ * functions have theirs in vectors (kernel/lanes.h); a loop gives the same bits as the kernel. For
+ * it an operand that is the same along the strip is a short block of copies, so that there is one
+ * loop for each op and dtype. For all other ops the kernel is called for each element. */
+#include "runtime/kernel/lanes.h"
 #include "runtime/tensor/operands.h"
 #include <math.h>
 
@@ -379,6 +380,7 @@ static hia_status begin_walk(walk *w, const hia_operation *o, const hia_word *in
   w->kernel = o->kernels[o->at];
   w->imm = o->imm;
   w->loop = loops[o->op][o->at];
+  if (!w->loop) w->loop = hiaR_lanes(o->op, (hia_dtype)o->at);
   w->repr = (hia_repr)dtype;
   w->size = hiaR_dtype_size(dtype);
   w->n_in = o->n_in;

@@ -1,0 +1,32 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The body of lanes_avx512.c and lanes_avx2.c, which define HIA_LANE_BYTES and TABLE. */
+#include "runtime/kernel/lanes.h"
+#define HIA_C_NAME(name, dtype)  HIA_C_NAME_(name, dtype)
+#define HIA_C_NAME_(name, dtype) lanes_##name##_##dtype
+#include "runtime/base/elementary_c.h"
+
+/* The last vector may have fewer elements: the others are 0. */
+#define LOOP(name, dtype, type)                                                                    \
+  static void loop_##name##_##dtype(void *out, const void *const *in, size_t n) {                  \
+    enum { LANES = HIA_LANE_BYTES / sizeof(type) };                                                \
+    const type *x = in[0];                                                                         \
+    type *z = out;                                                                                 \
+    for (; n >= LANES; n -= LANES, x += LANES, z += LANES) {                                       \
+      hia_c_##dtype v;                                                                             \
+      memcpy(&v, x, sizeof v);                                                                     \
+      v = lanes_##name##_##dtype(v);                                                               \
+      memcpy(z, &v, sizeof v);                                                                     \
+    }                                                                                              \
+    if (n) {                                                                                       \
+      hia_c_##dtype v = {0};                                                                       \
+      memcpy(&v, x, n * sizeof(type));                                                             \
+      v = lanes_##name##_##dtype(v);                                                               \
+      memcpy(z, &v, n * sizeof(type));                                                             \
+    }                                                                                              \
+  }
+#define LOOPS(name) LOOP(name, f32, float) LOOP(name, f64, double)
+HIA_ELEMENTARY_LIST_1(LOOPS)
+
+hia_lanes *const TABLE[][2] = {
+#define ROW(name) {loop_##name##_f32, loop_##name##_f64},
+    HIA_ELEMENTARY_LIST_1(ROW)};
