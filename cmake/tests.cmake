@@ -7,7 +7,7 @@
 # In slow configurations, tests of many cases run one in this many.
 set(test_share 1)
 if(HIA_SANITIZE OR HIA_STRESS)
-  set(test_share 4)
+  set(test_share 8)
 endif()
 # Random programs and graphs: every configuration has its own seeds, and so its own programs.
 set(random_programs 300)
