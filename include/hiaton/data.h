@@ -298,6 +298,25 @@ HIA_API hia_status hia_value_save_file(const hia_value *value, const char *path,
 HIA_API hia_status hia_data_load_file(const hia_allocator *allocator, const hia_type_info *type,
                                       const char *path, hia_value **value, hia_error **error);
 
+/* ---- files of NumPy (.npy) ----
+ *
+ * Tensors and scalars (docs/interchange.md). */
+
+/* Reads a file of which these are the bytes. HIA_ARGUMENT, with the byte, if they are no .npy, or
+ * the value is of another type. `type` may be NULL: then the value is of the type that the file
+ * has, and holds it. */
+HIA_API hia_status hia_data_load_npy(const hia_allocator *allocator, const hia_type_info *type,
+                                     const char *name, const void *bytes, size_t size,
+                                     hia_value **value, hia_error **error);
+/* HIA_ARGUMENT if the value is neither a tensor nor a scalar. HIA_IO if `write` returns false. */
+HIA_API hia_status hia_value_save_npy(const hia_value *value, hia_write write, void *user,
+                                      hia_error **error);
+/* The same from and to a file, as with hia_data_load_file and hia_value_save_file. */
+HIA_API hia_status hia_data_load_npy_file(const hia_allocator *allocator, const hia_type_info *type,
+                                          const char *path, hia_value **value, hia_error **error);
+HIA_API hia_status hia_value_save_npy_file(const hia_value *value, const char *path,
+                                           hia_error **error);
+
 /* ---- views: values read in place ----
  *
  * The header of an object declares for each data type T a *view*, P_T, with functions that read the

@@ -52,6 +52,11 @@ HIA_API hia_status hia_value_load(hia_engine *engine, const hia_type_info *type,
                                   hia_error **error);
 HIA_API hia_status hia_value_load_file(hia_engine *engine, const hia_type_info *type,
                                        const char *path, hia_value **value, hia_error **error);
+HIA_API hia_status hia_value_load_npy(hia_engine *engine, const hia_type_info *type,
+                                      const char *name, const void *bytes, size_t size,
+                                      hia_value **value, hia_error **error);
+HIA_API hia_status hia_value_load_npy_file(hia_engine *engine, const hia_type_info *type,
+                                           const char *path, hia_value **value, hia_error **error);
 
 #ifdef __cplusplus
 }

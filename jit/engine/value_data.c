@@ -148,3 +148,16 @@ hia_status hia_value_load_file(hia_engine *engine, const hia_type_info *type, co
   if (!engine) return no_engine(value, error);
   return hia_data_load_file(&engine->allocator, type, path, value, error);
 }
+
+hia_status hia_value_load_npy(hia_engine *engine, const hia_type_info *type, const char *name,
+                              const void *bytes, size_t size, hia_value **value,
+                              hia_error **error) {
+  if (!engine) return no_engine(value, error);
+  return hia_data_load_npy(&engine->allocator, type, name, bytes, size, value, error);
+}
+
+hia_status hia_value_load_npy_file(hia_engine *engine, const hia_type_info *type, const char *path,
+                                   hia_value **value, hia_error **error) {
+  if (!engine) return no_engine(value, error);
+  return hia_data_load_npy_file(&engine->allocator, type, path, value, error);
+}

@@ -37,7 +37,7 @@ hia_status hiaR_file_tensor_check(const hia_file_tensor *tensor, hia_dtype dtype
  * row-major order and the machine's order of bytes. Fails at a bool that is neither 0 nor 1. */
 hia_status hiaR_file_tensor_copy(const hia_file_tensor *tensor, void *to, hia_value_error *error);
 /* Makes a tensor of it, with elements of its own: *word is its reference, or, if the rank is 0, the
- * word of a scalar. */
+ * word of a scalar, and `objects` may be NULL. */
 hia_status hiaR_file_tensor_make(const hia_file_tensor *tensor, hia_objects *objects,
                                  hia_word *word, hia_value_error *error);
 

@@ -217,9 +217,9 @@ hia_status hiaR_safetensors_write_file(const hia_allocator *allocator, const cha
   hia_status status = HIA_IO;
   int wrong = hiaR_output_open(&file, path);
   if (!wrong) {
-    file.is_synced = true;
     const hia_sink sink = {hiaR_output_write, &file};
     status = hiaR_safetensors_write(allocator, tensors, n, metadata, n_metadata, &sink, error);
+    if (status == HIA_OK) hiaR_output_sync(&file);
     wrong = hiaR_output_close(&file, status == HIA_OK);
   }
   if (!wrong) return status;

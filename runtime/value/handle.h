@@ -27,6 +27,15 @@ hia_value *hiaR_value_new(const hia_allocator *allocator, const hia_type_info *t
 
 /* ---- input.c ---- */
 
+/* Reports what a reader has found wrong with the text or the bytes of that name; `wrong` counts
+ * with HIA_ARGUMENT. Returns the status. */
+hia_status hiaR_fail_reading(const hia_allocator *allocator, hia_error **error, hia_status status,
+                             const char *name, const char *text, size_t len,
+                             const hia_value_error *wrong);
+/* "cannot VERB PATH: ", and what the system says of an errno. Returns HIA_IO. */
+hia_status hiaR_fail_file(const hia_allocator *allocator, hia_error **error, const char *verb,
+                          const char *path, int number);
+
 /* hia_value_save_file and hia_data_load for values of scalars and tuples of them, without the code
  * for objects. */
 hia_status hiaR_scalars_save_file(const hia_value *value, const char *path, hia_error **error);

@@ -8,10 +8,9 @@ static hia_status fail(const hia_allocator *allocator, hia_error **error, hia_st
   return hiaR_fail_text(allocator, error, status, NULL, "%s", hiaR_status_message(status));
 }
 
-/* The error of a reader, in the text or the bytes of that name. */
-static hia_status fail_reading(const hia_allocator *allocator, hia_error **error, hia_status status,
-                               const char *name, const char *text, size_t len,
-                               const hia_value_error *wrong) {
+hia_status hiaR_fail_reading(const hia_allocator *allocator, hia_error **error, hia_status status,
+                             const char *name, const char *text, size_t len,
+                             const hia_value_error *wrong) {
   if (status != HIA_ARGUMENT) return fail(allocator, error, status);
   return hiaR_fail_message(allocator, error, status,
                            &(hia_message){.message = wrong->message,
@@ -58,7 +57,7 @@ hia_status hia_value_save(const hia_value *value, hia_write write, void *user, h
   return save(hiaR_value_save, value, write, user, error);
 }
 
-static hia_status no_file(const hia_allocator *allocator, hia_error **error, const char *verb,
+hia_status hiaR_fail_file(const hia_allocator *allocator, hia_error **error, const char *verb,
                           const char *path, int number) {
   char why[128];
   /* The GNU version of strerror_r, which may return a static text instead of `why`. */
@@ -74,10 +73,10 @@ static hia_status save_file(saving *how, const hia_value *value, const char *pat
   if (!path) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no path");
   hia_file_output file;
   int wrong = hiaR_output_open(&file, path);
-  if (wrong) return no_file(allocator, error, "write", path, wrong);
+  if (wrong) return hiaR_fail_file(allocator, error, "write", path, wrong);
   hia_status status = save(how, value, hiaR_output_write, &file, NULL);
   wrong = hiaR_output_close(&file, status == HIA_OK);
-  if (wrong) return no_file(allocator, error, "write", path, wrong);
+  if (wrong) return hiaR_fail_file(allocator, error, "write", path, wrong);
   return status == HIA_OK ? HIA_OK : fail(allocator, error, status);
 }
 
@@ -123,7 +122,7 @@ static hia_status end(reading *r, hia_status status, const void *bytes, size_t l
   }
   hiaR_objects_release(r->objects);
   if (status == HIA_OK) return HIA_OK;
-  return fail_reading(r->allocator, r->error, status, r->name, bytes, len, wrong);
+  return hiaR_fail_reading(r->allocator, r->error, status, r->name, bytes, len, wrong);
 }
 
 hia_status hia_data_read(const hia_allocator *allocator, const hia_type_info *type,
@@ -177,7 +176,7 @@ hia_status hia_data_load_file(const hia_allocator *allocator, const hia_type_inf
   size_t len, size;
   int wrong = hiaR_read_file(allocator, path, SIZE_MAX / 4, &bytes, &len, &size);
   hia_status status = wrong == ENOMEM ? fail(allocator, error, HIA_MEMORY)
-                      : wrong         ? no_file(allocator, error, "read", path, wrong)
+                      : wrong         ? hiaR_fail_file(allocator, error, "read", path, wrong)
                               : hia_data_load(allocator, type, path, bytes, len, value, error);
   if (bytes) hiaR_free(allocator, bytes, size);
   return status;
@@ -244,5 +243,5 @@ hia_status hia_words_read(hia_words *words, const char *name, const char *text, 
   hia_value_error wrong = {.code = NULL};
   hia_status status = hiaR_words_read(words, text ? text : "", len, &wrong);
   if (status == HIA_OK) return HIA_OK;
-  return fail_reading(hiaR_words_allocator(words), error, status, name, text, len, &wrong);
+  return hiaR_fail_reading(hiaR_words_allocator(words), error, status, name, text, len, &wrong);
 }

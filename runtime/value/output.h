@@ -14,7 +14,6 @@ typedef struct hia_file_output {
   int wrong;      /* the errno of the first failure */
   bool is_beside; /* it is to take the place when it is complete */
   bool is_named;  /* `temporary` exists: if the process ends, it remains */
-  bool is_synced; /* set by the caller: its bytes are on the disk before it takes the place */
   size_t n;       /* of `bytes` */
   char bytes[4096];
   char place[PATH_MAX], temporary[PATH_MAX + 64];
@@ -22,6 +21,9 @@ typedef struct hia_file_output {
 /* Returns 0 or an errno. */
 int hiaR_output_open(hia_file_output *output, const char *path);
 bool hiaR_output_write(void *output, const char *bytes, size_t n); /* a hia_write */
+/* Waits until what was written is on the disk, so that a file that takes the place survives a crash
+ * of the system. Closing reports a failure. */
+void hiaR_output_sync(hia_file_output *output);
 /* Returns 0 or the errno of the first failure; then, and if it is not complete, what was in the
  * place is there as before. Does nothing if opening has failed. */
 int hiaR_output_close(hia_file_output *output, bool is_complete);

@@ -32,7 +32,7 @@ int hiaR_output_open(hia_file_output *f, const char *path) {
   f->file = -1;
   f->wrong = 0;
   f->n = 0;
-  f->is_beside = f->is_named = f->is_synced = false;
+  f->is_beside = f->is_named = false;
   if (exists && S_ISDIR(info.st_mode)) return EISDIR;
   if (exists && !S_ISREG(info.st_mode)) {
     f->file = open(path, O_WRONLY | O_CLOEXEC);
@@ -81,12 +81,17 @@ bool hiaR_output_write(void *output, const char *bytes, size_t n) {
 
 static int take_place(hia_file_output *f) {
   char link[64];
-  if (f->is_synced && fsync(f->file) != 0) return errno;
   snprintf(link, sizeof link, "/proc/self/fd/%d", f->file);
   if (!f->is_named && linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) != 0)
     return errno;
   f->is_named = true;
   return rename(f->temporary, f->place) == 0 ? 0 : errno;
+}
+
+void hiaR_output_sync(hia_file_output *f) {
+  bool is_fine = write_all(f, f->bytes, f->n);
+  f->n = 0;
+  if (is_fine && f->is_beside && fsync(f->file) != 0) f->wrong = errno;
 }
 
 int hiaR_output_close(hia_file_output *f, bool is_complete) {
