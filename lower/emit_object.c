@@ -198,17 +198,28 @@ static uint32_t root_number(const hia_emit *e, uint32_t planned) {
   return n;
 }
 
+/* What the program does with files of values (runtime/program/program.h). */
+static const char *program_kit(const hia_emit *e, const hia_fn *fn) {
+  if (!hiaG_exchanges_references(fn)) return "hiaR_program_scalars_kit";
+  for (uint32_t i = 0; i < fn->n_params; i++)
+    if (hiaG_type_kind(e->g->types, fn->params[i]) == HIA_KIND_TENSOR)
+      return "hiaR_program_tensors_kit";
+  for (uint32_t i = 0; i < fn->n_results; i++)
+    if (hiaG_type_kind(e->g->types, fn->results[i]) == HIA_KIND_TENSOR)
+      return "hiaR_program_tensors_kit";
+  return "hiaR_program_kit";
+}
+
 /* hia_program_parts. */
 static LLVMValueRef program_parts(hia_emit *e, LLVMValueRef record) {
   const hia_object_plan *plan = e->options->object;
   LLVMValueRef none = LLVMConstNull(e->ptr);
-  bool has_values = hiaG_exchanges_references(hiaG_fn(e->g, plan->roots[plan->program].fn));
+  const hia_fn *fn = hiaG_fn(e->g, plan->roots[plan->program].fn);
   bool has_streams = plan->streams != HIA_NONE;
-  LLVMValueRef fields[5] = {
-      record, hiaL_of_runtime(e, has_values ? "hiaR_program_kit" : "hiaR_program_scalars_kit"),
-      has_streams ? hiaL_of_runtime(e, "hiaR_program_streams") : none,
-      hiaL_number(e, 32, root_number(e, plan->program)),
-      hiaL_number(e, 32, root_number(e, plan->streams))};
+  LLVMValueRef fields[5] = {record, hiaL_of_runtime(e, program_kit(e, fn)),
+                            has_streams ? hiaL_of_runtime(e, "hiaR_program_streams") : none,
+                            hiaL_number(e, 32, root_number(e, plan->program)),
+                            hiaL_number(e, 32, root_number(e, plan->streams))};
   return hiaL_variable(e, "hia_program", hiaL_structure(e, fields, 5));
 }
 

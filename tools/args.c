@@ -3,9 +3,8 @@
  *
  *   @FILE.ptb    trees in Penn brackets (--vocab, --labels, --build-vocab)
  *   @FILE.hiav   a saved value
- *   @FILE        a value as text
- *
- * @FILE.npy is left to the library, which does not support it yet and says so. */
+ *   @FILE.npy    a tensor or a scalar, as NumPy writes it
+ *   @FILE        a value as text */
 #include "runtime/program/words.h"
 #include "tools/tool.h"
 #include <errno.h>
@@ -125,6 +124,8 @@ static hia_status read_value(const reading *r, size_t i, const char *path, const
     return hia_value_parse_text(r->function, i, path, f->text, f->len, value, error);
   if (kind == HIA_WORD_SAVED)
     return hia_value_load(r->engine, type, path, f->text, f->len, value, error);
+  if (kind == HIA_WORD_NPY)
+    return hia_value_load_npy(r->engine, type, path, f->text, f->len, value, error);
   hia_bracket_options options = bracket_options(r);
   return hia_value_read_brackets(r->engine, type, path, f->text, f->len, &options, value, error);
 }
@@ -157,7 +158,8 @@ static int read_arg(const reading *r, size_t i) {
     status = hia_value_parse(r->function, i, word, &r->args->values[i], &error);
     return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
   }
-  if (kind != HIA_WORD_FILE && !hia_function_param_type(r->function, i)) {
+  bool has_type = kind == HIA_WORD_FILE || kind == HIA_WORD_NPY; /* by its own look */
+  if (!has_type && !hia_function_param_type(r->function, i)) {
     fprintf(stderr,
             "error[argument]: `%s` is for a parameter with a type, and parameter %zu of `%s` has "
             "none\n",
@@ -253,9 +255,19 @@ int tool_result_begin(const char *path) {
   return wrong ? cannot_write(path, wrong) : EXIT_FINE;
 }
 
+int tool_result_fits(const char *path, const hia_function *function) {
+  const hia_type_info *type = hia_function_result_type(function);
+  if (hiaR_word_may_hold(path, type)) return EXIT_FINE;
+  char text[128];
+  hia_type_info_format(type, text, sizeof text);
+  fprintf(stderr, HIA_WORD_NO_TENSOR, text, path);
+  return EXIT_USAGE;
+}
+
 static int save_result(const char *path, const hia_value *value) {
   hia_error *error;
-  hia_status status = hia_value_save_file(value, path, &error);
+  hia_status status = hiaR_word_ends_in(path, ".npy") ? hia_value_save_npy_file(value, path, &error)
+                                                      : hia_value_save_file(value, path, &error);
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 

@@ -16,7 +16,7 @@ const tool_row tool_rows[] = {
      "a function to build, fact(i64); may be repeated. Else all whose types are known, or main"},
     {OPT_EXPRESSION, RUN | CHECK | DUMP | BENCH, "e", "EXPR", NULL,
      "an expression in place of a function; it may use the definitions of FILE: -e 'fib(20)'"},
-    {OPT_OUTPUT, RUN, "o", "FILE", NULL, "write the result to FILE.hiav, instead of printing it"},
+    {OPT_OUTPUT, RUN, "o", "FILE", NULL, "write the result to FILE.hiav or, a tensor, FILE.npy"},
     {OPT_VOCAB, RUN | BENCH, "vocab", "FILE", NULL,
      "the words of trees in @FILE.ptb, one a line; any other is the word <unk>"},
     {OPT_LABELS, RUN | BENCH, "labels", "FILE", NULL,
@@ -148,9 +148,10 @@ void tool_help(const tool_command *command) {
         "an\nargument; after -- every word is.\n",
         stdout);
   if (command->bit & (RUN | BENCH))
-    fputs("An ARG of @FILE is the value that the file has as text, @FILE.hiav a saved one, and "
-          "@FILE.ptb\ntrees in brackets.\n",
-          stdout);
+    fputs(
+        "An ARG of @FILE is the value that the file has as text, @FILE.hiav a saved one, @FILE.npy "
+        "a\ntensor of NumPy, and @FILE.ptb trees in brackets.\n",
+        stdout);
   if (command->bit & DUMP) {
     fputs("\nThe graph passes, in order:\n", stdout);
     for (size_t i = 0; hia_pass_name(i); i++)
@@ -221,11 +222,6 @@ static const char *set_target(tool_options *o, tool_option option, const char *p
   return NULL;
 }
 
-static bool is_saved(const char *path) {
-  size_t len = strlen(path);
-  return len > 5 && strcmp(path + len - 5, ".hiav") == 0;
-}
-
 /* Applies one option. Returns NULL, or what its operand should have been. */
 static const char *set(tool_options *o, const tool_command *command, const tool_row *row,
                        const char *operand) {
@@ -287,7 +283,9 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_UNCHECKED: o->engine.unchecked = true; return NULL;
   case OPT_VERIFY: o->engine.verify = true; return NULL;
   case OPT_OUTPUT:
-    if (command->bit & RUN && !is_saved(operand)) return "FILE.hiav, the form of saved values";
+    if (command->bit & RUN && !hiaR_word_ends_in(operand, ".hiav") &&
+        !hiaR_word_ends_in(operand, ".npy"))
+      return "FILE.hiav, the form of saved values, or FILE.npy";
     return set_target(o, row->id, operand, &o->output);
   case OPT_VOCAB: o->vocab = operand; return NULL;
   case OPT_LABELS: o->labels = operand; return NULL;

@@ -78,6 +78,7 @@ int tool_run(const tool_options *options) {
   if (code == EXIT_FINE) code = tool_load(options, kind, &engine, &module);
   if (code == EXIT_FINE) code = tool_function(options, module, &function);
   if (code == EXIT_FINE) code = tool_args(engine, &function, options, true, &args);
+  if (code == EXIT_FINE) code = tool_result_fits(options->output, function);
   if (code == EXIT_FINE) code = run_function(options, function, &args, timeline, &may_compile);
   if (may_compile) { /* ends the process without waiting for that compilation */
     tool_flush();

@@ -218,6 +218,8 @@ int tool_args(hia_engine *engine, hia_function **function, const tool_options *o
 void tool_free_args(tool_arguments *args, size_t n);
 /* Checks that the file for a result can be written; `path` is NULL if it is printed. */
 int tool_result_begin(const char *path);
+/* Checks whether such a file can have what the function returns. */
+int tool_result_fits(const char *path, const hia_function *function);
 int tool_result(const char *path, const hia_value *value);
 
 /* ---- output.c: files that appear whole or not at all ---- */

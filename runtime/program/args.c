@@ -33,9 +33,20 @@ int hiaR_program_cannot_write(const char *path, int wrong) {
   return FAILED;
 }
 
+static int refuse(const char *word, const char *types) {
+  fprintf(stderr, "error[argument]: `%s` is for functions with %s\n", word, types);
+  return WRONG;
+}
+
+int hiaR_program_no_npy(const char *path, const hia_value_types *types, hia_type type) {
+  (void)types, (void)type;
+  return hiaR_word_ends_in(path, ".npy") ? refuse(path, "tensors") : FINE;
+}
+
 const hia_program_kit hiaR_program_scalars_kit = {
     .load = hiaR_scalars_load_data,
     .save = hiaR_scalars_save_file,
+    .check_result = hiaR_program_no_npy,
 };
 
 /* ---- arguments ---- */
@@ -50,7 +61,8 @@ static hia_status read_value(const reading *r, const char *word, const hia_type_
                              const hia_program_file *f, hia_value **value, hia_error **error) {
   const hia_program_kit *kit = r->parts->kit;
   switch (hiaR_word_kind(word)) {
-  case HIA_WORD_SAVED: return kit->load(NULL, type, word + 1, f->text, f->len, value, error);
+  case HIA_WORD_SAVED:
+  case HIA_WORD_NPY: return kit->load(NULL, type, word + 1, f->text, f->len, value, error);
   case HIA_WORD_BRACKETS:
     return kit->read_brackets(NULL, type, word + 1, f->text, f->len, &r->brackets, value, error);
   default: return hia_data_read(NULL, type, word + 1, f->text, f->len, value, error);
@@ -74,16 +86,17 @@ static int read_arg(const reading *r, size_t i, const char *word, const hia_type
   hia_error *error = NULL;
   hia_status status;
   hia_value **value = &r->args->values[i];
-  if (hiaR_word_kind(word) == HIA_WORD_TEXT) {
+  hia_word_kind kind = hiaR_word_kind(word);
+  if (kind == HIA_WORD_TEXT) {
     char name[32];
     snprintf(name, sizeof name, "argument %zu", i + 1);
     status = hia_data_read(NULL, type, name, word, strlen(word), value, &error);
     return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
   }
-  if (hiaR_word_kind(word) == HIA_WORD_BRACKETS && !hiaR_program_has_trees(r->parts->kit)) {
-    fprintf(stderr, "error[argument]: `%s` is for functions with data or arrays\n", word);
-    return WRONG;
-  }
+  const hia_program_kit *kit = r->parts->kit;
+  if (kind == HIA_WORD_NPY && !kit->takes_npy) return hiaR_program_no_npy(word, NULL, 0);
+  if (kind == HIA_WORD_BRACKETS && !hiaR_program_has_trees(kit))
+    return refuse(word, "data or arrays");
   if (!r->parts->streams || !hiaR_word_is_large(word, type)) return read_file(r, word, type, value);
   status = r->parts->streams->open(word, type, &r->brackets, &r->args->streams[i], &error);
   r->args->has_streams |= status == HIA_OK;

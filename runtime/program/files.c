@@ -18,7 +18,7 @@ static int read_words(const char *path, hia_words **words) {
   return code;
 }
 
-static int open_lists(const hia_program_files *files, hia_program_args *args) {
+int hiaR_program_open_lists(const hia_program_files *files, hia_program_args *args) {
   int code = files->vocab ? read_words(files->vocab, &args->vocab) : FINE;
   if (code == FINE && files->labels) code = read_words(files->labels, &args->labels);
   if (code == FINE && files->build_vocab && !args->vocab && !(args->vocab = hia_words_new(NULL)))
@@ -26,7 +26,7 @@ static int open_lists(const hia_program_files *files, hia_program_args *args) {
   return code;
 }
 
-static int write_lists(const hia_program_files *files, const hia_program_args *args) {
+int hiaR_program_write_lists(const hia_program_files *files, const hia_program_args *args) {
   const char *path = files->build_vocab;
   const hia_words *words = args->vocab;
   hia_file_output to;
@@ -43,11 +43,18 @@ static int write_lists(const hia_program_files *files, const hia_program_args *a
   return wrong ? hiaR_program_cannot_write(path, wrong) : FINE;
 }
 
-static void free_lists(hia_program_args *args) {
+void hiaR_program_free_lists(hia_program_args *args) {
   hia_words_free(args->vocab);
   hia_words_free(args->labels);
 }
 
 const hia_program_kit hiaR_program_kit = {
-    hia_data_load, hia_value_save_file, open_lists, write_lists, free_lists, hia_data_read_brackets,
+    .load = hia_data_load,
+    .save = hia_value_save_file,
+    .check_result = hiaR_program_no_npy,
+    .help = HIA_HELP_TREES,
+    .open_lists = hiaR_program_open_lists,
+    .write_lists = hiaR_program_write_lists,
+    .free_lists = hiaR_program_free_lists,
+    .read_brackets = hia_data_read_brackets,
 };

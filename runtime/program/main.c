@@ -138,12 +138,7 @@ static int help(const program *p) {
           stdout);
   fputs("  -o FILE.hiav        save the result instead of printing it; @FILE.hiav reads it again\n",
         stdout);
-  if (hiaR_program_has_trees(p->parts->kit))
-    fputs(
-        "  --vocab FILE        the words of trees in brackets in @FILE.ptb, one a line\n"
-        "  --labels FILE       the labels of such trees, one a line; without it they are numbers\n"
-        "  --build-vocab FILE  write the words of the trees to FILE\n",
-        stdout);
+  if (p->parts->kit->help) fputs(p->parts->kit->help, stdout);
   fputs("  --help              this list\n\n"
         "A word that starts with - and a digit, and -inf, is an argument; after -- every word is.\n"
         "Exit status: 0; 1 if the run fails; 2 if the command line is wrong.\n",
@@ -304,8 +299,12 @@ static int read_and_run(program *p) {
     return WRONG;
   }
   /* Before the run, which may take an hour. */
-  int wrong = p->files.output ? hiaR_output_check(p->files.output) : 0;
-  if (wrong) return hiaR_program_cannot_write(p->files.output, wrong);
+  if (p->files.output) {
+    int wrong = hiaR_output_check(p->files.output);
+    if (wrong) return hiaR_program_cannot_write(p->files.output, wrong);
+    code = p->parts->kit->check_result(p->files.output, p->value_types, p->types.parts[n]);
+    if (code != FINE) return code;
+  }
   hia_program_args args = {.n = (size_t)n};
   hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
   code = block ? hiaR_program_args(p->parts, &p->files, p->value_types, p->types.parts, p->words,

@@ -31,13 +31,17 @@ typedef struct hia_program_args {
   hia_words *vocab, *labels; /* of all trees, which streams look at; or NULL */
 } hia_program_args;
 
-/* What programs do with files of values: of two kits a `main` names the one that its function
+/* What programs do with files of values: of three kits a `main` names the one that its function
  * needs, so that a program of scalars does not link what deals with objects. */
 typedef struct hia_program_kit {
+  bool takes_npy; /* the name of a file decides whether it is a saved value or a .npy */
   hia_status (*load)(const hia_allocator *allocator, const hia_type_info *type, const char *name,
                      const void *bytes, size_t size, hia_value **value, hia_error **error);
   hia_status (*save)(const hia_value *value, const char *path, hia_error **error);
-  /* Trees in brackets. NULL: the function has neither data nor arrays. */
+  /* Whether a file of this name can have a result of the type: an exit status. */
+  int (*check_result)(const char *path, const hia_value_types *types, hia_type type);
+  const char *help; /* lines on files and options that not all programs have; or NULL */
+  /* Trees in brackets. NULL: the function has neither data nor arrays nor tensors. */
   int (*open_lists)(const hia_program_files *files, hia_program_args *args);
   int (*write_lists)(const hia_program_files *files, const hia_program_args *args);
   void (*free_lists)(hia_program_args *args);
@@ -46,11 +50,23 @@ typedef struct hia_program_kit {
                               const hia_bracket_options *options, hia_value **value,
                               hia_error **error);
 } hia_program_kit;
+#define HIA_HELP_TREES                                                                             \
+  "  --vocab FILE        the words of trees in brackets in @FILE.ptb, one a line\n"                \
+  "  --labels FILE       the labels of such trees, one a line; without it they are numbers\n"      \
+  "  --build-vocab FILE  write the words of the trees to FILE\n"
 extern const hia_program_kit hiaR_program_kit;         /* files.c */
+extern const hia_program_kit hiaR_program_tensors_kit; /* tensors.c */
 extern const hia_program_kit hiaR_program_scalars_kit; /* args.c */
 static inline bool hiaR_program_has_trees(const hia_program_kit *kit) {
   return kit->read_brackets != NULL;
 }
+
+/* args.c: a check_result without takes_npy. */
+int hiaR_program_no_npy(const char *path, const hia_value_types *types, hia_type type);
+/* files.c: of trees in brackets. */
+int hiaR_program_open_lists(const hia_program_files *files, hia_program_args *args);
+int hiaR_program_write_lists(const hia_program_files *files, const hia_program_args *args);
+void hiaR_program_free_lists(hia_program_args *args);
 
 /* The same for streams, of programs that have a function for them. streams.c. */
 typedef struct hia_program_streams {

@@ -77,23 +77,34 @@ static inline unsigned hiaR_word_cores(void) {
   return n<1 ? 1 : n>(long) HIA_MAX_WORD_THREADS ? HIA_MAX_WORD_THREADS : (unsigned)n;
 }
 
-/* What an argument is. @FILE.npy is left to the library, which does not support it yet and says so.
- */
+/* What an argument is. */
 typedef enum hia_word_kind {
   HIA_WORD_TEXT,     /* the value itself */
   HIA_WORD_FILE,     /* @FILE: its text */
   HIA_WORD_BRACKETS, /* @FILE.ptb: trees in Penn brackets */
-  HIA_WORD_SAVED     /* @FILE.hiav: a saved value */
+  HIA_WORD_SAVED,    /* @FILE.hiav: a saved value */
+  HIA_WORD_NPY       /* @FILE.npy: a tensor or a scalar, as NumPy writes it */
 } hia_word_kind;
 static inline bool hiaR_word_ends_in(const char *word, const char *end) {
   size_t n = strlen(word), m = strlen(end);
   return n > m && strcmp(word + n - m, end) == 0;
 }
 static inline hia_word_kind hiaR_word_kind(const char *word) {
-  if (word[0] != '@' || hiaR_word_ends_in(word, ".npy")) return HIA_WORD_TEXT;
+  if (word[0] != '@') return HIA_WORD_TEXT;
+  if (hiaR_word_ends_in(word, ".npy")) return HIA_WORD_NPY;
   if (hiaR_word_ends_in(word, ".ptb")) return HIA_WORD_BRACKETS;
   return hiaR_word_ends_in(word, ".hiav") ? HIA_WORD_SAVED : HIA_WORD_FILE;
 }
+
+/* False: the result goes to a .npy, and is neither a tensor nor a scalar. `path` may be NULL, and
+ * the type not known. */
+static inline bool hiaR_word_may_hold(const char *path, const hia_type_info *type) {
+  if (!path || !type || !hiaR_word_ends_in(path, ".npy")) return true;
+  hia_type_kind kind = hia_type_info_kind(type);
+  return kind == HIA_KIND_TENSOR || kind == HIA_KIND_SCALAR;
+}
+#define HIA_WORD_NO_TENSOR                                                                         \
+  "error[argument]: a result of type %s cannot be in %s: .npy has a tensor or a scalar\n"
 
 /* Files of this size become streams where the function allows it. In memory one would take about
  * five times as much; a smaller one is read faster in one piece. */

@@ -1469,6 +1469,22 @@ truncate -s -1 tuple.hiav
 wrong 'and damaged' 2 'tuple.hiav: error.argument.: the saved value is damaged' ./part @tuple.hiav
 wrong 'a place that cannot be written' 1 '^error.io.: cannot write /nonexistent/x.hiav' ./pair 4 '(1, (true, 1))' -o /nonexistent/x.hiav
 t 'help names it' bash -c './pair --help | grep -q "^  -o FILE.hiav" && ! ./pair --help | grep -q vocab'
+wrong 'a tensor of NumPy for scalars' 2 'is for functions with tensors' ./part @tuple.npy
+wrong 'a result of scalars for NumPy' 2 '^error.argument.: `x.npy` is for functions with tensors' ./pair 4 '(1, (true, 1))' -o x.npy
+# Tensors of NumPy, as `hiaton run` takes and writes them.
+printf 'fn main(x: f32[?, ?], s: f32) -> f32[?, ?] = x * s\nfn both(x: f32[?, ?]) = (x, x)\n' >tensor.hia
+t 'a program of tensors' "$hiaton" build tensor.hia --exe -o tensor
+t 'one with two results' "$hiaton" build tensor.hia --exe --fn both -o both
+t 'a tensor for NumPy' "$hiaton" run tensor.hia '[[1, 2, 3], [4, 5, 6.5]]' 2 -o wanted.npy
+head -c 150 wanted.npy >cut.npy
+for engine in native interp; do
+  t "a result for NumPy ($engine)" ./tensor '[[1, 2, 3], [4, 5, 6.5]]' 2 -o tensor.npy --engine $engine
+  t 'the same bytes' cmp tensor.npy wanted.npy
+  is "a tensor of NumPy ($engine)" '[[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]' ./tensor @tensor.npy 0.5 --engine $engine
+done
+wrong 'a tensor that is cut' 2 'cut.npy: error.argument.: the .npy file is damaged: its shape needs 24 bytes of elements, it has 22, at byte' ./tensor @cut.npy 1
+wrong 'a result that is no tensor' 2 'a result of type .f32.*, f32.*. cannot be in x.npy' ./both @tensor.npy -o x.npy
+t 'help names NumPy' bash -c './tensor --help | grep -q "^  -o FILE.npy" && ! ./pair --help | grep -q npy'
 printf 'fn main(n: i64, x: f32) = (n, x)\n' >echo2.hia
 is 'a file of a scalar' '(3, 0.5)' bash -c 'echo 3 >n.txt; "$0" build echo2.hia --exe -o echo2 && ./echo2 @n.txt 0.5' "$hiaton"
 is 'help' 0 bash -c './deep --help | grep -q "main(i64, (f32, bool)) -> (i64, f32)"; echo $?'

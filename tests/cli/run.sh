@@ -400,7 +400,6 @@ run_tree 'the place in the file' 2 '' 'wrong.txt:2:11: error.E0201' mirror "@$wo
 run_tree 'no such file' 2 '' 'error.io.: cannot read .*/nosuch: No such file' mirror "@$work/nosuch"
 run_tree 'no such trees' 2 '' 'error.io.: cannot read .*/nosuch.ptb: No such file' mirror "@$work/nosuch.ptb"
 run_tree 'a directory' 2 '' 'error.io.: cannot read .*: Is a directory' mirror "@$work"
-run_tree 'a tensor' 2 '' 'error.E0908.: no value is read from a file here' mirror "@$work/x.npy"
 
 printf '(3 (2 It) (4 (1 works) (0 well)))' >"$work/a.ptb"
 printf '(3 (2 It) (4 works))\n(0 well)\n' >"$work/two.ptb"
@@ -483,6 +482,51 @@ run_tree 'a stream that is not finished' 2 '' 'stream.ptb:850001:1: error.E0101.
 t 'the same, checked before the run' 2 '' 'stream.ptb:850001:1: error.E0101.: this bracket is not closed' run "$work/stream.hia" --fn sizes "@$work/stream.ptb" --vocab "$work/vocab"
 rm "$work/stream.ptb"
 
+# Tensors of NumPy. npy FILE DESCR FORTRAN SHAPE ELEMENTS, which printf prints
+npy() {
+  local header="{'descr': '$2', 'fortran_order': $3, 'shape': $4, }"
+  header=$(printf '%-117s' "$header") # as NumPy pads it: 128 bytes in all
+  { printf "\\x93NUMPY\\x01\\0v\\0%s\\n" "$header"; printf "$5"; } >"$1"
+}
+cat >"$work/tensors.hia" <<'END'
+fn twice(x: f32[?, ?]) -> f32[?, ?] = x * 2.0
+fn fits(x: f32[n, 3], y: f32[n]) = x
+fn same(x) = x
+fn pair(x: f32[?]) = (x, x)
+fn next(n: i64) = n + 1
+END
+run_tensor() { local name=$1 code=$2 out=$3 err=$4; shift 4; every "$name" "$code" "$out" "$err" run "$work/tensors.hia" --fn "$@"; }
+npy "$work/x.npy" '<f4' False '(2, 3)' '\0\0\0\0\0\0\x80\x3f\0\0\0@\0\0@@\0\0\x80@\0\0\xa0@'
+npy "$work/fortran.npy" '>f4' True '(2, 3)' '\0\0\0\0@@\0\0\x3f\x80\0\0@\x80\0\0@\0\0\0@\xa0\0\0'
+npy "$work/scalar.npy" '<i8' False '()' '\x29\0\0\0\0\0\0\0'
+npy "$work/bools.npy" '|b1' False '(2, 1)' '\1\0'
+npy "$work/narrow.npy" '<f2' False '(2, 1)' '\1\0\0\0'
+npy "$work/objects.npy" '|O' False '(2,)' '\x80\4N.'
+npy "$work/large.npy" '<f4' False '(1000000, 1000000)' '\1\0\0\0'
+echo '[[1, 2]]' >"$work/text.npy"
+head -c 150 "$work/x.npy" >"$work/cut.npy"
+run_tensor 'a tensor of NumPy' 0 '[[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]' '' twice "@$work/x.npy"
+run_tensor 'in Fortran order, big-endian' 0 '[[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]' '' twice "@$work/fortran.npy"
+run_tensor 'a scalar of NumPy' 0 42 '' next "@$work/scalar.npy"
+run_tensor 'a tensor for a generic parameter' 0 '[[true], [false]]' '' same "@$work/bools.npy"
+run_tensor 'a scalar for a generic parameter' 0 41 '' same "@$work/scalar.npy"
+run_tensor 'sizes that fit' 0 '[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]' '' fits "@$work/x.npy" '[1, 2]'
+run_tensor 'sizes that do not' 1 '' 'error.shape.: shapes do not fit: axis 0 of .3. is 3, axis 0 of .2. is 2' fits "@$work/x.npy" '[1, 2, 3]'
+run_tensor 'a tensor of another dtype' 2 '' 'bools.npy: error.argument.: expected f32.., .., the file.s tensor is bool.2, 1.' twice "@$work/bools.npy"
+run_tensor 'a dtype that hiaton lacks' 2 '' "narrow.npy: error.argument.: the dtype '<f2' is none of .*, at byte 20" same "@$work/narrow.npy"
+run_tensor 'objects of Python' 2 '' 'objects.npy: error.argument.: .*objects of Python, which are never read, at byte 20' same "@$work/objects.npy"
+run_tensor 'a header that lies' 2 '' 'large.npy: error.argument.: the .npy file is damaged: its shape needs 4000000000000 bytes of elements, it has 4, at byte 60' same "@$work/large.npy"
+run_tensor 'a tensor that is cut' 2 '' 'cut.npy: error.argument.: the .npy file is damaged: its shape needs 24 bytes of elements, it has 22' twice "@$work/cut.npy"
+run_tensor 'a file that is no tensor' 2 '' 'text.npy: error.argument.: this is no .npy file, at byte 0' twice "@$work/text.npy"
+run_tensor 'no such tensor' 2 '' 'error.io.: cannot read .*/nosuch.npy: No such file' twice "@$work/nosuch.npy"
+t 'a tensor within a value' 2 '' 'error.E0' run "$work/tensors.hia" --fn pair "[@$work/x.npy]"
+t 'a result for NumPy' 0 '' '' run "$work/tensors.hia" --engine interp --fn same "@$work/fortran.npy" -o "$work/out.npy"
+cmp "$work/x.npy" "$work/out.npy" && passed=$((passed + 1)) || bad 'as NumPy would write it' "$(od -c "$work/out.npy")"
+t 'a scalar for NumPy' 0 '' '' run "$work/tensors.hia" --engine interp --fn same 41i64 -o "$work/out.npy"
+cmp "$work/scalar.npy" "$work/out.npy" && passed=$((passed + 1)) || bad 'as NumPy would write it, too' "$(od -c "$work/out.npy")"
+t 'a result that is no tensor' 2 '' 'error.argument.: a result of type .f32..., f32.... cannot be in .*/pair.npy: .npy has a tensor or a scalar' run "$work/tensors.hia" --fn pair '[1, 2]' -o "$work/pair.npy"
+[ ! -e "$work/pair.npy" ] && passed=$((passed + 1)) || bad 'nothing is written then' ''
+
 run_tree 'a result in a file' 0 '' '' full 3 -o "$work/full.hiav"
 run_tree 'and back' 0 0 '' sum "@$work/full.hiav"
 run_tree 'with what it shares' 0 '' '' full 60 -o "$work/large.hiav"
@@ -495,7 +539,7 @@ run_tree 'truncated' 2 '' 'short.hiav: error' sum "@$work/short.hiav"
 run_tree 'altered' 2 '' 'other.hiav: error' sum "@$work/other.hiav"
 : >"$work/none.hiav"
 run_tree 'empty' 2 '' 'none.hiav: error' sum "@$work/none.hiav"
-t 'a result of another form' 2 '' '-o: .x.npy. should be FILE.hiav' run "$work/trees.hia" --fn full 1 -o x.npy
+t 'a result of another form' 2 '' '-o: .x.txt. should be FILE.hiav, the form of saved values, or FILE.npy' run "$work/trees.hia" --fn full 1 -o x.txt
 t 'a result in a folder that is none' 1 '' 'cannot write /nosuch/a.hiav: No such file' run "$work/trees.hia" --fn full 1 -o /nosuch/a.hiav
 t 'a result over its argument' 2 '' 'would replace the argument' run "$work/trees.hia" --fn sum "@$work/full.hiav" -o "$work/full.hiav"
 t 'a vocabulary over the other' 2 '' 'would replace the file of --labels' run "$work/trees.hia" --fn sum "@$work/a.ptb" --build-vocab "$work/labels" --labels "$work/labels"
