@@ -1,0 +1,313 @@
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
+"""Runs the models of examples/models/ and compares them with models.py: losses and likelihoods to 1e-5, and predictions,
+which may differ only where the best scores do not. Every engine has to print the same.
+
+    run.py HIATON SOURCE-DIR SHARE [TITLE...]     all checks, or those whose titles begin like one of these
+
+Of the generated trees, one in SHARE is taken. If HIATON_SST_DIR is the folder of a treebank (train.txt, dev.txt), its
+trees are taken, too."""
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import files
+import models
+
+TOLERANCE = 1e-5
+WORDS = 18278  # const WORDS of the programs
+WAYS = '--engine interp', '--engine expand', '--threads 2'  # besides native code on one thread
+
+passed = failed = skipped = 0
+
+
+def verdict(what, problem):
+    global passed, failed
+    if problem:
+        failed += 1
+        print('FAILED: %s\n%s' % (what, problem[:2000]))
+    else:
+        passed += 1
+
+
+def near(x, y, scale=None):
+    return abs(x - y) <= TOLERANCE * max(abs(y) if scale is None else scale, 1e-30)
+
+
+def is_best(scores, chosen):
+    return near(scores[chosen], scores.max(), np.abs(scores).max())
+
+
+class Refused(Exception):
+    pass
+
+
+def hiaton(words):
+    """What `hiaton run` prints."""
+    command = [program, 'run', '--threads', '1'] + words
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise Refused('%s\n%s' % (' '.join(command), result.stderr))
+    return result.stdout.strip()
+
+
+def value(text):
+    """The same as values of Python. Constructors are tuples that begin with their names."""
+    def constructor(name):
+        return lambda *fields: (name,) + fields
+
+    names = {name: constructor(name) for name in ('Leaf', 'Node', 'Word')}
+    return eval(text, {'__builtins__': {}, **names, 'None': None, 'nan': float('nan'), 'inf': float('inf')})
+
+
+def check(what, words, compare):
+    """`compare` returns what is wrong with the value that is printed, or None. All engines print the same."""
+    if sys.argv[4:] and not what.startswith(tuple(sys.argv[4:])):
+        return
+    try:
+        text = hiaton(words)
+        verdict(what, compare(value(text)))
+        for way in WAYS:
+            same = hiaton(words + way.split()) == text
+            verdict('%s, %s' % (what, way), None if same else 'prints something else than native code on one thread')
+    except Refused as e:
+        verdict(what, str(e))
+
+
+def weights(shapes, seed):
+    """Uniform: words' vectors up to 0.5, biases up to 0.1, matrices by Glorot and Bengio; the tensor of the RNTN less, since
+    a step that enlarges differences enlarges rounding errors."""
+    random = np.random.RandomState(seed)
+
+    def bound(name, shape):
+        fixed = {'E': 0.5, 'V': 0.05}
+        return fixed.get(name, 0.1 if len(shape) == 1 else (6 / (shape[-1] + shape[-2])) ** 0.5)
+
+    return {name: random.uniform(-bound(name, shape), bound(name, shape), shape).astype(np.float32)
+            for name, shape in shapes.items()}
+
+
+def saved(name, tensors):
+    path = os.path.join(work, name + '.safetensors')
+    files.write_safetensors(path, tensors)
+    return path
+
+
+def write(name, text):
+    path = os.path.join(work, name)
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(text)
+    return path
+
+
+def written(x):
+    """In hiaton's form."""
+    return str(x.tolist()) if isinstance(x, np.ndarray) else str(x)
+
+
+def example(name):
+    return os.path.join(sources, 'examples', 'models', name)
+
+
+# ---- networks over trees ----
+
+
+def classes_of(tree):
+    """The labels of a printed tree, children before parents."""
+    if tree[0] == 'Leaf':
+        return [tree[2]]
+    return classes_of(tree[1]) + classes_of(tree[2]) + [tree[3]]
+
+
+def compare_roots(expected):
+    def compare(printed):
+        if len(printed) != len(expected):
+            return '%d trees, not %d' % (len(printed), len(expected))
+        for i, ((root, loss), (scores, wanted)) in enumerate(zip(printed, expected)):
+            if not near(loss, wanted) or not is_best(scores[-1], root):
+                return 'tree %d: class %d, loss %r, not %d, %r' % (i, root, loss, scores[-1].argmax(), wanted)
+        return None
+
+    return compare
+
+
+def compare_classes(expected, classes=classes_of):
+    def compare(printed):
+        if len(printed) != len(expected):
+            return '%d trees, not %d' % (len(printed), len(expected))
+        for i, (tree, (scores, _)) in enumerate(zip(printed, expected)):
+            got = classes(tree)
+            if len(got) != len(scores) or not all(is_best(s, c) for s, c in zip(scores, got)):
+                return 'tree %d: classes %s, not %s' % (i, got, [int(s.argmax()) for s in scores])
+        return None
+
+    return compare
+
+
+class Treebank:
+    def __init__(self, name, trees, vocabulary):
+        self.name, self.trees = name, trees
+        self.file = write(name + '.ptb', ''.join(files.brackets(t) + '\n' for t in trees))
+        self.vocabulary = write(name + '.vocab', ''.join(word + '\n' for word in vocabulary))
+        numbers = {word: i for i, word in enumerate(vocabulary)}
+        self.numbered = [files.numbered(t, numbers) for t in trees]
+
+    def words(self, name, params, *more):
+        return [example(name), '@' + self.file, '--vocab', self.vocabulary, '--params', params, *more]
+
+
+def tree_models(bank):
+    for seed, (name, model) in enumerate([('tree_rnn', models.TreeRnn), ('rntn', models.Rntn), ('tree_lstm', models.TreeLstm)]):
+        w = weights(model.shapes(WORDS), seed)
+        params = saved(name, w)
+        peer = model(w)
+        expected = [peer.run(t) for t in bank.numbered]
+        total = sum(loss for _, loss in expected)
+        title, program = '%s, %s' % (name, bank.name), name + '.hia'
+        check(title, bank.words(program, params), compare_roots(expected))
+        check(title + ', all nodes', bank.words(program, params, '--fn', 'predictions'), compare_classes(expected))
+        check(title + ', loss', bank.words(program, params, '--fn', 'loss'),
+              lambda loss, total=total: None if near(loss, total) else '%r, not %r' % (loss, total))
+        if name == 'tree_rnn':
+            iterative(bank, params, expected)
+            unrolled(bank, params)
+        os.remove(params)
+
+
+def iterative(bank, params, expected):
+    program = 'tree_rnn_iterative.hia'
+    check('iterative, ' + bank.name, bank.words(program, params), compare_roots(expected))
+    check('iterative, %s, all nodes' % bank.name, bank.words(program, params, '--fn', 'predictions'),
+          compare_classes(expected, lambda tree: tree[1]))
+
+
+def unrolled(bank, params):
+    """Four trees, each a program, which gives what the recursive one gives, to the last bit."""
+    try:
+        recursive = value(hiaton(bank.words('tree_rnn.hia', params)))
+    except Refused as e:
+        verdict('unrolled, ' + bank.name, str(e))
+        return
+    n = len(bank.trees)
+    for i in sorted({0, n // 8, n // 2, n - 1}):
+        command = [sys.executable, example('unroll.py'), bank.file, bank.vocabulary, str(i + 1)]
+        unrolled = write('unrolled.hia', subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        check('unrolled, %s, tree %d' % (bank.name, i), [unrolled, '--params', params],
+              lambda printed, i=i: None if printed == recursive[i] else '%r, not %r' % (printed, recursive[i]))
+
+
+def small(name):
+    """The expectations of a program in tests/programs/ are those of small.py."""
+    if sys.argv[4:] and not 'small'.startswith(tuple(sys.argv[4:])):
+        return
+    folder = os.path.join(sources, 'tests')
+    command = [sys.executable, os.path.join(folder, 'peers', 'small.py'), name]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    with open(os.path.join(folder, 'programs', name + '.hia'), encoding='utf-8') as f:
+        there = [line for line in f if line.startswith('# small:')]
+    verdict('small, ' + name, None if printed == ''.join(there) else 'the program expects something else')
+
+
+# ---- the others ----
+
+
+def tagger():
+    w = weights(models.Tagger.shapes(), 10)
+    random = np.random.RandomState(11)
+    sentences = [(random.randint(0, 1000, n), random.randint(0, 300, n)) for n in (1, 2, 9, 40)]
+    peer = models.Tagger(w)
+    expected = [peer.run(*s) for s in sentences]
+
+    def compare(printed):
+        for i, ((tags, loss), (scores, wanted)) in enumerate(zip(printed, expected)):
+            if len(tags) != len(scores) or not near(loss, wanted) or not all(is_best(s, t) for s, t in zip(scores, tags)):
+                return 'sentence %d: %r %r, not %r' % (i, tags, loss, wanted)
+        return None if len(printed) == len(expected) else 'sentences are missing'
+
+    text = '[%s]' % ', '.join('(%s, %s)' % (written(words), written(tags)) for words, tags in sentences)
+    words = [example('bilstm_tagger.hia'), '@' + write('sentences', text), '--params', saved('bilstm_tagger', w)]
+    check('bilstm_tagger', words, compare)
+    total = sum(loss for _, loss in expected)
+    check('bilstm_tagger, loss', words + ['--fn', 'loss'],
+          lambda loss: None if near(loss, total) else '%r, not %r' % (loss, total))
+
+
+def size(tree):
+    return 0 if tree is None else 1 + sum(size(t) for t in tree[2:])
+
+
+def top_down():
+    w = weights(models.TopDown.shapes(), 20)
+    peer = models.TopDown(w)
+    roots = list(range(0, 1000, 83))
+    for depth in (0, 1, 5, 12):
+        expected = [peer.grow(root, depth) for root in roots]
+        if depth == 12 and len({size(t) for t in expected}) < 4:
+            verdict('top_down_tree_lstm', 'trees of few sizes test little: %s' % [size(t) for t in expected])
+        check('top_down_tree_lstm, depth %d' % depth,
+              [example('top_down_tree_lstm.hia'), written(roots), str(depth), '--params', saved('top_down', w)],
+              lambda printed, expected=expected: None if printed == expected else
+              'trees of %s nodes, not %s' % ([size(t) for t in printed], [size(t) for t in expected]))
+
+
+def felsenstein():
+    def random_tree(random, taxa, root=True):
+        length = 0.0 if root else random.uniform(0.01, 0.6)
+        if len(taxa) == 1:
+            return (taxa[0], length)
+        k = random.randint(1, len(taxa))
+        return (random_tree(random, taxa[:k], False), random_tree(random, taxa[k:], False), length)
+
+    def hia(t):
+        return 'Leaf(%d, %r)' % t if len(t) == 2 else 'Node(%s, %s, %r)' % (hia(t[0]), hia(t[1]), t[2])
+
+    def evolve(random, t, states, columns):  # sequences that are related, as real ones are
+        changed = random.rand(len(states)) < 1 - np.exp(-t[-1])
+        states = np.where(changed, random.randint(0, 4, len(states)), states)
+        if len(t) == 2:
+            columns[:, t[0]] = states
+        else:
+            evolve(random, t[0], states, columns)
+            evolve(random, t[1], states, columns)
+
+    rates = np.array([0.1369538, 0.4767519, 1.0, 2.3862943])
+    for n, n_patterns, likelihood in ((5, 24, models.likelihood_summed), (5, 24, models.likelihood_pruned),
+                                      (64, 1000, models.likelihood_pruned)):
+        random = np.random.RandomState(30 + n)
+        tree = random_tree(random, random.permutation(n).tolist())
+        columns = np.zeros((n_patterns, n), int)
+        evolve(random, tree, random.randint(0, 4, n_patterns), columns)
+        counts = random.randint(1, 20, n_patterns).astype(float)
+        wanted = models.log_likelihood(tree, columns, counts, rates, likelihood)
+        check('felsenstein, %d taxa, %s' % (n, likelihood.__name__),
+              [example('felsenstein.hia'), hia(tree), '@' + write('patterns', written(columns.T)), written(counts), written(rates)],
+              lambda printed, wanted=wanted: None if abs(printed - wanted) <= 1e-10 * abs(wanted) else
+              '%r, not %r' % (printed, wanted))
+
+
+def main():
+    global program, sources, work, skipped
+    program, sources, share = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    with tempfile.TemporaryDirectory() as work:
+        trees = files.generated_trees()[::share]
+        tree_models(Treebank('generated', trees, files.words_of(trees)))
+        folder = os.environ.get('HIATON_SST_DIR')
+        if folder:
+            train, dev = (files.read_brackets(os.path.join(folder, name)) for name in ('train.txt', 'dev.txt'))
+            vocabulary = files.words_of(train)[:WORDS - 1] + ['<unk>']
+            tree_models(Treebank('SST', dev[::share * 8], vocabulary))
+        else:
+            skipped += 1
+            print('skipped: trees of the Stanford Sentiment Treebank; HIATON_SST_DIR is not set')
+        small('models')
+        small('tensor_programs')
+        tagger()
+        top_down()
+        felsenstein()
+    print('%d passed, %d failed, %d skipped' % (passed, failed, skipped))
+    sys.exit(failed > 0)
+
+
+main()
