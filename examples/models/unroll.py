@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-"""Writes the network of tree_rnn.hia, unrolled over one tree: a program without recursion, and another one for every tree,
-as frameworks without control flow have it.
+"""Writes the network of tree_rnn.hia, unrolled over one tree: a program without recursion, and another one for every
+tree, as frameworks without control flow have it.
 
     python3 examples/models/unroll.py TREES.ptb VOCAB [N] >unrolled.hia     the tree of line N, the first is 1
     hiaton run unrolled.hia

@@ -1,6 +1,6 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-"""The models of examples/models/ in NumPy, from the equations of the papers that those files name. Everything is computed
-in f64, from the f32 weights of the program that is compared."""
+"""The models of examples/models/ in NumPy, from the equations of the papers that those files name. Everything is
+computed in f64, from the f32 weights of the program that is compared."""
 import itertools
 
 import numpy as np

@@ -3,10 +3,11 @@
 
     random_programs.py FOLDER SEED COUNT
 
-All numbers are i64, so results are exact. A program has some recursive functions, and three that are run. The shape of
-every expression is chosen before the expression is, so programs fit; `fail` and indices out of range are behind
-conditions on computed numbers, and the first failure in sequential order is the one that is expected. Values have names,
-and are used again, while others are changed: that is where an implementation that changes tensors in place goes wrong.
+All numbers are i64, so results are exact. A program has some recursive functions, and three that are run. The shape
+of every expression is chosen before the expression is, so programs fit; `fail` and indices out of range are behind
+conditions on computed numbers, and the first failure in sequential order is the one that is expected. Values have
+names, and are used again, while others are changed: that is where an implementation that changes tensors in place
+goes wrong.
 
 An expression is its text, and a function from the values of variables to its value."""
 import operator

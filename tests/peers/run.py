@@ -1,6 +1,6 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-"""Runs the models of examples/models/ and compares them with models.py: losses and likelihoods to 1e-5, and predictions,
-which may differ only where the best scores do not. Every engine has to print the same.
+"""Runs the models of examples/models/ and compares them with models.py: losses and likelihoods to 1e-5, and
+predictions, which may differ only where the best scores do not. All engines print the same.
 
     run.py HIATON SOURCE-DIR SHARE [TITLE...]     all checks, or those whose titles begin like one of these
 
@@ -77,8 +77,8 @@ def check(what, words, compare):
 
 
 def weights(shapes, seed):
-    """Uniform: words' vectors up to 0.5, biases up to 0.1, matrices by Glorot and Bengio; the tensor of the RNTN less, since
-    a step that enlarges differences enlarges rounding errors."""
+    """Uniform: words' vectors up to 0.5, biases up to 0.1, matrices by Glorot and Bengio; the tensor of the RNTN less,
+    since a step that enlarges differences enlarges rounding errors."""
     random = np.random.RandomState(seed)
 
     def bound(name, shape):
@@ -159,7 +159,8 @@ class Treebank:
 
 
 def tree_models(bank):
-    for seed, (name, model) in enumerate([('tree_rnn', models.TreeRnn), ('rntn', models.Rntn), ('tree_lstm', models.TreeLstm)]):
+    networks = {'tree_rnn': models.TreeRnn, 'rntn': models.Rntn, 'tree_lstm': models.TreeLstm}
+    for seed, (name, model) in enumerate(networks.items()):
         w = weights(model.shapes(WORDS), seed)
         params = saved(name, w)
         peer = model(w)
@@ -222,7 +223,8 @@ def tagger():
 
     def compare(printed):
         for i, ((tags, loss), (scores, wanted)) in enumerate(zip(printed, expected)):
-            if len(tags) != len(scores) or not near(loss, wanted) or not all(is_best(s, t) for s, t in zip(scores, tags)):
+            are_best = len(tags) == len(scores) and all(is_best(s, t) for s, t in zip(scores, tags))
+            if not are_best or not near(loss, wanted):
                 return 'sentence %d: %r %r, not %r' % (i, tags, loss, wanted)
         return None if len(printed) == len(expected) else 'sentences are missing'
 
@@ -282,7 +284,8 @@ def felsenstein():
         counts = random.randint(1, 20, n_patterns).astype(float)
         wanted = models.log_likelihood(tree, columns, counts, rates, likelihood)
         check('felsenstein, %d taxa, %s' % (n, likelihood.__name__),
-              [example('felsenstein.hia'), hia(tree), '@' + write('patterns', written(columns.T)), written(counts), written(rates)],
+              [example('felsenstein.hia'), hia(tree), '@' + write('patterns', written(columns.T)), written(counts),
+               written(rates)],
               lambda printed, wanted=wanted: None if abs(printed - wanted) <= 1e-10 * abs(wanted) else
               '%r, not %r' % (printed, wanted))
 

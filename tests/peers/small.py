@@ -48,14 +48,17 @@ def of_models():
         line('tree_rnn', text(t), outcome(models.TreeRnn(rnn), t))
         line('classes', text(t), printed(classified(t, [int(s.argmax()) for s in models.TreeRnn(rnn).run(t)[0]])))
         line('rntn', text(t), outcome(models.Rntn({**rnn, 'V': weights(6, 4, 8, 8) / 2}), t))
-        lstm = {'E': weights(1, 6, 6), 'Wx': weights(7, 12, 6), 'bx': weights(8, 12), 'U': weights(9, 20, 8), 'bu': weights(10, 20)}
+        lstm = {'E': weights(1, 6, 6), 'Wx': weights(7, 12, 6), 'bx': weights(8, 12), 'U': weights(9, 20, 8),
+                'bu': weights(10, 20)}
         line('tree_lstm', text(t), outcome(models.TreeLstm({**lstm, **scored}), t))
-    line('tree_rnns', '[%s]' % ','.join(map(text, trees)), '[%s]' % ', '.join(outcome(models.TreeRnn(rnn), t) for t in trees))
+    outcomes = ', '.join(outcome(models.TreeRnn(rnn), t) for t in trees)
+    line('tree_rnns', '[%s]' % ','.join(map(text, trees)), '[%s]' % outcomes)
     line('tree_rnns', '[]', '[]')
 
     tagger = {'E': weights(1, 6, 4), 'Wt': weights(60, 5, 8), 'bt': weights(61, 5)}
     for cell, seed, width in (('1f', 20, 4), ('1b', 30, 4), ('2f', 40, 8), ('2b', 50, 8)):
-        tagger.update({'Wx' + cell: weights(seed, 16, width), 'Wh' + cell: weights(seed + 1, 16, 4), 'b' + cell: weights(seed + 2, 16)})
+        tagger['Wx' + cell], tagger['Wh' + cell] = weights(seed, 16, width), weights(seed + 1, 16, 4)
+        tagger['b' + cell] = weights(seed + 2, 16)
     for words, tags in (([2], [4]), ([0, 5, 5, 1, 3], [1, 0, 2, 3, 4])):
         scores, loss = models.Tagger(tagger).run(words, tags)
         line('bilstm', '%s %s' % (words, tags), '(%s, %d)' % ([int(s.argmax()) for s in scores], round(loss * 1e9)))
