@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tensors in the files of other systems (docs/interchange.md): NumPy's .npy, and safetensors, which
- * holds several by name. What belongs to .npz, and needs zlib, is in zip/zip.h.
+ * holds several by name.
  *
  * Readers take a whole file in memory, which remains the caller's. The bytes may be anything: every
  * number is checked before it is used, nothing is read past the end, and nothing is allocated that
