@@ -77,7 +77,11 @@ for file in "$examples"/*.hia; do
   ffi=
   grep -q '^extern' "$file" && ffi=-lffi
   t "$name: the example of its header compiles" $c "$name.example.c" "$name.o" $static $ffi -o "$name.example"
-  t "$name: and runs" "./$name.example"
+  if [ "$name" = perceptron ]; then # the example's tensors have one element an axis
+    wrong "$name: and runs" 1 'error.shape.' "./$name.example"
+  else
+    t "$name: and runs" "./$name.example"
+  fi
   exe=()
   [ "$name" = fact ] && exe=(--fn 'main(i32)')
   for how in "" --parallel; do
@@ -95,7 +99,8 @@ for file in "$examples"/*.hia; do
     strip -o stripped "$name"
     size=$(stat -c %s stripped)
     limit=262144
-    [ "$name" = tree ] && limit=288000 # it reads and writes data
+    [ "$name" = tree ] && limit=288000       # it reads and writes data
+    [ "$name" = perceptron ] && limit=640000 # it has tensors and products, for three kinds of processor
     if [ "$size" -lt $limit ]; then ok; else bad "$name: the stripped program has $size bytes"; fi
     needs=$(readelf -d "$name" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libc|libm)\.so')
     # The interpreter calls host functions through libffi.
