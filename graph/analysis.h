@@ -32,6 +32,15 @@ typedef struct hia_codegen_units {
 hia_codegen_units hiaG_codegen_units(hia_arena *arena, const hia_graph *g, const hia_facts *facts);
 hia_codegen_units hiaG_one_codegen_unit(hia_arena *arena, const hia_graph *g);
 
+/* ---- kernel.c: what the loops over elements consist of (opt_fuse.c, lower/emit_fused.c) ---- */
+
+enum { HIA_KERNEL_RANK = 4 }; /* of tensors in kernels, at most */
+/* True for an op on scalars that is lifted to tensors of one rank, and perhaps scalars, cannot fail
+ * at its dtype but for shapes that do not fit, and exists for vectors. */
+bool hiaG_is_lane_op(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* True for a part, a row, a reshape or a check of sizes whose result is a tensor. */
+bool hiaG_is_view_op(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+
 /* ---- leaf.c ---- */
 
 /* True if the shape of a function that has a slow path allows lowering it without its calls. */

@@ -538,6 +538,7 @@ void hiaG_sink(hia_graph *g, hia_fn *fn);  /* opt_sink.c: what follows a branch,
 void hiaG_cons(hia_graph *g);              /* opt_cons.c: tail recursion modulo constructors */
 void hiaG_unroll(hia_graph *g);            /* opt_unroll.c: recursive inlining */
 void hiaG_reads(hia_graph *g, hia_fn *fn); /* opt_reads.c: elements are read before they are set */
+void hiaG_fuse(hia_graph *g);              /* opt_fuse.c: elementwise operations in one loop */
 void hiaG_refs(hia_graph *g);              /* opt_refs.c: counts of references */
 void hiaG_tail(hia_graph *g);              /* opt_tail.c: tail calls of a group to loops */
 /* Why a graph cannot be run with fuel ("it is ..."), or NULL. */

@@ -20,6 +20,7 @@
  *                                 effects inline   functions with one call, now loops
  *                               copy fold cse dce  again
  *                               sweep effects reads
+ *                                      fuse        native code only: kernels
  *                                      refs        native code only: counts of references
  *                                      tag         Call, Return, Merge, Switch
  *                                       ▼
@@ -97,6 +98,7 @@ const hia_pass hiaG_passes[] = {
      false,
      false,
      false},
+    NATIVE("fuse", hiaG_fuse, HIA_USE_NATIVE, "operations on elements of tensors, in one loop"),
     COUNTS("refs", hiaG_refs, "counts of references to data and arrays"),
     GRAPH("tag", hiaG_tag, true, "the static graph"),
     {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false, false, false},

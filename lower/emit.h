@@ -36,6 +36,12 @@ typedef enum hia_loop_forks {
 
 enum { HIA_MAX_ELEMENTARY = 24 };
 
+/* A loop over elements of tensors (emit_fused.c): a function of the module. */
+typedef struct hia_loop {
+  const char *key; /* says what it computes */
+  LLVMValueRef function;
+} hia_loop;
+
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
 typedef struct hia_flow {
   LLVMBasicBlockRef from[2]; /* branch: the blocks that enter `join` from THEN and ELSE;
@@ -96,6 +102,7 @@ typedef struct hia_emit {
   struct hia_row_work *row_work;                    /* emit_map.c: by function; or NULL */
   LLVMValueRef elementary[HIA_MAX_ELEMENTARY][2];   /* emit_elementary.c: at f32, f64; or NULL */
   uint32_t n_inlined;                               /* calls of these that LLVM may inline */
+  HIA_VEC(hia_loop) loops;                          /* emit_fused.c */
 
   LLVMContextRef llvm;
   LLVMModuleRef module;
@@ -287,6 +294,12 @@ LLVMValueRef hiaL_elementary(LLVMBuilderRef b, const char *name, const LLVMValue
 LLVMValueRef hiaL_call_elementary(hia_emit *e, const char *name, hia_dtype t, LLVMValueRef *args,
                                   uint32_t n_args);
 
+/* ---- emit_fused.c ---- */
+
+/* If emit->fn is a kernel: builds its code for operands that fit. The builder is left where others
+ * come. */
+void hiaL_open_kernel(hia_emit *e);
+
 /* ---- emit_map.c ---- */
 
 /* True if the root has a map entry: all in the JIT, in an object those that the plan names. */
@@ -357,6 +370,7 @@ LLVMValueRef hiaL_image_hosts(hia_emit *e);
 const hia_ctor *hiaL_ctor(const hia_emit *e, hia_type data, uint32_t number);
 /* An object's memory. If there is none the run fails at `loc`. */
 LLVMValueRef hiaL_new_block(hia_emit *e, uint32_t size, hia_loc_id loc);
+LLVMValueRef hiaL_new_block_of(hia_emit *e, LLVMValueRef size, hia_loc_id loc); /* an i64 */
 void hiaL_free_block(hia_emit *e, LLVMValueRef block, uint32_t size);
 /* Writes the words of a constructor with fields into its object: the operands from `first` on,
  * those that are in the set, or those that are not. */

@@ -432,6 +432,7 @@ void hiaL_body(hia_emit *e) {
   hiaL_open_hosts(e);
   hiaL_open_counts(e);
   hiaL_open_arrays(e);
+  hiaL_open_kernel(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
     for (; at < n_edges && edges[at].at <= n; at++, straight_line = 0)

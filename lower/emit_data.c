@@ -66,8 +66,8 @@ static LLVMValueRef free_list(hia_emit *e, uint32_t size) {
   return hiaL_byte_at(e, lists, hiaR_heap_class(size) * sizeof(void *), "list");
 }
 
-static LLVMValueRef ask_for_block(hia_emit *e, uint32_t size, hia_loc_id loc) {
-  LLVMValueRef args[2] = {hiaL_number(e, 64, size), hiaL_number(e, 32, loc)};
+LLVMValueRef hiaL_new_block_of(hia_emit *e, LLVMValueRef size, hia_loc_id loc) {
+  LLVMValueRef args[2] = {size, hiaL_number(e, 32, loc)};
   hiaL_set_debug_loc(e, loc, false);
   LLVMValueRef block = hiaL_call_abi(e, HIA_ABI_hiaR_stub_alloc, args, 2);
   hiaL_no_debug_loc(e);
@@ -79,7 +79,7 @@ static bool is_listed(const hia_emit *e, uint32_t size) {
 }
 
 LLVMValueRef hiaL_new_block(hia_emit *e, uint32_t size, hia_loc_id loc) {
-  if (!is_listed(e, size)) return ask_for_block(e, size, loc);
+  if (!is_listed(e, size)) return hiaL_new_block_of(e, hiaL_number(e, 64, size), loc);
   LLVMValueRef list = free_list(e, size);
   LLVMValueRef first = LLVMBuildLoad2(e->b, e->ptr, list, "first");
   LLVMValueRef is_empty = LLVMBuildICmp(e->b, LLVMIntEQ, first, LLVMConstNull(e->ptr), "");
@@ -90,7 +90,7 @@ LLVMValueRef hiaL_new_block(hia_emit *e, uint32_t size, hia_loc_id loc) {
   LLVMBuildStore(e->b, LLVMBuildLoad2(e->b, e->ptr, first, "next"), list);
   LLVMBuildBr(e->b, join);
   hiaL_at(e, empty);
-  LLVMValueRef other = ask_for_block(e, size, loc);
+  LLVMValueRef other = hiaL_new_block_of(e, hiaL_number(e, 64, size), loc);
   LLVMBuildBr(e->b, join);
   hiaL_at(e, join);
   LLVMValueRef block = LLVMBuildPhi(e->b, e->ptr, "object");

@@ -156,6 +156,8 @@ LLVMValueRef hiaL_call_elementary(hia_emit *e, const char *name, hia_dtype t, LL
                                   uint32_t n_args) {
   size_t i = find(name);
   if (i == HIA_LEN(functions) || !e->options->has_fma) return NULL;
+  bool is_vector = LLVMGetTypeKind(LLVMTypeOf(args[0])) == LLVMVectorTypeKind;
+  if (is_vector) return hiaL_elementary(e->b, name, args); /* in a kernel */
   LLVMValueRef f = function_of(e, i, t, n_args);
   LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(f), f, args, n_args, "");
   LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(f));

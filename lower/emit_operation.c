@@ -73,6 +73,57 @@ void hiaL_emit_operation(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, hiaL_load_word(e, block, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
 }
 
+/* ---- what is usual inline ----
+ *
+ * The operation is called where it fails, and says why. */
+
+static LLVMValueRef load_dim(hia_emit *e, LLVMValueRef tensor, uint32_t axis) {
+  uint64_t at = offsetof(hia_tensor, dims) + axis * sizeof(int64_t);
+  LLVMValueRef place = hiaL_byte_at(e, tensor, at, "dim");
+  return LLVMBuildLoad2(e->b, e->types[HIA_I64], place, "size");
+}
+
+/* The builder is left where the condition holds. */
+static void fail_unless(hia_emit *e, hia_node_id n, LLVMValueRef fits) {
+  LLVMBasicBlockRef wrong = hiaL_block(e, "misfit"), next = hiaL_block(e, "fits");
+  hiaL_unlikely(e, LLVMBuildNot(e->b, fits, ""), wrong, next);
+  hiaL_at(e, wrong);
+  hiaL_emit_operation(e, n);
+  LLVMBuildUnreachable(e->b);
+  hiaL_at(e, next);
+}
+
+/* The result is the operand, whose reference it takes. */
+void hiaL_emit_EXPECT(hia_emit *e, hia_node_id n) {
+  LLVMValueRef x = hiaL_in(e, n, 0), fits = hiaL_number(e, 1, 1);
+  uint32_t i = 1;
+  for (uint64_t axes = hiaL_node(e, n)->imm; axes; axes &= axes - 1) {
+    LLVMValueRef size = load_dim(e, x, (uint32_t)__builtin_ctzll(axes));
+    LLVMValueRef is_equal = LLVMBuildICmp(e->b, LLVMIntEQ, size, hiaL_in(e, n, i++), "");
+    fits = LLVMBuildAnd(e->b, fits, is_equal, "fits");
+  }
+  fail_unless(e, n, fits);
+  hiaL_out(e, n, 0, x);
+}
+
+/* An element of a vector is a load. */
+void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
+  hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
+  if (!hiaG_is_scalar(type)) {
+    hiaL_emit_operation(e, n);
+    return;
+  }
+  LLVMValueRef x = hiaL_in(e, n, 0), i = hiaL_in(e, n, 1);
+  fail_unless(e, n, LLVMBuildICmp(e->b, LLVMIntULT, i, load_dim(e, x, 0), "is_there"));
+  LLVMValueRef data =
+      LLVMBuildLoad2(e->b, e->ptr, hiaL_byte_at(e, x, offsetof(hia_tensor, data), "at"), "data");
+  LLVMTypeRef element = hiaL_c_type(e, type);
+  LLVMValueRef at = LLVMBuildInBoundsGEP2(e->b, element, data, &i, 1, "at");
+  LLVMValueRef value = LLVMBuildLoad2(e->b, element, at, "element");
+  if (type == HIA_BOOL) value = LLVMBuildICmp(e->b, LLVMIntNE, value, LLVMConstNull(element), "");
+  hiaL_out(e, n, 0, value);
+}
+
 /* Its reference is nobody's: those of params do not count. */
 void hiaL_emit_PARAM(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
@@ -82,7 +133,5 @@ void hiaL_emit_PARAM(hia_emit *e, hia_node_id n) {
 }
 
 void hiaL_emit_DIM(hia_emit *e, hia_node_id n) {
-  uint64_t at = offsetof(hia_tensor, dims) + hiaL_node(e, n)->imm * sizeof(int64_t);
-  LLVMValueRef place = hiaL_byte_at(e, hiaL_in(e, n, 0), at, "dim");
-  hiaL_out(e, n, 0, LLVMBuildLoad2(e->b, e->types[HIA_I64], place, "size"));
+  hiaL_out(e, n, 0, load_dim(e, hiaL_in(e, n, 0), (uint32_t)hiaL_node(e, n)->imm));
 }

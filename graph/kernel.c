@@ -1,0 +1,80 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* What kernels consist of: ops on the elements of tensors, and ops that say where elements lie. */
+#include "graph/analysis.h"
+#include "runtime/base/elementary.h"
+
+/* Ops that lowering builds for vectors as it does for scalars, at these dtypes. */
+enum {
+  BOOL = 1 << HIA_BOOL,
+  INTS = 1 << HIA_I32 | 1 << HIA_I64,
+  FLOATS = 1 << HIA_F32 | 1 << HIA_F64
+};
+static const uint8_t lane_dtypes[64] = {
+    [HIA_OP_ADD] = INTS | FLOATS,
+    [HIA_OP_SUB] = INTS | FLOATS,
+    [HIA_OP_MUL] = INTS | FLOATS,
+    [HIA_OP_DIV] = FLOATS,
+    [HIA_OP_NEG] = INTS | FLOATS,
+    [HIA_OP_ABS] = FLOATS,
+    [HIA_OP_RELU] = INTS | FLOATS,
+    [HIA_OP_MIN] = INTS | FLOATS,
+    [HIA_OP_MAX] = INTS | FLOATS,
+    [HIA_OP_EQ] = BOOL | INTS | FLOATS,
+    [HIA_OP_NE] = BOOL | INTS | FLOATS,
+    [HIA_OP_LT] = BOOL | INTS | FLOATS,
+    [HIA_OP_LE] = BOOL | INTS | FLOATS,
+    [HIA_OP_GT] = BOOL | INTS | FLOATS,
+    [HIA_OP_GE] = BOOL | INTS | FLOATS,
+    [HIA_OP_SELECT] = BOOL | INTS | FLOATS,
+    [HIA_OP_BAND] = BOOL | INTS,
+    [HIA_OP_BOR] = BOOL | INTS,
+    [HIA_OP_BXOR] = BOOL | INTS,
+    [HIA_OP_BNOT] = BOOL | INTS,
+    [HIA_OP_FLOOR] = FLOATS,
+    [HIA_OP_CEIL] = FLOATS,
+    [HIA_OP_ROUND] = FLOATS,
+    [HIA_OP_SQRT] = FLOATS,
+    [HIA_OP_FMA] = FLOATS,
+    [HIA_OP_ISNAN] = FLOATS,
+    [HIA_OP_ISINF] = FLOATS,
+    [HIA_OP_CAST] = BOOL | INTS | FLOATS,
+};
+
+static bool has_lanes(unsigned op, hia_dtype dtype) {
+  static const char *const elementary[] = {
+#define NAME(name) #name,
+      HIA_ELEMENTARY_LIST_1(NAME) HIA_ELEMENTARY_LIST_2(NAME)
+#undef NAME
+  };
+  if (op < HIA_LEN(lane_dtypes) && lane_dtypes[op] >> dtype & 1) return true;
+  if (!(hiaR_ops[op].traits & HIA_T_LIBRARY) || !(FLOATS >> dtype & 1)) return false;
+  for (size_t i = 0; i < HIA_LEN(elementary); i++)
+    if (strcmp(elementary[i], hiaR_ops[op].name) == 0) return true;
+  return false;
+}
+
+bool hiaG_is_lane_op(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  if (hiaR_ops[node->op].shape != HIA_SHAPE_ELEMENTWISE || !hiaG_is_operation(fn, n)) return false;
+  uint32_t rank = hiaG_rank(g->types, hiaG_type(fn, hiaG_out(fn, n, 0)));
+  if (rank > HIA_KERNEL_RANK) return false;
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    uint32_t its = hiaG_rank(g->types, hiaG_type(fn, hiaG_in(fn, n, i)));
+    if (its && its != rank) return false;
+  }
+  return has_lanes(node->op, hiaG_node_dtype(g, fn, n));
+}
+
+bool hiaG_is_view_op(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  switch (node->op) {
+  case HIA_OP_PART:
+  case HIA_OP_ROW:
+  case HIA_OP_RESHAPE:
+  case HIA_OP_EXPECT: break;
+  default: return false;
+  }
+  uint32_t from = hiaG_rank(g->types, hiaG_type(fn, hiaG_in(fn, n, 0)));
+  uint32_t to = hiaG_rank(g->types, hiaG_type(fn, hiaG_out(fn, n, 0)));
+  return from <= HIA_KERNEL_RANK && to && to <= HIA_KERNEL_RANK;
+}
