@@ -32,9 +32,9 @@ typedef struct hia_codegen_units {
 hia_codegen_units hiaG_codegen_units(hia_arena *arena, const hia_graph *g, const hia_facts *facts);
 hia_codegen_units hiaG_one_codegen_unit(hia_arena *arena, const hia_graph *g);
 
-/* ---- kernel.c: what the loops over elements consist of (opt_fuse.c, lower/emit_fused.c) ---- */
+/* ---- fused.c: what fused kernels consist of (opt_fuse.c, lower/emit_fused.c) ---- */
 
-enum { HIA_KERNEL_RANK = 4 }; /* of tensors in kernels, at most */
+enum { HIA_FUSED_RANK = 4 }; /* of tensors in fused kernels, at most */
 /* True for an op on scalars that is lifted to tensors of one rank, and perhaps scalars, cannot fail
  * at its dtype but for shapes that do not fit, and exists for vectors. */
 bool hiaG_is_lane_op(const hia_graph *g, const hia_fn *fn, hia_node_id n);

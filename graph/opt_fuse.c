@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* fuse: operations on the elements of tensors that native code computes in one loop.
  *
- *     %g = add %x, %b                 %h, %c = call "f kernel 1" %x, %b
+ *     %g = add %x, %b                 %h, %c = call "f fused 1" %x, %b
  *     %i = part %g, 0, 150
- *     %j = part %g, 150, 300          fn "f kernel 1" (%x, %b) {
+ *     %j = part %g, 150, 300          fn "f fused 1" (%x, %b) {
  *     %c = mul (sigmoid %i), ..         %g = add %x, %b
  *     %h = mul .., (tanh %c)            ... the same nodes ...
  *                                       yield %h, %c
@@ -11,8 +11,8 @@
  *
  * One would add a node for such a group, with a meaning of its own. But a function means already
  * what its nodes mean: it fails where they fail, in their order, every engine runs it, and the text
- * form has it. So a group becomes a *kernel*, a function of its own, and lowering begins the code
- * of each function of this form with the loop, for operands that fit (lower/emit_fused.c). Its
+ * form has it. So a group becomes a *fused kernel*, a function of its own, and lowering begins the
+ * code of each function of this form with the loop, for operands that fit (lower/emit_fused.c). Its
  * other code, operation by operation, is there for all others. So a mistake in the loop's
  * conditions costs time and no error message.
  *
@@ -121,7 +121,7 @@ static hia_fn_id make_kernel(fusing *f, const hia_node_id *members, uint32_t n, 
   hia_type params[MAX_WORDS], results[MAX_WORDS];
   for (uint32_t i = 0; i < o->n_params; i++) params[i] = hiaG_type(f->fn, o->params[i]);
   for (uint32_t i = 0; i < o->n_results; i++) results[i] = hiaG_type(f->fn, o->results[i]);
-  const char *suffix = hiaR_arena_printf(f->scratch, " kernel %u", ++f->n_kernels);
+  const char *suffix = hiaR_arena_printf(f->scratch, " fused %u", ++f->n_kernels);
   hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, f->fn->name, suffix), f->fn->source, f->fn->loc,
                              params, o->n_params, results, o->n_results);
   hia_fn *kernel = hiaG_fn(g, id);

@@ -20,7 +20,7 @@
  *                                 effects inline   functions with one call, now loops
  *                               copy fold cse dce  again
  *                               sweep effects reads
- *                                      fuse        native code only: kernels
+ *                                      fuse        native code only: fused kernels
  *                                      refs        native code only: counts of references
  *                                      tag         Call, Return, Merge, Switch
  *                                       ▼

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Kernels: functions whose nodes are operations on the elements of tensors (graph/opt_fuse.c).
- * Their code begins with a test and a loop:
+/* Fused kernels: functions whose nodes are operations on the elements of tensors
+ * (graph/opt_fuse.c). Their code begins with a test and a loop:
  *
  *     if all operands fit {
  *       make the results; loop over their elements, in vectors; give up operands; return
@@ -27,7 +27,9 @@
 
 enum {
   LANES = 16,
-  MAX_ELEMENTS = 1 << 16, /* a loop has no safepoint: some 300 us at most */
+  CHUNK = 1 << 15, /* elements between two safepoints: some 100 us */
+  MAX_ELEMENTS = 1 << 30,
+  MAX_SIZE = 1 << 15, /* that a reshape has, if it is of rank 2 or more */
   MAX_STEPS = 256,
   MAX_RESULTS = 24,
   MAX_VALUES = 512
@@ -45,10 +47,10 @@ typedef enum kind {
 typedef struct known {
   kind kind;
   uint32_t rank;
-  LLVMValueRef dims[HIA_KERNEL_RANK]; /* i64 */
-  LLVMValueRef data;                  /* STORED: the address of the elements */
-  hia_value_id of;                    /* SHOWN */
-  LLVMValueRef first;                 /* SHOWN: NULL stands for 0 */
+  LLVMValueRef dims[HIA_FUSED_RANK]; /* i64 */
+  LLVMValueRef data;                 /* STORED: the address of the elements */
+  hia_value_id of;                   /* SHOWN */
+  LLVMValueRef first;                /* SHOWN: NULL stands for 0 */
   hia_value_id loop; /* a value of the same shape, by which loops are told apart; itself, or its
                         entry leads on */
 } known;
@@ -127,15 +129,16 @@ static void know_view(fused *f, hia_node_id n) {
     break;
   }
   case HIA_OP_RESHAPE: {
-    LLVMValueRef len = number(f, 1), most = number(f, MAX_ELEMENTS);
+    LLVMValueRef len = number(f, 1);
     z->rank = hiaL_node(e, n)->n_ins - 1;
+    LLVMValueRef most = number(f, z->rank == 1 ? MAX_ELEMENTS : MAX_SIZE);
     for (uint32_t k = 0; k < z->rank; k++) {
       z->dims[k] = hiaL_in(e, n, 1 + k);
       /* So the product does not overflow. */
       require(f, LLVMBuildICmp(e->b, LLVMIntULE, z->dims[k], most, ""));
       len = LLVMBuildMul(e->b, len, z->dims[k], "");
     }
-    _Static_assert(HIA_KERNEL_RANK * 16 <= 64, "the product of the sizes fits into 64 bits");
+    _Static_assert(HIA_FUSED_RANK * 15 < 64, "the product of the sizes fits into 64 bits");
     require_equal(f, len, count_from(f, x, 0));
     break;
   }
@@ -325,7 +328,7 @@ typedef struct round {
 /* One round: LANES elements from `i` on, or those that the mask has. */
 static void build_round(const round *r, LLVMValueRef *values, LLVMValueRef i, LLVMValueRef mask) {
   hia_emit *e = r->e;
-  uint32_t param = 1;
+  uint32_t param = 2;
   LLVMTypeRef i32 = r->scalars[HIA_I32];
   for (uint32_t k = 0; k < r->s->n; k++) {
     const step *z = &r->s->list[k];
@@ -385,7 +388,8 @@ static void build_rounds(const round *r, LLVMBasicBlockRef entry) {
   hia_emit *e = r->e;
   LLVMTypeRef i64 = r->scalars[HIA_I64], i32 = r->scalars[HIA_I32];
   bool has_masks = strstr(e->options->features, "+avx512vl") != NULL;
-  LLVMValueRef n = LLVMGetParam(r->function, 0), lanes = LLVMConstInt(i64, LANES, false);
+  LLVMValueRef begin = LLVMGetParam(r->function, 0), n = LLVMGetParam(r->function, 1);
+  LLVMValueRef lanes = LLVMConstInt(i64, LANES, false);
   LLVMBasicBlockRef head = hiaL_block(e, "head"), body = hiaL_block(e, "lanes"),
                     rest = hiaL_block(e, "rest"), tail = has_masks ? NULL : hiaL_block(e, "tail"),
                     exit = hiaL_block(e, "exit");
@@ -399,7 +403,7 @@ static void build_rounds(const round *r, LLVMBasicBlockRef entry) {
   build_round(r, e->values, i, has_masks ? lanes_below(e, i32, i, n) : NULL);
   LLVMBasicBlockRef last = hiaL_here(e);
   LLVMBuildBr(e->b, head);
-  LLVMValueRef from[2] = {LLVMConstNull(i64), next};
+  LLVMValueRef from[2] = {begin, next};
   LLVMBasicBlockRef blocks[2] = {entry, last};
   LLVMAddIncoming(i, from, blocks, 2);
   hiaL_at(e, rest);
@@ -413,13 +417,15 @@ static void build_rounds(const round *r, LLVMBasicBlockRef entry) {
   LLVMBuildRetVoid(e->b);
 }
 
-/* void loop(n, operands in the order of the steps, results): n is 1 or more. */
+/* void loop(begin, end, operands in the order of the steps, results): the elements from begin to
+ * end, at least one. */
 static LLVMValueRef build_loop(hia_emit *e, const steps *s, const uint32_t *results,
                                uint32_t n_results) {
-  LLVMTypeRef params[1 + MAX_STEPS], scalars[HIA_N_REPRS];
+  LLVMTypeRef params[2 + MAX_STEPS + MAX_RESULTS], scalars[HIA_N_REPRS];
   memcpy(scalars, e->types, sizeof scalars);
   LLVMTypeRef i64 = scalars[HIA_I64], i32 = scalars[HIA_I32];
   uint32_t n_params = 0;
+  params[n_params++] = i64;
   params[n_params++] = i64;
   for (uint32_t i = 0; i < s->n; i++)
     if (s->list[i].kind != APPLY)
@@ -447,7 +453,7 @@ static LLVMValueRef build_loop(hia_emit *e, const steps *s, const uint32_t *resu
   LLVMBasicBlockRef entry = hiaL_block(e, "entry");
   hiaL_at(e, entry);
   hiaL_no_debug_loc(e);
-  uint32_t param = 1;
+  uint32_t param = 2;
   for (uint32_t i = 0; i < s->n; i++) {
     if (s->list[i].kind == SPLAT) e->values[i] = splat(e, i32, LLVMGetParam(f, param));
     param += s->list[i].kind != APPLY;
@@ -575,17 +581,46 @@ static plan *plan_loops(fused *f) {
   return plans;
 }
 
+/* A loop over many elements has a safepoint between chunks. The new tensors are the heap's if the
+ * run ends there. */
 static void call_loop(fused *f, const plan *p, const LLVMValueRef *data) {
   hia_emit *e = f->e;
-  LLVMValueRef args[1 + MAX_STEPS + MAX_RESULTS];
-  uint32_t n = 0;
-  args[n++] = count_from(f, &f->values[hiaG_in(e->fn, yield_of(e->fn), p->of[0])], 0);
+  LLVMValueRef args[2 + MAX_STEPS + MAX_RESULTS];
+  LLVMValueRef n = count_from(f, &f->values[hiaG_in(e->fn, yield_of(e->fn), p->of[0])], 0);
+  uint32_t n_args = 2;
   for (uint32_t k = 0; k < p->steps.n; k++)
-    if (p->steps.list[k].kind != APPLY) args[n++] = p->steps.list[k].from;
-  for (uint32_t k = 0; k < p->n; k++) args[n++] = data[p->of[k]];
+    if (p->steps.list[k].kind != APPLY) args[n_args++] = p->steps.list[k].from;
+  for (uint32_t k = 0; k < p->n; k++) args[n_args++] = data[p->of[k]];
   LLVMValueRef loop = loop_for(e, &p->steps, p->step, p->n);
-  LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(loop), loop, args, n, "");
+  bool is_short = LLVMIsAConstantInt(n) && LLVMConstIntGetZExtValue(n) <= CHUNK;
+  LLVMBasicBlockRef before = hiaL_here(e), chunk = NULL, poll = NULL, next = NULL;
+  args[0] = number(f, 0);
+  args[1] = n;
+  if (!is_short) {
+    chunk = hiaL_block(e, "chunk");
+    poll = hiaL_block(e, "poll");
+    next = hiaL_block(e, "looped");
+    LLVMBuildBr(e->b, chunk);
+    hiaL_at(e, chunk);
+    LLVMValueRef begin = LLVMBuildPhi(e->b, e->types[HIA_I64], "begin");
+    LLVMAddIncoming(begin, &args[0], &before, 1);
+    LLVMValueRef end = LLVMBuildAdd(e->b, begin, number(f, CHUNK), "");
+    LLVMValueRef is_last = LLVMBuildICmp(e->b, LLVMIntULT, n, end, "is_last");
+    args[0] = begin;
+    args[1] = LLVMBuildSelect(e->b, is_last, n, end, "end");
+  }
+  LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(loop), loop, args, n_args, "");
   LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(loop));
+  if (is_short) return;
+  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntULT, args[1], n, "goes_on"), poll, next);
+  hiaL_at(e, poll);
+  hia_path path = e->path;
+  if (!e->options->unchecked) hiaL_safepoint(e);
+  e->path = path; /* the code for other operands has not polled */
+  LLVMBasicBlockRef last = hiaL_here(e);
+  LLVMBuildBr(e->b, chunk);
+  LLVMAddIncoming(args[0], &args[1], &last, 1);
+  hiaL_at(e, next);
 }
 
 void hiaL_open_kernel(hia_emit *e) {

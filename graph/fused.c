@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What kernels consist of: ops on the elements of tensors, and ops that say where elements lie. */
+/* What fused kernels consist of: ops on the elements of tensors, and ops that say where elements
+ * lie. */
 #include "graph/analysis.h"
 #include "runtime/base/elementary.h"
 
@@ -57,7 +58,7 @@ bool hiaG_is_lane_op(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   if (hiaR_ops[node->op].shape != HIA_SHAPE_ELEMENTWISE || !hiaG_is_operation(fn, n)) return false;
   uint32_t rank = hiaG_rank(g->types, hiaG_type(fn, hiaG_out(fn, n, 0)));
-  if (rank > HIA_KERNEL_RANK) return false;
+  if (rank > HIA_FUSED_RANK) return false;
   for (uint32_t i = 0; i < node->n_ins; i++) {
     uint32_t its = hiaG_rank(g->types, hiaG_type(fn, hiaG_in(fn, n, i)));
     if (its && its != rank) return false;
@@ -76,5 +77,5 @@ bool hiaG_is_view_op(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   }
   uint32_t from = hiaG_rank(g->types, hiaG_type(fn, hiaG_in(fn, n, 0)));
   uint32_t to = hiaG_rank(g->types, hiaG_type(fn, hiaG_out(fn, n, 0)));
-  return from <= HIA_KERNEL_RANK && to && to <= HIA_KERNEL_RANK;
+  return from <= HIA_FUSED_RANK && to && to <= HIA_FUSED_RANK;
 }
