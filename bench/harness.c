@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "bench/harness.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -431,6 +432,19 @@ double bench_process_text(const char *const *argv, char *text, size_t size) {
 
 double bench_process(const char *const *argv) { return bench_process_text(argv, NULL, 0); }
 
+bool bench_process_works(const char *const *argv) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child;
+  int status = 1;
+  bool works = posix_spawnp(&child, argv[0], &actions, NULL, (char *const *)argv, environ) == 0 &&
+               waitpid(child, &status, 0) == child && status == 0;
+  posix_spawn_file_actions_destroy(&actions);
+  return works;
+}
+
 double bench_process_peak(const char *const *argv) {
   double peak;
   run_process(argv, NULL, 0, &peak);
@@ -449,4 +463,35 @@ void bench_print_machine(void) {
   if (file) fclose(file);
   unsigned cores = bench_cores();
   printf("hiaton %s on %s, %u core%s\n\n", hia_version(), model, cores, cores == 1 ? "" : "s");
+}
+
+void bench_free_blas(void) {
+  static const char *const names[] = {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OPENBLAS_VERBOSE"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
+}
+
+void *bench_open_blas(void) {
+  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  void (*set_threads)(int) = NULL;
+  if (library) *(void **)&set_threads = dlsym(library, "openblas_set_num_threads");
+  if (set_threads) set_threads(1);
+  return library;
+}
+
+const char *bench_blas_text(void) {
+  static char text[256];
+  void *library = bench_open_blas();
+  char *(*config)(void) = NULL, *(*core)(void) = NULL;
+  if (library) {
+    *(void **)&config = dlsym(library, "openblas_get_config");
+    *(void **)&core = dlsym(library, "openblas_get_corename");
+  }
+  if (config && core) {
+    const char *all = config(); /* "OpenBLAS 0.3.21 NO_LAPACKE ..." */
+    size_t len = strcspn(all, " ");
+    if (all[len]) len += 1 + strcspn(all + len + 1, " ");
+    snprintf(text, sizeof text, "%.*s, kernels for %s", (int)len, all, core());
+  } else
+    snprintf(text, sizeof text, "not installed (Debian: libopenblas0-serial)");
+  return text;
 }

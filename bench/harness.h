@@ -99,11 +99,21 @@ void bench_pin(bool is_pinned);
 void bench_pin_to(unsigned i); /* the i-th from the last, modulo the cores */
 /* Milliseconds from starting a process to its end; argv ends with NULL. */
 double bench_process(const char *const *argv);
+/* True if it ends with status 0. What it prints, errors too, is dropped. */
+bool bench_process_works(const char *const *argv);
 /* The same; its output, up to size - 1 bytes, goes to `text`. */
 double bench_process_text(const char *const *argv, char *text, size_t size);
 /* The most memory that a process had at once, in MiB (its resident set); at least as much as this
  * one has had so far, since Linux passes that on. */
 double bench_process_peak(const char *const *argv);
 void bench_print_machine(void);
+/* OpenBLAS chooses its kernels by the processor. Removes what makes it choose others from the
+ * environment, of this process and of those that it starts: what is measured next to hiaton must be
+ * at its best. Called before anything loads OpenBLAS. */
+void bench_free_blas(void);
+/* OpenBLAS, with one thread, once bench_free_blas has been called; NULL if it is not installed. */
+void *bench_open_blas(void);
+/* Its version, and the processor that its kernels are made for; or that it is not installed. */
+const char *bench_blas_text(void);
 
 #endif

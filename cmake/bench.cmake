@@ -75,6 +75,11 @@ hia_peer(tbb HIA_GXX reference_tbb.cpp
          "#include <tbb/version.h>\nint main() { return !TBB_runtime_version(); }" -ltbb)
 hia_peer(data_cpp HIA_GXX reference_data.cpp
          "#include <string_view>\nint main() { return int(std::string_view().size()); }")
+# The models of examples/models by hand. Debian's package of OpenBLAS has no name for the linker.
+hia_peer(models HIA_GXX peers/models.cpp
+         "extern \"C\" char *openblas_get_config();\nint main() { return !openblas_get_config(); }"
+         -march=native -mprefer-vector-width=512 -ffast-math -I${PROJECT_SOURCE_DIR}/bench/peers
+         -l:libopenblas.so.0)
 hia_peer(brackets HIA_GCC reference_brackets.c "int main(void) { return 0; }")
 
 # OCaml's compiler writes next to its source.
@@ -134,7 +139,7 @@ add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(harness|treebank|accuracy|lanes[^/]*|reference[^/]*)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(harness|treebank|weights|accuracy|lanes[^/]*|reference[^/]*)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
@@ -147,6 +152,11 @@ foreach(source IN LISTS bench_programs)
   add_dependencies(bench_${name} hiaton_program bench_peers ${hia_plugin})
 endforeach()
 target_sources(bench_data PRIVATE bench/treebank.c)
+target_sources(bench_models PRIVATE bench/treebank.c bench/weights.c)
+target_link_libraries(bench_models PRIVATE m)
+if(HIA_GXX)
+  target_compile_definitions(bench_models PRIVATE "HIA_GXX_PROGRAM=\"${HIA_GXX}\"")
+endif()
 target_link_libraries(bench_products PRIVATE hiaton_rt m ${CMAKE_DL_LIBS})
 
 # Errors and speed of the elementary functions, which it contains itself.
