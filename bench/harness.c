@@ -131,8 +131,7 @@ int bench_end(void) {
 
 /* ---- programs ---- */
 
-/* `error` is read after the call that sets it. */
-static void check(hia_status status, hia_error *const *error) {
+void bench_check(hia_status status, hia_error *const *error) {
   if (status == HIA_OK) return;
   fflush(stdout);
   fputs(error && *error ? hia_error_text(*error) : hia_status_message(status), stderr);
@@ -151,17 +150,17 @@ static void open_engine(bench_program *p, const bench_options *options) {
   engine.merge_calls = options->merge_calls;
   engine.always_fork = options->always_fork;
   engine.disabled_passes = options->disabled_passes;
-  check(hia_engine_new(&engine, &p->engine, &error), &error);
-  if (options->kind == HIA_ENGINE_JIT) check(hia_engine_native(p->engine, &error), &error);
+  bench_check(hia_engine_new(&engine, &p->engine, &error), &error);
+  if (options->kind == HIA_ENGINE_JIT) bench_check(hia_engine_native(p->engine, &error), &error);
 }
 
 static void prepare(bench_program *p, const char *function) {
   hia_error *error;
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
   options.has_fuel = p->has_fuel;
-  check(hia_module_function(p->module, function, &p->function, &error), &error);
+  bench_check(hia_module_function(p->module, function, &p->function, &error), &error);
   double start = bench_cpu();
-  check(hia_function_prepare_for(p->function, &options, &error), &error);
+  bench_check(hia_function_prepare_for(p->function, &options, &error), &error);
   p->compile_ms = bench_cpu() - start;
 }
 
@@ -169,7 +168,7 @@ bench_program bench_open(const char *path, const char *function, const bench_opt
   bench_program p;
   hia_error *error;
   open_engine(&p, options);
-  check(hia_module_load_file(p.engine, path, &p.module, &error), &error);
+  bench_check(hia_module_load_file(p.engine, path, &p.module, &error), &error);
   prepare(&p, function);
   return p;
 }
@@ -179,7 +178,7 @@ bench_program bench_open_text(const char *name, const char *text, const char *fu
   bench_program p;
   hia_error *error;
   open_engine(&p, options);
-  check(hia_module_load_text(p.engine, name, text, strlen(text), &p.module, &error), &error);
+  bench_check(hia_module_load_text(p.engine, name, text, strlen(text), &p.module, &error), &error);
   prepare(&p, function);
   return p;
 }
@@ -205,12 +204,14 @@ bench_program bench_open_graph(const bench_program *from) {
   hia_error *error;
   bench_program p = {.has_fuel = false};
   growing graph = {0};
-  check(hia_module_dump(from->module, &from->function, 1, &dump, keep, &graph, &error), &error);
+  bench_check(hia_module_dump(from->module, &from->function, 1, &dump, keep, &graph, &error),
+              &error);
   engine.kind = HIA_ENGINE_INTERP;
-  check(hia_engine_new(&engine, &p.engine, &error), &error);
-  check(hia_module_load_ir(p.engine, "graph", graph.bytes, graph.len, &p.module, &error), &error);
-  check(hia_module_function(p.module, hia_function_name(from->function), &p.function, &error),
-        &error);
+  bench_check(hia_engine_new(&engine, &p.engine, &error), &error);
+  bench_check(hia_module_load_ir(p.engine, "graph", graph.bytes, graph.len, &p.module, &error),
+              &error);
+  bench_check(hia_module_function(p.module, hia_function_name(from->function), &p.function, &error),
+              &error);
   free(graph.bytes);
   return p;
 }
@@ -228,7 +229,7 @@ static hia_value *run(const bench_program *p, hia_value *const *args, size_t n,
   options.stats = used;
   options.has_fuel = p->has_fuel;
   options.fuel = p->has_fuel ? UINT64_MAX : 0;
-  check(hia_run(p->function, args, n, &options, &result, &error), &error);
+  bench_check(hia_run(p->function, args, n, &options, &result, &error), &error);
   return result;
 }
 
@@ -243,7 +244,7 @@ static hia_value *run_on_integers(const bench_program *p, const int32_t *args, s
 
 static long long take_integer(hia_value *value) {
   int32_t x = 0;
-  check(hia_value_get_i32(value, &x), NULL);
+  bench_check(hia_value_get_i32(value, &x), NULL);
   hia_value_free(value);
   return x;
 }

@@ -65,6 +65,9 @@ typedef struct bench_options {
   bool fuel; /* runs are metered, with more fuel than they can use */
   const char *disabled_passes;
 } bench_options;
+/* Ends the benchmark with the error if there is one. `error` is read after the call that sets it;
+ * NULL: there is none. */
+void bench_check(hia_status status, hia_error *const *error);
 bench_program bench_open(const char *path, const char *function, const bench_options *options);
 bench_program bench_open_text(const char *name, const char *text, const char *function,
                               const bench_options *options);

@@ -154,13 +154,6 @@ static void fail(const char *what) {
   exit(1);
 }
 
-static void check(hia_status status, hia_error *error) {
-  if (status == HIA_OK) return;
-  fflush(stdout);
-  fputs(error ? hia_error_text(error) : hia_status_message(status), stderr);
-  exit(1);
-}
-
 static void file_of(const model *m, char path[MAX_PATH]) {
   snprintf(path, MAX_PATH, "%s/models/%s.hia", HIA_EXAMPLES, m->file);
 }
@@ -183,8 +176,8 @@ static void finish(FILE *to, const char *name) {
  * words are its fields: word and label, or left, right and label. */
 static void write_tree(FILE *to, const hia_value *tree) {
   hia_value_nodes *table;
-  hia_error *error = NULL;
-  check(hia_value_to_nodes(tree, &table, &error), error);
+  hia_error *error;
+  bench_check(hia_value_to_nodes(tree, &table, &error), &error);
   fprintf(to, "T %zu\n", table->n_nodes);
   const int64_t *field = table->words;
   for (size_t i = 0; i < table->n_nodes; i++) {
@@ -202,7 +195,7 @@ static void write_tree(FILE *to, const hia_value *tree) {
 /* The first sentences of the treebank, with the numbers of their words, for the other programs. */
 static void write_trees(void) {
   char path[MAX_PATH];
-  hia_error *error = NULL;
+  hia_error *error;
   file_of(&models[0], path);
   bench_options options = {.kind = HIA_ENGINE_INTERP};
   bench_program p = bench_open(path, "loss", &options);
@@ -215,7 +208,7 @@ static void write_trees(void) {
   size_t n = count_of(&models[0]);
   for (size_t i = 0; i < n && i < hia_value_len(trees); i++) {
     hia_value *tree = hia_value_part(trees, i);
-    if (!tree) check(HIA_MEMORY, error);
+    if (!tree) bench_check(HIA_MEMORY, NULL);
     write_tree(to, tree);
     hia_value_free(tree);
   }
@@ -282,17 +275,18 @@ typedef struct runner {
 
 static hia_value *parse(const runner *r, size_t i, const char *text) {
   hia_value *value;
-  hia_error *error = NULL;
-  check(hia_value_parse_text(r->program.function, i, NULL, text, strlen(text), &value, &error),
-        error);
+  hia_error *error;
+  bench_check(
+      hia_value_parse_text(r->program.function, i, NULL, text, strlen(text), &value, &error),
+      &error);
   return value;
 }
 
 static hia_value *array_of(const runner *r, hia_value *element) {
   hia_value *array;
-  hia_error *error = NULL;
+  hia_error *error;
   const hia_type_info *type = hia_function_param_type(r->program.function, 0);
-  check(hia_value_array(r->program.engine, type, &element, 1, &array, &error), error);
+  bench_check(hia_value_array(r->program.engine, type, &element, 1, &array, &error), &error);
   hia_value_free(element);
   return array;
 }
@@ -334,9 +328,9 @@ static void read_sentences(runner *r) {
 
 static void load_weights(const model *m, const bench_program *p) {
   char path[MAX_PATH];
-  hia_error *error = NULL;
+  hia_error *error;
   snprintf(path, sizeof path, "%s/%s%s.safetensors", FOLDER, m->name, m->size);
-  check(hia_module_load_params(p->module, path, &error), error);
+  bench_check(hia_module_load_params(p->module, path, &error), &error);
 }
 
 static bench_program open_model(const model *m, unsigned threads) {
@@ -366,8 +360,8 @@ static void close_runner(runner *r) {
 
 static hia_value *call(const bench_program *p, hia_value *const *args, size_t n) {
   hia_value *result;
-  hia_error *error = NULL;
-  check(hia_call(p->function, args, n, &result, &error), error);
+  hia_error *error;
+  bench_check(hia_call(p->function, args, n, &result, &error), &error);
   return result;
 }
 
@@ -376,9 +370,9 @@ static double loss_of(const hia_value *result) {
   float x;
   if (hia_value_get_f32(result, &x) == HIA_OK) return x;
   hia_value_nodes *table;
-  hia_error *error = NULL;
+  hia_error *error;
   hia_value *tree = hia_value_part(result, 0);
-  check(hia_value_to_nodes(tree, &table, &error), error);
+  bench_check(hia_value_to_nodes(tree, &table, &error), &error);
   double sum = 0;
   for (size_t i = 0; i < table->n_nodes; i++)
     sum += 1 + (double)table->words[4 * i]; /* word, left, right, next */
@@ -617,14 +611,14 @@ static hia_value *balanced(const bench_program *p, int depth) {
   size_t len;
   uint32_t word = 1;
   hia_value *trees;
-  hia_error *error = NULL;
+  hia_error *error;
   FILE *to = open_memstream(&text, &len);
   if (!to) fail("memory");
   fputc('[', to);
   write_balanced(to, depth, &word);
   fputc(']', to);
   if (fclose(to) != 0) fail("memory");
-  check(hia_value_parse_text(p->function, 0, NULL, text, len, &trees, &error), error);
+  bench_check(hia_value_parse_text(p->function, 0, NULL, text, len, &trees, &error), &error);
   free(text);
   return trees;
 }
@@ -632,14 +626,14 @@ static hia_value *balanced(const bench_program *p, int depth) {
 static hia_value *stream_of(const bench_program *p, size_t n) {
   double ms;
   size_t n_words;
-  hia_error *error = NULL;
+  hia_error *error;
   const hia_type_info *type = hia_function_param_type(p->function, 0);
   hia_value *all = bench_treebank_read(&treebank, p->engine, type, &ms, &n_words), *trees;
   if (n > hia_value_len(all)) n = hia_value_len(all);
   hia_value **parts = calloc(n, sizeof *parts);
   if (!parts) fail("memory");
   for (size_t i = 0; i < n; i++) parts[i] = hia_value_part(all, i);
-  check(hia_value_array(p->engine, type, parts, n, &trees, &error), error);
+  bench_check(hia_value_array(p->engine, type, parts, n, &trees, &error), &error);
   for (size_t i = 0; i < n; i++) hia_value_free(parts[i]);
   free(parts);
   hia_value_free(all);
@@ -657,7 +651,7 @@ static void measure_threads(const char *row, bench_program programs[2], hia_valu
       hia_value *result = call(&programs[k], &trees, 1);
       ms[k][i < 0 ? 0 : i] = bench_now() - start;
       float x = 0;
-      check(hia_value_get_f32(result, &x), NULL);
+      bench_check(hia_value_get_f32(result, &x), NULL);
       hia_value_free(result);
       if (i < 0 && k == 0) first = x;
       if (memcmp(&x, &first, sizeof x) != 0)
@@ -695,13 +689,13 @@ static double compile_ms(const char *path) {
   hia_engine *engine;
   hia_module *module;
   hia_function *function;
-  hia_error *error = NULL;
-  check(hia_engine_new(&options, &engine, &error), error);
-  check(hia_engine_native(engine, &error), error);
+  hia_error *error;
+  bench_check(hia_engine_new(&options, &engine, &error), &error);
+  bench_check(hia_engine_native(engine, &error), &error);
   double start = bench_cpu();
-  check(hia_module_load_file(engine, path, &module, &error), error);
-  check(hia_module_function(module, "main", &function, &error), error);
-  check(hia_function_prepare(function, &error), error);
+  bench_check(hia_module_load_file(engine, path, &module, &error), &error);
+  bench_check(hia_module_function(module, "main", &function, &error), &error);
+  bench_check(hia_function_prepare(function, &error), &error);
   double ms = bench_cpu() - start;
   hia_module_free(module);
   hia_engine_free(engine);
@@ -714,7 +708,7 @@ static void print_compile(int runs) {
   printf("%-14s", "compile time");
   bench_print_target_heading("ms");
   printf("\n");
-  for (size_t i = 0; i < N_MODELS; i++) {
+  for (size_t i = 0; i < (bench_is_quick() ? 1 : N_MODELS); i++) {
     file_of(&models[i], path);
     for (int k = 0; k < runs; k++) ms[k] = compile_ms(path);
     printf("%-14s", models[i].title);

@@ -41,6 +41,15 @@ add_custom_command(OUTPUT ${object}
   DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference_peak.c
   COMMENT "Building bench/reference_peak.o" VERBATIM)
 list(APPEND references ${object})
+if(HIA_GCC)
+  set(object ${PROJECT_BINARY_DIR}/bench/reference_cell.o)
+  add_custom_command(OUTPUT ${object}
+    COMMAND ${HIA_GCC} -std=gnu11 -O3 -march=native -mprefer-vector-width=512 -ffast-math -fPIE
+            -c ${PROJECT_SOURCE_DIR}/bench/reference_cell.c -o ${object}
+    DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference_cell.c
+    COMMENT "Building bench/reference_cell.o" VERBATIM)
+  list(APPEND references ${object})
+endif()
 set_source_files_properties(${references} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 
 # Parallel peers are programs of their own: two implementations of OpenMP do not fit into one process,
@@ -148,16 +157,15 @@ foreach(source IN LISTS bench_programs)
   target_compile_definitions(bench_${name} PRIVATE ${reference_definitions}
     "HIA_EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\"" "HIA_BENCH=\"${PROJECT_SOURCE_DIR}/bench\""
     "HIA_PEERS=\"${PROJECT_BINARY_DIR}/bench\"" "HIA_PROGRAM=\"$<TARGET_FILE:hiaton_program>\"")
-  target_link_libraries(bench_${name} PRIVATE hia_flags hiaton)
+  target_link_libraries(bench_${name} PRIVATE hia_flags hiaton m)
   add_dependencies(bench_${name} hiaton_program bench_peers ${hia_plugin})
 endforeach()
 target_sources(bench_data PRIVATE bench/treebank.c)
 target_sources(bench_models PRIVATE bench/treebank.c bench/weights.c)
-target_link_libraries(bench_models PRIVATE m)
 if(HIA_GXX)
   target_compile_definitions(bench_models PRIVATE "HIA_GXX_PROGRAM=\"${HIA_GXX}\"")
 endif()
-target_link_libraries(bench_products PRIVATE hiaton_rt m ${CMAKE_DL_LIBS})
+target_link_libraries(bench_products PRIVATE hiaton_rt ${CMAKE_DL_LIBS})
 
 # Errors and speed of the elementary functions, which it contains itself.
 add_executable(bench_accuracy bench/accuracy.c ${hia_lanes} runtime/base/elementary.c
