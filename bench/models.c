@@ -195,7 +195,6 @@ static void write_tree(FILE *to, const hia_value *tree) {
 /* The first sentences of the treebank, with the numbers of their words, for the other programs. */
 static void write_trees(void) {
   char path[MAX_PATH];
-  hia_error *error;
   file_of(&models[0], path);
   bench_options options = {.kind = HIA_ENGINE_INTERP};
   bench_program p = bench_open(path, "loss", &options);
