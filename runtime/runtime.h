@@ -170,6 +170,7 @@ typedef struct hia_usage {
   uint64_t peak_frames;   /* maximum of frames alive at once, all workers together */
   uint64_t peak_bytes;    /* maximum of bytes of frames, copies or stack */
   uint64_t steals;
+  uint64_t heap_bytes, system_bytes; /* of the run's heap: hia_heap.taken, fresh */
 } hia_usage;
 
 #endif

@@ -32,6 +32,9 @@ static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
     fprintf(stderr, "steals %" PRIu64 "\n", r->steals);
   if (r->is_fuelled) fprintf(stderr, "fuel %" PRIu64 " left\n", r->fuel_left);
   if (r->peak_bytes) fprintf(stderr, "peak %" PRIu64 " bytes\n", r->peak_bytes);
+  if (r->heap_bytes)
+    fprintf(stderr, "objects %" PRIu64 " bytes, %" PRIu64 " from the system\n", r->heap_bytes,
+            r->system_bytes);
 }
 
 /* *may_compile becomes true if the run was ended by a limit: a compilation that it waited for may

@@ -274,7 +274,10 @@ HIA_API hia_status hia_stream_open_brackets(const hia_allocator *allocator,
 HIA_API hia_status hia_stream_open_saved(const hia_allocator *allocator, const hia_type_info *type,
                                          const char *path, hia_stream **stream, hia_error **error);
 HIA_API void hia_stream_free(hia_stream *stream); /* not while a run uses it; may be NULL */
-HIA_API uint64_t hia_stream_len(const hia_stream *stream);              /* elements */
+HIA_API uint64_t hia_stream_len(const hia_stream *stream); /* elements */
+/* How far runs have read: one more than the index of the last element that any run has read so far,
+ * 0 at first. Any thread may ask while runs use the stream, to show their progress. */
+HIA_API uint64_t hia_stream_position(const hia_stream *stream);
 HIA_API const hia_type_info *hia_stream_type(const hia_stream *stream); /* [T] */
 
 /* ---- files (.hiav) ----

@@ -415,8 +415,13 @@ typedef struct hia_run_stats {
   bool is_fuelled; /* `fuel_left` is known: the run had fuel and has ended with HIA_OK or HIA_FUEL.
                       After any other failure it is not */
   uint64_t fuel_left; /* 0 if it is not known */
+  /* Bytes that the run took for its objects: data, arrays and tensors. Memory that the program
+     frees and uses again counts once, larger blocks than 64 KiB each time */
+  uint64_t heap_bytes;
+  uint64_t system_bytes; /* of these, bytes that came from the allocator: engines keep some memory
+                            from one run to the next, so that later runs need not ask for any */
 } hia_run_stats;
-#define HIA_RUN_STATS_INIT {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0}
+#define HIA_RUN_STATS_INIT {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0}
 
 typedef struct hia_run_options {
   size_t size;

@@ -171,7 +171,7 @@ hia_traits hiaJ_traits_for(const hia_run_options *options) {
 }
 
 HIA_SIZED(hia_run_options, streams);
-HIA_SIZED(hia_run_stats, fuel_left);
+HIA_SIZED(hia_run_stats, system_bytes);
 
 /* Of two limits; 0: none. */
 static size_t stricter(size_t a, size_t b) { return a && (!b || a < b) ? a : b; }
@@ -311,7 +311,11 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
     if (has_heap && status == HIA_OK) audit(&context->heap, engine, f, results);
 #endif
     if (has_heap && status == HIA_OK) status = leave(engine, f, results, left);
-    if (has_heap) hiaR_heap_end(&context->heap);
+    if (has_heap) {
+      usage->heap_bytes = atomic_load_explicit(&context->heap.taken, memory_order_relaxed);
+      usage->system_bytes = atomic_load_explicit(&context->heap.fresh, memory_order_relaxed);
+      hiaR_heap_end(&context->heap);
+    }
   }
   if (context) hiaJ_context_put(engine, context);
   hiaR_params_release(params);
@@ -331,7 +335,9 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                        .steals = usage->steals,
                        .is_counted = is_counted,
                        .fuel_left = fuel_left ? *fuel_left : 0,
-                       .is_fuelled = fuel_left != NULL};
+                       .is_fuelled = fuel_left != NULL,
+                       .heap_bytes = usage->heap_bytes,
+                       .system_bytes = usage->system_bytes};
   if (options->stats) hiaR_sized_copy_out(&own, sizeof own, options->stats, options->stats->size);
 }
 

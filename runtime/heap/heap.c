@@ -97,6 +97,8 @@ void hiaR_heap_begin(hia_heap *heap, size_t limit) {
   heap->run = atomic_fetch_add_explicit(&n_runs, 1, memory_order_relaxed) + 1;
   atomic_store_explicit(&heap->bytes, 0, memory_order_relaxed);
   atomic_store_explicit(&heap->peak, 0, memory_order_relaxed);
+  atomic_store_explicit(&heap->taken, 0, memory_order_relaxed);
+  atomic_store_explicit(&heap->fresh, 0, memory_order_relaxed);
 }
 
 size_t hiaR_heap_take_bytes(hia_heap *heap, size_t least, size_t size) {
@@ -161,6 +163,11 @@ void hiaR_heap_free(hia_heap *heap) {
   pthread_mutex_destroy(&heap->lock);
 }
 
+static void count_taken(hia_heap *heap, size_t size, bool is_fresh) {
+  atomic_fetch_add_explicit(&heap->taken, size, memory_order_relaxed);
+  if (is_fresh) atomic_fetch_add_explicit(&heap->fresh, size, memory_order_relaxed);
+}
+
 /* A chunk for blocks of `least` bytes in all, and if possible `size`. NULL: no memory. */
 static hia_heap_chunk *new_chunk(hia_heap *heap, size_t least, size_t size) {
   least = ((least + 15) & ~(size_t)15) + sizeof(hia_heap_chunk);
@@ -175,7 +182,10 @@ static hia_heap_chunk *new_chunk(hia_heap *heap, size_t least, size_t size) {
     heap->chunks = chunk;
   }
   pthread_mutex_unlock(&heap->lock);
-  if (chunk) return chunk;
+  if (chunk) {
+    count_taken(heap, chunk->size, false);
+    return chunk;
+  }
   size_t taken = hiaR_heap_take_bytes(heap, least, size < least ? least : size);
   if (!taken) return NULL;
   /* Not zeroed. */
@@ -185,6 +195,7 @@ static hia_heap_chunk *new_chunk(hia_heap *heap, size_t least, size_t size) {
     return NULL;
   }
   chunk->size = taken;
+  count_taken(heap, taken, true);
   POISON(chunk + 1, taken - sizeof *chunk);
   pthread_mutex_lock(&heap->lock);
   chunk->next = heap->chunks;
@@ -292,6 +303,7 @@ static void *alloc_large(hia_heap *heap, size_t size) {
     hiaR_heap_give_bytes(heap, whole);
     return NULL;
   }
+  count_taken(heap, whole, true);
   pthread_mutex_lock(&heap->lock);
   *large = (hia_large_block){.next = heap->large, .size = whole};
   if (heap->large) heap->large->prev = large;

@@ -50,10 +50,14 @@ struct hia_heap {
   const hia_allocator *allocator;
   bool (*must_end)(void *user); /* what takes long in the heap asks it now and then; NULL: never */
   void *user;
-  uint64_t run;                                     /* no other run has the number */
-  size_t limit;                                     /* in bytes; SIZE_MAX: none */
-  _Atomic size_t bytes;                             /* of chunks and large blocks in use */
-  _Atomic size_t peak;                              /* the most that this has been */
+  uint64_t run;         /* no other run has the number */
+  size_t limit;         /* in bytes; SIZE_MAX: none */
+  _Atomic size_t bytes; /* of chunks and large blocks in use */
+  _Atomic size_t peak;  /* the most that this has been */
+  /* What the run has taken for its objects: in all, and of that from the allocator instead of from
+     what earlier runs have left. Blocks that are freed and used again count once, as free lists
+     are used without a count. */
+  _Atomic uint64_t taken, fresh;
   pthread_mutex_t lock;                             /* protects what follows */
   _Atomic(hia_free_block *) free[HIA_HEAP_CLASSES]; /* lists handed over by workers */
   hia_heap_chunk *chunks, *spare;                   /* in use; kept from earlier runs */

@@ -84,6 +84,13 @@ bool hiaR_stream_copy(hia_stream *s, uint64_t from, char *to, size_t len) {
   return is_there;
 }
 
+void hiaR_stream_note(hia_stream *s, uint64_t end) {
+  uint64_t now = atomic_load_explicit(&s->position, memory_order_relaxed);
+  while (end > now && !atomic_compare_exchange_weak_explicit(
+                          &s->position, &now, end, memory_order_relaxed, memory_order_relaxed)) {
+  }
+}
+
 hia_array *hiaR_stream_array_new(const hia_stream *s, hia_local_heap *local, uint64_t n) {
   const hia_layout *layout = &hiaR_type_entry(&s->type->types->table, s->type->type)->layout;
   if (n > SIZE_MAX / 2 / sizeof(hia_word)) return NULL; /* an element has at most a word */
@@ -153,6 +160,10 @@ void hia_stream_free(hia_stream *s) {
 }
 
 uint64_t hia_stream_len(const hia_stream *s) { return s ? s->head.array.n : 0; }
+
+uint64_t hia_stream_position(const hia_stream *s) {
+  return s ? atomic_load_explicit(&s->position, memory_order_relaxed) : 0;
+}
 
 const hia_type_info *hia_stream_type(const hia_stream *s) { return s ? s->type : NULL; }
 

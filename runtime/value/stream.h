@@ -54,7 +54,8 @@ struct hia_stream {
   hia_saved_stream saved;
   hia_objects *objects;   /* that elements share: results that refer to them hold them; or NULL */
   atomic_bool has_failed; /* an element could not be read */
-  pthread_mutex_t lock;   /* of what follows */
+  _Atomic uint64_t position; /* of hia_stream_position */
+  pthread_mutex_t lock;      /* of what follows */
   hia_stream_window windows[HIA_STREAM_WINDOWS];
   uint64_t n_copies;
 };
@@ -80,6 +81,8 @@ hia_status hiaR_stream_read_at(hia_stream *stream, uint64_t from, void *to, size
 
 /* Copies `len` bytes of the file, on any thread. False: it cannot be read; `has_failed` is set. */
 bool hiaR_stream_copy(hia_stream *stream, uint64_t from, char *to, size_t len);
+/* Notes that the elements before `end` have been read, or some of them. Any worker may call it. */
+void hiaR_stream_note(hia_stream *stream, uint64_t end);
 /* Makes an array of n elements, whose bytes are not set. NULL: no memory. */
 hia_array *hiaR_stream_array_new(const hia_stream *stream, hia_local_heap *local, uint64_t n);
 

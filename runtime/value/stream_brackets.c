@@ -155,6 +155,7 @@ static bool read_elements(hia_stream_array *head, hia_local_heap *local, uint64_
   bool is_there =
       hiaR_stream_copy(s, offsets[first], text, len) && read_trees(s, local, text, len, n, out);
   if (text != few) hiaR_free(&s->allocator, text, len);
+  if (is_there) hiaR_stream_note(s, first + n);
   return is_there;
 }
 

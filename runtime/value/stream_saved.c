@@ -636,6 +636,7 @@ static bool read_elements(hia_stream_array *head, hia_local_heap *local, uint64_
     hiaR_store(repr, array->data + i * layout->size, word);
   }
   *out = (uintptr_t)array;
+  hiaR_stream_note(s, first + n);
   return true;
 }
 

@@ -287,6 +287,31 @@ static void compare_all(hia_engine_kind kind, unsigned threads) {
   }
 }
 
+/* How far runs have read, whatever they read again. */
+Test(streams, position) {
+  for (int is_saved = 0; is_saved < 2; is_saved++) {
+    fixture x;
+    size_t size;
+    char *bytes = make_trees(30, 3, &size);
+    if (is_saved)
+      open_array(&x, HIA_ENGINE_INTERP, 1, 30, 3);
+    else
+      open_trees(&x, HIA_ENGINE_INTERP, 1, bytes, size);
+    free(bytes);
+    uint64_t n = hia_stream_len(x.stream);
+    cr_assert_eq(hia_stream_position(x.stream), 0);
+    hia_value *index = hia_value_i64(x.p.engine, 4);
+    free(run(&x, "at", true, index, NULL).text);
+    cr_assert_eq(hia_stream_position(x.stream), 5);
+    free(run(&x, "total", true, NULL, NULL).text);
+    cr_assert_eq(hia_stream_position(x.stream), n);
+    free(run(&x, "at", true, index, NULL).text);
+    cr_assert_eq(hia_stream_position(x.stream), n);
+    hia_value_free(index);
+    close_trees(&x);
+  }
+}
+
 Test(streams, interpreted) { compare_all(HIA_ENGINE_INTERP, 1); }
 Test(streams, interpreted_threads) { compare_all(HIA_ENGINE_INTERP, 2); }
 Test(streams, expanded) { compare_all(HIA_ENGINE_EXPAND, 1); }
@@ -562,6 +587,7 @@ Test(streams, cannot_be_opened) {
   expect_error(x.type, NULL, HIA_ARGUMENT, "no path");
   expect_error(NULL, path, HIA_ARGUMENT, "no type");
   cr_expect_eq(hia_stream_open_brackets(NULL, x.type, path, NULL, NULL, NULL), HIA_ARGUMENT);
+  cr_expect(hia_stream_position(NULL) == 0 && hia_stream_position(x.stream) == 0);
   cr_expect(hia_stream_len(NULL) == 0 && hia_stream_type(NULL) == NULL);
   hia_stream_free(NULL);
   close_trees(&x);

@@ -116,3 +116,50 @@ Test(engine_data, numbers_in_memory) {
     cr_assert_eq(o.status, HIA_OK);
   }
 }
+
+static hia_run_stats stats_of(const program *p, int32_t n) {
+  hia_value *arg = hia_value_i32(p->engine, n), *result;
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  hia_run_stats stats = HIA_RUN_STATS_INIT;
+  options.stats = &stats;
+  hia_error *error;
+  hia_status status = hia_run(p->function, &arg, 1, &options, &result, &error);
+  cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
+  hia_value_free(result);
+  hia_value_free(arg);
+  return stats;
+}
+
+/* What a run takes for its objects. The second run uses what the first one has left, but for blocks
+ * above 64 KiB. */
+Test(data, bytes_of_a_run) {
+  static const char text[] =
+      "type List = Nil | Cons(head: i32, tail: List)\n"
+      "fn list(n) -> List = if n == 0 then Nil else Cons(n, list(n - 1))\n"
+      "fn total(l: List) -> i32 = match l { Nil => 0, Cons(x, rest) => x + total(rest) }\n"
+      "fn main(n: i32) -> i32 = total(list(n))\n"
+      "fn large(n: i32) -> f32 = sum(tanh(full(0.5, 100, n)))\n"
+      "fn none(n: i32) -> i32 = n + 1\n";
+  static const hia_engine_kind kinds[] = {HIA_ENGINE_INTERP, HIA_ENGINE_EXPAND, HIA_ENGINE_JIT};
+  for (size_t i = 0; i < (has_native() ? 3 : 2); i++) {
+    hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+    options.kind = kinds[i];
+    program p = open_program(&options, text, "main");
+    hia_run_stats first = stats_of(&p, 1000), second = stats_of(&p, 1000);
+    cr_expect_gt(first.heap_bytes, 1000 * 16);
+    cr_expect_eq(first.system_bytes, first.heap_bytes);
+    cr_expect_eq(second.heap_bytes, first.heap_bytes);
+    cr_expect_eq(second.system_bytes, 0);
+    cr_expect_geq(second.peak_bytes, 1000 * 16);
+    hia_error *error;
+    cr_assert_eq(hia_module_function(p.module, "large", &p.function, &error), HIA_OK);
+    first = stats_of(&p, 1000), second = stats_of(&p, 1000);
+    cr_expect_geq(first.system_bytes, 100 * 1000 * 4);
+    cr_expect_geq(second.system_bytes, 100 * 1000 * 4);
+    cr_assert_eq(hia_module_function(p.module, "none", &p.function, &error), HIA_OK);
+    first = stats_of(&p, 1000);
+    cr_expect_eq(first.heap_bytes, 0);
+    cr_expect_eq(first.system_bytes, 0);
+    close_program(&p);
+  }
+}
