@@ -57,6 +57,7 @@ typedef struct lane {
   hia_run_stats used;
   char *result;                /* as run prints it */
   double speed_up, efficiency; /* over the engine's first number of threads */
+  double per_second;           /* elements of the array that it is called with; or 0 */
 } lane;
 
 static uint64_t compile_time(const hia_function_stats *s) {
@@ -129,19 +130,61 @@ static void lane_close(lane *l, const tool_options *options) {
   free(l->result);
 }
 
+/* What is measured now. The line on the terminal is made of it, on another thread. */
+typedef struct stage {
+  const lane *lanes;
+  unsigned runs;
+  _Atomic unsigned run; /* from 1; 0: warming up */
+  _Atomic size_t lane;
+} stage;
+
+static void say(void *user, char *text, size_t size) {
+  stage *s = user;
+  const lane *l = &s->lanes[s->lane];
+  unsigned run = s->run;
+  int len = run ? snprintf(text, size, ", run %u of %u", run, s->runs)
+                : snprintf(text, size, ", warming up");
+  if (len < 0 || (size_t)len >= size) return;
+  snprintf(text + len, size - (size_t)len, ": %s, %u thread%s", tool_engine_name(l->kind),
+           l->threads, l->threads == 1 ? "" : "s");
+}
+
 /* One call each to warm up, then the lanes in turn, so that a slow moment of the machine affects
  * all alike. */
-static int measure(const tool_options *options, lane *lanes, size_t n) {
+static int measure_all(const tool_options *options, lane *lanes, size_t n, stage *now) {
   int code = EXIT_FINE;
-  for (size_t i = 0; code == EXIT_FINE && i < n; i++) code = call(options, &lanes[i]);
+  for (size_t i = 0; code == EXIT_FINE && i < n; i++) {
+    now->lane = i;
+    code = call(options, &lanes[i]);
+  }
   for (unsigned k = 0; code == EXIT_FINE && k < options->runs; k++)
     for (size_t i = 0; code == EXIT_FINE && i < n; i++) {
       lane *l = &lanes[i];
+      now->run = k + 1;
+      now->lane = i;
       code = measure_compile(options, l, hia_function_name(l->function));
       if (code == EXIT_FINE) code = call(options, l);
       if (code == EXIT_FINE) l->run.ns[l->run.n++] = l->used.run_ns;
     }
   return code;
+}
+
+static int measure(const tool_options *options, lane *lanes, size_t n) {
+  stage now = {.lanes = lanes, .runs = options->runs};
+  tool_progress_begin(lanes[0].function, say, &now);
+  int code = measure_all(options, lanes, n, &now);
+  tool_progress_end();
+  return code;
+}
+
+/* The length of the first argument that is an array and not empty; 0: there is none. */
+static size_t count_elements(const tool_options *options, const lane *l) {
+  for (size_t i = 0; i < options->n_args; i++) {
+    const hia_value *value = l->args.values[i];
+    if (hia_type_info_kind(hia_value_type(value)) == HIA_KIND_ARRAY && hia_value_len(value) > 0)
+      return hia_value_len(value);
+  }
+  return 0;
 }
 
 /* Computes medians, speed-ups and efficiencies. True if all lanes return the same result. */
@@ -154,6 +197,7 @@ static bool evaluate(const tool_options *options, lane *lanes, size_t n) {
     const lane *first = &lanes[i - i % options->n_threads];
     l->speed_up = (double)series_median(&first->run) / (double)series_median(&l->run);
     /* The work a thread does, over that with the lane's first number of threads. */
+    l->per_second = (double)count_elements(options, l) * 1e9 / (double)series_median(&l->run);
     l->efficiency = l->speed_up * first->threads / l->threads;
     is_same &= strcmp(l->result, lanes[0].result) == 0;
   }
@@ -162,17 +206,21 @@ static bool evaluate(const tool_options *options, lane *lanes, size_t n) {
 
 static void report(const tool_options *options, const lane *lanes, size_t n) {
   bool has_several = options->n_threads > 1;
-  printf("%s, %u run%s of each engine; milliseconds\n\n", hia_function_signature(lanes[0].function),
-         options->runs, options->runs == 1 ? "" : "s");
-  printf("engine  threads     compile     fastest    slowest         run     fastest    slowest %s"
-         "  result\n",
-         has_several ? " speed-up  efficiency" : "");
+  size_t elements = count_elements(options, &lanes[0]);
+  printf("%s, ", hia_function_signature(lanes[0].function));
+  if (elements) printf("%zu element%s, ", elements, elements == 1 ? "" : "s");
+  printf("%u run%s of each engine; milliseconds\n\n", options->runs, options->runs == 1 ? "" : "s");
+  printf(
+      "engine  threads     compile     fastest    slowest         run     fastest    slowest %s%s"
+      "  result\n",
+      has_several ? " speed-up  efficiency" : "", elements ? "   elements/s" : "");
   for (size_t i = 0; i < n; i++) {
     const lane *l = &lanes[i];
     printf("%-7s %7u ", tool_engine_name(l->kind), l->threads);
     series_print(&l->compile);
     series_print(&l->run);
     if (has_several) printf(" %7.2fx  %10.3f", l->speed_up, l->efficiency);
+    if (elements) printf(" %12.1f", l->per_second);
     printf("  %s\n", l->result);
   }
   if (options->engine.count) {
@@ -198,19 +246,28 @@ static json_t *json_series(const series *s) {
                    samples);
 }
 
+/* Takes `value`. Returns 0 if it is there, like Jansson. */
+static int json_add(json_t *row, const char *name, json_t *value) {
+  return json_object_set_new(row, name, value);
+}
+
 static json_t *json_lane(const tool_options *options, const lane *l) {
-  json_t *row =
-      json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "engine", tool_engine_name(l->kind),
-                "threads", (json_int_t)l->threads, "compile_ns", json_series(&l->compile), "run_ns",
-                json_series(&l->run), "speed_up", json_ratio(l->speed_up), "efficiency",
-                json_ratio(l->efficiency), "result", tool_json_text(l->result));
-  if (!row || !options->engine.count) return row;
-  bool is_counted = l->used.is_counted;
-  uint64_t calls = tool_calls(options, &l->used);
-  int failed =
-      json_object_set_new(row, "calls", is_counted ? json_integer((json_int_t)calls) : json_null());
-  failed |= json_object_set_new(
-      row, "rounds", is_counted ? json_integer((json_int_t)l->used.rounds) : json_null());
+  json_t *row = json_pack(
+      "{s:s, s:I, s:o, s:o, s:o*, s:I, s:I, s:o, s:o, s:o}", "engine", tool_engine_name(l->kind),
+      "threads", (json_int_t)l->threads, "compile_ns", json_series(&l->compile), "run_ns",
+      json_series(&l->run), "per_second", l->per_second > 0 ? json_ratio(l->per_second) : NULL,
+      "heap_bytes", (json_int_t)l->used.heap_bytes, "system_bytes",
+      (json_int_t)l->used.system_bytes, "speed_up", json_ratio(l->speed_up), "efficiency",
+      json_ratio(l->efficiency), "result", tool_json_text(l->result));
+  if (!row) return NULL;
+  int failed = 0;
+  if (options->engine.count) {
+    bool is_counted = l->used.is_counted;
+    uint64_t calls = tool_calls(options, &l->used);
+    failed |= json_add(row, "calls", is_counted ? json_integer((json_int_t)calls) : json_null());
+    failed |= json_add(row, "rounds",
+                       is_counted ? json_integer((json_int_t)l->used.rounds) : json_null());
+  }
   if (!failed) return row;
   json_decref(row);
   return NULL;
@@ -223,11 +280,12 @@ static int report_json(const tool_options *options, const lane *lanes, size_t n,
     failed |= json_array_append_new(arguments, tool_json_text(options->args[i]));
   for (size_t i = 0; i < n; i++)
     failed |= json_array_append_new(rows, json_lane(options, &lanes[i]));
-  json_t *root =
-      json_pack("{s:s, s:o, s:s, s:o, s:I, s:b, s:o}", "hiaton", hia_version(), "file",
-                tool_json_text(options->file), "function",
-                hia_function_signature(lanes[0].function), "arguments", arguments, "runs",
-                (json_int_t)options->runs, "agree", (int)is_same, "results", rows);
+  size_t elements = count_elements(options, &lanes[0]);
+  json_t *root = json_pack("{s:s, s:o, s:s, s:o, s:o*, s:I, s:b, s:o}", "hiaton", hia_version(),
+                           "file", tool_json_text(options->file), "function",
+                           hia_function_signature(lanes[0].function), "arguments", arguments,
+                           "elements", elements ? json_integer((json_int_t)elements) : NULL, "runs",
+                           (json_int_t)options->runs, "agree", (int)is_same, "results", rows);
   if (!failed) return tool_json_print(root);
   json_decref(root);
   return tool_fail(NULL, HIA_MEMORY);

@@ -41,6 +41,7 @@ int tool_exit_status(hia_status status) {
 }
 
 int tool_fail(hia_error *error, hia_status status) {
+  tool_progress_end();
   if (error)
     fputs(hia_error_text(error), stderr);
   else

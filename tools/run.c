@@ -37,6 +37,26 @@ static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
             r->system_bytes);
 }
 
+/* How much of the streams has been read. */
+typedef struct reading {
+  const tool_arguments *args;
+  size_t n;
+} reading;
+
+static void say(void *user, char *text, size_t size) {
+  const reading *r = user;
+  if (size) text[0] = 0;
+  for (size_t i = 0; r->args->streams && i < r->n; i++) {
+    const hia_stream *stream = r->args->streams[i];
+    if (!stream) continue;
+    int len = snprintf(text, size, ", %" PRIu64 " of %" PRIu64, hia_stream_position(stream),
+                       hia_stream_len(stream));
+    if (len < 0 || (size_t)len >= size) return;
+    text += len;
+    size -= (size_t)len;
+  }
+}
+
 /* *may_compile becomes true if the run was ended by a limit: a compilation that it waited for may
  * still go on. */
 static int run_function(const tool_options *options, hia_function *function,
@@ -51,8 +71,11 @@ static int run_function(const tool_options *options, hia_function *function,
   if (code != EXIT_FINE) return code;
   hia_value *result;
   hia_error *error;
+  reading read = {args, options->n_args};
+  tool_progress_begin(function, say, &read);
   hia_status status =
       hia_run(function, args->values, options->n_args, &run_options, &result, &error);
+  tool_progress_end();
   *may_compile = status == HIA_DEADLINE;
   code = status == HIA_OK ? tool_result(options->output, result) : tool_fail(error, status);
   tool_flush(); /* the result first, also where both outputs go to one place */

@@ -255,6 +255,16 @@ void tool_forget_temporary(const char *path); /* or NULL */
 int tool_trace_begin(const char *path, hia_timeline **timeline);
 int tool_trace_end(const char *path, hia_timeline *timeline); /* writes it */
 
+/* ---- progress.c: a line on the terminal ---- */
+
+/* Appends what there is to say, as snprintf does; called on another thread. */
+typedef void (*tool_say)(void *user, char *text, size_t size);
+/* From now on, if standard error is a terminal, a line shows how long the command has been working
+ * and what `say` adds, once that is half a second. Not for functions that print themselves. */
+void tool_progress_begin(const hia_function *function, tool_say say, void *user);
+/* Erases the line. tool_fail does that, too; without a line it does nothing. */
+void tool_progress_end(void);
+
 /* ---- the commands ---- */
 
 int tool_run(const tool_options *options);

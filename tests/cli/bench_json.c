@@ -93,21 +93,23 @@ static void whole(const char *sources, const char *engines, const char *const *n
   check(json_array_size(results) == 2 * n, "number of results", words);
   json_array_foreach(results, i, row) {
     const char *engine, *result;
-    json_int_t threads, calls = 0, rounds = 0;
+    json_int_t threads, calls = 0, rounds = 0, heap = -1, from_system = -1;
     json_t *compile, *time;
     double speed_up, efficiency;
     bool is_row;
     if (counts)
-      is_row =
-          json_unpack_ex(row, NULL, JSON_STRICT, "{s:s, s:I, s:o, s:o, s:F, s:F, s:s, s:I, s:I}",
-                         "engine", &engine, "threads", &threads, "compile_ns", &compile, "run_ns",
-                         &time, "speed_up", &speed_up, "efficiency", &efficiency, "result", &result,
-                         "calls", &calls, "rounds", &rounds) == 0;
+      is_row = json_unpack_ex(row, NULL, JSON_STRICT,
+                              "{s:s, s:I, s:o, s:o, s:I, s:I, s:F, s:F, s:s, s:I, s:I}", "engine",
+                              &engine, "threads", &threads, "compile_ns", &compile, "run_ns", &time,
+                              "heap_bytes", &heap, "system_bytes", &from_system, "speed_up",
+                              &speed_up, "efficiency", &efficiency, "result", &result, "calls",
+                              &calls, "rounds", &rounds) == 0;
     else
       is_row =
-          json_unpack_ex(row, NULL, JSON_STRICT, "{s:s, s:I, s:o, s:o, s:F, s:F, s:s}", "engine",
-                         &engine, "threads", &threads, "compile_ns", &compile, "run_ns", &time,
-                         "speed_up", &speed_up, "efficiency", &efficiency, "result", &result) == 0;
+          json_unpack_ex(row, NULL, JSON_STRICT, "{s:s, s:I, s:o, s:o, s:I, s:I, s:F, s:F, s:s}",
+                         "engine", &engine, "threads", &threads, "compile_ns", &compile, "run_ns",
+                         &time, "heap_bytes", &heap, "system_bytes", &from_system, "speed_up",
+                         &speed_up, "efficiency", &efficiency, "result", &result) == 0;
     check(is_row, "fields of a result", words);
     if (!is_row || i / 2 >= n) continue;
     check(strcmp(engine, names[i / 2]) == 0, "engine", words);
@@ -115,6 +117,7 @@ static void whole(const char *sources, const char *engines, const char *const *n
     check(is_series(compile, 3), "compile_ns", words);
     check(is_series(time, 3), "run_ns", words);
     check(strcmp(result, "233") == 0, "result", words);
+    check(heap == 0 && from_system == 0, "bytes of a program without objects", words);
     double ratio =
         median_of(json_array_get(results, i - i % 2), "run_ns") / median_of(row, "run_ns");
     check(is_near(speed_up, ratio), "speed_up", words);
@@ -123,6 +126,36 @@ static void whole(const char *sources, const char *engines, const char *const *n
     if (counts) check(calls == 2 * 233 - 1 && rounds == 0, "calls, rounds", words);
   }
   json_decref(root);
+}
+
+/* With an array there are its length and a rate; after the first run no memory is asked for. */
+static void array(const char *folder) {
+  char path[1024], words[2048];
+  snprintf(path, sizeof path, "%s/bench_array.hia", folder);
+  FILE *file = fopen(path, "w");
+  if (!file) {
+    check(false, "could not be written", path);
+    return;
+  }
+  fputs("type T = L | N(l: T, r: T)\n"
+        "fn size(t: T) -> i64 = match t { L => 1, N(l, r) => size(l) + size(r) }\n"
+        "fn main(k: i32, none: [T], trees: [T]) = [size(t) + i64(k) for t in trees]\n",
+        file);
+  fclose(file);
+  /* The first array has no elements: the second one counts. */
+  snprintf(words, sizeof words, "'%s' --engine interp --runs 3 7 '[]' '[L, N(L, L), L]'", path);
+  int status;
+  json_t *root = run(words, &status);
+  json_t *row = json_array_get(json_object_get(root, "results"), 0);
+  double rate = json_number_value(json_object_get(row, "per_second"));
+  check(status == 0 && json_integer_value(json_object_get(root, "elements")) == 3, "elements",
+        words);
+  check(is_near(rate, 3e9 / median_of(row, "run_ns")), "per_second", words);
+  check(json_integer_value(json_object_get(row, "heap_bytes")) > 0, "heap_bytes", words);
+  json_t *from_system = json_object_get(row, "system_bytes");
+  check(from_system && json_integer_value(from_system) == 0, "system_bytes", words);
+  json_decref(root);
+  remove(path);
 }
 
 /* A long result is complete; an even number of runs has a median too. */
@@ -171,6 +204,7 @@ int main(int argc, char **argv) {
   bool has_native = argc < 5 || strcmp(argv[4], "--no-native") != 0;
   for (int counts = 0; counts < 2; counts++)
     whole(argv[2], has_native ? "jit,interp,expand" : "interp,expand", all + !has_native, counts);
+  array(argv[3]);
   tuple(argv[3]);
   failing(argv[2]);
   printf("%d passed, %d failed\n", passed, failed);
