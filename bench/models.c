@@ -5,9 +5,9 @@
  *   bench_models [--quick | --check] [--runs N] [--only MODEL]
  *
  * The programs next to hiaton are those of bench/peers/. If HIATON_PEERS_DIR names a folder with
- * tree/hand_treelstm.cc and others, those are compiled and take their place. All read one folder of
- * data (weights.h; the trees as nodes, children first), take the same command line, and print
- * sentences a second:
+ * tree/hand_treelstm.cc and others, those are compiled and take their place, but for --quick. All
+ * read one folder of data (weights.h; the trees as nodes, children first), take the same command
+ * line, and print sentences a second:
  *
  *   PROGRAM [MODEL] SIZE infer BATCH SENTENCES MIN_SECONDS REPEATS FOLDER
  *
@@ -776,7 +776,7 @@ int main(int argc, char **argv) {
   bench_print_machine();
   treebank = bench_treebank_write(folder);
   if (!only) print_memory(folder); /* first: see bench_process_peak */
-  outside = getenv("HIATON_PEERS_DIR");
+  outside = bench_is_quick() ? NULL : getenv("HIATON_PEERS_DIR");
   bench_free_blas();
   find_python();
   printf("the other programs: those of %s; BLAS: %s\n",
