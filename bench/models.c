@@ -4,8 +4,9 @@
  *
  *   bench_models [--quick | --check] [--runs N] [--only MODEL]
  *
- * The programs next to hiaton are those of bench/peers/. If HIATON_PEERS_DIR names a folder with
- * tree/hand_treelstm.cc and others, those are compiled and take their place, but for --quick. All
+ * The programs next to hiaton are those of bench/peers/. HIATON_PEERS_DIR may name a folder with
+ * others, which then take their place, but for --quick: tree/hand_treelstm.cc, tree/hand_rnn.cc (by
+ * hand), tree/bench_torch.py (PyTorch), tree/bench_libtorch.cc. Those in C++ are compiled here. All
  * read one folder of data (weights.h; the trees as nodes, children first), take the same command
  * line, and print sentences a second:
  *
