@@ -99,8 +99,26 @@ static hia_status times_vector(const hia_env *env, hia_tensor *x, const hia_tens
   return multiply(env, &p, work);
 }
 
+/* Matrices times a vector that fits: small ones are common, so no shape is copied. */
+static hia_status usual(const hia_env *env, hia_tensor *x, const hia_tensor *y, hia_result *r) {
+  hia_dims shape;
+  uint64_t rows = 1;
+  shape.rank = hiaR_tensor_rank(x) - 1;
+  for (uint32_t i = 0; i < shape.rank; i++) {
+    shape.dims[i] = x->dims[i];
+    rows *= (uint64_t)x->dims[i];
+  }
+  if (!hiaR_result_new(env, hiaR_tensor_dtype(x), &shape, r)) return HIA_MEMORY;
+  if (rows == 0) return HIA_OK;
+  hia_work work = hiaR_work(env);
+  return times_vector(env, x, y, rows, (uint64_t)y->dims[0], r, &work);
+}
+
 static hia_status product(HIA_COMPUTE) {
   hia_tensor *x = hiaR_tensor(in[0]), *y = hiaR_tensor(in[1]);
+  uint32_t rank = hiaR_tensor_rank(x);
+  if (rank > 1 && hiaR_tensor_rank(y) == 1 && x->dims[rank - 1] == y->dims[0])
+    return usual(env, x, y, r);
   hia_dims of_x = hiaR_tensor_dims(x), of_y = hiaR_tensor_dims(y), shape;
   hia_dtype dtype = (hia_dtype)o->dtype;
   hia_status status = hiaR_fit_status(hiaR_shape_product(&of_x, &of_y, &shape, &why->misfit));
@@ -116,7 +134,6 @@ static hia_status product(HIA_COMPUTE) {
   for (uint32_t i = 0; i < lead.rank; i++) count *= (uint64_t)lead.dims[i];
   hia_work work = hiaR_work(env);
   if (count * n * m == 0) return HIA_OK;
-  if (of_y.rank == 1 && has_rows) return times_vector(env, x, y, count * n, l, r, &work);
   if (of_y.rank <= 2) n *= count, count = 1; /* one matrix for all rows */
   for (uint64_t i = 0; i < count; i++) {
     const char *a = x->data + find_matrix(&of_x, &lead, i) * n * l * size;
