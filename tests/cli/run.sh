@@ -312,6 +312,18 @@ t 'another shape' 2 '' 'W' run "$work/other.hia" --params "$work/p.safetensors"
 head -c 60 "$work/p.safetensors" > "$work/cut.safetensors"
 t 'a file that is cut off' 2 '' 'cut.safetensors' run "$work/params.hia" --params "$work/cut.safetensors"
 t 'no place' 2 '' 'No such file' run "$work/params.hia" --save-params "$work/none/p.safetensors"
+# Operations on elements are one loop, and equal structures share theirs (docs/kernels.md).
+program fused 'fn f(x: f32[?], y: f32[?]) = tanh(x * 2.0) + y
+fn g(x: f32[?], y: f32[?]) = tanh(y * 3.0) + x
+fn main(x: f32[?], y: f32[?]) = (f(x, y)[0..1] @ x, g(y, x)[0..1] @ y, (x - y) * x)'
+if [ $native = yes ] && grep -qw fma /proc/cpuinfo; then
+  loops=$("$hiaton" dump "$work/fused.hia" --fn main --stage llvm | grep -c 'define internal .*@hia_loop')
+  if [ "$loops" = 2 ]; then
+    passed=$((passed + 1))
+  else
+    bad 'loops are shared' 'dump --stage llvm' "$loops loops, not 2"
+  fi
+fi
 program data 'type T = A | B(x: i32, t: T)
 fn sum(t: T) -> i32 = match t { A => 0, B(x, u) => x + sum(u) }
 fn main() = 42
