@@ -4,9 +4,11 @@
  * These are: a conversion to the dtype that the value already has; a selection between equal
  * values; a result of a branch for which both arms yield the same outer value; a loop variable that
  * keeps its first value; a loop result that is an outer value. `undef`, and the results of `fail`,
- * which are never computed, equal any value. The walk leaves inner branches and loops before outer
- * ones, so a replacement inside is visible outside. Requires and keeps nothing; dce removes what
- * has become unused. */
+ * which are never computed, equal any value. But a reference is not replaced because the other arm
+ * yields `undef`: what opt_tail.c makes of mutual recursion changes an array in that arm, which it
+ * could not do in place if the array before were a result, too. The walk leaves inner branches and
+ * loops before outer ones, so a replacement inside is visible outside. Requires and keeps nothing;
+ * dce removes what has become unused. */
 #include "graph/graph.h"
 
 typedef struct copying {
@@ -17,7 +19,7 @@ typedef struct copying {
 
 static bool is_anything(const hia_fn *fn, hia_value_id v) {
   unsigned op = hiaG_def(fn, v)->op;
-  return op == HIA_OP_UNDEF || op == HIA_OP_FAIL;
+  return (op == HIA_OP_UNDEF && hiaG_is_scalar(hiaG_type(fn, v))) || op == HIA_OP_FAIL;
 }
 
 /* The walk is at the YIELD of the ELSE; operands are rewritten. */
