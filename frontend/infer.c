@@ -148,7 +148,7 @@ bool hiaF_rule_takes(hia_rule rule, hia_itype type) {
   if (!is_literal(type)) return is_open(type);
   bool is_float = type == HIA_IT_FLOAT || type == HIA_IT_FLOAT_U;
   if (is_whole(type)) return hiaR_rule_takes(rule, HIA_I64);
-  return !is_float || hiaR_rule_takes(rule, HIA_F64);
+  return (!is_float && hiaR_rule_takes(rule, HIA_I64)) || hiaR_rule_takes(rule, HIA_F64);
 }
 
 /* ---- operators ---- */

@@ -377,10 +377,14 @@ static void walk_callee_of_tensors(walker *w, const hia_ast *call, hia_ast *call
     fail(w, HIA_E0211, callee->start, callee->end, "'%s' works on tensors, and %s is a scalar",
          name, constant_text(w));
   } else if (!fits) {
-    bool is_some = b->most > b->least && op != HIA_BUILTIN_SHAPE;
-    uint32_t want = op == HIA_BUILTIN_SHAPE ? 2 : b->least;
+    bool is_some = b->most > b->least && op != HIA_BUILTIN_SHAPE, is_many = n > b->most;
+    uint32_t want = op == HIA_BUILTIN_SHAPE ? 2 : is_some && is_many ? b->most : b->least;
     fail(w, HIA_E0203, callee->start, call->end, "'%s' takes %u argument%s%s, not %u", name, want,
-         want == 1 ? "" : "s", is_some ? " or more" : "", n);
+         want == 1 ? "" : "s",
+         !is_some  ? ""
+         : is_many ? " or fewer"
+                   : " or more",
+         n);
   } else if (call->c - n > 1) {
     fail(w, HIA_E0203, callee->start, call->end, "'%s' takes one axis", name);
   } else {
@@ -677,7 +681,10 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
   case HIA_AST_NAME: walk_name(w, id); break;
   case HIA_AST_TUPLE: walk_list(w, &n, 0, 1, depth); break;
   case HIA_AST_ARRAY:
-    if (w->mode == WALK_VALUE) unsupported(w, HIA_E0902, &n, "arrays as arguments are");
+    if (w->mode == WALK_VALUE) {
+      fail(w, HIA_E0401, n.start, n.end, "expected a scalar, this is a list");
+      return;
+    }
     w->p->it.has_tensors = true;
     walk_list(w, &n, 0, 1, depth);
     break;

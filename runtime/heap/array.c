@@ -13,15 +13,30 @@ static hia_array *alloc(hia_local_heap *local, uint32_t element_size, uint64_t n
   return array;
 }
 
-bool hiaR_array_new(hia_local_heap *local, const hia_shape *shape, int64_t n, hia_word *ref) {
+/* Clears memory, in pieces: that of a long array comes page by page from the system, for seconds.
+ * False: the run must end. */
+static bool clear(const hia_heap *heap, char *at, uint64_t size) {
+  enum { PIECE = 1 << 20 };
+  for (; size > PIECE; at += PIECE, size -= PIECE) {
+    memset(at, 0, PIECE);
+    if (heap->must_end && heap->must_end(heap->user)) return false;
+  }
+  memset(at, 0, size);
+  return true;
+}
+
+hia_status hiaR_array_new(hia_local_heap *local, const hia_shape *shape, int64_t n, hia_word *ref) {
   hia_array *array = NULL;
   if (n) {
     array = n < 0 ? NULL : alloc(local, shape->size, (uint64_t)n);
-    if (!array) return false;
-    memset(array->data, 0, (uint64_t)n * shape->size);
+    if (!array) return HIA_MEMORY;
+    if (!clear(local->heap, array->data, (uint64_t)n * shape->size)) {
+      hiaR_heap_release(local, array, hiaR_array_size(shape->size, (uint64_t)n));
+      return HIA_CANCELLED;
+    }
   }
   *ref = (uintptr_t)array;
-  return true;
+  return HIA_OK;
 }
 
 static bool make_view(hia_local_heap *local, hia_array *array, uint64_t first, uint64_t n,

@@ -48,8 +48,8 @@ typedef struct hia_stream_array {
 } hia_stream_array;
 
 /* Makes an array of n elements, all of whose bytes are 0: *ref, one reference. There is no memory
- * for fewer than 0. */
-bool hiaR_array_new(hia_local_heap *local, const hia_shape *shape, int64_t n, hia_word *ref);
+ * for fewer than 0. CANCELLED: the run must end (hia_heap.must_end). */
+hia_status hiaR_array_new(hia_local_heap *local, const hia_shape *shape, int64_t n, hia_word *ref);
 
 /* Makes a slice of an array: *slice, one reference. The slice must be there
  * (hiaR_array_has_slice). The caller keeps its reference to the array. */

@@ -24,21 +24,21 @@ HIA_OPERATION(ARRAY) {
   (void)why;
   uint32_t n = o->n_in / o->n_words;
   hia_word array;
-  bool is_made = hiaR_array_new(env->local, o->shape, n, &array);
+  hia_status status = hiaR_array_new(env->local, o->shape, n, &array);
   for (uint32_t i = 0; i < n; i++) {
     const hia_word *words = in + i * o->n_words;
-    if (is_made)
+    if (status == HIA_OK)
       put_element(o, hiaR_array_at(array, o->shape->size, i), words);
     else
       drop_element(env, o, words);
   }
-  if (is_made) *out = array;
-  return is_made ? HIA_OK : HIA_MEMORY;
+  if (status == HIA_OK) *out = array;
+  return status;
 }
 
 HIA_OPERATION(NEW) {
   (void)why;
-  return hiaR_array_new(env->local, o->shape, hiaR_to_i64(in[0]), out) ? HIA_OK : HIA_MEMORY;
+  return hiaR_array_new(env->local, o->shape, hiaR_to_i64(in[0]), out);
 }
 
 HIA_OPERATION(SLICE) {

@@ -312,8 +312,10 @@ HIA_UNINSTRUMENTED hia_word hiaR_native_new(hia_context *context, int64_t n, uin
                                             uint32_t loc, const char *sp, uintptr_t pc) {
   hia_word array = 0;
   need_heap(context, loc, sp, pc);
-  bool is_made = hiaR_array_new(&context->local, &context->shapes->list[base], n, &array);
-  return made(context, is_made, array, base, loc, sp, pc);
+  hia_status status = hiaR_array_new(&context->local, &context->shapes->list[base], n, &array);
+  if (HIA_UNLIKELY(status == HIA_CANCELLED))
+    leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
+  return made(context, status == HIA_OK, array, base, loc, sp, pc);
 }
 
 HIA_UNINSTRUMENTED hia_word hiaR_native_own(hia_context *context, hia_word array, uint32_t base,

@@ -64,7 +64,7 @@ static hia_word cons(fixture *x, hia_word tail) {
 
 static hia_word array_of(fixture *x, const hia_word *lists, uint32_t n) {
   hia_word array;
-  cr_assert(hiaR_array_new(&x->local, &x->shapes->list[x->lists], n, &array));
+  cr_assert_eq(hiaR_array_new(&x->local, &x->shapes->list[x->lists], n, &array), HIA_OK);
   memcpy(hiaR_array(array)->data, lists, n * sizeof *lists);
   return array;
 }

@@ -6,6 +6,7 @@
 #include "runtime/value/value.h"
 #include "tests/unit/helper_memory.h"
 #include <criterion/criterion.h>
+#include <limits.h>
 
 /* type List = Nil | Cons(head: i32, tail: List), type Rose = Rose(label: i64, below: [Rose]) */
 typedef struct fixture {
@@ -174,7 +175,7 @@ Test(object, freeing_an_array_of_tensors_asks_too) {
   const hia_shape *shape = &x.shapes->list[hiaR_shape_base(x.shapes, x.rows)];
   const hia_dims dims = {1, {3}};
   hia_word rows, tensor;
-  cr_assert(hiaR_array_new(&x.local, shape, N, &rows));
+  cr_assert_eq(hiaR_array_new(&x.local, shape, N, &rows), HIA_OK);
   for (uint64_t i = 0; i < N; i++) {
     cr_assert(hiaR_tensor_new(&x.local, HIA_F32, &dims, &tensor));
     hiaR_store(HIA_REPR_REF, hiaR_array_at(rows, shape->size, i), tensor);
@@ -266,7 +267,7 @@ static uint32_t roses_base(const fixture *x) { return hiaR_shape_base(x->shapes,
 /* An array of n roses, each with an array of its own without elements. */
 static hia_word array_of_roses(fixture *x, int64_t n) {
   hia_word array;
-  cr_assert(hiaR_array_new(&x->local, &x->shapes->list[roses_base(x)], n, &array));
+  cr_assert_eq(hiaR_array_new(&x->local, &x->shapes->list[roses_base(x)], n, &array), HIA_OK);
   for (int64_t i = 0; i < n; i++) {
     hia_word element = rose(x, i, NULL, 0);
     memcpy(hiaR_array_at(array, 8, (uint64_t)i), &element, sizeof element);
@@ -298,7 +299,7 @@ Test(array, without_elements_there_is_no_object) {
   fixture x;
   set_up(&x);
   hia_word none = 7, slice = 7, both = 7;
-  cr_assert(hiaR_array_new(&x.local, &x.shapes->list[roses_base(&x)], 0, &none));
+  cr_assert_eq(hiaR_array_new(&x.local, &x.shapes->list[roses_base(&x)], 0, &none), HIA_OK);
   cr_assert_eq(none, 0);
   cr_assert(hiaR_array_has_slice(none, 0, 0));
   cr_assert_not(hiaR_array_has(none, 0));
@@ -393,19 +394,42 @@ Test(array, concat) {
   tear_down(&x);
 }
 
+static bool ends_soon(void *user) { return --*(int *)user == 0; }
+
+/* A long array is cleared in pieces, between which the run may end; its memory is then free. */
+Test(array, may_end_while_it_is_made) {
+  fixture x;
+  set_up(&x);
+  const hia_shape *shape = &x.shapes->list[roses_base(&x)];
+  hia_word ref;
+  int left = 3;
+  hiaR_heap_end(&x.heap);
+  hiaR_heap_begin(&x.heap, 40 << 20);
+  x.heap.must_end = ends_soon;
+  x.heap.user = &left;
+  hiaR_local_begin(&x.local, &x.heap);
+  cr_assert_eq(hiaR_array_new(&x.local, shape, (32 << 20) / 8, &ref), HIA_CANCELLED);
+  cr_assert_eq(left, 0);
+  left = INT_MAX;
+  cr_assert_eq(hiaR_array_new(&x.local, shape, (32 << 20) / 8, &ref), HIA_OK);
+  drop(&x, x.roses, ref);
+  assert_nothing_left(&x);
+  tear_down(&x);
+}
+
 Test(array, lack_of_memory) {
   fixture x;
   set_up(&x);
   const hia_shape *shape = &x.shapes->list[roses_base(&x)];
   hia_word ref, big, own;
-  cr_assert_not(hiaR_array_new(&x.local, shape, -1, &ref));
-  cr_assert_not(hiaR_array_new(&x.local, shape, INT64_MIN, &ref));
-  cr_assert_not(hiaR_array_new(&x.local, shape, INT64_MAX, &ref));
-  cr_assert_not(hiaR_array_new(&x.local, shape, INT64_MAX / 8, &ref));
+  cr_assert_eq(hiaR_array_new(&x.local, shape, -1, &ref), HIA_MEMORY);
+  cr_assert_eq(hiaR_array_new(&x.local, shape, INT64_MIN, &ref), HIA_MEMORY);
+  cr_assert_eq(hiaR_array_new(&x.local, shape, INT64_MAX, &ref), HIA_MEMORY);
+  cr_assert_eq(hiaR_array_new(&x.local, shape, INT64_MAX / 8, &ref), HIA_MEMORY);
   hiaR_heap_end(&x.heap);
   hiaR_heap_begin(&x.heap, 1 << 20);
   hiaR_local_begin(&x.local, &x.heap);
-  cr_assert(hiaR_array_new(&x.local, shape, (1 << 19) / 8, &big));
+  cr_assert_eq(hiaR_array_new(&x.local, shape, (1 << 19) / 8, &big), HIA_OK);
   hiaR_dup(big, false);
   own = big;
   cr_assert_not(hiaR_array_own(&x.local, x.shapes, roses_base(&x), &own, false));

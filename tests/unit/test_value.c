@@ -123,7 +123,7 @@ Test(value, refused) {
   refuse("", "1 + true", "E0304");
   refuse("", "x", "E0201");
   refuse("", "Leaf(1)", "E0901");
-  refuse("", "[1, 2]", "E0902");
+  refuse("", "[1, 2]", "E0401");
   refuse("", "@file.npy", "E0908");
   refuse("", "{ let x = 1; x }", "E0211");
   refuse("", "1 2", "E0101");
