@@ -5,6 +5,7 @@ Each function gets arrays of one dtype and gives what hiaton gives, to the last 
 they give is right to some ulps."""
 import math
 import re
+from fractions import Fraction
 
 import numpy as np
 
@@ -148,7 +149,6 @@ NEAR = {name: precise(getattr(np, numpy)) for name, numpy in {
     'sin': 'sin', 'cos': 'cos', 'tan': 'tan', 'asin': 'arcsin', 'acos': 'arccos', 'atan': 'arctan', 'sinh': 'sinh',
     'cosh': 'cosh', 'tanh': 'tanh', 'pow': 'power', 'atan2': 'arctan2', 'hypot': 'hypot'}.items()}
 NEAR['sigmoid'] = precise(lambda x: 1 / (1 + np.exp(-x)))
-NEAR['fma'] = precise(lambda a, b, c: a * b + c)
 
 # ---- what adds up: docs/tensors.md, "Rounding" ----
 
@@ -211,3 +211,47 @@ def reduced(name, x, axis=None):
     shape, rows = rows.shape[:-1], rows.reshape(-1, x.shape[axis]) if x.size else np.empty(
         (math.prod(rows.shape[:-1]), x.shape[axis]), x.dtype)
     return np.array([f(row) for row in rows], result).reshape(shape)
+
+
+# ---- rounded once ----
+
+
+def rounded(exact, dtype):
+    """The nearest float of a Fraction that is not 0. Twice rounded is right if the first rounding is to odd."""
+    try:
+        x = float(exact)
+    except OverflowError:
+        return dtype(math.copysign(math.inf, exact))
+    if dtype is np.float32 and Fraction(x) != exact and not np.float64(x).view(np.int64) & 1:
+        x = math.nextafter(x, math.inf if exact > Fraction(x) else -math.inf)
+    return dtype(x)
+
+
+def fused(a, b, c):
+    """a * b + c of scalars of a float dtype, rounded once."""
+    if a == 0 or b == 0 or not (np.isfinite(a) and np.isfinite(b) and np.isfinite(c)):
+        return a * b + c
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    return rounded(exact, type(a)) if exact else type(a)(0)
+
+
+def lifted_fma(*operands):
+    operands = np.broadcast_arrays(*operands)
+    values = [fused(*elements) for elements in zip(*(x.ravel() for x in operands))]
+    return np.array(values, operands[0].dtype).reshape(operands[0].shape)
+
+
+EXACT['fma'] = lifted_fma
+
+
+def product(a, b):
+    """`a @ b` of vectors and matrices: of floats one accumulator for each element."""
+    if a.dtype.kind != 'f':
+        return np.asarray(a @ b, a.dtype)
+    rows, columns = a.reshape(-1, a.shape[-1]), (b if b.ndim == 2 else b[:, None]).T
+    result = np.zeros((len(rows), len(columns)), a.dtype)
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            for x, y in zip(row, column):
+                result[i, j] = fused(x, y, result[i, j])
+    return result.reshape(a.shape[:-1] + b.shape[1:])

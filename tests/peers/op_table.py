@@ -3,15 +3,15 @@
 
     op_table.py FOLDER SEED TABLE          TABLE: runtime/base/ops.def
 
-A file has an op, at every dtype that its rule allows: on operands of several ranks that broadcast, with sizes of 0 and 1,
-with special numbers, and on operands that do not fit. What only comes close to NumPy is compared in the program. A row
-for which this file has nothing is an error: give ELEMENTWISE or OTHERS a case for it."""
+A file has an op, at every dtype that its rule allows: on operands of several ranks that broadcast, with sizes of 0 and
+1, with special numbers, and on operands that do not fit. What only comes close to NumPy is compared in the program. A
+row for which this file has nothing is an error: give language.py an entry for it, or OTHERS a case."""
 import os
 import random
 import re
 import sys
 
-from language import (EXACT, FLOATS, INTS, NEAR, TYPES, Failure, converted, each, np, reduced, text)
+from language import EXACT, FLOATS, INTS, NEAR, TYPES, Failure, converted, np, reduced, text
 
 NUMBERS = INTS + FLOATS
 RULES = {'NUM': NUMBERS, 'INT': INTS, 'FLOAT': FLOATS, 'CLASSIFY': FLOATS, 'BITS': ('bool',) + INTS, 'SHIFT': INTS,
@@ -22,7 +22,8 @@ NEAR_FUNCTION = '''fn near(a, b, most, least) =
   all(bor(a == b, bor(band(isnan(a), isnan(b)), abs(a - b) <= most * abs(b) + least)))
 '''
 NEAR_BY = {'f32': ('1e-6', '1e-37'), 'f64': ('4e-15f64', '1e-300f64')}
-SPECIAL = {'i': [0, 1, -1, 2, -7, 7, 100], 'f': [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.75, np.nan, np.inf, -np.inf]}
+SPECIAL = {'i': [0, 1, -1, 2, -7, 7, 100],
+           'f': [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.75, np.nan, np.inf, -np.inf]}
 
 
 class File:
@@ -94,7 +95,7 @@ def broadcasts(file, ranks):
 def elementwise(file, row, dtypes, compute, form, is_near, turn):
     """`dtypes`: of the operands; `form`: the text of the op on a, b, ..."""
     n = len(dtypes)
-    mark = row['symbol'] if row['symbol'] and n == 2 else form.split('a')[0] if row['symbol'] else form[:form.index('(')]
+    mark = form[:form.index('(')] if not row['symbol'] else row['symbol'] if n == 2 else form.split('a')[0]
     for k in range(2):
         ranks = RANKS[n][(turn + k) % len(RANKS[n])]
         rank, types = max(ranks), [tensor(d, r) for d, r in zip(dtypes, ranks)]
@@ -382,10 +383,11 @@ def write_product(file, op):
                 file.run(f, [file.array(dtype, (n,)), file.array(dtype, (m,))],
                          lambda a, b: with_dims(EXACT['mul'](a[:, None], b[None, :])))
             continue
-        for left, right, of_result in ((1, 1, 0), (2, 2, 2), (2, 1, 1), (1, 2, 1), (3, 1, 2), (1, 3, 2), (3, 2, 3), (2, 3, 3),
-                                       (3, 3, 3), (4, 3, 4)):
+        for left, right, of_result in ((1, 1, 0), (2, 2, 2), (2, 1, 1), (1, 2, 1), (3, 1, 2), (1, 3, 2), (3, 2, 3),
+                                       (2, 3, 3), (3, 3, 3), (4, 3, 4)):
             f = shaped(file, [tensor(dtype, left), tensor(dtype, right)], 'a @ b', '@', of_result)
-            for n, m, k, batch in ((2, 3, 4, 2), (1, 1, 1, 1), (5, 7, 3, 2), (2, 3, 0, 2), (0, 3, 2, 1), (17, 9, 16, 1)):
+            for n, m, k, batch in ((2, 3, 4, 2), (1, 1, 1, 1), (5, 7, 3, 2), (2, 3, 0, 2), (0, 3, 2, 1),
+                                   (17, 9, 16, 1)):
                 a = ((batch,) * max(0, left - 2) + (n, k))[-left:]
                 b = ((batch if file.random.random() < 0.7 else 1,) * max(0, right - 2) + (k, m))[-right:]
                 if right == 1:
@@ -427,8 +429,9 @@ def write_softmax(file, op):
                     shape = file.shape(rank)
                     args = [file.array(dtype, shape, 0)]
                     if is_labelled:
-                        args.append(np.array([file.random.randint(0, shape[-1] - 1) for _ in range(int(np.prod(shape[:-1])))],
-                                             TYPES[of]).reshape(shape[:-1]))
+                        n = int(np.prod(shape[:-1]))
+                        labels = [file.random.randint(0, shape[-1] - 1) for _ in range(n)]
+                        args.append(np.array(labels, TYPES[of]).reshape(shape[:-1]))
                     right = entropy(*args) if is_labelled else softmax(args[0], op == 'log_softmax')
                     file.call(f, args + [right], np.bool_(True))
                 args = [file.array(dtype, file.shape(rank - 1) + (0,))]
@@ -503,7 +506,8 @@ def main():
     for row in rows_of(table):
         file = File(seed, row['name'])
         if row['shape'] == 'ELEMENTWISE':
-            if row['rule'] not in RULES or (row['name'] not in NEAR and row['name'] not in EXACT and row['name'] != 'cast'):
+            is_known = row['name'] in NEAR or row['name'] in EXACT or row['name'] == 'cast'
+            if row['rule'] not in RULES or not is_known:
                 sys.exit('op_table.py: nothing for the op %s: EXACT or NEAR of language.py define it' % row['name'])
             write_elementwise(file, row)
         elif row['number'] >= 128:
