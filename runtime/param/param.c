@@ -261,6 +261,8 @@ const void *hiaR_param_packed(hia_tensor *tensor, const char *data, hia_packing 
   if (rank < 2 ||
       memcmp(&tensor->dims[rank - 2], &param->dims[of_param - 2], 2 * sizeof *tensor->dims) != 0)
     return NULL;
+  /* The form of a param on the left has the rows of all of its matrices side by side. */
+  if (packing == HIA_PACK_LEFT && hiaR_tensor_len(tensor) != hiaR_tensor_len(param)) return NULL;
   matrices m = matrices_of(param, packing);
   size_t bytes = m.rows * m.cols * hiaR_dtype_size(m.dtype), at = (size_t)(data - param->data);
   if (bytes == 0 || at % bytes || at / bytes >= m.n) return NULL;

@@ -199,7 +199,8 @@ static hia_status transpose(HIA_COMPUTE) {
                                                                     : size == 4
                                                                         ? transpose_uint32_t
                                                                         : transpose_uint64_t;
-  bool is_done = f(x->data, r->data, (uint64_t)x->dims[0], (uint64_t)x->dims[1], &work);
+  uint64_t n = (uint64_t)x->dims[0], m = (uint64_t)x->dims[1];
+  bool is_done = m == 0 || f(x->data, r->data, n, m, &work); /* n may be large if m is 0 */
   return is_done ? HIA_OK : HIA_CANCELLED;
 }
 HIA_DEFINE_OPERATION(TRANSPOSE, transpose)
