@@ -31,6 +31,13 @@ find_library(CRITERION_LIBRARY criterion)
 # contains only what it uses ...
 add_library(hia_internal STATIC $<TARGET_OBJECTS:hia_rt_objects> $<TARGET_OBJECTS:hia_core_objects>)
 target_link_libraries(hia_internal PUBLIC hia_flags ${CMAKE_DL_LIBS} ${HIA_FFI_LIBRARY})
+# There are more than a hundred of these programs. The usual linker takes two seconds to read the symbols of
+# LLVM for each, gold, of the same package, a quarter of that.
+include(CheckLinkerFlag)
+check_linker_flag(C -fuse-ld=gold HIA_HAS_GOLD)
+if(HIA_HAS_GOLD)
+  target_link_options(hia_internal INTERFACE -fuse-ld=gold)
+endif()
 target_compile_definitions(hia_internal INTERFACE
   "HIA_TEST_DIR=\"${PROJECT_SOURCE_DIR}/tests\"" "HIA_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
   HIA_TEST_SHARE=${test_share} HIA_TEST_SEED=${HIA_RANDOM_SEED})
@@ -43,8 +50,11 @@ if(HIA_LLVM)
   target_include_directories(hia_internal_native SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 endif()
 
-# The helpers of tests, in an archive, from which each program takes what it uses.
+# The helpers of tests, in an archive, from which each program takes what it uses. Programs without
+# Criterion link it, too; so helpers that assert with Criterion are in an archive of their own.
 file(GLOB test_helpers CONFIGURE_DEPENDS tests/unit/helper*.c)
+set(unit_helpers ${PROJECT_SOURCE_DIR}/tests/unit/helper_counts.c)
+list(REMOVE_ITEM test_helpers ${unit_helpers})
 add_library(hia_test_helpers STATIC EXCLUDE_FROM_ALL ${test_helpers})
 target_link_libraries(hia_test_helpers PUBLIC hia_internal)
 
@@ -61,6 +71,9 @@ if(CRITERION_INCLUDE AND CRITERION_LIBRARY AND NOT "thread" IN_LIST HIA_SANITIZE
   if(NOT HIA_LLVM)
     list(FILTER unit_tests EXCLUDE REGEX "/test_lower[^/]*$")
   endif()
+  add_library(hia_unit_helpers STATIC EXCLUDE_FROM_ALL ${unit_helpers})
+  target_include_directories(hia_unit_helpers SYSTEM PRIVATE ${CRITERION_INCLUDE})
+  target_link_libraries(hia_unit_helpers PUBLIC hia_test_helpers)
   foreach(source IN LISTS unit_tests)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
@@ -70,9 +83,9 @@ if(CRITERION_INCLUDE AND CRITERION_LIBRARY AND NOT "thread" IN_LIST HIA_SANITIZE
     target_compile_options(${name} PRIVATE -Wno-pedantic -Wno-missing-prototypes -Wno-conversion
       -Wno-strict-prototypes $<$<C_COMPILER_ID:GNU>:-Wno-clobbered>)
     if(name MATCHES "^test_(lower|engine|api)")
-      target_link_libraries(${name} PRIVATE hia_test_helpers hia_internal_native ${CRITERION_LIBRARY})
+      target_link_libraries(${name} PRIVATE hia_unit_helpers hia_internal_native ${CRITERION_LIBRARY})
     else()
-      target_link_libraries(${name} PRIVATE hia_test_helpers ${CRITERION_LIBRARY})
+      target_link_libraries(${name} PRIVATE hia_unit_helpers ${CRITERION_LIBRARY})
     endif()
     if(name MATCHES "elementary$")
       target_sources(${name} PRIVATE ${hia_lanes})
