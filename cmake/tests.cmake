@@ -31,6 +31,10 @@ find_library(CRITERION_LIBRARY criterion)
 # contains only what it uses ...
 add_library(hia_internal STATIC $<TARGET_OBJECTS:hia_rt_objects> $<TARGET_OBJECTS:hia_core_objects>)
 target_link_libraries(hia_internal PUBLIC hia_flags ${CMAKE_DL_LIBS} ${HIA_FFI_LIBRARY})
+# The code of the tests themselves is soon done, and takes three times as long to compile with sanitizers and optimised.
+if(HIA_SANITIZE)
+  target_compile_options(hia_internal INTERFACE $<$<COMPILE_LANGUAGE:C>:-O0>)
+endif()
 # There are more than a hundred of these programs. The usual linker takes two seconds to read the symbols of
 # LLVM for each, gold, of the same package, a quarter of that.
 include(CheckLinkerFlag)

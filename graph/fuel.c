@@ -1,13 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* fuel: charges calls and loop rounds, so that a run whose fuel is used up fails.
+/* fuel: charges calls, loop rounds and operations on tensors, so that a run whose fuel is used up
+ * fails.
  *
  * One would keep the fuel in a counter of the run. But then the point of failure would depend on
  * the order in which an engine works, and on what its passes merge or move. So fuel is a value of
- * the program, an i64 taken as unsigned. Every root, and every function with calls or loops, takes
- * it as an additional last parameter, and returns what is left as an additional last result. A
- * failure for lack of fuel is then the failure of an operation like others: at its place in
- * sequential order, with its backtrace, the same in all engines, whatever later passes do. Fuelled
- * calls depend on each other, which also keeps them from being forked or merged.
+ * the program, an i64 taken as unsigned. Every root, and every function with calls, loops or
+ * tensors, takes it as an additional last parameter, and returns what is left as an additional last
+ * result. A failure for lack of fuel is then the failure of an operation like others: at its place
+ * in sequential order, with its backtrace, the same in all engines, whatever later passes do.
+ * Fuelled calls depend on each other, which also keeps them from being forked or merged.
  *
  * What is charged, and where: a region of the source (the body of a function, an arm of a branch,
  * the condition of a loop, a round) is charged when it is entered, one for each call that stands in
@@ -23,6 +24,10 @@
  *         fib(n - 1) + fib(n - 2)                      let (a, left) = fib(n - 1, rest)
  *                                                      let (b, left) = fib(n - 2, left)
  *                                                      (a + b, left)
+ *
+ * An operation on tensors is paid for just before it, by the shapes of its operands: a WORK
+ * subtracts what it costs, and fails as a charge does. A PACK, whose elements are an array, is paid
+ * for behind it, by its result. Views cost nothing, nor does what is known to be small.
  *
  * A call of a host function counts like others. Runs that the host function begins use the same
  * fuel, so what is left is lent to them, and regained behind the call. All host functions are
@@ -63,12 +68,45 @@ const char *hiaG_cannot_fuel(const hia_graph *g) {
   return NULL;
 }
 
+/* ---- operations on tensors ---- */
+
+/* How many operands of the node its WORK has, the first ones; 0: it costs nothing. */
+static uint32_t operands_of_work(const hia_fn *fn, hia_node_id n) {
+  enum { SMALL = 1024 }; /* scalar operations: they cost one */
+  const hia_node *node = &fn->nodes.data[n];
+  uint32_t n_ins = node->n_ins;
+  uint64_t known = 1;
+  hia_word word;
+  if (node->op == HIA_OP_WORK || !hiaG_is_operation(fn, n)) return 0;
+  switch ((hia_shape_rule)hiaR_ops[node->op].shape) {
+  case HIA_SHAPE_WITH:
+  case HIA_SHAPE_PACK:
+  case HIA_SHAPE_REDUCE:
+  case HIA_SHAPE_LAST:
+  case HIA_SHAPE_LABELS:
+  case HIA_SHAPE_TRANSPOSE: return 1;
+  case HIA_SHAPE_STACK: /* of scalars: one each */
+    return n_ins < SMALL && hiaG_is_scalar(hiaG_type(fn, hiaG_in(fn, n, 0))) ? 0 : n_ins;
+  case HIA_SHAPE_IOTA:
+  case HIA_SHAPE_ONE_HOT:
+  case HIA_SHAPE_FULL: /* of sizes that the program states; 0 and others below 0 cost nothing */
+    for (uint32_t i = n_ins == 1 ? 0 : 1; i < n_ins; i++) {
+      if (!hiaG_is_const(fn, hiaG_in(fn, n, i), &word) || hiaR_to_i64(word) >= SMALL) return n_ins;
+      known *= hiaR_to_i64(word) > 0 ? word : 0;
+      if (known >= SMALL) return n_ins;
+    }
+    return 0;
+  default: return hiaR_work_takes(node->op, n_ins) ? n_ins : 0;
+  }
+}
+
 /* ---- which functions take fuel ---- */
 
-static bool has_calls(const hia_fn *fn) {
+static bool has_charges(const hia_fn *fn) {
   HIA_EACH_NODE(fn, n) {
     unsigned op = fn->nodes.data[n].op;
-    if (op == HIA_OP_CALL || op == HIA_OP_HOST || op == HIA_OP_LOOP || op == HIA_OP_COUNT)
+    if (op == HIA_OP_CALL || op == HIA_OP_HOST || op == HIA_OP_LOOP || op == HIA_OP_COUNT ||
+        operands_of_work(fn, n))
       return true;
   }
   return false;
@@ -82,7 +120,7 @@ static void find_takers(fuelling *f) {
   for (hia_fn_id id = 0; id < g->fns.len; id++) {
     const hia_fn *fn = hiaG_fn(g, id);
     if (fn->is_removed) continue;
-    f->takes[id] |= fn->is_root || fn->slow_path != HIA_NONE || has_calls(fn);
+    f->takes[id] |= fn->is_root || fn->slow_path != HIA_NONE || has_charges(fn);
     if (fn->slow_path != HIA_NONE) f->takes[fn->slow_path] = true;
   }
 }
@@ -117,7 +155,8 @@ static void find_costs(fuelling *f) {
       if (!is_counted) charge(f, node->region, node->loc);
       touch(f, node->region);
       break;
-    default: break;
+    default:
+      if (operands_of_work(fn, n)) touch(f, node->region);
     }
   }
 }
@@ -220,6 +259,21 @@ static void visit_host(fuelling *f, hia_node_id n) {
   f->fuel[node.region] = hiaG_out(f->fn, back, 0);
 }
 
+static void visit_operation(fuelling *f, hia_node_id n) {
+  const hia_node node = f->fn->nodes.data[n];
+  uint32_t n_ins = operands_of_work(f->fn, n);
+  bool is_behind = node.op == HIA_OP_PACK;
+  hia_type type = HIA_I64;
+  if (!n_ins) return;
+  f->list.len = 0;
+  hiaR_push(f->scratch, &f->list, f->fuel[node.region]);
+  for (uint32_t i = 0; i < n_ins; i++)
+    hiaR_push(f->scratch, &f->list, is_behind ? node.outs : hiaG_in(f->fn, n, i));
+  hia_node_id work = hiaG_insert(f->g, f->fn, is_behind ? node.next : n, HIA_OP_WORK, f->list.data,
+                                 f->list.len, &type, 1, node.op, node.loc);
+  f->fuel[node.region] = hiaG_out(f->fn, work, 0);
+}
+
 /* ---- signatures ---- */
 
 static hia_type *with_i64(fuelling *f, const hia_type *types, uint32_t n) {
@@ -264,7 +318,7 @@ static void fuel_function(fuelling *f, hia_fn *fn) {
     case HIA_OP_YIELD: visit_yield(f, n); break;
     case HIA_OP_CALL: visit_call(f, n); break;
     case HIA_OP_HOST: visit_host(f, n); break;
-    default: break;
+    default: visit_operation(f, n);
     }
   }
   hiaG_compact(f->g, fn);

@@ -125,9 +125,24 @@ static void check_param(hia_verifier *v, hia_node_id n) {
                    hiaG_param_type(v->g->types, spec));
 }
 
+static void check_work(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->n_ins < 2 || !hiaR_work_takes(node->imm, node->n_ins - 1))
+    hiaG_defect(v, n, "%" PRIu64 " is no op that costs fuel, or has other operands", node->imm);
+  hiaG_expect_type(v, n, "operand", 0, in_type(fn, n, 0), HIA_I64);
+  hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), HIA_I64);
+  for (uint32_t i = 1; i < node->n_ins; i++)
+    if (hiaG_dtype(v->g->types, in_type(fn, n, i)) == HIA_N_DTYPES)
+      hiaG_defect(v, n, "operand %u is %s, but must be a scalar or a tensor", i,
+                  hiaG_type_text(v->g->types, in_type(fn, n, i)));
+}
+
 static void check_rule(hia_verifier *v, hia_node_id n) {
   if (v->fn->nodes.data[n].op == HIA_OP_PARAM)
     check_param(v, n);
+  else if (v->fn->nodes.data[n].op == HIA_OP_WORK)
+    check_work(v, n);
   else if (hiaG_is_operation(v->fn, n))
     check_operation(v, n);
   else if (hiaR_ops[v->fn->nodes.data[n].op].rule != HIA_RULE_CONTROL)

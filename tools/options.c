@@ -81,8 +81,8 @@ const tool_row tool_rows[] = {
     {OPT_BUDGET, RUN | BENCH, "budget", "SECONDS", NULL,
      "after this time of compiling, compile the rest without optimising (10)"},
     {OPT_FUEL, RUN, "fuel", "N", NULL,
-     "end the run when it would make more calls and loop rounds: 500, 20K, 5M (millions); on one "
-     "thread"},
+     "end the run when it would make more calls, loop rounds and work on tensors: 500, 20K, 5M "
+     "(millions); on one thread"},
     {OPT_FUEL, DUMP, "fuel", NULL, NULL, "the graph or code for a run with --fuel"},
     {OPT_FUEL, BUILD, "fuel", NULL, NULL, "code whose calls use up their context's fuel"},
     {OPT_FUEL, BENCH, "fuel", "N", NULL, "run with this fuel: to measure what fuel costs"},

@@ -384,6 +384,7 @@ typedef enum hia_shape_rule {
   HIA_SHAPE_LABELS,    /* x, labels of the shape of x without the last axis -> as labels */
   HIA_SHAPE_TRANSPOSE, /* a matrix */
   HIA_SHAPE_PARAM,     /* none -> of a param */
+  HIA_SHAPE_WORK,      /* fuel, operands of an op -> fuel */
 } hia_shape_rule;
 /* What differentiation does with a node (graph/gradient.h). */
 typedef enum hia_gradient_rule {
@@ -426,6 +427,11 @@ hia_dtype hiaR_rule_result(hia_rule rule, hia_dtype dtype);
  * the op does not take, or not with this immediate. */
 uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t ranks[3],
                       uint32_t rest);
+
+/* True if operations of this op cost fuel, and WORK computes the cost from n operands: from those
+ * of the op, of which WITH, REDUCE, LAST, LABELS and TRANSPOSE need the first only. Instead of the
+ * array of a PACK it takes the result. */
+bool hiaR_work_takes(uint64_t op, uint32_t n);
 
 /* Traits. */
 enum {

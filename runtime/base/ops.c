@@ -131,8 +131,39 @@ uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t rank
   case HIA_SHAPE_OUTER: return a == 1 && b == 1 ? 2 : HIA_NONE;
   case HIA_SHAPE_LAST: return a ? a : HIA_NONE;
   case HIA_SHAPE_LABELS: return a && b == a - 1 ? b : HIA_NONE;
-  case HIA_SHAPE_PARAM: return HIA_NONE;
+  case HIA_SHAPE_PARAM:
+  case HIA_SHAPE_WORK: return HIA_NONE;
   case HIA_SHAPE_TRANSPOSE: return a == 2 ? 2 : HIA_NONE;
   }
   return HIA_NONE;
+}
+
+bool hiaR_work_takes(uint64_t op, uint32_t n) {
+  if (op >= HIA_OP_LIMIT || !hiaR_ops[op].name) return false;
+  switch ((hia_shape_rule)hiaR_ops[op].shape) {
+  case HIA_SHAPE_ELEMENTWISE: return n == (uint32_t)hiaR_ops[op].n_ins;
+  case HIA_SHAPE_PRODUCT:
+  case HIA_SHAPE_OUTER:
+  case HIA_SHAPE_ROWS:
+  case HIA_SHAPE_ONE_HOT: return n == 2;
+  case HIA_SHAPE_FULL: return n > 1 && n - 1 <= HIA_MAX_RANK;
+  case HIA_SHAPE_CAT:
+  case HIA_SHAPE_STACK: return n > 0;
+  case HIA_SHAPE_IOTA:
+  case HIA_SHAPE_WITH:
+  case HIA_SHAPE_PACK:
+  case HIA_SHAPE_REDUCE:
+  case HIA_SHAPE_LAST:
+  case HIA_SHAPE_LABELS:
+  case HIA_SHAPE_TRANSPOSE: return n == 1;
+  case HIA_SHAPE_NONE:
+  case HIA_SHAPE_DIM:
+  case HIA_SHAPE_ROW:
+  case HIA_SHAPE_PART:
+  case HIA_SHAPE_RESHAPE:
+  case HIA_SHAPE_EXPECT:
+  case HIA_SHAPE_PARAM:
+  case HIA_SHAPE_WORK: return false;
+  }
+  return false;
 }

@@ -396,6 +396,24 @@ static bool check_param_read(checker *c, const hia_image_node *n) {
          bad(c, "a param has another type");
 }
 
+/* The fuel is a scalar; the cost can be computed from any scalars and tensors. */
+static bool check_work(checker *c, const hia_image_node *n) {
+  const hia_image_section *s = c->s;
+  if (c->kernels[n->what].dtype != HIA_I64 || n->n_ins < 2 ||
+      !hiaR_work_takes(n->imm, n->n_ins - 1))
+    return bad(c, "no such work");
+  for (uint32_t i = 0; i < n->n_ins; i++) {
+    uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN;
+    hia_type type = slot < s->n_slots - s->n_consts ? ref_type(c, s, slot) : HIA_NONE;
+    const hia_type_entry *t = tensor_type(c, type);
+    if (in != slot) return bad(c, "operand %u cannot be taken", i);
+    if (t && (i == 0 || t->kind != HIA_KIND_TENSOR))
+      return bad(c, "slot %u is used as of another type", slot);
+  }
+  return ref_type(c, s, c->words[n->outs]) == HIA_NONE ||
+         bad(c, "an operation gives no such result");
+}
+
 static bool check_operation(checker *c, const hia_image_node *n) {
   const hia_image_section *s = c->s;
   const hia_image_kernel *k = &c->kernels[n->what];
@@ -403,6 +421,7 @@ static bool check_operation(checker *c, const hia_image_node *n) {
   hia_dtype dtype = (hia_dtype)k->dtype;
   uint32_t ranks[3] = {0}, rest = HIA_NONE;
   if (k->op == HIA_OP_PARAM) return check_param_read(c, n);
+  if (k->op == HIA_OP_WORK) return check_work(c, n);
   if (!hiaR_rule_takes(rule, dtype)) return bad(c, "an operation at another dtype");
   for (uint32_t i = 0; i < n->n_ins; i++) {
     uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN, rank = 0;

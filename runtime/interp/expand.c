@@ -355,12 +355,12 @@ static void make_moves(hia_word *values, const hia_move *moves, uint32_t n) {
 
 /* Computes one node. False: it has failed. */
 static bool compute(expansion *x, copy *c, const hia_instr *in) {
-  hia_word *v = c->values, first = 0;
+  hia_word *v = c->values;
   hia_cause cause = {.status = HIA_OK};
   switch (in->kind) {
   case HIA_KIND_KERNEL:
     cause.status = in->kernel(v, in->in, in->out, in->u.imm);
-    first = v[in->in[0]];
+    cause.code = hiaR_kernel_code(cause.status, v[in->in[0]]);
     break;
   case HIA_KIND_WIDE: {
     const hia_wide *wide = in->u.wide;
@@ -368,14 +368,13 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
     const uint16_t order[3] = {0, 1, 2};
     for (uint32_t i = 0; i < wide->n_in; i++) operands[i] = v[wide->in[i]];
     cause.status = wide->kernel(operands, order, 3, wide->imm);
-    first = operands[0];
+    cause.code = hiaR_kernel_code(cause.status, operands[0]);
     if (!cause.status) v[wide->out] = operands[3];
     break;
   }
   case HIA_KIND_MOVE: v[in->to] = v[in->slot]; break;
   case HIA_KIND_SHARE:
-    first = reference(v, in->slot | (in->is_taken ? HIA_IMAGE_TAKEN : 0));
-    v[in->to] = first;
+    v[in->to] = reference(v, in->slot | (in->is_taken ? HIA_IMAGE_TAKEN : 0));
     break;
   case HIA_KIND_MAKE:
     if (make(x, v, in)) break;
@@ -404,7 +403,6 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
   default: compute_operation(x, v, in, &cause);
   }
   if (!cause.status) return true;
-  if (cause.status == HIA_FUEL) cause.code = hiaR_kernel_code(cause.status, first);
   fail(x, c, in->index, &cause);
   return false;
 }

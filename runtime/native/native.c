@@ -358,7 +358,8 @@ HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
   if (status == HIA_CANCELLED) leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
   if (status == HIA_RANGE) context->range = why.range;
   if (status == HIA_SHAPE) context->misfit = why.misfit;
-  leave(context, status, loc, status == HIA_RANGE && why.is_slice, sp, pc, NULL);
+  int64_t code = status == HIA_FUEL ? (int64_t)why.fuel_left : status == HIA_RANGE && why.is_slice;
+  leave(context, status, loc, code, sp, pc, NULL);
 }
 
 _Noreturn HIA_UNINSTRUMENTED void hiaR_native_range(uint32_t loc, uint32_t code,

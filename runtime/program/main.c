@@ -133,9 +133,10 @@ static int help(const program *p) {
         "  --timeout SECONDS   end the run when it has taken so long: 2, 0.5\n",
         stdout);
   if (p->takes_fuel)
-    fputs("  --fuel N            end the run when it would make more calls and loop rounds: 500, "
-          "20K\n",
-          stdout);
+    fputs(
+        "  --fuel N            end the run when it would make more calls, loop rounds and work on "
+        "tensors: 500, 20K\n",
+        stdout);
   fputs("  -o FILE.hiav        save the result instead of printing it; @FILE.hiav reads it again\n",
         stdout);
   if (p->parts->kit->help) fputs(p->parts->kit->help, stdout);

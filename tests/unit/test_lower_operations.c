@@ -286,10 +286,11 @@ Test(lower_operations, all_engines) {
   for (size_t i = 0; i < HIA_LEN(programs); i++) check_program(&programs[i]);
 }
 
-/* Every op that only tensors have is in some program; params: tests/programs/params.hia. */
+/* Every op that only tensors have is in some program; params: tests/programs/params.hia; work:
+ * tests/programs/fuel_tensors.hia. */
 Test(lower_operations, all_ops) {
   for (unsigned op = 128; op < HIA_OP_LIMIT; op++) {
-    if (!hiaR_ops[op].name || op == HIA_OP_PARAM) continue;
+    if (!hiaR_ops[op].name || op == HIA_OP_PARAM || op == HIA_OP_WORK) continue;
     char call[64];
     snprintf(call, sizeof call, "= %s ", hiaR_ops[op].name);
     bool is_there = false;
@@ -303,6 +304,11 @@ Test(lower_operations, all_ops) {
 
 Test(lower_operations, the_verifier) {
   static const char *const rows[][2] = {
+      {"%1:i64[?] = iota %0\n%2:i64 = work 128 %0, %1\nyield %2", "128 is no op that costs fuel"},
+      {"%1:i64 = work 4000000000000 %0, %0\nyield %1", "is no op that costs fuel"},
+      {"%1:i64[?] = iota %0\n%2:i64 = work 149 %0, %1\nyield %2", "or has other operands"},
+      {"%1:i64[?] = iota %0\n%2:i64 = work 140 %1, %1\nyield %2", "must be i64"},
+      {"%1:i64[?] = iota %0\n%2:i32 = work 140 %0, %1\nyield %0", "must be i64"},
       {"%1:i64[?] = iota %0\n%2:i64 = sum 1 %1\nyield %2",
        "sum does not take operands of these ranks"},
       {"%1:i64[?] = iota %0\n%2:f64 = mean all %1\nyield %0", "mean does not take i64"},

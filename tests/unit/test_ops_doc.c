@@ -40,6 +40,7 @@ static const char *const rules[] = {
 static const char *const shapes[] = {
     [HIA_SHAPE_NONE] = "",
     [HIA_SHAPE_PARAM] = "a param",
+    [HIA_SHAPE_WORK] = "fuel",
     [HIA_SHAPE_ELEMENTWISE] = "elementwise",
     [HIA_SHAPE_DIM] = "x to scalar",
     [HIA_SHAPE_ROW] = "x, scalar",
