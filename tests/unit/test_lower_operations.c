@@ -305,7 +305,7 @@ Test(lower_operations, all_ops) {
 Test(lower_operations, the_verifier) {
   static const char *const rows[][2] = {
       {"%1:i64[?] = iota %0\n%2:i64 = work 128 %0, %1\nyield %2", "128 is no op that costs fuel"},
-      {"%1:i64 = work 4000000000000 %0, %0\nyield %1", "is no op that costs fuel"},
+      {"%1:i64 = work 4000000 %0, %0\nyield %1", "is no op that costs fuel"},
       {"%1:i64[?] = iota %0\n%2:i64 = work 149 %0, %1\nyield %2", "or has other operands"},
       {"%1:i64[?] = iota %0\n%2:i64 = work 140 %1, %1\nyield %2", "must be i64"},
       {"%1:i64[?] = iota %0\n%2:i32 = work 140 %0, %1\nyield %0", "must be i64"},
