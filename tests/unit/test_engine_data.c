@@ -65,11 +65,7 @@ static outcome check_engines(const char *text, uint64_t seed) {
 Test(engine_data, random_programs, .timeout = 600) {
   static char text[SIZE];
   unsigned n_programs = 0;
-#if defined(__SANITIZE_ADDRESS__) || defined(HIA_STRESS)
-  enum { N = 12 };
-#else
-  enum { N = 60 };
-#endif
+  enum { N = HIA_TEST_SHARE > 1 ? 12 : 60 };
   for (uint64_t seed = 1000; n_programs < N; seed++) {
     if (!random_data_program(seed, seed % 2, text, SIZE)) continue;
     n_programs++;
