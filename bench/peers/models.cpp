@@ -1,11 +1,12 @@
 // Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-// The models of examples/models in C++ with OpenBLAS, as a programmer of C++ makes them fast for one sentence at a time:
-// trees level by level, all nodes of one height in one product; elementwise functions in loops that gcc vectorises with
-// libmvec.
+// The models of examples/models in C++ with OpenBLAS, as a programmer of C++ makes them fast for
+// one sentence at a time: trees level by level, all nodes of one height in one product; elementwise
+// functions in loops that gcc vectorises with libmvec.
 //
 //   peer_models MODEL SIZE infer BATCH SENTENCES MIN_SECONDS REPEATS FOLDER
 //
-// bench/models.c describes the files of FOLDER. BATCH is 1. With CHECK in the environment it prints the summed loss.
+// bench/models.c describes the files of FOLDER. BATCH is 1. With CHECK in the environment it prints
+// the summed loss.
 #include <algorithm>
 #include <cblas.h>
 #include <chrono>
@@ -38,7 +39,8 @@ static Floats load(const std::string &name, std::initializer_list<int> dims) {
   }
   Floats x(n);
   std::ifstream from(path + ".f32", std::ios::binary);
-  if (!from.read(reinterpret_cast<char *>(x.data()), std::streamsize(n * sizeof(float)))) fail("cannot read " + path);
+  if (!from.read(reinterpret_cast<char *>(x.data()), std::streamsize(n * sizeof(float))))
+    fail("cannot read " + path);
   return x;
 }
 
@@ -51,8 +53,8 @@ static void product(int m, int n, int k, const float *x, const float *w, float *
     return;
   }
   for (int i = 0; i < m; i++)
-    cblas_sgemv(CblasRowMajor, CblasNoTrans, n, k, 1, w, k, x + size_t(i) * size_t(k), 1, 0, c + size_t(i) * size_t(n),
-                1);
+    cblas_sgemv(CblasRowMajor, CblasNoTrans, n, k, 1, w, k, x + size_t(i) * size_t(k), 1, 0,
+                c + size_t(i) * size_t(n), 1);
 }
 
 static inline float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
@@ -160,8 +162,8 @@ struct TreeLstm : TreeNetwork {
   Floats Wx, bx, U, bu, c, words;
 
   TreeLstm(int d, int n_words)
-      : TreeNetwork(d, EMBEDDING, n_words), Wx(load("Wx", {3 * d, EMBEDDING})), bx(load("bx", {3 * d})),
-        U(load("U", {5 * d, 2 * d})), bu(load("bu", {5 * d})) {}
+      : TreeNetwork(d, EMBEDDING, n_words), Wx(load("Wx", {3 * d, EMBEDDING})),
+        bx(load("bx", {3 * d})), U(load("U", {5 * d, 2 * d})), bu(load("bu", {5 * d})) {}
 
   void reserve(size_t n) override {
     TreeNetwork::reserve(n);
@@ -172,7 +174,8 @@ struct TreeLstm : TreeNetwork {
 
   void leaves(const Tree &t, int n) override {
     for (int i = 0; i < n; i++)
-      std::copy_n(&E[size_t(t.nodes[size_t(i)].word) * EMBEDDING], EMBEDDING, &words[size_t(i * EMBEDDING)]);
+      std::copy_n(&E[size_t(t.nodes[size_t(i)].word) * EMBEDDING], EMBEDDING,
+                  &words[size_t(i * EMBEDDING)]);
     product(n, 3 * d, EMBEDDING, words.data(), Wx.data(), gates.data());
     for (int i = 0; i < n; i++) {
       const float *g = &gates[size_t(3 * i * d)], *b = bx.data();
@@ -195,7 +198,8 @@ struct TreeLstm : TreeNetwork {
 #pragma GCC ivdep
       for (int k = 0; k < d; k++) {
         ci[k] = sigmoid(g[k] + b[k]) * std::tanh(g[4 * d + k] + b[4 * d + k]) +
-                sigmoid(g[2 * d + k] + b[2 * d + k]) * cl[k] + sigmoid(g[3 * d + k] + b[3 * d + k]) * cr[k];
+                sigmoid(g[2 * d + k] + b[2 * d + k]) * cl[k] +
+                sigmoid(g[3 * d + k] + b[3 * d + k]) * cr[k];
         hi[k] = sigmoid(g[d + k] + b[d + k]) * std::tanh(ci[k]);
       }
     }
@@ -205,10 +209,12 @@ struct TreeLstm : TreeNetwork {
 struct TreeRnn : TreeNetwork {
   Floats W, b;
 
-  TreeRnn(int d, int n_words) : TreeNetwork(d, d, n_words), W(load("W", {d, 2 * d})), b(load("b", {d})) {}
+  TreeRnn(int d, int n_words)
+      : TreeNetwork(d, d, n_words), W(load("W", {d, 2 * d})), b(load("b", {d})) {}
 
   void leaves(const Tree &t, int n) override {
-    for (int i = 0; i < n; i++) std::copy_n(&E[size_t(t.nodes[size_t(i)].word * d)], d, &h[size_t(i * d)]);
+    for (int i = 0; i < n; i++)
+      std::copy_n(&E[size_t(t.nodes[size_t(i)].word * d)], d, &h[size_t(i * d)]);
   }
   void inner(const Tree &, int begin, int n) override {
     float *to = &h[size_t(begin * d)];
@@ -276,12 +282,15 @@ struct Tagger {
   Floats E, Wc, bc, inputs, gates, h, c, x, y, scores;
   std::vector<Cell> cells; // layer 0 forward and backward, layer 1 forward and backward
 
-  Tagger(int d, int words) : d(d), E(load("E", {words, EMBEDDING})), Wc(load("Wc", {TAGS, 2 * d})), bc(load("bc", {TAGS})) {
+  Tagger(int d, int words)
+      : d(d), E(load("E", {words, EMBEDDING})), Wc(load("Wc", {TAGS, 2 * d})),
+        bc(load("bc", {TAGS})) {
     for (int layer = 0; layer < 2; layer++)
       for (const char *way : {"f", "b"}) {
         int in = layer == 0 ? EMBEDDING : 2 * d;
         std::string name = std::to_string(layer) + way;
-        cells.push_back({in, load("Wx" + name, {4 * d, in}), load("Wh" + name, {4 * d, d}), load("b" + name, {4 * d})});
+        cells.push_back({in, load("Wx" + name, {4 * d, in}), load("Wh" + name, {4 * d, d}),
+                         load("b" + name, {4 * d})});
       }
   }
 
@@ -310,7 +319,8 @@ struct Tagger {
   double loss(const Tagged &s) {
     int n = int(s.words.size());
     x.resize(size_t(n * EMBEDDING));
-    for (int i = 0; i < n; i++) std::copy_n(&E[size_t(s.words[size_t(i)] * EMBEDDING)], EMBEDDING, &x[size_t(i * EMBEDDING)]);
+    for (int i = 0; i < n; i++)
+      std::copy_n(&E[size_t(s.words[size_t(i)] * EMBEDDING)], EMBEDDING, &x[size_t(i * EMBEDDING)]);
     for (size_t layer = 0; layer < 2; layer++) {
       y.resize(size_t(n * 2 * d));
       lstm(cells[2 * layer], n, false, x, y.data());
@@ -342,8 +352,8 @@ struct TopDown {
   Floats E, W, b, Wo, A, a;
 
   explicit TopDown(int d)
-      : d(d), E(load("E", {WORDS, d})), W(load("W", {4, 4 * d, 2 * d})), b(load("b", {4, 4 * d})), Wo(load("Wo", {WORDS, d})),
-        A(load("A", {4, 2 * d})), a(load("a", {4})) {}
+      : d(d), E(load("E", {WORDS, d})), W(load("W", {4, 4 * d, 2 * d})), b(load("b", {4, 4 * d})),
+        Wo(load("Wo", {WORDS, d})), A(load("A", {4, 2 * d})), a(load("a", {4})) {}
 
   Floats word_and_state(int word, const Floats &h) {
     Floats x(size_t(2 * d));
@@ -427,7 +437,8 @@ template <class Network> static void run_trees(int d, size_t n, double seconds, 
 }
 
 int main(int argc, char **argv) {
-  if (argc < 9) fail("usage: peer_models MODEL SIZE infer BATCH SENTENCES MIN_SECONDS REPEATS FOLDER");
+  if (argc < 9)
+    fail("usage: peer_models MODEL SIZE infer BATCH SENTENCES MIN_SECONDS REPEATS FOLDER");
   std::string model = argv[1];
   int d = std::atoi(argv[2]), repeats = std::atoi(argv[7]);
   size_t n = size_t(std::atol(argv[5]));
