@@ -163,7 +163,8 @@ static void end_store(hia_emit *e, LLVMValueRef to, LLVMValueRef value, hia_type
   hiaL_at(e, next);
 }
 
-/* The words behind the block of a call with values: the arguments again, and for each result that
+/* The words behind the block of a call with values: the arguments again (pointers to values, and to
+ * views of tensors, which are not looked at here), and for each result that
  * is a reference whether the caller wants it. */
 static void give_values(hia_emit *e, const hia_fn *fn, LLVMValueRef f, LLVMValueRef block,
                         uint32_t n_params, uint32_t n_results) {

@@ -148,10 +148,29 @@ static LLVMValueRef param_spec(hia_emit *e, const hia_param_spec *spec) {
   return hiaL_structure(e, fields, HIA_LEN(fields));
 }
 
+/* hia_param_cell.embedded: constants, from which the params of all processes are read. */
+static LLVMValueRef embedded(hia_emit *e) {
+  const void *const *elements = e->options->object->embedded;
+  uint32_t n = e->g->params.len;
+  if (!elements) return LLVMConstNull(e->ptr);
+  LLVMValueRef *places = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, n);
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_param_spec *spec = &e->g->params.data[i];
+    uint64_t len = 0;
+    hiaR_shape_elements(&spec->shape, hiaR_dtype_size(spec->dtype), &len);
+    size_t size = (size_t)len * hiaR_dtype_size(spec->dtype);
+    places[i] = hiaL_bytes(e, "hia_param", size ? elements[i] : "", size ? size : 1,
+                           HIA_TENSOR_ALIGN); /* of no elements it has a place all the same */
+  }
+  return hiaL_variable(e, "hia_embedded", LLVMConstArray2(e->ptr, places, n));
+}
+
 /* hia_param_cell: a variable. */
 static LLVMValueRef param_cell(hia_emit *e) {
-  _Static_assert(sizeof(hia_param_cell) == 32 && offsetof(hia_param_cell, specs) == 8 &&
-                     offsetof(hia_param_cell, kit) == 24,
+  _Static_assert(sizeof(hia_param_cell) == 56 && offsetof(hia_param_cell, specs) == 8 &&
+                     offsetof(hia_param_cell, kit) == 24 &&
+                     offsetof(hia_param_cell, embedded) == 40 &&
+                     offsetof(hia_param_cell, seed) == 48,
                  "cells are written in another order");
   uint32_t n = e->g->params.len;
   LLVMValueRef none = LLVMConstNull(e->ptr);
@@ -159,12 +178,24 @@ static LLVMValueRef param_cell(hia_emit *e) {
   LLVMValueRef *specs = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, n);
   for (uint32_t i = 0; i < n; i++) specs[i] = param_spec(e, &e->g->params.data[i]);
   LLVMValueRef list = LLVMConstArray2(LLVMTypeOf(specs[0]), specs, n);
-  LLVMValueRef fields[] = {hiaL_number(e, 32, 0), hiaL_number(e, 32, n),
-                           hiaL_variable(e, "hia_param_specs", list), none,
-                           hiaL_of_runtime(e, "hiaR_param_kit")};
+  LLVMValueRef fields[] = {hiaL_number(e, 32, 0),
+                           hiaL_number(e, 32, n),
+                           hiaL_variable(e, "hia_param_specs", list),
+                           none,
+                           hiaL_of_runtime(e, "hiaR_param_kit"),
+                           none,
+                           embedded(e),
+                           hiaL_number(e, 64, e->options->object->seed)};
   LLVMValueRef cell = hiaL_variable(e, "hia_params", hiaL_structure(e, fields, HIA_LEN(fields)));
   LLVMSetGlobalConstant(cell, false);
   return cell;
+}
+
+/* hia_param_cell *NAME(void) */
+static void params_function(hia_emit *e, const char *name, LLVMValueRef cell) {
+  const hia_fn *fn = hiaG_fn(e->g, e->options->object->roots[0].fn);
+  hiaL_host_function(e, fn, name, LLVMFunctionType(e->ptr, NULL, 0, false));
+  LLVMBuildRet(e->b, cell);
 }
 
 #define TEXT_OF(x)  TEXT_OF_(x)
@@ -185,6 +216,7 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
   rest[6] = hiaL_image_hosts(e);
   hiaL_object_types(e, &rest[7], &rest[8]);
   rest[9] = param_cell(e);
+  if (plan->params) params_function(e, plan->params, rest[9]);
 }
 
 /* ---- a program ---- */
@@ -216,11 +248,13 @@ static LLVMValueRef program_parts(hia_emit *e, LLVMValueRef record) {
   LLVMValueRef none = LLVMConstNull(e->ptr);
   const hia_fn *fn = hiaG_fn(e->g, plan->roots[plan->program].fn);
   bool has_streams = plan->streams != HIA_NONE;
-  LLVMValueRef fields[5] = {record, hiaL_of_runtime(e, program_kit(e, fn)),
+  LLVMValueRef fields[6] = {record,
+                            hiaL_of_runtime(e, program_kit(e, fn)),
                             has_streams ? hiaL_of_runtime(e, "hiaR_program_streams") : none,
+                            e->g->params.len ? hiaL_of_runtime(e, "hiaR_program_params") : none,
                             hiaL_number(e, 32, root_number(e, plan->program)),
                             hiaL_number(e, 32, root_number(e, plan->streams))};
-  return hiaL_variable(e, "hia_program", hiaL_structure(e, fields, 5));
+  return hiaL_variable(e, "hia_program", hiaL_structure(e, fields, 6));
 }
 
 void hiaL_object_main(hia_emit *e, LLVMValueRef record) {

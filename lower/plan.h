@@ -39,6 +39,10 @@ typedef struct hia_object_plan {
   /* Of the graph; NULL: neither it nor the image has references. */
   const struct hia_value_types *types;
   const struct hia_shapes *shapes;
+  /* Of a program with params. */
+  const char *params;          /* of the function that returns their cell */
+  const void *const *embedded; /* by param: its elements, which the object is to hold; or NULL */
+  uint64_t seed;               /* of the initialisers, without `embedded` */
 } hia_object_plan;
 
 /* Lowering reserves one word in this section; jit/llvm/object.c replaces it by the frame tables. */

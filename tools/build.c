@@ -78,6 +78,8 @@ static int load(building *b) {
   b->build.fuel = o->has_fuel;
   b->build.map = o->map;
   b->build.header = o->header;
+  b->build.embed_params = o->params != NULL;
+  b->build.seed = o->seed;
   if (o->kind == TOOL_EXE) { /* of one function: --fn, or main */
     code = tool_function(o, b->module, &b->functions[0]);
     b->build.program = b->functions[0];

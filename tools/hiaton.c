@@ -83,7 +83,7 @@ static int set_params(const tool_options *options, hia_module *module) {
   }
   if (options->params)
     status = hia_module_load_params(module, options->params, &error);
-  else if (options->has_seed)
+  else if (options->has_seed && options->command != BUILD) /* what is built makes them */
     status = hia_module_seed_params(module, options->seed, &error);
   if (status == HIA_OK && options->save_params)
     status = hia_module_save_params(module, options->save_params, &error);

@@ -72,7 +72,8 @@ static const struct rule {
      "above 1 has no effect with --engine expand, which is on one thread"},
     {RUN | BENCH, A(OPT_VOCAB) | A(OPT_LABELS) | A(OPT_BUILD_VOCAB), has_no_trees,
      "is for trees: there is no argument @FILE.ptb"},
-    {RUN | BENCH, A(OPT_SEED), reads_params, "has no effect with --params, which has all values"},
+    {RUN | BENCH | BUILD, A(OPT_SEED), reads_params,
+     "has no effect with --params, which has all values"},
     {RUN, A(OPT_VOCAB), builds_vocab, "has no effect with --build-vocab, which takes all words"},
     {DUMP, A(OPT_AFTER), is_of_another_stage, "shows the graph: it goes with --stage graph alone"},
     {DUMP,
@@ -115,11 +116,11 @@ static int check_target(const tool_command *command, const tool_options *o, size
     if (hiaR_word_kind(o->args[k]) != HIA_WORD_TEXT && tool_is_same_file(t->path, o->args[k] + 1))
       return tool_usage(command, "%s %s would replace the argument `%s`", name, t->path,
                         o->args[k]);
-  const char *const lists[] = {o->vocab, o->labels};
-  for (size_t k = 0; k < 2; k++)
+  static const char *const names[] = {"--vocab", "--labels", "--params"};
+  const char *const lists[] = {o->vocab, o->labels, o->params};
+  for (size_t k = 0; k < 3; k++)
     if (lists[k] && tool_is_same_file(t->path, lists[k]))
-      return tool_usage(command, "%s %s would replace the file of %s", name, t->path,
-                        k ? "--labels" : "--vocab");
+      return tool_usage(command, "%s %s would replace the file of %s", name, t->path, names[k]);
   /* Some of the arguments of build are files: objects and libraries to link. */
   for (size_t k = 0; o->command == BUILD && k < o->n_args; k++)
     if (tool_is_same_file(t->path, o->args[k]))

@@ -402,4 +402,7 @@ HIA_API hia_status hia_maker_value(hia_maker *maker, const hia_type_info *type, 
 #ifdef __cplusplus
 }
 #endif
+
+#include <hiaton/tensors.h> /* tensors as parameters */
+
 #endif

@@ -590,9 +590,11 @@ typedef struct hia_build_options {
   hia_function *program; /* one of the built functions: the object gets a `main` that runs it as the
                             command line does, and needs the static libhiaton_rt. NULL: no main */
   const char *header;    /* the file name that the header will have; NULL: from the prefix */
+  bool embed_params;     /* the object holds the params as the module has them now */
+  uint64_t seed;         /* else its params begin with what the initialisers make of this */
 } hia_build_options;
 #define HIA_BUILD_OPTIONS_INIT                                                                     \
-  {sizeof(hia_build_options), NULL, NULL, false, false, false, NULL, NULL}
+  {sizeof(hia_build_options), NULL, NULL, false, false, false, NULL, NULL, false, 0}
 
 /* Writes an object file of n functions, which have all their types; if n is 0, of every function
  * whose types are known. The same module, options and version of hiaton result in the same

@@ -24,7 +24,8 @@
 //
 // Types. bool, i32, i64, f32 and f64 are bool, std::int32_t, std::int64_t, float and double; a
 // tuple is a std::tuple of two parts or more; an array of tuples or arrays is a std::vector, which
-// is copied; data, and any array, is a `value`. Others do not compile.
+// is copied; data, and any array, is a `value`. A tensor is a tensor_view<T, rank> as a parameter,
+// and a tensor<T, rank> as a result; of rank 1 both may be a std::vector<T>. Others do not compile.
 //
 // Ownership. engine, module, value, nodes, words, context, error, timeline, cancel and builder own
 // the object that get() returns; they can be moved but not copied. After a move the source is
@@ -40,6 +41,7 @@
 
 #include <hiaton/hiaton.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -183,6 +185,25 @@ private:
 
 class value;
 
+// A tensor of rank N whose elements somebody else has, in row-major order. It is what C has as
+// hia_f32_2 (tensors.h), and passed as such.
+template <class T, std::size_t N> struct tensor_view {
+  const T *elements = nullptr;
+  std::int64_t dims[N] = {};
+
+  std::size_t size() const noexcept { // the number of elements
+    std::size_t n = 1;
+    for (std::int64_t dim : dims) n *= std::size_t(dim);
+    return n;
+  }
+  const T *data() const noexcept { return elements; }
+  const T *begin() const noexcept { return elements; }
+  const T *end() const noexcept { return elements + size(); }
+  const T &operator[](std::size_t i) const noexcept { return elements[i]; } // in row-major order
+};
+
+template <class T, std::size_t N> class tensor; // below: one that owns its elements
+
 namespace detail {
 
 template <class T> inline constexpr bool is_false = false;
@@ -232,9 +253,10 @@ struct rows {
     std::size_t at = 0;
     first.reserve(all.n_nodes);
     for (std::size_t i = 0; i < all.n_nodes; i++) {
+      const hia_type_info *type = all.types[all.nodes[i].type];
       first.push_back(at);
-      at += std::size_t(all.nodes[i].n) *
-            words_of(hia_type_info_element(all.types[all.nodes[i].type]));
+      at += hia_type_info_rank(type) + // the sizes of a tensor
+            std::size_t(all.nodes[i].n) * words_of(hia_type_info_element(type));
     }
   }
   const hia_value_nodes &table;
@@ -249,11 +271,13 @@ struct given {
 inline given give(hia_value *made) noexcept { return {value_owner(made), made}; }
 
 // A type as hiaton writes it. `flat` are its parameters in an entry, `out` its results, and `held`
-// is what a call keeps while the callee has the parameters.
+// is what a call keeps while the callee has the parameters. `dtypes` and `out_dtypes` are those of
+// inspect.h. Whether it is the type `info`: is(info), and of a parameter of an entry
+// is_param(info).
 template <class T> struct type {
   static_assert(is_false<T>, "hiaton has bool, std::int32_t, std::int64_t, float, double, "
-                             "std::tuple of two or more of its types, std::vector of them, and "
-                             "hiaton::value");
+                             "std::tuple of two or more of its types, std::vector of them, "
+                             "hiaton::tensor_view, hiaton::tensor and hiaton::value");
 };
 
 template <class T, hia_dtype of> struct scalar {
@@ -261,11 +285,12 @@ template <class T, hia_dtype of> struct scalar {
   using out = flat;
   using held = T;
   static constexpr bool has_arrays = false, has_values = false;
-  static constexpr std::array<hia_dtype, 1> dtypes{of};
+  static constexpr std::array<hia_dtype, 1> dtypes{of}, out_dtypes{of};
   static bool is(const hia_type_info *info) noexcept {
     hia_dtype found;
     return hia_type_info_dtype(info, &found) == HIA_OK && found == of;
   }
+  static bool is_param(const hia_type_info *info) noexcept { return is(info); }
   static held hold(const hia_type_info *, T x) noexcept { return x; }
   static bool is_held(T) noexcept { return true; }
   static flat flatten(T x) noexcept { return flat(x); }
@@ -371,10 +396,16 @@ template <class... T> struct type<std::tuple<T...>> {
   static constexpr bool has_values = (type<T>::has_values || ...);
 
   static constexpr auto dtypes = joined(type<T>::dtypes...);
+  static constexpr auto out_dtypes = joined(type<T>::out_dtypes...);
   static bool is(const hia_type_info *info) noexcept {
     std::size_t i = 0;
     return hia_type_info_len(info) == sizeof...(T) &&
            (type<T>::is(hia_type_info_part(info, i++)) && ...);
+  }
+  static bool is_param(const hia_type_info *info) noexcept {
+    std::size_t i = 0;
+    return hia_type_info_len(info) == sizeof...(T) &&
+           (type<T>::is_param(hia_type_info_part(info, i++)) && ...);
   }
   static held hold(const hia_type_info *info, const tuple &x) {
     return hold_parts(info, x, parts());
@@ -446,17 +477,20 @@ private:
   }
 };
 
-// Data, a tensor, or any array: a parameter is borrowed, and a result is the caller's.
+// Data or any array: a parameter is borrowed, and a result, which may be a tensor too, is the
+// caller's.
 template <> struct type<value> {
   using flat = std::tuple<const hia_value *>;
   using out = std::tuple<hia_value *>;
   using held = const hia_value *;
   static constexpr bool has_arrays = false, has_values = true;
-  static constexpr std::array<hia_dtype, 1> dtypes{HIA_ENTRY_VALUE};
-  static bool is(const hia_type_info *info) noexcept {
+  static constexpr std::array<hia_dtype, 1> dtypes{HIA_ENTRY_VALUE}, out_dtypes{HIA_ENTRY_VALUE};
+  static bool is_param(const hia_type_info *info) noexcept {
     const hia_type_kind kind = hia_type_info_kind(info);
-    return info != nullptr &&
-           (kind == HIA_KIND_DATA || kind == HIA_KIND_ARRAY || kind == HIA_KIND_TENSOR);
+    return info != nullptr && (kind == HIA_KIND_DATA || kind == HIA_KIND_ARRAY);
+  }
+  static bool is(const hia_type_info *info) noexcept {
+    return is_param(info) || hia_type_info_kind(info) == HIA_KIND_TENSOR;
   }
   static inline held hold(const hia_type_info *, const value &x) noexcept;
   static bool is_held(held) noexcept { return true; } // the call refuses an empty one
@@ -472,11 +506,12 @@ template <class T> struct type<std::vector<T>> {
   using out = std::tuple<hia_value *>;
   using held = value_owner;
   static constexpr bool has_arrays = true, has_values = type<T>::has_values;
-  static constexpr std::array<hia_dtype, 1> dtypes{HIA_ENTRY_VALUE};
+  static constexpr std::array<hia_dtype, 1> dtypes{HIA_ENTRY_VALUE}, out_dtypes{HIA_ENTRY_VALUE};
   static bool is(const hia_type_info *info) noexcept {
     return info != nullptr && hia_type_info_kind(info) == HIA_KIND_ARRAY &&
            type<T>::is(hia_type_info_element(info));
   }
+  static bool is_param(const hia_type_info *info) noexcept { return is(info); }
   static held hold(const hia_type_info *info, const vector &x) {
     return made(info, x, [](const hia_value_nodes *nodes, hia_value **made) {
       return hia_data_from_nodes(nullptr, nodes, made, nullptr);
@@ -564,6 +599,139 @@ private:
     return value_owner(made);
   }
 };
+
+// Tensors of dtype T and rank N: what views, tensors that own, and vectors have in common.
+template <class T, std::size_t N> struct tensor_type {
+  static_assert(N >= 1 && N <= 16, "hiaton has tensors of rank 1 to 16");
+  using view = tensor_view<T, N>;
+  using flat = std::tuple<const view *>;
+  using out = std::tuple<hia_value *>;
+  static constexpr bool has_arrays = false, has_values = false;
+  static constexpr hia_dtype dtype = type<T>::dtypes[0];
+  static constexpr std::array<hia_dtype, 1> dtypes{HIA_ENTRY_TENSOR}, out_dtypes{HIA_ENTRY_VALUE};
+  static bool is(const hia_type_info *info) noexcept {
+    hia_dtype found;
+    return hia_type_info_rank(info) == N &&
+           hia_type_info_dtype(hia_type_info_element(info), &found) == HIA_OK && found == dtype;
+  }
+  static bool is_param(const hia_type_info *info) noexcept { return is(info); }
+  static given made(const hia_type_info *info, const view &x) noexcept {
+    hia_value *value = nullptr;
+    if (is(info)) hia_data_tensor(nullptr, info, x.dims, x.elements, &value, nullptr);
+    return give(value);
+  }
+  static hia_status look(const hia_value *from, view *x) noexcept {
+    const void *elements = nullptr;
+    const hia_status status = hia_value_tensor(from, dtype, N, &elements, x->dims);
+    x->elements = static_cast<const T *>(elements);
+    return status;
+  }
+  static void put_view(table &t, const hia_type_info *info, const view &x,
+                       std::vector<std::int64_t> &to) {
+    std::vector<std::int64_t> words(x.dims, x.dims + N);
+    for (const T &element : x) type<T>::put(t, nullptr, element, words);
+    to.push_back(t.add(info, x.size(), words));
+  }
+};
+
+// A parameter, and what value::as looks at.
+template <class T, std::size_t N> struct type<tensor_view<T, N>> : tensor_type<T, N> {
+  using of = tensor_type<T, N>;
+  using view = tensor_view<T, N>;
+  using held = const view *;
+  static held hold(const hia_type_info *, const view &x) noexcept { return &x; }
+  static bool is_held(held) noexcept { return true; }
+  static typename of::flat flatten(held x) noexcept { return typename of::flat(x); }
+  template <std::size_t at, class Out> static hia_status gather(Out &, view *) noexcept {
+    static_assert(is_false<Out>, "a result that is a tensor owns its elements: hiaton::tensor");
+    return HIA_ARGUMENT;
+  }
+  static given make(hia_engine *, const hia_type_info *info, const view &x) noexcept {
+    return of::made(info, x);
+  }
+  static hia_status read(const hia_value *from, view *x) noexcept { return of::look(from, x); }
+  static void put(table &t, const hia_type_info *info, const view &x,
+                  std::vector<std::int64_t> &to) {
+    of::put_view(t, info, x, to);
+  }
+};
+
+// A result.
+template <class T, std::size_t N> struct type<tensor<T, N>> : tensor_type<T, N> {
+  using of = tensor_type<T, N>;
+  using held = const tensor_view<T, N> *;
+  static held hold(const hia_type_info *, const tensor<T, N> &x) noexcept { return &x.view(); }
+  static bool is_held(held) noexcept { return true; }
+  static typename of::flat flatten(held x) noexcept { return typename of::flat(x); }
+  template <std::size_t at, class Out>
+  static hia_status gather(Out &all, tensor<T, N> *x) noexcept {
+    return x->take(std::move(std::get<at>(all)));
+  }
+  static given make(hia_engine *, const hia_type_info *info, const tensor<T, N> &x) noexcept {
+    return of::made(info, x.view());
+  }
+  static hia_status read(const hia_value *from, tensor<T, N> *x) noexcept {
+    return of::is(hia_value_type(from)) ? x->take(value_owner(hia_value_copy(from))) : HIA_ARGUMENT;
+  }
+};
+
+// A vector as a tensor of rank 1. As a parameter it is not copied, but for a std::vector<bool>.
+template <class T> struct vector_type : tensor_type<T, 1> {
+  using of = tensor_type<T, 1>;
+  using view = tensor_view<T, 1>;
+  using vector = std::vector<T>;
+  static constexpr bool is_bits = std::is_same_v<T, bool>;
+  struct held {
+    view at;
+    std::unique_ptr<T[]> copy; // of bits
+  };
+  static held hold(const hia_type_info *, const vector &x) {
+    held all;
+    if constexpr (is_bits) {
+      all.copy = std::make_unique<bool[]>(x.size());
+      std::copy(x.begin(), x.end(), all.copy.get());
+      all.at.elements = all.copy.get();
+    } else {
+      all.at.elements = x.data();
+    }
+    all.at.dims[0] = std::int64_t(x.size());
+    return all;
+  }
+  static bool is_held(const held &) noexcept { return true; }
+  static typename of::flat flatten(const held &x) noexcept { return typename of::flat(&x.at); }
+  template <std::size_t at, class Out> static hia_status gather(Out &all, vector *x) {
+    return read(std::get<at>(all).get(), x);
+  }
+  static given make(hia_engine *, const hia_type_info *info, const vector &x) {
+    return of::made(info, hold(info, x).at);
+  }
+  static hia_status read(const hia_value *from, vector *x) {
+    view all;
+    const hia_status status = of::look(from, &all);
+    if (status == HIA_OK) x->assign(all.begin(), all.end());
+    return status;
+  }
+  static void put(table &t, const hia_type_info *info, const vector &x,
+                  std::vector<std::int64_t> &to) {
+    of::put_view(t, info, hold(info, x).at, to);
+  }
+  static void get(const rows &from, const std::int64_t **at, vector *x) {
+    const std::size_t node = std::size_t(*(*at)++);
+    const std::int64_t *word = from.table.words + from.first[node] + 1; // behind the size
+    x->clear();
+    x->reserve(std::size_t(from.table.nodes[node].n));
+    for (std::size_t i = 0; i < from.table.nodes[node].n; i++) {
+      T element{};
+      type<T>::get(from, &word, &element);
+      x->push_back(element);
+    }
+  }
+};
+template <> struct type<std::vector<bool>> : vector_type<bool> {};
+template <> struct type<std::vector<std::int32_t>> : vector_type<std::int32_t> {};
+template <> struct type<std::vector<std::int64_t>> : vector_type<std::int64_t> {};
+template <> struct type<std::vector<float>> : vector_type<float> {};
+template <> struct type<std::vector<double>> : vector_type<double> {};
 
 // What an entry has written, of which the values now have an owner.
 template <class T> struct owned {
@@ -667,6 +835,17 @@ template <> struct column<const hia_value *> {
   using held = std::vector<const hia_value *>;
   static inline held open(std::size_t n, in from);
   static const hia_value *const *at(const held &all) noexcept { return all.data(); }
+};
+template <class T, std::size_t N> struct column<const tensor_view<T, N> *> {
+  using in = const tensor_view<T, N> *;
+  using held = std::vector<in>;
+  static held open(std::size_t n, in from) {
+    held all;
+    all.reserve(n);
+    for (std::size_t i = 0; i < n; i++) all.push_back(from + i);
+    return all;
+  }
+  static const in *at(const held &all) noexcept { return all.data(); }
 };
 template <> struct column<hia_value *> {
   using out = value *;
@@ -844,6 +1023,38 @@ private:
   }
 };
 
+// A tensor of rank N that owns its elements: a result. Wherever a view is wanted, it is one; the
+// view is valid as long as the tensor. Moved, not copied; after a move, and at first, it is empty:
+// without elements, all sizes 0.
+template <class T, std::size_t N> class tensor {
+public:
+  tensor() noexcept = default;
+  tensor(tensor &&other) noexcept
+      : value_(std::move(other.value_)), view_(std::exchange(other.view_, {})) {}
+  tensor &operator=(tensor &&other) noexcept {
+    value_ = std::move(other.value_);
+    view_ = std::exchange(other.view_, {});
+    return *this;
+  }
+  // A value, which it takes over. HIA_ARGUMENT if that is no such tensor; it is freed then.
+  hia_status take(detail::value_owner &&from) noexcept {
+    value_ = std::move(from);
+    return detail::tensor_type<T, N>::look(value_.get(), &view_);
+  }
+  const tensor_view<T, N> &view() const noexcept { return view_; }
+  operator const tensor_view<T, N> &() const noexcept { return view_; }
+  const std::int64_t (&dims() const noexcept)[N] { return view_.dims; }
+  std::size_t size() const noexcept { return view_.size(); }
+  const T *data() const noexcept { return view_.elements; }
+  const T *begin() const noexcept { return view_.begin(); }
+  const T *end() const noexcept { return view_.end(); }
+  const T &operator[](std::size_t i) const noexcept { return view_[i]; }
+
+private:
+  detail::value_owner value_;
+  tensor_view<T, N> view_;
+};
+
 namespace detail {
 template <> inline hia_status take<value>(value_owner &&from, value *x) {
   *x = value(from.release());
@@ -925,11 +1136,11 @@ private:
     static result<void> check(const hia_function *f) {
       std::size_t i = 0;
       const bool is_same = hia_function_arity(f) == sizeof...(P) &&
-                           (detail::type<P>::is(hia_function_param_type(f, i++)) && ...) &&
+                           (detail::type<P>::is_param(hia_function_param_type(f, i++)) && ...) &&
                            detail::type<R>::is(hia_function_result_type(f));
       if (is_same) return {};
       constexpr auto params = detail::joined(detail::type<P>::dtypes...);
-      constexpr auto results = detail::type<R>::dtypes;
+      constexpr auto results = detail::type<R>::out_dtypes;
       hia_error *e = nullptr;
       hia_function_check_entry(f, params.data(), params.size(), results.data(), results.size(), &e);
       return error(HIA_ARGUMENT, e); // without a message if the two have the same scalars

@@ -47,9 +47,12 @@ HIA_API bool hia_function_is_impure(const hia_function *function);
  * some modules that were read as graphs. */
 HIA_API bool hia_function_can_have_fuel(const hia_function *function);
 
-/* In place of a dtype of a typed entry: data or an array. The parameter is a const hia_value *, the
- * object that a result pointer points to a hia_value *. */
+/* In place of a dtype of a typed entry: data or an array, or a result that is a tensor. The
+ * parameter is a const hia_value *, the object that a result pointer points to a hia_value *. */
 #define HIA_ENTRY_VALUE ((hia_dtype)7)
+/* A parameter that is a tensor: a pointer to the address of its elements, which its sizes follow
+ * (hiaton/tensors.h); dtype and rank are those of its type. */
+#define HIA_ENTRY_TENSOR ((hia_dtype)6)
 /* The typed entry of a function (hiaton/runtime.h), as data: the dtypes of the parameters that
  * follow the context, and of the objects that the result pointers, which come last, point to. Both
  * functions return their number and set *dtypes to an array of as many; 0 and NULL for a generic

@@ -3,6 +3,7 @@
  * its own, so that it does not depend on what was done with the module before: one with the passes
  * for native code, and one with those for the interpreter, which becomes the image. */
 #include "jit/engine/build.h"
+#include <hiaton/param_cell.h>
 
 /* ---- the graph and the image ---- */
 
@@ -96,6 +97,8 @@ static hia_status finish_native(hia_building *b, hia_error **error) {
     const char *name = hiaJ_extern_in_c(b, &g->externs.data[k]);
     hiaR_push(&b->comp.arena, &b->externs, name);
   }
+  if (g->params.len)
+    b->params_name = hiaJ_own_c_name(b, hiaR_arena_printf(&b->comp.arena, "%sparams", b->prefix));
   for (uint32_t i = 0; i < b->built.len; i++) {
     hia_built *built = &b->built.data[i];
     if (built->function->has_references)
@@ -223,6 +226,32 @@ static hia_status begin_object(hia_module *module, void *user, hia_error **error
   return status;
 }
 
+/* An object of more than 2 GiB would not link, since code reaches constants with 32 bits. */
+#define MAX_EMBEDDED ((size_t)1 << 30)
+
+static hia_status plan_params(hia_building *b, hia_object_plan *plan, hia_error **error) {
+  hia_module *module = b->module;
+  const hia_allocator *allocator = &module->engine->allocator;
+  uint32_t n = b->native->params.len;
+  plan->params = b->params_name;
+  plan->seed = b->options->seed;
+  if (!n || !b->options->embed_params) return HIA_OK;
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    size_t size = hia_param_cell_size(&module->params, i);
+    bytes = size < SIZE_MAX - bytes ? bytes + size : SIZE_MAX;
+  }
+  if (bytes > MAX_EMBEDDED)
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, "load them when the program runs",
+                     "params of %zu bytes cannot be embedded: at most %zu", bytes, MAX_EMBEDDED);
+  if (hiaR_cell_hold(&module->params, &b->params))
+    return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  const void **elements = HIA_NEW_ARRAY(&b->comp.arena, const void *, n);
+  for (uint32_t i = 0; i < n; i++) elements[i] = hiaR_params_elements(b->params, i);
+  plan->embedded = elements;
+  return HIA_OK;
+}
+
 static hia_status finish_object(hia_module *module, void *user, hia_error **error) {
   hia_building *b = user;
   hia_arena *arena = &b->comp.arena;
@@ -245,6 +274,7 @@ static hia_status finish_object(hia_module *module, void *user, hia_error **erro
                      "the program `%s` is none of the functions", b->options->program->name);
   hia_status status = build_image(b, &plan, roots, error);
   if (status == HIA_OK) status = finish_native(b, error);
+  if (status == HIA_OK) status = plan_params(b, &plan, error);
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < n; i++) {
     roots[i].fn = b->native_roots[i];
@@ -278,7 +308,7 @@ static hia_status check(const hia_building *b, hia_error **error) {
   return HIA_OK;
 }
 
-HIA_SIZED(hia_build_options, header);
+HIA_SIZED(hia_build_options, seed);
 
 static hia_status build(hia_module *module, hia_function *const *functions, size_t n,
                         const hia_build_options *options, hia_write write, void *user,
@@ -302,6 +332,7 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   hiaJ_log_open(module->engine, b.open_ns);
   bool is_written = status != HIA_OK ||
                     (b.bytes ? write(user, b.bytes, b.size) : write(user, b.text.data, b.text.len));
+  hiaR_params_release(b.params);
   hiaR_comp_free(&b.comp);
   hiaJ_module_release(module);
   if (b.bytes) hiaR_free(allocator, b.bytes, b.size);

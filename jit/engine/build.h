@@ -36,6 +36,9 @@ typedef struct hia_building {
   size_t size;
   hia_graph *native, *flat;               /* what becomes code, and what becomes the image */
   hia_fn_id *native_roots, *flat_roots;   /* in the order of `built` */
+  const char *params_name;                /* of the function that returns the cell of the params;
+                                             NULL: there are none */
+  hia_params *params;                     /* what is embedded, held; or NULL */
   hia_fn_id native_streams, flat_streams; /* the program's function for streams; HIA_NONE: it takes
                                              none */
   uint64_t open_ns;                       /* the time of opening the compiler; 0: it was open */
@@ -46,6 +49,8 @@ hia_status hiaJ_build_names(hia_building *b, hia_error **error);
 /* Returns a derived name, such as PREFIX_fib_plain, with as many `_` appended as make it distinct
  * from all other names of the object. */
 const char *hiaJ_derived_name(hia_building *b, const char *name);
+/* The same for a name that no function of the program has: it gives way to C's names, too. */
+const char *hiaJ_own_c_name(hia_building *b, const char *name);
 /* Returns why a function of a program cannot have this name in C, worded to follow "in C, "; NULL
  * if it can. */
 const char *hiaJ_name_taken(const char *name);

@@ -86,8 +86,22 @@ static const char *guard_of(hia_building *b, const char *header, uint32_t hash) 
   return text.data;
 }
 
-/* What is borrowed is const: columns of parameters, and values that are parameters. */
+static bool is_tensor(const hia_building *b, const param *p) {
+  return hiaG_type_kind(&b->types, p->type) == HIA_KIND_TENSOR;
+}
+
+/* hia_f32_2 */
+static const char *view_type(hia_building *b, const param *p) {
+  return hiaR_arena_printf(&b->comp.arena, "hia_%s_%u",
+                           hiaG_dtype_name(hiaG_tensor_dtype(&b->types, p->type)),
+                           hiaG_rank(&b->types, p->type));
+}
+
+/* What is borrowed is const: columns of parameters, and values and tensors that are parameters. */
 static const char *c_word(hia_building *b, const param *p, bool is_pointer) {
+  if (is_tensor(b, p) && (p->is_column || !is_pointer))
+    return hiaR_arena_printf(&b->comp.arena, "const %s *%s", view_type(b, p),
+                             p->is_column ? "const *" : "");
   if (!hiaG_is_scalar(p->type))
     return p->is_column ? "const hia_value *const *"
            : is_pointer ? "hia_value **"
@@ -167,14 +181,31 @@ static void add_prototype(hia_building *b, const hia_built *built) {
   add_parameters(b, NULL, &all, returns ? all.len - 1 : all.len, n_results, t->len - start);
 }
 
-static const char *example_value(const param *p) {
-  if (!hiaG_is_scalar(p->type)) return p->name;
-  switch (p->type) {
+static const char *example_scalar(hia_type type) {
+  switch (type) {
   case HIA_BOOL: return "true";
   case HIA_F32: return "1.5f";
   case HIA_F64: return "1.5";
   default: return "3";
   }
+}
+
+static const char *example_value(hia_building *b, const param *p) {
+  if (is_tensor(b, p)) return hiaR_arena_printf(&b->comp.arena, "&%s", p->name);
+  return hiaG_is_scalar(p->type) ? example_scalar(p->type) : p->name;
+}
+
+/* Adds a tensor of one element. */
+static void add_view(hia_building *b, const param *p) {
+  hia_text *t = &b->text;
+  hia_dtype dtype = hiaG_tensor_dtype(&b->types, p->type);
+  hiaR_text_addf(t,
+                 " *     %s elements_%s[] = {%s};\n"
+                 " *     %s %s = {elements_%s, {",
+                 c_types[dtype], p->name, example_scalar((hia_type)dtype), view_type(b, p), p->name,
+                 p->name);
+  for (uint32_t i = 0; i < hiaG_rank(&b->types, p->type); i++) hiaR_text_addf(t, i ? ", 1" : "1");
+  hiaR_text_addf(t, "}};\n");
 }
 
 /* Adds the variables of the example, and what makes its arguments that are values. */
@@ -183,7 +214,9 @@ static void add_variables(hia_building *b, const hia_built *built, const params 
   hiaR_text_addf(t, " *     hia_context *context;\n");
   for (uint32_t i = 0; i < all->len; i++) {
     const param *p = &all->data[i];
-    if (!hiaG_is_scalar(p->type))
+    if (is_tensor(b, p) && i < n)
+      add_view(b, p);
+    else if (!hiaG_is_scalar(p->type))
       hiaR_text_addf(t, " *     hia_value *%s;\n", p->name);
     else if (i >= n)
       hiaR_text_addf(t, " *     %s %s;\n", c_types[p->type], p->name);
@@ -191,7 +224,7 @@ static void add_variables(hia_building *b, const hia_built *built, const params 
   hiaR_text_addf(t, " *     if (hia_context_new(NULL, &context) != HIA_OK) return 1;\n");
   for (uint32_t i = 0; i < n; i++) {
     const param *p = &all->data[i];
-    if (hiaG_is_scalar(p->type)) continue;
+    if (hiaG_is_scalar(p->type) || is_tensor(b, p)) continue;
     const char *text = for_comment(b, hiaJ_small_value(b, p->type));
     hiaR_text_addf(
         t,
@@ -240,7 +273,7 @@ static void add_example(hia_building *b, const char *header) {
                  for_comment(b, header));
   add_variables(b, built, &all, n);
   hiaR_text_addf(t, " *     hia_status status = %s(context", built->name);
-  for (uint32_t i = 0; i < n; i++) hiaR_text_addf(t, ", %s", example_value(&all.data[i]));
+  for (uint32_t i = 0; i < n; i++) hiaR_text_addf(t, ", %s", example_value(b, &all.data[i]));
   for (uint32_t i = n; i < all.len; i++) hiaR_text_addf(t, ", &%s", all.data[i].name);
   hiaR_text_addf(t, ");\n"
                     " *     if (status == HIA_OK) {\n");
@@ -253,7 +286,7 @@ static void add_example(hia_building *b, const char *header) {
                     " *       fputs(hia_error_text(hia_context_error(context)), stderr);\n"
                     " *     }\n");
   for (uint32_t i = 0; i < n; i++)
-    if (!hiaG_is_scalar(all.data[i].type))
+    if (!hiaG_is_scalar(all.data[i].type) && !is_tensor(b, &all.data[i]))
       hiaR_text_addf(t, " *     hia_value_free(%s);\n", all.data[i].name);
   hiaR_text_addf(t, " *     hia_context_free(context);\n"
                     " *     return status == HIA_OK ? 0 : 1;\n"
@@ -275,6 +308,23 @@ const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e) {
   return text.data;
 }
 
+/* Adds the declaration of the params' cell, and what the params are. */
+static void add_param_cell(hia_building *b) {
+  hia_text *t = &b->text;
+  hiaR_text_addf(t, "\n");
+  for (uint32_t i = 0; i < b->native->params.len; i++) {
+    const hia_param_spec *spec = &b->native->params.data[i];
+    char type[512];
+    hiaR_shape_describe(spec->dtype, &spec->shape, type, sizeof type);
+    hiaR_text_addf(t, "/* param %s: %s */\n", spec->name, type);
+  }
+  hiaR_text_addf(
+      t,
+      "/* These, which its functions read, and which hosts set: hiaton/param_cell.h. */\n"
+      "hia_param_cell *%s(void);\n",
+      b->params_name);
+}
+
 /* Adds the declarations of the header. */
 static void add_prototypes(hia_building *b) {
   hia_text *t = &b->text;
@@ -282,6 +332,7 @@ static void add_prototypes(hia_building *b) {
     if (i) hiaR_text_addf(t, "\n");
     add_prototype(b, &b->built.data[i]);
   }
+  if (b->params_name) add_param_cell(b);
   hiaJ_header_data(b);
   for (uint32_t i = 0; i < b->left_out.len; i++)
     hiaR_text_addf(t, "%s/* fn %s is generic: --fn '%s(...)' builds an instance. */\n",
@@ -308,10 +359,10 @@ static void add_head(hia_building *b, const char *header) {
       b->options->fuel
           ? " * Calls use up the fuel of their context, if it has some: hia_context_set_fuel.\n"
           : "",
-      hiaJ_has_values(b)
-          ? " * Values: hiaton/data.h. A call borrows its arguments; its results are "
-            "the caller's.\n"
-          : "",
+      hiaJ_has_values(b) ? " * Values: hiaton/data.h; tensors: hiaton/tensors.h. A call borrows "
+                           "its arguments; its\n"
+                           " * results are the caller's.\n"
+                         : "",
       b->externs.len ? " (the static\n * library: and -lffi), and with what defines:\n" : ". */\n");
   for (uint32_t i = 0; i < b->externs.len; i++)
     hiaR_text_addf(t, " * - %s%s\n", b->externs.data[i], i + 1 == b->externs.len ? " */" : ",");
@@ -333,9 +384,10 @@ void hiaJ_build_header(hia_building *b) {
   add_head(b, header);
   hiaR_text_addf(&b->text,
                  "#ifndef %s\n#define %s\n\n"
-                 "#include <hiaton/%s.h>\n\n"
+                 "#include <hiaton/%s.h>\n%s\n"
                  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-                 guard, guard, hiaJ_has_values(b) ? "data" : "runtime");
+                 guard, guard, hiaJ_has_values(b) ? "data" : "runtime",
+                 b->params_name ? "#include <hiaton/param_cell.h>\n" : "");
   hiaR_text_add(&b->text, prototypes.data, prototypes.len);
   hiaR_text_addf(&b->text, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

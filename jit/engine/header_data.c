@@ -26,12 +26,6 @@ static const char *name_of(const hia_building *b, uint32_t offset) {
   return b->types.names.data + offset;
 }
 
-/* A name for the header alone, which is like no other. */
-static const char *own_name(hia_building *b, const char *name) {
-  while (hiaJ_name_taken(name)) name = hiaR_arena_printf(&b->comp.arena, "%s_", name);
-  return hiaJ_derived_name(b, name);
-}
-
 /* ---- which types ---- */
 
 static void show(showing *s, hia_type type, const char *info) {
@@ -52,7 +46,7 @@ static void show(showing *s, hia_type type, const char *info) {
   }
   if (s->place[type - HIA_FIRST_TYPE]) return;
   const char *name = hiaR_arena_printf(arena, "%s%s", b->prefix, name_of(b, entry->name));
-  const shown new = {type, own_name(b, name), info};
+  const shown new = {type, hiaJ_own_c_name(b, name), info};
   hiaR_push(arena, &s->list, new);
   s->place[type - HIA_FIRST_TYPE] = s->list.len;
 }
@@ -130,7 +124,7 @@ typedef struct word {
 /* The names of a field's words: x; of a tuple x_0, x_1. */
 static uint32_t name_words(hia_building *b, hia_type type, const char *name, word *words) {
   if (hiaG_type_kind(&b->types, type) != HIA_KIND_TUPLE) {
-    words->name = own_name(b, name);
+    words->name = hiaJ_own_c_name(b, name);
     return 1;
   }
   uint32_t n = 0;
@@ -204,7 +198,8 @@ static void add_ctor(const showing *s, const shown *d, uint32_t number) {
                     hiaR_arena_printf(arena, "%s_%s", name, name_of(b, field->name)), words + n);
   }
   add_readers(s, d, words, n);
-  add_maker(s, d, own_name(b, hiaR_arena_printf(arena, "%s_make", name)), number, ctor, words);
+  add_maker(s, d, hiaJ_own_c_name(b, hiaR_arena_printf(arena, "%s_make", name)), number, ctor,
+            words);
 }
 
 static void add_numbers(hia_building *b, const shown *d) {
@@ -213,7 +208,7 @@ static void add_numbers(hia_building *b, const shown *d) {
   for (uint32_t c = 0; c < n; c++) {
     const char *name = hiaR_arena_printf(&b->comp.arena, "%s_%s", d->name,
                                          name_of(b, ctor_of(b, d->type, c)->name));
-    hiaR_text_addf(&b->text, "%s%s = %u", c ? ",\n      " : " ", own_name(b, name), c);
+    hiaR_text_addf(&b->text, "%s%s = %u", c ? ",\n      " : " ", hiaJ_own_c_name(b, name), c);
   }
   hiaR_text_addf(&b->text, " };\n");
 }

@@ -163,7 +163,10 @@ const hia_dtype *hiaJ_entry_words(hia_arena *arena, const hia_function *f) {
   for (uint32_t i = 0; i < f->arity; i++) at = hiaJ_type_words(f->params[i].info, at);
   hiaJ_type_words(f->result.info, at);
   for (uint32_t i = 0; i < n; i++)
-    if (hia_type_info_dtype(types[i], &all[i]) != HIA_OK) all[i] = HIA_ENTRY_VALUE;
+    if (hia_type_info_dtype(types[i], &all[i]) != HIA_OK)
+      all[i] = i < f->n_param_words && hia_type_info_kind(types[i]) == HIA_KIND_TENSOR
+                   ? HIA_ENTRY_TENSOR
+                   : HIA_ENTRY_VALUE;
   hiaR_arena_release(&f->module->comp.scratch, mark);
   return all;
 }
@@ -191,9 +194,10 @@ static bool is_equal(const hia_dtype *a, size_t n_a, const hia_dtype *b, size_t 
 static size_t put_scalars(char *buf, size_t size, size_t len, const hia_dtype *dtypes, size_t n) {
   size_t all = len;
   for (size_t i = 0; i <= n && len < size; i++) {
-    const char *name = i == n                         ? n ? ")" : "()"
-                       : dtypes[i] == HIA_ENTRY_VALUE ? "value"
-                                                      : hiaG_dtype_name(dtypes[i]);
+    const char *name = i == n                          ? n ? ")" : "()"
+                       : dtypes[i] == HIA_ENTRY_VALUE  ? "value"
+                       : dtypes[i] == HIA_ENTRY_TENSOR ? "tensor"
+                                                       : hiaG_dtype_name(dtypes[i]);
     const char *before = i == n ? "" : i ? ", " : "(";
     len += (size_t)snprintf(buf + len, size - len, "%s%s", before, name);
     all = len < size ? len : size - 1;

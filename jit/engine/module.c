@@ -16,6 +16,7 @@ static hia_module *module_new(hia_engine *engine) {
   module->engine = engine;
   atomic_init(&module->references, 1);
   module->params.kit = &hiaR_param_kit;
+  module->params.allocator = &engine->allocator;
   pthread_mutex_init(&module->lock, NULL);
   pthread_mutex_init(&module->making_lock, NULL);
   pthread_cond_init(&module->made, NULL);
@@ -36,7 +37,7 @@ void hiaJ_module_release(hia_module *module) {
     hiaJ_unit_free(engine, unit);
   }
   hiaJ_unit_free(engine, module->read);
-  hiaR_cell_clear(&module->params);
+  hiaR_cell_set(&module->params, NULL);
   hiaR_value_types_release(module->value_types);
   hiaR_comp_free(&module->comp);
   pthread_cond_destroy(&module->made);

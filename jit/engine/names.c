@@ -162,6 +162,11 @@ const char *hiaJ_derived_name(hia_building *b, const char *name) {
   return name;
 }
 
+const char *hiaJ_own_c_name(hia_building *b, const char *name) {
+  while (hiaJ_name_taken(name)) name = hiaR_arena_printf(&b->comp.arena, "%s_", name);
+  return hiaJ_derived_name(b, name);
+}
+
 static void add_type(hia_text *text, const hia_types *types, hia_type type) {
   if (hiaG_is_scalar(type)) {
     hiaR_text_addf(text, "_%s", hiaG_dtype_name((hia_dtype)type));

@@ -275,7 +275,7 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
   if (options->has_fuel) limits.threads = 1, limits.pool = NULL;
   hia_params *params = NULL;
   if (f->unit->graph->params.len) {
-    status = hiaR_cell_hold(&f->function->module->params, &engine->allocator, &params);
+    status = hiaR_cell_hold(&f->function->module->params, &params);
     if (status != HIA_OK) return failure->status = status;
     limits.params = hiaR_params_words(params);
   }

@@ -1,5 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/shape.h"
+#include "runtime/base/type.h"
+#include <stdio.h>
 
 /* ---- mistakes ---- */
 
@@ -364,4 +366,17 @@ hia_fit hiaR_shape_outer(const hia_dims *x, const hia_dims *y, hia_dims *out, hi
   if (y->rank != 1) return wrong_rank(misfit, y, 1);
   hia_dims is = {2, {x->dims[0], y->dims[0]}};
   return done(HIA_FIT_ALWAYS, &is, x, out, misfit);
+}
+
+/* ---- text ---- */
+
+void hiaR_shape_describe(hia_dtype dtype, const hia_dims *shape, char *buf, size_t size) {
+  size_t len = (size_t)snprintf(buf, size, "%s%s", hiaR_reprs[dtype].name, shape->rank ? "[" : "");
+  for (uint32_t i = 0; i < shape->rank && len < size; i++) {
+    const char *after = i + 1 < shape->rank ? ", " : "]";
+    int n = hiaR_dim_is_number(shape->dims[i])
+                ? snprintf(buf + len, size - len, "%lld%s", (long long)shape->dims[i], after)
+                : snprintf(buf + len, size - len, "?%s", after);
+    len += (size_t)n;
+  }
 }

@@ -71,6 +71,8 @@ typedef struct hia_dim_names {
   const char *(*text)(const void *user, uint32_t name);
   const void *user;
 } hia_dim_names;
+/* "f32[3, 4]", cut to the buffer; "f32" of a scalar. */
+void hiaR_shape_describe(hia_dtype dtype, const hia_dims *shape, char *buf, size_t size);
 void hiaR_shape_print(const hia_dims *shape, const hia_dim_names *names, hia_text *out);
 /* One sentence without a point: "axis 1 of [3, 4] is 4, axis 0 of [5] is 5". */
 void hiaR_misfit_print(const hia_misfit *misfit, const hia_dim_names *names, hia_text *out);

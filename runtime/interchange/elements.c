@@ -29,20 +29,6 @@ void hiaR_file_show(const char *s, size_t n, char *buf, size_t size) {
 
 /* ---- checks ---- */
 
-static const char *const dtype_names[HIA_N_DTYPES] = {"bool", "i32", "i64", "f32", "f64"};
-
-/* "f32[3, 4]"; "f32" of a scalar. */
-static void describe(hia_dtype dtype, const hia_dims *shape, char *buf, size_t size) {
-  size_t len = (size_t)snprintf(buf, size, "%s%s", dtype_names[dtype], shape->rank ? "[" : "");
-  for (uint32_t i = 0; i < shape->rank && len < size; i++) {
-    const char *after = i + 1 < shape->rank ? ", " : "]";
-    int n = hiaR_dim_is_number(shape->dims[i])
-                ? snprintf(buf + len, size - len, "%lld%s", (long long)shape->dims[i], after)
-                : snprintf(buf + len, size - len, "?%s", after);
-    len += (size_t)n;
-  }
-}
-
 hia_status hiaR_file_tensor_check(const hia_file_tensor *tensor, hia_dtype dtype,
                                   const hia_dims *shape, hia_value_error *error) {
   bool is_fine = tensor->dtype == dtype && tensor->shape.rank == shape->rank;
@@ -50,8 +36,8 @@ hia_status hiaR_file_tensor_check(const hia_file_tensor *tensor, hia_dtype dtype
     is_fine = !hiaR_dim_is_number(shape->dims[i]) || shape->dims[i] == tensor->shape.dims[i];
   if (is_fine) return HIA_OK;
   char found[100], wanted[100], name[60];
-  describe(tensor->dtype, &tensor->shape, found, sizeof found);
-  describe(dtype, shape, wanted, sizeof wanted);
+  hiaR_shape_describe(tensor->dtype, &tensor->shape, found, sizeof found);
+  hiaR_shape_describe(dtype, shape, wanted, sizeof wanted);
   hiaR_file_show(tensor->name, tensor->name_len, name, sizeof name);
   *error = (hia_value_error){.at = (size_t)tensor->at};
   snprintf(error->message, sizeof error->message, "expected %s, the %s%s%s is %s", wanted,

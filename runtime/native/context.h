@@ -408,6 +408,8 @@ struct hia_host_context {
   hia_exchange *exchange;   /* of the call under way; NULL: its words are scalars */
   hia_bounds bounds;        /* its limits */
   const hia_word *params;   /* of the module of the call under way, if it has some */
+  char *views;              /* tensors of the call under way that are parameters (values.c) */
+  size_t views_size;
   hia_error *error;         /* of that failure, made when the host requests it */
 
   struct hia_images *images;      /* interp/entry.c */

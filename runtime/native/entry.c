@@ -93,6 +93,7 @@ void hia_context_free(hia_context *context) {
   if (host->owns_pool) hiaR_pool_free(host->pool);
   hiaR_scope_close(&host->scope);
   hiaR_heap_free(&host->heap);
+  hiaR_free(&allocator, host->views, host->views_size);
   hiaR_context_free(context);
   hiaR_free(&allocator, host, sizeof *host);
 }
@@ -354,7 +355,7 @@ static hia_status run_with_params(hia_context *context, const hia_code_module *m
   hia_params *params = NULL;
   host->params = NULL;
   if (!cell) return run(context, module, root, map, block);
-  hia_status status = cell->kit->hold(cell, &host->allocator, &params);
+  hia_status status = cell->kit->hold(cell, &params);
   if (status) return hiaR_host_refuse(host, status, NULL);
   host->params = cell->kit->words(params);
   status = run(context, module, root, map, block);

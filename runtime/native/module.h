@@ -17,8 +17,8 @@
 #include "runtime/heap/operation.h"
 #include "runtime/native/native.h"
 
-#define HIA_RT_ABI        6
-#define HIA_RT_ABI_SYMBOL hia_rt_abi_6
+#define HIA_RT_ABI        7
+#define HIA_RT_ABI_SYMBOL hia_rt_abi_7
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
 #define HIA_RT_ABI_HASH 0x406f49c4ddce15b8u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
@@ -108,7 +108,8 @@ struct hia_objects;
 hia_status hiaR_enter_objects(hia_context *context, const hia_code_module *module, uint32_t root,
                               hia_word *block, struct hia_objects *to, bool *has_outside);
 
-/* Called by the typed entries of such roots: the words of references are hia_values. The block has
+/* Called by the typed entries of such roots: the words of references are hia_values, and those of
+ * parameters that are tensors views (hiaton/tensors.h). The block has
  * the arguments, room for the results, and then once more as many words: the arguments again, and
  * for each result whether it is wanted. Results are values of the caller's; those that are not
  * wanted are undefined. HIA_ARGUMENT, with an error, if an argument is NULL or of another type.

@@ -1,7 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Typed entries with data or arrays in their signatures: values in, values out. */
+/* Typed entries with data, arrays or tensors in their signatures. Data and arrays are values. A
+ * tensor comes in as a view (hiaton/tensors.h), and goes out as a value.
+ *
+ * To the run a view is a tensor with a header here, in the context's memory, and with the host's
+ * elements, which are not copied. Its count is sticky, so that nothing is computed in its place;
+ * but unlike an object of a value, whose count is HIA_OUTSIDE, it does not outlive the call, and is
+ * copied where it, or a view of it, is part of a result (value/leave.c). */
 #include "runtime/native/context.h"
+#include "runtime/tensor/tensor.h"
 #include "runtime/value/handle.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 typedef struct passing {
@@ -42,10 +50,94 @@ static hia_status wrong_argument(const passing *p, uint32_t i, const hia_value *
   return hiaR_host_refuse(p->host, HIA_ARGUMENT, said);
 }
 
+/* ---- tensors that hosts lend ---- */
+
+/* The entry of the type of a word that is a tensor; NULL: it is none. */
+static const hia_type_entry *tensor_type(const passing *p, uint32_t word) {
+  if (hiaR_is_scalar(p->root->types[word])) return NULL;
+  const hia_type_info *type = hiaR_type_info(p->module->types, p->root->types[word]);
+  const hia_type_entry *entry = hiaR_type_entry(&type->types->table, type->type);
+  return entry->kind == HIA_KIND_TENSOR ? entry : NULL;
+}
+
+static size_t header_size(const hia_type_entry *type) {
+  return sizeof(hia_tensor) + type->n * sizeof(int64_t);
+}
+
+/* Makes room for the headers of all parameters that are tensors. */
+static bool make_room(const passing *p) {
+  hia_host_context *host = p->host;
+  size_t size = 0;
+  for (uint32_t i = 0; i < p->n_params; i++) {
+    const hia_type_entry *type = tensor_type(p, i);
+    if (type) size += header_size(type);
+  }
+  if (size <= host->views_size) return true;
+  hiaR_free(&host->allocator, host->views, host->views_size);
+  host->views_size = 0;
+  host->views = hiaR_alloc(&host->allocator, size);
+  if (host->views) host->views_size = size;
+  return host->views != NULL;
+}
+
+static hia_status HIA_PRINTF(3, 4)
+    wrong_tensor(const passing *p, uint32_t i, const char *fmt, ...) {
+  char *said = p->host->said;
+  size_t size = sizeof p->host->said;
+  int len = snprintf(said, size, "parameter %u ", i + 1);
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(said + len, size - (size_t)len, fmt, args);
+  va_end(args);
+  return hiaR_host_refuse(p->host, HIA_ARGUMENT, said);
+}
+
+/* Fills in the header of a view: the address of the elements, and the sizes behind it. */
+static hia_status take_view(const passing *p, uint32_t i, const hia_type_entry *type,
+                            hia_tensor *to) {
+  const char *view = (const char *)(uintptr_t)p->given[i];
+  const hia_dtype dtype = (hia_dtype)type->element;
+  const uint32_t size = hiaR_dtype_size(dtype);
+  const void *elements;
+  uint64_t n;
+  if (!view) return wrong_tensor(p, i, "is no tensor");
+  memcpy(&elements, view, sizeof elements);
+  atomic_init(&to->counted.count, HIA_STICKY);
+  to->counted.ctor = HIA_TENSOR_OUTSIDE;
+  to->counted.spare = hiaR_tensor_spare(dtype, type->n);
+  memcpy(to->dims, view + sizeof elements, type->n * sizeof *to->dims);
+  for (uint32_t k = 0; k < type->n; k++)
+    if (to->dims[k] < 0) return wrong_tensor(p, i, "has a size of %" PRId64, to->dims[k]);
+  hia_dims shape = hiaR_tensor_dims(to);
+  if (!hiaR_shape_elements(&shape, size, &n) || n > PTRDIFF_MAX / 2 / size)
+    return wrong_tensor(p, i, "is larger than memory can be");
+  to->data = n ? (char *)(uintptr_t)elements : (char *)&to->dims[type->n]; /* never NULL */
+  if (!to->data) return wrong_tensor(p, i, "has %" PRIu64 " elements, but no address", n);
+  if ((uintptr_t)to->data % size)
+    return wrong_tensor(p, i, "is not aligned: the address of its elements is no multiple of %u",
+                        size);
+  for (uint64_t k = 0; dtype == HIA_BOOL && k < n; k++)
+    if ((uint8_t)to->data[k] > 1)
+      return wrong_tensor(p, i, "has a bool that is neither 0 nor 1: element %" PRIu64, k);
+  return HIA_OK;
+}
+
+/* ---- arguments and results ---- */
+
 /* Writes the words of the arguments. */
 static hia_status take_arguments(const passing *p) {
+  if (!make_room(p)) return hiaR_host_refuse(p->host, HIA_MEMORY, NULL);
+  char *room = p->host->views;
   for (uint32_t i = 0; i < p->n_params; i++) {
     if (hiaR_is_scalar(p->root->types[i])) continue;
+    const hia_type_entry *tensor = tensor_type(p, i);
+    if (tensor) {
+      hia_status status = take_view(p, i, tensor, (hia_tensor *)(void *)room);
+      if (status != HIA_OK) return status;
+      p->block[i] = (uintptr_t)room;
+      room += header_size(tensor);
+      continue;
+    }
     const hia_value *value = argument(p, i);
     bool is_same = false;
     if (value && hiaR_type_infos_compare(type_of(p, i), value->type, &p->host->allocator, &is_same))
@@ -65,7 +157,7 @@ static bool gives_references(const passing *p) {
 /* Makes the values of the results that are wanted. False: no memory. */
 static bool give_results(const passing *p, hia_objects *objects, bool has_outside) {
   for (uint32_t i = 0; has_outside && i < p->n_params; i++)
-    if (!hiaR_is_scalar(p->root->types[i]) &&
+    if (!hiaR_is_scalar(p->root->types[i]) && !tensor_type(p, i) &&
         !hiaR_objects_depend(objects, argument(p, i)->objects))
       return false;
   if (!has_outside && !hiaR_objects_bytes(objects)) objects = NULL;

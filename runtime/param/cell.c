@@ -19,13 +19,18 @@ static hia_params *held(hia_param_cell *cell) {
   return now;
 }
 
-/* The first state takes long to make: threads that need it at the same time may make several, of
+const hia_allocator *hiaR_cell_allocator(const hia_param_cell *cell) {
+  return cell->allocator ? cell->allocator : &hiaR_malloc;
+}
+
+/* The first state may take long to make: threads that need it at the same time may make several, of
  * which one stays. */
-hia_status hiaR_cell_hold(hia_param_cell *cell, const hia_allocator *allocator, hia_params **out) {
+hia_status hiaR_cell_hold(hia_param_cell *cell, hia_params **out) {
   while (!(*out = held(cell))) {
     hia_params *first;
-    const hia_param_values values = {.seed = 0};
-    hia_status status = hiaR_params_new(cell->specs, cell->n, &values, allocator, &first);
+    const hia_param_values values = {.lasting = cell->embedded, .seed = cell->seed};
+    hia_status status =
+        hiaR_params_new(cell->specs, cell->n, &values, hiaR_cell_allocator(cell), &first);
     if (status) return status;
     if (!hiaR_cell_exchange(cell, NULL, first)) hiaR_params_release(first);
   }
@@ -48,9 +53,4 @@ void hiaR_cell_set(hia_param_cell *cell, hia_params *to) {
   cell->now = to;
   unlock(cell);
   hiaR_params_release(old);
-}
-
-void hiaR_cell_clear(hia_param_cell *cell) {
-  hiaR_params_release(cell->now);
-  cell->now = NULL;
 }

@@ -42,12 +42,14 @@ static void release_value(value *v) {
   hiaR_free(&allocator, v, v->size);
 }
 
-static value *new_value(const hia_param_spec *spec, const hia_allocator *allocator) {
+/* Its elements are `lasting`, or if that is NULL, memory of its own. */
+static value *new_value(const hia_param_spec *spec, const void *lasting,
+                        const hia_allocator *allocator) {
   uint64_t n;
   uint32_t size = hiaR_dtype_size(spec->dtype);
   if (!hiaR_shape_elements(&spec->shape, size, &n) || n > PTRDIFF_MAX / 2 / size) return NULL;
   size_t bytes = (size_t)n * size,
-         whole = sizeof(value) + hiaR_tensor_size(spec->shape.rank, bytes);
+         whole = sizeof(value) + hiaR_tensor_size(spec->shape.rank, lasting ? 0 : bytes);
   value *v = hiaR_alloc(allocator, whole);
   if (!v) return NULL;
   memset(v, 0, sizeof *v);
@@ -59,7 +61,7 @@ static value *new_value(const hia_param_spec *spec, const hia_allocator *allocat
   t->counted.ctor = HIA_TENSOR_PARAM;
   t->counted.spare = hiaR_tensor_spare(spec->dtype, spec->shape.rank);
   memcpy(t->dims, spec->shape.dims, spec->shape.rank * sizeof *t->dims);
-  t->data = hiaR_tensor_place(t, bytes);
+  t->data = lasting ? (char *)(uintptr_t)lasting : hiaR_tensor_place(t, bytes); /* only read */
   return v;
 }
 
@@ -105,8 +107,9 @@ static hia_status set(hia_params *p, uint32_t i, const hia_param_values *values)
   const hia_param_spec *spec = &p->specs[i];
   const void *elements = values->elements ? values->elements[i] : NULL;
   const hia_params *from = values->from;
-  bool is_scalar = spec->shape.rank == 0;
-  if (!elements && !values->fill && from) {
+  bool is_scalar = spec->shape.rank == 0, is_made = elements || values->fill;
+  const void *lasting = values->lasting && !is_made && !from ? values->lasting[i] : NULL;
+  if (!is_made && from) {
     p->words[i] = from->words[i];
     p->values[i] = from->values[i];
     if (p->values[i]) atomic_fetch_add_explicit(&p->values[i]->holders, 1, memory_order_relaxed);
@@ -115,7 +118,7 @@ static hia_status set(hia_params *p, uint32_t i, const hia_param_values *values)
   uint64_t word = 0, n = 1;
   void *to = &word;
   if (!is_scalar) {
-    p->values[i] = new_value(spec, &p->allocator);
+    p->values[i] = new_value(spec, lasting, &p->allocator);
     if (!p->values[i]) return HIA_MEMORY;
     hia_tensor *t = tensor_of(p->values[i]);
     p->words[i] = (uintptr_t)t;
@@ -123,8 +126,11 @@ static hia_status set(hia_params *p, uint32_t i, const hia_param_values *values)
     to = t->data;
   }
   hia_status status = HIA_OK;
+  if (is_scalar && lasting) elements = lasting;
   if (elements)
     memcpy(to, elements, (size_t)n * hiaR_dtype_size(spec->dtype));
+  else if (lasting)
+    return HIA_OK;
   else if (values->fill)
     status = values->fill(values->user, i, to);
   else

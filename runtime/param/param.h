@@ -26,8 +26,9 @@ typedef struct hia_param_values {
   hia_status (*fill)(void *user, uint32_t i,
                      void *to); /* writes the elements of param i, or fails */
   void *user;
-  hia_params *from; /* another state of the same params: the value is shared */
-  uint64_t seed;    /* for the initialiser */
+  hia_params *from;           /* another state of the same params: the value is shared */
+  const void *const *lasting; /* by param: outlive the state, which refers to them; NULL: no such */
+  uint64_t seed;              /* for the initialiser */
 } hia_param_values;
 
 /* Makes a state of n params with one reference. `specs` must be sound, and outlive all states.
@@ -55,31 +56,41 @@ typedef struct hia_param_cell hia_param_cell;
 
 /* What runs need of cells. Generated code that has params names it; others link nothing of it. */
 typedef struct hia_param_kit {
-  /* The current state, held for the caller; at first, one with the values that the initialisers
-   * make of the seed 0. HIA_MEMORY. */
-  hia_status (*hold)(hia_param_cell *cell, const hia_allocator *allocator, hia_params **out);
+  /* The current state, held for the caller; at first, one with the first values. HIA_MEMORY. */
+  hia_status (*hold)(hia_param_cell *cell, hia_params **out);
   void (*release)(hia_params *params);
   const hia_word *(*words)(const hia_params *params);
 } hia_param_kit;
 extern const hia_param_kit hiaR_param_kit;
 
+/* Generated code has such a variable (lower/emit_object.c). */
 struct hia_param_cell {
   _Atomic uint32_t lock; /* 1: a thread changes or holds `now`, which takes nanoseconds */
   uint32_t n;
   const hia_param_spec *specs;
   hia_params *now; /* NULL: the first state is yet to be made */
   const hia_param_kit *kit;
+  const hia_allocator *allocator; /* of all states: they outlive contexts. NULL: malloc */
+  /* The first values: by param the elements, which outlive the cell, at a multiple of
+   * HIA_TENSOR_ALIGN; NULL: what the initialisers make of the seed. */
+  const void *const *embedded;
+  uint64_t seed;
 };
 
-hia_status hiaR_cell_hold(hia_param_cell *cell, const hia_allocator *allocator, hia_params **out);
+const hia_allocator *hiaR_cell_allocator(const hia_param_cell *cell);
+hia_status hiaR_cell_hold(hia_param_cell *cell, hia_params **out);
 /* Makes `to`, of which the cell takes over the reference, the current state, if that is `from`
  * still (NULL: there is none yet). False: it is not, and `to` is the caller's as before. */
 bool hiaR_cell_exchange(hia_param_cell *cell, hia_params *from, hia_params *to);
-/* The same whatever the current state is. */
+/* The same whatever the current state is. `to` may be NULL: then the first values come again. */
 void hiaR_cell_set(hia_param_cell *cell, hia_params *to);
-/* The same whatever the current state is. */
-void hiaR_cell_set(hia_param_cell *cell, hia_params *to);
-void hiaR_cell_clear(hia_param_cell *cell); /* gives up its state; nobody else uses the cell */
+
+/* ---- what hosts do with cells: host.c and files.c, with the errors of hiaton/param_cell.h ---- */
+
+struct hia_error;
+/* Sets param i, which there is, to a copy of elements of its dtype and shape. */
+hia_status hiaR_cell_put(hia_param_cell *cell, uint32_t i, const void *elements,
+                         struct hia_error **error);
 
 /* ---- packed forms ----
  *

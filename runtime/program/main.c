@@ -21,6 +21,9 @@ typedef struct program {
   bool takes_fuel; /* it was built with fuel: the last parameter and result of the root */
   bool has_fuel;
   uint64_t fuel;
+  const char *params; /* the file of --params; NULL: none */
+  bool has_seed;
+  uint64_t seed;
   hia_program_files files;
   hia_signature types;          /* of the parameters and the result */
   hia_value_types *value_types; /* the same, as values have them */
@@ -140,6 +143,10 @@ static int help(const program *p) {
   fputs("  -o FILE.hiav        save the result instead of printing it; @FILE.hiav reads it again\n",
         stdout);
   if (p->parts->kit->help) fputs(p->parts->kit->help, stdout);
+  if (p->parts->params)
+    fputs("  --params FILE       read the params from FILE.safetensors\n"
+          "  --seed N            the params as their initialisers make them of this number\n",
+          stdout);
   fputs("  --help              this list\n\n"
         "A word that starts with - and a digit, and -inf, is an argument; after -- every word is.\n"
         "Exit status: 0; 1 if the run fails; 2 if the command line is wrong.\n",
@@ -171,10 +178,14 @@ static const char *set(program *p, const char *option, const char *operand) {
     return hiaR_word_bytes(operand, &p->options.max_depth) ? NULL : "a number of bytes, as in 64M";
   if (strcmp(option, "max-memory") == 0)
     return hiaR_word_bytes(operand, &p->options.max_memory) ? NULL : "a number of bytes, as in 64M";
-  const char **file = file_of(p, option);
+  const char **file = strcmp(option, "params") == 0 ? &p->params : file_of(p, option);
   if (file) {
     *file = operand;
     return NULL;
+  }
+  if (strcmp(option, "seed") == 0) {
+    p->has_seed = hiaR_word_number(operand, 0, UINT64_MAX, &p->seed);
+    return p->has_seed ? NULL : "a number";
   }
   if (strcmp(option, "fuel") == 0) {
     p->has_fuel = hiaR_word_scaled(operand, 1000, &p->fuel);
@@ -185,8 +196,9 @@ static const char *set(program *p, const char *option, const char *operand) {
 
 /* Moves arguments to the front of argv. Returns an exit status; *done: there is nothing to run. */
 static int parse_options(program *p, int argc, char **argv, bool *done) {
-  static const char *const options[] = {"engine", "threads", "max-depth", "max-memory", "timeout",
-                                        "fuel",   "vocab",   "labels",    "build-vocab"};
+  static const char *const options[] = {"engine",      "threads", "max-depth", "max-memory",
+                                        "timeout",     "fuel",    "vocab",     "labels",
+                                        "build-vocab", "params",  "seed"};
   *done = false;
   p->words = argv + 1;
   for (int i = 1; i < argc; i++) {
@@ -211,6 +223,9 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
         option = options[k];
     if (option && !p->takes_fuel && strcmp(option, "fuel") == 0)
       return usage(p, "`--fuel` is for programs that were built with it");
+    if (option && !p->parts->params &&
+        (strcmp(option, "params") == 0 || strcmp(option, "seed") == 0))
+      return usage(p, "`--%s` is for params: the program has none", option);
     const char **file = option ? file_of(p, option) : NULL;
     if (file && file != &p->files.output && !hiaR_program_has_trees(p->parts->kit))
       return usage(p, "`%.*s` is for functions with data or arrays", (int)len, word);
@@ -220,6 +235,8 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
     const char *wanted = set(p, option, operand);
     if (wanted) return usage(p, "--%s: `%s` should be %s", option, operand, wanted);
   }
+  if (p->params && p->has_seed)
+    return usage(p, "--seed has no effect with --params, which has all values");
   return FINE;
 }
 
@@ -291,6 +308,16 @@ static int run(program *p, const hia_program_args *args, hia_word *block) {
   return flush(code);
 }
 
+static int set_params(const program *p) {
+  const hia_program_params *params = p->parts->params;
+  hia_param_cell *cell = p->module->params;
+  hia_error *error = NULL;
+  hia_status status = HIA_OK;
+  if (p->params) status = params->load(cell, p->params, &error);
+  if (p->has_seed) status = params->seed(cell, p->seed, &error);
+  return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
+}
+
 static int read_and_run(program *p) {
   const hia_code_root *r = root_of(p);
   int n = (int)n_params(p), code;
@@ -306,6 +333,8 @@ static int read_and_run(program *p) {
     code = p->parts->kit->check_result(p->files.output, p->value_types, p->types.parts[n]);
     if (code != FINE) return code;
   }
+  code = set_params(p);
+  if (code != FINE) return code;
   hia_program_args args = {.n = (size_t)n};
   hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
   code = block ? hiaR_program_args(p->parts, &p->files, p->value_types, p->types.parts, p->words,

@@ -8,6 +8,7 @@
 #include "runtime/program/words.h"
 #include "runtime/value/handle.h"
 #include "runtime/value/stream.h"
+#include <hiaton/param_cell.h>
 
 enum { FINE = 0, FAILED = 1, WRONG = 2 }; /* exit statuses */
 
@@ -79,12 +80,20 @@ typedef struct hia_program_streams {
 } hia_program_streams;
 extern const hia_program_streams hiaR_program_streams;
 
+/* What --params and --seed do, of programs that have params. params.c. */
+typedef struct hia_program_params {
+  hia_status (*load)(hia_param_cell *cell, const char *path, hia_error **error);
+  hia_status (*seed)(hia_param_cell *cell, uint64_t seed, hia_error **error);
+} hia_program_params;
+extern const hia_program_params hiaR_program_params;
+
 /* What a program consists of: a constant, which its `main` passes on (lower/emit_object.c writes
  * it). */
 typedef struct hia_program_parts {
   const hia_code_module *module;
   const hia_program_kit *kit;
   const hia_program_streams *streams; /* or NULL */
+  const hia_program_params *params;   /* or NULL */
   uint32_t root;                      /* of the module */
   uint32_t stream_root; /* the same function, whose arrays of data may be streams; HIA_NONE: there
                            is none */

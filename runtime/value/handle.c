@@ -203,6 +203,16 @@ const void *hia_value_elements(const hia_value *value) {
   return tensor ? tensor->data : NULL;
 }
 
+hia_status hia_value_tensor(const hia_value *value, hia_dtype dtype, size_t rank,
+                            const void **elements, int64_t *dims) {
+  const hia_tensor *tensor = tensor_of(value);
+  bool fits = tensor && elements && dims && hiaR_tensor_dtype(tensor) == dtype &&
+              hiaR_tensor_rank(tensor) == rank;
+  if (elements) *elements = fits ? tensor->data : NULL;
+  for (size_t i = 0; dims && i < rank; i++) dims[i] = fits ? tensor->dims[i] : 0;
+  return fits ? HIA_OK : HIA_ARGUMENT;
+}
+
 hia_status hia_data_tensor(const hia_allocator *allocator, const hia_type_info *type,
                            const int64_t *dims, const void *elements, hia_value **value,
                            hia_error **error) {

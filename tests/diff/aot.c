@@ -247,7 +247,8 @@ static void add_arg(gen_text *text, const hia_value *value, uint32_t *word) {
   if (kind != HIA_KIND_SCALAR) {
     char buf[4096];
     hia_value_format(value, buf, sizeof buf);
-    gen_text_add(text, ", value_of(o, TYPE(%u), \"%s\")", number, buf);
+    gen_text_add(text, ", %s(o, TYPE(%u), \"%s\")",
+                 kind == HIA_KIND_TENSOR ? "tensor_of" : "value_of", number, buf);
     return;
   }
   hia_value_dtype(value, &dtype);

@@ -9,12 +9,18 @@
 /* A private function of libhiaton_rt.a: prints a scalar like the command line. */
 size_t hiaR_print_word(char *buf, size_t size, hia_dtype dtype, uint64_t word);
 
+typedef struct view { /* of a tensor of any dtype and rank */
+  const void *elements;
+  int64_t dims[16];
+} view;
+
 typedef struct outcome {
   char text[4096];
   size_t len;
   const char *type; /* the rest of the result's type, whose words are still to be printed */
   hia_status status;
   hia_value *args[16]; /* of the case */
+  view views[16];      /* of those that are tensors */
   unsigned n_args;
 } outcome;
 typedef hia_value *value; /* a result of data */
@@ -30,6 +36,14 @@ static inline hia_value *value_of(outcome *o, const hia_type_info *type, const c
   if (hia_data_read(NULL, type, NULL, text, strlen(text), to, &error) != HIA_OK)
     fputs(hia_error_text(error), stderr);
   return *to;
+}
+/* The same for a tensor. */
+static inline const void *tensor_of(outcome *o, const hia_type_info *type, const char *text) {
+  view *v = &o->views[o->n_args];
+  hia_value *value = value_of(o, type, text);
+  v->elements = hia_value_elements(value);
+  memcpy(v->dims, hia_value_dims(value), hia_type_info_rank(type) * sizeof *v->dims);
+  return v;
 }
 static inline void end(outcome *o) {
   while (o->n_args) hia_value_free(o->args[--o->n_args]);

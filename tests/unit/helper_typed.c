@@ -7,12 +7,19 @@
  * own arguments. */
 enum { INTS = 6, FLOATS = 8, ON_STACK = 64 };
 
+typedef struct view { /* of a tensor, of any dtype and rank */
+  const void *elements;
+  int64_t dims[16];
+} view;
+
 typedef struct layout {
   uint64_t ints[INTS], stack[ON_STACK];
   double floats[FLOATS];
   size_t n_ints, n_floats, n_stack;
   hia_value *kept[ON_STACK]; /* data and arrays that are passed: parts of tuples */
   size_t n_kept;
+  view views[ON_STACK];
+  size_t n_views;
 } layout;
 
 static void add_word(layout *l, uint64_t word) {
@@ -34,13 +41,24 @@ static bool is_reference(const hia_type_info *type) {
   return kind == HIA_KIND_DATA || kind == HIA_KIND_ARRAY || kind == HIA_KIND_TENSOR;
 }
 
+/* What an entry takes for data, an array or a tensor: NULL if there is no room. */
+static const void *reference_of(layout *l, const hia_value *value) {
+  size_t rank = hia_type_info_rank(hia_value_type(value));
+  if (rank == 0) return value;
+  if (l->n_views == ON_STACK) return NULL;
+  view *v = &l->views[l->n_views++];
+  v->elements = hia_value_elements(value);
+  memcpy(v->dims, hia_value_dims(value), rank * sizeof *v->dims);
+  return v;
+}
+
 static void free_kept(layout *l) {
   while (l->n_kept) hia_value_free(l->kept[--l->n_kept]);
 }
 
 static void add_value(layout *l, const hia_value *value) {
   if (is_reference(hia_value_type(value))) {
-    add_word(l, (uint64_t)(uintptr_t)value);
+    add_word(l, (uint64_t)(uintptr_t)reference_of(l, value));
     return;
   }
   for (size_t i = 0; i < hia_value_len(value); i++) {
@@ -180,7 +198,8 @@ static void add_column(columns *c, const void *bytes, size_t size) {
 /* Adds a column for each scalar, data and array of a value, which is that of all rows. */
 static void add_columns(columns *c, layout *l, const hia_value *value) {
   if (is_reference(hia_value_type(value))) {
-    add_column(c, &value, sizeof value);
+    const void *reference = reference_of(l, value);
+    add_column(c, &reference, sizeof reference);
     return;
   }
   for (size_t i = 0; i < hia_value_len(value); i++) {

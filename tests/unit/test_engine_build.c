@@ -7,6 +7,7 @@
 
 #include "runtime/native/module.h"
 #include "runtime/native/tables.h"
+#include "runtime/param/param.h"
 #include "runtime/value/value.h"
 #include <criterion/criterion.h>
 #include <stdarg.h>
@@ -262,6 +263,15 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_code_module, abi_symbol)
   FIELD(hia_code_module, types)
   FIELD(hia_code_module, shapes)
+  FIELD(hia_code_module, params)
+  FIELD(hia_param_cell, lock)
+  FIELD(hia_param_cell, specs)
+  FIELD(hia_param_cell, kit)
+  FIELD(hia_param_cell, allocator)
+  FIELD(hia_param_cell, embedded)
+  FIELD(hia_param_cell, seed)
+  FIELD(hia_param_spec, init)
+  FIELD(hia_param_spec, shape)
   FIELD(hia_image_hosts, caller)
   FIELD(hia_image_hosts, find)
   FIELD(hia_image_hosts, user)

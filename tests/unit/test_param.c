@@ -212,7 +212,7 @@ static void *use_cell(void *arg) {
   const float *own = arg;
   for (int i = 0; i < 200; i++) {
     hia_params *p, *next;
-    if (hiaR_cell_hold(&cell, &hiaR_malloc, &p)) return arg;
+    if (hiaR_cell_hold(&cell, &p)) return arg;
     float s;
     memcpy(&s, hiaR_params_elements(p, S), sizeof s);
     const void *elements[N] = {[S] = own};
@@ -233,9 +233,9 @@ Test(param, cells) {
     cr_assert_null(failed);
   }
   hia_params *p;
-  cr_assert_eq(hiaR_cell_hold(&cell, &hiaR_malloc, &p), HIA_OK);
+  cr_assert_eq(hiaR_cell_hold(&cell, &p), HIA_OK);
   float s = hiaR_to_f32(hiaR_params_words(p)[S]);
   cr_assert(s >= 1 && s <= 4);
   hiaR_params_release(p);
-  hiaR_cell_clear(&cell);
+  hiaR_cell_set(&cell, NULL);
 }
