@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The params of a module, through the C API (hiaton/params.h). */
+#include "tests/unit/helper_memory.h"
 #include <criterion/criterion.h>
 #include <hiaton/hiaton.h>
 #include <pthread.h>
@@ -200,6 +201,27 @@ Test(engine_params, entries) {
   cr_assert_eq(both(context, &e, &s), HIA_OK);
   cr_assert_eq(s, 5);
   hia_context_free(context);
+  close_all();
+}
+
+/* The values that the first call makes outlive the context of that call, and its allocator. */
+Test(engine_params, belong_to_no_context) {
+  open_with(HIA_ENGINE_JIT);
+  hia_function *f;
+  hia_native_fn entry;
+  hia_context *context;
+  test_heap heap;
+  test_heap_init(&heap, -1);
+  hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+  options.allocator = &heap.allocator;
+  cr_assert_eq(hia_module_function(module, "total", &f, NULL), HIA_OK);
+  cr_assert_eq(hia_function_entry(f, &entry, NULL), HIA_OK);
+  cr_assert_eq(hia_context_new(&options, &context), HIA_OK);
+  float x;
+  cr_assert_eq(((hia_status(*)(hia_context *, float *))entry)(context, &x), HIA_OK);
+  hia_context_free(context);
+  cr_assert_eq(heap.blocks, 0);
+  cr_assert_eq(x, total());
   close_all();
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/param/param.h"
 #include "runtime/param/random.h"
 #include <criterion/criterion.h>
+#include <hiaton/param_cell.h>
 #include <math.h>
 #include <pthread.h>
 
@@ -238,4 +239,75 @@ Test(param, cells) {
   cr_assert(s >= 1 && s <= 4);
   hiaR_params_release(p);
   hiaR_cell_set(&cell, NULL);
+}
+
+/* As an object has them: the first values are constants, which are not copied. */
+static hia_params *current(hia_param_cell *of) {
+  hia_params *p;
+  cr_assert_eq(hiaR_cell_hold(of, &p), HIA_OK);
+  hiaR_params_release(p); /* the cell holds it */
+  return p;
+}
+
+Test(param, embedded) {
+  static const float w[30 * 60] = {[7] = 7}, v[5 * 20 * 10] = {1}, s = 3;
+  static const double b[7] = {1, 2, 3, 4, 5, 6, 7};
+  static const void *const first[N] = {[W] = w, [B] = b, [S] = &s, [NONE] = "", [V] = v};
+  hia_param_cell own = {.n = N, .specs = specs, .embedded = first};
+  cr_assert_eq(hiaR_params_elements(current(&own), W), w);
+  cr_assert_eq(hiaR_params_elements(current(&own), B), b);
+  cr_assert_eq(hiaR_params_words(current(&own))[S], hiaR_from_f32(3));
+  cr_assert_lt(hiaR_params_bytes(current(&own)), sizeof w);
+  hia_error *error;
+  const double other[7] = {0};
+  double got[7];
+  cr_assert_eq(hia_param_cell_set(&own, B, HIA_F64, 1, (int64_t[]){7}, other, NULL), HIA_OK);
+  cr_assert_eq(hiaR_params_elements(current(&own), W), w); /* shared by the next state */
+  cr_assert_eq(hia_param_cell_get(&own, B, got, sizeof got, NULL), HIA_OK);
+  cr_assert_eq(memcmp(got, other, sizeof got), 0);
+  cr_assert_eq(hia_param_cell_seed(&own, 5, NULL), HIA_OK);
+  cr_assert_neq(hiaR_params_elements(current(&own), W), w);
+  hia_param_cell_reset(&own);
+  cr_assert_eq(hiaR_params_elements(current(&own), B), b);
+
+#define WRONG(status, words, call)                                                                 \
+  do {                                                                                             \
+    cr_assert_eq(call, status);                                                                    \
+    cr_assert(strstr(hia_error_message(error, 0), words), "%s", hia_error_message(error, 0));      \
+    hia_error_free(error);                                                                         \
+  } while (0)
+  const int64_t seven[17] = {7};
+  WRONG(HIA_ARGUMENT, "the param `b` is f64[7], the value f64[6]",
+        hia_param_cell_set(&own, B, HIA_F64, 1, (int64_t[]){6}, other, &error));
+  WRONG(HIA_ARGUMENT, "the value f32[7]",
+        hia_param_cell_set(&own, B, HIA_F32, 1, seven, other, &error));
+  WRONG(HIA_ARGUMENT, "the value f64", hia_param_cell_set(&own, B, HIA_F64, 0, NULL, b, &error));
+  WRONG(HIA_ARGUMENT, "size 0 is -7",
+        hia_param_cell_set(&own, B, HIA_F64, 1, (int64_t[]){-7}, b, &error));
+  WRONG(HIA_ARGUMENT, "rank 17", hia_param_cell_set(&own, B, HIA_F64, 17, seven, b, &error));
+  WRONG(HIA_ARGUMENT, "dtype 9", hia_param_cell_set(&own, B, (hia_dtype)9, 1, seven, b, &error));
+  WRONG(HIA_ARGUMENT, "no dims", hia_param_cell_set(&own, B, HIA_F64, 1, NULL, b, &error));
+  WRONG(HIA_ARGUMENT, "no elements", hia_param_cell_set(&own, B, HIA_F64, 1, seven, NULL, &error));
+  WRONG(HIA_NOT_FOUND, "has 5", hia_param_cell_set(&own, N, HIA_F64, 1, seven, b, &error));
+  WRONG(HIA_NOT_FOUND, "has 5", hia_param_cell_get(&own, N, got, sizeof got, &error));
+  WRONG(HIA_ARGUMENT, "takes 56 bytes, not 55", hia_param_cell_get(&own, B, got, 55, &error));
+  WRONG(HIA_ARGUMENT, "no place", hia_param_cell_get(&own, B, NULL, 56, &error));
+  WRONG(HIA_ARGUMENT, "no path", hia_param_cell_load(&own, NULL, &error));
+  WRONG(HIA_ARGUMENT, "no path", hia_param_cell_save(&own, NULL, &error));
+  WRONG(HIA_IO, "/nowhere/x: ", hia_param_cell_load(&own, "/nowhere/x", &error));
+  cr_assert_eq(hiaR_params_elements(current(&own), B), b, "nothing has changed");
+  cr_assert_eq(hia_param_cell_set(&own, NONE, HIA_F32, 3, specs[NONE].shape.dims, NULL, NULL),
+               HIA_OK);
+  cr_assert_eq(hia_param_cell_get(&own, NONE, NULL, 0, NULL), HIA_OK);
+
+  hia_dtype dtype;
+  cr_assert_eq(hia_param_cell_count(&own), N);
+  cr_assert_str_eq(hia_param_cell_name(&own, B), "b");
+  cr_assert_eq(hia_param_cell_find(&own, "b"), B);
+  cr_assert_eq(hia_param_cell_find(&own, "no"), N);
+  cr_assert(hia_param_cell_dtype(&own, B, &dtype) == HIA_OK && dtype == HIA_F64);
+  cr_assert(hia_param_cell_rank(&own, B) == 1 && hia_param_cell_rank(&own, S) == 0);
+  cr_assert(hia_param_cell_dims(&own, B)[0] == 7 && !hia_param_cell_dims(&own, S));
+  cr_assert(hia_param_cell_size(&own, B) == 56 && hia_param_cell_size(&own, S) == 4);
+  hia_param_cell_reset(&own);
 }
