@@ -18,11 +18,13 @@
 #include <unistd.h>
 
 enum { MAX_RUNS = 99 };
-#define MAX_PLAIN_NS 2.0  /* more than a function of C */
-#define MAX_ENTRY_NS 10.0 /* more than a function of C */
-#define MAX_FUEL_NS  20.0 /* more than a typed entry without fuel */
-#define MAX_HELD     0.0  /* KiB that the allocator counts once all is freed */
-#define MAX_RT_KIB   256  /* linked into a program that is compiled ahead of time */
+#define MAX_PLAIN_NS  2.0   /* more than a function of C */
+#define MAX_ENTRY_NS  10.0  /* more than a function of C */
+#define MAX_FUEL_NS   20.0  /* more than a typed entry without fuel */
+#define MAX_VIEW_NS   300.0 /* a tensor as a parameter: more than what is computed of it */
+#define MAX_TENSOR_NS 700.0 /* and one as the result */
+#define MAX_HELD      0.0   /* KiB that the allocator counts once all is freed */
+#define MAX_RT_KIB    256   /* linked into a program that is compiled ahead of time */
 
 static const char fib_text[] =
     "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n";
@@ -156,6 +158,88 @@ static void bench_calls(int runs) {
   }
   hia_context_free(c.with_fuel);
   hia_context_free(c.context);
+  bench_close(&p);
+}
+
+/* ---- tensors as parameters and results, beyond what is computed of them ---- */
+
+static const char tensor_text[] =
+    "fn first(x: f32[n]) -> f32 = x[0]\n"
+    "fn next(x: f32[n]) -> f32[n] = x + 1.0f32\n"
+    "fn rounds(x: f32[n], k: i64) -> f32 = {\n"
+    "  let (y, _) = loop (y = x, i = k) while i > 0 { (y + 1.0f32, i - 1) };\n"
+    "  y[0]\n"
+    "}\n";
+enum { TENSOR_SIZE = 8 };
+
+typedef hia_status (*first_fn)(hia_context *, const hia_f32_1 *, float *);
+typedef hia_status (*next_fn)(hia_context *, const hia_f32_1 *, hia_value **);
+typedef hia_status (*rounds_fn)(hia_context *, const hia_f32_1 *, int64_t, float *);
+
+static hia_native_fn entry_of(hia_module *module, const char *name) {
+  hia_error *error;
+  hia_function *function;
+  hia_native_fn entry;
+  check(hia_module_function(module, name, &function, &error), &error);
+  check(hia_function_entry(function, &entry, &error), &error);
+  return entry;
+}
+
+static void bench_tensor_calls(int runs) {
+  enum { ROUND, FIRST, NEXT, N_ROWS };
+  static const struct {
+    const char *name;
+    bench_target target;
+  } rows[N_ROWS] = {{"x + 1, 8 elements, inside of a run", {BENCH_UNBOUNDED, 0}},
+                    {"typed entry, f32[n] -> f32", {BENCH_MAX, MAX_VIEW_NS}},
+                    {"typed entry, f32[n] -> f32[n]", {BENCH_MAX, MAX_TENSOR_NS}}};
+  bench_program p =
+      bench_open_text("tensors", tensor_text, "first", &(bench_options){.threads = 1});
+  first_fn first = (first_fn)entry_of(p.module, "first");
+  next_fn next = (next_fn)entry_of(p.module, "next");
+  rounds_fn rounds = (rounds_fn)entry_of(p.module, "rounds");
+  hia_context *context;
+  hia_error *error;
+  check(hia_engine_context_new(p.engine, &context, &error), &error);
+  long n = bench_is_quick() ? 1000 : 200000;
+  double each[N_ROWS][MAX_RUNS], ns[N_ROWS];
+  float elements[TENSOR_SIZE] = {0}, x = 0;
+  hia_f32_1 view = {elements, {TENSOR_SIZE}};
+  for (int r = -1; r < runs; r++)
+    for (int w = 0; w < N_ROWS; w++) {
+      double start = bench_cpu();
+      if (w == ROUND) check_call(rounds(context, &view, n, &x), context);
+      elements[0] = 0;
+      for (long i = 0; w != ROUND && i < n; i++) {
+        hia_value *result;
+        hia_f32_1 out;
+        if (w == FIRST) {
+          check_call(first(context, &view, &x), context);
+          elements[0] = x + 1;
+        } else {
+          check_call(next(context, &view, &result), context);
+          hia_f32_1_of(result, &out);
+          elements[0] = out.elements[0];
+          hia_value_free(result);
+        }
+      }
+      double ms = bench_cpu() - start;
+      float last = w == ROUND ? x : elements[0];
+      if (last != (float)n) bench_wrong("%s: %g after %ld", rows[w].name, (double)last, n);
+      elements[0] = 0;
+      if (r >= 0) each[w][r] = ms * 1e6 / (double)n;
+    }
+  printf("\n%-34s %10s", "tensors of 8 elements", "ns");
+  bench_print_target_heading("over x + 1");
+  printf("\n");
+  for (int w = 0; w < N_ROWS; w++) {
+    ns[w] = bench_median(each[w], (size_t)runs);
+    printf("%-34s %10.2f", rows[w].name, ns[w]);
+    bench_print_target(rows[w].name, "ns over x + 1", ns[w] - (w == NEXT ? ns[ROUND] : 0), 2,
+                       rows[w].target);
+    printf("\n");
+  }
+  hia_context_free(context);
   bench_close(&p);
 }
 
@@ -641,6 +725,7 @@ int main(int argc, char **argv) {
   bench_memory();
   putchar('\n');
   bench_calls(runs);
+  bench_tensor_calls(runs);
   bench_maps(runs);
   bench_first(argv[0], runs);
   bench_sizes();

@@ -124,6 +124,8 @@ HIA_API hia_status hia_value_write(const hia_value *value, uint64_t max_bytes, h
 
 /* ---- tensors ----
  *
+ * Those that are parameters of typed entries need no value: hiaton/tensors.h.
+ *
  * The elements lie one after the other in row-major order: int32_t, int64_t, float, double; a bool
  * is a byte, 0 or 1. */
 

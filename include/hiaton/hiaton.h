@@ -348,8 +348,8 @@ HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_func
  *
  * A function of a program as a function of C, with parameters and results of C's types
  * (hiaton/runtime.h). No values, checks or statistics come between: entering costs some
- * nanoseconds. Data and arrays are values here too, with their types checked; hia_context_error
- * names a parameter of another type.
+ * nanoseconds. Data and arrays are values here too, with their types checked, and tensors are
+ * addresses and sizes (hiaton/tensors.h); hia_context_error names a parameter that is wrong.
  *
  *   typedef hia_status (*fib_fn)(hia_context *, int32_t, int32_t *);
  *   hia_native_fn entry;

@@ -16,8 +16,9 @@
  * A scalar is one parameter, a tuple its parts in order, inner tuples included; bool, int32_t,
  * int64_t, float and double stand for bool, i32, i64, f32 and f64. Data or an array is a value
  * (hiaton/data.h): a const hia_value *, which the call borrows, and as a result a hia_value *,
- * which the caller frees. The result is written through one pointer for each of its parts; where a
- * pointer is NULL, that part is dropped. On any
+ * which the caller frees. A tensor is a pointer to the address of its elements and its sizes, a
+ * const hia_f32_2 * (hiaton/tensors.h), and as a result a hia_value *. The result is written
+ * through one pointer for each of its parts; where a pointer is NULL, that part is dropped. On any
  * status other than HIA_OK nothing is written, and hia_context_error returns the error. The
  * statuses are those of hia_call (hiaton.h), and also HIA_ARGUMENT if the context is NULL and
  * HIA_BUSY if it is in a call.
@@ -146,8 +147,9 @@ HIA_API bool hia_context_fuel_left(const hia_context *context, uint64_t *left);
  * cancels, the timeout and fuel apply to the map as a whole. What holds for typed entries of
  * contexts, threads and HIA_BUSY holds for maps.
  *
- * A column of data or arrays has a value in each row (hiaton/data.h): of a parameter, where the map
- * borrows them, const hia_value *const *; of a result, where they are the caller's, as many as rows
+ * A column of data or arrays has a value in each row (hiaton/data.h), and one of tensors a tensor:
+ * of a parameter, where the map borrows them, const hia_value *const *, or const hia_f32_2 *const *
+ * (hiaton/tensors.h); of a result, where they are the caller's, as many as rows
  * are written, hia_value **. Such a column may not overlap a column of the result, and each row is
  * a run of its own: max_memory is that of a row. */
 

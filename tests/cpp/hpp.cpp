@@ -3,7 +3,9 @@
 // and without exceptions (tests/cpp/run.sh).
 #include <hiaton/hiaton.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <thread>
 #include <type_traits>
@@ -41,6 +43,16 @@ static_assert(std::is_same_v<hiaton::entry<std::tuple<hiaton::value, double>(
                              hia_status (*)(hia_context *, const hia_value *, bool,
                                             const hia_value *, hia_value **, double *)>);
 static_assert(std::is_trivially_copyable_v<hiaton::entry<table(table)>>);
+
+using matrix = hiaton::tensor_view<float, 2>;
+using floats = std::vector<float>;
+static_assert(only_moves<hiaton::tensor<float, 2>>() && std::is_trivially_copyable_v<matrix>);
+static_assert(std::is_same_v<
+              hiaton::entry<std::tuple<floats, bool>(matrix, std::tuple<floats, double>)>::c_type,
+              hia_status (*)(hia_context *, const matrix *, const hiaton::tensor_view<float, 1> *,
+                             double, hia_value **, bool *)>);
+static_assert(sizeof(matrix) == sizeof(hia_f32_2) &&
+              offsetof(matrix, dims) == offsetof(hia_f32_2, dims));
 
 static const char text[] = "extern fn halve(x: f64) -> f64\n"
                            "extern impure fn note(n: i64) -> i64\n"
@@ -258,6 +270,76 @@ static void entries_with_data() {
   CHECK(n_bytes == 0);
 }
 
+static const char tensor_text[] =
+    "fn scale(x: f32[n, m], k: f32) -> f32[n, m] = x * k\n"
+    "fn ends(p: (i64[?], bool[?])) -> (i64[?], bool, (i64, i64[?])) =\n"
+    "  (p.0[1..len(p.0)], all(p.1), (sum(p.0), p.0))\n"
+    "fn ragged(a: [(f32[?], i64)]) -> ([(f32[?], i64)], i64) = (concat(a, a), len(a))\n";
+
+static void tensors(const hiaton::engine &engine, bool is_native) {
+  hiaton::module module = engine.load_text("tensors", tensor_text).value();
+  hiaton::function scale = module.function("scale").value();
+  hiaton::function ends = module.function("ends").value();
+  const float six[6] = {1, 2, 3, 4, 5, 6};
+  using longs = std::vector<std::int64_t>;
+  using parts = std::tuple<longs, bool, std::tuple<std::int64_t, longs>>;
+  using pair = std::tuple<longs, std::vector<bool>>;
+  using line = std::tuple<floats, std::int64_t>;
+  using ragged = std::vector<line>;
+  const line a{floats{1, 2}, 7}, b{floats{}, 8};
+
+  // With the types of the call, in every engine.
+  auto made = scale.call<hiaton::tensor<float, 2>>(engine, matrix{six, {2, 3}}, 2.0f).value();
+  CHECK(made.size() == 6 && made.dims()[0] == 2 && made.dims()[1] == 3 && made[5] == 12);
+  CHECK(scale.call<hiaton::value>(engine, made, 1.0f).value().format() ==
+        "[[2.0, 4.0, 6.0], [8.0, 10.0, 12.0]]");
+  CHECK(scale.call<floats>(engine, made, 1.0f).status() == HIA_ARGUMENT); // the rank
+  CHECK((scale.call<hiaton::tensor<double, 2>>(engine, made, 1.0f).status()) == HIA_ARGUMENT);
+  CHECK(scale.call<floats>(engine, floats{1}, 1.0f).status() == HIA_ARGUMENT);
+  auto [rest, is_all, whole] = ends.call<parts>(engine, pair{{1, 2, 3}, {true, false}}).value();
+  CHECK(rest == (longs{2, 3}) && !is_all && std::get<0>(whole) == 6 &&
+        std::get<1>(whole) == (longs{1, 2, 3}));
+  auto twice = module.function("ragged").value().call<std::tuple<ragged, std::int64_t>>(
+      engine, ragged{a, b});
+  CHECK(twice && std::get<0>(*twice) == (ragged{a, b, a, b}));
+  hiaton::value value = scale.call<hiaton::value>(engine, made, 1.0f).value();
+  CHECK(value.as<matrix>().value()[4] == 10 && value.as<matrix>()->data() != made.data());
+  CHECK((value.as<hiaton::tensor_view<float, 1>>().status() == HIA_ARGUMENT));
+  hiaton::tensor<float, 2> moved = std::move(made);
+  CHECK(moved[0] == 2 && made.size() == 0 && made.data() == nullptr);
+  if (!is_native) return;
+
+  hiaton::context context = hiaton::context::make(engine).value();
+  auto entry = scale.entry<hiaton::tensor<float, 2>(matrix, float)>().value();
+  auto next = entry(context, entry(context, matrix{six, {3, 2}}, 2).value(), 0.5f).value();
+  CHECK(next.dims()[0] == 3 && std::equal(next.begin(), next.end(), six));
+  CHECK(entry(context, matrix{nullptr, {0, 4}}, 1)->dims()[1] == 4);
+  auto refused = entry(context, matrix{six, {2, -3}}, 1);
+  CHECK(refused.status() == HIA_ARGUMENT &&
+        std::strstr(refused.error().message(), "parameter 1 has a size of -3") != nullptr);
+  auto of_parts = ends.entry<parts(pair)>().value();
+  auto got = of_parts(context, {{4, 5}, {true}}).value();
+  CHECK(std::get<0>(got) == longs{5} && std::get<1>(got) &&
+        std::get<1>(std::get<2>(got)) == (longs{4, 5}));
+  auto of_ragged =
+      module.function("ragged").value().entry<std::tuple<ragged, std::int64_t>(ragged)>().value();
+  CHECK(std::get<0>(of_ragged(context, ragged{a}).value()) == (ragged{a, a}));
+  // Other types, and a value, which a parameter that is a tensor is not.
+  CHECK((scale.entry<hiaton::value(hiaton::tensor_view<double, 2>, float)>().status()) ==
+        HIA_ARGUMENT);
+  CHECK((scale.entry<hiaton::value(hiaton::tensor_view<float, 3>, float)>().status()) ==
+        HIA_ARGUMENT);
+  auto wrong = scale.entry<hiaton::value(hiaton::value, float)>();
+  CHECK(wrong.status() == HIA_ARGUMENT &&
+        std::strstr(wrong.error().message(), "is (tensor, f32) -> (value), not (value, f32)"));
+  auto map = scale.map<hiaton::value(matrix, float)>().value();
+  const matrix views[2] = {{six, {1, 1}}, {six + 1, {1, 2}}};
+  const float ks[2] = {2, 3};
+  hiaton::value rows[2];
+  CHECK(map(context, 2, views, ks, rows));
+  CHECK(rows[0].format() == "[[2.0]]" && rows[1].format() == "[[6.0, 9.0]]");
+}
+
 static void calls(const hiaton::engine &engine, const hiaton::module &module) {
   hiaton::function fib = module.function("fib").value();
   CHECK(std::strcmp(fib.name(), "fib(i32)") == 0 && fib.arity() == 1 && !fib.is_generic());
@@ -444,6 +526,7 @@ int main() {
   calls(engine, module);
   data(engine);
   calls_with_data(engine);
+  tensors(engine, is_native);
   if (is_native) {
     entries_with_data();
     entries(engine, module);

@@ -68,6 +68,8 @@ wrong 'an array of data as an argument' 'value::array makes' 'std::vector<hiaton
 wrong 'vectors without their types' 'needs its function' 'using v = std::vector<std::tuple<int, bool>>; (void)hiaton::entry<v(v)>(nullptr);'
 wrong 'an array of unknown type' 'an array needs its type' '(void)hiaton::value::of(e, std::vector<std::tuple<int, bool>>());'
 wrong 'a plain function of arrays' 'take scalars alone' 'using v = std::vector<std::tuple<int, bool>>; (void)g.plain<int(v)>().value()(v());'
+wrong 'a result that is a view' 'owns its elements' 'using v = hiaton::tensor_view<float, 1>; (void)hiaton::entry<v(v)>(nullptr)(c, v());'
+wrong 'a tensor of rank 0' 'rank 1 to 16' 'using t = hiaton::tensor<float, 0>; (void)g.entry<t(t)>();'
 wrong 'a tuple of one' 'two parts or more' '(void)g.call<std::tuple<int>>(e);'
 wrong 'a copy' 'deleted' 'hiaton::engine copy = e;'
 wrong 'an argument that is left out' 'no match' '(void)g.entry<int(int)>().value()(c);'
