@@ -315,7 +315,9 @@ static int set_params(const program *p) {
   hia_status status = HIA_OK;
   if (p->params) status = params->load(cell, p->params, &error);
   if (p->has_seed) status = params->seed(cell, p->seed, &error);
-  return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
+  if (status == HIA_OK) return FINE;
+  int code = hiaR_program_fail(error, status);
+  return status == HIA_IO ? WRONG : code; /* as of a file of an argument */
 }
 
 static int read_and_run(program *p) {

@@ -1015,7 +1015,7 @@ rm damaged
 
 mkdir copied
 cp -r "$examples" copied/examples
-t 'examples/aot' make -C copied/examples/aot HIATON="$hiaton" CC="$cc" HIA_CFLAGS="$include" HIA_LIBS="$static"
+t 'examples/aot' make -C copied/examples/aot HIATON="$hiaton" CC="$cc" HIA_CFLAGS="$include" HIA_LIBS="$static" fib
 is 'what it makes' 'fib(30) = 1346269' copied/examples/aot/fib 30
 
 # ---- programs that fail ----
@@ -1494,6 +1494,206 @@ printf 'fn main(n: i64, x: f32) = (n, x)\n' >echo2.hia
 is 'a file of a scalar' '(3, 0.5)' bash -c 'echo 3 >n.txt; "$0" build echo2.hia --exe -o echo2 && ./echo2 @n.txt 0.5' "$hiaton"
 is 'help' 0 bash -c './deep --help | grep -q "main(i64, (f32, bool)) -> (i64, f32)"; echo $?'
 wrong 'a closed output' 1 'could not be written' bash -c './fib 10 >/dev/full'
+
+# ---- params and tensors ----
+
+cat >net.hia <<'END'
+type Box = Box(t: f32[?], n: i64)
+param W: f32[2, 3] = uniform(-1, 1)
+param s: f64 = 2
+fn layer(x: f32[?, 3], k: f64) -> (f32[?, 2], f64) = (x @ transpose(W), k * s)
+fn boxes(x: f32[?, ?]) -> ([Box], f32[?, ?]) = ([Box(x[i], i) for i in 0..len(x)], x)
+fn walk(x: f32[?], n: i64) -> f32 = if n < 2 then sum(x) else walk(x, n - 1) + walk(x, n - 2)
+fn main(x: f32[?]) = W @ x
+END
+cat >net.c <<'END'
+#include "net.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static hia_context *make_context(const char *engine, const char *threads) {
+  hia_context_options o = HIA_CONTEXT_OPTIONS_INIT;
+  hia_context *context;
+  o.interpret = strcmp(engine, "interp") == 0;
+  o.threads = (unsigned)atoi(threads);
+  return hia_context_new(&o, &context) == HIA_OK ? context : NULL;
+}
+static void show(hia_value *value) {
+  char text[256];
+  hia_value_format(value, text, sizeof text);
+  puts(text);
+  hia_value_free(value);
+}
+static void show_error(hia_error *error) {
+  printf("%s: %s\n", hia_error_code(error, 0), hia_error_message(error, 0));
+  hia_error_free(error);
+}
+static void call(hia_context *context) {
+  const float elements[3] = {1, 2, 3};
+  const hia_f32_2 x = {elements, {1, 3}};
+  hia_value *y;
+  double d;
+  if (net_layer(context, &x, 3, &y, &d) != HIA_OK) {
+    puts(hia_error_message(hia_context_error(context), 0));
+    return;
+  }
+  printf("%g ", d);
+  show(y);
+}
+static void refused(hia_context *context, const hia_f32_2 *x) {
+  if (net_layer(context, x, 3, NULL, NULL) == HIA_OK) puts("not refused");
+  printf("%s: %s\n", hia_error_code(hia_context_error(context), 0),
+         hia_error_message(hia_context_error(context), 0));
+}
+/* All elements of W are one number: a call sees no other state. */
+static void *use(void *arg) {
+  char **argv = arg;
+  hia_context *context = make_context(argv[1], "1");
+  const float elements[3] = {1, 1, 1};
+  const hia_f32_2 x = {elements, {1, 3}};
+  for (int i = 0; i < 100; i++) {
+    hia_value *y = NULL;
+    hia_f32_2 view = {NULL, {0, 0}};
+    if (net_layer(context, &x, 3, &y, NULL) != HIA_OK || hia_f32_2_of(y, &view) != HIA_OK ||
+        view.elements[0] != view.elements[1])
+      puts("mixed states");
+    hia_value_free(y);
+    float all[6];
+    for (int k = 0; k < 6; k++) all[k] = (float)i;
+    const int64_t dims[2] = {2, 3};
+    if (hia_param_cell_set(net_params(), 0, HIA_F32, 2, dims, all, NULL) != HIA_OK) puts("not set");
+  }
+  hia_context_free(context);
+  return NULL;
+}
+int main(int argc, char **argv) {
+  hia_param_cell *cell = net_params();
+  hia_context *context = make_context(argv[1], argv[2]);
+  hia_error *error = NULL;
+  if (argc > 3 && hia_param_cell_load(cell, argv[3], &error) != HIA_OK) show_error(error);
+  call(context); /* the first values */
+  for (size_t i = 0; i < hia_param_cell_count(cell); i++)
+    printf("%s %zu %zu\n", hia_param_cell_name(cell, i), hia_param_cell_rank(cell, i), hia_param_cell_size(cell, i));
+  const float own[6] = {1, 2, 3, 4, 5, 6};
+  const int64_t dims[2] = {2, 3}, turned[2] = {3, 2};
+  if (hia_param_cell_set(cell, 0, HIA_F32, 2, dims, own, &error) != HIA_OK) show_error(error);
+  call(context);
+  if (hia_param_cell_set(cell, 0, HIA_F32, 2, turned, own, &error) != HIA_OK) show_error(error);
+  if (hia_param_cell_load(cell, "net.hia", &error) != HIA_OK) show_error(error);
+  if (hia_param_cell_load(cell, "other.safetensors", &error) != HIA_OK) show_error(error);
+  call(context);
+  refused(context, NULL);
+  refused(context, &(hia_f32_2){own, {1, 2}});
+  refused(context, &(hia_f32_2){own, {-1, 3}});
+  refused(context, &(hia_f32_2){NULL, {1, 3}});
+  float *elements = malloc(sizeof own), sum;
+  memcpy(elements, own, sizeof own);
+  hia_value *boxes, *same;
+  if (net_boxes(context, &(hia_f32_2){elements, {3, 2}}, &boxes, &same) != HIA_OK) return 1;
+  memset(elements, 0xff, sizeof own);
+  free(elements);
+  show(boxes);
+  show(same);
+  if (net_walk(context, &(hia_f32_1){own, {6}}, 15, &sum) != HIA_OK) return 1;
+  printf("%g\n", (double)sum);
+  pthread_t threads[2];
+  const float zeros[6] = {0};
+  if (hia_param_cell_set(cell, 0, HIA_F32, 2, dims, zeros, &error) != HIA_OK) show_error(error);
+  for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, use, argv);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  hia_param_cell_reset(cell);
+  call(context);
+  if (hia_param_cell_seed(cell, 7, &error) != HIA_OK) show_error(error);
+  call(context);
+  hia_context_free(context);
+  hia_param_cell_reset(cell);
+  return 0;
+}
+END
+t 'params of seed 7' "$hiaton" run net.hia '[1, 2, 3]' --seed 7 --save-params w.safetensors
+printf 'param W: f32[3, 2] = zeros()\nparam s: f64 = 2\nfn main() = s\n' >other.hia
+t 'params of another program' "$hiaton" run other.hia --save-params other.safetensors
+first=$("$hiaton" run net.hia -e 'layer([[1, 2, 3]], 3)' | sed 's/^(\(.*\), \(.*\)\.0)$/\2 \1/')
+seeded=$("$hiaton" run net.hia --seed 7 -e 'layer([[1, 2, 3]], 3)' | sed 's/^(\(.*\), \(.*\)\.0)$/\2 \1/')
+expected() { # the first values, those after a reset
+  printf '%s\nW 2 24\ns 0 8\n6 [[14.0, 32.0]]\n' "$1"
+  printf 'argument: the param `W` is f32[2, 3], the value f32[3, 2]\n'
+  printf 'argument: net.hia: this is no safetensors file, or it is damaged: its header would have %s bytes, of %s, at byte 0\n' \
+    "$(od -An -tu8 -N8 net.hia | tr -d ' ')" "$(($(stat -c %s net.hia) - 8))"
+  printf "argument: other.safetensors: expected f32[2, 3], the tensor 'W' is f32[3, 2]\n6 [[14.0, 32.0]]\n"
+  printf 'argument: parameter 1 is no tensor\nshape: %s\n' "$misfit"
+  printf 'argument: parameter 1 has a size of -1\nargument: parameter 1 has 3 elements, but no address\n'
+  printf '([Box([1.0, 2.0], 0), Box([3.0, 4.0], 1), Box([5.0, 6.0], 2)], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])\n' |
+    sed 's/^(\(.*\]\), \(\[\[.*\))$/\1\n\2/'
+  printf '20727\n%s\n%s\n' "$2" "$seeded"
+}
+misfit=$("$hiaton" run net.hia -e 'layer([[1, 2]], 3)' 2>&1 | sed -n 's/.*error.shape.: //p')
+for how in "" --parallel "--seed 7" "--params w.safetensors"; do
+  t "net $how" "$hiaton" build net.hia -o net.o --header net.h $how
+  t "net $how: links" $c net.c net.o $static -o net
+  one=$first
+  case $how in *7 | *w.*) one=$seeded ;; esac
+  for engine in native interp; do
+    is "net $how, $engine" "$(expected "$one" "$one")" ./net $engine 1
+    is "net $how, $engine, from a file" "$(expected "$seeded" "$one")" ./net $engine 3 w.safetensors
+  done
+done
+
+# Programs: what is wrong is said as by hiaton run, and a file counts before the arguments.
+t 'a program with params' "$hiaton" build net.hia --exe -o program
+t 'one that holds them' "$hiaton" build net.hia --exe -o holds --params w.safetensors
+main=$("$hiaton" run net.hia '[1, 2, 3]' --params w.safetensors)
+is 'params of a file' "$main" ./program '[1, 2, 3]' --params w.safetensors
+is 'params of a file, interpreted' "$main" ./program '[1, 2, 3]' --params=w.safetensors --engine interp
+is 'a seed' "$main" ./program --seed 7 '[1, 2, 3]'
+is 'params that it holds' "$main" ./holds '[1, 2, 3]'
+is 'a seed instead' "$("$hiaton" run net.hia '[1, 2, 3]' --seed 8)" ./holds '[1, 2, 3]' --seed 8
+head -c 100 w.safetensors >cut.safetensors
+for file in other.safetensors cut.safetensors net.hia /nowhere/x .; do
+  "$hiaton" run net.hia '[1, 2, 3]' --params $file >wanted 2>&1
+  echo $? >>wanted
+  ./program '[1, 2, 3]' --params $file >got 2>&1
+  echo $? >>got
+  if cmp -s wanted got; then ok; else bad "--params $file" "$(cat got) not $(cat wanted)"; fi
+done
+wrong 'no seed' 2 'should be a number' ./program '[1, 2, 3]' --seed -1
+wrong 'two ways' 2 'no effect with --params' ./program '[1, 2, 3]' --seed 1 --params w.safetensors
+wrong 'a program without params' 2 'is for params: the program has none' ./pair 4 '(1, (true, 1))' --seed 1
+wrong 'building one with params' 2 'is for params: the program has none' "$hiaton" build "$examples/fib.hia" -o x.o --params w.safetensors
+wrong 'building with a wrong file' 2 'expected f32.2, 3., the tensor' "$hiaton" build net.hia -o x.o --params other.safetensors
+wrong 'building with two ways' 2 'no effect with --params' "$hiaton" build net.hia -o x.o --params w.safetensors --seed 1
+t 'help names params' bash -c './program --help | grep -q "^  --params FILE" && ! ./pair --help | grep -q params'
+
+# examples/aot/trees.c and a program, with a small network.
+sed -i 's/^const WORDS = .*/const WORDS = 6/; s/^const EMBEDDING = .*/const EMBEDDING = 4/; s/^const HIDDEN = .*/const HIDDEN = 3/' \
+  copied/examples/models/tree_lstm.hia
+lstm=copied/examples/models/tree_lstm.hia
+printf '(3 (2 (2 a) (1 bad)) (4 film))\n(1 (1 what) (2 unknown))\n' >trees.ptb
+printf '%s\n' '<unk>' a bad film what >words.txt
+make_trees=(make -C copied/examples/aot HIATON="$hiaton" CC="$cc" HIA_CFLAGS="$include" HIA_LIBS="$static" trees)
+t 'params of a network' "$hiaton" run $lstm @trees.ptb --vocab words.txt --seed 3 --save-params lstm.safetensors
+t 'examples/aot/trees' "${make_trees[@]}"
+trees=copied/examples/aot/trees
+classes=$("$hiaton" run $lstm @trees.ptb --vocab words.txt --seed 3 | grep -o '([0-9]' | tr -d '(' | tr '\n' ' ')
+printf '#!/bin/sh\n"./%s" "$@" | sed -n "s/^class \\([0-9]\\):\\( -*[0-9.]*\\)\\{5\\}\$/\\1/p" | tr "\\n" " "\n' "$trees" >by_c
+chmod +x by_c
+is 'its classes' "$classes" ./by_c trees.ptb words.txt lstm.safetensors
+is 'of a tree that it makes' "$("./$trees")" "./$trees"
+before=$("./$trees")
+wrong 'without params' 1 'cannot|No such file' "./$trees" trees.ptb words.txt nothing
+wrong 'with a file that has no trees' 1 'words.txt:1:1: error.E0101.: expected' "./$trees" words.txt words.txt
+t 'with its params inside' "${make_trees[@]}" -B PARAMS="$work/lstm.safetensors"
+is 'its classes again' "$classes" ./by_c trees.ptb words.txt
+if [ "$before" != "$("./$trees")" ]; then ok; else bad 'the params of the file'; fi
+for how in --parallel "--params lstm.safetensors"; do
+  t "a network as a program $how" "$hiaton" build $lstm --exe -o lstm $how
+  params=(--params lstm.safetensors)
+  [ "$how" = "--params lstm.safetensors" ] && params=()
+  for engine in native interp; do
+    is "a network as a program $how, $engine" "$("$hiaton" run $lstm @trees.ptb --vocab words.txt --seed 3)" \
+      ./lstm @trees.ptb --vocab words.txt "${params[@]}" --engine $engine --threads 2
+  done
+done
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
