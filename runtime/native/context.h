@@ -410,7 +410,7 @@ struct hia_host_context {
   const hia_word *params;   /* of the module of the call under way, if it has some */
   char *views;              /* tensors of the call under way that are parameters (values.c) */
   size_t views_size;
-  hia_error *error;         /* of that failure, made when the host requests it */
+  hia_error *error; /* of that failure, made when the host requests it */
 
   struct hia_images *images;      /* interp/entry.c */
   const hia_places *image_places; /* of the image that the call has run; NULL: none */

@@ -1573,7 +1573,8 @@ int main(int argc, char **argv) {
   if (argc > 3 && hia_param_cell_load(cell, argv[3], &error) != HIA_OK) show_error(error);
   call(context); /* the first values */
   for (size_t i = 0; i < hia_param_cell_count(cell); i++)
-    printf("%s %zu %zu\n", hia_param_cell_name(cell, i), hia_param_cell_rank(cell, i), hia_param_cell_size(cell, i));
+    printf("%s %zu %zu\n", hia_param_cell_name(cell, i), hia_param_cell_rank(cell, i),
+           hia_param_cell_size(cell, i));
   const float own[6] = {1, 2, 3, 4, 5, 6};
   const int64_t dims[2] = {2, 3}, turned[2] = {3, 2};
   if (hia_param_cell_set(cell, 0, HIA_F32, 2, dims, own, &error) != HIA_OK) show_error(error);
@@ -1659,18 +1660,22 @@ done
 wrong 'no seed' 2 'should be a number' ./program '[1, 2, 3]' --seed -1
 wrong 'two ways' 2 'no effect with --params' ./program '[1, 2, 3]' --seed 1 --params w.safetensors
 wrong 'a program without params' 2 'is for params: the program has none' ./pair 4 '(1, (true, 1))' --seed 1
-wrong 'building one with params' 2 'is for params: the program has none' "$hiaton" build "$examples/fib.hia" -o x.o --params w.safetensors
-wrong 'building with a wrong file' 2 'expected f32.2, 3., the tensor' "$hiaton" build net.hia -o x.o --params other.safetensors
-wrong 'building with two ways' 2 'no effect with --params' "$hiaton" build net.hia -o x.o --params w.safetensors --seed 1
+wrong 'building one with params' 2 'is for params: the program has none' \
+  "$hiaton" build "$examples/fib.hia" -o x.o --params w.safetensors
+wrong 'building with a wrong file' 2 'expected f32.2, 3., the tensor' \
+  "$hiaton" build net.hia -o x.o --params other.safetensors
+wrong 'building with two ways' 2 'no effect with --params' \
+  "$hiaton" build net.hia -o x.o --params w.safetensors --seed 1
 t 'help names params' bash -c './program --help | grep -q "^  --params FILE" && ! ./pair --help | grep -q params'
 
 # examples/aot/trees.c and a program, with a small network.
-sed -i 's/^const WORDS = .*/const WORDS = 6/; s/^const EMBEDDING = .*/const EMBEDDING = 4/; s/^const HIDDEN = .*/const HIDDEN = 3/' \
-  copied/examples/models/tree_lstm.hia
+sed -i -e 's/^const WORDS = .*/const WORDS = 6/' -e 's/^const EMBEDDING = .*/const EMBEDDING = 4/' \
+  -e 's/^const HIDDEN = .*/const HIDDEN = 3/' copied/examples/models/tree_lstm.hia
 lstm=copied/examples/models/tree_lstm.hia
 printf '(3 (2 (2 a) (1 bad)) (4 film))\n(1 (1 what) (2 unknown))\n' >trees.ptb
 printf '%s\n' '<unk>' a bad film what >words.txt
-make_trees=(make -C copied/examples/aot HIATON="$hiaton" CC="$cc" HIA_CFLAGS="$include" HIA_LIBS="$static" trees)
+make_trees=(make -C copied/examples/aot HIATON="$hiaton" CC="$cc" HIA_CFLAGS="$include" HIA_LIBS="$static"
+  trees)
 t 'params of a network' "$hiaton" run $lstm @trees.ptb --vocab words.txt --seed 3 --save-params lstm.safetensors
 t 'examples/aot/trees' "${make_trees[@]}"
 trees=copied/examples/aot/trees
@@ -1681,7 +1686,8 @@ is 'its classes' "$classes" ./by_c trees.ptb words.txt lstm.safetensors
 is 'of a tree that it makes' "$("./$trees")" "./$trees"
 before=$("./$trees")
 wrong 'without params' 1 'cannot|No such file' "./$trees" trees.ptb words.txt nothing
-wrong 'with a file that has no trees' 1 'words.txt:1:1: error.E0101.: expected' "./$trees" words.txt words.txt
+wrong 'with a file that has no trees' 1 'words.txt:1:1: error.E0101.: expected' \
+  "./$trees" words.txt words.txt
 t 'with its params inside' "${make_trees[@]}" -B PARAMS="$work/lstm.safetensors"
 is 'its classes again' "$classes" ./by_c trees.ptb words.txt
 if [ "$before" != "$("./$trees")" ]; then ok; else bad 'the params of the file'; fi
