@@ -4,6 +4,7 @@
  *   @FILE.ptb    trees in Penn brackets (--vocab, --labels, --build-vocab)
  *   @FILE.hiav   a saved value
  *   @FILE.npy    a tensor or a scalar, as NumPy writes it
+ *   @FILE.npz    the only array of an archive of NumPy; @FILE.npz:NAME: the array of this name
  *   @FILE        a value as text */
 #include "runtime/program/words.h"
 #include "tools/tool.h"
@@ -115,8 +116,9 @@ static hia_bracket_options bracket_options(const reading *r) {
   return options;
 }
 
-static hia_status read_value(const reading *r, size_t i, const char *path, const file *f,
-                             hia_error **error) {
+/* The word of argument i names this file, and perhaps an array in it. */
+static hia_status read_value(const reading *r, size_t i, const char *path, const char *array,
+                             const file *f, hia_error **error) {
   const hia_type_info *type = hia_function_param_type(r->function, i);
   hia_value **value = &r->args->values[i];
   hia_word_kind kind = hiaR_word_kind(r->o->args[i]);
@@ -126,6 +128,11 @@ static hia_status read_value(const reading *r, size_t i, const char *path, const
     return hia_value_load(r->engine, type, path, f->text, f->len, value, error);
   if (kind == HIA_WORD_NPY)
     return hia_value_load_npy(r->engine, type, path, f->text, f->len, value, error);
+  if (kind == HIA_WORD_NPZ) {
+    uint64_t max_memory = r->o->engine.max_memory;
+    return hia_data_load_npz(NULL, type, path, f->text, f->len, array,
+                             max_memory ? max_memory : UINT64_MAX, value, error);
+  }
   hia_bracket_options options = bracket_options(r);
   return hia_value_read_brackets(r->engine, type, path, f->text, f->len, &options, value, error);
 }
@@ -158,7 +165,8 @@ static int read_arg(const reading *r, size_t i) {
     status = hia_value_parse(r->function, i, word, &r->args->values[i], &error);
     return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
   }
-  bool has_type = kind == HIA_WORD_FILE || kind == HIA_WORD_NPY; /* by its own look */
+  bool has_type = kind == HIA_WORD_FILE || kind == HIA_WORD_NPY || /* by its own look */
+                  kind == HIA_WORD_NPZ;
   if (!has_type && !hia_function_param_type(r->function, i)) {
     fprintf(stderr,
             "error[argument]: `%s` is for a parameter with a type, and parameter %zu of `%s` has "
@@ -171,13 +179,17 @@ static int read_arg(const reading *r, size_t i) {
     int code = open_stream(r, i, &is_stream);
     if (code != EXIT_FINE || is_stream) return code;
   }
+  const char *array;
+  char *path = hiaR_word_path(word, &array);
+  if (!path) return tool_fail(NULL, HIA_MEMORY);
   file f;
-  int code = read_file(word + 1, &f);
+  int code = read_file(path, &f);
   if (code == EXIT_FINE) {
-    status = read_value(r, i, word + 1, &f, &error);
+    status = read_value(r, i, path, array, &f, &error);
     if (status != HIA_OK) code = tool_fail(error, status);
   }
   free(f.text);
+  free(path);
   return code;
 }
 
@@ -260,14 +272,16 @@ int tool_result_fits(const char *path, const hia_function *function) {
   if (hiaR_word_may_hold(path, type)) return EXIT_FINE;
   char text[128];
   hia_type_info_format(type, text, sizeof text);
-  fprintf(stderr, HIA_WORD_NO_TENSOR, text, path);
+  fprintf(stderr, HIA_WORD_NO_TENSOR, text, path, hiaR_word_form(path));
   return EXIT_USAGE;
 }
 
 static int save_result(const char *path, const hia_value *value) {
   hia_error *error;
   hia_status status = hiaR_word_ends_in(path, ".npy") ? hia_value_save_npy_file(value, path, &error)
-                                                      : hia_value_save_file(value, path, &error);
+                      : hiaR_word_ends_in(path, ".npz")
+                          ? hia_value_save_npz_file(value, path, &error)
+                          : hia_value_save_file(value, path, &error);
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 

@@ -16,7 +16,8 @@ const tool_row tool_rows[] = {
      "a function to build, fact(i64); may be repeated. Else all whose types are known, or main"},
     {OPT_EXPRESSION, RUN | CHECK | DUMP | BENCH, "e", "EXPR", NULL,
      "an expression in place of a function; it may use the definitions of FILE: -e 'fib(20)'"},
-    {OPT_OUTPUT, RUN, "o", "FILE", NULL, "write the result to FILE.hiav or, a tensor, FILE.npy"},
+    {OPT_OUTPUT, RUN, "o", "FILE", NULL,
+     "write the result to FILE.hiav or, for NumPy, to FILE.npy or FILE.npz"},
     {OPT_VOCAB, RUN | BENCH, "vocab", "FILE", NULL,
      "the words of trees in @FILE.ptb, one a line; any other is the word <unk>"},
     {OPT_LABELS, RUN | BENCH, "labels", "FILE", NULL,
@@ -25,13 +26,14 @@ const tool_row tool_rows[] = {
      "write the words of the trees in @FILE.ptb, one a line, in the order in which they come"},
     {OPT_SEED, RUN | BENCH, "seed", "N", NULL,
      "the number from which the initialisers of params make their values (0)"},
-    {OPT_PARAMS, RUN | BENCH, "params", "FILE", NULL, "read the params from FILE.safetensors"},
+    {OPT_PARAMS, RUN | BENCH, "params", "FILE", NULL,
+     "read the params from FILE.safetensors or FILE.npz"},
     {OPT_SEED, BUILD, "seed", "N", NULL,
      "what is built makes its params from this number (0), unless it is given others"},
     {OPT_PARAMS, BUILD, "params", "FILE", NULL,
-     "what is built holds the params of FILE.safetensors"},
+     "what is built holds the params of FILE.safetensors or FILE.npz"},
     {OPT_SAVE_PARAMS, RUN, "save-params", "FILE", NULL,
-     "write the params to FILE.safetensors, before the run"},
+     "write the params to FILE.safetensors or FILE.npz, before the run"},
     {OPT_OUTPUT, BUILD, "o", "FILE", NULL, "the file to write"},
     {OPT_HEADER, BUILD, "header", "FILE", NULL, "write the header for C and C++ too"},
     {OPT_EXE, BUILD, "exe", NULL, NULL,
@@ -154,7 +156,8 @@ void tool_help(const tool_command *command) {
   if (command->bit & (RUN | BENCH))
     fputs(
         "An ARG of @FILE is the value that the file has as text, @FILE.hiav a saved one, @FILE.npy "
-        "a\ntensor of NumPy, and @FILE.ptb trees in brackets.\n",
+        "a\ntensor of NumPy, @FILE.npz:NAME one of its archives, and @FILE.ptb trees in "
+        "brackets.\n",
         stdout);
   if (command->bit & DUMP) {
     fputs("\nThe graph passes, in order:\n", stdout);
@@ -288,8 +291,8 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_VERIFY: o->engine.verify = true; return NULL;
   case OPT_OUTPUT:
     if (command->bit & RUN && !hiaR_word_ends_in(operand, ".hiav") &&
-        !hiaR_word_ends_in(operand, ".npy"))
-      return "FILE.hiav, the form of saved values, or FILE.npy";
+        !hiaR_word_ends_in(operand, ".npy") && !hiaR_word_ends_in(operand, ".npz"))
+      return "FILE.hiav, the form of saved values, or FILE.npy or FILE.npz";
     return set_target(o, row->id, operand, &o->output);
   case OPT_VOCAB: o->vocab = operand; return NULL;
   case OPT_LABELS: o->labels = operand; return NULL;

@@ -106,6 +106,16 @@ static int check_options(const tool_command *command, const tool_options *o) {
 
 /* ---- files ---- */
 
+/* True if the argument is read from this file. */
+static bool is_file_of(const char *word, const char *path) {
+  if (hiaR_word_kind(word) == HIA_WORD_TEXT) return false;
+  const char *array;
+  char *read = hiaR_word_path(word, &array);
+  bool is_same = read && tool_is_same_file(path, read);
+  free(read);
+  return is_same;
+}
+
 static int check_target(const tool_command *command, const tool_options *o, size_t i) {
   const tool_target *t = &o->targets[i];
   const char *name = tool_option_name(t->option);
@@ -113,7 +123,7 @@ static int check_target(const tool_command *command, const tool_options *o, size
   if (file && tool_is_same_file(t->path, file))
     return tool_usage(command, "%s %s would replace FILE", name, t->path);
   for (size_t k = 0; o->command & (RUN | BENCH) && k < o->n_args; k++)
-    if (hiaR_word_kind(o->args[k]) != HIA_WORD_TEXT && tool_is_same_file(t->path, o->args[k] + 1))
+    if (is_file_of(o->args[k], t->path))
       return tool_usage(command, "%s %s would replace the argument `%s`", name, t->path,
                         o->args[k]);
   static const char *const names[] = {"--vocab", "--labels", "--params"};

@@ -322,6 +322,63 @@ HIA_API hia_status hia_data_load_npy_file(const hia_allocator *allocator, const 
 HIA_API hia_status hia_value_save_npy_file(const hia_value *value, const char *path,
                                            hia_error **error);
 
+/* ---- archives of NumPy (.npz) ----
+ *
+ * Tensors and scalars by name (docs/interchange.md): what np.savez and np.savez_compressed write.
+ * zlib is opened when the first array is read or written (libz.so.1); without it these functions
+ * return HIA_UNSUPPORTED.
+ *
+ * max_bytes is how many bytes the elements may have in all: a small archive may inflate to a
+ * thousand times its size. If they have more, it is HIA_MEMORY, before memory is taken for them.
+ * UINT64_MAX: any number. */
+
+typedef struct hia_npz hia_npz; /* never changes: any threads may use one at once */
+
+/* Reads the directory of the archive that these bytes are. They remain the caller's, and must live
+ * as long as the archive. `name` stands for them in messages; it is copied, and may be NULL.
+ * HIA_ARGUMENT, with the byte, if they are no such archive. */
+HIA_API hia_status hia_npz_open(const hia_allocator *allocator, const char *name, const void *bytes,
+                                size_t size, hia_npz **npz, hia_error **error);
+/* The same of a file, which is read into memory. HIA_IO if it cannot be read. */
+HIA_API hia_status hia_npz_open_file(const hia_allocator *allocator, const char *path,
+                                     hia_npz **npz, hia_error **error);
+HIA_API void hia_npz_free(hia_npz *npz); /* not while another function uses it; may be NULL */
+/* How many arrays there are; they are numbered in the order of the directory. */
+HIA_API size_t hia_npz_len(const hia_npz *npz);
+/* The name of an array, UTF-8, which lives as long as the archive. */
+HIA_API const char *hia_npz_name(const hia_npz *npz, size_t i);
+/* The number of the array of this name, or the count. */
+HIA_API size_t hia_npz_find(const hia_npz *npz, const char *name);
+/* Reads array i, with memory of the archive's allocator; the value does not need the archive.
+ * `type` as with hia_data_load_npy. HIA_NOT_FOUND if there is no such array; HIA_ARGUMENT if it is
+ * of another type or damaged. */
+HIA_API hia_status hia_npz_load(const hia_npz *npz, size_t i, const hia_type_info *type,
+                                uint64_t max_bytes, hia_value **value, hia_error **error);
+
+/* Reads an array of an archive of which these are the bytes: the one that is called `array`; or,
+ * if that is NULL, the only one; or, if the type is a tuple of tensors and scalars, too, those that
+ * are called arr_0, arr_1 and so on. HIA_ARGUMENT if there is no such array. */
+HIA_API hia_status hia_data_load_npz(const hia_allocator *allocator, const hia_type_info *type,
+                                     const char *name, const void *bytes, size_t size,
+                                     const char *array, uint64_t max_bytes, hia_value **value,
+                                     hia_error **error);
+
+/* Writes an archive of n tensors or scalars by name, in this order and not compressed: the same
+ * names and values give the same bytes. Names are UTF-8 and differ, and have at most 65531 bytes;
+ * else, and if a value is of another kind, it is HIA_ARGUMENT, and nothing is written. HIA_IO if
+ * `write` returns false. */
+HIA_API hia_status hia_npz_save(const hia_allocator *allocator, const char *const *names,
+                                const hia_value *const *values, size_t n, hia_write write,
+                                void *user, hia_error **error);
+/* The same into a file, as with hia_value_save_file; it is on the disk when this returns. */
+HIA_API hia_status hia_npz_save_file(const hia_allocator *allocator, const char *const *names,
+                                     const hia_value *const *values, size_t n, const char *path,
+                                     hia_error **error);
+/* Writes a tensor or a scalar, which is called arr_0 there, or a tuple of them: arr_0, arr_1 and so
+ * on, as np.savez does. */
+HIA_API hia_status hia_value_save_npz_file(const hia_value *value, const char *path,
+                                           hia_error **error);
+
 /* ---- views: values read in place ----
  *
  * The header of an object declares for each data type T a *view*, P_T, with functions that read the

@@ -45,12 +45,13 @@ HIA_API hia_status hia_module_set_param(hia_module *module, size_t i, const hia_
 /* Sets all params to what their initialisers make of a seed. Errors: HIA_MEMORY. */
 HIA_API hia_status hia_module_seed_params(hia_module *module, uint64_t seed, hia_error **error);
 
-/* Sets all params from a safetensors file, which has a tensor of the name, dtype and shape of each,
- * and perhaps others. Errors: HIA_IO, HIA_ARGUMENT, HIA_MEMORY; the error says what is wrong with
- * the file, and where. */
+/* Sets all params from a file, which has a tensor of the name, dtype and shape of each, and perhaps
+ * others: an archive of NumPy if its name ends in ".npz", else a safetensors file. Errors: HIA_IO,
+ * HIA_ARGUMENT, HIA_MEMORY, and of an archive HIA_UNSUPPORTED if there is no zlib; the error says
+ * what is wrong with the file, and where. */
 HIA_API hia_status hia_module_load_params(hia_module *module, const char *path, hia_error **error);
-/* Writes all params to a safetensors file. It appears whole and on the disk, or not at all: an
- * older one of this name stays until then. Errors: HIA_IO, HIA_MEMORY. */
+/* Writes all params to such a file. It appears whole and on the disk, or not at all: an
+ * older one of this name stays until then. Errors: HIA_IO, HIA_MEMORY, HIA_UNSUPPORTED. */
 HIA_API hia_status hia_module_save_params(hia_module *module, const char *path, hia_error **error);
 
 #ifdef __cplusplus

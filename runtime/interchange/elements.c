@@ -2,6 +2,7 @@
 /* Tensors of files: checks, and conversion to those of hiaton and back. */
 #include "runtime/interchange/interchange.h"
 #include "runtime/tensor/tensor.h"
+#include "runtime/value/output.h"
 #include <stdio.h>
 
 static const bool is_big_endian_machine = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
@@ -25,6 +26,12 @@ void hiaR_file_show(const char *s, size_t n, char *buf, size_t size) {
   while (len < n && len && ((unsigned char)s[len] & 0xc0) == 0x80) len--;
   for (size_t i = 0; i < len; i++) buf[i] = (unsigned char)s[i] < ' ' || s[i] == 127 ? '?' : s[i];
   snprintf(buf + len, size - len, "%s", len < n ? "..." : "");
+}
+
+int hiaR_compare_bytes(const char *a, size_t n_a, const char *b, size_t n_b) {
+  size_t n = n_a < n_b ? n_a : n_b;
+  int order = n ? memcmp(a, b, n) : 0;
+  return order ? order : (n_a > n_b) - (n_a < n_b);
 }
 
 /* ---- checks ---- */
@@ -104,7 +111,7 @@ hia_status hiaR_file_tensor_copy(const hia_file_tensor *t, void *to, hia_value_e
       return hiaR_file_wrong(error, t->at + i, "a bool is %u, neither 0 nor 1", bytes[i]);
   if (t->is_fortran && t->shape.rank > 1)
     copy_fortran(t, size, to);
-  else
+  else if (to != t->data)
     memcpy(to, t->data, (size_t)t->size);
   if (t->is_big_endian != is_big_endian_machine) swap(to, t->size / size, size);
   return HIA_OK;
@@ -142,4 +149,28 @@ void hiaR_file_tensor_of_scalar(hia_dtype dtype, hia_word word, void *bytes,
                               .data = bytes,
                               .size = hiaR_dtype_size(dtype),
                               .is_big_endian = is_big_endian_machine};
+}
+
+/* ---- files ---- */
+
+hia_status hiaR_file_write(const char *path,
+                           hia_status (*write)(const void *what, const hia_sink *sink,
+                                               hia_value_error *error),
+                           const void *what, hia_value_error *error) {
+  hia_file_output file;
+  *error = (hia_value_error){.code = NULL};
+  hia_status status = HIA_IO;
+  int wrong = hiaR_output_open(&file, path);
+  if (!wrong) {
+    const hia_sink sink = {hiaR_output_write, &file};
+    status = write(what, &sink, error);
+    if (status == HIA_OK) hiaR_output_sync(&file);
+    wrong = hiaR_output_close(&file, status == HIA_OK);
+  }
+  if (!wrong) return status;
+  char why[128];
+  /* The GNU version of strerror_r, which may return a static text instead of `why`. */
+  snprintf(error->message, sizeof error->message, "cannot write %s: %s", path,
+           strerror_r(wrong, why, sizeof why));
+  return HIA_IO;
 }

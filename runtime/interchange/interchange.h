@@ -34,7 +34,8 @@ typedef struct hia_file_tensor {
 hia_status hiaR_file_tensor_check(const hia_file_tensor *tensor, hia_dtype dtype,
                                   const hia_dims *shape, hia_value_error *error);
 /* Writes the elements to `to`, tensor->size bytes, aligned to an element, as hiaton has them: in
- * row-major order and the machine's order of bytes. Fails at a bool that is neither 0 nor 1. */
+ * row-major order and the machine's order of bytes. It may be tensor->data, unless the first axis
+ * varies fastest. Fails at a bool that is neither 0 nor 1. */
 hia_status hiaR_file_tensor_copy(const hia_file_tensor *tensor, void *to, hia_value_error *error);
 /* Makes a tensor of it, with elements of its own: *word is its reference, or, if the rank is 0, the
  * word of a scalar, and `objects` may be NULL. */
@@ -53,6 +54,17 @@ hia_status hiaR_file_wrong(hia_value_error *error, uint64_t at, const char *fmt,
     HIA_PRINTF(3, 4);
 /* Text of a file for a message: without control characters, cut to the buffer. */
 void hiaR_file_show(const char *s, size_t n, char *buf, size_t size);
+
+/* As memcmp; the shorter one of two that begin alike comes first. */
+int hiaR_compare_bytes(const char *a, size_t n_a, const char *b, size_t n_b);
+
+/* For writers of files: `write` writes into a file, which appears whole and on the disk, or not at
+ * all (value/output.h). Returns what it does, or HIA_IO; then the error says what the system says.
+ */
+hia_status hiaR_file_write(const char *path,
+                           hia_status (*write)(const void *what, const hia_sink *sink,
+                                               hia_value_error *error),
+                           const void *what, hia_value_error *error);
 
 /* ---- npy.c: .npy, versions 1.0 to 3.0 ---- */
 

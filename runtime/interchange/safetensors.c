@@ -297,12 +297,6 @@ static hia_status read_header(reader *r) {
 
 /* ---- what holds for all of them ---- */
 
-int hiaR_compare_bytes(const char *a, size_t n_a, const char *b, size_t n_b) {
-  size_t n = n_a < n_b ? n_a : n_b;
-  int order = n ? memcmp(a, b, n) : 0;
-  return order ? order : (n_a > n_b) - (n_a < n_b);
-}
-
 static int by_range(const void *a, const void *b) {
   const hia_file_tensor *x = a, *y = b;
   if (x->at != y->at) return x->at < y->at ? -1 : 1;

@@ -10,7 +10,5 @@
 #define HIA_SAFETENSORS_MAX_HEADER 100000000u /* that of the format */
 
 extern const char *const hiaR_safetensors_dtypes[HIA_N_DTYPES];
-/* As memcmp; the shorter one of two that begin alike comes first. */
-int hiaR_compare_bytes(const char *a, size_t n_a, const char *b, size_t n_b);
 
 #endif

@@ -5,9 +5,7 @@
  * here is that of the keys. */
 #include "runtime/interchange/safetensors.h"
 #include "runtime/tensor/tensor.h"
-#include "runtime/value/output.h"
 #include "runtime/value/stack.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -208,24 +206,23 @@ hia_status hiaR_safetensors_write(const hia_allocator *allocator, const hia_file
   return status;
 }
 
+typedef struct writing {
+  const hia_allocator *allocator;
+  const hia_file_tensor *tensors;
+  const hia_metadata *metadata;
+  uint32_t n, n_metadata;
+} writing;
+
+static hia_status write(const void *what, const hia_sink *sink, hia_value_error *error) {
+  const writing *w = what;
+  return hiaR_safetensors_write(w->allocator, w->tensors, w->n, w->metadata, w->n_metadata, sink,
+                                error);
+}
+
 hia_status hiaR_safetensors_write_file(const hia_allocator *allocator, const char *path,
                                        const hia_file_tensor *tensors, uint32_t n,
                                        const hia_metadata *metadata, uint32_t n_metadata,
                                        hia_value_error *error) {
-  hia_file_output file;
-  *error = (hia_value_error){.code = NULL};
-  hia_status status = HIA_IO;
-  int wrong = hiaR_output_open(&file, path);
-  if (!wrong) {
-    const hia_sink sink = {hiaR_output_write, &file};
-    status = hiaR_safetensors_write(allocator, tensors, n, metadata, n_metadata, &sink, error);
-    if (status == HIA_OK) hiaR_output_sync(&file);
-    wrong = hiaR_output_close(&file, status == HIA_OK);
-  }
-  if (!wrong) return status;
-  char why[128];
-  /* The GNU version of strerror_r, which may return a static text instead of `why`. */
-  snprintf(error->message, sizeof error->message, "cannot write %s: %s", path,
-           strerror_r(wrong, why, sizeof why));
-  return HIA_IO;
+  const writing w = {allocator, tensors, metadata, n, n_metadata};
+  return hiaR_file_write(path, write, &w, error);
 }

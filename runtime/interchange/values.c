@@ -1,16 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values from files of other systems and to them, with the errors of the API. */
-#include "runtime/interchange/interchange.h"
+#include "runtime/interchange/values.h"
 #include "runtime/tensor/tensor.h"
-#include "runtime/value/handle.h"
 #include <errno.h>
 
 static hia_status fail(const hia_allocator *allocator, hia_error **error, hia_status status) {
   return hiaR_fail_text(allocator, error, status, NULL, "%s", hiaR_status_message(status));
 }
 
-/* The dtype and the rank of a type. False: it is neither a tensor nor a scalar. */
-static bool look_at_type(const hia_type_info *type, hia_dtype *dtype, hia_dims *shape) {
+bool hiaR_file_type(const hia_type_info *type, hia_dtype *dtype, hia_dims *shape) {
   *shape = (hia_dims){.rank = (uint32_t)hia_type_info_rank(type)};
   for (uint32_t i = 0; i < shape->rank; i++) shape->dims[i] = HIA_DIM_UNKNOWN;
   const hia_type_info *scalar = shape->rank ? hia_type_info_element(type) : type;
@@ -27,8 +25,7 @@ static hia_status no_tensor(const hia_allocator *allocator, const hia_type_info 
 
 /* ---- reading ---- */
 
-/* A type of tensors, in a table of its own, which the caller holds. NULL: no memory. */
-static hia_value_types *make_type(const hia_allocator *allocator, hia_dtype dtype, uint32_t rank) {
+hia_value_types *hiaR_file_types(const hia_allocator *allocator, hia_dtype dtype, uint32_t rank) {
   const hia_type_entry entry = {.kind = HIA_KIND_TENSOR,
                                 .n = rank,
                                 .n_words = 1,
@@ -43,7 +40,7 @@ static hia_status make_value(const hia_allocator *allocator, const hia_type_info
   hia_value_types *own = NULL;
   hia_word word;
   if (!type && t->shape.rank) {
-    own = make_type(allocator, t->dtype, t->shape.rank);
+    own = hiaR_file_types(allocator, t->dtype, t->shape.rank);
     if (!own) return HIA_MEMORY;
   }
   if (!type) type = own ? &own->infos[0] : &hiaR_scalar_infos[t->dtype];
@@ -70,7 +67,7 @@ hia_status hia_data_load_npy(const hia_allocator *allocator, const hia_type_info
   if (!value) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no place for the value");
   hia_dtype dtype;
   hia_dims shape;
-  if (type && !look_at_type(type, &dtype, &shape)) return no_tensor(allocator, type, error);
+  if (type && !hiaR_file_type(type, &dtype, &shape)) return no_tensor(allocator, type, error);
   hia_file_tensor t;
   hia_value_error wrong;
   hia_status status = hiaR_npy_read(bytes ? bytes : "", size, &t, &wrong);
@@ -98,18 +95,23 @@ hia_status hia_data_load_npy_file(const hia_allocator *allocator, const hia_type
 
 /* ---- writing ---- */
 
-/* HIA_ARGUMENT: the value has no such form. `scalar`: 8 bytes, which the tensor may refer to. */
-static hia_status tensor_of(const hia_value *value, char *scalar, hia_file_tensor *t,
-                            hia_error **error) {
+bool hiaR_file_tensor_of_value(const hia_value *value, void *scalar, hia_file_tensor *t) {
   hia_dtype dtype;
   hia_dims shape;
-  if (!look_at_type(value->type, &dtype, &shape))
-    return no_tensor(&value->allocator, value->type, error);
+  if (!hiaR_file_type(value->type, &dtype, &shape)) return false;
   if (shape.rank)
     hiaR_file_tensor_of(hiaR_tensor(value->words[0]), t);
   else
     hiaR_file_tensor_of_scalar(dtype, value->words[0], scalar, t);
-  return HIA_OK;
+  return true;
+}
+
+/* HIA_ARGUMENT: the value has no such form. */
+static hia_status tensor_of(const hia_value *value, char *scalar, hia_file_tensor *t,
+                            hia_error **error) {
+  return hiaR_file_tensor_of_value(value, scalar, t)
+             ? HIA_OK
+             : no_tensor(&value->allocator, value->type, error);
 }
 
 hia_status hia_value_save_npy(const hia_value *value, hia_write write, void *user,

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Params in safetensors files. A file of its own, so that a program that sets params otherwise does
+/* Params in files: safetensors, or .npz. A file of its own, so that a program that sets params otherwise does
  * not link it. */
 #include "runtime/error.h"
-#include "runtime/interchange/interchange.h"
+#include "runtime/interchange/tensor_file.h"
 #include "runtime/param/param.h"
 #include "runtime/value/handle.h"
 #include <errno.h>
@@ -29,43 +29,45 @@ static hia_status wrong_file(const hia_allocator *allocator, const char *path, h
 /* ---- loading ---- */
 
 typedef struct filling {
-  const hia_file_tensor **tensors; /* by param */
+  hia_tensor_file file;
+  hia_file_tensor *tensors; /* by param */
   hia_value_error wrong;
 } filling;
 
 static hia_status fill(void *user, uint32_t i, void *to) {
   filling *f = user;
-  return hiaR_file_tensor_copy(f->tensors[i], to, &f->wrong);
+  return hiaR_tensor_file_copy(&f->file, &f->tensors[i], to, &f->wrong);
 }
 
-static hia_status find_tensors(const hia_param_cell *cell, const hia_safetensors *file,
-                               filling *f) {
+static hia_status find_tensors(const hia_param_cell *cell, filling *f) {
   for (uint32_t i = 0; i < cell->n; i++) {
     const hia_param_spec *spec = &cell->specs[i];
-    const hia_file_tensor *tensor = hiaR_safetensors_find(file, spec->name, strlen(spec->name));
-    if (!tensor) {
+    bool is_found;
+    hia_status status = hiaR_tensor_file_find(&f->file, spec->name, strlen(spec->name),
+                                              &f->tensors[i], &is_found, &f->wrong);
+    if (status == HIA_OK && !is_found) {
       snprintf(f->wrong.message, sizeof f->wrong.message, "there is no tensor `%.200s`",
                spec->name);
       return HIA_ARGUMENT;
     }
-    hia_status status = hiaR_file_tensor_check(tensor, spec->dtype, &spec->shape, &f->wrong);
+    if (status == HIA_OK)
+      status = hiaR_file_tensor_check(&f->tensors[i], spec->dtype, &spec->shape, &f->wrong);
     if (status != HIA_OK) return status;
-    f->tensors[i] = tensor;
   }
   return HIA_OK;
 }
 
-static hia_status load(hia_param_cell *cell, const void *bytes, size_t n, filling *f) {
+static hia_status load(hia_param_cell *cell, const char *path, const void *bytes, size_t n,
+                       filling *f) {
   const hia_allocator *allocator = hiaR_cell_allocator(cell);
-  hia_safetensors file;
   hia_params *next = NULL;
-  hia_status status = hiaR_safetensors_read(&file, allocator, bytes, n, &f->wrong);
+  hia_status status = hiaR_tensor_file_read(&f->file, allocator, path, bytes, n, &f->wrong);
   if (status != HIA_OK) return status;
-  status = find_tensors(cell, &file, f);
+  status = find_tensors(cell, f);
   const hia_param_values values = {.fill = fill, .user = f};
   if (status == HIA_OK) status = hiaR_params_new(cell->specs, cell->n, &values, allocator, &next);
   if (status == HIA_OK) hiaR_cell_set(cell, next);
-  hiaR_safetensors_free(&file);
+  hiaR_tensor_file_free(&f->file);
   return status;
 }
 
@@ -73,7 +75,7 @@ hia_status hia_param_cell_load(hia_param_cell *cell, const char *path, hia_error
   hia_status status = begin(cell, path, error);
   if (status != HIA_OK) return status;
   const hia_allocator *allocator = hiaR_cell_allocator(cell);
-  size_t len, size, n = (size_t)cell->n * sizeof(void *) + 1;
+  size_t len, size, n = (size_t)cell->n * sizeof(hia_file_tensor) + 1;
   char *bytes;
   int wrong = hiaR_read_file(allocator, path, SIZE_MAX / 4, &bytes, &len, &size);
   filling f = {.tensors = hiaR_alloc(allocator, n)};
@@ -83,7 +85,7 @@ hia_status hia_param_cell_load(hia_param_cell *cell, const char *path, hia_error
   } else if (!f.tensors) {
     status = no_memory(allocator, error);
   } else {
-    status = load(cell, bytes, len, &f);
+    status = load(cell, path, bytes, len, &f);
     if (status != HIA_OK) wrong_file(allocator, path, status, f.wrong.message, error);
   }
   hiaR_free(allocator, f.tensors, n);
@@ -117,7 +119,7 @@ hia_status hia_param_cell_save(hia_param_cell *cell, const char *path, hia_error
     tensors[i].name_len = strlen(spec->name);
   }
   hia_value_error wrong = {0};
-  status = hiaR_safetensors_write_file(allocator, path, tensors, cell->n, NULL, 0, &wrong);
+  status = hiaR_tensor_file_write(allocator, path, tensors, cell->n, &wrong);
   hiaR_params_release(now);
   hiaR_free(allocator, tensors, size);
   return status == HIA_OK ? HIA_OK : wrong_file(allocator, path, status, wrong.message, error);

@@ -40,7 +40,8 @@ static int refuse(const char *word, const char *types) {
 
 int hiaR_program_no_npy(const char *path, const hia_value_types *types, hia_type type) {
   (void)types, (void)type;
-  return hiaR_word_ends_in(path, ".npy") ? refuse(path, "tensors") : FINE;
+  bool is_numpy = hiaR_word_ends_in(path, ".npy") || hiaR_word_ends_in(path, ".npz");
+  return is_numpy ? refuse(path, "tensors") : FINE;
 }
 
 const hia_program_kit hiaR_program_scalars_kit = {
@@ -53,32 +54,42 @@ const hia_program_kit hiaR_program_scalars_kit = {
 
 typedef struct reading {
   const hia_program_parts *parts;
+  const hia_program_files *files;
   hia_bracket_options brackets;
   hia_program_args *args;
 } reading;
 
-static hia_status read_value(const reading *r, const char *word, const hia_type_info *type,
+/* The word names this file, and perhaps an array in it. */
+static hia_status read_value(const reading *r, const char *word, const char *path,
+                             const char *array, const hia_type_info *type,
                              const hia_program_file *f, hia_value **value, hia_error **error) {
   const hia_program_kit *kit = r->parts->kit;
   switch (hiaR_word_kind(word)) {
   case HIA_WORD_SAVED:
-  case HIA_WORD_NPY: return kit->load(NULL, type, word + 1, f->text, f->len, value, error);
+  case HIA_WORD_NPY: return kit->load(NULL, type, path, f->text, f->len, value, error);
+  case HIA_WORD_NPZ:
+    return kit->load_npz(NULL, type, path, f->text, f->len, array, r->files->max_bytes, value,
+                         error);
   case HIA_WORD_BRACKETS:
-    return kit->read_brackets(NULL, type, word + 1, f->text, f->len, &r->brackets, value, error);
-  default: return hia_data_read(NULL, type, word + 1, f->text, f->len, value, error);
+    return kit->read_brackets(NULL, type, path, f->text, f->len, &r->brackets, value, error);
+  default: return hia_data_read(NULL, type, path, f->text, f->len, value, error);
   }
 }
 
 static int read_file(const reading *r, const char *word, const hia_type_info *type,
                      hia_value **value) {
+  const char *array;
+  char *path = hiaR_word_path(word, &array);
+  if (!path) return hiaR_program_fail(NULL, HIA_MEMORY);
   hia_program_file f;
-  int code = hiaR_program_read_file(word + 1, &f);
+  int code = hiaR_program_read_file(path, &f);
   if (code == FINE) {
     hia_error *error = NULL;
-    hia_status status = read_value(r, word, type, &f, value, &error);
+    hia_status status = read_value(r, word, path, array, type, &f, value, &error);
     if (status != HIA_OK) code = hiaR_program_fail(error, status);
   }
   hiaR_program_free_file(&f);
+  free(path);
   return code;
 }
 
@@ -94,7 +105,8 @@ static int read_arg(const reading *r, size_t i, const char *word, const hia_type
     return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
   }
   const hia_program_kit *kit = r->parts->kit;
-  if (kind == HIA_WORD_NPY && !kit->takes_npy) return hiaR_program_no_npy(word, NULL, 0);
+  if ((kind == HIA_WORD_NPY || kind == HIA_WORD_NPZ) && !kit->load_npz)
+    return refuse(word, "tensors");
   if (kind == HIA_WORD_BRACKETS && !hiaR_program_has_trees(kit))
     return refuse(word, "data or arrays");
   if (!r->parts->streams || !hiaR_word_is_large(word, type)) return read_file(r, word, type, value);
@@ -115,7 +127,7 @@ int hiaR_program_args(const hia_program_parts *parts, const hia_program_files *f
   if (!args->values || !args->streams) return hiaR_program_fail(NULL, HIA_MEMORY);
   bool has_trees = hiaR_program_has_trees(kit);
   int code = has_trees ? kit->open_lists(files, args) : FINE;
-  reading r = {parts, HIA_BRACKET_OPTIONS_INIT, args};
+  reading r = {parts, files, HIA_BRACKET_OPTIONS_INIT, args};
   r.brackets.words = args->vocab;
   r.brackets.labels = args->labels;
   r.brackets.add_words = files->build_vocab != NULL;

@@ -144,7 +144,7 @@ static int help(const program *p) {
         stdout);
   if (p->parts->kit->help) fputs(p->parts->kit->help, stdout);
   if (p->parts->params)
-    fputs("  --params FILE       read the params from FILE.safetensors\n"
+    fputs("  --params FILE       read the params from FILE.safetensors or FILE.npz\n"
           "  --seed N            the params as their initialisers make them of this number\n",
           stdout);
   fputs("  --help              this list\n\n"
@@ -337,6 +337,7 @@ static int read_and_run(program *p) {
   }
   code = set_params(p);
   if (code != FINE) return code;
+  p->files.max_bytes = p->options.max_memory ? p->options.max_memory : UINT64_MAX;
   hia_program_args args = {.n = (size_t)n};
   hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
   code = block ? hiaR_program_args(p->parts, &p->files, p->value_types, p->types.parts, p->words,

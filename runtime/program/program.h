@@ -21,6 +21,7 @@ typedef struct hia_program_file {
 typedef struct hia_program_files {
   const char *vocab, *labels, *build_vocab; /* of trees in brackets; or NULL */
   const char *output;                       /* of the result; NULL: it is printed */
+  uint64_t max_bytes;                       /* of the elements of an argument in an archive */
 } hia_program_files;
 
 /* What the function is called with. */
@@ -35,9 +36,13 @@ typedef struct hia_program_args {
 /* What programs do with files of values: of three kits a `main` names the one that its function
  * needs, so that a program of scalars does not link what deals with objects. */
 typedef struct hia_program_kit {
-  bool takes_npy; /* the name of a file decides whether it is a saved value or a .npy */
+  /* The name of a file decides whether it is a saved value or a .npy. */
   hia_status (*load)(const hia_allocator *allocator, const hia_type_info *type, const char *name,
                      const void *bytes, size_t size, hia_value **value, hia_error **error);
+  /* hia_data_load_npz. NULL: the function has no tensors. */
+  hia_status (*load_npz)(const hia_allocator *allocator, const hia_type_info *type,
+                         const char *name, const void *bytes, size_t size, const char *array,
+                         uint64_t max_bytes, hia_value **value, hia_error **error);
   hia_status (*save)(const hia_value *value, const char *path, hia_error **error);
   /* Whether a file of this name can have a result of the type: an exit status. */
   int (*check_result)(const char *path, const hia_value_types *types, hia_type type);
@@ -62,7 +67,7 @@ static inline bool hiaR_program_has_trees(const hia_program_kit *kit) {
   return kit->read_brackets != NULL;
 }
 
-/* args.c: a check_result without takes_npy. */
+/* args.c: a check_result of functions without tensors. */
 int hiaR_program_no_npy(const char *path, const hia_value_types *types, hia_type type);
 /* files.c: of trees in brackets. */
 int hiaR_program_open_lists(const hia_program_files *files, hia_program_args *args);

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Files of programs whose function takes or returns tensors: in addition .npy. */
+/* Files of programs whose function takes or returns tensors: in addition .npy and .npz. */
 #include "runtime/program/program.h"
 #include <stdio.h>
 
@@ -11,6 +11,7 @@ static hia_status load(const hia_allocator *allocator, const hia_type_info *type
 }
 
 static hia_status save(const hia_value *value, const char *path, hia_error **error) {
+  if (hiaR_word_ends_in(path, ".npz")) return hia_value_save_npz_file(value, path, error);
   bool is_npy = hiaR_word_ends_in(path, ".npy");
   return (is_npy ? hia_value_save_npy_file : hia_value_save_file)(value, path, error);
 }
@@ -20,17 +21,18 @@ static int check_result(const char *path, const hia_value_types *types, hia_type
   if (hiaR_word_may_hold(path, type)) return FINE;
   char text[128];
   hia_type_info_format(type, text, sizeof text);
-  fprintf(stderr, HIA_WORD_NO_TENSOR, text, path);
+  fprintf(stderr, HIA_WORD_NO_TENSOR, text, path, hiaR_word_form(path));
   return WRONG;
 }
 
 const hia_program_kit hiaR_program_tensors_kit = {
-    .takes_npy = true,
     .load = load,
+    .load_npz = hia_data_load_npz,
     .save = save,
     .check_result = check_result,
-    .help =
-        "  -o FILE.npy         write a tensor as NumPy does; @FILE.npy reads it\n" HIA_HELP_TREES,
+    .help = "  -o FILE.npy         write a tensor as NumPy does; @FILE.npy reads it\n"
+            "  -o FILE.npz         write an archive of NumPy, a tuple too; @FILE.npz:NAME reads "
+            "from it\n" HIA_HELP_TREES,
     .open_lists = hiaR_program_open_lists,
     .write_lists = hiaR_program_write_lists,
     .free_lists = hiaR_program_free_lists,

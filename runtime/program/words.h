@@ -83,28 +83,53 @@ typedef enum hia_word_kind {
   HIA_WORD_FILE,     /* @FILE: its text */
   HIA_WORD_BRACKETS, /* @FILE.ptb: trees in Penn brackets */
   HIA_WORD_SAVED,    /* @FILE.hiav: a saved value */
-  HIA_WORD_NPY       /* @FILE.npy: a tensor or a scalar, as NumPy writes it */
+  HIA_WORD_NPY,      /* @FILE.npy: a tensor or a scalar, as NumPy writes it */
+  HIA_WORD_NPZ       /* @FILE.npz, @FILE.npz:NAME: an array of an archive of NumPy */
 } hia_word_kind;
 static inline bool hiaR_word_ends_in(const char *word, const char *end) {
   size_t n = strlen(word), m = strlen(end);
   return n > m && strcmp(word + n - m, end) == 0;
 }
+/* Of @FILE.npz:NAME the colon; else NULL. The first one that follows ".npz" counts. */
+static inline const char *hiaR_word_colon(const char *word) {
+  const char *at = word[0] == '@' ? strstr(word + 1, ".npz:") : NULL;
+  return at && at > word + 1 ? at + 4 : NULL;
+}
 static inline hia_word_kind hiaR_word_kind(const char *word) {
   if (word[0] != '@') return HIA_WORD_TEXT;
+  if (hiaR_word_ends_in(word, ".npz") || hiaR_word_colon(word)) return HIA_WORD_NPZ;
   if (hiaR_word_ends_in(word, ".npy")) return HIA_WORD_NPY;
   if (hiaR_word_ends_in(word, ".ptb")) return HIA_WORD_BRACKETS;
   return hiaR_word_ends_in(word, ".hiav") ? HIA_WORD_SAVED : HIA_WORD_FILE;
 }
 
-/* False: the result goes to a .npy, and is neither a tensor nor a scalar. `path` may be NULL, and
- * the type not known. */
-static inline bool hiaR_word_may_hold(const char *path, const hia_type_info *type) {
-  if (!path || !type || !hiaR_word_ends_in(path, ".npy")) return true;
-  hia_type_kind kind = hia_type_info_kind(type);
-  return kind == HIA_KIND_TENSOR || kind == HIA_KIND_SCALAR;
+/* The file that an argument names, in memory that the caller frees, and the name of an array in it,
+ * or NULL. NULL: no memory. */
+static inline char *hiaR_word_path(const char *word, const char **array) {
+  const char *colon = hiaR_word_colon(word);
+  *array = colon ? colon + 1 : NULL;
+  return colon ? strndup(word + 1, (size_t)(colon - word) - 1) : strdup(word + 1);
 }
-#define HIA_WORD_NO_TENSOR                                                                         \
-  "error[argument]: a result of type %s cannot be in %s: .npy has a tensor or a scalar\n"
+
+/* False: the result goes to a file of NumPy, which has no such values. `path` may be NULL, and the
+ * type not known. */
+static inline bool hiaR_word_may_hold(const char *path, const hia_type_info *type) {
+  bool is_npz = path && hiaR_word_ends_in(path, ".npz");
+  if (!path || !type || (!is_npz && !hiaR_word_ends_in(path, ".npy"))) return true;
+  hia_type_kind kind = hia_type_info_kind(type);
+  bool is_tuple = is_npz && kind == HIA_KIND_TUPLE;
+  for (size_t i = 0; is_tuple && i < hia_type_info_len(type); i++) {
+    hia_type_kind part = hia_type_info_kind(hia_type_info_part(type, i));
+    is_tuple = part == HIA_KIND_TENSOR || part == HIA_KIND_SCALAR;
+  }
+  return is_tuple || kind == HIA_KIND_TENSOR || kind == HIA_KIND_SCALAR;
+}
+/* What such a file has, for HIA_WORD_NO_TENSOR: its type, the path, and this. */
+static inline const char *hiaR_word_form(const char *path) {
+  return hiaR_word_ends_in(path, ".npz") ? ".npz has tensors and scalars, one or a tuple of them"
+                                         : ".npy has a tensor or a scalar";
+}
+#define HIA_WORD_NO_TENSOR "error[argument]: a result of type %s cannot be in %s: %s\n"
 
 /* Files of this size become streams where the function allows it. In memory one would take about
  * five times as much; a smaller one is read faster in one piece. */

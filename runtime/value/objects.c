@@ -11,10 +11,12 @@ enum { FIRST_CHUNK = HEAD + 16 };
 enum { FIRST_CHUNK = 512 };
 #endif
 
-/* Other objects that are held, in the memory of those that hold them. */
+/* Other objects that are held, or what else is, in the memory of those that hold it. */
 typedef struct hia_held {
   struct hia_held *next;
-  hia_objects *objects;
+  hia_objects *objects; /* NULL: `release` releases it */
+  void (*release)(void *user);
+  void *user;
 } hia_held;
 
 hia_objects *hiaR_objects_new(const hia_allocator *allocator, size_t max_bytes) {
@@ -52,7 +54,11 @@ void hiaR_objects_release(hia_objects *objects) {
   while (dead) {
     objects = dead;
     dead = objects->next_dead;
-    for (hia_held *h = objects->held; h; h = h->next) let_go(h->objects, &dead);
+    for (hia_held *h = objects->held; h; h = h->next)
+      if (h->objects)
+        let_go(h->objects, &dead);
+      else
+        h->release(h->user);
     for (hia_object_chunk *chunk = objects->chunks, *next; chunk; chunk = next) {
       next = chunk->next;
       hia_allocator allocator = chunk->allocator;
@@ -67,7 +73,15 @@ bool hiaR_objects_depend(hia_objects *objects, hia_objects *on) {
   if (!on || on == objects || (objects->held && objects->held->objects == on)) return true;
   hia_held *h = hiaR_objects_alloc(objects, sizeof *h);
   if (!h) return false;
-  *h = (hia_held){objects->held, hiaR_objects_hold(on)};
+  *h = (hia_held){.next = objects->held, .objects = hiaR_objects_hold(on)};
+  objects->held = h;
+  return true;
+}
+
+bool hiaR_objects_own(hia_objects *objects, void (*release)(void *user), void *user) {
+  hia_held *h = hiaR_objects_alloc(objects, sizeof *h);
+  if (!h) return false;
+  *h = (hia_held){.next = objects->held, .release = release, .user = user};
   objects->held = h;
   return true;
 }

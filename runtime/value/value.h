@@ -39,6 +39,9 @@ void hiaR_objects_release(hia_objects *objects);      /* may be NULL */
 /* From now on these objects hold others, to which they refer. False: no memory, or only beyond the
  * limit. No objects may come to hold themselves through others. */
 bool hiaR_objects_depend(hia_objects *objects, hia_objects *on);
+/* From now on these objects own something else, which `release` releases, on the thread that
+ * releases them; it may release other objects. False: as above, and `release` is not called. */
+bool hiaR_objects_own(hia_objects *objects, void (*release)(void *user), void *user);
 /* Returns NULL if there is no memory, or only beyond the limit; nothing has changed then. The size
  * is a multiple of 8; the memory is not zeroed. */
 void *hiaR_objects_alloc(hia_objects *objects, size_t size);
