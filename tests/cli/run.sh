@@ -312,6 +312,12 @@ t 'another shape' 2 '' 'W' run "$work/other.hia" --params "$work/p.safetensors"
 head -c 60 "$work/p.safetensors" > "$work/cut.safetensors"
 t 'a file that is cut off' 2 '' 'cut.safetensors' run "$work/params.hia" --params "$work/cut.safetensors"
 t 'no place' 2 '' 'No such file' run "$work/params.hia" --save-params "$work/none/p.safetensors"
+t 'params for NumPy' 0 0 '' run "$work/params.hia" -e 0 --seed 7 --save-params "$work/p.npz"
+t 'and read' 0 "$(cat "$work/seed7")" '' run "$work/params.hia" --params "$work/p.npz"
+t 'a param is missing there' 2 '' 'there is no tensor `t`' run "$work/more.hia" --params "$work/p.npz"
+t 'another shape there' 2 '' "expected f32.2, 3., the tensor 'W' is f32.2, 2." run "$work/other.hia" --params "$work/p.npz"
+head -c 300 "$work/p.npz" > "$work/cut.npz"
+t 'an archive that is cut off' 2 '' 'cut.npz: the .npz file is damaged: it has no end record, at byte 300' run "$work/params.hia" --params "$work/cut.npz"
 # Operations on elements are one loop, and equal structures share theirs (docs/kernels.md).
 program fused 'fn f(x: f32[?], y: f32[?]) = tanh(x * 2.0) + y
 fn g(x: f32[?], y: f32[?]) = tanh(y * 3.0) + x
@@ -502,6 +508,7 @@ fn twice(x: f32[?, ?]) -> f32[?, ?] = x * 2.0
 fn fits(x: f32[n, 3], y: f32[n]) = x
 fn same(x) = x
 fn pair(x: f32[?]) = (x, x)
+fn first(x: (f32[?], f32[?])) = x.0
 fn next(n: i64) = n + 1
 END
 run_tensor() { local name=$1 code=$2 out=$3 err=$4; shift 4; every "$name" "$code" "$out" "$err" run "$work/tensors.hia" --fn "$@"; }
@@ -534,7 +541,35 @@ cmp "$work/x.npy" "$work/out.npy" && passed=$((passed + 1)) || bad 'as NumPy wou
 t 'a scalar for NumPy' 0 '' '' run "$work/tensors.hia" --engine interp --fn same 41i64 -o "$work/out.npy"
 cmp "$work/scalar.npy" "$work/out.npy" && passed=$((passed + 1)) || bad 'as NumPy would write it, too' "$(od -c "$work/out.npy")"
 t 'a result that is no tensor' 2 '' 'error.argument.: a result of type .f32..., f32.... cannot be in .*/pair.npy: .npy has a tensor or a scalar' run "$work/tensors.hia" --fn pair '[1, 2]' -o "$work/pair.npy"
+t 'nor of an archive' 2 '' 'a result of type .i32, .i32, i32.. cannot be in .*/pair.npz: .npz has tensors and scalars, one or a tuple' run - -e '(1, (2, 3))' -o "$work/pair.npz" </dev/null
 [ ! -e "$work/pair.npy" ] && passed=$((passed + 1)) || bad 'nothing is written then' ''
+
+# Archives of NumPy.
+t 'a tuple for NumPy' 0 '' '' run "$work/tensors.hia" --engine interp --fn pair '[1, 2.5]' -o "$work/pair.npz"
+run_tensor 'an array of an archive' 0 '[1.0, 2.5]' '' same "@$work/pair.npz:arr_1"
+run_tensor 'a tuple of its arrays' 0 '[1.0, 2.5]' '' first "@$work/pair.npz"
+run_tensor 'which one' 2 '' "pair.npz: error.argument.: one array is wanted, and the file has 2: 'arr_0', 'arr_1'" same "@$work/pair.npz"
+run_tensor 'no such array' 2 '' "pair.npz: error.argument.: there is no array 'x'; there are 'arr_0', 'arr_1'" same "@$work/pair.npz:x"
+run_tensor 'of another type' 2 '' "pair.npz: error.argument.: expected f32.., .., the tensor 'arr_0' is f32.2." twice "@$work/pair.npz:arr_0"
+t 'a scalar for NumPy' 0 '' '' run "$work/tensors.hia" --engine interp --fn same 41i64 -o "$work/one.npz"
+run_tensor 'the only array' 0 42 '' next "@$work/one.npz"
+t 'more than the limit' 1 '' "error.memory.: out of memory: array 'arr_0' has 8 bytes, and 7 may be used" run "$work/tensors.hia" --fn next "@$work/one.npz" --max-memory 7
+t 'no such archive' 2 '' 'error.io.: cannot read .*/nosuch.npz: No such file' run "$work/tensors.hia" --fn same "@$work/nosuch.npz:x"
+t 'an archive over its argument' 2 '' 'would replace the argument `@.*/one.npz:arr_0`' run "$work/tensors.hia" --fn same "@$work/one.npz:arr_0" -o "$work/one.npz"
+# What NumPy writes and reads, where there is one.
+numpy() { for python in python3 /usr/bin/python3; do "$python" -c "import numpy as np; $1" 2>/dev/null && return; done; return 1; }
+if numpy ''; then
+  numpy "a = np.asfortranarray(np.arange(60000, dtype='>f4').reshape(200, 300)); [f('$work/%s.npz' % f.__name__, a=a, b=np.bool_(True)) for f in (np.savez, np.savez_compressed)]"
+  run_tensor 'as np.savez writes it' 0 true '' same "@$work/savez.npz:b"
+  for file in savez savez_compressed; do
+    t "a large array of np.$file" 0 '' '' run "$work/tensors.hia" --engine interp --fn twice "@$work/$file.npz:a" -o "$work/$file.out.npz"
+    numpy "z = np.load('$work/$file.out.npz'); assert z.files == ['arr_0'] and (z['arr_0'] == 2 * np.load('$work/$file.npz')['a']).all()" && passed=$((passed + 1)) || bad "np.load reads it ($file)" ''
+  done
+fi
+# Without zlib: a library of its name that has nothing of it.
+if cc -shared -x c - -o "$work/libz.so.1" </dev/null 2>/dev/null; then
+  LD_LIBRARY_PATH="$work" t 'no zlib' 1 '' 'pair.npz: error.unsupported.: .npz needs zlib, and libz.so.1 cannot be opened' run "$work/tensors.hia" --engine interp --fn same "@$work/pair.npz:arr_0"
+fi
 
 run_tree 'a result in a file' 0 '' '' full 3 -o "$work/full.hiav"
 run_tree 'and back' 0 0 '' sum "@$work/full.hiav"
@@ -548,7 +583,7 @@ run_tree 'truncated' 2 '' 'short.hiav: error' sum "@$work/short.hiav"
 run_tree 'altered' 2 '' 'other.hiav: error' sum "@$work/other.hiav"
 : >"$work/none.hiav"
 run_tree 'empty' 2 '' 'none.hiav: error' sum "@$work/none.hiav"
-t 'a result of another form' 2 '' '-o: .x.txt. should be FILE.hiav, the form of saved values, or FILE.npy' run "$work/trees.hia" --fn full 1 -o x.txt
+t 'a result of another form' 2 '' '-o: .x.txt. should be FILE.hiav, the form of saved values, or FILE.npy or FILE.npz' run "$work/trees.hia" --fn full 1 -o x.txt
 t 'a result in a folder that is none' 1 '' 'cannot write /nosuch/a.hiav: No such file' run "$work/trees.hia" --fn full 1 -o /nosuch/a.hiav
 t 'a result over its argument' 2 '' 'would replace the argument' run "$work/trees.hia" --fn sum "@$work/full.hiav" -o "$work/full.hiav"
 t 'a vocabulary over the other' 2 '' 'would replace the file of --labels' run "$work/trees.hia" --fn sum "@$work/a.ptb" --build-vocab "$work/labels" --labels "$work/labels"

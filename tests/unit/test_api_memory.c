@@ -6,6 +6,7 @@
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
 #include "tests/unit/helper_text.h"
+#include <hiaton/dlpack.h>
 #include <hiaton/hiaton.h>
 
 #include <criterion/criterion.h>
@@ -34,6 +35,7 @@ typedef enum part {
   BUILDING = 256, /* a module made by a builder */
   HOST = 512,     /* functions of the host, one of which runs another program */
   FUEL = 1024,    /* runs with fuel, that is enough or not */
+  TENSORS = 2048, /* in archives of NumPy, and from other libraries by DLPack */
 } part;
 
 typedef struct life {
@@ -321,6 +323,65 @@ static void try_fuel(life *l, hia_engine *engine, hia_module *module) {
   try_call(l, engine, module, "fib", 10, &options, HIA_FUEL, NULL);
 }
 
+/* ---- tensors ---- */
+
+static void count_call(DLManagedTensor *self) { (*(unsigned *)self->manager_ctx)++; }
+
+/* A tensor of the host becomes a value, which is an argument, goes into an archive and comes back.
+ */
+static void try_tensors(life *l, hia_engine *engine) {
+  static const char text[] = "fn double(x: f64[?]) = x + x\n", *const names[] = {"x"};
+  double elements[] = {1, 2.5};
+  int64_t shape[] = {2};
+  unsigned calls = 0;
+  DLManagedTensor theirs = {.dl_tensor = {.data = elements,
+                                          .device = {kDLCPU, 0},
+                                          .ndim = 1,
+                                          .dtype = {kDLFloat, 64, 1},
+                                          .shape = shape},
+                            .manager_ctx = &calls,
+                            .deleter = count_call};
+  const hia_allocator *allocator = &l->heap->allocator;
+  hia_value *x, *y;
+  hia_module *module;
+  hia_function *function;
+  test_text saved = {0};
+  if (!DID(hia_data_from_dlpack_unversioned(allocator, NULL, &theirs, &x, &l->error), HIA_OK)) {
+    cr_assert_eq(calls, 0);
+    return;
+  }
+  cr_assert_eq(calls, 0);
+  if (DID(hia_module_load_text(engine, "d", text, strlen(text), &module, &l->error), HIA_OK)) {
+    if (DID(hia_module_function(module, "double", &function, &l->error), HIA_OK) &&
+        DID(hia_call(function, &x, 1, &y, &l->error), HIA_OK)) {
+      const hia_value *const values[] = {y};
+      if (DID(hia_npz_save(allocator, names, values, 1, test_text_take, &saved, &l->error),
+              HIA_OK)) {
+        hia_value *back = NULL;
+        hia_npz *npz = NULL;
+        if (DID(hia_npz_open(allocator, "n", saved.data, saved.len, &npz, &l->error), HIA_OK))
+          DID(hia_npz_load(npz, 0, NULL, 16, &back, &l->error), HIA_OK);
+        char buf[32];
+        size_t len = back ? hia_value_format(back, buf, sizeof buf) : 0;
+        cr_assert(len == 0 || strcmp(buf, "[2.0, 5.0]") == 0, "%s", buf);
+        if (len == 0) l->ran_out = true;
+        hia_value_free(back);
+        hia_npz_free(npz);
+        DID(hia_data_load_npz(allocator, NULL, "n", saved.data, saved.len, "x", 15, &back,
+                              &l->error),
+            HIA_MEMORY);
+      }
+      DLManagedTensorVersioned *ours;
+      if (DID(hia_value_to_dlpack(y, &ours, &l->error), HIA_OK)) ours->deleter(ours);
+      hia_value_free(y);
+    }
+    hia_module_free(module);
+  }
+  test_text_free(&saved);
+  hia_value_free(x);
+  cr_assert_eq(calls, 1);
+}
+
 /* ---- typed entries ---- */
 
 typedef hia_status (*i32_to_i32)(hia_context *context, int32_t n, int32_t *result);
@@ -423,6 +484,7 @@ static void live(life *l) {
       if (l->parts & BUILDING) try_a_mistake(l, engine);
       if (l->parts & HOST) try_host(l, engine, module);
       if (l->parts & FUEL) try_fuel(l, engine, module);
+      if (l->parts & TENSORS) try_tensors(l, engine);
       if (l->parts & DUMPS) {
         try_dump(l, engine, module, HIA_STAGE_AST, HIA_FORMAT_TEXT, NULL);
         try_dump(l, engine, module, HIA_STAGE_AST, HIA_FORMAT_DOT, NULL);
@@ -509,6 +571,7 @@ Test(api_memory, entries_threads) { both_ways(HIA_ENGINE_JIT, 2, ENTRIES); }
 Test(api_memory, building) { both_ways(HIA_ENGINE_INTERP, 1, BUILDING); }
 Test(api_memory, host) { both_ways(HIA_ENGINE_INTERP, 1, HOST); }
 Test(api_memory, expand_host) { both_ways(HIA_ENGINE_EXPAND, 1, HOST | FUEL); }
+Test(api_memory, tensors) { both_ways(HIA_ENGINE_INTERP, 1, TENSORS); }
 Test(api_memory, fuel) { both_ways(HIA_ENGINE_INTERP, 1, FUEL); }
 Test(api_memory, native_host) { both_ways(HIA_ENGINE_JIT, 1, HOST); }
 Test(api_memory, native_host_threads) { both_ways(HIA_ENGINE_JIT, 2, HOST); }
