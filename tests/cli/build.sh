@@ -1487,6 +1487,17 @@ for engine in native interp; do
   t 'the same bytes' cmp tensor.npy wanted.npy
   is "a tensor of NumPy ($engine)" '[[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]' ./tensor @tensor.npy 0.5 --engine $engine
 done
+is 'an archive of NumPy' '' ./tensor '[[1, 2, 3], [4, 5, 6.5]]' 2 -o one.npz
+is 'its array' '[[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]' ./tensor @one.npz 0.5
+is 'the same by name' '[[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]' ./tensor @one.npz:arr_0 0.5
+t 'a tuple in an archive' ./both @tensor.npy -o both.npz
+is 'one of its arrays' '[[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]' ./tensor @both.npz:arr_1 0.5
+wrong 'no such array' 2 "one.npz: error.argument.: there is no array 'x'; there are 'arr_0'" ./tensor @one.npz:x 1
+wrong 'more than the limit' 1 'error.memory.: out of memory: array .arr_0. has 24 bytes, and 23 may be used' ./tensor @one.npz 1 --max-memory 23
+wrong 'an array for scalars' 2 'is for functions with tensors' ./part @one.npz:x
+if [ $unsanitized = yes ]; then
+  if readelf -d tensor | grep -q libz; then bad 'a program of tensors needs zlib before it reads an archive'; else ok; fi
+fi
 wrong 'a tensor that is cut' 2 'cut.npy: error.argument.: the .npy file is damaged: its shape needs 24 bytes of elements, it has 22, at byte' ./tensor @cut.npy 1
 wrong 'a result that is no tensor' 2 'a result of type .f32.*, f32.*. cannot be in x.npy' ./both @tensor.npy -o x.npy
 t 'help names NumPy' bash -c './tensor --help | grep -q "^  -o FILE.npy" && ! ./pair --help | grep -q npy'
