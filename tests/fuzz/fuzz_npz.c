@@ -103,7 +103,7 @@ static void read_npz(const char *bytes, size_t size) {
 /* ---- the archive that is made ---- */
 
 static char *put(char *at, uint64_t x, int n) {
-  for (int i = 0; i < n; i++) *at++ = (char)(x >> 8 * i & 255);
+  for (int i = 0; i < n; i++) *at++ = (char)(i < 8 ? x >> 8 * i & 255 : 0);
   return at;
 }
 
