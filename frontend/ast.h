@@ -11,6 +11,7 @@
  *   check.c           types every instance once more, with messages (of matches: infer_match.c,
  *                     cover.c); final types (settle.c)
  *   advice.c          hints of type errors
+ *   dims.c            sizes of expressions; rejects programs in which sizes do not fit
  *   elab*.c           checked instances to graph functions */
 #ifndef HIA_FRONTEND_AST_H
 #define HIA_FRONTEND_AST_H
@@ -48,6 +49,8 @@ void hiaF_fix(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, co
 /* `at`: a byte of the source, or HIA_NONE for a note without a place. */
 void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, ...)
     HIA_PRINTF(4, 5);
+/* Shows bytes start .. end with the error, as having this shape. */
+void hiaF_mark(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, const char *shape);
 const char *hiaF_error_code(enum hia_error code);
 
 /* ---- lex.c ---- */
@@ -457,6 +460,9 @@ typedef struct hia_inst {
   hia_itype *types;     /* by node, from the declaration's first_node on */
   hia_u32vec callees, callers;
   hia_diags *diags; /* its errors, or NULL; reported again at each check of it */
+  /* dims.c, in programs that may have tensors. */
+  hia_dim *result_dims; /* of its result, as calls see it; NULL: not walked */
+  const hia_dim **dims; /* by node, as `types`: those of expressions of tensors; or NULL */
 } hia_inst;
 
 struct hia_program {
@@ -828,8 +834,16 @@ void hiaF_solve(hia_program *p, uint32_t inst); /* until it and all that it call
 /* True if these DONE instances, and all that they call, have no error. Else reports the errors,
  * also those that an earlier check found. */
 bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n);
+/* Notes the calls that gave a generic instance its types. `diag` may be NULL. */
+void hiaF_note_instances(hia_program *p, uint32_t inst, hia_diag *diag);
 /* "f(i32, f64)": the name of an instance. */
 const char *hiaF_inst_name(const hia_program *p, uint32_t inst, hia_arena *arena);
+
+/* ---- dims.c: sizes of expressions ---- */
+
+/* Finds the sizes of the expressions of checked instances, among which are all that they call but
+ * for those that an earlier call had, and reports those that do not fit. */
+void hiaF_dims(hia_program *p, const uint32_t *insts, uint32_t n);
 
 /* ---- const.c, eval.c ---- */
 

@@ -48,7 +48,7 @@ static uint32_t origin(const hia_program *p, uint32_t id) {
 
 /* Notes the calls that gave a generic instance its types, from the innermost one out to the call in
  * a function whose types are declared. The middle of a long chain is left out. */
-static void note_instances(hia_program *p, uint32_t id, hia_diag *diag) {
+void hiaF_note_instances(hia_program *p, uint32_t id, hia_diag *diag) {
   uint32_t length = 0;
   for (uint32_t k = id; origin(p, k) != HIA_NONE; k = origin(p, k)) length++;
   uint32_t hidden = length > 2 * CHAIN_END ? length - 2 * CHAIN_END : 0;
@@ -106,7 +106,7 @@ static void check_instance(hia_program *p, uint32_t id) {
       again = true;
     }
   }
-  for (uint32_t i = 0; i < own->list.len; i++) note_instances(p, id, &own->list.data[i]);
+  for (uint32_t i = 0; i < own->list.len; i++) hiaF_note_instances(p, id, &own->list.data[i]);
   hiaF_inst(p, id)->diags = own->list.len > 0 ? own : NULL;
   hiaF_inst(p, id)->checked = true;
 }
@@ -238,7 +238,7 @@ static void check_group(hia_program *p, const hia_u32vec *reached, uint32_t from
   hiaF_hint(p->diags, diag,
             inst->ends ? "the type of its result cannot be found: write -> and a type"
                        : "every path through it makes a call that cannot end");
-  note_instances(p, id, diag);
+  hiaF_note_instances(p, id, diag);
   p->diags = outer;
 }
 
@@ -290,6 +290,7 @@ bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n) {
       check_group(p, &reached, from, to);
     }
     for (uint32_t i = 0; i < reached.len; i++) hiaF_inst(p, reached.data[i])->judged = true;
+    if (p->it.has_tensors) hiaF_dims(p, reached.data, reached.len);
   }
   for (uint32_t i = 0; i < reached.len; i++) {
     const hia_inst *inst = hiaF_inst(p, reached.data[i]);

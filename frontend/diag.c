@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Diagnostics: a list ordered by position, and their printing. */
 #include "frontend/ast.h"
+#include "runtime/base/excerpt.h"
 
 #include <stdio.h>
 
@@ -67,6 +68,14 @@ static const char *format(hia_arena *arena, const char *fmt, va_list args) {
   return text.data;
 }
 
+/* How many of the bytes are on the line of the first, at least 1. */
+static uint32_t on_line(const hia_source *source, uint32_t start, uint32_t end) {
+  if (end <= start) end = start + 1;
+  const char *at = source->text + start;
+  const char *nl = start < source->len ? memchr(at, '\n', end - start) : NULL;
+  return nl != NULL && nl > at ? (uint32_t)(nl - at) : nl != NULL ? 1 : end - start;
+}
+
 hia_diag *hiaF_error(hia_diags *diags, enum hia_error code, uint32_t start, uint32_t end,
                      const char *fmt, ...) {
   hia_diag diag = {.code = codes[code]};
@@ -75,10 +84,7 @@ hia_diag *hiaF_error(hia_diags *diags, enum hia_error code, uint32_t start, uint
     return NULL;
   }
   hiaF_line_col(diags->source, start, &diag.line, &diag.col);
-  if (end <= start) end = start + 1;
-  const char *at = diags->source->text + start;
-  const char *nl = start < diags->source->len ? memchr(at, '\n', end - start) : NULL;
-  diag.len = nl != NULL && nl > at ? (uint32_t)(nl - at) : nl != NULL ? 1 : end - start;
+  diag.len = on_line(diags->source, start, end);
   va_list args;
   va_start(args, fmt);
   diag.message = format(&diags->comp->arena, fmt, args);
@@ -122,12 +128,35 @@ void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, .
   hiaR_push(&diags->comp->arena, &diag->notes, note);
 }
 
+void hiaF_mark(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, const char *shape) {
+  hia_arena *arena = &diags->comp->arena;
+  if (diag == NULL) return;
+  hia_diag_note note = {.label = shape, .text = hiaR_arena_printf(arena, "this is %s", shape)};
+  hiaF_line_col(diags->source, start, &note.line, &note.col);
+  note.len = on_line(diags->source, start, end);
+  hiaR_push(arena, &diag->notes, note);
+}
+
 /* ---- printing ---- */
 
-static void excerpt(const hia_source *source, uint32_t line, uint32_t col, uint32_t len,
-                    hia_text *out) {
+static void excerpt(const hia_source *source, uint32_t line, uint32_t col, hia_text *out) {
   hia_place place = hiaF_place(source, line);
-  hiaR_excerpt(place.text, place.len, place.line, col, len, out);
+  hiaR_excerpt(place.text, place.len, place.line, col, 1, out);
+}
+
+/* The line of the error, and those of its operands. */
+static void excerpt_error(const hia_diags *diags, const hia_diag *d, hia_text *out) {
+  hia_place place = hiaF_place(diags->source, d->line);
+  hia_arena *arena = &diags->comp->arena;
+  hia_stretch *marks = HIA_NEW_ARRAY(arena, hia_stretch, d->notes.len + 1);
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < d->notes.len; k++) {
+    const hia_diag_note *note = &d->notes.data[k];
+    uint32_t line = hiaF_place(diags->source, note->line).line;
+    if (note->label) marks[n++] = (hia_stretch){line, note->col, note->len, note->label};
+  }
+  hiaR_excerpt_all(place.text, place.len, &(hia_stretch){place.line, d->col, d->len, NULL}, marks,
+                   n, out);
 }
 
 static void print_place(const hia_source *source, uint32_t line, uint32_t col, hia_text *out) {
@@ -144,16 +173,17 @@ void hiaF_diag_print(const hia_diags *diags, uint32_t i, hia_text *out) {
   const hia_diag *d = &diags->list.data[i];
   print_place(diags->source, d->line, d->col, out);
   hiaR_text_addf(out, "error[%s]: %s\n", d->code, d->message);
-  excerpt(diags->source, d->line, d->col, d->len, out);
+  excerpt_error(diags, d, out);
   if (d->hint != NULL) hiaR_text_addf(out, "      = hint: %s\n", d->hint);
   for (uint32_t k = 0; k < d->notes.len; k++) {
     const hia_diag_note *note = &d->notes.data[k];
+    if (note->label != NULL) continue;
     if (note->line == 0) {
       hiaR_text_addf(out, "      = note: %s\n", note->text);
       continue;
     }
     print_place(diags->source, note->line, note->col, out);
     hiaR_text_addf(out, "note: %s\n", note->text);
-    excerpt(diags->source, note->line, note->col, 1, out);
+    excerpt(diags->source, note->line, note->col, out);
   }
 }

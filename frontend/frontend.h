@@ -14,6 +14,9 @@
 typedef struct hia_diag_note {
   uint32_t line, col; /* as in hia_diag; 0: a note without a place */
   const char *text;
+  /* Of an operand, which is shown with the error itself: the shape that it has; else NULL. */
+  const char *label;
+  uint32_t len; /* bytes of the operand that are on that line */
 } hia_diag_note;
 
 typedef struct hia_diag {

@@ -1,9 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Lines of a source as they are shown to users. */
-#include "runtime/base/base.h"
+#include "runtime/base/excerpt.h"
 #include <stdio.h>
 
 #define EXCERPT_WIDTH 96u /* characters of a source line that are shown */
+#define MAX_LABELS    8u  /* of those below a line */
 
 /* Length of a valid UTF-8 character at `s`, 0 if there is none. */
 static size_t utf8_len(const unsigned char *s, size_t n) {
@@ -40,39 +41,150 @@ void hiaR_show(hia_text *out, const char *bytes, size_t n, const char *mark) {
 
 static bool is_continuation(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 
-void hiaR_excerpt(const char *text, size_t text_len, uint32_t line, uint32_t col, uint32_t len,
-                  hia_text *out) {
-  if (line == 0) return;
+/* ---- one line ---- */
+
+/* A line of the text, and what is shown of it: from .. to. */
+typedef struct shown {
+  const char *start, *stop, *from, *to;
+  int gutter; /* characters before the line: its number */
+  const char *dots;
+} shown;
+
+/* False: there is no such line. */
+static bool find_line(const char *text, size_t text_len, uint32_t line, shown *s) {
   const char *start = text, *end = text + text_len;
+  if (line == 0) return false;
   for (uint32_t k = 1; k < line; k++) {
     start = memchr(start, '\n', (size_t)(end - start));
-    if (start == NULL) return;
+    if (start == NULL) return false;
     start++;
   }
   const char *stop = memchr(start, '\n', (size_t)(end - start));
   if (stop == NULL) stop = end;
   if (stop > start && stop[-1] == '\r') stop--;
-  if (col == 0) col = 1;
-  if (col - 1 > (size_t)(stop - start)) col = (uint32_t)(stop - start) + 1;
-  const char *caret = start + (col - 1), *from = start, *to = stop;
-  if ((size_t)(stop - start) > EXCERPT_WIDTH) {
-    if ((size_t)(caret - start) > EXCERPT_WIDTH / 2) from = caret - EXCERPT_WIDTH / 2;
-    while (from > start && is_continuation(*from)) from--;
-    if ((size_t)(to - from) > EXCERPT_WIDTH) to = from + EXCERPT_WIDTH;
-    while (to < stop && is_continuation(*to)) to++;
+  s->start = start;
+  s->stop = stop;
+  s->gutter = snprintf(NULL, 0, "%5u", line);
+  return true;
+}
+
+static const char *byte_at(const shown *s, uint32_t col) {
+  size_t len = (size_t)(s->stop - s->start), at = col ? col - 1 : 0;
+  return s->start + (at < len ? at : len);
+}
+
+/* Shows a part of a long line around the caret. */
+static void cut(shown *s, const char *caret) {
+  s->from = s->start, s->to = s->stop;
+  if ((size_t)(s->stop - s->start) > EXCERPT_WIDTH) {
+    if ((size_t)(caret - s->start) > EXCERPT_WIDTH / 2) s->from = caret - EXCERPT_WIDTH / 2;
+    while (s->from > s->start && is_continuation(*s->from)) s->from--;
+    if ((size_t)(s->to - s->from) > EXCERPT_WIDTH) s->to = s->from + EXCERPT_WIDTH;
+    while (s->to < s->stop && is_continuation(*s->to)) s->to++;
   }
-  if (len == 0) len = 1;
-  const char *last = (size_t)(to - caret) < len ? to : caret + len;
-  int gutter = snprintf(NULL, 0, "%5u", line);
-  const char *dots = from > start ? "..." : "";
-  hiaR_text_addf(out, "%5u | %s", line, dots);
-  hiaR_show(out, from, (size_t)(to - from), NULL);
-  hiaR_text_addf(out, "%s\n%*s | %*s", to < stop ? "..." : "", gutter, "", (int)strlen(dots), "");
-  hiaR_show(out, from, (size_t)(caret - from), " ");
-  hiaR_text_add(out, "^", 1);
-  hia_text marks;
-  hiaR_text_init(&marks, out->arena);
-  hiaR_show(&marks, caret, (size_t)(last - caret), "~");
-  if (marks.len > 1) hiaR_text_add(out, marks.data + 1, marks.len - 1);
-  hiaR_text_add(out, "\n", 1);
+  s->dots = s->from > s->start ? "..." : "";
+}
+
+/* How many columns the shown bytes before this one take. */
+static size_t column(const shown *s, const char *byte, hia_arena *arena) {
+  hia_text text;
+  hiaR_text_init(&text, arena);
+  hiaR_show(&text, s->from, (size_t)(byte - s->from), " ");
+  return text.len;
+}
+
+/* Puts a character below columns from .. to of a line of spaces. */
+static void put(hia_text *row, size_t from, size_t to, char c) {
+  while (row->len < to) hiaR_text_add(row, " ", 1);
+  memset(row->data + from, c, to - from);
+}
+
+/* The columns of a span; false: it is not shown. */
+static bool columns(const shown *s, const hia_stretch *span, hia_arena *arena, size_t *from,
+                    size_t *to) {
+  const char *first = byte_at(s, span->col);
+  size_t left = first < s->to ? (size_t)(s->to - first) : 0;
+  if (first < s->from || (first >= s->to && first > s->from && s->to < s->stop)) return false;
+  *from = column(s, first, arena);
+  *to = column(s, first + (span->len < left ? span->len : left), arena);
+  if (*to <= *from) *to = *from + 1;
+  return true;
+}
+
+static void add_row(const shown *s, const hia_text *row, hia_text *out) {
+  hiaR_text_addf(out, "%*s | %*s%.*s\n", s->gutter, "", (int)strlen(s->dots), "", (int)row->len,
+                 row->data);
+}
+
+/* Writes the labels below their spans, in as many rows as they need. */
+static void add_labels(const shown *s, uint32_t line, const hia_stretch *spans, uint32_t n,
+                       hia_text *out) {
+  uint32_t n_left = 0;
+  bool is_done[MAX_LABELS] = {false};
+  if (n > MAX_LABELS) n = MAX_LABELS;
+  for (uint32_t i = 0; i < n; i++) {
+    size_t from, to;
+    is_done[i] =
+        spans[i].line != line || !spans[i].label || !columns(s, &spans[i], out->arena, &from, &to);
+    n_left += !is_done[i];
+  }
+  while (n_left) {
+    hia_text row;
+    hiaR_text_init(&row, out->arena);
+    for (;;) { /* the leftmost that is right of those in the row */
+      uint32_t next = n;
+      size_t at = 0;
+      for (uint32_t i = 0; i < n; i++) {
+        size_t from, to;
+        if (is_done[i] || !columns(s, &spans[i], out->arena, &from, &to)) continue;
+        if (row.len && from < row.len + 1) continue;
+        if (next == n || from < at) next = i, at = from;
+      }
+      if (next == n) break;
+      if (at) put(&row, row.len, at, ' ');
+      hiaR_text_add(&row, spans[next].label, strlen(spans[next].label));
+      is_done[next] = true;
+      n_left--;
+    }
+    add_row(s, &row, out);
+  }
+}
+
+/* `at`: has the caret; NULL: the line has none. */
+static void add_line(const char *text, size_t text_len, uint32_t line, const hia_stretch *at,
+                     const hia_stretch *spans, uint32_t n, hia_text *out) {
+  shown s;
+  size_t from, to;
+  if (!find_line(text, text_len, line, &s)) return;
+  cut(&s, byte_at(&s, at ? at->col : spans[0].col));
+  hiaR_text_addf(out, "%5u | %s", line, s.dots);
+  hiaR_show(out, s.from, (size_t)(s.to - s.from), NULL);
+  hiaR_text_addf(out, "%s\n", s.to < s.stop ? "..." : "");
+  hia_text row;
+  hiaR_text_init(&row, out->arena);
+  for (uint32_t i = 0; i < n; i++)
+    if (spans[i].line == line && columns(&s, &spans[i], out->arena, &from, &to))
+      put(&row, from, to, '~');
+  if (at && columns(&s, at, out->arena, &from, &to)) {
+    put(&row, from, to, '~');
+    row.data[from] = '^';
+  }
+  add_row(&s, &row, out);
+  add_labels(&s, line, spans, n, out);
+}
+
+void hiaR_excerpt(const char *text, size_t text_len, uint32_t line, uint32_t col, uint32_t len,
+                  hia_text *out) {
+  hia_stretch at = {line, col, len, NULL};
+  hiaR_excerpt_all(text, text_len, &at, NULL, 0, out);
+}
+
+void hiaR_excerpt_all(const char *text, size_t text_len, const hia_stretch *at,
+                      const hia_stretch *spans, uint32_t n, hia_text *out) {
+  add_line(text, text_len, at->line, at, spans, n, out);
+  for (uint32_t i = 0; i < n; i++) {
+    bool is_shown = spans[i].line == at->line;
+    for (uint32_t k = 0; k < i; k++) is_shown |= spans[k].line == spans[i].line;
+    if (!is_shown) add_line(text, text_len, spans[i].line, NULL, spans + i, n - i, out);
+  }
 }
