@@ -881,6 +881,7 @@ typedef struct hia_elab {
   uint32_t source; /* name in the source: index into g->names */
   hia_ast_id first;
   const hia_itype *types; /* final, by node */
+  const hia_dim **dims;   /* the same, of hia_inst */
   hia_region_id region;   /* where nodes go now */
   hia_u32vec words, vars;
   uint32_t *slots;
@@ -890,18 +891,19 @@ typedef struct hia_elab {
 } hia_elab;
 
 /* sizes.c: binds the sizes that the type names, and expects the others, of a value whose words are
- * those from `at` on. */
-void hiaF_elab_sizes(hia_elab *e, hia_ast_id type, uint32_t at);
+ * those from `at` on. Failures show `expr`: an expression, or the parameter. */
+void hiaF_elab_sizes(hia_elab *e, hia_ast_id type, uint32_t at, hia_ast_id expr);
 /* True if the expression is a call whose callee expects the constant sizes of the type. */
 bool hiaF_returns_sizes(hia_program *p, hia_ast_id expr, hia_ast_id type);
 
 /* elab_tensor.c. Those that return nothing push a value. */
-void hiaF_elab_i64(hia_elab *e, hia_ast_id expr);               /* integers, as i64s */
-void hiaF_elab_stack(hia_elab *e, uint32_t base, uint32_t pos); /* of the words from `base` on */
+void hiaF_elab_i64(hia_elab *e, hia_ast_id expr); /* integers, as i64s */
+void hiaF_elab_stack(hia_elab *e, uint32_t base,
+                     const hia_ast *n); /* of the words from `base` on */
 void hiaF_elab_tensor_index(hia_elab *e, const hia_ast *n);
 void hiaF_elab_tensor_slice(hia_elab *e, const hia_ast *n);
-void hiaF_elab_matmul(hia_elab *e, const hia_ast *n);
-void hiaF_elab_pack(hia_elab *e, uint32_t base, uint32_t rank, hia_loc_id loc);
+void hiaF_elab_matmul(hia_elab *e, hia_ast_id id, const hia_ast *n);
+void hiaF_elab_pack(hia_elab *e, uint32_t base, hia_ast_id id, const hia_ast *n);
 void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *call, unsigned builtin);
 void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *call);
 /* Pushes the words of an expression; returns where they begin. `tail`: its value is the
@@ -915,6 +917,8 @@ hia_type hiaF_elab_type(hia_elab *e, hia_itype type); /* the graph's type */
  */
 uint32_t hiaF_elab_arm_size(const hia_program *p, hia_ast_id pattern, hia_ast_id expr);
 hia_loc_id hiaF_elab_loc(hia_elab *e, uint32_t pos);
+/* The same of an operation that may fail because its operands do not fit: of those from 0 on. */
+hia_loc_id hiaF_elab_loc_of(hia_elab *e, uint32_t pos, const hia_operand *operands, uint32_t n);
 /* Makes a binder stand for words[base ...). */
 void hiaF_elab_bind(hia_elab *e, hia_ast_id binder, hia_itype type, uint32_t base);
 /* An `if` on `cond` with results of `type`. The caller fills region `regions`, then regions + 1,

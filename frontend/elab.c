@@ -2,6 +2,7 @@
 /* Makes graph functions of checked instances. Nodes are appended in the order of evaluation, tuples
  * become their words, and variables become the values that they stand for. */
 #include "frontend/ast.h"
+#include "runtime/base/loc.h"
 
 #define FEW 16
 
@@ -49,12 +50,38 @@ hia_loc_id hiaF_elab_loc(hia_elab *e, uint32_t pos) {
   return hiaG_loc(e->g, line, col, e->source, HIA_NONE);
 }
 
+hia_loc_id hiaF_elab_loc_of(hia_elab *e, uint32_t pos, const hia_operand *operands, uint32_t n) {
+  hia_loc_id loc = HIA_NONE;
+  uint32_t line, col;
+  for (uint32_t i = n < HIA_LOC_MAX_OPERANDS ? n : HIA_LOC_MAX_OPERANDS; i-- > 0;) {
+    uint32_t start = operands[i].start, len = operands[i].end - start;
+    const char *text = e->p->source->text + start, *nl = memchr(text, '\n', len);
+    hiaF_position(e->p, start, &line, &col);
+    if (nl != NULL) len = (uint32_t)(nl - text);
+    loc = hiaG_loc(e->g, line, col, hiaR_loc_of_operand(i, len), loc);
+  }
+  hiaF_position(e->p, pos, &line, &col);
+  return hiaG_loc(e->g, line, col, e->source, loc);
+}
+
 /* ---- pieces ---- */
 
 /* Appends an op on the last n words, which its result replaces. */
 static void op(hia_elab *e, unsigned opcode, uint32_t n, uint32_t pos) {
   hia_value_id v = hiaG_op(e->g, e->fn, e->region, opcode, e->words.data + (e->words.len - n), n,
                            hiaF_elab_loc(e, pos));
+  e->words.len -= n;
+  push(e, v);
+}
+
+/* The same of operands that may be tensors. */
+static void op_of(hia_elab *e, unsigned opcode, const hia_operand *operands, uint32_t n,
+                  uint32_t pos) {
+  const hia_value_id *ins = e->words.data + (e->words.len - n);
+  uint32_t n_tensors = 0;
+  for (uint32_t i = 0; i < n; i++) n_tensors += !hiaG_is_scalar(hiaG_type(e->fn, ins[i]));
+  hia_loc_id loc = n_tensors > 1 ? hiaF_elab_loc_of(e, pos, operands, n) : hiaF_elab_loc(e, pos);
+  hia_value_id v = hiaG_op(e->g, e->fn, e->region, opcode, ins, n, loc);
   e->words.len -= n;
   push(e, v);
 }
@@ -190,7 +217,7 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   hia_loc_id loc = hiaF_elab_loc(e, n->pos);
   for (uint32_t i = 0; i < n->c; i++) {
     uint32_t at = hiaF_elab(e, hiaF_node(p, vars[i])->c, false);
-    hiaF_elab_sizes(e, hiaF_node(p, vars[i])->b, at);
+    hiaF_elab_sizes(e, hiaF_node(p, vars[i])->b, at, hiaF_node(p, vars[i])->c);
   }
   uint32_t count = e->words.len - base;
   hia_type *types = HIA_NEW_ARRAY(e->arena, hia_type, count);
@@ -219,7 +246,7 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   if (e->counted) hiaG_add(e->g, e->fn, round, HIA_OP_COUNT, NULL, 0, NULL, 0, 1, loc);
   hiaF_elab(e, p->extra.data[n->a + 1], false);
   for (uint32_t i = 0, at = base; i < n->c; i++) {
-    hiaF_elab_sizes(e, hiaF_node(p, vars[i])->b, at);
+    hiaF_elab_sizes(e, hiaF_node(p, vars[i])->b, at, p->extra.data[n->a + 1]);
     at += hiaF_itype_words(&p->it, type_of(e, vars[i]));
   }
   hiaF_elab_yield(e, round, base);
@@ -232,7 +259,7 @@ static void elab_block(hia_elab *e, const hia_ast *n, bool tail) {
     hia_ast_id id = e->p->extra.data[n->b + i];
     const hia_ast *let = hiaF_node(e->p, id);
     uint32_t base = hiaF_elab(e, let->c, false);
-    hiaF_elab_sizes(e, let->b, base);
+    hiaF_elab_sizes(e, let->b, base, let->c);
     hiaF_elab_bind(e, let->a, type_of(e, id), base);
     e->words.len = base;
   }
@@ -299,7 +326,7 @@ static void elab_array(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   uint32_t base = e->words.len;
   for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, e->p->extra.data[n->b + i], false);
   if (hiaF_is_tensor(type_of(e, id)))
-    hiaF_elab_stack(e, base, n->pos);
+    hiaF_elab_stack(e, base, n);
   else
     make_array(e, id, HIA_OP_ARRAY, base, n->pos);
 }
@@ -418,7 +445,7 @@ static void elab_comprehension(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   hiaF_elab_yield(e, e->region, base);
   e->region = outer;
   base = hiaF_elab_results(e, node);
-  if (is_tensor) hiaF_elab_pack(e, base, hiaF_irank(type_of(e, id)), loc);
+  if (is_tensor) hiaF_elab_pack(e, base, id, n);
 }
 
 static void elab_of_arrays(hia_elab *e, hia_ast_id id, const hia_ast *n) {
@@ -460,11 +487,14 @@ static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
     uint32_t at = hiaF_elab(e, e->p->extra.data[n->b + i], false);
     if (callee->op != HIA_REF_CON) continue;
     hia_ast_id field = e->p->extra.data[hiaF_decl(e->p, callee->b)->params + i];
-    hiaF_elab_sizes(e, hiaF_node(e->p, field)->b, at);
+    hiaF_elab_sizes(e, hiaF_node(e->p, field)->b, at, e->p->extra.data[n->b + i]);
   }
   uint32_t count = e->words.len - base;
   if (callee->op == HIA_REF_BUILTIN && callee->b != HIA_OP_FAIL) {
-    op(e, callee->b, count, callee->start);
+    hia_operand few[3] = {{0}};
+    for (uint32_t i = 0; i < n->c && i < HIA_LEN(few); i++)
+      few[i] = hiaF_operand(e->p, e->p->extra.data[n->b + i]);
+    op_of(e, callee->b, few, count, callee->start);
     return;
   }
   if (callee->op == HIA_REF_CON) {
@@ -518,11 +548,14 @@ static void elab_neg(hia_elab *e, const hia_ast *n) {
   op(e, HIA_OP_NEG, 1, n->pos);
 }
 
-static void elab_chain(hia_elab *e, const hia_ast *n) {
+static void elab_chain(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   hiaF_elab(e, n->a, false);
   for (uint32_t i = 0; i < n->c; i += 3) {
     hiaF_elab(e, e->p->extra.data[n->b + i + 2], false);
-    op(e, e->p->extra.data[n->b + i], 2, e->p->extra.data[n->b + i + 1]);
+    uint32_t pos = e->p->extra.data[n->b + i + 1];
+    hia_operand both[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos),
+                           hiaF_operand(e->p, e->p->extra.data[n->b + i + 2])};
+    op_of(e, e->p->extra.data[n->b + i], both, 2, pos);
   }
 }
 
@@ -537,7 +570,7 @@ uint32_t hiaF_elab(hia_elab *e, hia_ast_id id, bool tail) {
   uint32_t base = e->words.len;
   if (tail && e->result != HIA_NONE && !has_tails(n) && !hiaF_returns_sizes(e->p, id, e->result)) {
     hiaF_elab(e, id, false);
-    hiaF_elab_sizes(e, e->result, base);
+    hiaF_elab_sizes(e, e->result, base, id);
     return base;
   }
   switch ((hia_ast_kind)n->kind) {
@@ -556,13 +589,13 @@ uint32_t hiaF_elab(hia_elab *e, hia_ast_id id, bool tail) {
   case HIA_AST_MATCH: hiaF_elab_match(e, id, tail); break;
   case HIA_AST_LOOP: elab_loop(e, n); break;
   case HIA_AST_BLOCK: elab_block(e, n, tail); break;
-  case HIA_AST_CHAIN: elab_chain(e, n); break;
-  case HIA_AST_MATMUL: hiaF_elab_matmul(e, n); break;
+  case HIA_AST_CHAIN: elab_chain(e, id, n); break;
+  case HIA_AST_MATMUL: hiaF_elab_matmul(e, id, n); break;
   case HIA_AST_LOGIC: elab_logic(e, n, tail); break;
   case HIA_AST_COMPARE:
     hiaF_elab(e, n->a, false);
     hiaF_elab(e, n->b, false);
-    op(e, n->op, 2, n->pos);
+    op_of(e, n->op, (hia_operand[]){hiaF_operand(e->p, n->a), hiaF_operand(e->p, n->b)}, 2, n->pos);
     break;
   case HIA_AST_NOT:
     hiaF_elab(e, n->a, false);
@@ -594,6 +627,7 @@ static void build_body(hia_elab *e, uint32_t id) {
   e->source = e->fn->source;
   e->first = d->first_node;
   e->types = inst->types;
+  e->dims = inst->dims;
   e->region = 0;
   e->n_copies = 1;
   find_used(e, d);
@@ -607,7 +641,7 @@ static void build_body(hia_elab *e, uint32_t id) {
   /* Sizes may be those of later parameters, or parameters themselves; what was checked is bound. */
   for (uint32_t i = 0, at = 0; i < d->n_params; i++) {
     hia_ast_id param = p->extra.data[d->params + i];
-    hiaF_elab_sizes(e, hiaF_node(p, param)->b, at);
+    hiaF_elab_sizes(e, hiaF_node(p, param)->b, at, param);
     if (hiaF_has_sizes(p, hiaF_node(p, param)->b)) hiaF_elab_bind(e, param, inst->args[i], at);
     at += hiaF_itype_words(&p->it, inst->args[i]);
   }

@@ -2,6 +2,7 @@
 /* Graphs of tensors: what is written with brackets, `@` and the built-ins of infer_tensor.c. Each
  * is one node; sizes and indices become i64s. */
 #include "frontend/ast.h"
+#include "runtime/base/loc.h"
 
 static hia_itype type_of(const hia_elab *e, hia_ast_id id) { return e->types[id - e->first]; }
 
@@ -32,8 +33,22 @@ void hiaF_elab_i64(hia_elab *e, hia_ast_id id) {
           hiaF_elab_loc(e, hiaF_node(e->p, id)->pos));
 }
 
-void hiaF_elab_stack(hia_elab *e, uint32_t base, uint32_t pos) {
-  compute(e, HIA_OP_STACK, base, HIA_N_DTYPES, 0, hiaF_elab_loc(e, pos));
+/* The location of an operation on the arguments of a built-in, without those that have names. */
+static hia_loc_id loc_of_args(hia_elab *e, const hia_ast *call, uint32_t n_args) {
+  hia_operand *operands = HIA_NEW_ARRAY(e->arena, hia_operand, (size_t)n_args + 1);
+  for (uint32_t i = 0; i < n_args; i++)
+    operands[i] = hiaF_operand(e->p, hiaF_positional_arg(e->p, call, i));
+  return hiaF_elab_loc_of(e, hiaF_node(e->p, call->a)->start, operands, n_args);
+}
+
+void hiaF_elab_stack(hia_elab *e, uint32_t base, const hia_ast *n) {
+  hia_operand few[HIA_LOC_MAX_OPERANDS];
+  uint32_t n_few = n->c < HIA_LEN(few) ? n->c : (uint32_t)HIA_LEN(few);
+  for (uint32_t i = 0; i < n_few; i++) few[i] = hiaF_operand(e->p, e->p->extra.data[n->b + i]);
+  bool is_of_tensors = !hiaG_is_scalar(hiaG_type(e->fn, e->words.data[base]));
+  hia_loc_id loc =
+      is_of_tensors ? hiaF_elab_loc_of(e, n->pos, few, n_few) : hiaF_elab_loc(e, n->pos);
+  compute(e, HIA_OP_STACK, base, HIA_N_DTYPES, 0, loc);
 }
 
 void hiaF_elab_tensor_index(hia_elab *e, const hia_ast *n) {
@@ -53,19 +68,27 @@ void hiaF_elab_tensor_slice(hia_elab *e, const hia_ast *n) {
   compute(e, HIA_OP_PART, base, HIA_N_DTYPES, 0, hiaF_elab_loc(e, n->pos));
 }
 
-void hiaF_elab_matmul(hia_elab *e, const hia_ast *n) {
+void hiaF_elab_matmul(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   uint32_t base = hiaF_elab(e, n->a, false);
   for (uint32_t i = 0; i < n->c; i += 3) {
-    hiaF_elab(e, e->p->extra.data[n->b + i + 2], false);
-    compute(e, HIA_OP_PRODUCT, base, HIA_N_DTYPES, 0,
-            hiaF_elab_loc(e, e->p->extra.data[n->b + i + 1]));
+    uint32_t pos = e->p->extra.data[n->b + i + 1];
+    hia_ast_id right = e->p->extra.data[n->b + i + 2];
+    hiaF_elab(e, right, false);
+    hia_operand both[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos), hiaF_operand(e->p, right)};
+    compute(e, HIA_OP_PRODUCT, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, pos, both, 2));
   }
 }
 
-/* The elements of a comprehension, an array on top of the words, become a tensor. Sizes of elements
- * are not known: there are none if there are no elements. */
-void hiaF_elab_pack(hia_elab *e, uint32_t base, uint32_t rank, hia_loc_id loc) {
-  for (uint32_t i = 1; i < rank; i++) constant(e, HIA_I64, 0, loc);
+/* The elements of a comprehension, an array on top of the words, become a tensor. If there are
+ * none, sizes of elements that are not known are 0. */
+void hiaF_elab_pack(hia_elab *e, uint32_t base, hia_ast_id id, const hia_ast *n) {
+  const hia_dim *dims = e->dims ? e->dims[id - e->first] : NULL;
+  uint32_t rank = hiaF_irank(type_of(e, id));
+  hia_operand element = hiaF_operand(e->p, n->a); /* the first one, and the one that differs */
+  hia_loc_id loc = rank > 1 ? hiaF_elab_loc_of(e, n->pos, (hia_operand[]){element, element}, 2)
+                            : hiaF_elab_loc(e, n->pos);
+  for (uint32_t i = 1; i < rank; i++)
+    constant(e, HIA_I64, hiaR_from_i64(dims && dims[i] >= 0 ? dims[i] : 0), loc);
   compute(e, HIA_OP_PACK, base, HIA_N_DTYPES, 0, loc);
 }
 
@@ -82,13 +105,19 @@ void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *n, unsigned builtin) {
     else
       hiaF_elab(e, arg, false);
   }
-  if (builtin == HIA_BUILTIN_LEN)
+  if (builtin == HIA_BUILTIN_LEN) {
     compute(e, HIA_OP_DIM, base, HIA_N_DTYPES, 0, loc);
-  else if (builtin == HIA_BUILTIN_SET)
-    compute(e, HIA_OP_WITH, base, HIA_N_DTYPES, 0, loc);
-  else
-    compute(e, HIA_OP_CAT, base, HIA_N_DTYPES,
-            hiaF_axis(e->p, n, builtin, hiaF_irank(type_of(e, first))), loc);
+    return;
+  }
+  if (builtin == HIA_BUILTIN_SET) {
+    hia_operand both[2] = {hiaF_operand(e->p, first),
+                           hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 2))};
+    compute(e, HIA_OP_WITH, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, callee->start, both, 2));
+    return;
+  }
+  loc = loc_of_args(e, n, n_args);
+  compute(e, HIA_OP_CAT, base, HIA_N_DTYPES,
+          hiaF_axis(e->p, n, builtin, hiaF_irank(type_of(e, first))), loc);
 }
 
 /* A reduction of all of a scalar: it is its only element. */
@@ -128,6 +157,14 @@ void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *n) {
       hiaF_elab(e, arg, false);
     else
       hiaF_elab_i64(e, arg);
+  }
+  if (callee->b == HIA_BUILTIN_STACK || callee->b == HIA_BUILTIN_CROSS_ENTROPY)
+    loc = loc_of_args(e, n, n_args);
+  if (callee->b == HIA_BUILTIN_RESHAPE) { /* the second shape is all of the sizes */
+    hia_operand both[2] = {hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 0)),
+                           hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 1))};
+    both[1].end = hiaF_node(e->p, hiaF_positional_arg(e->p, n, n_args - 1))->end;
+    loc = hiaF_elab_loc_of(e, callee->start, both, 2);
   }
   uint64_t imm = b->takes_axis ? hiaF_axis(e->p, n, callee->b, 0) : 0;
   uint32_t rank = n_args ? hiaF_irank(type_of(e, hiaF_positional_arg(e->p, n, 0))) : 0;

@@ -83,8 +83,9 @@ static void push_size(hia_elab *e, hia_ast_id dim, hia_loc_id loc) {
     hiaF_elab_i64(e, dim);
 }
 
-static void expect_tensor(hia_elab *e, const hia_ast *n, uint32_t at) {
+static void expect_tensor(hia_elab *e, const hia_ast *n, uint32_t at, hia_ast_id expr) {
   hia_loc_id loc = hiaF_elab_loc(e, n->start);
+  hia_operand both[2] = {hiaF_operand(e->p, expr), {.start = n->start, .end = n->end}};
   hia_value_id x = e->words.data[at];
   uint64_t axes = 0;
   uint32_t base = e->words.len;
@@ -104,17 +105,20 @@ static void expect_tensor(hia_elab *e, const hia_ast *n, uint32_t at) {
   }
   if (axes)
     e->words.data[at] = hiaG_computed(e->g, e->fn, e->region, HIA_OP_EXPECT, e->words.data + base,
-                                      e->words.len - base, HIA_N_DTYPES, axes, loc);
+                                      e->words.len - base, HIA_N_DTYPES, axes,
+                                      hiaF_elab_loc_of(e, n->start, both, 2));
   e->words.len = base;
 }
 
-void hiaF_elab_sizes(hia_elab *e, hia_ast_id type, uint32_t at) {
+void hiaF_elab_sizes(hia_elab *e, hia_ast_id type, uint32_t at, hia_ast_id expr) {
   if (!hiaF_has_sizes(e->p, type)) return;
   const hia_ast *n = hiaF_node(e->p, type);
-  if (is_tensor(n)) expect_tensor(e, n, at);
+  if (is_tensor(n)) expect_tensor(e, n, at, expr);
   for (uint32_t i = 0; n->kind == HIA_AST_TYPE_TUPLE && i < n->c; i++) {
     hia_ast_id part = e->p->extra.data[n->b + i];
-    hiaF_elab_sizes(e, part, at);
+    const hia_ast *of = hiaF_node(e->p, expr);
+    bool is_apart = of->kind == HIA_AST_TUPLE && of->c == n->c;
+    hiaF_elab_sizes(e, part, at, is_apart ? e->p->extra.data[of->b + i] : expr);
     at += words_of(e->p, part);
   }
 }

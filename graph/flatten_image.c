@@ -2,6 +2,7 @@
 /* The sections of an image to bytes: the final numbers of nodes and slots, tables, and moves. Moves
  * that happen all at once are ordered so that one after the other they do the same. */
 #include "graph/flatten.h"
+#include "runtime/base/loc.h"
 
 typedef struct writer {
   hia_flat_image *image;
@@ -433,7 +434,9 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   for (uint32_t i = 0; i < g->params.len; i++) put_param(&w, &g->params.data[i]);
   for (uint32_t i = 0; i < g->locs.len; i++) {
     const hia_loc *l = &g->locs.data[i];
-    hia_image_loc out = {l->line, l->col, put_string(&w, g->names.data[l->fn]), l->parent};
+    hia_image_loc out = {l->line, l->col,
+                         hiaR_loc_is_operand(l->fn) ? l->fn : put_string(&w, g->names.data[l->fn]),
+                         l->parent};
     hiaR_push(w.scratch, &w.locs, out);
   }
 

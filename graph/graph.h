@@ -99,10 +99,11 @@ const char *hiaG_dtype_name(hia_dtype dtype);
 
 typedef struct hia_loc {
   uint32_t line, col; /* from 1; col counts bytes; 0, 0: nowhere */
-  uint32_t fn;       /* name of the source function the position lies in: index into graph->names */
-  hia_loc_id parent; /* the position of the call that was replaced by that function's body; NONE:
-                        not inlined. The body of a tail call gets the call's parent, because the
-                        call is not in the backtrace */
+  uint32_t fn;        /* name of the source function the position lies in: index into graph->names;
+                         or that this is an operand (runtime/base/loc.h) */
+  hia_loc_id parent;  /* the position of the call that was replaced by that function's body; NONE:
+                         not inlined. The body of a tail call gets the call's parent, because the
+                         call is not in the backtrace */
 } hia_loc;
 
 /* ---- nodes, values, regions ---- */

@@ -7,6 +7,7 @@
  * defects. So indices are not trusted, and nesting is followed with a stack in memory, never by
  * recursion. */
 #include "graph/graph.h"
+#include "runtime/base/loc.h"
 #include <inttypes.h>
 
 typedef struct printer {
@@ -114,8 +115,13 @@ static void location_table(printer *p) {
   for (uint32_t i = 0; i < p->loc_list.len; i++) {
     const hia_loc *l = &p->g->locs.data[p->loc_list.data[i]];
     hiaR_text_addf(p->out, "!%u = ", i);
-    source_name(p, l->fn);
-    hiaR_text_addf(p->out, " %u:%u", l->line, l->col);
+    if (hiaR_loc_is_operand(l->fn)) {
+      hiaR_text_addf(p->out, "%u %u:%u+%u", hiaR_loc_operand(l->fn), l->line, l->col,
+                     hiaR_loc_len(l->fn));
+    } else {
+      source_name(p, l->fn);
+      hiaR_text_addf(p->out, " %u:%u", l->line, l->col);
+    }
     if (l->parent < p->g->locs.len) hiaR_text_addf(p->out, " in !%u", p->locs[l->parent]);
     word(p, "\n");
   }

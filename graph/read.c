@@ -8,6 +8,7 @@
  * entry has the number of the function it was made for, so that tables are not cleared per
  * function. Nesting is kept in a stack in memory. */
 #include "graph/scan.h"
+#include "runtime/base/loc.h"
 
 /* What a number of the text refers to. */
 typedef struct {
@@ -461,10 +462,20 @@ static void location_table(reader *r) {
     if (hiaG_scan_index(r->s) != r->locs.len)
       hiaG_scan_fail(r->s, where, "expected !%u: in order", r->locs.len);
     hiaG_scan_need(r->s, '=');
-    uint32_t fn_name = hiaG_name(r->g, hiaG_scan_name(r->s));
+    hiaG_scan_skip(r->s);
+    where = hiaG_scan_here(r->s);
+    bool is_operand = hiaG_scan_peek(r->s) >= '0' && hiaG_scan_peek(r->s) <= '9';
+    uint32_t number = is_operand ? hiaG_scan_u32(r->s) : 0;
+    uint32_t fn_name = is_operand ? HIA_NONE : hiaG_name(r->g, hiaG_scan_name(r->s));
     uint32_t line = hiaG_scan_u32(r->s);
     hiaG_scan_need(r->s, ':');
     uint32_t col = hiaG_scan_u32(r->s);
+    if (is_operand) {
+      if (number >= HIA_LOC_MAX_OPERANDS)
+        hiaG_scan_fail(r->s, where, "a location of operand %u", number);
+      hiaG_scan_need(r->s, '+');
+      fn_name = hiaR_loc_of_operand(number, hiaG_scan_u32(r->s));
+    }
     hia_loc_id parent = HIA_NONE;
     if (hiaG_scan_word(r->s, "in")) {
       hiaG_scan_need(r->s, '!');

@@ -7,6 +7,7 @@
  * size of the graph except for sorting, and does not recurse. It also checks passes; therefore a
  * defect names the function and shows the node. */
 #include "graph/verify.h"
+#include "runtime/base/loc.h"
 #include <inttypes.h>
 
 void hiaG_defect(hia_verifier *v, hia_node_id node, const char *fmt, ...) {
@@ -523,7 +524,8 @@ static void check_header(hia_verifier *v, hia_index *names) {
 static void check_locations(hia_verifier *v) {
   for (hia_loc_id l = 0; l < v->g->locs.len; l++) {
     const hia_loc *loc = &v->g->locs.data[l];
-    if (loc->fn >= v->g->names.len || (loc->parent != HIA_NONE && loc->parent >= l))
+    bool has_name = loc->fn < v->g->names.len || hiaR_loc_is_operand(loc->fn);
+    if (!has_name || (loc->parent != HIA_NONE && loc->parent >= l))
       hiaG_defect(v, HIA_NONE, "location %u has no function, or comes before its parent", l);
   }
 }

@@ -54,7 +54,8 @@ LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs) {
   }
   for (uint32_t i = 0; i < g->locs.len; i++) {
     const hia_loc *l = &g->locs.data[i];
-    rows[i] = (hia_image_loc){l->line, l->col, at[l->fn], l->parent};
+    rows[i] =
+        (hia_image_loc){l->line, l->col, hiaR_loc_is_operand(l->fn) ? l->fn : at[l->fn], l->parent};
   }
   *locs = hiaL_bytes(e, "hia_locs", rows, g->locs.len * sizeof *rows, sizeof(uint32_t));
   /* The size of the largest frame is known only from the finished code. */
@@ -100,6 +101,7 @@ static const char *const kernel_tables[HIA_OP_LIMIT] = {
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
                GRADIENT, KERNEL, EMIT, doc)                                                        \
   KERNEL_##KERNEL(number, NAME)
+#include "runtime/base/loc.h"
 #include "runtime/base/ops.def"
 };
 

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Backtraces: kept whole up to a length; beyond it both ends are kept. */
+#include "runtime/base/loc.h"
 #include "runtime/runtime.h"
 
 void hiaR_backtrace_push(hia_backtrace *backtrace, uint32_t loc) {
@@ -15,7 +16,7 @@ void hiaR_backtrace_push_site(hia_backtrace *backtrace, const hia_image_loc *loc
   if (loc == HIA_NONE) return;
   if (!is_tail) hiaR_backtrace_push(backtrace, loc);
   for (loc = locs[loc].parent; loc != HIA_NONE; loc = locs[loc].parent)
-    hiaR_backtrace_push(backtrace, loc);
+    if (!hiaR_loc_is_operand(locs[loc].fn)) hiaR_backtrace_push(backtrace, loc);
 }
 
 uint32_t hiaR_backtrace_entry(const hia_backtrace *backtrace, uint64_t i) {
@@ -29,7 +30,8 @@ hia_backtrace_site hiaR_backtrace_site(const hia_image_loc *locs, uint32_t loc, 
   hia_backtrace_site site = {loc, is_tail, 0};
   if (loc == HIA_NONE) return site;
   site.n_entries = !is_tail;
-  for (loc = locs[loc].parent; loc != HIA_NONE; loc = locs[loc].parent) site.n_entries++;
+  for (loc = locs[loc].parent; loc != HIA_NONE; loc = locs[loc].parent)
+    site.n_entries += !hiaR_loc_is_operand(locs[loc].fn);
   return site;
 }
 

@@ -2,6 +2,8 @@
 /* Errors as objects: made once, complete, from whatever went wrong; they refer to nothing else
  * afterwards. */
 #include "runtime/error.h"
+#include "runtime/base/excerpt.h"
+#include "runtime/base/loc.h"
 #include <stdio.h>
 
 /* The text shows this many entries at each end of a long backtrace. */
@@ -51,7 +53,8 @@ static hia_error_entry *one_entry(hia_error *error, const char *code, const char
 
 /* "file:line:col: error[code]: message" and the source line, in the form of the frontend's
  * diagnostics. */
-static void add_head(hia_error *error, hia_text *out, const char *text, size_t text_size) {
+static void add_head(hia_error *error, hia_text *out, const char *text, size_t text_size,
+                     const hia_stretch *operands, uint32_t n_operands) {
   const hia_error_entry *entry = error->entries;
   if (entry->file[0] && entry->line)
     hiaR_text_addf(out, "%s:%u:%u: ", entry->file, entry->line, entry->col);
@@ -60,7 +63,9 @@ static void add_head(hia_error *error, hia_text *out, const char *text, size_t t
   else if (entry->line)
     hiaR_text_addf(out, "%u:%u: ", entry->line, entry->col);
   hiaR_text_addf(out, "error[%s]: %s\n", entry->code, entry->message);
-  if (text_size && entry->line) hiaR_excerpt(text, text_size, entry->line, entry->col, 1, out);
+  if (text_size && entry->line)
+    hiaR_excerpt_all(text, text_size, &(hia_stretch){entry->line, entry->col, 1, NULL}, operands,
+                     n_operands, out);
   if (entry->hint[0]) hiaR_text_addf(out, "      = hint: %s\n", entry->hint);
 }
 
@@ -73,7 +78,7 @@ static void fill_message(hia_error *error, const void *user) {
   entry->col = p->col;
   hia_text text;
   hiaR_text_init(&text, &error->comp.arena);
-  add_head(error, &text, p->text, p->text_size);
+  add_head(error, &text, p->text, p->text_size, NULL, 0);
   error->text = text.data;
 }
 
@@ -212,6 +217,49 @@ static const char *run_message(hia_error *error, const failed_run *run) {
                            (unsigned long long)run->bounds->row);
 }
 
+/* The operands of a misfit, if the locations have them: where they are, and their shapes. */
+static uint32_t find_operands(hia_error *error, const failed_run *run, hia_stretch out[2]) {
+  const hia_misfit *m = &run->failure->misfit;
+  const hia_places *places = run->places;
+  bool is_two = m->kind == HIA_MISFIT_DIM || m->kind == HIA_MISFIT_COUNT ||
+                (m->kind == HIA_MISFIT_RANK && m->operand_a != m->operand_b);
+  if (error->status != HIA_SHAPE || !is_two || !error->chain_length) return 0;
+  uint32_t loc = hiaR_backtrace_entry(&run->failure->backtrace, 0), n = 0;
+  if (loc >= places->n_locs) return 0;
+  loc = places->locs[loc].parent;
+  for (; loc < places->n_locs && hiaR_loc_is_operand(places->locs[loc].fn) && n < 2;
+       loc = places->locs[loc].parent) {
+    const hia_image_loc *l = &places->locs[loc];
+    uint32_t number = hiaR_loc_operand(l->fn);
+    if (number != m->operand_a && number != m->operand_b) continue;
+    hia_text text;
+    hiaR_text_init(&text, &error->comp.arena);
+    hiaR_shape_print(number == m->operand_a ? &m->a : &m->b, NULL, &text);
+    out[n++] = (hia_stretch){l->line, l->col, hiaR_loc_len(l->fn), text.data};
+  }
+  return n;
+}
+
+static void add_notes(hia_error *error, hia_error_entry *entry, const hia_stretch *operands,
+                      uint32_t n) {
+  hia_arena *arena = &error->comp.arena;
+  hia_entry_note *notes = HIA_NEW_ARRAY(arena, hia_entry_note, n + 1);
+  for (uint32_t i = 0; i < n; i++)
+    notes[i] = (hia_entry_note){hiaR_arena_printf(arena, "this is %s", operands[i].label),
+                                entry->file, operands[i].line, operands[i].col};
+  entry->notes = notes;
+  entry->n_notes = n;
+}
+
+/* Where there is no source to show them in. */
+static void print_operands(const hia_error_entry *entry, hia_text *text) {
+  for (uint32_t i = 0; i < entry->n_notes; i++) {
+    const hia_entry_note *note = &entry->notes[i];
+    hiaR_text_addf(text, "  %s, at %s%s%u:%u\n", note->message, note->file,
+                   note->file[0] ? ":" : "", note->line, note->col);
+  }
+}
+
 static void fill_run(hia_error *error, const void *user) {
   const failed_run *run = user;
   const hia_places *places = run->places;
@@ -235,7 +283,11 @@ static void fill_run(hia_error *error, const void *user) {
     source += source_size + 1;
     source_size = strlen(source);
   }
-  add_head(error, &text, source, source_size);
+  hia_stretch operands[2];
+  uint32_t n = find_operands(error, run, operands);
+  add_notes(error, entry, operands, n);
+  add_head(error, &text, source, source_size, operands, n);
+  if (!source_size) print_operands(entry, &text);
   print_chain(error, &text);
   error->text = text.data;
 }

@@ -5,6 +5,7 @@
  * compilation holds all of a unit: when memory runs out, or an internal error is found, the caller
  * discards the unit, and the next attempt starts clean. */
 #include "jit/engine/engine.h"
+#include "runtime/base/loc.h"
 
 hia_unit *hiaJ_unit_new(hia_engine *engine) {
   hia_unit *unit = hiaR_alloc(&engine->allocator, sizeof *unit);
@@ -40,7 +41,9 @@ static void place(const hia_module *module, hia_unit *unit) {
   hia_image_loc *locs = HIA_NEW_ARRAY(arena, hia_image_loc, g->locs.len + 1);
   for (uint32_t i = 0; i < g->locs.len; i++) {
     const hia_loc *l = &g->locs.data[i];
-    uint32_t name = l->fn < g->names.len ? offsets[l->fn] : HIA_NONE;
+    uint32_t name = l->fn < g->names.len         ? offsets[l->fn]
+                    : hiaR_loc_is_operand(l->fn) ? l->fn
+                                                 : HIA_NONE;
     locs[i] = (hia_image_loc){l->line, l->col, name, l->parent};
   }
   unit->places = (hia_places){.locs = locs,

@@ -11,6 +11,7 @@
  * is not in must come from both its sides in equal number, and then count once: the sides of a
  * branch that deliver the value of a Merge. At least one token must come from within r itself, or
  * x would fire when r is dead. Tokens go to later nodes only, so there are no cycles. */
+#include "runtime/base/loc.h"
 #include "runtime/base/shape.h"
 #include "runtime/image/loaded.h"
 #include <stdio.h>
@@ -900,7 +901,8 @@ static bool check_locs(checker *c, uint32_t *seen) {
   uint32_t n = c->h->locs.n;
   for (uint32_t i = 0; i < n; i++) {
     const hia_image_loc *l = &c->locs[i];
-    if (!check_string(c, l->fn) || (l->parent != HIA_NONE && l->parent >= n))
+    bool has_name = hiaR_loc_is_operand(l->fn) || check_string(c, l->fn);
+    if (!has_name || (l->parent != HIA_NONE && l->parent >= n))
       return bad(c, "location %u is out of range", i);
     seen[i] = 0;
   }

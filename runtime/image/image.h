@@ -171,7 +171,8 @@ typedef struct hia_image_export {
 /* A position of the source; the same indices as the graph's table of locations. */
 typedef struct hia_image_loc {
   uint32_t line, col;
-  uint32_t fn;     /* offset of the source function's name among the strings */
+  uint32_t fn;     /* offset of the source function's name among the strings; or an operand
+                      (base/loc.h) */
   uint32_t parent; /* where that body was inlined, or HIA_NONE */
 } hia_image_loc;
 
