@@ -755,6 +755,8 @@ bool hiaF_constant_size(hia_program *p, hia_ast_id expr, int64_t *value);
 /* ---- sizes.c: sizes in types ---- */
 
 bool hiaF_has_sizes(const hia_program *p, hia_ast_id type); /* `type` may be NONE */
+/* The next value of variable i of a loop; where it is not written apart, that of all variables. */
+hia_ast_id hiaF_next_value(const hia_program *p, const hia_ast *loop, uint32_t i);
 void hiaF_infer_sizes(hia_typing *t, hia_ast_id type);
 void hiaF_resolve_sizes(hia_typing *t, hia_ast_id type);
 

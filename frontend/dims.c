@@ -459,14 +459,6 @@ static const hia_dim *dims_of_match(walk *w, const hia_ast *n, uint32_t count) {
   return dims;
 }
 
-/* The next value of a variable, or the part of a tuple that is one. */
-static hia_ast_id next_of(const walk *w, hia_ast_id block, const hia_ast *loop, uint32_t i) {
-  const hia_ast *n = hiaF_node(w->p, block);
-  while (n->kind == HIA_AST_BLOCK) block = n->a, n = hiaF_node(w->p, block);
-  bool is_apart = loop->c > 1 && n->kind == HIA_AST_TUPLE && n->c == loop->c;
-  return is_apart ? w->p->extra.data[n->b + i] : block;
-}
-
 /* A variable without a declared type keeps what rounds have given it: w->vars of its LVAR is not
  * NULL in the walks after the first. */
 static const hia_dim *dims_of_loop(walk *w, const hia_ast *n, uint32_t count) {
@@ -501,7 +493,7 @@ static const hia_dim *dims_of_loop(walk *w, const hia_ast *n, uint32_t count) {
     uint32_t m = n_dims(&p->it, type);
     hia_dim *state = (hia_dim *)w->vars[vars[i] - w->first];
     if (var.b != HIA_NONE)
-      expect(w, next_of(w, block, n, i), next + at, own(w), var.b, type);
+      expect(w, hiaF_next_value(p, n, i), next + at, own(w), var.b, type);
     else if (join(state, next + at, m))
       w->has_changed = true;
     if (m) memcpy(dims + at, state, m * sizeof *state);

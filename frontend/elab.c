@@ -246,7 +246,7 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   if (e->counted) hiaG_add(e->g, e->fn, round, HIA_OP_COUNT, NULL, 0, NULL, 0, 1, loc);
   hiaF_elab(e, p->extra.data[n->a + 1], false);
   for (uint32_t i = 0, at = base; i < n->c; i++) {
-    hiaF_elab_sizes(e, hiaF_node(p, vars[i])->b, at, p->extra.data[n->a + 1]);
+    hiaF_elab_sizes(e, hiaF_node(p, vars[i])->b, at, hiaF_next_value(p, n, i));
     at += hiaF_itype_words(&p->it, type_of(e, vars[i]));
   }
   hiaF_elab_yield(e, round, base);

@@ -27,6 +27,14 @@ bool hiaF_has_sizes(const hia_program *p, hia_ast_id type) {
   return has;
 }
 
+hia_ast_id hiaF_next_value(const hia_program *p, const hia_ast *loop, uint32_t i) {
+  hia_ast_id value = p->extra.data[loop->a + 1];
+  const hia_ast *n = hiaF_node(p, value);
+  for (; n->kind == HIA_AST_BLOCK; n = hiaF_node(p, value)) value = n->a;
+  bool is_apart = loop->c > 1 && n->kind == HIA_AST_TUPLE && n->c == loop->c;
+  return is_apart ? p->extra.data[n->b + i] : value;
+}
+
 /* ---- types ---- */
 
 static void infer_size(hia_typing *t, hia_ast_id dim) {
