@@ -21,7 +21,7 @@
 #define HIA_IMAGE_MAGIC                                                                            \
   "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */
 #define HIA_IMAGE_ORDER   0x01020304u
-#define HIA_IMAGE_VERSION 8u
+#define HIA_IMAGE_VERSION 9u
 
 typedef struct hia_image_table {
   uint32_t at; /* bytes from the start of the image; 8-aligned */
