@@ -6,6 +6,7 @@
  * for C are local, because several objects may be linked together. The frame tables can be made
  * only from the finished code; until then a word holds their place (jit/llvm/object.c). */
 #include "lower/emit.h"
+#include "runtime/base/loc.h"
 #include "runtime/native/module.h"
 #include "runtime/native/tables.h"
 #include "runtime/param/param.h"
@@ -101,7 +102,6 @@ static const char *const kernel_tables[HIA_OP_LIMIT] = {
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
                GRADIENT, KERNEL, EMIT, doc)                                                        \
   KERNEL_##KERNEL(number, NAME)
-#include "runtime/base/loc.h"
 #include "runtime/base/ops.def"
 };
 

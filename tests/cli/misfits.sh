@@ -157,7 +157,7 @@ elif "$hiaton" build --exe --fn product -o product misfits.hia 2>build.log; then
   same 'a program' '  this is [1, 2], at misfits.hia:8:39
   this is [3], at misfits.hia:8:43' "$(./product '[[1, 2]]' '[1, 2, 3]' 2>&1 | grep 'this is')"
 else
-  same 'a program is built' '' "$(cat build.log)"
+  same 'a program is built' 'status 0' "$(cat build.log) another status"
 fi
 
 echo "$passed passed, $failed failed"
