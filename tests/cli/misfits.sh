@@ -26,13 +26,14 @@ wrong() {
   local name=$1 expected got way
   shift
   expected=$(cat)
-  for way in '--engine interp' '--engine expand' '--engine jit' '--threads 3' '--opt 0' '--no-pass all'; do
+  for way in "${ways[@]}"; do
     # shellcheck disable=SC2086 # words
     got=$("$hiaton" run $way --fn "$name" misfits.hia -- "$@" 2>&1 | sed -e 1d -e '/^  in /,$d')
     same "$name $way" "$expected" "$got"
   done
 }
 
+ways=('--engine interp' '--engine expand' '--engine jit' '--threads 3' '--no-pass all')
 wrong plus '[1, 2]' '[1, 2, 3]' <<'END'
     4 | fn plus(x: f32[?], y: f32[?]) = 1 + x * y
       |                                     ~ ^ ~
@@ -43,6 +44,7 @@ wrong twice '[1, 2]' '[1, 2, 3]' <<'END'
       |                                     ~ ^ ~
       |                                     [2] [3]
 END
+ways=('--engine interp') # all take the places from one table
 wrong chain '[1, 2]' '[1, 2, 3]' <<'END'
     6 | fn chain(x: f32[?], y: f32[?]) = x * 2 + x + y
       |                                  ~~~~~~~~~ ^ ~
@@ -133,7 +135,7 @@ wrong rounds '[1]' <<'END'
 END
 
 # Sizes of elements that are known count where there are none.
-for way in interp expand jit; do
+for way in interp jit; do
   same "rows, $way" 3 "$("$hiaton" run --engine $way --fn rows misfits.hia -- 0 2>&1)"
   same "unknown_rows, $way" 0 "$("$hiaton" run --engine $way --fn unknown_rows misfits.hia -- 0 2>&1)"
 done
