@@ -60,12 +60,12 @@ HIA_API hia_status hia_param_cell_seed(hia_param_cell *cell, uint64_t seed, hia_
  * closes a shared library that holds the object. */
 HIA_API void hia_param_cell_reset(hia_param_cell *cell);
 
-/* Sets all params from a safetensors file, or from FILE.npz, which has a tensor of the name, dtype and shape of each,
- * and perhaps others. Errors: HIA_IO, HIA_ARGUMENT, HIA_MEMORY; the error says what is wrong with
- * the file, and where. */
+/* Sets all params from a safetensors file, or from FILE.npz, which has a tensor of the name, dtype
+ * and shape of each, and perhaps others. Errors: HIA_IO, HIA_ARGUMENT, HIA_MEMORY; the error says
+ * what is wrong with the file, and where. */
 HIA_API hia_status hia_param_cell_load(hia_param_cell *cell, const char *path, hia_error **error);
-/* Writes all params to a safetensors file, or to FILE.npz. It appears whole and on the disk, or not at all: an
- * older one of this name stays until then. Errors: HIA_IO, HIA_MEMORY. */
+/* Writes all params to a safetensors file, or to FILE.npz. It appears whole and on the disk, or not
+ * at all: an older one of this name stays until then. Errors: HIA_IO, HIA_MEMORY. */
 HIA_API hia_status hia_param_cell_save(hia_param_cell *cell, const char *path, hia_error **error);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Params in files: safetensors, or .npz. A file of its own, so that a program that sets params otherwise does
- * not link it. */
+/* Params in files: safetensors, or .npz. A file of its own, so that a program that sets params
+ * otherwise does not link it. */
 #include "runtime/error.h"
 #include "runtime/interchange/tensor_file.h"
 #include "runtime/param/param.h"
