@@ -14,7 +14,7 @@ typedef struct value {
     _Atomic(char *) packed; /* in the block, aligned */
     char *block;
     size_t size; /* of the block */
-  } forms[2];
+  } forms[HIA_N_PACKINGS];
 } value;
 /* A use without the packed form costs a third of packing. So it is packed at the second one. */
 enum { USES = 1, PACK_ALIGN = 64 };
@@ -37,7 +37,7 @@ static value *value_of(hia_tensor *t) { return (value *)(void *)t - 1; }
 static void release_value(value *v) {
   if (!v || atomic_fetch_sub_explicit(&v->holders, 1, memory_order_acq_rel) != 1) return;
   const hia_allocator allocator = v->allocator;
-  for (uint32_t i = 0; i < 2; i++)
+  for (uint32_t i = 0; i < HIA_N_PACKINGS; i++)
     if (v->forms[i].block) hiaR_free(&allocator, v->forms[i].block, v->forms[i].size);
   hiaR_free(&allocator, v, v->size);
 }
@@ -188,7 +188,7 @@ size_t hiaR_params_bytes(const hia_params *params) {
     const value *v = params->values[i];
     if (!v) continue;
     bytes += v->size;
-    for (uint32_t k = 0; k < 2; k++)
+    for (uint32_t k = 0; k < HIA_N_PACKINGS; k++)
       if (atomic_load_explicit(&v->forms[k].packed, memory_order_acquire))
         bytes += v->forms[k].size;
   }
@@ -223,7 +223,7 @@ static bool pack(const matrices *m, const hia_tensor *t, size_t each, char *to,
   ptrdiff_t row = (ptrdiff_t)m->cols, col = 1;
   for (size_t i = 0; i < m->n; i++) {
     hia_matrix b = {t->data + i * bytes, row, col};
-    if (m->packing == HIA_PACK_LEFT) b.row = col, b.col = row;
+    if (m->packing != HIA_PACK_RIGHT) b.row = col, b.col = row;
     for (size_t part = 0; part < parts; part++) {
       if (!must_go_on(user, 50000)) return false;
       hiaR_pack_part(m->dtype, m->k, m->width, b, to + i * each, part);
@@ -268,7 +268,10 @@ const void *hiaR_param_packed(hia_tensor *tensor, const char *data, hia_packing 
       memcmp(&tensor->dims[rank - 2], &param->dims[of_param - 2], 2 * sizeof *tensor->dims) != 0)
     return NULL;
   /* The form of a param on the left has the rows of all of its matrices side by side. */
-  if (packing == HIA_PACK_LEFT && hiaR_tensor_len(tensor) != hiaR_tensor_len(param)) return NULL;
+  if (packing == HIA_PACK_LEFT && hiaR_tensor_len(tensor) != hiaR_tensor_len(param)) {
+    if (rank != 2) return NULL;
+    packing = HIA_PACK_LEFT_EACH;
+  }
   matrices m = matrices_of(param, packing);
   size_t bytes = m.rows * m.cols * hiaR_dtype_size(m.dtype), at = (size_t)(data - param->data);
   if (bytes == 0 || at % bytes || at / bytes >= m.n) return NULL;

@@ -96,12 +96,15 @@ hia_status hiaR_cell_put(hia_param_cell *cell, uint32_t i, const void *elements,
  *
  * A tensor of rank 2 or more is a list of matrices: its last two axes. The packed form of all of
  * them, one after the other, is for products in which they are right operands. That for products
- * with vectors, in which they are left ones, is of all their rows as one matrix, transposed. */
+ * with vectors, in which they are left ones, is of all their rows as one matrix, transposed. One
+ * matrix of several has, as a left operand, the form that holds each of them by itself. */
 
-typedef enum hia_packing { HIA_PACK_RIGHT, HIA_PACK_LEFT } hia_packing;
+typedef enum hia_packing { HIA_PACK_RIGHT, HIA_PACK_LEFT, HIA_PACK_LEFT_EACH } hia_packing;
+enum { HIA_N_PACKINGS = 3 };
 
 /* The packed form of the matrix that begins at `data` and is one of `tensor`, if it is a whole
- * matrix of a param: the tensor is the param's, or a view. NULL: it is none; or the form is not
+ * matrix of a param: the tensor is the param's, or a view. LEFT of one matrix of several is
+ * LEFT_EACH. NULL: it is none; or the form is not
  * there, and is not worth its cost yet, could not be made, or is being made by another thread.
  * Polls by `must_go_on`, with an estimate of nanoseconds, and returns NULL if that returns false.
  */

@@ -1639,7 +1639,7 @@ expected() { # the first values, those after a reset
     sed 's/^(\(.*\]\), \(\[\[.*\))$/\1\n\2/'
   printf '20727\n%s\n%s\n' "$2" "$seeded"
 }
-misfit=$("$hiaton" run net.hia -e 'layer([[1, 2]], 3)' 2>&1 | sed -n 's/.*error.shape.: //p')
+misfit=$("$hiaton" run net.hia --fn layer '[[1, 2]]' 3 2>&1 | sed -n 's/.*error.shape.: //p')
 for how in "" --parallel "--seed 7" "--params w.safetensors"; do
   t "net $how" "$hiaton" build net.hia -o net.o --header net.h $how
   t "net $how: links" $c net.c net.o $static -o net

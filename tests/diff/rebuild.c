@@ -374,11 +374,25 @@ typedef struct rebuilding {
   uint32_t n_programs, n_left_out, n_generic;
 } rebuilding;
 
-/* True if the builder lacks something of the program: it has no built-ins of tensors. */
+/* True if some instance of a function has an op on scalars, here, whose result is a tensor. */
+static bool is_lifted(const hia_program *p, hia_ast_id id, const hia_ast *n) {
+  const hia_ast *callee = n->kind == HIA_AST_CALL ? hiaF_node(p, n->a) : NULL;
+  bool is_op = n->kind == HIA_AST_CHAIN || n->kind == HIA_AST_NEG || n->kind == HIA_AST_COMPARE ||
+               n->kind == HIA_AST_CONVERT || (callee && callee->op == HIA_REF_BUILTIN);
+  for (uint32_t i = 0; is_op && i < p->insts.len; i++) {
+    const hia_inst *inst = hiaF_inst(p, i);
+    const hia_decl *decl = &p->decls.data[inst->decl];
+    if (!inst->types || id < decl->first_node || id >= decl->end_node) continue;
+    if (hiaF_is_tensor(inst->types[id - decl->first_node])) return true;
+  }
+  return false;
+}
+
+/* True if the builder lacks something of the program: it has no operations on tensors. */
 static bool is_beyond_builder(const hia_program *p) {
   for (hia_ast_id id = 0; id < p->nodes.len; id++) {
     const hia_ast *n = hiaF_node(p, id);
-    if (n->kind == HIA_AST_MATMUL) return true;
+    if (n->kind == HIA_AST_MATMUL || is_lifted(p, id, n)) return true;
     const hia_ast *callee = n->kind == HIA_AST_CALL ? hiaF_node(p, n->a) : NULL;
     if (callee && callee->op == HIA_REF_BUILTIN && hiaF_tensor_builtin(callee->b)) return true;
   }

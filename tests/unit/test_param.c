@@ -199,6 +199,7 @@ Test(param, packed) {
   check_packed(p, W, HIA_PACK_LEFT);
   check_packed(p, V, HIA_PACK_RIGHT);
   check_packed(p, V, HIA_PACK_LEFT);
+  check_packed(p, V, HIA_PACK_LEFT_EACH);
   cr_assert(hiaR_params_bytes(p) > before + 4 * (30 * 60 * 2 + 1000));
   hia_tensor *b = hiaR_tensor(hiaR_params_words(p)[B]);
   cr_assert_null(hiaR_param_packed(b, b->data, HIA_PACK_RIGHT, go_on, NULL));
