@@ -24,6 +24,7 @@ type Tree = Leaf(x: %(c)s[?]) | Node(left: Tree, right: Tree)
 fn build(k: i64, x: %(c)s[?]) -> Tree =
   if k == 0 then Leaf(x) else Node(build(k - 1, x + %(c)s(k)), build(k - 1, x * 2))
 fn fold(t: Tree) -> %(c)s[?] = match t { Leaf(x) => x, Node(l, r) => fold(l) * 3 + fold(r) }
+fn sized(n: i64) -> i64 = n
 '''
 COMPARISONS = {'<': 'lt', '<=': 'le', '==': 'eq', '!=': 'ne', '>': 'gt', '>=': 'ge'}
 OPERATORS = {'+': 'add', '-': 'sub', '*': 'mul', '/': 'div', '%': 'rem'}
@@ -212,7 +213,7 @@ class Program:
                 raise Failure('shape', [mark])
             return op('mul', x, np.ones(n + m, TYPES[dtype]))
 
-        return '(%s %s* full(%s, %d + %s))' % (a, mark, literal, n, k), run
+        return '(%s %s* full(%s, sized(i64(%d + %s))))' % (a, mark, literal, n, k), run
 
     def sized(self, of, _scope, part):
         """A declared size, which the value has or has not."""
