@@ -720,11 +720,12 @@ static const hia_dim *visit(walk *w, hia_ast_id id, const hia_ast *n, uint32_t c
   }
 }
 
-/* As many dims as the type has; NULL if it has none. */
+/* As many dims as the type has; never NULL. */
 static const hia_dim *dims_of(walk *w, hia_ast_id id) {
   uint32_t count = n_dims_of(w, id);
   const hia_dim *dims = visit(w, id, hiaF_node(w->p, id), count);
-  if (count == 0) return NULL;
+  static const hia_dim none[1];
+  if (count == 0) return none;
   w->values[id - w->first] = dims;
   if (!w->is_last) return dims;
   hia_dim *kept = HIA_NEW_ARRAY(w->p->arena, hia_dim, count);
