@@ -725,8 +725,8 @@ static const hia_dim *dims_of(walk *w, hia_ast_id id) {
   uint32_t count = n_dims_of(w, id);
   const hia_dim *dims = visit(w, id, hiaF_node(w->p, id), count);
   static const hia_dim none[1];
+  w->values[id - w->first] = count ? dims : none;
   if (count == 0) return none;
-  w->values[id - w->first] = dims;
   if (!w->is_last) return dims;
   hia_dim *kept = HIA_NEW_ARRAY(w->p->arena, hia_dim, count);
   for (uint32_t i = 0; i < count; i++) kept[i] = dims[i] == NONE_YET ? HIA_DIM_UNKNOWN : dims[i];
