@@ -539,6 +539,10 @@ static int by_symbol(const void *a, const void *b) {
  * integers count as different ones. */
 static uint32_t tests_of_patterns(walker *w, const hia_ast **list, uint32_t n, bool *is_nested) {
   hia_arena *scratch = &w->p->comp->scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  /* Few are the usual: at the end of a chunk each allocation takes a new one, and gives it back. */
+  const hia_ast *few[8], **parts = few;
+  if (n > HIA_LEN(few)) parts = HIA_NEW_ARRAY(scratch, const hia_ast *, n);
   uint32_t n_keys = 0, most = 0;
   qsort(list, n, sizeof *list, by_symbol);
   for (uint32_t from = 0, to; from < n; from = to, n_keys++) {
@@ -548,8 +552,6 @@ static uint32_t tests_of_patterns(walker *w, const hia_ast **list, uint32_t n, b
     if (list[from]->kind == HIA_AST_PAT_BOOL) continue;
     uint32_t sum = 0;
     for (uint32_t k = 0; k < list[from]->c; k++) {
-      hia_mark mark = hiaR_arena_mark(scratch);
-      const hia_ast **parts = HIA_NEW_ARRAY(scratch, const hia_ast *, to - from);
       uint32_t n_parts = 0;
       for (uint32_t i = from; i < to; i++) {
         if (k >= list[i]->c) continue; /* wrong, and reported */
@@ -559,10 +561,10 @@ static uint32_t tests_of_patterns(walker *w, const hia_ast **list, uint32_t n, b
       }
       *is_nested |= n_parts > 0;
       if (n_parts > 0) sum += tests_of_patterns(w, parts, n_parts, is_nested);
-      hiaR_arena_release(scratch, mark);
     }
     if (sum > most) most = sum;
   }
+  hiaR_arena_release(scratch, mark);
   return tests_of(n_keys) + most;
 }
 
