@@ -51,8 +51,7 @@ typedef struct known {
   LLVMValueRef data;                 /* STORED: the address of the elements */
   hia_value_id of;                   /* SHOWN */
   LLVMValueRef first;                /* SHOWN: NULL stands for 0 */
-  hia_value_id loop; /* a value of the same shape, by which loops are told apart; itself, or its
-                        entry leads on */
+  hia_value_id loop; /* a value of the same shape: values that lead to the same one share a loop */
 } known;
 
 typedef struct fused {
@@ -216,8 +215,8 @@ typedef struct step {
   hia_node_id node;   /* APPLY */
   uint32_t ins[3];    /* APPLY: steps */
   LLVMValueRef from;  /* LOAD: the address of element 0; SPLAT: the scalar */
-  hia_value_id value; /* that it is, from ... */
-  LLVMValueRef first; /* ... this element on */
+  hia_value_id value; /* whose element the step computes or loads */
+  LLVMValueRef first; /* how far that element is behind the loop's; NULL: it is the same */
 } step;
 
 typedef struct steps {
