@@ -144,11 +144,11 @@ static void excerpt(const hia_source *source, uint32_t line, uint32_t col, hia_t
   hiaR_excerpt(place.text, place.len, place.line, col, 1, out);
 }
 
-/* The line of the error, and those of its operands. */
+/* The line of the error, and those of its operands. All memory is of the text, whose compilation is
+ * the one that is armed: a failure of another one would leave an unfinished error behind. */
 static void excerpt_error(const hia_diags *diags, const hia_diag *d, hia_text *out) {
   hia_place place = hiaF_place(diags->source, d->line);
-  hia_arena *arena = &diags->comp->arena;
-  hia_stretch *marks = HIA_NEW_ARRAY(arena, hia_stretch, d->notes.len + 1);
+  hia_stretch *marks = HIA_NEW_ARRAY(out->arena, hia_stretch, d->notes.len + 1);
   uint32_t n = 0;
   for (uint32_t k = 0; k < d->notes.len; k++) {
     const hia_diag_note *note = &d->notes.data[k];
