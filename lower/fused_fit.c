@@ -124,6 +124,38 @@ static void know_view(hia_fused *f, hia_node_id n) {
     z->first = NULL;
 }
 
+/* Follows views to the value whose elements they show; *first becomes the place of element 0. */
+static hia_value_id shown_by(hia_fused *f, hia_value_id v, LLVMValueRef *first) {
+  const hia_known *x = &f->values[v];
+  while (x->kind == HIA_SHOWN) {
+    if (x->first) *first = *first ? LLVMBuildAdd(f->e->b, *first, x->first, "first") : x->first;
+    v = x->of;
+    x = &f->values[v];
+  }
+  return v;
+}
+
+/* All indices must be below the number of rows, even if nobody reads these. There are few, so
+ * nobody waits for the test. */
+static void require_rows(hia_fused *f, const hia_known *z) {
+  hia_emit *e = f->e;
+  LLVMValueRef first = NULL;
+  hia_value_id by = shown_by(f, z->by, &first);
+  if (f->values[by].kind != HIA_STORED || first) {
+    require(f, hiaL_number(e, 1, 0));
+    return;
+  }
+  LLVMValueRef n = z->dims[0], bound = f->values[z->of].dims[0];
+  LLVMValueRef are_few = LLVMBuildICmp(e->b, LLVMIntULE, n, number(f, HIA_FUSED_COLUMNS), "");
+  require(f, are_few);
+  LLVMValueRef test = hiaL_test_of_indices(e, hiaG_tensor_dtype(e->g->types, hiaG_type(e->fn, by)));
+  LLVMValueRef args[] = {f->values[by].data, LLVMBuildSelect(e->b, are_few, n, number(f, 0), ""),
+                         bound};
+  LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(test), test, args, 3, "are_rows");
+  LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(test));
+  require(f, call);
+}
+
 static void know_gathered(hia_fused *f, hia_node_id n) {
   hia_emit *e = f->e;
   hia_value_id v = hiaG_out(e->fn, n, 0);
@@ -135,6 +167,7 @@ static void know_gathered(hia_fused *f, hia_node_id n) {
   z->rank = 2;
   z->dims[0] = f->values[z->by].dims[0];
   z->dims[1] = f->values[z->of].dims[1];
+  require_rows(f, z);
 }
 
 /* The size of an operand along an axis of the result; NULL: it lacks that axis. */
@@ -208,6 +241,8 @@ static void know_folded(hia_fused *f, hia_node_id n) {
   z->kind = HIA_FOLDED;
   z->loop = v;
   z->rank = hiaG_rank(e->g->types, hiaG_type(e->fn, v));
+  for (uint32_t k = 0; k < x->rank; k++) /* of no elements there may be none, even if unread */
+    require(f, LLVMBuildICmp(e->b, LLVMIntNE, x->dims[k], number(f, 0), ""));
 }
 
 static void know(hia_fused *f, hia_node_id n) {
@@ -268,18 +303,6 @@ static LLVMValueRef address_of(hia_fused *f, hia_value_id v, LLVMValueRef first)
   return LLVMBuildGEP2(e->b, e->i8, x->data, &at, 1, "elements");
 }
 
-/* Follows views to the value whose elements they show; *first becomes the place of element 0. */
-static hia_value_id shown_by(hia_fused *f, hia_value_id v, LLVMValueRef *first) {
-  const hia_known *x = &f->values[v];
-  while (x->kind == HIA_SHOWN) {
-    if (x->first) *first = *first ? LLVMBuildAdd(f->e->b, *first, x->first, "first") : x->first;
-    v = x->of;
-    x = &f->values[v];
-  }
-  return v;
-}
-
-/* All indices must be below the number of rows. There are few, so nobody waits for the test. */
 static bool add_gathered(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
   hia_emit *e = f->e;
   const hia_known *x = &f->values[z->value];
@@ -291,14 +314,6 @@ static bool add_gathered(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
   z->from = address_of(f, of, first);
   z->by = f->values[by].data;
   z->by_dtype = hiaG_tensor_dtype(e->g->types, hiaG_type(e->fn, by));
-  LLVMValueRef n = f->values[by].dims[0], bound = f->values[x->of].dims[0];
-  LLVMValueRef are_few = LLVMBuildICmp(e->b, LLVMIntULE, n, number(f, HIA_FUSED_COLUMNS), "");
-  require(f, are_few);
-  LLVMValueRef test = hiaL_test_of_indices(e, z->by_dtype);
-  LLVMValueRef args[] = {z->by, LLVMBuildSelect(e->b, are_few, n, number(f, 0), ""), bound};
-  LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(test), test, args, 3, "are_rows");
-  LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(test));
-  require(f, call);
   return true;
 }
 
