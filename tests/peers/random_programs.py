@@ -97,7 +97,7 @@ class Program:
             return self.leaf(of, scope)
         dtype, shape = of
         forms = [self.fails, self.element, self.operator, self.operator, self.operator, self.unary, self.branch,
-                 self.let, self.let, self.let, self.let_tuple, self.loop, self.call, self.call, self.cast, self.select,
+                 self.let, self.let, self.let, self.let_tuple, self.chain, self.chain, self.loop, self.call, self.call, self.cast, self.select,
                  self.leaf_at]
         if dtype == 'bool':
             forms += [self.compare, self.compare, self.compare]
@@ -487,6 +487,49 @@ class Program:
         axis = self.number(0, len(shape))
         a, fa = part((self.dtype(NUMBERS), shape[:axis] + (self.number(1, 3),) + shape[axis:]))
         return '%s(%s, axis = %d)' % (name, a, axis), lambda e: reduced(name, fa(e), axis)
+
+    def chain(self, of, scope, part):
+        """Operations on matrices with rows, columns and numbers, and reductions of these, by names: what native code
+        computes in loops of rows (lower/fused.h)."""
+        dtype, n, m = self.dtype(NUMBERS), self.choice(self.sizes), self.choice(self.sizes)
+        pool = {shape: [name for name, its in scope.items() if its == (dtype, shape)] for shape in ((n, m), (m,), (n,), ())}
+        lets, new = [], {}
+
+        def add(shape, text_of, f):
+            name = self.name()
+            lets.append((name, text_of, f))
+            new[name] = (dtype, shape)
+            pool[shape].append(name)
+
+        for shape in pool:
+            add(shape, *part((dtype, shape)))
+        for _ in range(self.number(3, 8)):
+            shape = self.choice([(n, m), (n, m), (n, m), (m,)])
+            a, kind = self.choice(pool[shape]), self.choice(['matrix', 'row', 'column', 'number', 'one', 'reduce'])
+            if kind == 'reduce':
+                name, axis = self.reduction_of(dtype), self.choice([None, None if len(shape) == 1 else 1])
+                add((n,) if axis else (), '%s(%s%s)' % (name, a, ', axis = 1' if axis else ''),
+                    lambda e, name=name, axis=axis, a=a: np.asarray(reduced(name, np.asarray(e[a]), axis)))
+                continue
+            if kind == 'one':
+                name = self.choice(['abs', 'relu', 'neg'] + ['floor', 'sqrt'] * (dtype in FLOATS))
+                add(shape, '(-%s)' % a if name == 'neg' else '%s(%s)' % (name, a), lambda e, name=name, a=a: op(name, e[a]))
+                continue
+            is_column = kind == 'column' and len(shape) == 2
+            b = self.choice(pool[{'row': (m,), 'number': ()}.get(kind, (n,) if is_column else shape)])
+            name = self.choice(['+', '-', '*'] + ['/'] * (dtype in FLOATS))
+            add(shape, '%s %s %s' % (a, name, 'reshape(%s, %d, 1)' % (b, n) if is_column else b),
+                lambda e, name=name, a=a, b=b, is_column=is_column:
+                op(OPERATORS[name], e[a], np.asarray(e[b])[:, None] if is_column else e[b]))
+        c, fc = part(of, new, is_last=True)
+
+        def run(e):
+            e = dict(e)
+            for name, _, f in lets:
+                e[name] = f(e)
+            return fc(e)
+
+        return '{ %s %s }' % (' '.join('let %s = %s;' % (name, text_of) for name, text_of, _ in lets), c), run
 
     def product(self, of, _scope, part):
         dtype, shape = of
