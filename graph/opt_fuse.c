@@ -45,9 +45,13 @@ typedef struct fusing {
   hia_fn *fn;
   hia_arena *scratch;
   hia_subst subst;
-  uint32_t *uses;   /* by value: in the function */
-  uint32_t *inside; /* by value: in the group that is looked at */
-  uint32_t *group;  /* by node: the last group that it was a member of */
+  uint32_t *uses;        /* by value: in the function */
+  uint32_t *inside;      /* by value: in the group that is looked at */
+  uint32_t *group;       /* by node: the last group that it was a member of */
+  hia_value_id *source;  /* by value of the group that is being found: whose elements it has, */
+  hia_value_id *checked; /* through parts, rows, reshapes and checks; through checks alone */
+  hia_value_id *copies;  /* by value: in the kernel that is made, */
+  uint32_t *copied_to;   /* if this is its number */
   uint32_t n_groups;
   uint32_t n_kernels;
   hia_u32vec members;  /* of the group that is being found */
@@ -65,14 +69,7 @@ static bool is_inside(const fusing *f, hia_value_id v) {
   return f->group[f->fn->values.data[v].node] == f->n_groups;
 }
 
-/* The value whose elements these are, of those that the group has. */
-static hia_value_id source_of(const fusing *f, hia_value_id v) {
-  while (is_inside(f, v) && kind_of(f, f->fn->values.data[v].node) == HIA_FUSED_VIEW)
-    v = hiaG_in(f->fn, f->fn->values.data[v].node, 0);
-  return v;
-}
-
-/* The same, through checks of sizes alone. */
+/* The value whose sizes this one has checked, if the group does that. */
 static hia_value_id checked_by(const fusing *f, hia_value_id v) {
   while (is_inside(f, v) && hiaG_def(f->fn, v)->op == HIA_OP_EXPECT)
     v = hiaG_in(f->fn, f->fn->values.data[v].node, 0);
@@ -85,7 +82,7 @@ static uint32_t rank_of(const fusing *f, hia_value_id v) {
 
 /* True for a column, as far as the function shows: its last size is the constant 1. */
 static bool is_column(const fusing *f, hia_value_id v) {
-  v = checked_by(f, v);
+  if (is_inside(f, v)) v = f->checked[v];
   const hia_node *def = hiaG_def(f->fn, v);
   hia_word size;
   return def->op == HIA_OP_RESHAPE &&
@@ -120,13 +117,15 @@ static bool needs_stored(const fusing *f, hia_node_id n) {
   hia_fused_kind kind = kind_of(f, n);
   uint32_t rank = rank_of(f, hiaG_out(f->fn, n, 0));
   for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++) {
-    hia_value_id v = hiaG_in(f->fn, n, i), source = source_of(f, v);
+    hia_value_id v = hiaG_in(f->fn, n, i);
+    if (!is_inside(f, v)) continue;
+    hia_value_id source = f->source[v];
     if (!is_inside(f, source)) continue;
     uint32_t its = rank_of(f, v);
     switch (kind_of(f, f->fn->values.data[source].node)) {
     case HIA_FUSED_FOLD: return true;
     case HIA_FUSED_GATHER:
-      if (kind == HIA_FUSED_GATHER || checked_by(f, v) != source) return true;
+      if (kind == HIA_FUSED_GATHER || f->checked[v] != source) return true;
       if (kind == HIA_FUSED_VIEW && f->fn->nodes.data[n].op != HIA_OP_EXPECT) return true;
       break;
     default:
@@ -187,13 +186,19 @@ static bool find_words(const fusing *f, const hia_node_id *members, uint32_t n, 
   return true;
 }
 
+static void set_copy(fusing *f, hia_value_id v, hia_value_id copy) {
+  f->copies[v] = copy;
+  f->copied_to[v] = f->n_kernels;
+}
+
 /* The value in the kernel; a constant is copied. */
-static hia_value_id copy_of(fusing *f, hia_fn *kernel, hia_value_id *copies, hia_value_id v) {
-  if (copies[v] != HIA_NONE) return copies[v];
+static hia_value_id copy_of(fusing *f, hia_fn *kernel, hia_value_id v) {
+  if (f->copied_to[v] == f->n_kernels) return f->copies[v];
   const hia_node *def = hiaG_def(f->fn, v);
   hia_type type = hiaG_type(f->fn, v);
   hia_node_id n = hiaG_add(f->g, kernel, 0, def->op, NULL, 0, &type, 1, def->imm, def->loc);
-  return copies[v] = hiaG_out(kernel, n, 0);
+  set_copy(f, v, hiaG_out(kernel, n, 0));
+  return f->copies[v];
 }
 
 static hia_fn_id make_kernel(fusing *f, const hia_node_id *members, uint32_t n, const outline *o) {
@@ -205,23 +210,21 @@ static hia_fn_id make_kernel(fusing *f, const hia_node_id *members, uint32_t n, 
   hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, f->fn->name, suffix), f->fn->source, f->fn->loc,
                              params, o->n_params, results, o->n_results);
   hia_fn *kernel = hiaG_fn(g, id);
-  hia_value_id *copies = HIA_NEW_ARRAY(f->scratch, hia_value_id, f->fn->values.len);
-  memset(copies, 0xff, f->fn->values.len * sizeof *copies);
-  for (uint32_t i = 0; i < o->n_params; i++) copies[o->params[i]] = i;
+  for (uint32_t i = 0; i < o->n_params; i++) set_copy(f, o->params[i], i);
   hia_u32vec ins = {0};
   for (uint32_t i = 0; i < n; i++) {
     ins.len = 0;
     for (uint32_t k = 0; k < f->fn->nodes.data[members[i]].n_ins; k++)
-      hiaR_push(f->scratch, &ins, copy_of(f, kernel, copies, hiaG_in(f->fn, members[i], k)));
+      hiaR_push(f->scratch, &ins, copy_of(f, kernel, hiaG_in(f->fn, members[i], k)));
     const hia_node *node = &f->fn->nodes.data[members[i]];
     hia_value_id out = hiaG_out(f->fn, members[i], 0);
     hia_type type = hiaG_type(f->fn, out);
     hia_node_id copy =
         hiaG_add(g, kernel, 0, node->op, ins.data, ins.len, &type, 1, node->imm, node->loc);
-    copies[out] = hiaG_out(kernel, copy, 0);
+    set_copy(f, out, hiaG_out(kernel, copy, 0));
   }
   hia_value_id yields[MAX_WORDS];
-  for (uint32_t i = 0; i < o->n_results; i++) yields[i] = copies[o->results[i]];
+  for (uint32_t i = 0; i < o->n_results; i++) yields[i] = f->copies[o->results[i]];
   hiaG_yield(g, kernel, 0, yields, o->n_results);
   return id;
 }
@@ -304,6 +307,16 @@ static void end_group(fusing *f) {
   f->n_groups++;
 }
 
+static void add_member(fusing *f, hia_node_id n) {
+  hia_value_id in = hiaG_in(f->fn, n, 0), out = hiaG_out(f->fn, n, 0);
+  bool is_view = kind_of(f, n) == HIA_FUSED_VIEW;
+  bool is_check = f->fn->nodes.data[n].op == HIA_OP_EXPECT;
+  f->source[out] = !is_view ? out : is_inside(f, in) ? f->source[in] : in;
+  f->checked[out] = !is_check ? out : is_inside(f, in) ? f->checked[in] : in;
+  f->group[n] = f->n_groups;
+  hiaR_push(f->scratch, &f->members, n);
+}
+
 static void find_groups(fusing *f, hia_region_id r) {
   hia_fn *fn = f->fn;
   for (hia_node_id n = fn->regions.data[r].first, next; n != HIA_NONE; n = next) {
@@ -312,8 +325,7 @@ static void find_groups(fusing *f, hia_region_id r) {
       uint8_t ways = ways_of(f, n);
       if (needs_stored(f, n) || (f->ways | ways) == (BY_ROWS | THROUGH)) end_group(f);
       f->ways |= ways;
-      f->group[n] = f->n_groups;
-      hiaR_push(f->scratch, &f->members, n);
+      add_member(f, n);
     } else if (!may_stay_between(f, n)) {
       end_group(f);
     }
@@ -328,6 +340,10 @@ static bool fuse_function(hia_graph *g, hia_fn *fn) {
   f.group = HIA_NEW_ARRAY(f.scratch, uint32_t, 2 * (size_t)n_nodes);
   f.uses = HIA_NEW_ARRAY(f.scratch, uint32_t, fn->values.len);
   f.inside = HIA_NEW_ARRAY(f.scratch, uint32_t, fn->values.len);
+  f.source = HIA_NEW_ARRAY(f.scratch, hia_value_id, fn->values.len);
+  f.checked = HIA_NEW_ARRAY(f.scratch, hia_value_id, fn->values.len);
+  f.copies = HIA_NEW_ARRAY(f.scratch, hia_value_id, fn->values.len);
+  f.copied_to = HIA_NEW_ARRAY(f.scratch, uint32_t, fn->values.len);
   f.n_groups = 1;
   HIA_EACH_NODE(fn, n)
     for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) f.uses[hiaG_in(fn, n, i)]++;
