@@ -27,7 +27,8 @@
 
 enum {
   LANES = 16,
-  CHUNK = 1 << 15, /* elements between two safepoints: some 100 us */
+  MAX_CHUNK = 1 << 15,  /* elements between two safepoints, at most */
+  CHUNK_COST = 1 << 22, /* of these elements: below a millisecond */
   MAX_ELEMENTS = 1 << 30,
   MAX_SIZE = 1 << 15, /* that a reshape has, if it is of rank 2 or more */
   MAX_STEPS = 256,
@@ -580,6 +581,28 @@ static plan *plan_loops(fused *f) {
   return plans;
 }
 
+/* What an element costs, in quarters of a cycle: mostly what is read and written, which comes from
+ * memory, and is written to pages that the system has to find first. */
+static uint64_t cost_of(const hia_emit *e, const plan *p) {
+  enum { READ = 8, WRITTEN = 16 };
+  uint64_t cost = (uint64_t)p->n * WRITTEN;
+  for (uint32_t i = 0; i < p->steps.n; i++) {
+    const step *s = &p->steps.list[i];
+    uint32_t size = hiaR_dtype_size((hia_dtype)s->dtype) / 4;
+    uint64_t each = s->kind == LOAD    ? READ
+                    : s->kind == APPLY ? hiaR_ops[hiaL_node(e, s->node)->op].cost
+                                       : 0;
+    cost += each * (size ? size : 1);
+  }
+  return cost;
+}
+
+/* Elements between two safepoints. */
+static uint64_t chunk_of(const hia_emit *e, const plan *p) {
+  uint64_t n = CHUNK_COST / cost_of(e, p) / LANES * LANES;
+  return n > MAX_CHUNK ? MAX_CHUNK : n ? n : LANES;
+}
+
 /* A loop over many elements has a safepoint between chunks. The new tensors are the heap's if the
  * run ends there. */
 static void call_loop(fused *f, const plan *p, const LLVMValueRef *data) {
@@ -591,7 +614,8 @@ static void call_loop(fused *f, const plan *p, const LLVMValueRef *data) {
     if (p->steps.list[k].kind != APPLY) args[n_args++] = p->steps.list[k].from;
   for (uint32_t k = 0; k < p->n; k++) args[n_args++] = data[p->of[k]];
   LLVMValueRef loop = loop_for(e, &p->steps, p->step, p->n);
-  bool is_short = LLVMIsAConstantInt(n) && LLVMConstIntGetZExtValue(n) <= CHUNK;
+  uint64_t most = chunk_of(e, p);
+  bool is_short = LLVMIsAConstantInt(n) && LLVMConstIntGetZExtValue(n) <= most;
   LLVMBasicBlockRef before = hiaL_here(e), chunk = NULL, poll = NULL, next = NULL;
   args[0] = number(f, 0);
   args[1] = n;
@@ -603,7 +627,7 @@ static void call_loop(fused *f, const plan *p, const LLVMValueRef *data) {
     hiaL_at(e, chunk);
     LLVMValueRef begin = LLVMBuildPhi(e->b, e->types[HIA_I64], "begin");
     LLVMAddIncoming(begin, &args[0], &before, 1);
-    LLVMValueRef end = LLVMBuildAdd(e->b, begin, number(f, CHUNK), "");
+    LLVMValueRef end = LLVMBuildAdd(e->b, begin, number(f, most), "");
     LLVMValueRef is_last = LLVMBuildICmp(e->b, LLVMIntULT, n, end, "is_last");
     args[0] = begin;
     args[1] = LLVMBuildSelect(e->b, is_last, n, end, "end");

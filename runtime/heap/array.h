@@ -57,13 +57,14 @@ bool hiaR_array_slice(hia_local_heap *local, const hia_shape *shape, hia_word re
                       int64_t end, bool is_shared, hia_word *slice);
 
 /* Takes a reference to an array that has elements and returns one to an array with the same
- * elements, which has its own memory and to which nothing else refers. */
-bool hiaR_array_own(hia_local_heap *local, const hia_shapes *shapes, uint32_t base, hia_word *ref,
-                    bool is_shared);
+ * elements, which has its own memory and to which nothing else refers. On failure, MEMORY or
+ * CANCELLED, the caller keeps the reference. */
+hia_status hiaR_array_own(hia_local_heap *local, const hia_shapes *shapes, uint32_t base,
+                          hia_word *ref, bool is_shared);
 
 /* Makes an array of the elements of n arrays, one array after the other: *out, one reference. The
- * caller keeps its references to the arrays. */
-bool hiaR_array_concat(hia_local_heap *local, const hia_shapes *shapes, uint32_t base,
-                       const hia_word *refs, uint32_t n, bool is_shared, hia_word *out);
+ * caller keeps its references to the arrays. MEMORY; CANCELLED. */
+hia_status hiaR_array_concat(hia_local_heap *local, const hia_shapes *shapes, uint32_t base,
+                             const hia_word *refs, uint32_t n, bool is_shared, hia_word *out);
 
 #endif
