@@ -1,30 +1,47 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Measures a chain of elementwise operations, the cell of an LSTM, next to the same in C with
- * libmvec (reference_cell.c): op by op, as a library of tensors computes it, and in one loop.
+/* Measures chains of elementwise operations next to the same in C with libmvec (reference_loops.c):
+ * op by op, as a library of tensors computes it, and in one loop.
  *
  *   bench_elementwise [--quick | --check]
  *
- * A call computes some rows, one cell after the other, so that what a call costs does not count.
- * Figures are medians of processor time, of calls that take turns. */
+ * "LSTM cell": some cells, one after the other. "words": rows of a table that indices say, a bias,
+ * tanh, and the sum of each row with weights. A call computes some rows, so that what a call costs
+ * does not count. Figures are medians of processor time, of calls that take turns. */
 #include "bench/harness.h"
+#include "bench/reference_loops.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if HIA_HAS_GCC
-void reference_cells(size_t rows, size_t n, const float *gates, float *c, float *h, float *memory);
-void reference_cells_fused(size_t rows, size_t n, const float *gates, float *c, float *h);
-#endif
-
-enum { ROUNDS = 25, MAX_SIZE = 1024, VALUES = 64 * 1024 };
+enum { ROUNDS = 25, MAX_SIZE = 1024, VALUES = 64 * 1024, WORDS = 256 };
 #define MAX_OF_OPS 0.8
-#define TOLERANCE  1e-5
+#define TOLERANCE  1e-4
 
-/* The gates of a row are i, f, o and u. */
-static const char program_text[] =
-    "const N = %zu\n"
-    "fn cells(gates: f32[m, 4, N], c: f32[N]) -> (f32[N], f32[N]) = {\n"
+static float big[4 * VALUES], vectors[2][MAX_SIZE];
+static int64_t words[WORDS];
+static float first[VALUES], second[VALUES], memory[3 * VALUES];
+static size_t n, rows;
+
+typedef struct chain {
+  const char *name, *text; /* const N is the size of a row */
+  const void *(*args)(size_t i, int64_t *dims);
+  size_t n_args;
+  void (*ops)(void), (*fused)(void); /* in C: results in `first` and `second` */
+  double most;                       /* hiaton's time over that op by op; 0: no target */
+} chain;
+
+static hia_value *run_own(const bench_program *p, hia_value **args, size_t n_args) {
+  hia_value *result;
+  hia_error *error;
+  bench_check(hia_call(p->function, args, n_args, &result, &error), &error);
+  return result;
+}
+
+/* ---- cells ---- */
+
+static const char cells_text[] =
+    "fn main(gates: f32[m, 4, N], c: f32[N]) -> (f32[N], f32[N]) = {\n"
     "  let (c, h, _) = loop (c = c, h = zeros(N), k = 0i64) while k < m {\n"
     "    let g = gates[k];\n"
     "    let next = sigmoid(g[0]) * tanh(g[3]) + sigmoid(g[1]) * c;\n"
@@ -33,98 +50,114 @@ static const char program_text[] =
     "  (c, h)\n"
     "}\n";
 
-static float gates[4 * VALUES], start_c[MAX_SIZE], c[MAX_SIZE], h[MAX_SIZE];
-static bench_program program;
-static hia_value *args[2];
-static size_t n, rows;
-
-static hia_value *run_own(void) {
-  hia_value *result;
-  hia_error *error;
-  bench_check(hia_call(program.function, args, 2, &result, &error), &error);
-  return result;
+static const void *cells_args(size_t i, int64_t *dims) {
+  dims[0] = i == 0 ? (int64_t)rows : (int64_t)n;
+  dims[1] = 4;
+  dims[2] = (int64_t)n;
+  return i == 0 ? (const void *)big : vectors[0];
 }
 
-static void open_own(void) {
-  char text[sizeof program_text + 32];
-  hia_error *error;
-  snprintf(text, sizeof text, program_text, n);
-  bench_options options = {.kind = HIA_ENGINE_JIT, .threads = 1};
-  program = bench_open_text("cells", text, "cells", &options);
-  const int64_t dims[] = {(int64_t)rows, 4, (int64_t)n};
-  const void *elements[] = {gates, start_c};
-  for (size_t i = 0; i < 2; i++)
-    bench_check(hia_data_tensor(NULL, hia_function_param_type(program.function, i), dims + 2 * i,
-                                elements[i], &args[i], &error),
-                &error);
+/* ---- words ---- */
+
+static const char words_text[] =
+    "fn main(table: f32[?, N], words: i64[?], bias: f32[N], w: f32[N]) = {\n"
+    "  let x = tanh(table[words] + bias);\n"
+    "  (x, sum(x * w, axis = 1))\n"
+    "}\n";
+
+static const void *words_args(size_t i, int64_t *dims) {
+  dims[0] = i == 0 ? (int64_t)(4 * VALUES / n) : i == 1 ? (int64_t)rows : (int64_t)n;
+  dims[1] = (int64_t)n;
+  return i == 0 ? (const void *)big : i == 1 ? (const void *)words : vectors[i - 2];
 }
 
-static void close_own(void) {
-  for (size_t i = 0; i < 2; i++) hia_value_free(args[i]);
-  bench_close(&program);
-}
-
-enum { OWN, OPS, FUSED, WAYS };
-
-static bool has_way(int way) { return way == OWN || HIA_HAS_GCC; }
-
-static void run(int way) {
-  if (way == OWN) {
-    hia_value_free(run_own());
-    return;
-  }
 #if HIA_HAS_GCC
-  static float memory[6 * MAX_SIZE];
-  memcpy(c, start_c, n * sizeof *c);
-  if (way == OPS)
-    reference_cells(rows, n, gates, c, h, memory);
-  else
-    reference_cells_fused(rows, n, gates, c, h);
+static void cells_ops(void) {
+  memcpy(first, vectors[0], n * sizeof *first);
+  reference_cells(rows, n, big, first, second, memory);
+}
+static void cells_fused(void) {
+  memcpy(first, vectors[0], n * sizeof *first);
+  reference_cells_fused(rows, n, big, first, second);
+}
+static void words_ops(void) {
+  reference_words(rows, n, big, words, vectors[0], vectors[1], first, second, memory);
+}
+static void words_fused(void) {
+  reference_words_fused(rows, n, big, words, vectors[0], vectors[1], first, second);
+}
+#define IN_C(ops, fused) ops, fused
+#else
+#define IN_C(ops, fused) NULL, NULL
 #endif
+
+static const chain cells = {"LSTM cell", cells_text, cells_args, 2, IN_C(cells_ops, cells_fused),
+                            MAX_OF_OPS};
+static const chain words_ = {"words", words_text, words_args, 4, IN_C(words_ops, words_fused), 0};
+
+/* ---- measuring ---- */
+
+static void compare(const char *row, hia_value *result, size_t part, const float *theirs) {
+  hia_value *value = hia_value_part(result, part);
+  const float *own = hia_value_elements(value);
+  size_t size = 1;
+  size_t rank = hia_type_info_rank(hia_value_type(value));
+  for (size_t i = 0; i < rank; i++) size *= (size_t)hia_value_dims(value)[i];
+  for (size_t i = 0; i < size; i++)
+    if (!(fabsf(own[i] - theirs[i]) <= (float)TOLERANCE * fmaxf(1, fabsf(theirs[i])))) {
+      bench_wrong("%s: element %zu is %.9g, in C %.9g", row, i, (double)own[i], (double)theirs[i]);
+      break;
+    }
+  hia_value_free(value);
 }
 
-static void check_results(const char *row) {
-  hia_value *result = run_own();
-  for (int way = OPS; way < WAYS; way++) {
-    if (!has_way(way)) continue;
-    run(way);
-    for (size_t part = 0; part < 2; part++) {
-      hia_value *value = hia_value_part(result, part);
-      const float *own = hia_value_elements(value), *theirs = part == 0 ? c : h;
-      for (size_t i = 0; i < n; i++)
-        if (!(fabsf(own[i] - theirs[i]) <= (float)TOLERANCE)) {
-          bench_wrong("%s: element %zu is %.9g, in C %.9g", row, i, (double)own[i],
-                      (double)theirs[i]);
-          break;
-        }
-      hia_value_free(value);
-    }
+static double time_of(const chain *c, const bench_program *p, hia_value **args, int way,
+                      int repeats) {
+  double start = bench_cpu();
+  for (int i = 0; i < repeats; i++)
+    if (way == 0)
+      hia_value_free(run_own(p, args, c->n_args));
+    else
+      (way == 1 ? c->ops : c->fused)();
+  return (bench_cpu() - start) * 1e6 / repeats / (double)rows;
+}
+
+static void measure(const chain *c) {
+  double samples[3][ROUNDS], ns[3] = {NAN, NAN, NAN};
+  int rounds = bench_is_quick() ? 1 : ROUNDS, repeats = bench_is_quick() ? 1 : 20;
+  int ways = c->ops ? 3 : 1;
+  char row[64], text[1024];
+  hia_value *args[4];
+  hia_error *error;
+  snprintf(row, sizeof row, "%s, %zu", c->name, n);
+  snprintf(text, sizeof text, "const N = %zu\n%s", n, c->text);
+  bench_options options = {.kind = HIA_ENGINE_JIT, .threads = 1};
+  bench_program program = bench_open_text(c->name, text, "main", &options);
+  for (size_t i = 0; i < c->n_args; i++) {
+    int64_t dims[3];
+    const void *elements = c->args(i, dims);
+    bench_check(hia_data_tensor(NULL, hia_function_param_type(program.function, i), dims, elements,
+                                &args[i], &error),
+                &error);
+  }
+  hia_value *result = run_own(&program, args, c->n_args);
+  for (int way = 1; way < ways; way++) {
+    (way == 1 ? c->ops : c->fused)();
+    compare(row, result, 0, first);
+    compare(row, result, 1, second);
   }
   hia_value_free(result);
-}
-
-static void measure(void) {
-  double samples[WAYS][ROUNDS], ns[WAYS];
-  int rounds = bench_is_quick() ? 1 : ROUNDS, repeats = bench_is_quick() ? 1 : 20;
-  char row[64];
-  snprintf(row, sizeof row, "LSTM cell, %zu", n);
-  open_own();
-  check_results(row);
   for (int r = 0; r < rounds; r++)
-    for (int way = 0; way < WAYS; way++) {
-      if (!has_way(way)) continue;
-      double start = bench_cpu();
-      for (int i = 0; i < repeats; i++) run(way);
-      samples[way][r] = (bench_cpu() - start) * 1e6 / repeats / (double)rows;
-    }
-  for (int way = 0; way < WAYS; way++)
-    ns[way] = has_way(way) ? bench_median(samples[way], (size_t)rounds) : NAN;
-  printf("%-18s %9.0f %9.0f %9.0f", row, ns[OWN], ns[OPS], ns[FUSED]);
-  bench_print_target(row, "hiaton/C, op by op", ns[OWN] / ns[OPS], 2, BENCH_AT_MOST(MAX_OF_OPS));
-  bench_print_target(row, "hiaton/C, one loop", ns[OWN] / ns[FUSED], 2, BENCH_NO_TARGET);
+    for (int way = 0; way < ways; way++) samples[way][r] = time_of(c, &program, args, way, repeats);
+  for (int way = 0; way < ways; way++) ns[way] = bench_median(samples[way], (size_t)rounds);
+  printf("%-18s %9.0f %9.0f %9.0f", row, ns[0], ns[1], ns[2]);
+  bench_print_target(row, "hiaton/C, op by op", ns[0] / ns[1], 2,
+                     c->most > 0 ? BENCH_AT_MOST(c->most) : BENCH_NO_TARGET);
+  bench_print_target(row, "hiaton/C, one loop", ns[0] / ns[2], 2, BENCH_NO_TARGET);
   printf("\n");
   fflush(stdout);
-  close_own();
+  for (size_t i = 0; i < c->n_args; i++) hia_value_free(args[i]);
+  bench_close(&program);
 }
 
 int main(int argc, char **argv) {
@@ -133,12 +166,13 @@ int main(int argc, char **argv) {
       fputs("usage: bench_elementwise [--quick | --check]\n", stderr);
       return 2;
     }
-  static const size_t sizes[] = {150, MAX_SIZE};
+  static const size_t sizes[] = {150, MAX_SIZE}, widths[] = {25, 300};
   bench_print_machine();
   bench_pin(true);
-  for (size_t i = 0; i < sizeof gates / sizeof *gates; i++) gates[i] = (float)(drand48() * 8 - 4);
-  for (size_t i = 0; i < MAX_SIZE; i++) start_c[i] = (float)(drand48() * 2 - 1);
-  printf("%-18s %9s %9s %9s", "ns a cell", "hiaton", "C, ops", "one loop");
+  for (size_t i = 0; i < sizeof big / sizeof *big; i++) big[i] = (float)(drand48() * 8 - 4);
+  for (size_t i = 0; i < MAX_SIZE; i++)
+    for (size_t k = 0; k < 2; k++) vectors[k][i] = (float)(drand48() * 2 - 1);
+  printf("%-18s %9s %9s %9s", "ns a row", "hiaton", "C, ops", "one loop");
   bench_print_target_heading("hiaton/C, op by op");
   bench_print_target_heading("hiaton/C, one loop");
   printf("\n");
@@ -146,7 +180,13 @@ int main(int argc, char **argv) {
     n = sizes[i];
     /* Gates of 128 KiB: they stay in the second cache. */
     rows = (size_t)(128 << 10) / (4 * n * sizeof(float));
-    measure();
+    measure(&cells);
+  }
+  for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+    n = widths[i];
+    rows = 64;
+    for (size_t k = 0; k < rows; k++) words[k] = (int64_t)(drand48() * 100);
+    measure(&words_);
   }
   return bench_end();
 }

@@ -42,12 +42,12 @@ add_custom_command(OUTPUT ${object}
   COMMENT "Building bench/reference_peak.o" VERBATIM)
 list(APPEND references ${object})
 if(HIA_GCC)
-  set(object ${PROJECT_BINARY_DIR}/bench/reference_cell.o)
+  set(object ${PROJECT_BINARY_DIR}/bench/reference_loops.o)
   add_custom_command(OUTPUT ${object}
     COMMAND ${HIA_GCC} -std=gnu11 -O3 -march=native -mprefer-vector-width=512 -ffast-math -fPIE
-            -c ${PROJECT_SOURCE_DIR}/bench/reference_cell.c -o ${object}
-    DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference_cell.c
-    COMMENT "Building bench/reference_cell.o" VERBATIM)
+            -I${PROJECT_SOURCE_DIR} -c ${PROJECT_SOURCE_DIR}/bench/reference_loops.c -o ${object}
+    DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference_loops.c ${PROJECT_SOURCE_DIR}/bench/reference_loops.h
+    COMMENT "Building bench/reference_loops.o" VERBATIM)
   list(APPEND references ${object})
 endif()
 set_source_files_properties(${references} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)

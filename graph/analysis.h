@@ -35,11 +35,15 @@ hia_codegen_units hiaG_one_codegen_unit(hia_arena *arena, const hia_graph *g);
 /* ---- fused.c: what fused kernels consist of (opt_fuse.c, lower/emit_fused.c) ---- */
 
 enum { HIA_FUSED_RANK = 4 }; /* of tensors in fused kernels, at most */
-/* True for an op on scalars that is lifted to tensors of one rank, and perhaps scalars, cannot fail
- * at its dtype but for shapes that do not fit, and exists for vectors. */
-bool hiaG_is_lane_op(const hia_graph *g, const hia_fn *fn, hia_node_id n);
-/* True for a part, a row, a reshape or a check of sizes whose result is a tensor. */
-bool hiaG_is_view_op(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+typedef enum hia_fused_kind {
+  HIA_NOT_FUSED,
+  HIA_FUSED_LANES,  /* an op on scalars that is lifted, exists for vectors, and cannot fail but for
+                       shapes that do not fit */
+  HIA_FUSED_VIEW,   /* a part, a row, a reshape or a check of sizes whose result is a tensor */
+  HIA_FUSED_GATHER, /* rows of a matrix, by a vector of indices */
+  HIA_FUSED_FOLD,   /* a reduction along the last axis, or of all elements */
+} hia_fused_kind;
+hia_fused_kind hiaG_fused_kind(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 
 /* ---- leaf.c ---- */
 

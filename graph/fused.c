@@ -54,28 +54,48 @@ static bool has_lanes(unsigned op, hia_dtype dtype) {
   return false;
 }
 
-bool hiaG_is_lane_op(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
-  const hia_node *node = &fn->nodes.data[n];
-  if (hiaR_ops[node->op].shape != HIA_SHAPE_ELEMENTWISE || !hiaG_is_operation(fn, n)) return false;
-  uint32_t rank = hiaG_rank(g->types, hiaG_type(fn, hiaG_out(fn, n, 0)));
-  if (rank > HIA_FUSED_RANK) return false;
-  for (uint32_t i = 0; i < node->n_ins; i++) {
-    uint32_t its = hiaG_rank(g->types, hiaG_type(fn, hiaG_in(fn, n, i)));
-    if (its && its != rank) return false;
-  }
-  return has_lanes(node->op, hiaG_node_dtype(g, fn, n));
+static uint32_t rank_of(const hia_graph *g, const hia_fn *fn, hia_value_id v) {
+  return hiaG_rank(g->types, hiaG_type(fn, v));
 }
 
-bool hiaG_is_view_op(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+static bool is_lanes(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
-  switch (node->op) {
+  return hiaR_ops[node->op].shape == HIA_SHAPE_ELEMENTWISE && hiaG_is_operation(fn, n) &&
+         rank_of(g, fn, hiaG_out(fn, n, 0)) <= HIA_FUSED_RANK &&
+         has_lanes(node->op, hiaG_node_dtype(g, fn, n));
+}
+
+static bool is_view(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  uint32_t to = rank_of(g, fn, hiaG_out(fn, n, 0));
+  return rank_of(g, fn, hiaG_in(fn, n, 0)) <= HIA_FUSED_RANK && to && to <= HIA_FUSED_RANK;
+}
+
+static bool is_gather(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  return rank_of(g, fn, hiaG_in(fn, n, 0)) == 2 && rank_of(g, fn, hiaG_in(fn, n, 1)) == 1;
+}
+
+static bool is_fold(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  uint32_t rank = rank_of(g, fn, hiaG_in(fn, n, 0));
+  uint64_t axis = fn->nodes.data[n].imm;
+  return rank && rank <= HIA_FUSED_RANK && (axis == HIA_NONE || axis == rank - 1);
+}
+
+hia_fused_kind hiaG_fused_kind(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  switch (fn->nodes.data[n].op) {
   case HIA_OP_PART:
   case HIA_OP_ROW:
   case HIA_OP_RESHAPE:
-  case HIA_OP_EXPECT: break;
-  default: return false;
+  case HIA_OP_EXPECT: return is_view(g, fn, n) ? HIA_FUSED_VIEW : HIA_NOT_FUSED;
+  case HIA_OP_ROWS: return is_gather(g, fn, n) ? HIA_FUSED_GATHER : HIA_NOT_FUSED;
+  case HIA_OP_SUM:
+  case HIA_OP_PROD:
+  case HIA_OP_MEAN:
+  case HIA_OP_MAX_OF:
+  case HIA_OP_MIN_OF:
+  case HIA_OP_ARG_MAX:
+  case HIA_OP_ARG_MIN:
+  case HIA_OP_ANY:
+  case HIA_OP_ALL: return is_fold(g, fn, n) ? HIA_FUSED_FOLD : HIA_NOT_FUSED;
+  default: return is_lanes(g, fn, n) ? HIA_FUSED_LANES : HIA_NOT_FUSED;
   }
-  uint32_t from = hiaG_rank(g->types, hiaG_type(fn, hiaG_in(fn, n, 0)));
-  uint32_t to = hiaG_rank(g->types, hiaG_type(fn, hiaG_out(fn, n, 0)));
-  return from <= HIA_FUSED_RANK && to && to <= HIA_FUSED_RANK;
 }

@@ -16,9 +16,16 @@
  * other code, operation by operation, is there for all others. So a mistake in the loop's
  * conditions costs time and no error message.
  *
- * Members of a group are ops on scalars that are lifted, cannot fail, and exist for vectors, of
- * tensors of one rank; and parts, rows, reshapes and checks of sizes, which only say where elements
- * lie. Between members may be what computes with scalars only, and cannot fail. The call stands
+ * Members of a group are
+ *
+ * - ops on scalars that are lifted, cannot fail, and exist for vectors. An operand may have fewer
+ *   axes than the result, if the group does not compute it: each of its elements is read many
+ * times;
+ * - parts, rows, reshapes and checks of sizes, which only say where elements lie;
+ * - rows of a matrix that a vector of indices says (a gather), at the start;
+ * - reductions along the last axis, or of all elements, at the end: no member reads their results.
+ *
+ * Between members may be what computes with scalars only, and cannot fail. The call stands
  * where the last member stood. A value that is used outside of the group must be computed by it: a
  * part that is used elsewhere stays, and divides the group.
  *
@@ -44,13 +51,90 @@ typedef struct fusing {
   uint32_t n_groups;
   uint32_t n_kernels;
   hia_u32vec members;  /* of the group that is being found */
+  uint8_t ways;        /* in which they go over elements */
   hia_u32vec replaced; /* members that kernels have taken over */
 } fusing;
 
 /* ---- members ---- */
 
-static bool is_member_op(const fusing *f, hia_node_id n) {
-  return hiaG_is_lane_op(f->g, f->fn, n) || hiaG_is_view_op(f->g, f->fn, n);
+static hia_fused_kind kind_of(const fusing *f, hia_node_id n) {
+  return hiaG_fused_kind(f->g, f->fn, n);
+}
+
+static bool is_inside(const fusing *f, hia_value_id v) {
+  return f->group[f->fn->values.data[v].node] == f->n_groups;
+}
+
+/* The value whose elements these are, of those that the group has. */
+static hia_value_id source_of(const fusing *f, hia_value_id v) {
+  while (is_inside(f, v) && kind_of(f, f->fn->values.data[v].node) == HIA_FUSED_VIEW)
+    v = hiaG_in(f->fn, f->fn->values.data[v].node, 0);
+  return v;
+}
+
+/* The same, through checks of sizes alone. */
+static hia_value_id checked_by(const fusing *f, hia_value_id v) {
+  while (is_inside(f, v) && hiaG_def(f->fn, v)->op == HIA_OP_EXPECT)
+    v = hiaG_in(f->fn, f->fn->values.data[v].node, 0);
+  return v;
+}
+
+static uint32_t rank_of(const fusing *f, hia_value_id v) {
+  return hiaG_rank(f->g->types, hiaG_type(f->fn, v));
+}
+
+/* True for a column, as far as the function shows: its last size is the constant 1. */
+static bool is_column(const fusing *f, hia_value_id v) {
+  v = checked_by(f, v);
+  const hia_node *def = hiaG_def(f->fn, v);
+  hia_word size;
+  return def->op == HIA_OP_RESHAPE &&
+         hiaG_is_const(f->fn, f->fn->edges.data[def->ins + def->n_ins - 1], &size) && size == 1;
+}
+
+/* Operands of fewer axes, gathers and reductions of rows have the loop go by rows; a reduction of
+ * all elements of a matrix, from the first to the last. No loop goes both ways. */
+enum { BY_ROWS = 1, THROUGH = 2 };
+
+static uint8_t ways_of(const fusing *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  switch (kind_of(f, n)) {
+  case HIA_FUSED_GATHER: return BY_ROWS;
+  case HIA_FUSED_FOLD:
+    if (rank_of(f, hiaG_in(f->fn, n, 0)) == 1) return 0;
+    return node->imm == HIA_NONE ? THROUGH : BY_ROWS;
+  case HIA_FUSED_LANES:
+    for (uint32_t i = 0; i < node->n_ins; i++) {
+      uint32_t rank = rank_of(f, hiaG_in(f->fn, n, i));
+      if (rank && rank < rank_of(f, hiaG_out(f->fn, n, 0))) return BY_ROWS;
+      if (rank > 1 && is_column(f, hiaG_in(f->fn, n, i))) return BY_ROWS;
+    }
+    return 0;
+  default: return 0;
+  }
+}
+
+/* True if n reads an operand in a way that a loop over elements that the group computes cannot:
+ * then it begins another group. */
+static bool needs_stored(const fusing *f, hia_node_id n) {
+  hia_fused_kind kind = kind_of(f, n);
+  uint32_t rank = rank_of(f, hiaG_out(f->fn, n, 0));
+  for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++) {
+    hia_value_id v = hiaG_in(f->fn, n, i), source = source_of(f, v);
+    if (!is_inside(f, source)) continue;
+    uint32_t its = rank_of(f, v);
+    switch (kind_of(f, f->fn->values.data[source].node)) {
+    case HIA_FUSED_FOLD: return true;
+    case HIA_FUSED_GATHER:
+      if (kind == HIA_FUSED_GATHER || checked_by(f, v) != source) return true;
+      if (kind == HIA_FUSED_VIEW && f->fn->nodes.data[n].op != HIA_OP_EXPECT) return true;
+      break;
+    default:
+      if (kind == HIA_FUSED_GATHER) return true;
+    }
+    if (kind == HIA_FUSED_LANES && (its < rank || is_column(f, v))) return true;
+  }
+  return false;
 }
 
 /* A node that may stand between members: it is then before the call. */
@@ -70,16 +154,12 @@ typedef struct outline {
   uint32_t n_params, n_results;
 } outline;
 
-static bool is_inside(const fusing *f, hia_value_id v) {
-  return f->group[f->fn->values.data[v].node] == f->n_groups;
-}
-
 /* True if the group computes the elements of the value: it is the result of an op on elements,
- * perhaps behind checks of its sizes. */
+ * perhaps behind checks of its sizes, or of a reduction. */
 static bool is_computed(const fusing *f, hia_value_id v) {
-  while (is_inside(f, v) && hiaG_def(f->fn, v)->op == HIA_OP_EXPECT)
-    v = hiaG_in(f->fn, f->fn->values.data[v].node, 0);
-  return is_inside(f, v) && hiaG_is_lane_op(f->g, f->fn, f->fn->values.data[v].node);
+  v = checked_by(f, v);
+  hia_fused_kind kind = kind_of(f, f->fn->values.data[v].node);
+  return is_inside(f, v) && (kind == HIA_FUSED_LANES || kind == HIA_FUSED_FOLD);
 }
 
 static bool is_listed(const hia_value_id *list, uint32_t n, hia_value_id v) {
@@ -196,7 +276,7 @@ static uint32_t find_divider(const fusing *f, const hia_node_id *members, uint32
 /* Worth a kernel: something is computed, and one result at least is not made in vain. */
 static bool is_worth(const fusing *f, const hia_node_id *members, uint32_t n, const outline *o) {
   uint32_t n_computed = 0;
-  for (uint32_t i = 0; i < n; i++) n_computed += hiaG_is_lane_op(f->g, f->fn, members[i]);
+  for (uint32_t i = 0; i < n; i++) n_computed += kind_of(f, members[i]) == HIA_FUSED_LANES;
   return n_computed && n > 1 && o->n_results;
 }
 
@@ -220,6 +300,7 @@ static void end_group(fusing *f) {
     n -= some;
   }
   f->members.len = 0;
+  f->ways = 0;
   f->n_groups++;
 }
 
@@ -227,7 +308,10 @@ static void find_groups(fusing *f, hia_region_id r) {
   hia_fn *fn = f->fn;
   for (hia_node_id n = fn->regions.data[r].first, next; n != HIA_NONE; n = next) {
     next = fn->nodes.data[n].next;
-    if (is_member_op(f, n)) {
+    if (kind_of(f, n) != HIA_NOT_FUSED) {
+      uint8_t ways = ways_of(f, n);
+      if (needs_stored(f, n) || (f->ways | ways) == (BY_ROWS | THROUGH)) end_group(f);
+      f->ways |= ways;
       f->group[n] = f->n_groups;
       hiaR_push(f->scratch, &f->members, n);
     } else if (!may_stay_between(f, n)) {

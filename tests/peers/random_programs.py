@@ -54,7 +54,7 @@ class Program:
         self.params = {}  # (type, value)
         # Few dtypes and sizes: then there are variables of the type that is needed.
         self.dtypes = self.random.sample(NUMBERS, 2) + ['bool'] * self.chance(0.4)
-        self.sizes = self.random.sample([1, 2, 3, 4, 5], 2)
+        self.sizes = self.random.sample([1, 2, 3, 4, 5, 17], 2)  # 17: more than the lanes of a vector
 
     # ---- choices ----
 
