@@ -42,7 +42,7 @@ enum { HIA_ARRAY_STREAM = 1 };
 typedef struct hia_stream_array {
   hia_array array; /* its data is not read */
   /* Makes an array of the elements from `first` on, n > 0 of them: *out, one reference. Any worker
-   * may call it. False: no memory, or the file cannot be read. */
+   * may call it. False: no memory, the file cannot be read, or the run must end. */
   bool (*read)(struct hia_stream_array *stream, hia_local_heap *local, uint64_t first, uint64_t n,
                hia_word *out);
 } hia_stream_array;
@@ -51,8 +51,9 @@ typedef struct hia_stream_array {
  * for fewer than 0. CANCELLED: the run must end (hia_heap.must_end). */
 hia_status hiaR_array_new(hia_local_heap *local, const hia_shape *shape, int64_t n, hia_word *ref);
 
-/* Makes a slice of an array: *slice, one reference. The slice must be there
- * (hiaR_array_has_slice). The caller keeps its reference to the array. */
+/* Makes a slice, which must be there (hiaR_array_has_slice): *slice, one reference. The caller
+ * keeps its reference to the array. False, too, if the run must end: the caller asks (operation.c).
+ */
 bool hiaR_array_slice(hia_local_heap *local, const hia_shape *shape, hia_word ref, int64_t first,
                       int64_t end, bool is_shared, hia_word *slice);
 

@@ -49,7 +49,8 @@ HIA_OPERATION(SLICE) {
     return HIA_RANGE;
   }
   bool has_memory = hiaR_array_slice(env->local, o->shape, in[0], first, end, env->is_shared, out);
-  return has_memory ? HIA_OK : HIA_MEMORY;
+  if (has_memory) return HIA_OK;
+  return hiaR_heap_must_end(env->local->heap) ? HIA_CANCELLED : HIA_MEMORY;
 }
 
 /* Keeps the array and the words of the element. If nothing else refers to the array, it is changed

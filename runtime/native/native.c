@@ -332,8 +332,11 @@ HIA_UNINSTRUMENTED hia_word hiaR_native_slice(hia_context *context, hia_word arr
   hia_word slice = 0;
   need_heap(context, loc, sp, pc);
   if (HIA_UNLIKELY(!hiaR_array_slice(&context->local, &context->shapes->list[base], array, first,
-                                     end, context->is_shared != 0, &slice)))
+                                     end, context->is_shared != 0, &slice))) {
+    hia_status status = hiaR_end_status(context);
+    if (status) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
     leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
+  }
   return slice;
 }
 
