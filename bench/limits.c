@@ -1,11 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Measures what limits cost: the time from a cancel to the return of the run that it ends, the
- * safepoints that make it possible, fuel, bytes per frame, and the memory that a deep run leaves.
+/* Measures what limits cost: the time from a cancel to the return of the run that it ends, also
+ * inside of operations on large tensors and arrays (limits_large.c), the safepoints that make it
+ * possible, fuel, bytes per frame, and the memory that a deep run leaves.
  *
- *   bench_limits [--quick | --check] [--cancels N]     (1000 of each program)
+ *   bench_limits [--quick | --check] [--large] [--cancels N]     (1000 of each program)
+ *
+ * --large: only operations on large tensors and arrays.
  *
  * The targets hold on a machine that does nothing else. */
-#include "bench/harness.h"
+#include "bench/limits.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,12 +80,7 @@ static bench_program open_text(hia_engine_kind kind, unsigned threads, bool is_u
 
 /* ---- from a cancel to the return ---- */
 
-enum {
-  MAX_CANCEL_US = 2000,
-  MAX_CANCELS = 100000,
-  MAX_WAIT = 3000 /* microseconds */,
-  DEEP_WAIT = 150000
-};
+enum { MAX_CANCELS = 100000, MAX_WAIT = 3000 /* microseconds */, DEEP_WAIT = 150000 };
 
 typedef struct row {
   const char *name;
@@ -136,56 +135,79 @@ static void *request(void *user) {
   return NULL;
 }
 
+limits_delay limits_end_run(const char *name, hia_function *f, hia_value *const *args, size_t n,
+                            limits_cause cause, unsigned wait) {
+  bool is_cancel = cause == LIMITS_CANCEL;
+  requester r = {.cancel = is_cancel ? hia_cancel_new(NULL) : NULL, .wait = wait};
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.cancel = r.cancel;
+  if (!is_cancel) options.timeout_ns = 1000 * ((uint64_t)wait + 1);
+  pthread_t thread;
+  if (pthread_getcpuclockid(pthread_self(), &r.cpu) != 0) exit(1);
+  if (is_cancel && (!r.cancel || pthread_create(&thread, NULL, request, &r) != 0)) exit(1);
+  r.at = bench_now() + (wait + 1) * 1e-3;
+  hia_value *result;
+  hia_error *error;
+  hia_status status = hia_run(f, args, n, &options, &result, &error);
+  double end = bench_now(), cpu_end = bench_clock(r.cpu);
+  if (is_cancel) pthread_join(thread, NULL);
+  if (status != (is_cancel ? HIA_CANCELLED : HIA_DEADLINE)) {
+    printf("%s was not ended: %s\n", name, error ? hia_error_text(error) : "it returned");
+    exit(1);
+  }
+  hia_error_free(error);
+  hia_cancel_free(r.cancel);
+  return (limits_delay){(end - r.at) * 1e3, is_cancel ? (cpu_end - r.cpu_at) * 1e3 : (double)NAN};
+}
+
 static int by_size(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-static void print_spread(const char *name, const char *clock, double *us, size_t n,
-                         bench_target target) {
+static const char *const percentile[] = {[LIMITS_MEDIAN] = "50th", [LIMITS_99TH] = "99th"};
+
+void limits_print_spread(const char *name, const char *clock, double *us, size_t n,
+                         limits_bounded bounded, bench_target target) {
   char column[64];
   qsort(us, n, sizeof us[0], by_size);
-  snprintf(column, sizeof column, "99th percentile, %s", clock);
-  printf(" %9.1f", us[n / 2]);
-  bench_print_target(name, column, us[n * 99 / 100], 1, target);
+  snprintf(column, sizeof column, "%s percentile, %s", percentile[bounded], clock);
+  double at[] = {[LIMITS_MEDIAN] = us[n / 2], [LIMITS_99TH] = us[n * 99 / 100]};
+  for (limits_bounded k = LIMITS_MEDIAN; k <= LIMITS_99TH; k++)
+    if (k == bounded)
+      bench_print_target(name, column, at[k], 1, target);
+    else
+      printf(" %9.1f", at[k]);
   printf(" %9.1f", us[n - 1]);
+}
+
+void limits_print_heading(limits_bounded bounded) {
+  for (limits_bounded k = LIMITS_MEDIAN; k <= LIMITS_99TH; k++)
+    if (k == bounded)
+      bench_print_target_heading(percentile[k]);
+    else
+      printf(" %9s", percentile[k]);
+  printf(" %9s", "most");
 }
 
 static void cancel_row(const row *w, size_t n, bool is_deep) {
   static double took[MAX_CANCELS], cpu[MAX_CANCELS];
   bench_program p = open_text(w->kind, w->threads, false, w->function, is_deep ? "unroll" : NULL);
-  requester r = {.cancel = hia_cancel_new(NULL)};
-  hia_run_options options = HIA_RUN_OPTIONS_INIT;
-  options.cancel = r.cancel;
   hia_value *args[3] = {NULL};
   for (size_t i = 0; i < w->n_args; i++) args[i] = hia_value_i32(p.engine, w->args[i]);
-  if (pthread_getcpuclockid(pthread_self(), &r.cpu) != 0) exit(1);
   unsigned random = 12345;
   for (size_t i = 0; i < n; i++) {
     random = random * 1664525u + 1013904223u;
-    r.wait = (random >> 8) % (is_deep ? DEEP_WAIT : MAX_WAIT);
-    pthread_t thread;
-    if (!r.cancel || pthread_create(&thread, NULL, request, &r) != 0) exit(1);
-    hia_value *result;
-    hia_error *error;
-    hia_status status = hia_run(p.function, args, w->n_args, &options, &result, &error);
-    double end = bench_now(), cpu_end = bench_clock(r.cpu);
-    pthread_join(thread, NULL);
-    if (status != HIA_CANCELLED) {
-      printf("%s was not cancelled: %s\n", w->name, hia_status_message(status));
-      exit(1);
-    }
-    took[i] = (end - r.at) * 1e3;
-    cpu[i] = (cpu_end - r.cpu_at) * 1e3;
-    hia_error_free(error);
-    hia_cancel_reset(r.cancel);
+    unsigned wait = (random >> 8) % (is_deep ? DEEP_WAIT : MAX_WAIT);
+    limits_delay d = limits_end_run(w->name, p.function, args, w->n_args, LIMITS_CANCEL, wait);
+    took[i] = d.clock;
+    cpu[i] = d.cpu;
   }
   for (size_t i = 0; i < w->n_args; i++) hia_value_free(args[i]);
-  hia_cancel_free(r.cancel);
   bench_close(&p);
   printf("%-22s", w->name);
-  print_spread(w->name, "on the clock", took, n, BENCH_AT_MOST(MAX_CANCEL_US));
-  print_spread(w->name, "processor time", cpu, n, BENCH_NO_TARGET);
+  limits_print_spread(w->name, "on the clock", took, n, LIMITS_99TH, BENCH_AT_MOST(LIMITS_MAX_US));
+  limits_print_spread(w->name, "processor time", cpu, n, LIMITS_99TH, BENCH_NO_TARGET);
   puts("");
   fflush(stdout);
 }
@@ -198,11 +220,7 @@ static void table_of_cancels(size_t n) {
          n, MAX_WAIT / 1000, DEEP_WAIT / 1000);
   printf("%-22s %-43s    %s\n", "", "   on the clock", "processor time");
   printf("%-22s", "");
-  for (int k = 0; k < 2; k++) {
-    printf(" %9s", "50th");
-    bench_print_target_heading("99th");
-    printf(" %9s", "most");
-  }
+  for (int k = 0; k < 2; k++) limits_print_heading(LIMITS_99TH);
   puts("");
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) cancel_row(&rows[i], n, false);
   for (size_t i = 0; i < sizeof deep_rows / sizeof deep_rows[0]; i++)
@@ -354,10 +372,12 @@ static void table_of_depth(void) {
 
 int main(int argc, char **argv) {
   long cancels = 1000;
-  bool is_known = true;
+  bool is_known = true, is_large = false;
   for (int i = 1; i < argc; i++) {
     if (bench_take_option(argv[i])) {
       if (bench_is_quick()) cancels = 5;
+    } else if (strcmp(argv[i], "--large") == 0) {
+      is_large = true;
     } else if (strcmp(argv[i], "--cancels") == 0 && i + 1 < argc) {
       cancels = atol(argv[++i]);
     } else {
@@ -365,11 +385,13 @@ int main(int argc, char **argv) {
     }
   }
   if (!is_known || cancels < 1 || cancels > MAX_CANCELS) {
-    fprintf(stderr, "usage: %s [--quick | --check] [--cancels N]\n", argv[0]);
+    fprintf(stderr, "usage: %s [--quick | --check] [--large] [--cancels N]\n", argv[0]);
     return 2;
   }
   bench_print_machine();
-  table_of_cancels((size_t)cancels);
+  if (!is_large) table_of_cancels((size_t)cancels);
+  limits_table_of_large((size_t)cancels);
+  if (is_large) return bench_end();
   table_of_checks();
   table_of_fuel();
   table_of_depth();

@@ -69,6 +69,12 @@ function(hia_test_program name)
   target_link_libraries(${name} PRIVATE hia_test_helpers hia_internal_native)
 endfunction()
 
+# A library in the place of OpenBLAS, which may not be installed, and adds as the machine has it.
+add_library(fake_openblas MODULE tests/unit/fake_openblas.c)
+target_link_libraries(fake_openblas PRIVATE hia_flags)
+set_target_properties(fake_openblas PROPERTIES PREFIX lib OUTPUT_NAME openblas SUFFIX .so.0
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/openblas)
+
 # Criterion does not start under ThreadSanitizer; there the drivers of the other folders run.
 if(CRITERION_INCLUDE AND CRITERION_LIBRARY AND NOT "thread" IN_LIST HIA_SANITIZE)
   file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
@@ -90,6 +96,10 @@ if(CRITERION_INCLUDE AND CRITERION_LIBRARY AND NOT "thread" IN_LIST HIA_SANITIZE
       target_link_libraries(${name} PRIVATE hia_unit_helpers hia_internal_native ${CRITERION_LIBRARY})
     else()
       target_link_libraries(${name} PRIVATE hia_unit_helpers ${CRITERION_LIBRARY})
+    endif()
+    if(name MATCHES "(engine_fast|polls)$")
+      add_dependencies(${name} fake_openblas)
+      target_compile_definitions(${name} PRIVATE "HIA_FAKE_BLAS=\"$<TARGET_FILE:fake_openblas>\"")
     endif()
     if(name MATCHES "elementary$")
       target_sources(${name} PRIVATE ${hia_lanes})

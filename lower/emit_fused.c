@@ -121,7 +121,7 @@ static uint32_t loop_args(const hia_fused_plan *p, const LLVMValueRef *data, LLV
 
 /* Elements, or rows, that are computed without a safepoint. */
 static LLVMValueRef chunk_of(hia_emit *e, const hia_fused_plan *p) {
-  LLVMValueRef all = number(e, HIA_FUSED_CHUNK), one = number(e, 1);
+  LLVMValueRef all = number(e, hiaL_fused_chunk(e, p)), one = number(e, 1);
   if (!p->n_cols) return all;
   LLVMValueRef rows = LLVMBuildUDiv(e->b, all, p->n_cols, "");
   LLVMValueRef is_none = LLVMBuildICmp(e->b, LLVMIntEQ, rows, number(e, 0), "");
@@ -134,7 +134,7 @@ static void call_loop(hia_fused *f, const hia_fused_plan *p, const LLVMValueRef 
   hia_emit *e = f->e;
   LLVMValueRef args[3 + 2 * HIA_FUSED_STEPS + HIA_FUSED_RESULTS];
   LLVMValueRef n = hiaL_count_from(f, &f->values[p->shape], 0);
-  bool is_short = LLVMIsAConstantInt(n) && LLVMConstIntGetZExtValue(n) <= HIA_FUSED_CHUNK;
+  bool is_short = LLVMIsAConstantInt(n) && LLVMConstIntGetZExtValue(n) <= hiaL_fused_chunk(e, p);
   if (p->n_cols) n = n == p->n_cols ? number(e, 1) : LLVMBuildUDiv(e->b, n, p->n_cols, "rows");
   is_short |= n == number(e, 1);
   uint32_t n_args = loop_args(p, data, args);

@@ -75,6 +75,7 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
                       (is_object && (e->options->object->types || e->g->params.len)
                            ? HIA_CODE_OBJECTS
                            : 0u) |
+                      (e->options->fast_products ? HIA_CODE_FAST_PRODUCTS : 0u) |
                       (e->options->is_fuelled ? 0u : HIA_CODE_WITHOUT_FUEL)),
       hiaL_number(e, 32, n_roots),
       hiaL_number(e, 32, 0),

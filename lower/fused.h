@@ -27,9 +27,9 @@
 
 enum {
   HIA_LOOP_LANES = 16,       /* elements of a vector, of any dtype */
-  HIA_FUSED_CHUNK = 1 << 15, /* elements between two safepoints: some 100 us */
+  HIA_FUSED_CHUNK = 1 << 15, /* elements between two safepoints, at most: some 100 us */
   HIA_FUSED_ELEMENTS = 1 << 30,
-  HIA_FUSED_COLUMNS = 1 << 17, /* of a loop with rows: there is no safepoint within a row */
+  HIA_FUSED_COLUMNS = 1 << 17, /* of a loop with rows, at most: there is no safepoint in a row */
   HIA_FUSED_STEPS = 256,
   HIA_FUSED_RESULTS = 24,
 };
@@ -109,6 +109,8 @@ typedef struct hia_fused_plan {
 
 /* The elements of a row, or of the whole from axis 0 on. */
 LLVMValueRef hiaL_count_from(hia_fused *f, const hia_known *x, uint32_t axis);
+/* The elements between two safepoints of a loop: the fewer, the more an element costs. */
+uint64_t hiaL_fused_chunk(const hia_emit *e, const hia_fused_plan *p);
 /* Learns of all values of emit->fn, and builds what must hold into fused->fits. */
 hia_fused hiaL_fused_values(hia_emit *e);
 /* The loops of all results; more conditions. NULL: operands never fit. */

@@ -402,6 +402,29 @@ static uint32_t add_fold(hia_fused *f, hia_fused_plan *p, hia_value_id v) {
 
 /* ---- plans ---- */
 
+/* What an element costs, in quarters of a cycle: mostly what is read and written, which comes from
+ * memory, and is written to pages that the system has to find first. */
+static uint64_t cost_of(const hia_emit *e, const hia_fused_plan *p) {
+  enum { READ = 8, WRITTEN = 16 };
+  uint64_t cost = (uint64_t)p->n * WRITTEN;
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    const hia_fused_step *s = &p->steps[i];
+    uint32_t words = (hiaR_dtype_size((hia_dtype)s->dtype) + 3) / 4;
+    uint64_t each = 0;
+    if (s->kind == HIA_STEP_LOAD) each = READ;
+    if (s->kind == HIA_STEP_APPLY) each = hiaR_ops[hiaL_node(e, s->node)->op].cost;
+    if (s->kind == HIA_STEP_FOLD) each = 1;
+    cost += each * words;
+  }
+  return cost;
+}
+
+uint64_t hiaL_fused_chunk(const hia_emit *e, const hia_fused_plan *p) {
+  enum { COST = 1 << 22 }; /* of a chunk: below a millisecond */
+  uint64_t n = COST / cost_of(e, p) / HIA_LOOP_LANES * HIA_LOOP_LANES;
+  return n > HIA_FUSED_CHUNK ? HIA_FUSED_CHUNK : n ? n : HIA_LOOP_LANES;
+}
+
 /* The loop is of a number of elements that can be counted, and not of none. */
 static void require_size(hia_fused *f, const hia_fused_plan *p) {
   const hia_known *z = &f->values[p->shape];
@@ -415,7 +438,8 @@ static void require_size(hia_fused *f, const hia_fused_plan *p) {
   require(f, LLVMBuildICmp(f->e->b, LLVMIntULT, others, number(f, HIA_FUSED_ELEMENTS), ""));
   if (!p->n_cols) return;
   if (p->n_cols != last) require_multiple(f, all, p->n_cols);
-  require_at_most(f, p->n_cols, HIA_FUSED_COLUMNS);
+  uint64_t most = hiaL_fused_chunk(f->e, p) * (HIA_FUSED_COLUMNS / HIA_FUSED_CHUNK);
+  require_at_most(f, p->n_cols, most);
 }
 
 hia_fused_plan *hiaL_plan_loops(hia_fused *f) {

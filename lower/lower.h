@@ -35,10 +35,11 @@ typedef enum hia_instrument {
 
 typedef struct hia_lower_options {
   hia_host_side host;
-  bool is_one_unit; /* the whole graph is one codegen unit */
-  bool unchecked;   /* no safepoints */
-  bool is_fuelled;  /* of the host side: the last parameter and result of each root are fuel */
-  bool merge_calls; /* LLVM may merge equal calls of a function that it finds to be pure */
+  bool is_one_unit;   /* the whole graph is one codegen unit */
+  bool unchecked;     /* no safepoints */
+  bool is_fuelled;    /* of the host side: the last parameter and result of each root are fuel */
+  bool merge_calls;   /* LLVM may merge equal calls of a function that it finds to be pure */
+  bool fast_products; /* HIA_CODE_FAST_PRODUCTS */
   hia_instrument instrument;
   /* By extern: what native code calls for it; only the flags are read. NULL: externs that raise
    * return a status, and none takes user data. */

@@ -102,6 +102,10 @@ const tool_row tool_rows[] = {
      "native code for several threads on one too: to measure what it costs"},
     {OPT_UNCHECKED, RUN | DUMP | BENCH | BUILD, "unchecked", NULL, NULL,
      "native code without its entry check and limits: to measure what it costs"},
+    {OPT_FAST_PRODUCTS, RUN | BENCH, "fast-products", NULL, NULL,
+     "leave large products of floats to OpenBLAS, which rounds as the machine has it"},
+    {OPT_FAST_PRODUCTS, BUILD, "fast-products", NULL, NULL,
+     "code that leaves large products of floats to OpenBLAS, which rounds as the machine has it"},
     {OPT_VERIFY, RUN | DUMP | BENCH | BUILD, "verify", NULL, NULL,
      "check the graph after every pass"},
     {OPT_HELP, ALL | HELP | COMPLETION | EXPLAIN, "help", NULL, NULL, "this list"},
@@ -289,6 +293,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_ALWAYS_FORK: o->engine.always_fork = true; return NULL;
   case OPT_UNCHECKED: o->engine.unchecked = true; return NULL;
   case OPT_VERIFY: o->engine.verify = true; return NULL;
+  case OPT_FAST_PRODUCTS: o->engine.fast_products = 1; return NULL;
   case OPT_OUTPUT:
     if (command->bit & RUN && !hiaR_word_ends_in(operand, ".hiav") &&
         !hiaR_word_ends_in(operand, ".npy") && !hiaR_word_ends_in(operand, ".npz"))

@@ -155,6 +155,13 @@ typedef struct hia_engine_options {
      interpreter runs the function. The log then has a line, and hia_function_stats.hurried counts
      it. A single step of LLVM is not interrupted. 10 s; 0: no budget */
   uint64_t budget_ns;
+  /* Not 0: large products of matrices of floats add in the order of OpenBLAS, if libopenblas.so.0
+     is installed; the first run opens it. Results are then those of the machine, and the same in
+     all engines and at any number of threads. An element of `x @ y` is off by at most
+     k * eps * sum(abs(x) * abs(y)) over its k products, eps being 2^-23 for f32 and 2^-52 for f64,
+     as in the order that the language defines. What hiaton builds for other programs has the
+     option too. 0: results are the same everywhere (docs/kernels.md, "OpenBLAS") */
+  uint64_t fast_products;
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -175,7 +182,8 @@ typedef struct hia_engine_options {
    NULL,                                                                                           \
    NULL,                                                                                           \
    NULL,                                                                                           \
-   10000000000u}
+   10000000000u,                                                                                   \
+   0}
 
 /* Makes an engine; `options` may be NULL for the defaults. This is cheap: nothing is started or
  * loaded before it is needed. HIA_ARGUMENT if an option is not valid or is of a later version. */

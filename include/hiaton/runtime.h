@@ -72,8 +72,11 @@ typedef struct hia_context_options {
                      until the context is freed */
   const hia_thread_pool *pool; /* copied; where the other workers come from; NULL: threads of the
                                   context's own */
+  uint64_t fast_products;      /* not 0: large products of matrices of floats add in the order of
+                                  OpenBLAS, as with the engine option of this name (hiaton.h). 0: only
+                                  those of code that was built so */
 } hia_context_options;
-#define HIA_CONTEXT_OPTIONS_INIT {sizeof(hia_context_options), NULL, 0, 0, 1, false, NULL}
+#define HIA_CONTEXT_OPTIONS_INIT {sizeof(hia_context_options), NULL, 0, 0, 1, false, NULL, 0}
 
 /* Makes a context that is independent of any engine; `options` may be NULL for the defaults. The
  * first call reserves its stack, as address space: it takes memory only where it is touched.

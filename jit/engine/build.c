@@ -244,7 +244,7 @@ static hia_status plan_params(hia_building *b, hia_object_plan *plan, hia_error 
   if (bytes > MAX_EMBEDDED)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, "load them when the program runs",
                      "params of %zu bytes cannot be embedded: at most %zu", bytes, MAX_EMBEDDED);
-  if (hiaR_cell_hold(&module->params, &b->params))
+  if (hiaR_cell_hold(&module->params, NULL, NULL, &b->params))
     return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
   const void **elements = HIA_NEW_ARRAY(&b->comp.arena, const void *, n);
   for (uint32_t i = 0; i < n; i++) elements[i] = hiaR_params_elements(b->params, i);

@@ -84,6 +84,7 @@ hia_compile_options hiaJ_compile_options(const hia_engine *engine) {
   return (hia_compile_options){.level = engine->options.opt_level,
                                .unchecked = engine->options.unchecked,
                                .merge_calls = engine->options.merge_calls,
+                               .fast_products = engine->options.fast_products != 0,
                                .sanitize = IS_SANITIZED};
 }
 
@@ -113,7 +114,7 @@ static bool disable_passes(hia_engine *engine, const char *list) {
   return true;
 }
 
-HIA_SIZED(hia_engine_options, budget_ns);
+HIA_SIZED(hia_engine_options, fast_products);
 
 hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
   if (error) *error = NULL;

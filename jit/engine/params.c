@@ -57,7 +57,7 @@ hia_status hia_module_param(hia_module *module, size_t i, hia_value **value, hia
   const hia_allocator *allocator = &module->engine->allocator;
   if (!value) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the value");
   hia_params *now;
-  if (hiaR_cell_hold(&module->params, &now)) return no_memory(module, error);
+  if (hiaR_cell_hold(&module->params, NULL, NULL, &now)) return no_memory(module, error);
   hia_word word = hiaR_params_words(now)[i];
   hia_objects *objects = NULL;
   bool is_tensor = module->params.specs[i].shape.rank > 0;

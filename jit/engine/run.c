@@ -3,6 +3,7 @@
 #include "jit/engine/engine.h"
 #include "runtime/events.h"
 #include "runtime/heap/audit.h"
+#include "runtime/kernel/blas.h"
 #include "runtime/value/value.h"
 
 /* ---- arguments ---- */
@@ -210,8 +211,21 @@ static bool is_cancelled(void *flag) {
   return __atomic_load_n((const uint32_t *)flag, __ATOMIC_RELAXED) != 0;
 }
 
-static void begin_heap(hia_heap *heap, const hia_unit *unit, hia_limits *limits) {
+/* At first the params are made, as long as the run may take. */
+static hia_status hold_params(const hia_fn_version *f, hia_limits *limits, hia_params **params) {
+  bool may_end = limits->cancelled != NULL;
+  hia_status status = hiaR_cell_hold(&f->function->module->params, may_end ? is_cancelled : NULL,
+                                     may_end ? (void *)(uintptr_t)limits->cancelled : NULL, params);
+  if (status == HIA_OK) limits->params = hiaR_params_words(*params);
+  return status;
+}
+
+/* The library is opened here, on the thread's own stack, and not when the first product needs it.
+ */
+static void begin_heap(hia_heap *heap, const hia_engine *engine, const hia_unit *unit,
+                       hia_limits *limits) {
   hiaR_heap_begin(heap, limits->memory);
+  heap->fast_products = engine->options.fast_products && hiaR_blas_open();
   if (limits->cancelled) {
     heap->must_end = is_cancelled;
     heap->user = (void *)(uintptr_t)limits->cancelled;
@@ -273,23 +287,19 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
   hia_status status = inherit(engine, &limits);
   if (status != HIA_OK) return failure->status = status;
   if (options->has_fuel) limits.threads = 1, limits.pool = NULL;
-  hia_params *params = NULL;
-  if (f->unit->graph->params.len) {
-    status = hiaR_cell_hold(&f->function->module->params, &params);
-    if (status != HIA_OK) return failure->status = status;
-    limits.params = hiaR_params_words(params);
-  }
   bool is_native = f->native != NULL, has_heap = f->unit->shapes != NULL;
   hia_idle_context *context = is_native || has_heap ? hiaJ_context_take(engine) : NULL;
-  if ((is_native || has_heap) && !context) {
-    hiaR_params_release(params);
-    return failure->status = HIA_MEMORY;
-  }
+  if ((is_native || has_heap) && !context) return failure->status = HIA_MEMORY;
+  hia_params *params = NULL;
   hia_watch watch;
   status = hiaJ_watch_begin(&watch, engine, options, is_native ? hiaR_context_notify : NULL,
                             is_native ? context->context : NULL, &limits);
+  if (status == HIA_OK && f->unit->graph->params.len) {
+    status = hold_params(f, &limits, &params);
+    if (status != HIA_OK) status = hiaJ_watch_end(&watch, status);
+  }
   if (status == HIA_OK) {
-    if (has_heap) begin_heap(&context->heap, f->unit, &limits);
+    if (has_heap) begin_heap(&context->heap, engine, f->unit, &limits);
     switch (is_native                                   ? HIA_ENGINE_JIT
             : engine->options.kind == HIA_ENGINE_EXPAND ? HIA_ENGINE_EXPAND
                                                         : HIA_ENGINE_INTERP) {

@@ -54,6 +54,8 @@ static inline bool hiaR_is_whole(const hia_allocator *a) {
   return a->alloc && a->resize && a->free;
 }
 void *hiaR_alloc(const hia_allocator *a, size_t size); /* zeroed; NULL when out of memory */
+/* Not zeroed, for elements that will all be written. */
+void *hiaR_alloc_large(const hia_allocator *a, size_t size);
 void hiaR_free(const hia_allocator *a, void *block, size_t size);
 bool hiaR_mul(size_t a, size_t b, size_t *product); /* false on overflow */
 bool hiaR_add(size_t a, size_t b, size_t *sum);

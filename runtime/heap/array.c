@@ -19,7 +19,7 @@ static bool clear(const hia_heap *heap, char *at, uint64_t size) {
   enum { PIECE = 1 << 20 };
   for (; size > PIECE; at += PIECE, size -= PIECE) {
     memset(at, 0, PIECE);
-    if (heap->must_end && heap->must_end(heap->user)) return false;
+    if (hiaR_heap_must_end(heap)) return false;
   }
   memset(at, 0, size);
   return true;
@@ -76,50 +76,71 @@ static void dup_elements(const hia_shape *shape, const char *data, uint64_t n, b
   }
 }
 
-static void copy_elements(const hia_shape *shape, char *to, const hia_array *from, bool is_shared) {
-  memcpy(to, from->data, from->n * shape->size);
-  dup_elements(shape, to, from->n, is_shared);
+/* Copies elements, in pieces. An object whose count changes is somewhere else, so a reference takes
+ * as long as REF bytes. False: the run must end; the counts of some objects are then too high,
+ * which is nothing where all memory goes at once. */
+static bool copy_elements(const hia_heap *heap, const hia_shape *shape, char *to,
+                          const hia_array *from, bool is_shared) {
+  enum { PIECE = 1 << 18, REF = 128 };
+  uint64_t cost = 1 + shape->size + (uint64_t)shape->n_refs * REF;
+  uint64_t each = cost < PIECE ? PIECE / cost : 1;
+  for (uint64_t i = 0, n; i < from->n; i += n) {
+    n = from->n - i < each ? from->n - i : each;
+    if (i && hiaR_heap_must_end(heap)) return false;
+    memcpy(to, from->data + i * shape->size, n * shape->size);
+    dup_elements(shape, to, n, is_shared);
+    to += n * shape->size;
+  }
+  return true;
 }
 
-bool hiaR_array_own(hia_local_heap *local, const hia_shapes *shapes, uint32_t base, hia_word *ref,
-                    bool is_shared) {
+/* Ends the making of an array that has been given up. */
+static hia_status give_up(hia_local_heap *local, const hia_shape *shape, hia_array *array) {
+  hiaR_heap_release(local, array, hiaR_array_size(shape->size, array->n));
+  return HIA_CANCELLED;
+}
+
+hia_status hiaR_array_own(hia_local_heap *local, const hia_shapes *shapes, uint32_t base,
+                          hia_word *ref, bool is_shared) {
   const hia_shape *shape = &shapes->list[base];
   hia_array *from = hiaR_array(*ref);
   /* Acquire, as in hiaR_let_go: the others have read it before they let go. */
   bool is_last = atomic_load_explicit(&from->counted.count, memory_order_acquire) == 1;
-  if (is_last && !hiaR_is_view(from)) return true;
+  if (is_last && !hiaR_is_view(from)) return HIA_OK;
   hia_array *own = alloc(local, shape->size, from->n);
-  if (!own) return false;
-  copy_elements(shape, own->data, from, is_shared);
+  if (!own) return HIA_MEMORY;
+  if (!copy_elements(local->heap, shape, own->data, from, is_shared))
+    return give_up(local, shape, own);
   hiaR_drop(local, shapes, *ref, base, is_shared);
   *ref = (uintptr_t)own;
-  return true;
+  return HIA_OK;
 }
 
-bool hiaR_array_concat(hia_local_heap *local, const hia_shapes *shapes, uint32_t base,
-                       const hia_word *refs, uint32_t n, bool is_shared, hia_word *out) {
+hia_status hiaR_array_concat(hia_local_heap *local, const hia_shapes *shapes, uint32_t base,
+                             const hia_word *refs, uint32_t n, bool is_shared, hia_word *out) {
   const hia_shape *shape = &shapes->list[base];
   uint64_t total = 0;
   hia_word whole = 0; /* the array that has all of the elements, if there is one */
   for (uint32_t i = 0; i < n; i++) {
     uint64_t len = hiaR_array_len(refs[i]);
-    if (__builtin_add_overflow(total, len, &total)) return false;
+    if (__builtin_add_overflow(total, len, &total)) return HIA_MEMORY;
     if (len) whole = refs[i];
   }
   if (total == hiaR_array_len(whole)) {
     hiaR_dup(whole, is_shared);
     *out = whole;
-    return true;
+    return HIA_OK;
   }
   hia_array *array = alloc(local, shape->size, total);
-  if (!array) return false;
+  if (!array) return HIA_MEMORY;
   char *to = array->data;
   for (uint32_t i = 0; i < n; i++) {
     if (!hiaR_array_len(refs[i])) continue;
     const hia_array *from = hiaR_array(refs[i]);
-    copy_elements(shape, to, from, is_shared);
+    if (!copy_elements(local->heap, shape, to, from, is_shared))
+      return give_up(local, shape, array);
     to += from->n * shape->size;
   }
   *out = (uintptr_t)array;
-  return true;
+  return HIA_OK;
 }

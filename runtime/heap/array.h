@@ -42,7 +42,7 @@ enum { HIA_ARRAY_STREAM = 1 };
 typedef struct hia_stream_array {
   hia_array array; /* its data is not read */
   /* Makes an array of the elements from `first` on, n > 0 of them: *out, one reference. Any worker
-   * may call it. False: no memory, or the file cannot be read. */
+   * may call it. False: no memory, the file cannot be read, or the run must end. */
   bool (*read)(struct hia_stream_array *stream, hia_local_heap *local, uint64_t first, uint64_t n,
                hia_word *out);
 } hia_stream_array;
@@ -51,19 +51,21 @@ typedef struct hia_stream_array {
  * for fewer than 0. CANCELLED: the run must end (hia_heap.must_end). */
 hia_status hiaR_array_new(hia_local_heap *local, const hia_shape *shape, int64_t n, hia_word *ref);
 
-/* Makes a slice of an array: *slice, one reference. The slice must be there
- * (hiaR_array_has_slice). The caller keeps its reference to the array. */
+/* Makes a slice, which must be there (hiaR_array_has_slice): *slice, one reference. The caller
+ * keeps its reference to the array. False, too, if the run must end: the caller asks (operation.c).
+ */
 bool hiaR_array_slice(hia_local_heap *local, const hia_shape *shape, hia_word ref, int64_t first,
                       int64_t end, bool is_shared, hia_word *slice);
 
 /* Takes a reference to an array that has elements and returns one to an array with the same
- * elements, which has its own memory and to which nothing else refers. */
-bool hiaR_array_own(hia_local_heap *local, const hia_shapes *shapes, uint32_t base, hia_word *ref,
-                    bool is_shared);
+ * elements, which has its own memory and to which nothing else refers. On failure, MEMORY or
+ * CANCELLED, the caller keeps the reference. */
+hia_status hiaR_array_own(hia_local_heap *local, const hia_shapes *shapes, uint32_t base,
+                          hia_word *ref, bool is_shared);
 
 /* Makes an array of the elements of n arrays, one array after the other: *out, one reference. The
- * caller keeps its references to the arrays. */
-bool hiaR_array_concat(hia_local_heap *local, const hia_shapes *shapes, uint32_t base,
-                       const hia_word *refs, uint32_t n, bool is_shared, hia_word *out);
+ * caller keeps its references to the arrays. MEMORY; CANCELLED. */
+hia_status hiaR_array_concat(hia_local_heap *local, const hia_shapes *shapes, uint32_t base,
+                             const hia_word *refs, uint32_t n, bool is_shared, hia_word *out);
 
 #endif

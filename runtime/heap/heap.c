@@ -90,6 +90,7 @@ void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator) {
 void hiaR_heap_begin(hia_heap *heap, size_t limit) {
   heap->limit = limit ? limit : SIZE_MAX;
   heap->must_end = NULL;
+  heap->fast_products = false;
 #ifdef HIA_CENSUS
   atomic_store_explicit(&heap->live, 0, memory_order_relaxed);
 #endif
@@ -298,7 +299,7 @@ static void *alloc_large(hia_heap *heap, size_t size) {
   if (!hiaR_add(size, sizeof(hia_large_block) + 15, &whole)) return NULL;
   whole &= ~(size_t)15;
   if (!hiaR_heap_take_bytes(heap, whole, whole)) return NULL;
-  hia_large_block *large = heap->allocator->alloc(heap->allocator->user, whole);
+  hia_large_block *large = hiaR_alloc_large(heap->allocator, whole);
   if (!large) {
     hiaR_heap_give_bytes(heap, whole);
     return NULL;

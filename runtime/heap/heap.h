@@ -50,6 +50,7 @@ struct hia_heap {
   const hia_allocator *allocator;
   bool (*must_end)(void *user); /* what takes long in the heap asks it now and then; NULL: never */
   void *user;
+  bool fast_products;   /* OpenBLAS is open, and computes the products that it takes */
   uint64_t run;         /* no other run has the number */
   size_t limit;         /* in bytes; SIZE_MAX: none */
   _Atomic size_t bytes; /* of chunks and large blocks in use */
@@ -70,7 +71,8 @@ struct hia_heap {
 
 /* The allocator must outlive the heap. */
 void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator);
-/* Begins a run, which may have `limit` bytes in all; 0: no limit. must_end becomes NULL. */
+/* Begins a run, which may have `limit` bytes in all; 0: no limit. must_end becomes NULL,
+ * fast_products false. */
 void hiaR_heap_begin(hia_heap *heap, size_t limit);
 /* Counts other memory of the run with the heap's: `size` bytes or as many as the limit leaves, but
  * at least `least`. Returns their number, a multiple of 16; 0: fewer than `least` are left. */
@@ -82,6 +84,11 @@ size_t hiaR_heap_left(const hia_heap *heap);
  * heap any more; their local heaps are invalid. */
 void hiaR_heap_end(hia_heap *heap);
 void hiaR_heap_free(hia_heap *heap);
+
+/* True if the run must end. */
+static inline bool hiaR_heap_must_end(const hia_heap *heap) {
+  return heap->must_end && heap->must_end(heap->user);
+}
 
 /* The blocks in use, while no worker uses the heap. False: this build does not count them. */
 bool hiaR_heap_census(const hia_heap *heap, int64_t *live);

@@ -66,19 +66,25 @@ hia_status hiaR_shapes_new(const hia_type_table *types, const hia_allocator *all
 
 /* ---- freeing ---- */
 
-enum { LOOK = 4096 }; /* objects freed between two questions whether to end */
+/* Objects freed between two questions whether to end. A large tensor goes back to the system, which
+ * takes as long for PAGES bytes as an object does. */
+enum { LOOK = 2048, PAGES = 8 << 10 };
 
 typedef struct freeing {
   hia_local_heap *local;
   const hia_shapes *shapes;
   hia_counted *next; /* the first of those that wait, or NULL */
+  uint64_t n;        /* objects since the last question */
   bool is_shared;
 } freeing;
 
 static void await_freeing(freeing *f, hia_word ref, uint32_t base) {
   hia_counted *object = hiaR_object(ref);
   uint32_t ctor = f->shapes->list[base].ctor;
+  f->n++;
   if (ctor == HIA_SHAPE_TENSOR) { /* it refers to no more than an owner, which refers to nothing */
+    if (hiaR_tensor(ref)->counted.ctor == HIA_TENSOR_OWN)
+      f->n += hiaR_tensor_bytes(hiaR_tensor(ref)) / PAGES;
     hiaR_tensor_free(f->local, ref, f->is_shared);
     return;
   }
@@ -91,9 +97,10 @@ static inline void let_go(freeing *f, hia_word ref, uint32_t base) {
   if (hiaR_let_go(ref, f->is_shared)) await_freeing(f, ref, base);
 }
 
-static bool must_end(const freeing *f) {
-  const hia_heap *heap = f->local->heap;
-  return heap->must_end && heap->must_end(heap->user);
+static bool must_end(freeing *f) {
+  if (f->n < LOOK) return false;
+  f->n = 0;
+  return hiaR_heap_must_end(f->local->heap);
 }
 
 /* False: it has stopped, since the run must end. */
@@ -108,7 +115,8 @@ static bool free_array(freeing *f, hia_array *array, uint32_t number, const hia_
       const hia_word *refs = (const hia_word *)(const void *)(array->data + i * shape->size);
       for (uint32_t k = 0; k < shape->n_refs; k++)
         let_go(f, refs[k], f->shapes->bases[shape->refs + k]);
-      if (i % LOOK == LOOK - 1 && must_end(f)) return false; /* tensors are freed at once */
+      f->n++;
+      if (must_end(f)) return false; /* tensors are freed at once */
     }
   hiaR_heap_release(f->local, array, hiaR_array_size(shape->size, array->n));
   return true;
@@ -116,9 +124,9 @@ static bool free_array(freeing *f, hia_array *array, uint32_t number, const hia_
 
 void hiaR_object_free(hia_local_heap *local, const hia_shapes *shapes, hia_word ref, uint32_t base,
                       bool is_shared) {
-  freeing f = {local, shapes, NULL, is_shared};
+  freeing f = {.local = local, .shapes = shapes, .is_shared = is_shared};
   await_freeing(&f, ref, base);
-  for (uint32_t n = 1; f.next; n++) {
+  while (f.next) {
     uint32_t number;
     hia_counted *object = f.next;
     f.next = hiaR_object_next(object, &number);
@@ -131,6 +139,6 @@ void hiaR_object_free(hia_local_heap *local, const hia_shapes *shapes, hia_word 
         let_go(&f, refs[i], shapes->bases[shape->refs + i]);
       hiaR_heap_release(local, object, shape->size);
     }
-    if (n % LOOK == 0 && must_end(&f)) return;
+    if (must_end(&f)) return;
   }
 }

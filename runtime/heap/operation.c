@@ -49,7 +49,8 @@ HIA_OPERATION(SLICE) {
     return HIA_RANGE;
   }
   bool has_memory = hiaR_array_slice(env->local, o->shape, in[0], first, end, env->is_shared, out);
-  return has_memory ? HIA_OK : HIA_MEMORY;
+  if (has_memory) return HIA_OK;
+  return hiaR_heap_must_end(env->local->heap) ? HIA_CANCELLED : HIA_MEMORY;
 }
 
 /* Keeps the array and the words of the element. If nothing else refers to the array, it is changed
@@ -62,8 +63,8 @@ HIA_OPERATION(SET) {
     why->range = (hia_range){index, 0, (int64_t)hiaR_array_len(array)};
     why->is_slice = false;
     status = HIA_RANGE;
-  } else if (!hiaR_array_own(env->local, env->shapes, o->base, &array, env->is_shared)) {
-    status = HIA_MEMORY;
+  } else {
+    status = hiaR_array_own(env->local, env->shapes, o->base, &array, env->is_shared);
   }
   if (status) {
     drop(env, array, o->base);
@@ -81,7 +82,5 @@ HIA_OPERATION(SET) {
 
 HIA_OPERATION(CONCAT) {
   (void)why;
-  bool has_memory =
-      hiaR_array_concat(env->local, env->shapes, o->base, in, o->n_in, env->is_shared, out);
-  return has_memory ? HIA_OK : HIA_MEMORY;
+  return hiaR_array_concat(env->local, env->shapes, o->base, in, o->n_in, env->is_shared, out);
 }

@@ -10,7 +10,8 @@
 enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
 
 /* A product that is smaller in any direction than SMALLEST is left to the runtime's kernels. A
- * block has BLOCK rows, columns and steps of k at most, so that the library's own packing pays. */
+ * block has BLOCK rows, columns and steps of k at most, so that the library's own packing pays; of
+ * f64, for which processors take twice as long, half as many steps. */
 enum { SMALLEST = 256, BLOCK = 256 };
 
 static struct {
@@ -19,11 +20,15 @@ static struct {
   void (*dgemm)(int order, int trans_a, int trans_b, int m, int n, int k, double alpha,
                 const double *a, int lda, const double *b, int ldb, double beta, double *c,
                 int ldc);
-  bool is_open;
+  bool is_open, is_tried; /* changed under the lock */
 } blas;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+#define OPENBLAS "libopenblas.so.0"
 
-static void open_library(void) {
-  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+static void open_library(const char *name) {
+  blas.is_open = false;
+  blas.is_tried = true;
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!library) return;
   void (*set_threads)(int) = NULL;
   *(void **)&blas.sgemm = dlsym(library, "cblas_sgemm");
@@ -38,9 +43,19 @@ static void open_library(void) {
 }
 
 bool hiaR_blas_open(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, open_library);
-  return blas.is_open;
+  pthread_mutex_lock(&lock);
+  if (!blas.is_tried) open_library(OPENBLAS);
+  bool is_open = blas.is_open;
+  pthread_mutex_unlock(&lock);
+  return is_open;
+}
+
+bool hiaR_blas_use(const char *name) {
+  pthread_mutex_lock(&lock);
+  open_library(name ? name : OPENBLAS);
+  bool is_open = blas.is_open;
+  pthread_mutex_unlock(&lock);
+  return is_open;
 }
 
 /* How BLAS reads rows x cols elements: as they are, or transposed. 0: it cannot. */
@@ -60,24 +75,27 @@ bool hiaR_blas_takes(const hia_product *p) {
          p->c_row >= (ptrdiff_t)p->n && p->c_row <= INT_MAX;
 }
 
-/* Part i of n items, which are cut into equal parts but for 1, of at most BLOCK. */
-static size_t count(size_t n) { return (n + BLOCK - 1) / BLOCK; }
-static size_t begin(size_t n, size_t i) {
-  size_t parts = count(n);
+static size_t depth(const hia_product *p) { return p->dtype == HIA_F64 ? BLOCK / 2 : BLOCK; }
+
+/* Part i of n items, which are cut into equal parts but for 1, of at most `most`. */
+static size_t count(size_t n, size_t most) { return (n + most - 1) / most; }
+static size_t begin(size_t n, size_t most, size_t i) {
+  size_t parts = count(n, most);
   return n / parts * i + (i < n % parts ? i : n % parts);
 }
 
 void hiaR_blas_plan(const hia_product *p, hia_product_plan *plan) {
-  *plan =
-      (hia_product_plan){.row_parts = count(p->m), .col_parts = count(p->n), .steps = count(p->k)};
+  *plan = (hia_product_plan){.row_parts = count(p->m, BLOCK),
+                             .col_parts = count(p->n, BLOCK),
+                             .steps = count(p->k, depth(p))};
   plan->parts = plan->row_parts * plan->col_parts;
 }
 
 void hiaR_blas_step(const hia_product *p, const hia_product_plan *plan, size_t part, size_t step) {
   size_t i = part / plan->col_parts, j = part % plan->col_parts;
-  size_t i0 = begin(p->m, i), j0 = begin(p->n, j), p0 = begin(p->k, step);
-  int m = (int)(begin(p->m, i + 1) - i0), n = (int)(begin(p->n, j + 1) - j0),
-      k = (int)(begin(p->k, step + 1) - p0), lda = 0, ldb = 0, ldc = (int)p->c_row;
+  size_t i0 = begin(p->m, BLOCK, i), j0 = begin(p->n, BLOCK, j), p0 = begin(p->k, depth(p), step);
+  int m = (int)(begin(p->m, BLOCK, i + 1) - i0), n = (int)(begin(p->n, BLOCK, j + 1) - j0),
+      k = (int)(begin(p->k, depth(p), step + 1) - p0), lda = 0, ldb = 0, ldc = (int)p->c_row;
   int trans_a = how(p->a, p->m, p->k, &lda), trans_b = how(p->b, p->k, p->n, &ldb);
   ptrdiff_t a = (ptrdiff_t)i0 * p->a.row + (ptrdiff_t)p0 * p->a.col,
             b = (ptrdiff_t)p0 * p->b.row + (ptrdiff_t)j0 * p->b.col,

@@ -12,6 +12,9 @@
 
 /* True if the library is there. The first call opens it, which takes some milliseconds. */
 bool hiaR_blas_open(void);
+/* For tests: opens another library in its place, at whose products none may be under way. NULL:
+ * OpenBLAS again. Returns false if that library is not there, or has no such products. */
+bool hiaR_blas_use(const char *name);
 
 /* True if OpenBLAS should compute this product: it is of floats, large in each direction, and lies
  * in memory as BLAS can read it. `packed` is ignored. It depends on the product alone; whether the

@@ -15,20 +15,32 @@ size_t hiaR_packed_size(hia_dtype dtype, size_t k, size_t n) {
   return size / 64 * 64;
 }
 
-/* The panels of a part. */
-static size_t part_panels(hia_dtype dtype, size_t k, size_t n) {
-  size_t panel = hiaR_panel(hiaR_tile_set(dtype), n), size = panel * (k ? k : 1);
-  return size >= PART ? 1 : PART / size;
-}
-
 static size_t count_panels(hia_dtype dtype, size_t n) {
   size_t panel = hiaR_panel(hiaR_tile_set(dtype), n);
   return n / panel + (n % panel != 0);
 }
 
+/* How a matrix is cut into parts: into groups of panels, each of which is cut along k if it is a
+ * long panel. */
+typedef struct cut {
+  size_t panel;          /* its columns */
+  size_t panels, groups; /* in all */
+  size_t each;           /* panels of a group; 1 if pieces > 1 */
+  size_t pieces;         /* of a group */
+} cut;
+
+static cut cut_of(hia_dtype dtype, size_t k, size_t n) {
+  cut c = {.panel = hiaR_panel(hiaR_tile_set(dtype), n), .panels = count_panels(dtype, n)};
+  size_t rows = PART / c.panel; /* of a part */
+  c.each = k > 0 && k < rows ? rows / k : 1;
+  c.pieces = k > rows ? k / rows + (k % rows != 0) : 1;
+  c.groups = c.panels / c.each + (c.panels % c.each != 0);
+  return c;
+}
+
 size_t hiaR_pack_parts(hia_dtype dtype, size_t k, size_t n) {
-  size_t panels = count_panels(dtype, n), each = part_panels(dtype, k, n);
-  return panels / each + (panels % each != 0);
+  cut c = cut_of(dtype, k, n);
+  return c.groups * c.pieces;
 }
 
 /* Rows of B that are contiguous are copied as they are; any others column by column in blocks of
@@ -78,11 +90,12 @@ void hiaR_pack_panels(hia_dtype dtype, size_t n, hia_matrix b, size_t first, siz
 }
 
 void hiaR_pack_part(hia_dtype dtype, size_t k, size_t n, hia_matrix b, void *packed, size_t part) {
-  size_t panel = hiaR_panel(hiaR_tile_set(dtype), n), panels = count_panels(dtype, n),
-         each = part_panels(dtype, k, n), first = part * each,
-         end = panels - first < each ? panels : first + each;
-  hiaR_pack_panels(dtype, n, b, first, end, 0, k,
-                   (char *)packed + first * panel * k * hiaR_element(dtype));
+  cut c = cut_of(dtype, k, n);
+  size_t first = part / c.pieces * c.each, piece = part % c.pieces, rows = k / c.pieces,
+         end = c.panels - first < c.each ? c.panels : first + c.each, first_p = piece * rows,
+         end_p = piece + 1 == c.pieces ? k : first_p + rows;
+  size_t at = (first * k + first_p) * c.panel * hiaR_element(dtype);
+  hiaR_pack_panels(dtype, n, b, first, end, first_p, end_p, (char *)packed + at);
 }
 
 void hiaR_pack(hia_dtype dtype, size_t k, size_t n, hia_matrix b, void *packed) {

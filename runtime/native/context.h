@@ -383,6 +383,7 @@ struct hia_host_context {
   unsigned threads;
   hia_pool *pool; /* NULL: one thread */
   bool owns_pool, owns_clock, interprets;
+  bool fast_products;  /* all calls leave large products to OpenBLAS */
   size_t covered;      /* the stack's limits hold for frames smaller than this; 0: none are set */
   size_t depth;        /* of the call: max_depth, or what an outer run has left of it */
   size_t memory;       /* of the call, in the same way */
@@ -405,6 +406,7 @@ struct hia_host_context {
   const char *why;          /* in that case what was wrong, or NULL */
   char said[256];           /* such a text */
   hia_heap heap;            /* of the call under way, if its module makes objects */
+  bool has_blas;            /* the call under way leaves large products to OpenBLAS */
   hia_exchange *exchange;   /* of the call under way; NULL: its words are scalars */
   hia_bounds bounds;        /* its limits */
   const hia_word *params;   /* of the module of the call under way, if it has some */

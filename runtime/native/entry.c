@@ -19,12 +19,13 @@
  * `scope.status`, sets the limit, and then reads both, so one of the two sees the other. After a
  * cancel or a deadline the call leaves the limit at its maximum, so that the next call is special
  * too; no other thread changes a limit that is waiting for a run. */
+#include "runtime/kernel/blas.h"
 #include "runtime/native/context.h"
 #include "runtime/param/param.h"
 
 /* ---- making and freeing ---- */
 
-HIA_SIZED(hia_context_options, pool);
+HIA_SIZED(hia_context_options, fast_products);
 
 static bool read_options(hia_context_options *own, const hia_context_options *options) {
   *own = (hia_context_options)HIA_CONTEXT_OPTIONS_INIT;
@@ -51,6 +52,7 @@ hia_status hiaR_host_new(const hia_context_options *options, hia_context **out) 
   host->max_memory = options->max_memory;
   host->threads = options->threads > 1 ? options->threads : 1;
   host->interprets = options->interpret;
+  host->fast_products = options->fast_products != 0;
   host->root.failure = &host->failure;
   host->scope.notify = hiaR_context_notify;
   host->scope.arg = context;
@@ -228,6 +230,7 @@ void hiaR_host_heap_begin(hia_host_context *host) {
   hiaR_heap_begin(&host->heap, host->memory);
   host->heap.must_end = must_end;
   host->heap.user = &host->scope;
+  host->heap.fast_products = host->has_blas;
 }
 
 void hiaR_host_heap_end(hia_host_context *host) { hiaR_heap_end(&host->heap); }
@@ -338,6 +341,8 @@ static hia_status run(hia_context *context, const hia_code_module *module, uint3
   hia_host_context *host = context->host;
   hia_native_entry entry = map ? map->loop : module->roots[root].entry;
   bool needs_heap = has_heap(host, module, root);
+  bool is_fast = host->fast_products || (module->flags & HIA_CODE_FAST_PRODUCTS);
+  host->has_blas = needs_heap && is_fast && hiaR_blas_open();
   if (needs_heap) hiaR_host_heap_begin(host);
   hia_status status = host->interprets ? run_image(context, module, root, map, block)
                                        : run_native(context, module, root, entry, block);
@@ -355,7 +360,7 @@ static hia_status run_with_params(hia_context *context, const hia_code_module *m
   hia_params *params = NULL;
   host->params = NULL;
   if (!cell) return run(context, module, root, map, block);
-  hia_status status = cell->kit->hold(cell, &params);
+  hia_status status = cell->kit->hold(cell, must_end, &host->scope, &params);
   if (status) return hiaR_host_refuse(host, status, NULL);
   host->params = cell->kit->words(params);
   status = run(context, module, root, map, block);

@@ -83,10 +83,11 @@ struct hia_code_module {
 };
 
 enum {
-  HIA_CODE_FORKS = 1,        /* several workers can run it */
-  HIA_CODE_WITHOUT_FUEL = 2, /* else each root takes fuel as its last parameter, and gives what is
-                                left as its last result */
-  HIA_CODE_OBJECTS = 4,      /* its runs may make objects: they need a heap */
+  HIA_CODE_FORKS = 1,         /* several workers can run it */
+  HIA_CODE_WITHOUT_FUEL = 2,  /* else each root takes fuel as its last parameter, and gives what is
+                                 left as its last result */
+  HIA_CODE_OBJECTS = 4,       /* its runs may make objects: they need a heap */
+  HIA_CODE_FAST_PRODUCTS = 8, /* of a module: its runs leave large products to OpenBLAS */
 };
 
 /* Runs a root on the context's own stack: `block` holds n_params words in canonical form, followed

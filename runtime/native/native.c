@@ -293,9 +293,11 @@ void hiaR_native_release(hia_context *context, void *block, size_t size) {
 enum { LONG = 1 << 20 }; /* bytes that are copied or cleared */
 
 /* The array that an operation has made, if it has. */
-static HIA_UNINSTRUMENTED hia_word made(hia_context *context, bool is_made, hia_word array,
+static HIA_UNINSTRUMENTED hia_word made(hia_context *context, hia_status how, hia_word array,
                                         uint32_t base, uint32_t loc, const char *sp, uintptr_t pc) {
-  if (HIA_UNLIKELY(!is_made)) leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
+  if (HIA_UNLIKELY(how == HIA_CANCELLED))
+    leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
+  if (HIA_UNLIKELY(how)) leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
   if (hiaR_array_len(array) > LONG / (context->shapes->list[base].size + 1)) {
     hia_status status = hiaR_end_status(context);
     if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
@@ -313,17 +315,15 @@ HIA_UNINSTRUMENTED hia_word hiaR_native_new(hia_context *context, int64_t n, uin
   hia_word array = 0;
   need_heap(context, loc, sp, pc);
   hia_status status = hiaR_array_new(&context->local, &context->shapes->list[base], n, &array);
-  if (HIA_UNLIKELY(status == HIA_CANCELLED))
-    leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
-  return made(context, status == HIA_OK, array, base, loc, sp, pc);
+  return made(context, status, array, base, loc, sp, pc);
 }
 
 HIA_UNINSTRUMENTED hia_word hiaR_native_own(hia_context *context, hia_word array, uint32_t base,
                                             uint32_t loc, const char *sp, uintptr_t pc) {
   need_heap(context, loc, sp, pc);
-  bool is_made =
+  hia_status status =
       hiaR_array_own(&context->local, context->shapes, base, &array, context->is_shared != 0);
-  return made(context, is_made, array, base, loc, sp, pc);
+  return made(context, status, array, base, loc, sp, pc);
 }
 
 HIA_UNINSTRUMENTED hia_word hiaR_native_slice(hia_context *context, hia_word array, int64_t first,
@@ -332,8 +332,11 @@ HIA_UNINSTRUMENTED hia_word hiaR_native_slice(hia_context *context, hia_word arr
   hia_word slice = 0;
   need_heap(context, loc, sp, pc);
   if (HIA_UNLIKELY(!hiaR_array_slice(&context->local, &context->shapes->list[base], array, first,
-                                     end, context->is_shared != 0, &slice)))
+                                     end, context->is_shared != 0, &slice))) {
+    hia_status status = hiaR_end_status(context);
+    if (status) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
     leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
+  }
   return slice;
 }
 
@@ -342,9 +345,9 @@ HIA_UNINSTRUMENTED hia_word hiaR_native_concat(hia_context *context, const hia_w
                                                const char *sp, uintptr_t pc) {
   hia_word array = 0;
   need_heap(context, loc, sp, pc);
-  bool is_made = hiaR_array_concat(&context->local, context->shapes, base, arrays, n,
-                                   context->is_shared != 0, &array);
-  return made(context, is_made, array, base, loc, sp, pc);
+  hia_status status = hiaR_array_concat(&context->local, context->shapes, base, arrays, n,
+                                        context->is_shared != 0, &array);
+  return made(context, status, array, base, loc, sp, pc);
 }
 
 HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,

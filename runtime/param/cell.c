@@ -25,10 +25,12 @@ const hia_allocator *hiaR_cell_allocator(const hia_param_cell *cell) {
 
 /* The first state may take long to make: threads that need it at the same time may make several, of
  * which one stays. */
-hia_status hiaR_cell_hold(hia_param_cell *cell, hia_params **out) {
+hia_status hiaR_cell_hold(hia_param_cell *cell, bool (*must_end)(void *asked), void *asked,
+                          hia_params **out) {
   while (!(*out = held(cell))) {
     hia_params *first;
-    const hia_param_values values = {.lasting = cell->embedded, .seed = cell->seed};
+    const hia_param_values values = {
+        .lasting = cell->embedded, .seed = cell->seed, .must_end = must_end, .asked = asked};
     hia_status status =
         hiaR_params_new(cell->specs, cell->n, &values, hiaR_cell_allocator(cell), &first);
     if (status) return status;

@@ -103,7 +103,7 @@ hia_status hia_param_cell_save(hia_param_cell *cell, const char *path, hia_error
   size_t size = cell->n * (sizeof(hia_file_tensor) + sizeof(uint64_t)) + 1;
   hia_file_tensor *tensors = hiaR_alloc(allocator, size);
   if (!tensors) return no_memory(allocator, error);
-  if (hiaR_cell_hold(cell, &now)) {
+  if (hiaR_cell_hold(cell, NULL, NULL, &now)) {
     hiaR_free(allocator, tensors, size);
     return no_memory(allocator, error);
   }

@@ -76,7 +76,7 @@ hia_status hia_param_cell_get(hia_param_cell *cell, size_t i, void *elements, si
     return hiaR_fail_text(hiaR_cell_allocator(cell), error, HIA_ARGUMENT, NULL,
                           "no place for the elements");
   hia_params *now;
-  if (hiaR_cell_hold(cell, &now)) return no_memory(cell, error);
+  if (hiaR_cell_hold(cell, NULL, NULL, &now)) return no_memory(cell, error);
   memcpy(elements, hiaR_params_elements(now, (uint32_t)i), size);
   hiaR_params_release(now);
   return HIA_OK;
@@ -87,7 +87,7 @@ hia_status hia_param_cell_get(hia_param_cell *cell, size_t i, void *elements, si
 static hia_status exchange(hia_param_cell *cell, const void *const *elements) {
   for (bool is_done = false; !is_done;) {
     hia_params *now, *next;
-    if (hiaR_cell_hold(cell, &now)) return HIA_MEMORY;
+    if (hiaR_cell_hold(cell, NULL, NULL, &now)) return HIA_MEMORY;
     const hia_param_values values = {.elements = elements, .from = now};
     hia_status status =
         hiaR_params_new(cell->specs, cell->n, &values, hiaR_cell_allocator(cell), &next);

@@ -50,7 +50,7 @@ static value *new_value(const hia_param_spec *spec, const void *lasting,
   if (!hiaR_shape_elements(&spec->shape, size, &n) || n > PTRDIFF_MAX / 2 / size) return NULL;
   size_t bytes = (size_t)n * size,
          whole = sizeof(value) + hiaR_tensor_size(spec->shape.rank, lasting ? 0 : bytes);
-  value *v = hiaR_alloc(allocator, whole);
+  value *v = hiaR_alloc_large(allocator, whole);
   if (!v) return NULL;
   memset(v, 0, sizeof *v);
   atomic_init(&v->holders, 1);
@@ -80,21 +80,35 @@ static void fill(const hia_param_spec *spec, uint64_t n, void *to) {
       ((double *)to)[i] = spec->a;
 }
 
-static void initialise(const hia_param_spec *spec, uint64_t seed, uint64_t n, void *to) {
+/* n elements from element `first` on. */
+static void initialise_piece(const hia_param_spec *spec, uint64_t seed, uint64_t first, uint64_t n,
+                             void *to) {
   double r = 0;
   switch (spec->init) {
   case HIA_INIT_FULL: fill(spec, n, to); break;
   case HIA_INIT_UNIFORM:
-    hiaR_random_uniform(seed, spec->name, spec->dtype, spec->a, spec->b, 0, n, to);
+    hiaR_random_uniform(seed, spec->name, spec->dtype, spec->a, spec->b, first, n, to);
     break;
   case HIA_INIT_NORMAL:
-    hiaR_random_normal(seed, spec->name, spec->dtype, spec->a, spec->b, 0, n, to);
+    hiaR_random_normal(seed, spec->name, spec->dtype, spec->a, spec->b, first, n, to);
     break;
   case HIA_INIT_GLOROT_UNIFORM:
     r = glorot(&spec->shape);
-    hiaR_random_uniform(seed, spec->name, spec->dtype, -r, r, 0, n, to);
+    hiaR_random_uniform(seed, spec->name, spec->dtype, -r, r, first, n, to);
     break;
   }
+}
+
+/* In pieces, so that it can end. False: it must. */
+static bool initialise(const hia_param_spec *spec, const hia_param_values *values, uint64_t n,
+                       char *to) {
+  enum { PIECE = 4096 }; /* a multiple of what one random number is enough for */
+  uint32_t size = hiaR_dtype_size(spec->dtype);
+  for (uint64_t i = 0; i < n; i += PIECE) {
+    if (i && values->must_end && values->must_end(values->asked)) return false;
+    initialise_piece(spec, values->seed, i, n - i < PIECE ? n - i : PIECE, to + i * size);
+  }
+  return true;
 }
 
 /* ---- states ---- */
@@ -133,8 +147,8 @@ static hia_status set(hia_params *p, uint32_t i, const hia_param_values *values)
     return HIA_OK;
   else if (values->fill)
     status = values->fill(values->user, i, to);
-  else
-    initialise(spec, values->seed, n, to);
+  else if (!initialise(spec, values, n, to))
+    return HIA_CANCELLED;
   if (is_scalar) p->words[i] = hiaR_load((hia_repr)spec->dtype, &word);
   return status;
 }
@@ -245,7 +259,7 @@ static void make_form(value *v, const matrices *m, size_t each, struct form *for
   size_t size;
   char *block = NULL;
   if (hiaR_mul(each, m->n, &size) && size <= PTRDIFF_MAX / 2)
-    block = hiaR_alloc(&v->allocator, size += PACK_ALIGN);
+    block = hiaR_alloc_large(&v->allocator, size += PACK_ALIGN);
   if (!block) return; /* is not tried again */
   char *packed = block + (-(uintptr_t)block & (PACK_ALIGN - 1));
   if (!pack(m, tensor_of(v), each, packed, must_go_on, user)) {

@@ -29,10 +29,13 @@ typedef struct hia_param_values {
   hia_params *from;           /* another state of the same params: the value is shared */
   const void *const *lasting; /* by param: outlive the state, which refers to them; NULL: no such */
   uint64_t seed;              /* for the initialiser */
+  /* The initialiser asks it now and then, and ends if it returns true. NULL: never. */
+  bool (*must_end)(void *asked);
+  void *asked;
 } hia_param_values;
 
 /* Makes a state of n params with one reference. `specs` must be sound, and outlive all states.
- * Errors: HIA_MEMORY, and those of `fill`. */
+ * Errors: HIA_MEMORY; HIA_CANCELLED, of must_end; and those of `fill`. */
 hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, const hia_param_values *values,
                            const hia_allocator *allocator, hia_params **out);
 hia_params *hiaR_params_hold(hia_params *params);
@@ -56,8 +59,8 @@ typedef struct hia_param_cell hia_param_cell;
 
 /* What runs need of cells. Generated code that has params names it; others link nothing of it. */
 typedef struct hia_param_kit {
-  /* The current state, held for the caller; at first, one with the first values. HIA_MEMORY. */
-  hia_status (*hold)(hia_param_cell *cell, hia_params **out);
+  hia_status (*hold)(hia_param_cell *cell, bool (*must_end)(void *asked), void *asked,
+                     hia_params **out); /* hiaR_cell_hold */
   void (*release)(hia_params *params);
   const hia_word *(*words)(const hia_params *params);
 } hia_param_kit;
@@ -78,7 +81,10 @@ struct hia_param_cell {
 };
 
 const hia_allocator *hiaR_cell_allocator(const hia_param_cell *cell);
-hia_status hiaR_cell_hold(hia_param_cell *cell, hia_params **out);
+/* The current state, held for the caller; at first, one with the first values. HIA_MEMORY. To make
+ * these may take seconds: HIA_CANCELLED if must_end then returns true; NULL: it is not asked. */
+hia_status hiaR_cell_hold(hia_param_cell *cell, bool (*must_end)(void *asked), void *asked,
+                          hia_params **out);
 /* Makes `to`, of which the cell takes over the reference, the current state, if that is `from`
  * still (NULL: there is none yet). False: it is not, and `to` is the caller's as before. */
 bool hiaR_cell_exchange(hia_param_cell *cell, hia_params *from, hia_params *to);

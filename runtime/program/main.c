@@ -123,6 +123,9 @@ static int flush(int code) {
 
 /* ---- options ---- */
 
+/* False: it has no tensors, and no data. */
+static bool has_objects(const program *p) { return p->module->flags & HIA_CODE_OBJECTS; }
+
 static int help(const program *p) {
   char type[16 * HIA_MAX_TYPE_PARTS];
   hiaR_type_text(&p->types.types, p->types.parts[n_params(p)], type, sizeof type);
@@ -140,6 +143,10 @@ static int help(const program *p) {
         "  --fuel N            end the run when it would make more calls, loop rounds and work on "
         "tensors: 500, 20K\n",
         stdout);
+  if (has_objects(p))
+    fputs("  --fast-products     leave large products of floats to OpenBLAS, which rounds as the "
+          "machine has it\n",
+          stdout);
   fputs("  -o FILE.hiav        save the result instead of printing it; @FILE.hiav reads it again\n",
         stdout);
   if (p->parts->kit->help) fputs(p->parts->kit->help, stdout);
@@ -214,6 +221,12 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
       *done = true;
       return help(p);
+    }
+    if (strcmp(word, "--fast-products") == 0) {
+      if (!has_objects(p))
+        return usage(p, "`%s` is for products: the program has no tensors", word);
+      p->options.fast_products = 1;
+      continue;
     }
     size_t len = strcspn(word, "=");
     const char *option = strcmp(word, "-o") == 0 ? "o" : NULL;

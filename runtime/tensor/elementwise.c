@@ -205,6 +205,7 @@ typedef struct walk {
   loop loop; /* or NULL */
   hia_repr repr;
   uint32_t size, n_in;
+  uint32_t cost; /* cost_of */
   operand in[MAX_OPERANDS];
   uint32_t n_axes; /* without those of size 1, and taken together; at least 1 */
   uint64_t dims[HIA_MAX_RANK];
@@ -287,11 +288,18 @@ static void fill_copies(copies *to, const operand *x, size_t n) {
     for (size_t i = 0; i < n; i++) memcpy(to->bytes + i * sizeof word, &word, sizeof word);
 }
 
+/* Nanoseconds of an element, roughly. The remainder of floats is found bit by bit: of f64 at most
+ * some 2000 (graph/cost.c). */
+static uint32_t cost_of(const walk *w, const hia_operation *o) {
+  if (w->loop) return loops[o->op][o->at] ? 1 : 5;
+  if (o->op != HIA_OP_REM) return 25;
+  return o->at == HIA_F64 ? 8000 : o->at == HIA_F32 ? 1000 : 25;
+}
+
 /* A strip along the last axis, in pieces. */
 static hia_status strip(walk *w, char *out, uint64_t n, hia_work *work) {
-  enum { PIECE_OF_KERNEL = HIA_WORK / 50, PIECE = HIA_WORK / 4 };
   uint32_t last = w->n_axes - 1;
-  uint64_t piece = w->loop ? PIECE : PIECE_OF_KERNEL;
+  uint64_t piece = 1 + HIA_WORK / 4 / w->cost;
   for (uint32_t k = 0; w->loop && k < w->n_in; k++) {
     if (w->in[k].step[last]) continue;
     if (piece > COPIES) piece = COPIES;
@@ -302,7 +310,7 @@ static hia_status strip(walk *w, char *out, uint64_t n, hia_work *work) {
   hia_status status = HIA_OK;
   for (uint64_t i = 0, m; i < n && !status; i += m) {
     m = n - i < piece ? n - i : piece;
-    if (!hiaR_work_on(work, w->loop ? m : m * 20)) {
+    if (!hiaR_work_on(work, 10 + m * w->cost)) {
       status = HIA_CANCELLED;
     } else if (w->loop) {
       const void *in[MAX_OPERANDS];
@@ -381,6 +389,7 @@ static hia_status begin_walk(walk *w, const hia_operation *o, const hia_word *in
   w->imm = o->imm;
   w->loop = loops[o->op][o->at];
   if (!w->loop) w->loop = hiaR_lanes(o->op, (hia_dtype)o->at);
+  w->cost = cost_of(w, o);
   w->repr = (hia_repr)dtype;
   w->size = hiaR_dtype_size(dtype);
   w->n_in = o->n_in;

@@ -166,7 +166,7 @@ static hia_status pack(HIA_COMPUTE) {
     both[0] = first;
     both[1] = hiaR_tensor_dims(hiaR_tensor(elements[i]));
     if (hiaR_shape_stack(both, 2, 0, &shape, &why->misfit) != HIA_FIT_ALWAYS) return HIA_SHAPE;
-    if (!hiaR_work_on(&work, 10)) return HIA_CANCELLED;
+    if (!hiaR_work_on(&work, 100)) return HIA_CANCELLED;
   }
   shape = first;
   memmove(shape.dims + 1, shape.dims, shape.rank++ * sizeof *shape.dims);

@@ -122,10 +122,15 @@ static inline bool hiaR_work_on(hia_work *work, uint64_t n) {
     return true;
   }
   work->left = HIA_WORK;
-  hia_heap *heap = work->heap;
-  if (!work->is_over && heap->must_end && heap->must_end(heap->user)) work->is_over = true;
+  if (!work->is_over && hiaR_heap_must_end(work->heap)) work->is_over = true;
   if (work->is_over) work->left = 0;
   return !work->is_over;
+}
+/* The end of the piece of n elements that begins at i: what takes some nanoseconds an element can
+ * end after each piece. */
+static inline uint64_t hiaR_piece_end(uint64_t i, uint64_t n) {
+  enum { PIECE = 4096 };
+  return n - i < PIECE ? n : i + PIECE;
 }
 /* Copies; in pieces, so that it can end. False: it must. */
 static inline bool hiaR_work_copy(hia_work *work, char *to, const char *from, uint64_t bytes) {

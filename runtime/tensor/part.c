@@ -175,7 +175,7 @@ HIA_DEFINE_OPERATION(EXPECT, expect)
     for (uint64_t i = 0; i < n; i += SIDE)                                                         \
       for (uint64_t j = 0; j < m; j += SIDE) {                                                     \
         uint64_t i_end = n - i < SIDE ? n : i + SIDE, j_end = m - j < SIDE ? m : j + SIDE;         \
-        if (!hiaR_work_on(work, (i_end - i) * (j_end - j))) return false;                          \
+        if (!hiaR_work_on(work, 16 * (i_end - i) * (j_end - j))) return false;                     \
         for (uint64_t k = j; k < j_end; k++)                                                       \
           for (uint64_t l = i; l < i_end; l++) z[k * n + l] = x[l * m + k];                        \
       }                                                                                            \

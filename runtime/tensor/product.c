@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Products: what matrices are multiplied, by the kernels of kernel/product.h, which says what the
  * product of two matrices is. */
-#include "runtime/kernel/product.h"
+#include "runtime/kernel/blas.h"
 #include "runtime/param/param.h"
 #include "runtime/tensor/operands.h"
 
@@ -51,8 +51,7 @@ static hia_status multiply(const hia_env *env, hia_product *p, hia_work *work) {
   hiaR_product_plan(p, &plan);
   bool has_room = take_room(env, plan.scratch, &scratch);
   size_t steps = plan.parts * plan.steps;
-  uint64_t flops = (uint64_t)p->m * p->n * p->k;
-  uint64_t each = 20 + (steps > 1 ? HIA_WORK / 2 : flops / 16);
+  uint64_t each = 20 + (steps > 1 ? HIA_WORK : (uint64_t)p->m * p->n * p->k / 16);
   for (size_t i = 0; goes_on && has_room && i < plan.parts; i++)
     for (size_t step = 0; goes_on && step < plan.steps; step++) {
       goes_on = hiaR_work_on(work, each);
@@ -61,6 +60,23 @@ static hia_status multiply(const hia_env *env, hia_product *p, hia_work *work) {
   give_room(env, &scratch);
   give_room(env, &packed);
   return !goes_on ? HIA_CANCELLED : has_room ? HIA_OK : HIA_MEMORY;
+}
+
+/* True if OpenBLAS computes the product. What decides is the option of the run, and the sizes: not
+ * whether B is packed, which depends on what has run before, nor who computes it. */
+static bool is_fast(const hia_env *env, const hia_product *p) {
+  return env->local->heap->fast_products && hiaR_blas_takes(p);
+}
+
+static hia_status multiply_fast(const hia_product *p, hia_work *work) {
+  hia_product_plan plan;
+  hiaR_blas_plan(p, &plan);
+  for (size_t i = 0; i < plan.parts; i++)
+    for (size_t step = 0; step < plan.steps; step++) {
+      if (!hiaR_work_on(work, HIA_WORK)) return HIA_CANCELLED;
+      hiaR_blas_step(p, &plan, i, step);
+    }
+  return HIA_OK;
 }
 
 /* ---- the matrices of two tensors ---- */
@@ -146,8 +162,11 @@ static hia_status product(HIA_COMPUTE) {
                      .b = {b, (ptrdiff_t)m, 1},
                      .c = r->data + i * n * m * size,
                      .c_row = (ptrdiff_t)m};
-    if (has_columns) p.packed = hiaR_param_packed(y, b, HIA_PACK_RIGHT, go_on, &work);
-    status = work.is_over ? HIA_CANCELLED : multiply(env, &p, &work);
+    bool is_left = is_fast(env, &p);
+    if (has_columns && !is_left) p.packed = hiaR_param_packed(y, b, HIA_PACK_RIGHT, go_on, &work);
+    status = work.is_over ? HIA_CANCELLED
+             : is_left    ? multiply_fast(&p, &work)
+                          : multiply(env, &p, &work);
     if (status) return status;
   }
   return HIA_OK;
@@ -155,10 +174,11 @@ static hia_status product(HIA_COMPUTE) {
 HIA_DEFINE_OPERATION(PRODUCT, product)
 
 #define OUTER(T, type)                                                                             \
-  static void outer_##T(const void *x, const void *ys, void *zs, uint64_t i, uint64_t m) {         \
-    const type a = ((const type *)x)[i], *y = ys;                                                  \
-    type *z = (type *)zs + i * m;                                                                  \
-    for (uint64_t j = 0; j < m; j++) z[j] = a * y[j];                                              \
+  static void outer_##T(const void *x, const void *ys, void *zs, uint64_t i, uint64_t j,           \
+                        uint64_t end) {                                                            \
+    const type a = *(const type *)x, *y = ys;                                                      \
+    type *z = (type *)zs + i;                                                                      \
+    for (; j < end; j++) z[j] = a * y[j];                                                          \
   }
 OUTER(i32, uint32_t)
 OUTER(i64, uint64_t)
@@ -166,7 +186,7 @@ OUTER(f32, float)
 OUTER(f64, double)
 
 static hia_status outer(HIA_COMPUTE) {
-  static void (*const rows[HIA_N_DTYPES])(const void *, const void *, void *, uint64_t,
+  static void (*const rows[HIA_N_DTYPES])(const void *, const void *, void *, uint64_t, uint64_t,
                                           uint64_t) = {
       [HIA_I32] = outer_i32, [HIA_I64] = outer_i64, [HIA_F32] = outer_f32, [HIA_F64] = outer_f64};
   const hia_tensor *x = hiaR_tensor(in[0]), *y = hiaR_tensor(in[1]);
@@ -176,10 +196,13 @@ static hia_status outer(HIA_COMPUTE) {
   if (!hiaR_result_new(env, (hia_dtype)o->dtype, &shape, r)) return HIA_MEMORY;
   hia_work work = hiaR_work(env);
   uint64_t n = (uint64_t)of_x.dims[0], m = (uint64_t)of_y.dims[0];
-  for (uint64_t i = 0; i < n; i++) {
-    if (!hiaR_work_on(&work, 5 + m)) return HIA_CANCELLED;
-    rows[o->dtype](x->data, y->data, r->data, i, m);
-  }
+  uint32_t size = hiaR_dtype_size((hia_dtype)o->dtype);
+  for (uint64_t i = 0; m && i < n; i++)
+    for (uint64_t j = 0, end; j < m; j = end) {
+      end = hiaR_piece_end(j, m);
+      if (!hiaR_work_on(&work, 5 + end - j)) return HIA_CANCELLED;
+      rows[o->dtype](x->data + i * size, y->data, r->data, i * m, j, end);
+    }
   return HIA_OK;
 }
 HIA_DEFINE_OPERATION(OUTER, outer)

@@ -11,6 +11,12 @@ typedef struct columns {
   hia_work *work;
 } columns;
 
+/* Elements that are so far from each other lie in pages of their own, of which the processor knows
+ * the places of some hundreds only. */
+enum { FAR = 256 };
+
+enum { FEW = 1024 }; /* elements of a column before the first question, at most */
+
 /* Reduces `cols` columns, at most HIA_SUM_COLUMNS, to out[0 .. cols). */
 typedef void (*reducer)(columns *s, uint32_t cols, void *out);
 
@@ -22,7 +28,7 @@ typedef void (*reducer)(columns *s, uint32_t cols, void *out);
   static void NAME##_block_##T(columns *s, uint64_t first, uint64_t n, uint32_t cols,              \
                                type *sums) {                                                       \
     const type *x = (const type *)s->x + first * s->stride;                                        \
-    if (!hiaR_work_on(s->work, 10 + n * cols / 4)) return;                                         \
+    if (!hiaR_work_on(s->work, 10 + n * cols / 4 + (s->stride > FAR ? n * 16 : 0))) return;        \
     if (s->stride == 1) {                                                                          \
       sums[0] = NAME##_row_##T(x, n);                                                              \
       return;                                                                                      \
@@ -81,7 +87,7 @@ MEAN(f64, double)
     const type *x = s->x;                                                                          \
     for (uint32_t c = 0; c < cols; c++) best[c] = x[c];                                            \
     for (uint64_t i = 1; i < s->n; i++) {                                                          \
-      if (i % 1024 == 0 && !hiaR_work_on(s->work, 1024 * cols)) return false;                      \
+      if (i % FEW == 0 && !hiaR_work_on(s->work, FEW * (cols + 16))) return false;                 \
       const type *row = x + i * s->stride;                                                         \
       for (uint32_t c = 0; c < cols; c++)                                                          \
         best[c] = BETTER(row[c], best[c], op) ? row[c] : best[c];                                  \
@@ -91,7 +97,8 @@ MEAN(f64, double)
   static uint64_t NAME##_find_##T(columns *s, type best) {                                         \
     const type *x = s->x;                                                                          \
     uint64_t i = 0;                                                                                \
-    while (best == best ? x[i] != best : x[i] == x[i]) i++;                                        \
+    while (best == best ? x[i] != best : x[i] == x[i])                                             \
+      if (++i % 4096 == 0 && !hiaR_work_on(s->work, 4096)) break; /* it is further on */           \
     return i;                                                                                      \
   }                                                                                                \
   static bool NAME##_row_##T(columns *s, type *out) {                                              \
@@ -126,7 +133,7 @@ MEAN(f64, double)
     int64_t *index = out;                                                                          \
     for (uint32_t c = 0; c < cols; c++) best[c] = x[c], index[c] = 0;                              \
     for (uint64_t i = 1; i < s->n; i++) {                                                          \
-      if (i % 1024 == 0 && !hiaR_work_on(s->work, 1024 * cols)) return;                            \
+      if (i % FEW == 0 && !hiaR_work_on(s->work, FEW * (cols + 16))) return;                       \
       const type *row = x + i * s->stride;                                                         \
       for (uint32_t c = 0; c < cols; c++)                                                          \
         if (BETTER(row[c], best[c], op)) best[c] = row[c], index[c] = (int64_t)i;                  \
@@ -149,7 +156,7 @@ static void find_bool(columns *s, uint32_t cols, uint8_t *out, bool is_any) {
   for (uint32_t c = 0; c < cols; c++) {
     bool is_found = false;
     for (uint64_t i = 0; i < s->n && !is_found; i++) {
-      if (i % 1024 == 1023 && !hiaR_work_on(s->work, 1024)) return;
+      if (i % FEW == FEW - 1 && !hiaR_work_on(s->work, FEW)) return;
       is_found = (x[i * s->stride + c] != 0) == is_any;
     }
     out[c] = is_found == is_any;
@@ -183,7 +190,7 @@ static hia_status reduce(const hia_env *env, const hia_operation *o, const hia_w
     for (uint64_t c = 0; c < behind; c += HIA_SUM_COLUMNS) {
       columns s = {x->data + (a * n * behind + c) * size, n, behind, &work};
       uint64_t cols = behind - c < HIA_SUM_COLUMNS ? behind - c : HIA_SUM_COLUMNS;
-      if (!hiaR_work_on(&work, 20 + cols)) return HIA_CANCELLED;
+      if (!hiaR_work_on(&work, 20 + cols * (n < FEW ? n : FEW))) return HIA_CANCELLED;
       f(&s, (uint32_t)cols, r->data + (a * behind + c) * out_size);
       if (work.is_over) return HIA_CANCELLED;
     }

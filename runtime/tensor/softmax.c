@@ -25,12 +25,20 @@ typedef struct row {
     sums[0] = block_sum_##T(exps, n);                                                              \
   }                                                                                                \
   HIA_DEFINE_SUM(exp_all_##T, row, type, +, 0, exp_block_##T)                                      \
-  static type exp_sum_##T(row *s, uint64_t n) {                                                    \
+  static type max_##T(row *s, uint64_t n) {                                                        \
     const type *x = s->x;                                                                          \
-    type max = x[0], sum[1] = {0};                                                                 \
-    for (uint64_t i = 1; i < n; i++)                                                               \
-      if (x[i] > max || x[i] != x[i]) max = x[i];                                                  \
-    s->max = hiaR_from_##T(max);                                                                   \
+    type max = x[0];                                                                               \
+    for (uint64_t i = 0, end; i < n; i = end) {                                                    \
+      end = hiaR_piece_end(i, n);                                                                  \
+      if (!hiaR_work_on(s->work, end - i)) break;                                                  \
+      for (uint64_t k = i; k < end; k++)                                                           \
+        if (x[k] > max || x[k] != x[k]) max = x[k];                                                \
+    }                                                                                              \
+    return max;                                                                                    \
+  }                                                                                                \
+  static type exp_sum_##T(row *s, uint64_t n) {                                                    \
+    type sum[1] = {0};                                                                             \
+    s->max = hiaR_from_##T(max_##T(s, n));                                                         \
     exp_all_##T(s, 0, n, hiaR_sum_span(n), 1, sum);                                                \
     return sum[0];                                                                                 \
   }                                                                                                \
@@ -38,13 +46,21 @@ typedef struct row {
     type *z = out;                                                                                 \
     s->exps = out;                                                                                 \
     type sum = exp_sum_##T(s, n);                                                                  \
-    for (uint64_t i = 0; i < n && !s->work->is_over; i++) z[i] /= sum;                             \
+    for (uint64_t i = 0, end; i < n; i = end) {                                                    \
+      end = hiaR_piece_end(i, n);                                                                  \
+      if (!hiaR_work_on(s->work, end - i)) return;                                                 \
+      for (uint64_t k = i; k < end; k++) z[k] /= sum;                                              \
+    }                                                                                              \
   }                                                                                                \
   static void log_softmax_##T(row *s, void *out, uint64_t n) {                                     \
     type log_sum = hiaR_log_##T(exp_sum_##T(s, n)), max = hiaR_to_##T(s->max);                     \
     const type *x = s->x;                                                                          \
     type *z = out;                                                                                 \
-    for (uint64_t i = 0; i < n && !s->work->is_over; i++) z[i] = (x[i] - max) - log_sum;           \
+    for (uint64_t i = 0, end; i < n; i = end) {                                                    \
+      end = hiaR_piece_end(i, n);                                                                  \
+      if (!hiaR_work_on(s->work, end - i)) return;                                                 \
+      for (uint64_t k = i; k < end; k++) z[k] = (x[k] - max) - log_sum;                            \
+    }                                                                                              \
   }                                                                                                \
   static void cross_entropy_##T(row *s, void *out, uint64_t n, uint64_t label) {                   \
     type log_sum = hiaR_log_##T(exp_sum_##T(s, n)), max = hiaR_to_##T(s->max);                     \
@@ -76,7 +92,7 @@ static hia_status each_row(const hia_env *env, const hia_operation *o, const hia
   uint64_t bytes = n * hiaR_dtype_size(dtype);
   for (uint64_t i = 0; i < n_rows; i++) {
     row s = {.x = x->data + i * bytes, .work = &work};
-    if (!hiaR_work_on(&work, 20 + 2 * n)) return HIA_CANCELLED;
+    if (!hiaR_work_on(&work, 20)) return HIA_CANCELLED;
     (dtype == HIA_F32 ? f32 : f64)(&s, r->data + i * bytes, n);
     if (work.is_over) return HIA_CANCELLED;
   }
@@ -111,7 +127,7 @@ static hia_status cross_entropy(HIA_COMPUTE) {
     int64_t label = hiaR_to_i64(has_labels ? hiaR_tensor_get(hiaR_tensor(in[1]), i) : in[1]);
     if (label < 0 || (uint64_t)label >= n) return hiaR_out_of_range(why, label, (int64_t)n);
     row s = {.x = x->data + i * n * size, .work = &work};
-    if (!hiaR_work_on(&work, 20 + n)) return HIA_CANCELLED;
+    if (!hiaR_work_on(&work, 20)) return HIA_CANCELLED;
     (dtype == HIA_F32 ? cross_entropy_f32 : cross_entropy_f64)(&s, r->data + i * size, n,
                                                                (uint64_t)label);
     if (work.is_over) return HIA_CANCELLED;

@@ -314,6 +314,8 @@ static inline hia_status read_bracket(reader *r) {
   return close_bracket(r, &b);
 }
 
+enum { LOOK = 1024 }; /* brackets between two questions */
+
 hia_status hiaR_brackets_trees(reader *r) {
   hia_scan *scan = &r->scan;
   for (;;) {
@@ -325,6 +327,8 @@ hia_status hiaR_brackets_trees(reader *r) {
       return hiaR_scan_fail(scan, "E0101", top->s, top->s + 1, "this bracket is not closed");
     }
     if (*scan->s == '(') {
+      if (++r->n_read % LOOK == 0 && r->local && hiaR_heap_must_end(r->local->heap))
+        return HIA_CANCELLED;
       if (top && top->token_len)
         return hiaR_scan_fail(scan, "E0101", scan->s, scan->s + 1, "expected ')', found '('");
       status = read_bracket(r);

@@ -14,6 +14,7 @@ typedef struct hia_bracket_reader {
   hia_scan scan;
   hia_block stack, done; /* open brackets; hia_word: the trees, n_done of them */
   size_t n_open, n_done;
+  uint32_t n_read; /* brackets, modulo 2^32: in a run it is asked now and then whether to end */
   /* Made by hiaR_brackets_begin, and constant: several readers, on any threads, may have it. */
   const hia_type_table *types;
   hia_type tree, array; /* T; [T], or HIA_NONE if a tree is read */
@@ -27,7 +28,7 @@ typedef struct hia_bracket_reader {
 /* Prepares to read trees of a data type T: `type` is T or [T]. The scan is at the text. */
 hia_status hiaR_brackets_begin(hia_bracket_reader *reader, const hia_bracket_reading *reading,
                                hia_type type);
-/* Reads trees to the end of the scan's text. */
+/* Reads trees to the end of the scan's text. HIA_CANCELLED: the run whose heap it is must end. */
 hia_status hiaR_brackets_trees(hia_bracket_reader *reader);
 /* Stores trees as the elements of an array, which has the layout. */
 void hiaR_brackets_store(const hia_bracket_reader *reader, char *to, const hia_word *trees,

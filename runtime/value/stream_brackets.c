@@ -134,11 +134,12 @@ static bool read_trees(hia_stream *s, hia_local_heap *local, const char *text, s
   hia_bracket_reader r = s->brackets.reader;
   r.local = local;
   r.stack = r.done = (hia_block){NULL, 0};
-  r.n_open = r.n_done = 0;
+  r.n_open = r.n_done = r.n_read = 0;
   r.scan = (hia_scan){text, text, text + len, &error};
   hia_status status = hiaR_brackets_trees(&r);
   bool is_there = status == HIA_OK && r.n_done == n;
-  if (status != HIA_MEMORY && !is_there) atomic_store(&s->has_failed, true);
+  bool is_wrong = !is_there && status != HIA_MEMORY && status != HIA_CANCELLED;
+  if (is_wrong) atomic_store(&s->has_failed, true);
   is_there = is_there && take_trees(s, &r, local, n, out);
   hiaR_brackets_end(&r);
   return is_there;

@@ -630,8 +630,10 @@ static bool read_elements(hia_stream_array *head, hia_local_heap *local, uint64_
   hia_array *array = hiaR_stream_array_new(s, local, n);
   if (!array) return false;
   hia_repr repr = (hia_repr)types->places[layout->first].repr;
+  enum { LOOK = 64 };
   for (uint64_t i = 0; i < n; i++) {
     hia_word word;
+    if (i % LOOK == LOOK - 1 && hiaR_heap_must_end(local->heap)) return false;
     if (!read_one(s, local, first + i, &word)) return false;
     hiaR_store(repr, array->data + i * layout->size, word);
   }

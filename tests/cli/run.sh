@@ -109,6 +109,11 @@ for stage in ast graph static; do
 done
 if [ $native = yes ]; then
   shown 'code of a function of another host' 'call.*host' dump "$work/caller.hia" --stage asm
+  # Safepoints of fused loops: the longer an element takes, the fewer lie between them.
+  program chunks 'fn short(x: f32[?]) -> f32[?] = tanh(x * 2.0 + 1.0) - x
+fn long(x: f64[?]) -> f64[?] = exp(tanh(exp(tanh(exp(tanh(exp(tanh(exp(tanh(exp(tanh(x)))))))))))) * x'
+  shown 'elements between safepoints' 'add i64 %begin, 32768$' dump "$work/chunks.hia" --fn short --stage llvm
+  shown 'fewer of a long chain' 'add i64 %begin, [1-9][0-9]{3}$' dump "$work/chunks.hia" --fn long --stage llvm
 fi
 for engine in ${engines% expand}; do
   t "several threads ($engine)" 0 10946 '' run examples/fib.hia 20 --threads 3 --engine "$engine"
@@ -708,6 +713,7 @@ fn build(n: i32, l: L) -> L = if n == 0 then l else build(n - 1, C(n, l))
 fn count(l: L, n: i32) -> i32 = match l { N => n, C(_, t) => count(t, n + 1) }
 fn main(n: i32) = count(build(n, N), 0)'
 every 'values in little memory' 0 20000 '' run "$work/cells.hia" 20000 --max-memory 4M
+every 'a product that needs more' 1 '' 'error\[memory\]: out of memory: more than 1.0 GiB' run -e 'len(ones(1000000, 1) @ ones(1, 1000000))' --max-memory 1G
 every 'values that need more' 1 '' 'error\[memory\]' run "$work/cells.hia" 1000000 --max-memory 4M
 both 'depth without checks' run examples/fib.hia 1 --unchecked --max-depth 1M
 both 'time without checks' run examples/fib.hia 1 --unchecked --timeout 1

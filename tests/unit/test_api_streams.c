@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Streams of trees as arguments (hia_stream): the same results and errors as with the array. */
 #include "runtime/value/file.h"
+#include "runtime/value/stream.h"
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
 
@@ -285,6 +286,48 @@ static void compare_all(hia_engine_kind kind, unsigned threads) {
     close_trees(&x);
     free(bytes);
   }
+}
+
+/* ---- a slice of many elements ---- */
+
+static bool count_down(void *left) { return --*(int *)left <= 0; }
+
+/* It asks whether the run must end, and ends; that is no failure of the file. */
+static void read_all(hia_stream *stream) {
+  hia_stream_array *head = (hia_stream_array *)(uintptr_t)hiaR_stream_word(stream);
+  hia_heap heap;
+  hiaR_heap_init(&heap, &hiaR_malloc);
+  int asked = 0;
+  for (int round = 0; round < 2; round++) {
+    int left = round ? asked / 2 : 1 << 30;
+    hia_local_heap local;
+    hia_word slice;
+    hiaR_heap_begin(&heap, 0);
+    heap.must_end = count_down;
+    heap.user = &left;
+    hiaR_local_begin(&local, &heap);
+    cr_assert_eq(head->read(head, &local, 0, hia_stream_len(stream), &slice), round == 0);
+    asked = (1 << 30) - left;
+    cr_assert(round == 1 || asked >= 5, "it asks %d times", asked);
+    hiaR_heap_end(&heap);
+  }
+  struct hia_stream *const all[] = {stream};
+  hia_error *error;
+  cr_assert_eq(hiaR_streams_fail(&hiaR_malloc, all, 1, &error), HIA_OK);
+  hiaR_heap_free(&heap);
+}
+
+Test(streams, long_slices_may_end) {
+  fixture x;
+  size_t n;
+  char *bytes = make_trees(2000, 9, &n);
+  open_trees_of(&x, HIA_ENGINE_INTERP, 1, "total", bytes, n);
+  read_all(x.stream);
+  close_trees(&x);
+  free(bytes);
+  open_array(&x, HIA_ENGINE_INTERP, 1, 1000, 3);
+  read_all(x.stream);
+  close_trees(&x);
 }
 
 /* How far runs have read, whatever they read again. */

@@ -5,6 +5,7 @@
 #include "runtime/param/random.h"
 #include <criterion/criterion.h>
 #include <hiaton/param_cell.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 
@@ -206,6 +207,43 @@ Test(param, packed) {
   hiaR_params_release(p);
 }
 
+/* ---- making them ---- */
+
+static const hia_param_spec large[] = {{"a", HIA_F32, HIA_INIT_FULL, 2, 0, {1, {100001}}},
+                                       {"b", HIA_F64, HIA_INIT_NORMAL, 1, 2, {1, {100001}}},
+                                       {"c", HIA_F32, HIA_INIT_UNIFORM, 1, 2, {1, {100001}}}};
+
+static bool ends_soon(void *left) { return --*(int *)left == 0; }
+
+/* A large one is made in pieces, between which it may end; they are what one piece would be. */
+Test(param, making_them_may_end) {
+  hia_params *p;
+  int left = INT_MAX;
+  const hia_param_values values = {.seed = 3, .must_end = ends_soon, .asked = &left};
+  cr_assert_eq(hiaR_params_new(large, 3, &values, &hiaR_malloc, &p), HIA_OK);
+  int asked = INT_MAX - left;
+  cr_assert_geq(asked, 60, "only %d times", asked);
+  static double whole[100001];
+  hiaR_random_normal(3, "b", HIA_F64, 1, 2, 0, HIA_LEN(whole), whole);
+  cr_assert_eq(memcmp(whole, hiaR_params_elements(p, 1), sizeof whole), 0);
+  hiaR_random_uniform(3, "c", HIA_F32, 1, 2, 0, HIA_LEN(whole), whole);
+  cr_assert_eq(memcmp(whole, hiaR_params_elements(p, 2), sizeof whole / 2), 0);
+  hiaR_params_release(p);
+  for (int at = 1; at <= asked; at += 7) {
+    left = at;
+    cr_assert_eq(hiaR_params_new(large, 3, &values, &hiaR_malloc, &p), HIA_CANCELLED);
+    cr_assert_eq(left, 0);
+  }
+  hia_param_cell of = {.n = 3, .specs = large};
+  left = 5;
+  cr_assert_eq(hiaR_cell_hold(&of, ends_soon, &left, &p), HIA_CANCELLED);
+  cr_assert_null(of.now);
+  left = INT_MAX;
+  cr_assert_eq(hiaR_cell_hold(&of, ends_soon, &left, &p), HIA_OK);
+  hiaR_params_release(p);
+  hiaR_cell_set(&of, NULL);
+}
+
 /* ---- cells ---- */
 
 static hia_param_cell cell = {.n = N, .specs = specs};
@@ -214,7 +252,7 @@ static void *use_cell(void *arg) {
   const float *own = arg;
   for (int i = 0; i < 200; i++) {
     hia_params *p, *next;
-    if (hiaR_cell_hold(&cell, &p)) return arg;
+    if (hiaR_cell_hold(&cell, NULL, NULL, &p)) return arg;
     float s;
     memcpy(&s, hiaR_params_elements(p, S), sizeof s);
     const void *elements[N] = {[S] = own};
@@ -235,7 +273,7 @@ Test(param, cells) {
     cr_assert_null(failed);
   }
   hia_params *p;
-  cr_assert_eq(hiaR_cell_hold(&cell, &p), HIA_OK);
+  cr_assert_eq(hiaR_cell_hold(&cell, NULL, NULL, &p), HIA_OK);
   float s = hiaR_to_f32(hiaR_params_words(p)[S]);
   cr_assert(s >= 1 && s <= 4);
   hiaR_params_release(p);
@@ -245,7 +283,7 @@ Test(param, cells) {
 /* As an object has them: the first values are constants, which are not copied. */
 static hia_params *current(hia_param_cell *of) {
   hia_params *p;
-  cr_assert_eq(hiaR_cell_hold(of, &p), HIA_OK);
+  cr_assert_eq(hiaR_cell_hold(of, NULL, NULL, &p), HIA_OK);
   hiaR_params_release(p); /* the cell holds it */
   return p;
 }

@@ -287,7 +287,7 @@ Test(product, negative_and_zero_strides) {
 
 /* Whole or in parts, packed matrices are the same bytes. */
 Test(product, packing_in_parts) {
-  static const size_t sizes[][2] = {{0, 5}, {5, 0}, {1, 1}, {300, 750}, {2000, 70}, {3, 5000}};
+  static const size_t sizes[][2] = {{0, 5}, {5, 0}, {1, 1}, {300, 750}, {5000, 70}, {3, 5000}};
   for (size_t i = 0; i < HIA_LEN(kernels); i++) {
     if (!hiaR_product_use(kernels[i])) continue;
     for (size_t s = 0; s < HIA_LEN(sizes); s++)
@@ -309,6 +309,18 @@ Test(product, packing_in_parts) {
   cr_assert(hiaR_product_use(NULL));
   cr_assert_eq(hiaR_packed_size(HIA_F64, SIZE_MAX / 4, 3), SIZE_MAX);
   cr_assert_eq(hiaR_packed_size(HIA_F32, 1, SIZE_MAX), SIZE_MAX);
+}
+
+/* Whatever the sizes: a part is bounded, also one of few columns and many rows. */
+Test(product, parts_of_packing_are_short) {
+  static const size_t sizes[][2] = {{1 << 20, 30},  {1 << 20, 1}, {1 << 24, 8},
+                                    {1000, 100000}, {1, 1 << 20}, {65537, 64}};
+  for (size_t i = 0; i < HIA_LEN(sizes); i++)
+    for (int d = 0; d < 2; d++) {
+      size_t bytes = hiaR_packed_size(dtypes[d], sizes[i][0], sizes[i][1]),
+             parts = hiaR_pack_parts(dtypes[d], sizes[i][0], sizes[i][1]);
+      cr_assert_leq(bytes / parts, 2 * 8 << 16, "%zu x %zu", sizes[i][0], sizes[i][1]);
+    }
 }
 
 /* A step has a bounded number of multiplications. */
