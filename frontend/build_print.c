@@ -347,9 +347,9 @@ static void put_tensor(printer *pr, const hia_draft_item *item) {
     put_use(pr, in_at(pr, item, 1), LEVEL_UNARY, false);
     return;
   }
-  uint32_t first_size = item->op == HIA_OP_IOTA                                 ? 0
-                        : item->op == HIA_OP_FULL || item->op == HIA_OP_RESHAPE ? 1
-                                                                                : item->n_ins;
+  bool has_one = item->op == HIA_OP_FULL || item->op == HIA_OP_RESHAPE ||
+                 item->op == HIA_OP_CROSS_ENTROPY; /* operand before sizes, or a label */
+  uint32_t first_size = item->op == HIA_OP_IOTA ? 0 : has_one ? 1 : item->n_ins;
   put(pr, hiaF_draft_op_name(item->op));
   put(pr, "(");
   for (uint32_t i = 0; i < item->n_ins; i++) {
