@@ -44,10 +44,12 @@
  *         finish(v10, v15)
  *       },
  *     }
- *   Leaf(7): ([0.01861314, -0.0009458574, 0.008061222], [0.03231531, -0.0020524191, 0.016844379])
- *   the same as text
- *   Node(Node(Leaf(1), Leaf(2)), Leaf(0)): ([-0.03479284, -0.09045819, -0.01252625], [-0.067113504,
- * -0.17656115, -0.025084406]) the same as text
+ *   Leaf(7):
+ *     ([0.01861314, -0.0009458574, 0.008061222], [0.03231531, -0.0020524191, 0.016844379])
+ *     the same as text
+ *   Node(Node(Leaf(1), Leaf(2)), Leaf(0)):
+ *     ([-0.03479284, -0.09045819, -0.01252625], [-0.067113504, -0.17656115, -0.025084406])
+ *     the same as text
  */
 #include <hiaton/hiaton.h>
 #include <inttypes.h>
@@ -219,7 +221,8 @@ static hia_status compare(hia_module *built, hia_module *loaded, const char *tre
   char a[200] = "", b[200] = "";
   hia_status status = encode(built, tree, a, sizeof a, error);
   if (status == HIA_OK) status = encode(loaded, tree, b, sizeof b, error);
-  if (status == HIA_OK) printf("%s: %s\n%s\n", tree, a, strcmp(a, b) == 0 ? "the same as text" : b);
+  if (status == HIA_OK)
+    printf("%s:\n  %s\n  %s\n", tree, a, strcmp(a, b) == 0 ? "the same as text" : b);
   return status;
 }
 
