@@ -1,8 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures the models of examples/models: inference, one sentence at a time, on one thread, next to
- * programs by hand and to PyTorch; two threads next to one; compile time; memory.
+ * programs by hand and to PyTorch; the likelihood of a tree (likelihood.c); two threads next to one;
+ * compile time; memory.
  *
- *   bench_models [--quick | --check] [--runs N] [--only MODEL]
+ *   bench_models [--quick | --check] [--runs N] [--only MODEL | --only likelihood]
  *
  * The programs next to hiaton are those of bench/peers/. HIATON_PEERS_DIR may name a folder with
  * others, which then take their place, but for --quick: tree/hand_treelstm.cc, tree/hand_rnn.cc (by
@@ -15,6 +16,7 @@
  * With CHECK in the environment they print the summed loss instead, which must be hiaton's. A round
  * has a measurement of each; figures are medians of wall-clock rates. */
 #include "bench/harness.h"
+#include "bench/likelihood.h"
 #include "bench/treebank.h"
 #include "bench/weights.h"
 #include <errno.h>
@@ -786,7 +788,9 @@ int main(int argc, char **argv) {
   puts("");
   bench_pin(true);
   write_data(only);
-  print_rates(only, runs);
+  bool is_likelihood = only && strcmp(only, "likelihood") == 0;
+  if (!is_likelihood) print_rates(only, runs);
+  if (!only || is_likelihood) bench_likelihood(FOLDER, runs);
   if (!only) {
     print_threads(runs);
     print_compile(runs);

@@ -89,6 +89,7 @@ hia_peer(models HIA_GXX peers/models.cpp
          "extern \"C\" char *openblas_get_config();\nint main() { return !openblas_get_config(); }"
          -march=native -mprefer-vector-width=512 -ffast-math -I${PROJECT_SOURCE_DIR}/bench/peers
          -l:libopenblas.so.0)
+hia_peer(likelihood HIA_GCC peers/likelihood.c "int main(void) { return 0; }" -march=native -lm)
 hia_peer(brackets HIA_GCC reference_brackets.c "int main(void) { return 0; }")
 
 # OCaml's compiler writes next to its source.
@@ -148,7 +149,7 @@ add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(harness|treebank|weights|accuracy|limits_large|lanes[^/]*|reference[^/]*)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(harness|likelihood|limits_large|treebank|weights|accuracy|lanes[^/]*|reference[^/]*)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
@@ -162,7 +163,7 @@ foreach(source IN LISTS bench_programs)
 endforeach()
 target_sources(bench_data PRIVATE bench/treebank.c)
 target_sources(bench_limits PRIVATE bench/limits_large.c)
-target_sources(bench_models PRIVATE bench/treebank.c bench/weights.c)
+target_sources(bench_models PRIVATE bench/likelihood.c bench/treebank.c bench/weights.c)
 if(HIA_GXX)
   target_compile_definitions(bench_models PRIVATE "HIA_GXX_PROGRAM=\"${HIA_GXX}\"")
 endif()

@@ -2,6 +2,7 @@
 /* Drafts: programs made by calls, checked call by call. See build.h. */
 #include "frontend/build.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* How deep values nest that are printed inside the expression that uses them. Enough for
@@ -91,7 +92,8 @@ uint32_t hiaF_draft_index(hia_draft *d, hia_draft_role r, uint64_t id, uint32_t 
 }
 
 bool hiaF_draft_is_constant(const hia_draft_item *item) {
-  return item->kind == HIA_DRAFT_CONST || (item->kind == HIA_DRAFT_DATA && item->n_ins == 0);
+  return item->kind == HIA_DRAFT_CONST || item->kind == HIA_DRAFT_WEIGHT ||
+         (item->kind == HIA_DRAFT_DATA && item->n_ins == 0);
 }
 
 /* A value, whether visible here or not. */
@@ -135,16 +137,30 @@ static uint32_t fn_of(hia_draft *d, uint64_t id) {
   return index;
 }
 
-hia_type hiaF_draft_own_type(hia_draft *d, uint64_t id, hia_draft_role r) {
-  if (id < HIA_N_DTYPES) return (hia_type)id;
-  if (is_own(d, id) && !hiaG_is_scalar((hia_type)id) && hiaG_type_exists(&d->types, (hia_type)id))
-    return (hia_type)id;
+hia_draft_sized hiaF_draft_own_sized(hia_draft *d, uint64_t id, hia_draft_role r) {
+  uint32_t low = (uint32_t)id, sized = low & ~HIA_DRAFT_IS_SIZED;
+  if (id < HIA_N_DTYPES) return (hia_draft_sized){(hia_type)id, NULL};
+  if (is_own(d, id) && (low & HIA_DRAFT_IS_SIZED) && sized < d->sized.len)
+    return d->sized.data[sized];
+  if (is_own(d, id) && !hiaG_is_scalar(low) && hiaG_type_exists(&d->types, low))
+    return (hia_draft_sized){low, NULL};
   bool foreign = id >> 32 != 0 && id != UINT64_MAX && !is_own(d, id);
   hiaF_draft_wrong_value(d, r, foreign ? "is another builder's" : "is no type");
 }
 
+hia_type hiaF_draft_own_type(hia_draft *d, uint64_t id, hia_draft_role r) {
+  return hiaF_draft_own_sized(d, id, r).type;
+}
+
 uint64_t hiaF_draft_type_id(const hia_draft *d, hia_type type) {
   return hiaG_is_scalar(type) ? type : (uint64_t)d->tag << 32 | type;
+}
+
+uint64_t hiaF_draft_sized_id(hia_draft *d, hia_draft_sized sized) {
+  if (!sized.dims) return hiaF_draft_type_id(d, sized.type);
+  if (d->sized.len == HIA_NONE / 4) hiaF_draft_wrong(d, "too large a program");
+  hiaR_push(&d->comp->arena, &d->sized, sized);
+  return (uint64_t)d->tag << 32 | HIA_DRAFT_IS_SIZED | (d->sized.len - 1);
 }
 
 /* ---- types ---- */
@@ -163,13 +179,16 @@ hia_draft *hiaF_draft_new(hia_comp *comp, uint32_t tag) {
 }
 
 /* Notes what is known of a type that may be new. */
-static void note_type(hia_draft *d, hia_type type, uint32_t n_parts, uint32_t data) {
-  if (type - HIA_FIRST_TYPE == d->of_types.len)
-    hiaR_push(&d->comp->arena, &d->of_types, (hia_draft_type){n_parts, data});
+static void note_type(hia_draft *d, hia_type type, hia_draft_type what) {
+  if (type - HIA_FIRST_TYPE == d->of_types.len) hiaR_push(&d->comp->arena, &d->of_types, what);
 }
 
 uint32_t hiaF_draft_parts(const hia_draft *d, hia_type type) {
   return hiaG_is_scalar(type) ? 1 : d->of_types.data[type - HIA_FIRST_TYPE].n_parts;
+}
+
+uint32_t hiaF_draft_n_dims(const hia_draft *d, hia_type type) {
+  return hiaG_is_scalar(type) ? 0 : d->of_types.data[type - HIA_FIRST_TYPE].n_dims;
 }
 
 uint32_t hiaF_draft_data_of(const hia_draft *d, hia_type type) {
@@ -183,12 +202,14 @@ _Noreturn void hiaF_draft_too_large(hia_draft *d) {
 
 hia_type hiaF_draft_make_tuple(hia_draft *d, const hia_type *parts, size_t n) {
   if (n < 2) hiaF_draft_wrong(d, "a tuple has two parts or more, not %zu", n);
-  uint32_t n_parts = 0;
-  for (size_t i = 0; i < n && n_parts <= HIA_MAX_TYPE_PARTS; i++)
+  uint32_t n_parts = 0, n_dims = 0;
+  for (size_t i = 0; i < n && n_parts <= HIA_MAX_TYPE_PARTS; i++) {
     n_parts += hiaF_draft_parts(d, parts[i]);
+    n_dims += hiaF_draft_n_dims(d, parts[i]);
+  }
   if (n_parts > HIA_MAX_TYPE_PARTS) hiaF_draft_too_large(d);
   hia_type type = hiaG_tuple(&d->types, parts, (uint32_t)n);
-  note_type(d, type, n_parts, HIA_NONE);
+  note_type(d, type, (hia_draft_type){n_parts, HIA_NONE, n_dims});
   return type;
 }
 
@@ -202,7 +223,7 @@ hia_type hiaF_draft_make_array(hia_draft *d, hia_type element) {
   uint32_t n_parts = hiaF_draft_parts(d, element) + 1; /* so nested arrays have an end, too */
   if (n_parts > HIA_MAX_TYPE_PARTS) hiaF_draft_too_large(d);
   hia_type type = hiaG_array(&d->types, element);
-  note_type(d, type, n_parts, HIA_NONE);
+  note_type(d, type, (hia_draft_type){n_parts, HIA_NONE, hiaF_draft_n_dims(d, element)});
   return type;
 }
 
@@ -210,13 +231,17 @@ hia_type hiaF_draft_make_tensor(hia_draft *d, hia_dtype dtype, uint32_t rank) {
   if (rank < 1 || rank > HIA_MAX_RANK)
     hiaF_draft_wrong(d, "a tensor has from 1 to %d axes, not %u", HIA_MAX_RANK, rank);
   hia_type type = hiaG_tensor(&d->types, dtype, rank);
-  note_type(d, type, 1, HIA_NONE);
+  note_type(d, type, (hia_draft_type){1, HIA_NONE, rank});
   return type;
+}
+
+hia_type hiaF_draft_make_ranked(hia_draft *d, hia_dtype dtype, uint32_t rank) {
+  return rank ? hiaF_draft_make_tensor(d, dtype, rank) : (hia_type)dtype;
 }
 
 hia_type hiaF_draft_make_data(hia_draft *d, hia_symbol_id symbol) {
   hia_type type = hiaG_data(&d->types, hiaF_draft_text(d, symbol));
-  note_type(d, type, 1, d->datas.len);
+  note_type(d, type, (hia_draft_type){1, d->datas.len, 0});
   d->symbols.list.data[symbol].type = d->datas.len;
   hiaR_push(&d->comp->arena, &d->datas, (hia_draft_data){.symbol = symbol, .type = type});
   return type;
@@ -232,22 +257,37 @@ static void check_parts(hia_draft *d, const uint64_t *parts, size_t n) {
 uint64_t hiaF_draft_tuple_type(hia_draft *d, const uint64_t *parts, size_t n) {
   hiaF_draft_doing(d, "tuple type");
   check_parts(d, parts, n);
-  hia_type *types = HIA_NEW_ARRAY(&d->comp->arena, hia_type, n + 1);
+  hia_draft_sized *sized = HIA_NEW_ARRAY(&d->comp->arena, hia_draft_sized, n + 1);
   for (size_t i = 0; i < n; i++)
-    types[i] = hiaF_draft_own_type(d, parts[i], (hia_draft_role){"part", (uint32_t)i + 1});
-  return hiaF_draft_type_id(d, hiaF_draft_make_tuple(d, types, n));
+    sized[i] = hiaF_draft_own_sized(d, parts[i], (hia_draft_role){"part", (uint32_t)i + 1});
+  return hiaF_draft_sized_id(d, hiaF_draft_sized_tuple(d, sized, n));
 }
 
 uint64_t hiaF_draft_array_type(hia_draft *d, uint64_t element) {
   hiaF_draft_doing(d, "array type");
-  hia_type type = hiaF_draft_own_type(d, element, (hia_draft_role){"the element", 0});
-  return hiaF_draft_type_id(d, hiaF_draft_make_array(d, type));
+  hia_draft_sized sized = hiaF_draft_own_sized(d, element, (hia_draft_role){"the element", 0});
+  if (sized.dims) hiaF_draft_wrong(d, "the element has sizes: within arrays they are not known");
+  return hiaF_draft_type_id(d, hiaF_draft_make_array(d, sized.type));
 }
 
 uint64_t hiaF_draft_tensor_type(hia_draft *d, unsigned dtype, uint32_t rank) {
   hiaF_draft_doing(d, "tensor type");
   if (dtype >= HIA_N_DTYPES) hiaF_draft_wrong(d, "%u is no dtype", dtype);
   return hiaF_draft_type_id(d, hiaF_draft_make_tensor(d, (hia_dtype)dtype, rank));
+}
+
+uint64_t hiaF_draft_sized_type(hia_draft *d, unsigned dtype, const int64_t *sizes, uint32_t rank) {
+  hiaF_draft_doing(d, "sized type");
+  if (dtype >= HIA_N_DTYPES) hiaF_draft_wrong(d, "%u is no dtype", dtype);
+  hia_draft_sized sized = {hiaF_draft_make_tensor(d, (hia_dtype)dtype, rank), NULL};
+  if (!sizes) hiaF_draft_wrong(d, "no sizes");
+  hia_dim *dims = HIA_NEW_ARRAY(&d->comp->arena, hia_dim, rank);
+  for (uint32_t i = 0; i < rank; i++) {
+    if (sizes[i] < HIA_DIM_UNKNOWN) hiaF_draft_wrong(d, "size %u is %" PRId64, i + 1, sizes[i]);
+    dims[i] = sizes[i];
+    if (dims[i] != HIA_DIM_UNKNOWN) sized.dims = dims;
+  }
+  return hiaF_draft_sized_id(d, sized);
 }
 
 uint64_t hiaF_draft_type_of(hia_draft *d, uint64_t value) {
@@ -312,17 +352,31 @@ void hiaF_draft_check_free(hia_draft *d, hia_symbol_id symbol) {
                    hiaF_draft_text(d, symbol));
 }
 
-uint32_t hiaF_draft_new_fn(hia_draft *d, hia_symbol_id symbol, const hia_type *params, uint32_t n,
-                           hia_type result) {
+/* The sizes of a function's params and result as they were declared. */
+static const hia_dim **declared_sizes(hia_draft *d, const hia_draft_sized *params, uint32_t n,
+                                      hia_draft_sized result) {
+  const hia_dim **sizes = HIA_NEW_ARRAY(&d->comp->arena, const hia_dim *, (size_t)n + 1);
+  for (uint32_t i = 0; i < n; i++) sizes[i] = params[i].dims;
+  sizes[n] = result.dims;
+  return sizes;
+}
+
+uint32_t hiaF_draft_new_fn(hia_draft *d, hia_symbol_id symbol, const hia_draft_sized *params,
+                           uint32_t n, hia_draft_sized result) {
   hiaF_draft_check_free(d, symbol);
+  hiaF_draft_check_names(d, params, n, result);
   uint32_t fn = d->fns.len, block = hiaF_draft_new_block(d, fn, false), first = d->items.len;
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t item = hiaF_draft_new_item(d, HIA_DRAFT_PARAM, params[i], block);
+    uint32_t item = hiaF_draft_new_item(d, HIA_DRAFT_PARAM, params[i].type, block);
     d->items.data[item].index = i;
+    hiaF_draft_set_dims(d, item, params[i].dims);
   }
-  hiaR_push(
-      &d->comp->arena, &d->fns,
-      (hia_draft_function){.symbol = symbol, .params = first, .n_params = n, .result = result});
+  hiaR_push(&d->comp->arena, &d->fns,
+            (hia_draft_function){.symbol = symbol,
+                                 .params = first,
+                                 .n_params = n,
+                                 .result = result.type,
+                                 .sizes = declared_sizes(d, params, n, result)});
   d->symbols.list.data[symbol].decl = fn;
   return fn;
 }
@@ -367,13 +421,13 @@ static uint32_t declare_types(hia_draft *d, const char *name, const uint64_t *pa
   if (n && !params) hiaF_draft_wrong(d, "no types of parameters");
   if (n > HIA_DRAFT_MAX_PARAMS)
     hiaF_draft_wrong(d, "%zu parameters; at most %u", n, HIA_DRAFT_MAX_PARAMS);
-  hia_type *types = HIA_NEW_ARRAY(&d->comp->arena, hia_type, n + 1);
+  hia_draft_sized *types = HIA_NEW_ARRAY(&d->comp->arena, hia_draft_sized, n + 1);
   for (size_t i = 0; i < n; i++)
-    types[i] = hiaF_draft_own_type(d, params[i],
-                                   (hia_draft_role){"the type of parameter", (uint32_t)i + 1});
+    types[i] = hiaF_draft_own_sized(d, params[i],
+                                    (hia_draft_role){"the type of parameter", (uint32_t)i + 1});
   return hiaF_draft_new_fn(
       d, symbol, types, (uint32_t)n,
-      hiaF_draft_own_type(d, result, (hia_draft_role){"the type of the result", 0}));
+      hiaF_draft_own_sized(d, result, (hia_draft_role){"the type of the result", 0}));
 }
 
 uint64_t hiaF_draft_declare_types(hia_draft *d, const char *name, const uint64_t *params, size_t n,
@@ -421,7 +475,7 @@ static bool can_be_inner(const hia_draft_item *item) {
   bool is_expression = item->kind == HIA_DRAFT_OP || item->kind == HIA_DRAFT_CONVERT ||
                        item->kind == HIA_DRAFT_CALL || item->kind == HIA_DRAFT_PART ||
                        item->kind == HIA_DRAFT_DATA ||
-                       (item->kind >= HIA_DRAFT_LEN && item->kind <= HIA_DRAFT_CONCAT);
+                       (item->kind >= HIA_DRAFT_LEN && item->kind <= HIA_DRAFT_TENSOR);
   return is_expression && item->uses == 0 && item->symbol == HIA_NONE && item->depth < MAX_INNER;
 }
 
@@ -442,7 +496,7 @@ uint32_t hiaF_draft_append(hia_draft *d, hia_draft_kind kind, hia_type type, con
   uint32_t last = last_value(d), depth = 0, n_last = 0;
   for (uint32_t i = 0; i < n; i++) n_last += ins[i] == last;
   if (n_last == 1 && ends && n == 1) {
-    d->items.data[last].is_tail = true;
+    d->items.data[last].is_tail = d->items.data[last].kind != HIA_DRAFT_EXPECT; /* needs a `let` */
   } else if (n_last == 1 && can_be_inner(&d->items.data[last])) {
     d->items.data[last].is_inner = true;
     depth = d->items.data[last].depth + 1u;
@@ -501,6 +555,8 @@ void hiaF_draft_return(hia_draft *d, uint64_t result) {
     hiaF_draft_wrong(d, "%s is open still", open[d->items.data[hiaF_draft_top(d)->item].kind]);
   uint32_t value = hiaF_draft_typed_value(d, (hia_draft_role){"the result", 0}, result,
                                           d->fns.data[d->fn].result);
+  const hia_draft_function *f = &d->fns.data[d->fn];
+  hiaF_draft_expect_dims(d, (hia_draft_role){"the result", 0}, value, f->sizes[f->n_params]);
   hiaF_draft_append_part(d, HIA_DRAFT_RETURN, &value, 1, HIA_NONE);
   d->blocks.data[hiaF_draft_top(d)->block].is_open = false;
   d->fns.data[d->fn].state = HIA_DRAFT_DONE;
@@ -543,42 +599,65 @@ static const char *rule_text(hia_rule rule) {
 }
 
 static void need_taken(hia_draft *d, hia_rule rule, uint32_t i, hia_type type) {
-  if (!hiaG_is_scalar(type) || !hiaR_rule_takes(rule, (hia_dtype)type))
+  if (!hiaR_rule_takes(rule, hiaF_draft_dtype(d, type)))
     hiaF_draft_wrong(d, "operand %u is of type %s, not %s", i + 1, hiaF_draft_type_text(d, type),
                      rule_text(rule));
 }
 
+/* Checks the dtypes of operands; returns that of the operand that decides, which is `first`. */
+static hia_dtype need_operands(hia_draft *d, hia_rule rule, const uint32_t *ins, uint32_t n,
+                               uint32_t first) {
+  hia_type type = hiaF_draft_type_at(d, ins[first]);
+  hia_dtype dtype = hiaF_draft_dtype(d, type);
+  if (first && hiaF_draft_dtype(d, hiaF_draft_type_at(d, ins[0])) != HIA_BOOL)
+    hiaF_draft_wrong(d, "operand 1 is of type %s, not bool",
+                     hiaF_draft_type_text(d, hiaF_draft_type_at(d, ins[0])));
+  need_taken(d, rule, first, type);
+  for (uint32_t i = first + 1; i < n; i++) {
+    hia_type other = hiaF_draft_type_at(d, ins[i]);
+    if (rule == HIA_RULE_SHIFT)
+      need_taken(d, rule, i, other); /* a count has a type of its own */
+    else if (hiaF_draft_dtype(d, other) != dtype)
+      hiaF_draft_wrong(
+          d, "operands %u and %u are of types %s and %s; they must be of one %s", first + 1, i + 1,
+          hiaF_draft_type_text(d, type), hiaF_draft_type_text(d, other),
+          hiaF_draft_is_tensor(d, type) || hiaF_draft_is_tensor(d, other) ? "dtype" : "type");
+  }
+  return dtype;
+}
+
 uint64_t hiaF_draft_op(hia_draft *d, unsigned op, const uint64_t *ids, size_t n) {
   hiaF_draft_doing(d, "op");
+  if (hiaF_draft_is_tensor_op(op)) return hiaF_draft_tensor_op(d, op, ids, n, HIA_NONE);
   bool is_public = HIA_OP_PUBLIC(op) && hiaR_ops[op].name;
   hia_rule rule = is_public ? (hia_rule)hiaR_ops[op].rule : HIA_RULE_CONTROL;
   if (rule == HIA_RULE_CONTROL || rule == HIA_RULE_CAST)
     hiaF_draft_wrong(d, "there is no op %u", op);
   hiaF_draft_doing(d, hiaR_ops[op].name);
   hiaF_draft_need_block(d);
-  uint32_t ins[3], want = (uint32_t)hiaR_ops[op].n_ins, first = rule == HIA_RULE_SELECT ? 1 : 0;
+  uint32_t ins[3], want = (uint32_t)hiaR_ops[op].n_ins, rank = 0;
   if (n != want) hiaF_draft_wrong(d, "%zu operand%s instead of %u", n, n == 1 ? "" : "s", want);
   if (!ids) hiaF_draft_wrong(d, "no operands");
+  for (uint32_t i = 0; i < want; i++)
+    ins[i] = hiaF_draft_value(d, (hia_draft_role){"operand", i + 1}, ids[i]);
+  hia_dtype dtype = need_operands(d, rule, ins, want, rule == HIA_RULE_SELECT ? 1 : 0);
   for (uint32_t i = 0; i < want; i++) {
-    hia_draft_role r = {"operand", i + 1};
-    ins[i] =
-        i < first ? hiaF_draft_typed_value(d, r, ids[i], HIA_BOOL) : hiaF_draft_value(d, r, ids[i]);
+    uint32_t its = hiaF_draft_rank(d, hiaF_draft_type_at(d, ins[i]));
+    if (its > rank) rank = its;
   }
-  hia_type type = hiaF_draft_type_at(d, ins[first]);
-  need_taken(d, rule, first, type);
-  for (uint32_t i = first + 1; i < want; i++) {
-    hia_type other = hiaF_draft_type_at(d, ins[i]);
-    if (rule == HIA_RULE_SHIFT)
-      need_taken(d, rule, i, other); /* a count has a type of its own */
-    else if (other != type)
-      hiaF_draft_wrong(d, "operands %u and %u are of types %s and %s; they must be of one type",
-                       first + 1, i + 1, hiaF_draft_type_text(d, type),
-                       hiaF_draft_type_text(d, other));
-  }
-  type = hiaR_rule_result(rule, (hia_dtype)type);
+  hia_type type = hiaF_draft_make_ranked(d, hiaR_rule_result(rule, dtype), rank);
   uint32_t index = hiaF_draft_append(d, HIA_DRAFT_OP, type, ins, want, false);
   d->items.data[index].op = (uint8_t)op;
+  if (rank) hiaF_draft_lift(d, op, index);
   return hiaF_draft_id(d, index);
+}
+
+uint64_t hiaF_draft_op_along(hia_draft *d, unsigned op, const uint64_t *ids, size_t n,
+                             uint32_t axis) {
+  hiaF_draft_doing(d, "op along an axis");
+  bool has_axis = hiaF_draft_is_tensor_op(op) && hiaR_ops[op].imm == HIA_IMM_AXIS;
+  if (!has_axis) hiaF_draft_wrong(d, "there is no op %u along an axis", op);
+  return hiaF_draft_tensor_op(d, op, ids, n, axis);
 }
 
 uint64_t hiaF_draft_convert(hia_draft *d, unsigned dtype, uint64_t id) {
@@ -586,10 +665,13 @@ uint64_t hiaF_draft_convert(hia_draft *d, unsigned dtype, uint64_t id) {
   hiaF_draft_need_block(d);
   if (dtype >= HIA_N_DTYPES) hiaF_draft_wrong(d, "there is no dtype %u", dtype);
   uint32_t value = hiaF_draft_value(d, (hia_draft_role){"the value", 0}, id);
-  if (!hiaG_is_scalar(hiaF_draft_type_at(d, value)))
-    hiaF_draft_wrong(d, "the value is of type %s, not a scalar",
-                     hiaF_draft_type_text(d, hiaF_draft_type_at(d, value)));
-  return hiaF_draft_id(d, hiaF_draft_append(d, HIA_DRAFT_CONVERT, dtype, &value, 1, false));
+  hia_type have = hiaF_draft_type_at(d, value);
+  if (hiaF_draft_dtype(d, have) == HIA_N_DTYPES)
+    hiaF_draft_wrong(d, "the value is of type %s, not a scalar", hiaF_draft_type_text(d, have));
+  hia_type type = hiaF_draft_make_ranked(d, (hia_dtype)dtype, hiaF_draft_rank(d, have));
+  uint32_t index = hiaF_draft_append(d, HIA_DRAFT_CONVERT, type, &value, 1, false);
+  d->items.data[index].dims = d->items.data[value].dims;
+  return hiaF_draft_id(d, index);
 }
 
 uint64_t hiaF_draft_call(hia_draft *d, uint64_t id, const uint64_t *args, size_t n) {
@@ -605,8 +687,10 @@ uint64_t hiaF_draft_call(hia_draft *d, uint64_t id, const uint64_t *args, size_t
   for (uint32_t i = 0; i < n; i++)
     ins[i] = hiaF_draft_typed_value(d, (hia_draft_role){"argument", i + 1}, args[i],
                                     hiaF_draft_type_at(d, f->params + i));
+  hiaF_draft_expect_args(d, f, ins);
   uint32_t index = hiaF_draft_append(d, HIA_DRAFT_CALL, f->result, ins, (uint32_t)n, false);
   d->items.data[index].index = fn;
+  hiaF_draft_set_dims(d, index, f->sizes[n]);
   return hiaF_draft_id(d, index);
 }
 
@@ -631,8 +715,10 @@ uint64_t hiaF_draft_tuple(hia_draft *d, const uint64_t *parts, size_t n) {
     ins[i] = hiaF_draft_value(d, (hia_draft_role){"part", i + 1}, parts[i]);
     types[i] = hiaF_draft_type_at(d, ins[i]);
   }
-  return hiaF_draft_id(d, hiaF_draft_append(d, HIA_DRAFT_TUPLE, hiaF_draft_make_tuple(d, types, n),
-                                            ins, (uint32_t)n, false));
+  hia_type type = hiaF_draft_make_tuple(d, types, n);
+  uint32_t index = hiaF_draft_append(d, HIA_DRAFT_TUPLE, type, ins, (uint32_t)n, false);
+  hiaF_draft_set_dims(d, index, hiaF_draft_dims_of_parts(d, ins, (uint32_t)n));
+  return hiaF_draft_id(d, index);
 }
 
 uint64_t hiaF_draft_part(hia_draft *d, uint64_t id, size_t i) {
@@ -648,6 +734,10 @@ uint64_t hiaF_draft_part(hia_draft *d, uint64_t id, size_t i) {
   uint32_t index = hiaF_draft_append(
       d, HIA_DRAFT_PART, hiaG_tuple_part(&d->types, type, (uint32_t)i), &tuple, 1, false);
   d->items.data[index].index = (uint32_t)i;
+  const hia_dim *dims = d->items.data[tuple].dims;
+  for (uint32_t k = 0; dims && k < i; k++)
+    dims += hiaF_draft_n_dims(d, hiaG_tuple_part(&d->types, type, k));
+  hiaF_draft_set_dims(d, index, dims);
   return hiaF_draft_id(d, index);
 }
 
@@ -727,6 +817,7 @@ void hiaF_draft_else(hia_draft *d, uint64_t id) {
   uint32_t value = hiaF_draft_value(d, (hia_draft_role){"the value of the first branch", 0}, id);
   hiaF_draft_append_part(d, HIA_DRAFT_ELSE, &value, 1, item);
   d->items.data[item].type = hiaF_draft_type_at(d, value);
+  d->items.data[item].dims = d->items.data[value].dims;
   hiaF_draft_next_block(d);
 }
 
@@ -735,6 +826,7 @@ uint64_t hiaF_draft_end_if(hia_draft *d, uint64_t id) {
   uint32_t item = hiaF_draft_innermost(d, HIA_DRAFT_IF, true, "'if' with its 'else'")->item;
   uint32_t value = hiaF_draft_typed_value(d, (hia_draft_role){"the value of the second branch", 0},
                                           id, hiaF_draft_type_at(d, item));
+  hiaF_draft_join_dims(d, item, value);
   hiaF_draft_append_part(d, HIA_DRAFT_END_IF, &value, 1, item);
   return hiaF_draft_close(d);
 }

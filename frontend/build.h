@@ -3,6 +3,7 @@
  *
  *   build.c        values, functions, `if`s and loops; what the others share
  *   build_data.c   data types, arrays, `match`es and comprehensions
+ *   build_tensor.c operations on tensors, params, and what is known of sizes
  *   build_read.c   signatures, definitions, types and patterns that the host passes as text
  *   build_cover.c  checks that the arms of a match cover every case
  *   build_print.c  the draft as text
@@ -14,29 +15,34 @@
 #define HIA_FRONTEND_BUILD_H
 
 #include "frontend/ast.h"
+#include "runtime/base/param.h"
 #include "runtime/base/shape.h"
 
-/* The items of a function's list, in order; CONST, PARAM, VAR, BOUND, and DATA without fields, are
- * in no list. */
+/* The items of a function's list, in order; CONST, WEIGHT, PARAM, VAR, BOUND, and DATA without
+ * fields, are in no list. Indices, slices, `set` and `concat` are of arrays or of tensors. */
 typedef enum hia_draft_kind {
-  HIA_DRAFT_CONST, /* word */
-  HIA_DRAFT_PARAM, /* index */
-  HIA_DRAFT_VAR,   /* of a loop; index */
-  HIA_DRAFT_BOUND, /* by the pattern of an arm, or by a comprehension */
-  HIA_DRAFT_OP,    /* op: hia_op */
+  HIA_DRAFT_CONST,  /* word */
+  HIA_DRAFT_WEIGHT, /* index: a `param` of the program, into weights */
+  HIA_DRAFT_PARAM,  /* index */
+  HIA_DRAFT_VAR,    /* of a loop; index */
+  HIA_DRAFT_BOUND,  /* by the pattern of an arm, or by a comprehension */
+  HIA_DRAFT_OP,     /* op: hia_op */
   HIA_DRAFT_CONVERT,
   HIA_DRAFT_FAIL,
   HIA_DRAFT_CALL, /* index: callee */
   HIA_DRAFT_TUPLE,
-  HIA_DRAFT_PART, /* index */
-  HIA_DRAFT_DATA, /* index: constructor */
-  HIA_DRAFT_ARRAY,
-  HIA_DRAFT_EMPTY, /* an array */
+  HIA_DRAFT_PART,    /* index */
+  HIA_DRAFT_DATA,    /* index: constructor */
+  HIA_DRAFT_ARRAY,   /* or a tensor, of scalars or tensors */
+  HIA_DRAFT_EMPTY,   /* an array */
+  HIA_DRAFT_ONE_HOT, /* index, size */
+  HIA_DRAFT_EXPECT,  /* a tensor, sizes; word: of which axes, as bits */
   HIA_DRAFT_LEN,
   HIA_DRAFT_AT,
   HIA_DRAFT_SLICE,
   HIA_DRAFT_SET,
-  HIA_DRAFT_CONCAT,
+  HIA_DRAFT_CONCAT, /* index: the axis, or HIA_NONE: the last one, or arrays */
+  HIA_DRAFT_TENSOR, /* op: of tensors alone; index: the axis, or HIA_NONE */
   /* Items with blocks; values once they have ended: that of the whole. */
   HIA_DRAFT_IF,    /* condition */
   HIA_DRAFT_LOOP,  /* initial values. index: its first VAR, the others follow */
@@ -69,6 +75,7 @@ typedef struct hia_draft_item {
   uint32_t printed;     /* the name given while printing: symbol, or HIA_DRAFT_NUMBERED + k */
   uint32_t index;
   hia_word word;
+  const hia_dim *dims; /* sizes that are known, as many as hiaF_draft_n_dims; NULL: none is */
 } hia_draft_item;
 
 typedef enum hia_draft_state {
@@ -84,6 +91,8 @@ typedef struct hia_draft_function {
   bool is_impure;            /* EXTERN */
   uint32_t params, n_params; /* items[params ...) */
   hia_type result;
+  const hia_dim *const
+      *sizes;      /* as declared: of the params, then of the result; each may be NULL */
   hia_u32vec list; /* items */
 } hia_draft_function;
 
@@ -105,6 +114,7 @@ typedef struct hia_draft_open {
 typedef struct hia_draft_field {
   hia_symbol_id symbol; /* or HIA_NONE */
   hia_type type;
+  const hia_dim *dims; /* as declared; NULL: no sizes are */
 } hia_draft_field;
 
 typedef struct hia_draft_ctor {
@@ -124,7 +134,20 @@ typedef struct hia_draft_data {
 typedef struct hia_draft_type {
   uint32_t n_parts; /* as the language counts them: HIA_MAX_TYPE_PARTS */
   uint32_t data;    /* index into datas; HIA_NONE: it is no data type */
+  uint32_t n_dims;  /* of all tensors in it, and in the elements of arrays */
 } hia_draft_type;
+
+/* A type with sizes, as declared: numbers, names (of symbols) and unknown ones, `?`. */
+typedef struct hia_draft_sized {
+  hia_type type;
+  const hia_dim *dims; /* NULL: no sizes are declared */
+} hia_draft_sized;
+
+/* A `param` of the program. */
+typedef struct hia_draft_weight {
+  hia_symbol_id symbol;
+  hia_param_spec spec; /* .name is not set */
+} hia_draft_weight;
 
 typedef enum hia_draft_pattern_kind {
   HIA_DRAFT_ANY,
@@ -147,9 +170,13 @@ typedef struct hia_draft_pattern {
 #define HIA_DRAFT_MAX_PATTERN 100000u /* patterns in a pattern */
 
 #define HIA_DRAFT_NUMBERED 0x80000000u /* "v1", "v2", ..., which are no symbols */
-/* .decl of a symbol: a function, or a constructor with this bit, or a built-in function. */
-#define HIA_DRAFT_IS_CTOR 0x40000000u
-#define HIA_DRAFT_BUILTIN (HIA_NONE - 1)
+/* .decl of a symbol: a function, or a constructor with this bit, or a `param`, or a built-in
+ * function. */
+#define HIA_DRAFT_IS_CTOR   0x40000000u
+#define HIA_DRAFT_IS_WEIGHT 0x80000000u
+#define HIA_DRAFT_BUILTIN   (HIA_NONE - 1)
+/* In the id of a type: it has sizes, and the rest is an index into sized. */
+#define HIA_DRAFT_IS_SIZED 0x80000000u
 
 struct hia_draft {
   hia_comp *comp;
@@ -161,6 +188,8 @@ struct hia_draft {
   HIA_VEC(hia_draft_ctor) ctors;
   HIA_VEC(hia_draft_field) fields;
   HIA_VEC(hia_draft_pattern) patterns;
+  HIA_VEC(hia_draft_sized) sized;
+  HIA_VEC(hia_draft_weight) weights;
   uint32_t stamp; /* of the list of names that is being read: .bound_at of its symbols */
   HIA_VEC(hia_draft_function) fns;
   HIA_VEC(hia_draft_item) items;
@@ -205,10 +234,16 @@ uint32_t hiaF_draft_typed_value(hia_draft *d, hia_draft_role r, uint64_t id, hia
 /* Constants belong to no function. */
 bool hiaF_draft_is_constant(const hia_draft_item *item);
 hia_type hiaF_draft_own_type(hia_draft *d, uint64_t id, hia_draft_role r);
+hia_draft_sized hiaF_draft_own_sized(hia_draft *d, uint64_t id, hia_draft_role r);
 uint64_t hiaF_draft_type_id(const hia_draft *d, hia_type type);
+uint64_t hiaF_draft_sized_id(hia_draft *d, hia_draft_sized sized);
 hia_type hiaF_draft_make_tuple(hia_draft *d, const hia_type *parts, size_t n);
+hia_draft_sized hiaF_draft_sized_tuple(hia_draft *d, const hia_draft_sized *parts, size_t n);
 hia_type hiaF_draft_make_array(hia_draft *d, hia_type element);
 hia_type hiaF_draft_make_tensor(hia_draft *d, hia_dtype dtype, uint32_t rank);
+/* The same, or of rank 0 a scalar. */
+hia_type hiaF_draft_make_ranked(hia_draft *d, hia_dtype dtype, uint32_t rank);
+uint32_t hiaF_draft_n_dims(const hia_draft *d, hia_type type);
 hia_type hiaF_draft_make_data(hia_draft *d, hia_symbol_id symbol);
 /* Its index in datas; HIA_NONE: it is no data type. */
 uint32_t hiaF_draft_data_of(const hia_draft *d, hia_type type);
@@ -224,8 +259,8 @@ hia_symbol_id hiaF_draft_suggested(hia_draft *d, const char *name);
 /* The name is not taken by a function, a constructor or a built-in function. */
 void hiaF_draft_check_free(hia_draft *d, hia_symbol_id symbol);
 /* A new function, which has no body yet. */
-uint32_t hiaF_draft_new_fn(hia_draft *d, hia_symbol_id symbol, const hia_type *params, uint32_t n,
-                           hia_type result);
+uint32_t hiaF_draft_new_fn(hia_draft *d, hia_symbol_id symbol, const hia_draft_sized *params,
+                           uint32_t n, hia_draft_sized result);
 void hiaF_draft_make_extern(hia_draft *d, uint32_t fn, bool is_impure);
 
 /* A function has begun; and a value can be made here. */
@@ -269,6 +304,47 @@ void hiaF_draft_check_pattern(hia_draft *d, uint32_t pattern, const char *what, 
 /* The type of the subject of the match in which an arm can begin here. */
 hia_type hiaF_draft_subject(hia_draft *d);
 void hiaF_draft_begin_arm(hia_draft *d, uint32_t pattern, uint64_t *bound, size_t n);
+
+/* ---- build_tensor.c ---- */
+
+/* The dtype of a scalar or tensor; HIA_N_DTYPES: it is neither. Its rank. */
+hia_dtype hiaF_draft_dtype(const hia_draft *d, hia_type type);
+uint32_t hiaF_draft_rank(const hia_draft *d, hia_type type);
+bool hiaF_draft_is_tensor(const hia_draft *d, hia_type type);
+/* Notes those of an item's sizes that are numbers. */
+void hiaF_draft_set_dims(hia_draft *d, uint32_t item, const hia_dim *dims);
+/* The same where two values meet: sizes in which they differ are not known. */
+void hiaF_draft_join_dims(hia_draft *d, uint32_t item, uint32_t other);
+/* A mistake if known sizes of an item are not those declared for its type. */
+void hiaF_draft_expect_dims(hia_draft *d, hia_draft_role r, uint32_t item, const hia_dim *declared);
+/* The same for the arguments of a call, in which each name stands for one size. */
+void hiaF_draft_expect_args(hia_draft *d, const hia_draft_function *f, const uint32_t *args);
+/* A mistake if declared sizes have names in them: `what` they are the sizes of. */
+void hiaF_draft_need_no_names(hia_draft *d, const char *what, hia_draft_sized sized);
+/* A mistake if there are names in the result's sizes that no parameter's have. */
+void hiaF_draft_check_names(hia_draft *d, const hia_draft_sized *params, uint32_t n,
+                            hia_draft_sized result);
+/* The sizes of the parts, one part behind the other; NULL: none is known. */
+const hia_dim *hiaF_draft_dims_of_parts(hia_draft *d, const uint32_t *parts, uint32_t n);
+/* The sizes of an op on scalars, lifted. */
+void hiaF_draft_lift(hia_draft *d, unsigned op, uint32_t item);
+/* The name of an op on tensors in the language. */
+const char *hiaF_draft_op_name(unsigned op);
+/* Ops of tensors alone; `axis` as hia_build_op_along takes it, or HIA_NONE: the default. */
+bool hiaF_draft_is_tensor_op(unsigned op);
+uint64_t hiaF_draft_tensor_op(hia_draft *d, unsigned op, const uint64_t *ids, size_t n,
+                              uint32_t axis);
+/* x[i], x[i..j], `set` and `concat` where their first operand is a tensor; values, which have been
+ * checked to be visible. */
+uint64_t hiaF_draft_tensor_at(hia_draft *d, uint32_t x, uint64_t index);
+uint64_t hiaF_draft_tensor_slice(hia_draft *d, const uint32_t ins[3]);
+uint64_t hiaF_draft_tensor_set(hia_draft *d, const uint32_t ins[3]);
+/* A tensor of elements of one type; and one that a comprehension has made, whose item is given. */
+uint64_t hiaF_draft_tensor_of(hia_draft *d, const uint32_t *ins, uint32_t n);
+void hiaF_draft_tensor_packed(hia_draft *d, uint32_t item, uint32_t element);
+/* The sizes of the elements that a comprehension binds. */
+void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t of);
+uint32_t hiaF_draft_new_weight(hia_draft *d, hia_symbol_id symbol, const hia_param_spec *spec);
 
 /* ---- build_cover.c ---- */
 

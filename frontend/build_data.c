@@ -24,7 +24,10 @@ uint32_t hiaF_draft_new_ctor(hia_draft *d, uint32_t data, hia_symbol_id symbol,
     hiaF_draft_wrong(d, "'%.80s' has more than %u constructors", hiaF_draft_text(d, type->symbol),
                      HIA_MAX_CTORS);
   uint32_t words = 0;
-  for (uint32_t i = 0; i < n; i++) words += hiaG_type_words(&d->types, fields[i].type);
+  for (uint32_t i = 0; i < n; i++) {
+    words += hiaG_type_words(&d->types, fields[i].type);
+    hiaF_draft_need_no_names(d, "a field", (hia_draft_sized){fields[i].type, fields[i].dims});
+  }
   if (words > HIA_MAX_CTOR_WORDS)
     hiaF_draft_wrong(d, "the fields of '%.80s' have more than %u scalars, data and arrays in them",
                      name, HIA_MAX_CTOR_WORDS);
@@ -55,8 +58,10 @@ uint64_t hiaF_draft_add_ctor(hia_draft *d, uint64_t id, const char *name,
   for (uint32_t i = 0; i < n; i++) {
     const char *field = fields[i].name;
     own[i].symbol = field ? hiaF_draft_symbol(d, field, strlen(field)) : HIA_NONE;
-    own[i].type =
-        hiaF_draft_own_type(d, fields[i].type, (hia_draft_role){"the type of field", i + 1});
+    hia_draft_sized sized =
+        hiaF_draft_own_sized(d, fields[i].type, (hia_draft_role){"the type of field", i + 1});
+    own[i].type = sized.type;
+    own[i].dims = sized.dims;
     if (!field) continue;
     hia_symbol *s = &d->symbols.list.data[own[i].symbol];
     if (s->bound_at == d->stamp) hiaF_draft_wrong(d, "two fields are called '%.80s'", s->text);
@@ -88,8 +93,12 @@ static void check_fields(hia_draft *d, uint32_t ctor, size_t n, const void *fiel
   if (n && !fields) hiaF_draft_wrong(d, "no fields");
 }
 
+static const hia_draft_field *field_at(const hia_draft *d, uint32_t ctor, uint32_t i) {
+  return &d->fields.data[d->ctors.data[ctor].fields + i];
+}
+
 static hia_type field_type(const hia_draft *d, uint32_t ctor, uint32_t i) {
-  return d->fields.data[d->ctors.data[ctor].fields + i].type;
+  return field_at(d, ctor, i)->type;
 }
 
 uint64_t hiaF_draft_data(hia_draft *d, uint64_t id, const uint64_t *fields, size_t n) {
@@ -102,9 +111,11 @@ uint64_t hiaF_draft_data(hia_draft *d, uint64_t id, const uint64_t *fields, size
     index = hiaF_draft_new_item(d, HIA_DRAFT_DATA, type, HIA_NONE);
   } else {
     uint32_t *ins = HIA_NEW_ARRAY(&d->comp->arena, uint32_t, n);
-    for (uint32_t i = 0; i < n; i++)
-      ins[i] = hiaF_draft_typed_value(d, (hia_draft_role){"field", i + 1}, fields[i],
-                                      field_type(d, ctor, i));
+    for (uint32_t i = 0; i < n; i++) {
+      hia_draft_role r = {"field", i + 1};
+      ins[i] = hiaF_draft_typed_value(d, r, fields[i], field_type(d, ctor, i));
+      hiaF_draft_expect_dims(d, r, ins[i], field_at(d, ctor, i)->dims);
+    }
     index = hiaF_draft_append(d, HIA_DRAFT_DATA, type, ins, (uint32_t)n, false);
   }
   d->items.data[index].index = ctor;
@@ -229,15 +240,18 @@ hia_type hiaF_draft_subject(hia_draft *d) {
   return hiaF_draft_type_at(d, d->extra.data[d->items.data[match_here(d)].ins]);
 }
 
-/* The values that a pattern binds, from left to right. `type`: of what it takes. */
-static void bind(hia_draft *d, uint32_t pattern, hia_type type, uint32_t block) {
+/* The values that a pattern binds, from left to right. `of`: of what it takes. */
+static void bind(hia_draft *d, uint32_t pattern, hia_draft_sized of, uint32_t block) {
   const hia_draft_pattern *p = &d->patterns.data[pattern];
   if (p->kind == HIA_DRAFT_BIND) {
-    uint32_t item = hiaF_draft_new_item(d, HIA_DRAFT_BOUND, type, block);
+    uint32_t item = hiaF_draft_new_item(d, HIA_DRAFT_BOUND, of.type, block);
     d->items.data[item].symbol = p->symbol;
+    hiaF_draft_set_dims(d, item, of.dims);
   }
-  for (uint32_t i = 0; p->n_bound && i < p->n; i++)
-    bind(d, d->extra.data[p->first + i], field_type(d, p->ctor, i), block);
+  for (uint32_t i = 0; p->n_bound && i < p->n; i++) {
+    const hia_draft_field *field = field_at(d, p->ctor, i);
+    bind(d, d->extra.data[p->first + i], (hia_draft_sized){field->type, field->dims}, block);
+  }
 }
 
 void hiaF_draft_begin_arm(hia_draft *d, uint32_t pattern, uint64_t *bound, size_t n) {
@@ -253,7 +267,7 @@ void hiaF_draft_begin_arm(hia_draft *d, uint32_t pattern, uint64_t *bound, size_
   hiaF_draft_next_block(d);
   d->items.data[arm].word = (uint64_t)d->items.len << 32 | pattern;
   for (uint32_t i = 0; i < n; i++) bound[i] = hiaF_draft_id(d, d->items.len + i);
-  bind(d, pattern, subject, hiaF_draft_top(d)->block);
+  bind(d, pattern, (hia_draft_sized){subject, NULL}, hiaF_draft_top(d)->block);
 }
 
 void hiaF_draft_arm_ctor(hia_draft *d, uint64_t id, uint64_t *bound, size_t n) {
@@ -282,6 +296,10 @@ void hiaF_draft_end_arm(hia_draft *d, uint64_t id) {
       is_first ? hiaF_draft_value(d, r, id) : hiaF_draft_typed_value(d, r, id, item->type);
   item->type = hiaF_draft_type_at(d, value);
   item->index++;
+  if (is_first)
+    item->dims = d->items.data[value].dims;
+  else
+    hiaF_draft_join_dims(d, match, value);
   hiaF_draft_append_part(d, HIA_DRAFT_END_ARM, &value, 1, match);
   d->blocks.data[hiaF_draft_top(d)->block].is_open = false;
   hiaF_draft_top(d)->is_second = false;
@@ -308,15 +326,21 @@ uint64_t hiaF_draft_end_match(hia_draft *d) {
   return hiaF_draft_close(d);
 }
 
-/* ---- arrays ---- */
+/* ---- arrays, and parts of tensors ---- */
 
-static uint32_t array_value(hia_draft *d, hia_draft_role r, uint64_t id) {
+/* An array or a tensor. */
+static uint32_t row_value(hia_draft *d, hia_draft_role r, uint64_t id) {
   uint32_t index = hiaF_draft_value(d, r, id);
   hia_type type = hiaF_draft_type_at(d, index);
+  if (hiaF_draft_is_tensor(d, type)) return index;
   if (hiaG_type_kind(&d->types, type) == HIA_KIND_ARRAY) return index;
-  hiaF_draft_wrong_value(
-      d, r,
-      hiaR_arena_printf(&d->comp->arena, "is of type %s, no array", hiaF_draft_type_text(d, type)));
+  hiaF_draft_wrong_value(d, r,
+                         hiaR_arena_printf(&d->comp->arena, "is of type %s, no array or tensor",
+                                           hiaF_draft_type_text(d, type)));
+}
+
+static bool is_tensor(const hia_draft *d, uint32_t item) {
+  return hiaF_draft_is_tensor(d, hiaF_draft_type_at(d, item));
 }
 
 static uint32_t index_value(hia_draft *d, const char *what, uint64_t id) {
@@ -344,8 +368,14 @@ uint64_t hiaF_draft_array(hia_draft *d, const uint64_t *elements, size_t n) {
     ins[i] = i ? hiaF_draft_typed_value(d, r, elements[i], hiaF_draft_type_at(d, ins[0]))
                : hiaF_draft_value(d, r, elements[i]);
   }
-  hia_type type = hiaF_draft_make_array(d, hiaF_draft_type_at(d, ins[0]));
-  return hiaF_draft_id(d, hiaF_draft_append(d, HIA_DRAFT_ARRAY, type, ins, (uint32_t)n, false));
+  hia_type element = hiaF_draft_type_at(d, ins[0]);
+  if (hiaF_draft_dtype(d, element) != HIA_N_DTYPES)
+    return hiaF_draft_tensor_of(d, ins, (uint32_t)n);
+  hia_type type = hiaF_draft_make_array(d, element);
+  uint32_t index = hiaF_draft_append(d, HIA_DRAFT_ARRAY, type, ins, (uint32_t)n, false);
+  d->items.data[index].dims = d->items.data[ins[0]].dims;
+  for (uint32_t i = 1; i < n; i++) hiaF_draft_join_dims(d, index, ins[i]);
+  return hiaF_draft_id(d, index);
 }
 
 uint64_t hiaF_draft_empty_array(hia_draft *d, uint64_t id) {
@@ -360,38 +390,51 @@ uint64_t hiaF_draft_empty_array(hia_draft *d, uint64_t id) {
 uint64_t hiaF_draft_len(hia_draft *d, uint64_t id) {
   hiaF_draft_doing(d, "len");
   hiaF_draft_need_block(d);
-  uint32_t array = array_value(d, the_array, id);
+  uint32_t array = row_value(d, the_array, id);
   return hiaF_draft_id(d, hiaF_draft_append(d, HIA_DRAFT_LEN, HIA_I64, &array, 1, false));
 }
 
 uint64_t hiaF_draft_at(hia_draft *d, uint64_t array, uint64_t index) {
   hiaF_draft_doing(d, "at");
   hiaF_draft_need_block(d);
-  uint32_t ins[2] = {array_value(d, the_array, array), 0};
+  uint32_t ins[2] = {row_value(d, the_array, array), 0};
+  if (is_tensor(d, ins[0])) return hiaF_draft_tensor_at(d, ins[0], index);
   ins[1] = index_value(d, "the index", index);
   hia_type type = hiaG_element(&d->types, hiaF_draft_type_at(d, ins[0]));
-  return hiaF_draft_id(d, hiaF_draft_append(d, HIA_DRAFT_AT, type, ins, 2, false));
+  uint32_t item = hiaF_draft_append(d, HIA_DRAFT_AT, type, ins, 2, false);
+  d->items.data[item].dims = d->items.data[ins[0]].dims;
+  return hiaF_draft_id(d, item);
 }
 
 uint64_t hiaF_draft_slice(hia_draft *d, uint64_t array, uint64_t from, uint64_t end) {
   hiaF_draft_doing(d, "slice");
   hiaF_draft_need_block(d);
-  uint32_t ins[3] = {array_value(d, the_array, array), 0, 0};
+  uint32_t ins[3] = {row_value(d, the_array, array), 0, 0};
   ins[1] = index_value(d, "the start", from);
   ins[2] = index_value(d, "the end", end);
+  if (is_tensor(d, ins[0])) return hiaF_draft_tensor_slice(d, ins);
   hia_type type = hiaF_draft_type_at(d, ins[0]);
-  return hiaF_draft_id(d, hiaF_draft_append(d, HIA_DRAFT_SLICE, type, ins, 3, false));
+  uint32_t item = hiaF_draft_append(d, HIA_DRAFT_SLICE, type, ins, 3, false);
+  d->items.data[item].dims = d->items.data[ins[0]].dims;
+  return hiaF_draft_id(d, item);
 }
 
 uint64_t hiaF_draft_set(hia_draft *d, uint64_t array, uint64_t index, uint64_t element) {
   hiaF_draft_doing(d, "set");
   hiaF_draft_need_block(d);
-  uint32_t ins[3] = {array_value(d, the_array, array), 0, 0};
+  uint32_t ins[3] = {row_value(d, the_array, array), 0, 0};
   hia_type type = hiaF_draft_type_at(d, ins[0]);
+  hia_type row =
+      hiaG_type_kind(&d->types, type) == HIA_KIND_ARRAY
+          ? hiaG_element(&d->types, type)
+          : hiaF_draft_make_ranked(d, hiaF_draft_dtype(d, type), hiaF_draft_rank(d, type) - 1);
   ins[1] = index_value(d, "the index", index);
-  ins[2] = hiaF_draft_typed_value(d, (hia_draft_role){"the element", 0}, element,
-                                  hiaG_element(&d->types, type));
-  return hiaF_draft_id(d, hiaF_draft_append(d, HIA_DRAFT_SET, type, ins, 3, false));
+  ins[2] = hiaF_draft_typed_value(d, (hia_draft_role){"the element", 0}, element, row);
+  if (is_tensor(d, ins[0])) return hiaF_draft_tensor_set(d, ins);
+  uint32_t item = hiaF_draft_append(d, HIA_DRAFT_SET, type, ins, 3, false);
+  d->items.data[item].dims = d->items.data[ins[0]].dims;
+  hiaF_draft_join_dims(d, item, ins[2]);
+  return hiaF_draft_id(d, item);
 }
 
 uint64_t hiaF_draft_concat(hia_draft *d, const uint64_t *arrays, size_t n) {
@@ -402,11 +445,16 @@ uint64_t hiaF_draft_concat(hia_draft *d, const uint64_t *arrays, size_t n) {
   uint32_t *ins = HIA_NEW_ARRAY(&d->comp->arena, uint32_t, n);
   for (uint32_t i = 0; i < n; i++) {
     hia_draft_role r = {"array", i + 1};
-    ins[i] = array_value(d, r, arrays[i]);
+    ins[i] = row_value(d, r, arrays[i]);
     if (i) hiaF_draft_typed_value(d, r, arrays[i], hiaF_draft_type_at(d, ins[0]));
   }
+  if (is_tensor(d, ins[0])) return hiaF_draft_tensor_op(d, HIA_OP_CAT, arrays, n, HIA_NONE);
   hia_type type = hiaF_draft_type_at(d, ins[0]);
-  return hiaF_draft_id(d, hiaF_draft_append(d, HIA_DRAFT_CONCAT, type, ins, (uint32_t)n, false));
+  uint32_t item = hiaF_draft_append(d, HIA_DRAFT_CONCAT, type, ins, (uint32_t)n, false);
+  d->items.data[item].index = HIA_NONE;
+  d->items.data[item].dims = d->items.data[ins[0]].dims;
+  for (uint32_t i = 1; i < n; i++) hiaF_draft_join_dims(d, item, ins[i]);
+  return hiaF_draft_id(d, item);
 }
 
 /* ---- comprehensions ---- */
@@ -424,8 +472,14 @@ uint64_t hiaF_draft_for_each(hia_draft *d, uint64_t id) {
   hiaF_draft_doing(d, "for each");
   hiaF_draft_need_block(d);
   hiaF_draft_check_depth(d);
-  uint32_t array = array_value(d, the_array, id);
-  return begin_for(d, &array, 1, hiaG_element(&d->types, hiaF_draft_type_at(d, array)));
+  uint32_t array = row_value(d, the_array, id);
+  hia_type type = hiaF_draft_type_at(d, array);
+  type = is_tensor(d, array)
+             ? hiaF_draft_make_ranked(d, hiaF_draft_dtype(d, type), hiaF_draft_rank(d, type) - 1)
+             : hiaG_element(&d->types, type);
+  uint64_t bound = begin_for(d, &array, 1, type);
+  hiaF_draft_bind_row(d, (uint32_t)bound - 1, array);
+  return bound;
 }
 
 uint64_t hiaF_draft_for_range(hia_draft *d, uint64_t from, uint64_t end) {
@@ -442,8 +496,15 @@ uint64_t hiaF_draft_end_for(hia_draft *d, uint64_t id) {
   hiaF_draft_doing(d, "end of for");
   uint32_t item = hiaF_draft_innermost(d, HIA_DRAFT_FOR, false, "comprehension")->item;
   uint32_t value = hiaF_draft_value(d, (hia_draft_role){"the element", 0}, id);
-  hia_type type = hiaF_draft_make_array(d, hiaF_draft_type_at(d, value));
+  hia_type type = hiaF_draft_type_at(d, value);
+  hia_dtype dtype = hiaF_draft_dtype(d, type);
+  type = dtype == HIA_N_DTYPES ? hiaF_draft_make_array(d, type)
+                               : hiaF_draft_make_tensor(d, dtype, hiaF_draft_rank(d, type) + 1);
   hiaF_draft_append_part(d, HIA_DRAFT_END_FOR, &value, 1, item);
   d->items.data[item].type = type;
+  if (dtype == HIA_N_DTYPES)
+    d->items.data[item].dims = d->items.data[value].dims;
+  else
+    hiaF_draft_tensor_packed(d, item, value);
   return hiaF_draft_close(d);
 }

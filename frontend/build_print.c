@@ -7,6 +7,7 @@
  * declared type; `fail`, empty arrays and items with blocks are bound with their types. */
 #include "frontend/build.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* Deeper blocks are indented no further, so that the text stays linear in the program. */
@@ -15,7 +16,15 @@
 #define MAX_LINE 90u
 
 /* Binding strengths of expressions, weakest first. */
-enum { LEVEL_ANY, LEVEL_COMPARE, LEVEL_SUM, LEVEL_PRODUCT, LEVEL_UNARY, LEVEL_POSTFIX };
+enum {
+  LEVEL_ANY,
+  LEVEL_COMPARE,
+  LEVEL_SUM,
+  LEVEL_PRODUCT,
+  LEVEL_MATMUL,
+  LEVEL_UNARY,
+  LEVEL_POSTFIX
+};
 
 /* Layouts of a block: an expression in the line; an item with blocks alone, without braces; braces,
  * with `let`s. */
@@ -26,6 +35,7 @@ typedef struct name_use {
   uint32_t fn;    /* the function + 1; 0: none yet */
   uint32_t tried; /* the last of x_2, x_3, ... that was tried */
   bool taken;
+  hia_symbol_id size; /* how the size of this name is printed; HIA_NONE: not yet */
 } name_use;
 
 typedef struct printer {
@@ -72,9 +82,9 @@ static void put_type(printer *pr, hia_type type) { hiaG_type_print(&pr->d->types
 
 static name_use *use_of(printer *pr, hia_symbol_id symbol) {
   while (pr->symbols.len <= symbol)
-    hiaR_push(pr->out->arena, &pr->symbols, (name_use){0, 0, false});
+    hiaR_push(pr->out->arena, &pr->symbols, (name_use){0, 0, false, HIA_NONE});
   name_use *use = &pr->symbols.data[symbol];
-  if (use->fn != pr->fn + 1) *use = (name_use){pr->fn + 1, 1, false};
+  if (use->fn != pr->fn + 1) *use = (name_use){pr->fn + 1, 1, false, HIA_NONE};
   return use;
 }
 
@@ -125,6 +135,45 @@ static hia_symbol_id small_name(printer *pr, hia_symbol_id symbol) {
   return symbol;
 }
 
+/* Sizes share the names of variables, which they are. */
+static void put_size(printer *pr, hia_dim dim) {
+  if (!hiaR_dim_is_named(dim)) {
+    if (hiaR_dim_is_number(dim))
+      hiaR_text_addf(pr->out, "%" PRId64, dim);
+    else
+      put(pr, "?");
+    return;
+  }
+  hia_symbol_id name = hiaR_dim_name(dim);
+  if (use_of(pr, name)->size == HIA_NONE) {
+    hia_symbol_id printed = distinct(pr, name);
+    use_of(pr, name)->size = printed;
+  }
+  put(pr, hiaF_draft_text(pr->d, use_of(pr, name)->size));
+}
+
+/* Prints a type with its declared sizes, or without if these are NULL; returns how many it has. */
+static uint32_t put_sized(printer *pr, hia_type type, const hia_dim *dims) {
+  const hia_draft *d = pr->d;
+  uint32_t n = hiaF_draft_n_dims(d, type), count = 0;
+  bool is_tuple = !hiaG_is_scalar(type) && hiaG_type_kind(&d->types, type) == HIA_KIND_TUPLE;
+  if (!dims || (!is_tuple && !hiaF_draft_is_tensor(d, type))) {
+    put_type(pr, type);
+    return n;
+  }
+  if (!is_tuple) put(pr, hiaG_dtype_name(hiaF_draft_dtype(d, type)));
+  put(pr, is_tuple ? "(" : "[");
+  for (uint32_t i = 0; i < (is_tuple ? hiaG_tuple_len(&d->types, type) : n); i++) {
+    if (i) put(pr, ", ");
+    if (is_tuple)
+      count += put_sized(pr, hiaG_tuple_part(&d->types, type, i), dims + count);
+    else
+      put_size(pr, dims[i]);
+  }
+  put(pr, is_tuple ? ")" : "]");
+  return n;
+}
+
 static void put_name(printer *pr, uint32_t index) {
   hia_draft_item *item = &pr->d->items.data[index];
   if (item->printed == HIA_NONE) {
@@ -169,6 +218,8 @@ static infix infix_of(unsigned op) {
 static int level_of(const hia_draft_item *item) {
   if (item->kind == HIA_DRAFT_OP && item->is_inner)
     return item->op == HIA_OP_NEG ? LEVEL_UNARY : infix_of(item->op).level;
+  if (item->kind == HIA_DRAFT_TENSOR && item->is_inner && item->op == HIA_OP_PRODUCT)
+    return LEVEL_MATMUL;
   return LEVEL_POSTFIX;
 }
 
@@ -201,6 +252,8 @@ static void put_use(printer *pr, uint32_t index, int level, bool bare) {
   const hia_draft_item *item = item_at(pr, index);
   if (item->kind == HIA_DRAFT_CONST) {
     put_const(pr, item, level, bare);
+  } else if (item->kind == HIA_DRAFT_WEIGHT) {
+    put(pr, hiaF_draft_text(pr->d, pr->d->weights.data[item->index].symbol));
   } else if (hiaF_draft_is_constant(item)) {
     put_ctor(pr, item->index);
   } else if (item->is_inner) {
@@ -269,13 +322,57 @@ static void put_op(printer *pr, const hia_draft_item *item) {
   }
 }
 
+static void put_axis(printer *pr, const hia_draft_item *item) {
+  if (item->index != HIA_NONE) put_number(pr, ", axis = ", item->index);
+}
+
+/* "[a, b]". A tensor of literals alone would have their types yet to find: they have suffixes. */
+static void put_array(printer *pr, const hia_draft_item *item) {
+  bool is_tensor = hiaF_draft_is_tensor(pr->d, item->type), has_type = !is_tensor;
+  for (uint32_t i = 0; i < item->n_ins && !has_type; i++)
+    has_type = item_at(pr, in_at(pr, item, i))->kind != HIA_DRAFT_CONST;
+  put(pr, "[");
+  for (uint32_t i = 0; i < item->n_ins; i++) {
+    if (i) put(pr, ", ");
+    put_use(pr, in_at(pr, item, i), LEVEL_ANY, has_type);
+  }
+  put(pr, "]");
+}
+
+/* An op on tensors alone. Its first operand decides its type, the others are sizes and labels. */
+static void put_tensor(printer *pr, const hia_draft_item *item) {
+  if (item->op == HIA_OP_PRODUCT) {
+    put_use(pr, in_at(pr, item, 0), LEVEL_MATMUL, false);
+    put(pr, " @ ");
+    put_use(pr, in_at(pr, item, 1), LEVEL_UNARY, false);
+    return;
+  }
+  bool has_one = item->op == HIA_OP_FULL || item->op == HIA_OP_RESHAPE ||
+                 item->op == HIA_OP_CROSS_ENTROPY; /* operand before sizes, or a label */
+  uint32_t first_size = item->op == HIA_OP_IOTA ? 0 : has_one ? 1 : item->n_ins;
+  put(pr, hiaF_draft_op_name(item->op));
+  put(pr, "(");
+  for (uint32_t i = 0; i < item->n_ins; i++) {
+    if (i) put(pr, ", ");
+    if (i >= first_size)
+      put_index(pr, in_at(pr, item, i), LEVEL_ANY);
+    else
+      put_use(pr, in_at(pr, item, i), LEVEL_ANY, false);
+  }
+  if (item->op == HIA_OP_DIM)
+    put_number(pr, ", ", item->index == HIA_NONE ? 0 : item->index);
+  else
+    put_axis(pr, item);
+  put(pr, ")");
+}
+
 /* The expression of an item without blocks. Inner items nest to a fixed depth (build.c). */
 static void put_expr(printer *pr, uint32_t index) {
   const hia_draft_item *item = item_at(pr, index);
   switch ((hia_draft_kind)item->kind) {
   case HIA_DRAFT_OP: put_op(pr, item); break;
   case HIA_DRAFT_CONVERT:
-    put(pr, hiaG_dtype_name((hia_dtype)item->type));
+    put(pr, hiaG_dtype_name(hiaF_draft_dtype(pr->d, item->type)));
     put_uses(pr, item, false);
     break;
   case HIA_DRAFT_FAIL:
@@ -295,11 +392,18 @@ static void put_expr(printer *pr, uint32_t index) {
     put_ctor(pr, item->index);
     put_uses(pr, item, true);
     break;
-  case HIA_DRAFT_ARRAY: put_between(pr, "[", item, "]"); break;
+  case HIA_DRAFT_ARRAY: put_array(pr, item); break;
+  case HIA_DRAFT_TENSOR: put_tensor(pr, item); break;
+  case HIA_DRAFT_ONE_HOT: put_between(pr, "one_hot(", item, ")"); break;
+  case HIA_DRAFT_EXPECT: put_use(pr, in_at(pr, item, 0), LEVEL_ANY, false); break;
   case HIA_DRAFT_EMPTY: put(pr, "[fail(0) for _ in 0..0]"); break;
   case HIA_DRAFT_LEN: put_between(pr, "len(", item, ")"); break;
   case HIA_DRAFT_SET: put_between(pr, "set(", item, ")"); break;
-  case HIA_DRAFT_CONCAT: put_between(pr, "concat(", item, ")"); break;
+  case HIA_DRAFT_CONCAT:
+    put_between(pr, "concat(", item, "");
+    put_axis(pr, item);
+    put(pr, ")");
+    break;
   case HIA_DRAFT_AT:
   case HIA_DRAFT_SLICE:
     put_use(pr, in_at(pr, item, 0), LEVEL_POSTFIX, false);
@@ -372,6 +476,20 @@ static void end_binding(printer *pr, const hia_draft_item *item) {
   if (!item->is_tail) put(pr, ";");
 }
 
+/* "f32[n, ?, 3]", of a tensor of which some sizes are expected. They follow it as operands. */
+static void put_expected(printer *pr, const hia_draft_item *item) {
+  uint32_t at = 1;
+  put(pr, hiaG_dtype_name(hiaF_draft_dtype(pr->d, item->type)));
+  for (uint32_t i = 0; i < hiaF_draft_rank(pr->d, item->type); i++) {
+    put(pr, i ? ", " : "[");
+    if (item->word >> i & 1)
+      put_use(pr, in_at(pr, item, at++), LEVEL_ANY, true);
+    else
+      put(pr, "?");
+  }
+  put(pr, "]");
+}
+
 /* Prints "let x = ", or nothing for the value of a block. */
 static void begin_binding(printer *pr, uint32_t index, bool with_type) {
   const hia_draft_item *item = item_at(pr, index);
@@ -384,7 +502,10 @@ static void begin_binding(printer *pr, uint32_t index, bool with_type) {
     put_name(pr, index);
   if (with_type) {
     put(pr, ": ");
-    put_type(pr, item->type);
+    if (item->kind == HIA_DRAFT_EXPECT)
+      put_expected(pr, item);
+    else
+      put_type(pr, item->type);
   }
   put(pr, " = ");
 }
@@ -430,6 +551,12 @@ static void end_for(printer *pr, const hia_draft_item *item) {
     put_use(pr, in, LEVEL_ANY, has_type || item_at(pr, in)->type == HIA_I32);
   }
   put(pr, "]");
+}
+
+/* True if the type of an expression depends on its place. */
+static bool needs_type(const hia_draft_item *item) {
+  return item->kind == HIA_DRAFT_FAIL || item->kind == HIA_DRAFT_EMPTY ||
+         item->kind == HIA_DRAFT_ONE_HOT || item->kind == HIA_DRAFT_EXPECT;
 }
 
 static void put_item(printer *pr, uint32_t at) {
@@ -528,7 +655,7 @@ static void put_item(printer *pr, uint32_t at) {
     break;
   default:
     if (item->is_tail) break; /* put_value prints it */
-    begin_binding(pr, index, item->kind == HIA_DRAFT_FAIL || item->kind == HIA_DRAFT_EMPTY);
+    begin_binding(pr, index, needs_type(item));
     put_expr(pr, index);
     put(pr, ";");
   }
@@ -565,7 +692,7 @@ static void put_new_ctor(printer *pr, uint32_t ctor) {
     put(pr, k ? ", " : "(");
     put_field_name(pr, c, k);
     put(pr, ": ");
-    put_type(pr, pr->d->fields.data[c->fields + k].type);
+    put_sized(pr, pr->d->fields.data[c->fields + k].type, pr->d->fields.data[c->fields + k].dims);
   }
   if (c->n) put(pr, ")");
 }
@@ -593,6 +720,29 @@ static void put_data(printer *pr, const hia_draft_data *data) {
   put(pr, "\n");
 }
 
+/* ---- params ---- */
+
+static void put_weight(printer *pr, const hia_draft_weight *w) {
+  const hia_param_spec *spec = &w->spec;
+  const double numbers[2] = {spec->a, spec->b};
+  bool is_full = spec->init == HIA_INIT_FULL;
+  uint32_t n = is_full ? 1 : hiaR_init_arity(spec->init);
+  hiaR_text_addf(pr->out, "param %s: %s", hiaF_draft_text(pr->d, w->symbol),
+                 hiaG_dtype_name(spec->dtype));
+  for (uint32_t i = 0; i < spec->shape.rank; i++)
+    hiaR_text_addf(pr->out, "%s%" PRId64, i ? ", " : "[", spec->shape.dims[i]);
+  put(pr, spec->shape.rank ? "] = " : " = ");
+  if (!is_full) hiaR_text_addf(pr->out, "%s(", hiaR_init_name(spec->init));
+  for (uint32_t i = 0; i < n; i++) {
+    char text[48];
+    hia_word word =
+        spec->dtype == HIA_F32 ? hiaR_from_f32((float)numbers[i]) : hiaR_from_f64(numbers[i]);
+    hiaR_print_word(text, sizeof text, spec->dtype, word);
+    hiaR_text_addf(pr->out, i ? ", %s" : "%s", text);
+  }
+  put(pr, is_full ? "\n" : ")\n");
+}
+
 /* ---- functions ---- */
 
 static void put_fn(printer *pr, uint32_t fn) {
@@ -609,10 +759,10 @@ static void put_fn(printer *pr, uint32_t fn) {
     if (i) put(pr, ", ");
     put_name(pr, f->params + i);
     put(pr, ": ");
-    put_type(pr, item_at(pr, f->params + i)->type);
+    put_sized(pr, item_at(pr, f->params + i)->type, f->sizes[i]);
   }
   put(pr, ") -> ");
-  put_type(pr, f->result);
+  put_sized(pr, f->result, f->sizes[f->n_params]);
   if (f->state == HIA_DRAFT_DECLARED) {
     put(pr, " is not defined\n");
     return;
@@ -642,8 +792,10 @@ void hiaF_draft_print(hia_draft *d, hia_text *out) {
   printer pr = {.d = d, .out = out};
   for (uint32_t i = 0; i < d->items.len; i++) d->items.data[i].printed = HIA_NONE;
   for (uint32_t i = 0; i < d->datas.len; i++) put_data(&pr, &d->datas.data[i]);
+  if (d->datas.len && d->weights.len) put(&pr, "\n");
+  for (uint32_t i = 0; i < d->weights.len; i++) put_weight(&pr, &d->weights.data[i]);
   for (uint32_t i = 0; i < d->fns.len; i++) {
-    if (i || d->datas.len) put(&pr, "\n");
+    if (i || d->datas.len || d->weights.len) put(&pr, "\n");
     put_fn(&pr, i);
   }
 }

@@ -22,24 +22,47 @@ static const char *read_text(hia_draft *d, const char *at, const char *text) {
 
 static bool begins_with_capital(const char *text) { return *text >= 'A' && *text <= 'Z'; }
 
-/* "[?, ?]" */
-static const char *read_axes(hia_draft *d, const char *at, hia_dtype dtype, hia_type *type) {
-  uint32_t rank = 0;
-  do {
-    at = skip_space(read_text(d, at + 1, "?"));
-    rank++;
-  } while (*at == ',' && rank <= HIA_MAX_RANK);
-  if (rank <= HIA_MAX_RANK && *at != ']') wrong_text(d, at, "',' or ']'");
-  *type = hiaF_draft_make_tensor(d, dtype, rank);
+/* "?", "3" or "n" */
+static const char *read_size(hia_draft *d, const char *at, hia_dim *dim) {
+  at = skip_space(at);
+  size_t digits = strspn(at, "0123456789"), len = hiaF_draft_name_length(at);
+  hia_word word;
+  if (digits && !hiaF_draft_name_length(at + digits)) {
+    if (hiaR_read_word(at, at + digits, false, false, HIA_I64, &word) != HIA_NUMBER_OK)
+      hiaF_draft_wrong(d, "'%s' does not fit i64", hiaF_draft_shown(d, at, digits));
+    *dim = hiaR_to_i64(word);
+    return at + digits;
+  }
+  if (len) {
+    *dim = HIA_DIM_NAMED(hiaF_draft_symbol(d, at, len));
+    return at + len;
+  }
+  if (*at != '?') wrong_text(d, at, "a size");
+  *dim = HIA_DIM_UNKNOWN;
   return at + 1;
 }
 
-static const char *read_named_type(hia_draft *d, const char *at, hia_type *type) {
+/* "[?, 3]" */
+static const char *read_axes(hia_draft *d, const char *at, hia_dtype dtype, hia_draft_sized *type) {
+  hia_dim *dims = HIA_NEW_ARRAY(&d->comp->arena, hia_dim, HIA_MAX_RANK + 1);
+  uint32_t rank = 0;
+  bool has_sizes = false;
+  do {
+    at = skip_space(read_size(d, at + 1, &dims[rank]));
+    has_sizes |= dims[rank++] != HIA_DIM_UNKNOWN;
+  } while (*at == ',' && rank <= HIA_MAX_RANK);
+  if (rank <= HIA_MAX_RANK && *at != ']') wrong_text(d, at, "',' or ']'");
+  type->type = hiaF_draft_make_tensor(d, dtype, rank);
+  type->dims = has_sizes ? dims : NULL;
+  return at + 1;
+}
+
+static const char *read_named_type(hia_draft *d, const char *at, hia_draft_sized *type) {
   size_t len = hiaF_draft_name_length(at);
   for (unsigned t = 0; t < HIA_N_DTYPES; t++) {
     const char *name = hiaG_dtype_name((hia_dtype)t);
     if (strlen(name) != len || memcmp(name, at, len) != 0) continue;
-    *type = t;
+    *type = (hia_draft_sized){t, NULL};
     const char *end = skip_space(at + len);
     return *end == '[' ? read_axes(d, end, (hia_dtype)t, type) : at + len;
   }
@@ -49,40 +72,41 @@ static const char *read_named_type(hia_draft *d, const char *at, hia_type *type)
   if (data == HIA_NONE)
     hiaF_draft_wrong(d, "there is no type '%s': it must be declared first",
                      hiaF_draft_shown(d, at, len));
-  *type = d->datas.data[data].type;
+  *type = (hia_draft_sized){d->datas.data[data].type, NULL};
   return at + len;
 }
 
 /* Types nest at most as deep as they have parts. */
-static const char *read_type(hia_draft *d, const char *at, uint32_t depth, hia_type *type) {
+static const char *read_type(hia_draft *d, const char *at, uint32_t depth, hia_draft_sized *type) {
   at = skip_space(at);
   if (*at != '(' && *at != '[') return read_named_type(d, at, type);
   if (depth == HIA_MAX_TYPE_PARTS) hiaF_draft_too_large(d);
   if (*at == '[') {
-    hia_type element;
+    hia_draft_sized element;
     at = skip_space(read_type(d, at + 1, depth + 1, &element));
     if (*at != ']') wrong_text(d, at, "']'");
-    *type = hiaF_draft_make_array(d, element);
+    if (element.dims) hiaF_draft_wrong(d, "sizes within arrays are not known: '?' stands for them");
+    *type = (hia_draft_sized){hiaF_draft_make_array(d, element.type), NULL};
     return at + 1;
   }
-  HIA_VEC(hia_type) parts = {0};
+  HIA_VEC(hia_draft_sized) parts = {0};
   do {
-    hia_type part;
+    hia_draft_sized part;
     at = skip_space(read_type(d, at + 1, depth + 1, &part));
     if (parts.len <= HIA_MAX_TYPE_PARTS) hiaR_push(&d->comp->arena, &parts, part);
   } while (*at == ',');
   if (*at != ')') wrong_text(d, at, "',' or ')'");
-  *type = hiaF_draft_make_tuple(d, parts.data, parts.len);
+  *type = hiaF_draft_sized_tuple(d, parts.data, parts.len);
   return at + 1;
 }
 
 uint64_t hiaF_draft_read_type(hia_draft *d, const char *text) {
   hiaF_draft_doing(d, "read type");
   if (!text) hiaF_draft_wrong(d, "no text");
-  hia_type type;
+  hia_draft_sized type;
   const char *at = skip_space(read_type(d, text, 0, &type));
   if (*at) wrong_text(d, at, "nothing more");
-  return hiaF_draft_type_id(d, type);
+  return hiaF_draft_sized_id(d, type);
 }
 
 static const char *read_name(hia_draft *d, const char *at, hia_symbol_id *symbol) {
@@ -119,7 +143,10 @@ static const char *read_fields(hia_draft *d, const char *at, const char *what, u
     hia_draft_field field;
     at = read_name(d, at, &field.symbol);
     note_name(d, field.symbol, what);
-    at = skip_space(read_type(d, read_text(d, at, ":"), 0, &field.type));
+    hia_draft_sized type;
+    at = skip_space(read_type(d, read_text(d, at, ":"), 0, &type));
+    field.type = type.type;
+    field.dims = type.dims;
     if (out->len == max) hiaF_draft_wrong(d, "more than %u %s", max, what);
     hiaR_push(&d->comp->arena, out, field);
     if (*at != ',') break;
@@ -144,11 +171,12 @@ uint64_t hiaF_draft_declare(hia_draft *d, const char *signature) {
     at = skip_space(at + 1) + 1;
   else
     at = read_fields(d, at + 1, "parameters", HIA_DRAFT_MAX_PARAMS, &params);
-  hia_type result;
+  hia_draft_sized result;
   at = skip_space(read_type(d, read_text(d, at, "->"), 0, &result));
   if (*at) wrong_text(d, at, "nothing more");
-  hia_type *types = HIA_NEW_ARRAY(&d->comp->arena, hia_type, (size_t)params.len + 1);
-  for (uint32_t i = 0; i < params.len; i++) types[i] = params.data[i].type;
+  hia_draft_sized *types = HIA_NEW_ARRAY(&d->comp->arena, hia_draft_sized, (size_t)params.len + 1);
+  for (uint32_t i = 0; i < params.len; i++)
+    types[i] = (hia_draft_sized){params.data[i].type, params.data[i].dims};
   uint32_t fn = hiaF_draft_new_fn(d, symbol, types, params.len, result);
   if (is_extern) hiaF_draft_make_extern(d, fn, is_impure);
   uint32_t first = d->fns.data[fn].params;
@@ -193,6 +221,89 @@ uint64_t hiaF_draft_declare_type(hia_draft *d, const char *definition) {
     if (*at) wrong_text(d, at, "'|'");
   }
   return hiaF_draft_type_id(d, d->datas.data[data].type);
+}
+
+/* ---- params of the program ---- */
+
+/* A number of the initialiser, "-1.5e-3", at the dtype. */
+static const char *read_float(hia_draft *d, const char *at, hia_dtype dtype, double *out) {
+  const char *start = at;
+  bool is_negative = *at == '-';
+  if (is_negative) at = skip_space(at + 1);
+  const char *digits = at;
+  at += strspn(at, "0123456789");
+  if (at > digits && *at == '.') {
+    size_t more = strspn(at + 1, "0123456789");
+    if (more == 0) wrong_text(d, start, "a number");
+    at += 1 + more;
+  }
+  if (at > digits && *at == 'e') {
+    const char *exponent = at + 1 + (at[1] == '-' || at[1] == '+');
+    size_t more = strspn(exponent, "0123456789");
+    if (more == 0) wrong_text(d, start, "a number");
+    at = exponent + more;
+  }
+  if (at == digits || hiaF_draft_name_length(at)) wrong_text(d, start, "a number");
+  hia_word word;
+  if (hiaR_read_word(digits, at, false, is_negative, dtype, &word) != HIA_NUMBER_OK)
+    hiaF_draft_wrong(d, "'%s' does not fit %s", hiaF_draft_shown(d, start, (size_t)(at - start)),
+                     hiaG_dtype_name(dtype));
+  *out = dtype == HIA_F32 ? (double)hiaR_to_f32(word) : hiaR_to_f64(word);
+  return skip_space(at);
+}
+
+/* "glorot_uniform()", "normal(0, 0.1)" or "0.5" */
+static const char *read_initialiser(hia_draft *d, const char *at, hia_param_spec *spec) {
+  size_t len = hiaF_draft_name_length(at);
+  if (len == 0) return read_float(d, at, spec->dtype, &spec->a);
+  const char *name = hiaR_arena_strndup(&d->comp->arena, at, len);
+  uint32_t arity;
+  if (!hiaF_initialiser(name, &spec->init, &arity)) wrong_text(d, at, "an initialiser");
+  if (strcmp(name, "ones") == 0) spec->a = 1;
+  at = skip_space(read_text(d, at + len, "("));
+  for (uint32_t i = 0; i < arity; i++) {
+    if (i) at = skip_space(read_text(d, at, ","));
+    at = read_float(d, at, spec->dtype, i ? &spec->b : &spec->a);
+  }
+  return skip_space(read_text(d, at, ")"));
+}
+
+/* The type of a param: floats, and sizes that are numbers. */
+static void take_type(hia_draft *d, hia_draft_sized type, hia_param_spec *spec) {
+  spec->dtype = hiaF_draft_dtype(d, type.type);
+  if (spec->dtype != HIA_F32 && spec->dtype != HIA_F64)
+    hiaF_draft_wrong(d, "a param is a scalar or tensor of f32 or f64, not %s",
+                     hiaF_draft_type_text(d, type.type));
+  spec->shape.rank = hiaF_draft_rank(d, type.type);
+  for (uint32_t i = 0; i < spec->shape.rank; i++) {
+    if (!type.dims || !hiaR_dim_is_number(type.dims[i]))
+      hiaF_draft_wrong(d, "the sizes of a param are numbers");
+    spec->shape.dims[i] = type.dims[i];
+  }
+  if (!hiaR_param_is_sound(spec))
+    hiaF_draft_wrong(d, "a tensor of more elements than fit in memory");
+}
+
+uint64_t hiaF_draft_declare_param(hia_draft *d, const char *definition) {
+  hiaF_draft_doing(d, "declare param");
+  if (!definition) hiaF_draft_wrong(d, "no definition");
+  const char *at = skip_space(definition);
+  skip_word(&at, "param");
+  hia_symbol_id symbol;
+  at = read_name(d, at, &symbol);
+  if (symbol == HIA_NONE) hiaF_draft_wrong(d, "'_' is no name");
+  d->about = symbol;
+  hia_draft_sized type;
+  hia_param_spec spec = {0};
+  at = read_type(d, read_text(d, at, ":"), 0, &type);
+  take_type(d, type, &spec);
+  at = read_initialiser(d, skip_space(read_text(d, at, "=")), &spec);
+  if (*at) wrong_text(d, at, "nothing more");
+  if (!hiaR_param_is_sound(&spec))
+    hiaF_draft_wrong(d, spec.init == HIA_INIT_NORMAL ? "normal(mean, std): std is at least 0"
+                                                     : "uniform(lo, hi): lo is at most hi, and "
+                                                       "not infinitely far");
+  return hiaF_draft_id(d, hiaF_draft_new_weight(d, symbol, &spec));
 }
 
 /* ---- patterns ---- */

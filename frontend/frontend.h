@@ -165,6 +165,7 @@ hia_draft *hiaF_draft_new(hia_comp *comp, uint32_t tag); /* lives as long as com
 uint64_t hiaF_draft_tuple_type(hia_draft *d, const uint64_t *parts, size_t n);
 uint64_t hiaF_draft_array_type(hia_draft *d, uint64_t element);
 uint64_t hiaF_draft_tensor_type(hia_draft *d, unsigned dtype, uint32_t rank);
+uint64_t hiaF_draft_sized_type(hia_draft *d, unsigned dtype, const int64_t *sizes, uint32_t rank);
 uint64_t hiaF_draft_read_type(hia_draft *d, const char *text);
 uint64_t hiaF_draft_type_of(hia_draft *d, uint64_t value);
 uint64_t hiaF_draft_declare_type(hia_draft *d, const char *definition);
@@ -185,6 +186,14 @@ uint64_t hiaF_draft_param(hia_draft *d, uint64_t fn, size_t i);
 void hiaF_draft_return(hia_draft *d, uint64_t result);
 uint64_t hiaF_draft_const(hia_draft *d, hia_dtype dtype, hia_word word);
 uint64_t hiaF_draft_op(hia_draft *d, unsigned op, const uint64_t *ins, size_t n);
+uint64_t hiaF_draft_op_along(hia_draft *d, unsigned op, const uint64_t *ins, size_t n,
+                             uint32_t axis);
+uint64_t hiaF_draft_reshape(hia_draft *d, uint64_t x, const uint64_t *sizes, size_t n);
+uint64_t hiaF_draft_full(hia_draft *d, uint64_t value, const uint64_t *sizes, size_t n);
+uint64_t hiaF_draft_iota(hia_draft *d, uint64_t size);
+uint64_t hiaF_draft_one_hot(hia_draft *d, unsigned dtype, uint64_t index, uint64_t size);
+uint64_t hiaF_draft_expect(hia_draft *d, uint64_t x, const uint64_t *sizes, size_t n); /* 0: any */
+uint64_t hiaF_draft_declare_param(hia_draft *d, const char *definition);
 uint64_t hiaF_draft_convert(hia_draft *d, unsigned dtype, uint64_t value);
 uint64_t hiaF_draft_call(hia_draft *d, uint64_t fn, const uint64_t *args, size_t n);
 uint64_t hiaF_draft_fail(hia_draft *d, uint64_t code, uint64_t type);

@@ -516,7 +516,7 @@ bool hiaG_pass_exists(const char *name, size_t len);
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
 
 /* The passes. The head of each file says what the pass requires, and what it keeps valid. */
-void hiaG_fuel(hia_graph *g);    /* fuel.c: calls and rounds use up fuel */
+void hiaG_fuel(hia_graph *g);    /* fuel.c: calls, rounds and tensors use up fuel */
 void hiaG_streams(hia_graph *g); /* streams.c: arrays in the roots' arguments may be streams */
 void hiaG_effects(hia_graph *g); /* effects.c: effects and groups of functions */
 /* scc.c: marks every function that has a marked one among its callees, directly or further down.

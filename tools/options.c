@@ -283,7 +283,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_FUEL:
     o->has_fuel = o->dump.fuel = true;
     if (!operand || hiaR_word_scaled(operand, 1000, &o->fuel)) return NULL;
-    return "a number of calls and loop rounds, as in 5000 or 20M";
+    return "a number of calls, loop rounds and work on tensors, as in 5000 or 20M";
   case OPT_LEVEL:
     if (!hiaR_word_number(operand, 0, 3, &number)) return "a number from 0 to 3";
     o->engine.opt_level = (int)number;

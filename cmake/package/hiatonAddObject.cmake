@@ -3,7 +3,7 @@
 #
 #   hiaton_add_object(NAME FILE
 #                     [FUNCTIONS FUNCTION...] [PREFIX PREFIX] [HEADER HEADER] [CPU CPU] [PARALLEL]
-#                     [STATIC_RUNTIME] [OPTIONS OPTION...])
+#                     [PARAMS PARAMS] [SEED SEED] [STATIC_RUNTIME] [OPTIONS OPTION...])
 #
 # A library target NAME with the functions of a program, compiled ahead of time by `hiaton build`:
 #
@@ -12,15 +12,16 @@
 #
 # It is a static library of one object. A target that links it finds the header, named HEADER or by
 # default like FILE, and is linked to hiaton::runtime, or with STATIC_RUNTIME to
-# hiaton::runtime_static. When FILE or hiaton changes, the object is made again, and the targets that
-# link it are linked again.
+# hiaton::runtime_static. When FILE, PARAMS or hiaton changes, the object is made again, and the
+# targets that link it are linked again.
 #
 # FUNCTIONS: `--fn` for each; without them all functions whose types are known. PREFIX, CPU and
-# PARALLEL: as in docs/aot.md; the default CPU is that of the machine that builds. OPTIONS:
-# further words for `hiaton build`. Host functions that the program declares have to be defined by a
+# PARALLEL: as in docs/aot.md; the default CPU is that of the machine that builds. PARAMS: a
+# safetensors or .npz file of the program's params, which the object holds; SEED: the number that it
+# makes them from instead, a whole one from 0. PARAMS may be what another rule makes. OPTIONS: further words for `hiaton build`. Host functions that the program declares have to be defined by a
 # target that links it: target_link_libraries(NAME INTERFACE library-that-has-them).
 function(hiaton_add_object name file)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "PARALLEL;STATIC_RUNTIME" "PREFIX;HEADER;CPU"
+  cmake_parse_arguments(PARSE_ARGV 2 arg "PARALLEL;STATIC_RUNTIME" "PREFIX;HEADER;CPU;PARAMS;SEED"
                         "FUNCTIONS;OPTIONS")
   if(DEFINED arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "hiaton_add_object(${name}): `${arg_UNPARSED_ARGUMENTS}` is no option of it")
@@ -28,12 +29,11 @@ function(hiaton_add_object name file)
   if(DEFINED arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "hiaton_add_object(${name}): ${arg_KEYWORDS_MISSING_VALUES} lacks a value")
   endif()
-  get_filename_component(file "${file}" ABSOLUTE)
-  if(NOT EXISTS "${file}")
-    get_source_file_property(is_made "${file}" GENERATED)
-    if(NOT is_made)
-      message(FATAL_ERROR "hiaton_add_object(${name}): there is no file ${file}")
-    endif()
+  hiaton_find_input(${name} file "${file}")
+  set(inputs "${file}")
+  if(DEFINED arg_PARAMS)
+    hiaton_find_input(${name} arg_PARAMS "${arg_PARAMS}")
+    list(APPEND inputs "${arg_PARAMS}")
   endif()
   get_filename_component(stem "${file}" NAME_WE)
   if(NOT DEFINED arg_HEADER)
@@ -58,10 +58,16 @@ function(hiaton_add_object name file)
   if(arg_PARALLEL)
     list(APPEND words --parallel)
   endif()
+  if(DEFINED arg_PARAMS)
+    list(APPEND words --params "${arg_PARAMS}")
+  endif()
+  if(DEFINED arg_SEED)
+    list(APPEND words --seed "${arg_SEED}")
+  endif()
   file(RELATIVE_PATH shown "${CMAKE_SOURCE_DIR}" "${file}")
   add_custom_command(OUTPUT "${object}" "${header}"
     COMMAND hiaton::program build "${file}" ${words} ${arg_OPTIONS} -o "${object}" --header "${header}"
-    DEPENDS "${file}" "$<TARGET_FILE:hiaton::program>"
+    DEPENDS ${inputs} "$<TARGET_FILE:hiaton::program>"
     COMMENT "Building hiaton object ${shown}" VERBATIM)
   set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
   set_source_files_properties("${header}" PROPERTIES GENERATED TRUE)
@@ -80,4 +86,17 @@ function(hiaton_add_object name file)
     set(runtime hiaton::runtime_static)
   endif()
   target_link_libraries(${name} INTERFACE ${runtime})
+endfunction()
+
+# Sets a variable to the absolute path of a file of hiaton_add_object(NAME), which is there or is made
+# by another rule of the folder.
+function(hiaton_find_input name variable file)
+  get_filename_component(file "${file}" ABSOLUTE)
+  if(NOT EXISTS "${file}")
+    get_source_file_property(is_made "${file}" GENERATED)
+    if(NOT is_made)
+      message(FATAL_ERROR "hiaton_add_object(${name}): there is no file ${file}")
+    endif()
+  endif()
+  set(${variable} "${file}" PARENT_SCOPE)
 endfunction()

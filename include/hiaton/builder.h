@@ -120,10 +120,17 @@ HIA_API hia_build_type hia_build_tuple_type(hia_builder *builder, const hia_buil
 HIA_API hia_build_type hia_build_array_type(hia_builder *builder, hia_build_type element);
 /* The type of tensors of a dtype, of a rank from 1 to 16. */
 HIA_API hia_build_type hia_build_tensor_type(hia_builder *builder, hia_dtype dtype, size_t rank);
-/* A type as the language writes it, "[(i64, Tree)]", "f32[?]" or "Tree". The data types in it have
- * been declared. */
+/* The same with sizes: numbers from 0, or HIA_BUILD_ANY_SIZE. Parameters, results and fields of
+ * this type have these sizes, which is checked when the value is there. Elsewhere only dtype and
+ * rank count; within arrays there are no sizes. */
+#define HIA_BUILD_ANY_SIZE ((int64_t)-1)
+HIA_API hia_build_type hia_build_sized_type(hia_builder *builder, hia_dtype dtype,
+                                            const int64_t *sizes, size_t rank);
+/* A type as the language writes it, "[(i64, Tree)]", "f32[?, 3]" or "Tree". The data types in it
+ * have been declared. A size is a number, "?" or, in the type of a parameter or result, a name: all
+ * parameters in which a name stands, and the result, have one size there. */
 HIA_API hia_build_type hia_build_read_type(hia_builder *builder, const char *text);
-/* The type of a value. */
+/* The type of a value, without sizes. */
 HIA_API hia_build_type hia_build_type_of(hia_builder *builder, hia_build_value value);
 
 /* ---- data types ----
@@ -167,7 +174,7 @@ HIA_API hia_build_ctor hia_build_find_ctor(hia_builder *builder, const char *nam
  * been declared. The function can be called from here on; its body comes later.
  * "extern fn erf(x: f64) -> f64" and "extern impure fn" declare host functions, which have no body
  * and are called like others. They must have been registered (hia_engine_register), with these
- * types, when the program is finished; they take and return no data and no arrays. A name is
+ * types, when the program is finished; they take and return no data, arrays and tensors. A name is
  * declared once, and is neither a keyword nor the name of a built-in function. */
 HIA_API hia_build_fn hia_build_declare(hia_builder *builder, const char *signature);
 /* The same from the parts of a signature. hia_build_name can name the parameters. */
@@ -200,19 +207,29 @@ HIA_API hia_build_value hia_build_i64(hia_builder *builder, int64_t x);
 HIA_API hia_build_value hia_build_f32(hia_builder *builder, float x);
 HIA_API hia_build_value hia_build_f64(hia_builder *builder, double x);
 
+/* A `param` of the program: a scalar or tensor of floats that runs read, and the host sets
+ * (hiaton/params.h). "W: f32[3, 4] = glorot_uniform()": its sizes are numbers; it begins as
+ * uniform(lo, hi), normal(mean, std), glorot_uniform(), zeros(), ones(), or a number. It belongs to
+ * no function and is visible everywhere, like a constant. Its name is declared once. */
+HIA_API hia_build_value hia_build_declare_param(hia_builder *builder, const char *definition);
+
 /* ---- computing ---- */
 
 /* HIA_OPCODE_ADD and so on: the rows of hiaton/ops.def. */
 typedef enum hia_opcode {
-#define HIA_OPCODE(number, NAME, name, n, on, doc) HIA_OPCODE_##NAME = number,
+#define HIA_OPCODE(number, NAME, name, n, on, doc)          HIA_OPCODE_##NAME = number,
+#define HIA_TENSOR_OPCODE(number, NAME, name, n, axis, doc) HIA_OPCODE_##NAME = number,
 #include <hiaton/ops.def>
 } hia_opcode;
 
-/* An op with its operands, of the types that its row of ops.def requires. Each op also has a
- * function of its own, such as hia_build_add(builder, a, b), at the end of this header. */
+/* An op with its operands, of the types that its row of ops.def requires. Ops on scalars take
+ * tensors, too, elementwise: operands broadcast, a scalar and a tensor of its dtype as well. Each
+ * op also has a function of its own, such as hia_build_add(builder, a, b), at the end of this
+ * header. */
 HIA_API hia_build_value hia_build_op(hia_builder *builder, hia_opcode op,
                                      const hia_build_value *operands, size_t n);
-/* Converts a scalar to another dtype (integers wrap, floats become integers saturating). */
+/* Converts a scalar to another dtype (integers wrap, floats become integers saturating), or all
+ * elements of a tensor. */
 HIA_API hia_build_value hia_build_convert(hia_builder *builder, hia_dtype dtype,
                                           hia_build_value value);
 /* Calls a function of the builder. */
@@ -231,17 +248,22 @@ HIA_API hia_build_value hia_build_part(hia_builder *builder, hia_build_value tup
 HIA_API hia_build_value hia_build_data(hia_builder *builder, hia_build_ctor ctor,
                                        const hia_build_value *fields, size_t n);
 
-/* ---- arrays ----
+/* ---- arrays and tensors ----
  *
- * Indices are i32 or i64 and count from 0. An index out of range ends the run with HIA_RANGE. */
+ * Indices are i32 or i64 and count from 0. An index out of range ends the run with HIA_RANGE. What
+ * follows takes tensors, too: their elements along the first axis are scalars, or tensors of one
+ * axis less. */
 
-/* An array of n >= 1 elements of one type, which is a tuple, data or an array. */
+/* An array of n >= 1 elements of one type, which is a tuple, data or an array. Of scalars or
+ * tensors it is a tensor; these have one shape. */
 HIA_API hia_build_value hia_build_array(hia_builder *builder, const hia_build_value *elements,
                                         size_t n);
 /* An array of this type without elements; `type` is that of the array. */
 HIA_API hia_build_value hia_build_empty_array(hia_builder *builder, hia_build_type type);
 /* The number of elements, an i64. */
 HIA_API hia_build_value hia_build_len(hia_builder *builder, hia_build_value array);
+/* The element at an index. Of a tensor the index may be a tensor of i32 or i64: the result has the
+ * elements with these indices. */
 HIA_API hia_build_value hia_build_at(hia_builder *builder, hia_build_value array,
                                      hia_build_value index);
 /* The elements from index `from` on and before index `end`. */
@@ -251,9 +273,47 @@ HIA_API hia_build_value hia_build_slice(hia_builder *builder, hia_build_value ar
  * nothing uses it any more, otherwise it copies the array. */
 HIA_API hia_build_value hia_build_set(hia_builder *builder, hia_build_value array,
                                       hia_build_value index, hia_build_value element);
-/* The elements of n >= 2 arrays of one type, one after the other. */
+/* The elements of n >= 2 arrays of one type, one after the other. Tensors are joined along their
+ * last axis; hia_build_op_along joins them along another one. */
 HIA_API hia_build_value hia_build_concat(hia_builder *builder, const hia_build_value *arrays,
                                          size_t n);
+
+/* ---- tensors ----
+ *
+ * Ops that only tensors have, with the types and shapes of docs/language.md. Where two sizes must
+ * be equal and are known to be different numbers, the call is a mistake; all else is checked when
+ * the program runs, which ends with HIA_SHAPE if it does not fit. Known are sizes of declared
+ * types, constants, and what follows from these; those of a loop's variables are not.
+ *
+ * hia_build_op takes them with their usual axis: reductions reduce all axes, concat
+ * (HIA_OPCODE_CAT) joins along the last one, stack along a new first one, and dim is the size of
+ * the first. */
+
+/* The same along an axis, which is counted from 0: HIA_OPCODE_SUM and the other reductions, one
+ * tensor; HIA_OPCODE_CAT, n >= 2 tensors of one rank; HIA_OPCODE_STACK, 1 to 255 scalars or tensors
+ * of one shape; HIA_OPCODE_DIM, the size of that axis of a tensor, an i64. HIA_BUILD_ALL_AXES is
+ * the usual axis. */
+#define HIA_BUILD_ALL_AXES UINT32_MAX
+HIA_API hia_build_value hia_build_op_along(hia_builder *builder, hia_opcode op,
+                                           const hia_build_value *operands, size_t n,
+                                           uint32_t axis);
+/* Sizes, from here on, are i32 or i64; n is from 1 to 16. */
+
+/* The elements of a tensor in another shape. */
+HIA_API hia_build_value hia_build_reshape(hia_builder *builder, hia_build_value tensor,
+                                          const hia_build_value *sizes, size_t n);
+/* A tensor of copies of a scalar. */
+HIA_API hia_build_value hia_build_full(hia_builder *builder, hia_build_value value,
+                                       const hia_build_value *sizes, size_t n);
+/* 0 to size - 1, of i64. */
+HIA_API hia_build_value hia_build_iota(hia_builder *builder, hia_build_value size);
+/* `size` elements of f32 or f64, which are 1 at the index, an i32 or i64, and 0 elsewhere. */
+HIA_API hia_build_value hia_build_one_hot(hia_builder *builder, hia_dtype dtype,
+                                          hia_build_value index, hia_build_value size);
+/* The tensor, of rank n, if it has these sizes; a size whose id is 0 may be any. Otherwise the run
+ * ends with HIA_SHAPE. */
+HIA_API hia_build_value hia_build_expect(hia_builder *builder, hia_build_value tensor,
+                                         const hia_build_value *sizes, size_t n);
 
 /* Suggests a name for a value in the text, and returns the value. The builder changes the name
  * where it is not valid or not distinct from others. Values without a name are v1, v2 and so on,
@@ -342,8 +402,8 @@ HIA_API hia_build_pattern hia_build_pattern_ctor(hia_builder *builder, hia_build
  *   ...
  *   r = hia_build_end_for(b, y);                     an array of the values of y
  *
- * y is a tuple, data or an array. The iterations are independent of each other, and may run on
- * several threads. */
+ * y is a tuple, data or an array; or a scalar or tensor: then the result is a tensor with one more
+ * axis. The iterations are independent of each other, and may run on several threads. */
 HIA_API hia_build_value hia_build_for_each(hia_builder *builder, hia_build_value array);
 /* The same for each integer from `from` on and before `end`, which are both i32 or both i64. */
 HIA_API hia_build_value hia_build_for_range(hia_builder *builder, hia_build_value from,
@@ -368,9 +428,41 @@ HIA_API hia_build_value hia_build_end_for(hia_builder *builder, hia_build_value 
     const hia_build_value operands[3] = {a, b, c};                                                 \
     return hia_build_op(builder, OPCODE, operands, 3);                                             \
   }
+/* hia_build_sum(b, x) and hia_build_sum_along(b, x, axis), of each reduction. */
+#define HIA_BUILD_ALL(OPCODE, name, n)                                                             \
+  HIA_BUILD_1(OPCODE, name)                                                                        \
+  static inline hia_build_value name##_along(hia_builder *builder, hia_build_value a,              \
+                                             uint32_t axis) {                                      \
+    return hia_build_op_along(builder, OPCODE, &a, 1, axis);                                       \
+  }
+#define HIA_BUILD_NONE(OPCODE, name, n)  HIA_BUILD_##n(OPCODE, name)
+#define HIA_BUILD_FIRST(OPCODE, name, n) /* dim and stack: below */
+#define HIA_BUILD_LAST(OPCODE, name, n)  /* hia_build_concat */
 #define HIA_OPCODE(number, NAME, name, n, on, doc)                                                 \
   HIA_BUILD_##n(HIA_OPCODE_##NAME, hia_build_##name)
+#define HIA_TENSOR_OPCODE(number, NAME, name, n, axis, doc)                                        \
+  HIA_BUILD_##axis(HIA_OPCODE_##NAME, hia_build_##name, n)
 #include <hiaton/ops.def>
+/* The size of an axis of a tensor, an i64. */
+static inline hia_build_value hia_build_dim(hia_builder *builder, hia_build_value tensor,
+                                            uint32_t axis) {
+  return hia_build_op_along(builder, HIA_OPCODE_DIM, &tensor, 1, axis);
+}
+/* n scalars or tensors of one shape along a new axis, from 0 to their rank. */
+static inline hia_build_value hia_build_stack(hia_builder *builder, const hia_build_value *values,
+                                              size_t n, uint32_t axis) {
+  return hia_build_op_along(builder, HIA_OPCODE_STACK, values, n, axis);
+}
+/* n >= 2 tensors, one after the other along an axis. */
+static inline hia_build_value hia_build_concat_along(hia_builder *builder,
+                                                     const hia_build_value *tensors, size_t n,
+                                                     uint32_t axis) {
+  return hia_build_op_along(builder, HIA_OPCODE_CAT, tensors, n, axis);
+}
+#undef HIA_BUILD_ALL
+#undef HIA_BUILD_NONE
+#undef HIA_BUILD_FIRST
+#undef HIA_BUILD_LAST
 #undef HIA_BUILD_1
 #undef HIA_BUILD_2
 #undef HIA_BUILD_3

@@ -439,12 +439,13 @@ typedef struct hia_run_options {
   uint64_t timeout_ns; /* ends it with HIA_DEADLINE when it has taken this long, compiling included;
                           0: no timeout */
   hia_timeline *timeline; /* records what the run does; NULL: none */
-  bool has_fuel; /* the run may make as many calls and loop rounds as it has fuel; the host's call
-                    is not counted. A run that needs more ends with HIA_FUEL, at the same operation
-                    in every engine (docs/language.md, "Fuel"). It runs on one thread, and the
-                    function is compiled once more for such runs. false: no limit */
-  uint64_t fuel; /* with has_fuel: 0 allows no call and no round. Without has_fuel it must be 0,
-                    else HIA_ARGUMENT */
+  bool has_fuel; /* each call and each loop round uses up one of the run's fuel, and an operation on
+                    tensors one for every 1024 scalar operations; the host's call is not counted. A
+                    run that needs more ends with HIA_FUEL, at the same operation in every engine
+                    (docs/language.md, "Fuel"). It runs on one thread, and the function is compiled
+                    once more for such runs. false: no limit */
+  uint64_t fuel; /* with has_fuel: 0 allows no call, no round, and no operation on tensors that
+                    costs something. Without has_fuel it must be 0, else HIA_ARGUMENT */
   /* Of this run, as in hia_engine_options; the lesser of this and the engine's applies; 0: the
      engine's. Compiling for the run may take max_memory, or 16 MiB if that is more; LLVM's own
      memory is not counted */
@@ -592,9 +593,9 @@ typedef struct hia_build_options {
   const char *cpu;
   bool parallel; /* code that several threads can run at once (hia_context_options.threads) */
   bool map;      /* map entries too (hiaton/runtime.h, "Maps"): `prefix_fib_map` */
-  bool fuel;     /* calls of the object's functions use up their context's fuel
-                    (hia_context_set_fuel); the object then has no plain functions, and each call
-                    runs on one thread */
+  bool fuel;     /* calls of the object's functions use up their context's fuel, as do the calls,
+                    rounds and operations on tensors in them (hia_context_set_fuel); the object then
+                    has no plain functions, and each call runs on one thread */
   hia_function *program; /* one of the built functions: the object gets a `main` that runs it as the
                             command line does, and needs the static libhiaton_rt. NULL: no main */
   const char *header;    /* the file name that the header will have; NULL: from the prefix */

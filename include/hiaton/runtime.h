@@ -118,10 +118,10 @@ HIA_API void hia_context_reset(hia_context *context);
  * thread, that of the engine or of the context. Calls with a timeout cost about 100 ns more. */
 HIA_API void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns);
 
-/* Sets the fuel for all calls that begin from now on, together: the number of calls and loop rounds
- * that they may make, as hia_run counts them (docs/language.md, "Fuel"). A call that needs more
- * than is left ends with HIA_FUEL. It needs an entry that was compiled for fuel: from
- * hia_function_entry_with_fuel (hiaton.h), or of an object that was built with fuel. Any other
+/* Sets the fuel for all calls that begin from now on, together. The calls and loop rounds that they
+ * make and their operations on tensors use it up, as in hia_run (docs/language.md, "Fuel"). A call
+ * that needs more than is left ends with HIA_FUEL. It needs an entry that was compiled for fuel:
+ * from hia_function_entry_with_fuel (hiaton.h), or of an object that was built with fuel. Any other
  * entry returns HIA_UNSUPPORTED if the context has fuel. A context has no such limit at first, and
  * after _clear_fuel. Both functions do nothing while a call is under way. */
 HIA_API void hia_context_set_fuel(hia_context *context, uint64_t fuel);

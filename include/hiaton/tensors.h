@@ -18,7 +18,8 @@
  * A typed entry takes a pointer to a view for each parameter that is a tensor, and for each tensor
  * in a tuple. It borrows the elements for the call: they are neither copied nor changed, and no
  * other thread may change them meanwhile. Tensors in data and arrays are parts of values. A result
- * that is a tensor is a value of the caller's, with elements of its own.
+ * that is a tensor is a value of the caller's, with elements of its own, unless the caller gives it
+ * room (hia_context_set_room).
  *
  * HIA_ARGUMENT, and an error that names the parameter: the pointer is NULL, a size is below 0, the
  * elements are NULL though there are some, or are not aligned, or are more than memory can hold, or
@@ -38,6 +39,23 @@ extern "C" {
  * pointer is NULL; then *elements is NULL, and the sizes are 0. */
 HIA_API hia_status hia_value_tensor(const hia_value *value, hia_dtype dtype, size_t rank,
                                     const void **elements, int64_t *dims);
+
+/* Memory of the host's for a result of typed entries. Until it is changed, each call with this
+ * context writes its result of this number, counted from 0 (of a tuple its part), to `elements`,
+ * and its sizes to `dims`, which has room for `rank` of them. The entry's hia_value * of this
+ * result is then NULL, and no memory is taken for it. The room holds n elements, aligned to their
+ * size; the host keeps it until it is changed or the context is freed. It may be that of an
+ * argument, but not that of another result.
+ *
+ * A result that has more elements, or is no tensor of this dtype and rank, ends the call with
+ * HIA_ARGUMENT, and hia_context_error says what it has; a call that fails, for this reason or
+ * another, has written nothing. Entries that have only scalars, results behind the last one of a
+ * function, and the rows of maps ignore rooms.
+ *
+ * `elements` NULL, n 0 and `dims` NULL: the result is a value again. HIA_ARGUMENT: another NULL, an
+ * alignment, dtype, rank or number that cannot be; HIA_BUSY: a call is under way; HIA_MEMORY. */
+HIA_API hia_status hia_context_set_room(hia_context *context, size_t result, hia_dtype dtype,
+                                        size_t rank, void *elements, size_t n, int64_t *dims);
 
 /* A view, and the function that makes one of a value: hia_f32_2_of(value, &view). */
 #define HIA_TENSOR_VIEW(name, dtype, type, rank)                                                   \

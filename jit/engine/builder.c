@@ -17,6 +17,8 @@ _Static_assert(HIA_BUILD_MAX_NESTING == HIA_DRAFT_MAX_NESTING &&
 _Static_assert(sizeof(hia_build_value) == sizeof(uint64_t) &&
                    sizeof(hia_build_pattern) == sizeof(uint64_t),
                "arrays of them are arrays of ids");
+_Static_assert(HIA_BUILD_ALL_AXES == HIA_NONE && HIA_BUILD_ANY_SIZE == HIA_DIM_UNKNOWN,
+               "axes and sizes are passed on");
 _Static_assert(sizeof(hia_build_field) == sizeof(hia_draft_new_field) &&
                    offsetof(hia_build_field, type) == offsetof(hia_draft_new_field, type),
                "arrays of fields are passed on");
@@ -112,6 +114,13 @@ hia_build_type hia_build_tensor_type(hia_builder *b, hia_dtype dtype, size_t ran
   BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_tensor_type(b->draft, dtype, axes));
 }
 
+hia_build_type hia_build_sized_type(hia_builder *b, hia_dtype dtype, const int64_t *sizes,
+                                    size_t rank) {
+  uint32_t axes = rank > UINT32_MAX ? UINT32_MAX : (uint32_t)rank;
+  BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE,
+           hiaF_draft_sized_type(b->draft, dtype, sizes, axes));
+}
+
 hia_build_type hia_build_read_type(hia_builder *b, const char *text) {
   BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_read_type(b->draft, text));
 }
@@ -185,6 +194,40 @@ hia_build_value hia_build_f64(hia_builder *b, double x) {
 hia_build_value hia_build_op(hia_builder *b, hia_opcode op, const hia_build_value *operands,
                              size_t n) {
   BUILD_ID(b, hia_build_value, 0, hiaF_draft_op(b->draft, (unsigned)op, ids(operands), n));
+}
+
+hia_build_value hia_build_op_along(hia_builder *b, hia_opcode op, const hia_build_value *operands,
+                                   size_t n, uint32_t axis) {
+  BUILD_ID(b, hia_build_value, 0,
+           hiaF_draft_op_along(b->draft, (unsigned)op, ids(operands), n, axis));
+}
+
+hia_build_value hia_build_reshape(hia_builder *b, hia_build_value tensor,
+                                  const hia_build_value *sizes, size_t n) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_reshape(b->draft, tensor.id, ids(sizes), n));
+}
+
+hia_build_value hia_build_full(hia_builder *b, hia_build_value value, const hia_build_value *sizes,
+                               size_t n) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_full(b->draft, value.id, ids(sizes), n));
+}
+
+hia_build_value hia_build_iota(hia_builder *b, hia_build_value size) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_iota(b->draft, size.id));
+}
+
+hia_build_value hia_build_one_hot(hia_builder *b, hia_dtype dtype, hia_build_value index,
+                                  hia_build_value size) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_one_hot(b->draft, (unsigned)dtype, index.id, size.id));
+}
+
+hia_build_value hia_build_expect(hia_builder *b, hia_build_value tensor,
+                                 const hia_build_value *sizes, size_t n) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_expect(b->draft, tensor.id, ids(sizes), n));
+}
+
+hia_build_value hia_build_declare_param(hia_builder *b, const char *definition) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_declare_param(b->draft, definition));
 }
 
 hia_build_value hia_build_convert(hia_builder *b, hia_dtype dtype, hia_build_value value) {

@@ -367,8 +367,19 @@ void hiaR_jobs_free(hia_context *context);
 /* Makes a context for typed entries, without a pool. `options` are complete and valid. */
 hia_status hiaR_host_new(const hia_context_options *options, hia_context **out);
 
+/* Memory of the host's for a result that is a tensor (hia_context_set_room); exchange.c. */
+typedef struct hia_room {
+  void *elements;
+  uint64_t size; /* in bytes */
+  int64_t *dims; /* NULL: there is no room for this result */
+  uint32_t dtype, rank;
+  const char *from; /* of the call under way: what is written there, and its sizes */
+  hia_dims shape;
+} hia_room;
+
 /* Where the results of a call go that are references; exchange.c. */
 typedef struct hia_exchange {
+  struct hia_host_context *host;
   hia_status (*leave)(struct hia_exchange *exchange, const hia_code_module *module, uint32_t root,
                       hia_word *block);
   struct hia_objects *to;
@@ -412,12 +423,20 @@ struct hia_host_context {
   const hia_word *params;   /* of the module of the call under way, if it has some */
   char *views;              /* tensors of the call under way that are parameters (values.c) */
   size_t views_size;
-  hia_error *error; /* of that failure, made when the host requests it */
+  hia_room *rooms;                /* by result */
+  uint32_t n_rooms, n_used_rooms; /* the first of which count: none for rows of maps */
+  hia_error *error;               /* of that failure, made when the host requests it */
 
   struct hia_images *images;      /* interp/entry.c */
   const hia_places *image_places; /* of the image that the call has run; NULL: none */
   void (*free_images)(struct hia_images *images, const hia_allocator *allocator);
 };
+
+/* The room for a result of the call under way; NULL: it becomes a value. */
+static inline hia_room *hiaR_room(const hia_host_context *host, uint32_t result) {
+  bool has = result < host->n_used_rooms && host->rooms[result].dims;
+  return has ? &host->rooms[result] : NULL;
+}
 
 static inline bool hiaR_is_in_call(const hia_context *context) {
   return atomic_load_explicit(&context->run, memory_order_relaxed) & 1;

@@ -96,6 +96,7 @@ void hia_context_free(hia_context *context) {
   hiaR_scope_close(&host->scope);
   hiaR_heap_free(&host->heap);
   hiaR_free(&allocator, host->views, host->views_size);
+  hiaR_free(&allocator, host->rooms, host->n_rooms * sizeof *host->rooms);
   hiaR_context_free(context);
   hiaR_free(&allocator, host, sizeof *host);
 }

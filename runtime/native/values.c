@@ -165,6 +165,10 @@ static bool give_results(const passing *p, hia_objects *objects, bool has_outsid
   for (uint32_t i = 0; i < p->n_results; i++) {
     uint32_t at = first + i;
     if (hiaR_is_scalar(p->root->types[at]) || !p->given[at]) continue;
+    if (hiaR_room(p->host, i)) {
+      p->block[at] = 0;
+      continue;
+    }
     hia_value *value = hiaR_value_new(&p->host->allocator, type_of(p, at), objects, &p->block[at]);
     if (value) {
       p->block[at] = (uintptr_t)value;
@@ -243,6 +247,7 @@ hia_status hiaR_enter_map_values(hia_context *context, const hia_code_module *mo
   *row = host->rows = 0;
   if (why || !n) return hiaR_host_refuse(host, why ? HIA_ARGUMENT : HIA_OK, why);
   uint64_t timeout_ns = host->timeout_ns, start = timeout_ns ? hiaR_now() : 0;
+  host->n_used_rooms = 0;
   hia_status status = call_row(context, module, map, block);
   while (status == HIA_OK && ++*row < n) {
     if (timeout_ns) { /* the map's, of which each row has what is left */
@@ -252,6 +257,7 @@ hia_status hiaR_enter_map_values(hia_context *context, const hia_code_module *mo
     status = call_row(context, module, map, block);
   }
   if (timeout_ns) hia_context_set_timeout(context, timeout_ns);
+  host->n_used_rooms = host->n_rooms;
   host->rows = *row;
   if (status != HIA_OK) note_row(host, *row, timeout_ns);
   return status;

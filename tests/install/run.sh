@@ -160,7 +160,7 @@ for name in moved staged/opt/hiaton; do
   done
 done
 t 'find_package: how many programs' test "$(find "$work/project/moved" -maxdepth 1 -name 'use_*' -type f | wc -l)" = \
-  $((4 + ($([ $with_cxx = ON ]; echo $?) == 0) * 3 + ($([ $with_native = ON ]; echo $?) == 0) * 4))
+  $((4 + ($([ $with_cxx = ON ]; echo $?) == 0) * 3 + ($([ $with_native = ON ]; echo $?) == 0) * 5))
 none 'find_package: the shared one needs the shared libraries' \
   "$(readelf -d "$work/project/moved/use_shared" | grep -q 'NEEDED.*libhiaton\.so' || echo missing)"
 none 'find_package: the static ones need nothing of ours' \
@@ -184,7 +184,7 @@ if [ $native = yes ]; then
   sed -i 's/scaled(x: f64)/scaled(x: f6)/' "$work/consumer/formulas.hia"
   t 'hiaton_add_object: one that is wrong' bash -c "! '$cmake' --build '$work/project/again' >'$work/out' 2>&1"
   t 'hiaton_add_object: is named' grep -q 'formulas.hia:4.*error\[' "$work/out"
-  for wrong in 'x no_such.hia' 'x formulas.hia CPUS 1' 'x formulas.hia PREFIX'; do
+  for wrong in 'x no_such.hia' 'x formulas.hia CPUS 1' 'x formulas.hia PREFIX' 'x formulas.hia PARAMS no_such.npz'; do
     printf 'cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES C)\nfind_package(hiaton REQUIRED)\nhiaton_add_object(%s)\n' \
       "$wrong" >"$work/consumer/CMakeLists.txt"
     t "hiaton_add_object($wrong)" bash -c "! '$cmake' -G '$generator' -S '$work/consumer' -B '$work/project/wrong' \

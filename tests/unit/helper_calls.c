@@ -6,7 +6,7 @@
 
 typedef hia_build_value value;
 
-enum { POOL = 64, OPEN = 16, N_DATA = 6 };
+enum { POOL = 64, OPEN = 16, N_DATA = 6, N_TENSORS = 8 };
 typedef struct caller {
   hia_builder *b;
   calls_draw *draw;
@@ -23,7 +23,9 @@ typedef struct caller {
     bool has_type;           /* of the match: its first arm has ended */
   } open[OPEN];
   uint32_t n_open;
-  hia_build_type data[N_DATA]; /* data types, and arrays of them and of tuples */
+  hia_build_type data[N_DATA];       /* data types, and arrays of them and of tuples */
+  hia_build_type tensors[N_TENSORS]; /* vectors of each dtype, and matrices of numbers but i32 */
+  value weights[2];                  /* params: a matrix and a vector, of f32 */
   hia_build_fn fns[4];
   hia_build_type result[4];
   uint32_t n_begun;
@@ -71,6 +73,33 @@ static value any_data(caller *c, uint32_t i) {
   return hia_build_data(b, hia_build_find_ctor(b, names[i][k]), in, i ? 1 : k ? 2 : 0);
 }
 
+static const hia_dtype tensor_dtypes[N_TENSORS] = {HIA_BOOL, HIA_I32, HIA_I64, HIA_F32,
+                                                   HIA_F64,  HIA_I64, HIA_F32, HIA_F64};
+
+/* Small, since the program may run. */
+static value any_size(caller *c) {
+  return below(c, 2) ? hia_build_i32(c->b, (int32_t)below(c, 4)) : hia_build_i64(c->b, 2);
+}
+
+/* A value of one of c->tensors, mostly of size 2. */
+static value any_tensor(caller *c, uint32_t i) {
+  hia_builder *b = c->b;
+  value in[3], n[2];
+  uint32_t rank = i < 5 ? 1 : 2;
+  if (i == 6 && below(c, 3) == 0) return c->weights[0];
+  if (i == 3 && below(c, 3) == 0) return c->weights[1];
+  if (rank == 2 && below(c, 2)) {
+    in[0] = any(c, c->tensors[i - 3]);
+    in[1] = any(c, c->tensors[i - 3]);
+    return hia_build_array(b, in, 1 + below(c, 2));
+  }
+  in[0] = any(c, tensor_dtypes[i]);
+  in[1] = any(c, tensor_dtypes[i]);
+  if (rank == 1 && below(c, 2)) return hia_build_array(b, in, 2);
+  for (uint32_t k = 0; k < rank; k++) n[k] = any_size(c);
+  return hia_build_full(b, in[0], n, rank);
+}
+
 static value any(caller *c, hia_build_type type) {
   if (below(c, 2000) == 0) return (value){any_bits(c)};
   if (below(c, 2000) == 0) return (value){c->pool[0].id + below(c, 400)};
@@ -88,20 +117,27 @@ static value any(caller *c, hia_build_type type) {
   }
   for (uint32_t i = 0; i < N_DATA; i++)
     if (c->data[i] == type && below(c, 3)) return any_data(c, i);
+  for (uint32_t i = 0; i < N_TENSORS; i++)
+    if (c->tensors[i] == type && below(c, 3)) return any_tensor(c, i);
   return hia_build_fail(c->b, hia_build_i32(c->b, 1), type);
 }
 
 static hia_build_type any_type(caller *c) {
   hia_build_type parts[2] = {below(c, 5), below(c, 4) ? below(c, 5) : c->data[below(c, N_DATA)]};
-  uint32_t sort = below(c, 8);
+  uint32_t sort = below(c, 9);
   return sort < 5    ? below(c, 5)
          : sort == 5 ? hia_build_tuple_type(c->b, parts, 2)
+         : sort == 6 ? c->tensors[below(c, N_TENSORS)]
                      : c->data[below(c, N_DATA)];
 }
 
 static hia_build_type any_element(caller *c) {
   const hia_build_type parts[2] = {HIA_I32, c->data[0]};
-  return below(c, 3) ? c->data[below(c, N_DATA)] : hia_build_tuple_type(c->b, parts, 2);
+  uint32_t sort = below(c, 5);
+  return sort == 0   ? hia_build_tuple_type(c->b, parts, 2)
+         : sort == 1 ? below(c, 5)
+         : sort == 2 ? c->tensors[below(c, N_TENSORS)]
+                     : c->data[below(c, N_DATA)];
 }
 
 /* Begins one of the arms that may follow; rarely one whose pattern is another type's. */
@@ -190,6 +226,78 @@ static void close_one(caller *c) {
   }
 }
 
+/* An op on scalars, of a tensor and perhaps another or a scalar. */
+static value lifted(caller *c) {
+  hia_builder *b = c->b;
+  static const hia_opcode ops[] = {HIA_OPCODE_ADD, HIA_OPCODE_MUL, HIA_OPCODE_MAX,
+                                   HIA_OPCODE_LT,  HIA_OPCODE_NEG, HIA_OPCODE_ABS};
+  uint32_t i = 1 + below(c, N_TENSORS - 1), k = below(c, 9);
+  value in[3] = {any(c, c->tensors[i]), {0}, {0}};
+  if (k == 6) return hia_build_convert(b, (hia_dtype)below(c, 5), in[0]);
+  if (k == 7 && i < 5) {
+    in[1] = any(c, tensor_dtypes[i]);
+    in[2] = any(c, c->tensors[0]);
+    return hia_build_select(b, in[2], in[0], in[1]);
+  }
+  if (k >= 6) return hia_build_tanh(b, any(c, c->tensors[below(c, 2) ? 3 : 7]));
+  in[1] = any(c, below(c, 2) ? c->tensors[i] : (hia_build_type)tensor_dtypes[i]);
+  return hia_build_op(b, ops[k], in, k < 4 ? 2 : 1);
+}
+
+/* An op that only tensors have. */
+static value tensor_op(caller *c) {
+  hia_builder *b = c->b;
+  static const hia_opcode reductions[] = {HIA_OPCODE_SUM,    HIA_OPCODE_PROD,    HIA_OPCODE_MAX_OF,
+                                          HIA_OPCODE_MIN_OF, HIA_OPCODE_ARG_MAX, HIA_OPCODE_ARG_MIN,
+                                          HIA_OPCODE_DIM};
+  uint32_t i = 1 + below(c, N_TENSORS - 1),
+           axis = below(c, 12) ? below(c, i < 5 ? 1 : 2) : below(c, 3);
+  value in[2] = {any(c, c->tensors[i]), {0}}, n[2];
+  switch (below(c, 12)) {
+  case 0: return hia_build_op_along(b, reductions[below(c, 7)], in, 1, axis);
+  case 1: return hia_build_op(b, reductions[below(c, 7)], in, 1);
+  case 2: return hia_build_softmax(b, any(c, c->tensors[3 + below(c, 2)]));
+  case 3:
+    in[0] = any(c, c->tensors[6]);
+    return hia_build_product(b, in[0], any(c, c->tensors[below(c, 2) ? 3 : 6]));
+  case 4:
+    in[1] = any(c, c->tensors[i]);
+    return hia_build_op_along(b, below(c, 2) ? HIA_OPCODE_CAT : HIA_OPCODE_STACK, in, 2, axis);
+  case 5:
+    n[0] = any_size(c);
+    n[1] = any_size(c);
+    return hia_build_reshape(b, in[0], n, 1 + below(c, 2));
+  case 6: return hia_build_iota(b, any_size(c));
+  case 7:
+    n[0] = any(c, HIA_I32);
+    return hia_build_one_hot(b, below(c, 2) ? HIA_F32 : HIA_F64, n[0], any_size(c));
+  case 8:
+    n[0] = below(c, 2) ? any_size(c) : (value){0};
+    n[1] = below(c, 2) ? hia_build_dim(b, in[0], 0) : (value){0};
+    return hia_build_expect(b, in[0], n, i < 5 ? 1 : 2);
+  case 9: return hia_build_transpose(b, any(c, c->tensors[5 + below(c, 3)]));
+  case 10: return hia_build_any(b, any(c, c->tensors[0]));
+  default:
+    in[0] = any(c, c->tensors[3]);
+    return below(c, 2) ? hia_build_outer(b, in[0], in[0])
+                       : hia_build_cross_entropy(b, in[0], any(c, HIA_I32));
+  }
+}
+
+/* A part of a tensor, or what is a row of it. */
+static value tensor_part(caller *c) {
+  hia_builder *b = c->b;
+  uint32_t i = below(c, N_TENSORS);
+  value x = any(c, c->tensors[i]), at = any(c, HIA_I32 + below(c, 2));
+  switch (below(c, 5)) {
+  case 0: return hia_build_at(b, x, at);
+  case 1: return hia_build_at(b, x, any(c, c->tensors[1 + below(c, 2)]));
+  case 2: return hia_build_slice(b, x, at, any(c, HIA_I64));
+  case 3: return hia_build_set(b, x, at, hia_build_at(b, x, at));
+  default: return hia_build_len(b, x);
+  }
+}
+
 static void any_call(caller *c) {
   hia_builder *b = c->b;
   static const int n_ins[] = {
@@ -197,8 +305,10 @@ static void any_call(caller *c) {
 #include <hiaton/ops.def>
   };
   value in[3];
-  uint32_t what = below(c, 130), op = 1 + below(c, 37);
-  if (what >= 126 && c->n_open < OPEN) {
+  uint32_t what = below(c, 160), op = 1 + below(c, 37);
+  if (what >= 130) {
+    keep(c, what < 140 ? lifted(c) : what < 152 ? tensor_op(c) : tensor_part(c));
+  } else if (what >= 126 && c->n_open < OPEN) {
     push_open(c, 5);
     begin_match(c, c->n_open - 1);
   } else if (what >= 121 && c->n_open < OPEN) {
@@ -207,7 +317,8 @@ static void any_call(caller *c) {
       in[1] = hia_build_i64(b, below(c, 7));
       in[2] = hia_build_for_range(b, in[0], in[1]);
     } else {
-      in[2] = hia_build_for_each(b, any(c, c->data[2 + below(c, 4)]));
+      uint32_t i = below(c, 4 + N_TENSORS);
+      in[2] = hia_build_for_each(b, any(c, i < 4 ? c->data[2 + i] : c->tensors[i - 4]));
     }
     push_open(c, 6);
     keep(c, in[2]);
@@ -282,6 +393,10 @@ void calls_make(hia_builder *b, uint32_t n, calls_draw *draw, void *user) {
   c.data[0] = hia_build_declare_type(b, "D = N | C(h: i32, t: D) | P(a: (f64, bool), b: E)");
   hia_build_declare_type(b, "E = S(b: bool) | R(all: [E])");
   for (uint32_t i = 2; i < N_DATA; i++) c.data[i] = hia_build_read_type(b, arrays[i - 2]);
+  for (uint32_t i = 0; i < N_TENSORS; i++)
+    c.tensors[i] = hia_build_tensor_type(b, tensor_dtypes[i], i < 5 ? 1 : 2);
+  c.weights[0] = hia_build_declare_param(b, "W: f32[2, 2] = uniform(-1, 1)");
+  c.weights[1] = hia_build_declare_param(b, "w: f32[2] = ones()");
   for (uint32_t i = 0; i < 4; i++) {
     hia_build_type param = HIA_I32;
     char name[8];

@@ -209,7 +209,6 @@ typedef struct made {
   _("in 'f': array: no elements: hia_build_empty_array makes an array without elements",           \
     hia_build_array(m.b, NULL, 0))                                                                 \
   _("in 'f': array: no elements", hia_build_array(m.b, NULL, 1))                                   \
-  _("in 'f': array: an array of i64: scalars in a row", hia_build_array(m.b, &m.n, 1))             \
   _("in 'f': array: element 2 is of type [Tree], not Tree",                                        \
     hia_build_array(m.b, VALUES(m.t, m.a), 2))                                                     \
   _("in 'f': empty array: the type is Tree, no type of arrays",                                    \
@@ -236,8 +235,6 @@ typedef struct made {
   _("in 'f': for range: the end is of type i32, not i64",                                          \
     hia_build_for_range(m.b, m.n, hia_build_i32(m.b, 1)))                                          \
   _("in 'f': end of for: there is no comprehension here", hia_build_end_for(m.b, m.n))             \
-  _("in 'f': end of for: an array of i64",                                                         \
-    (hia_build_for_each(m.b, m.a), hia_build_end_for(m.b, m.n)))                                   \
   _("in 'f': end of for: the element is no value",                                                 \
     (hia_build_for_each(m.b, m.a), hia_build_end_for(m.b, (value){0})))                            \
   _("in 'f': return: a comprehension is open still",                                               \

@@ -260,6 +260,8 @@ Test(builder, what_is_built_without_a_mistake_is_a_program) {
       n_mistakes++;
     else if (status == HIA_REJECTED && strcmp(hia_error_code(error, 0), "E0314") == 0)
       n_endless++;
+    else if (status == HIA_REJECTED && strcmp(hia_error_code(error, 0), "E0340") == 0)
+      ; /* a size that constants give does not fit: the builder does not compute */
     else if (status != HIA_OK)
       cr_assert_fail("seed %llu: %s\n%s", (unsigned long long)seed, hia_error_text(error),
                      print(&w));

@@ -305,3 +305,123 @@ Test(entry_tensors, each_allocation_fails_once) {
   if (!has_native()) return;
   cr_assert_gt(fail_each_allocation(attempt), 5);
 }
+
+/* ---- rooms: memory of the host's for results ---- */
+
+static void set_room(const world *w, size_t result, float *elements, size_t n, int64_t *dims) {
+  cr_assert_eq(hia_context_set_room(w->context, result, HIA_F32, 2, elements, n, dims), HIA_OK);
+}
+
+Test(entry_tensors, results_into_rooms) {
+  if (!has_native()) return;
+  for (unsigned threads = 1; threads <= 3; threads += 2) {
+    world w;
+    open_world(&w, threads);
+    float to[7] = {0, 0, 0, 0, 0, 0, 77}, other[6] = {0};
+    int64_t dims[2] = {-1, -1}, sizes[2] = {0}, length = 0;
+    hia_value *r = NULL, *s = NULL;
+    hia_f32_2 x = {six, {2, 3}}, in = {to, {3, 2}};
+    fn_scale scale = (fn_scale)typed_entry(w.module, "scale");
+    fn_both both = (fn_both)typed_entry(w.module, "both");
+    set_room(&w, 0, to, 6, dims);
+    cr_assert_eq(scale(w.context, &x, 2, &r), HIA_OK);
+    cr_assert_null(r);
+    cr_assert(to[0] == 2 && to[5] == 12 && to[6] == 77 && dims[0] == 2 && dims[1] == 3);
+    cr_assert_eq(scale(w.context, &x, 3, NULL), HIA_OK);
+    cr_assert(to[0] == 3);
+    long blocks = w.heap.blocks;
+    cr_assert_eq(scale(w.context, &in, 2, &r), HIA_OK); /* where the argument is */
+    cr_assert(to[0] == 6 && dims[0] == 3 && dims[1] == 2);
+    cr_assert_eq(w.heap.blocks, blocks);
+
+    /* The same tensor in a room and as a value; and in two rooms. */
+    cr_assert_eq(both(w.context, &x, &r, &s), HIA_OK);
+    cr_assert(!r && to[5] == 6 && dims[0] == 2);
+    expect_value(s, "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]");
+    set_room(&w, 1, other, 6, sizes);
+    cr_assert_eq(both(w.context, &x, &r, &s), HIA_OK);
+    cr_assert(!r && !s && other[5] == 6 && sizes[1] == 3);
+    set_room(&w, 0, NULL, 0, NULL);
+    cr_assert_eq(both(w.context, &x, &r, &s), HIA_OK);
+    cr_assert_null(s);
+    expect_value(r, "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]");
+    set_room(&w, 1, NULL, 0, NULL);
+
+    /* A part of a tuple with scalars; a result without elements. */
+    const double doubles[2] = {1.5, -2};
+    const int64_t longs[1] = {4};
+    hia_f64_1 p = {doubles, {2}};
+    hia_i64_2 q = {longs, {1, 1}};
+    double into[2] = {0}, total = 0;
+    int64_t sum = 0;
+    fn_parts parts = (fn_parts)typed_entry(w.module, "parts");
+    cr_assert_eq(hia_context_set_room(w.context, 1, HIA_F64, 1, into, 2, &length), HIA_OK);
+    cr_assert_eq(parts(w.context, &p, true, &q, &sum, &r, &total), HIA_OK);
+    cr_assert(!r && sum == 4 && total == -0.5 && into[0] == 2.25 && into[1] == 4 && length == 2);
+    p.dims[0] = 0;
+    cr_assert_eq(hia_context_set_room(w.context, 1, HIA_F64, 1, NULL, 0, &length), HIA_OK);
+    cr_assert_eq(parts(w.context, &p, true, &q, &sum, &r, &total), HIA_OK);
+    cr_assert(!r && length == 0);
+    close_world(&w);
+  }
+}
+
+Test(entry_tensors, results_that_do_not_fit) {
+  if (!has_native()) return;
+  world w;
+  open_world(&w, 1);
+  float to[6] = {7}, other[6] = {8};
+  int64_t dims[2] = {-1, -1}, sizes[2] = {-1, -1};
+  hia_value *r = NULL, *s = NULL;
+  hia_f32_2 x = {six, {2, 3}};
+  fn_scale scale = (fn_scale)typed_entry(w.module, "scale");
+  fn_both both = (fn_both)typed_entry(w.module, "both");
+  set_room(&w, 0, to, 5, dims);
+  expect_error(&w, scale(w.context, &x, 1, &r), HIA_ARGUMENT,
+               "result 1 is f32[2, 3], and there is room for 5 elements");
+  set_room(&w, 0, to, 6, dims);
+  set_room(&w, 1, other, 1, sizes);
+  expect_error(&w, both(w.context, &x, &r, &s), HIA_ARGUMENT,
+               "result 2 is f32[2, 3], and there is room for 1 element");
+  cr_assert(!r && !s && to[0] == 7 && other[0] == 8 && dims[0] == -1 && sizes[0] == -1);
+  set_room(&w, 1, NULL, 0, NULL);
+  expect_error(&w, ((fn_row)typed_entry(w.module, "row"))(w.context, &x, 1, &r), HIA_ARGUMENT,
+               "result 1 is no tensor of f32 of rank 2, for which there is room");
+  expect_error(&w, ((fn_one)typed_entry(w.module, "boxed"))(w.context, &x, &r), HIA_ARGUMENT,
+               "result 1 is no tensor of f32 of rank 2");
+  /* A call that fails writes nothing. */
+  expect_error(&w, ((fn_row)typed_entry(w.module, "row"))(w.context, &x, 2, &r), HIA_RANGE,
+               "index 2 is out of range");
+  cr_assert(to[0] == 7 && dims[0] == -1);
+  hia_f32_1 v = {six, {2}};
+  float total = 0;
+  cr_assert_eq(((fn_walk)typed_entry(w.module, "walk"))(w.context, &v, 3, &total), HIA_ARGUMENT);
+  cr_assert_eq(scale(w.context, &x, 1, &r), HIA_OK);
+  cr_assert(to[0] == 1 && dims[1] == 3);
+  close_world(&w);
+}
+
+Test(entry_tensors, rooms_that_cannot_be) {
+  world w;
+  open_world(&w, 1);
+  float to[6];
+  int64_t dims[2];
+  hia_context *c = w.context;
+  cr_expect_eq(hia_context_set_room(NULL, 0, HIA_F32, 1, to, 6, dims), HIA_ARGUMENT);
+  cr_expect_eq(hia_context_set_room(c, 1000, HIA_F32, 1, to, 6, dims), HIA_ARGUMENT);
+  cr_expect_eq(hia_context_set_room(c, SIZE_MAX, HIA_F32, 1, to, 6, dims), HIA_ARGUMENT);
+  cr_expect_eq(hia_context_set_room(c, 0, (hia_dtype)9, 1, to, 6, dims), HIA_ARGUMENT);
+  cr_expect_eq(hia_context_set_room(c, 0, HIA_F32, 0, to, 6, dims), HIA_ARGUMENT);
+  cr_expect_eq(hia_context_set_room(c, 0, HIA_F32, 17, to, 6, dims), HIA_ARGUMENT);
+  cr_expect_eq(hia_context_set_room(c, 0, HIA_F32, 1, NULL, 6, dims), HIA_ARGUMENT);
+  cr_expect_eq(hia_context_set_room(c, 0, HIA_F32, 1, to, 6, NULL), HIA_ARGUMENT);
+  cr_expect_eq(hia_context_set_room(c, 0, HIA_F32, 1, (char *)to + 1, 1, dims), HIA_ARGUMENT);
+  cr_expect_eq(hia_context_set_room(c, 0, HIA_F32, 1, to, SIZE_MAX, dims), HIA_ARGUMENT);
+  cr_expect_eq(hia_context_set_room(c, 7, HIA_F32, 1, NULL, 0, NULL), HIA_OK);
+  w.heap.left = 0;
+  cr_expect_eq(hia_context_set_room(c, 3, HIA_F32, 1, to, 6, dims), HIA_MEMORY);
+  w.heap.left = -1;
+  cr_expect_eq(hia_context_set_room(c, 3, HIA_F32, 1, to, 6, dims), HIA_OK);
+  cr_expect_eq(hia_context_set_room(c, 5, HIA_F32, 1, to, 6, dims), HIA_OK);
+  close_world(&w);
+}

@@ -136,6 +136,23 @@ static const char *document(hia_arena *arena) {
   return t.data;
 }
 
+/* The usual axis of an op on tensors that hia_build_op takes; NULL: it does not. Parts, sizes and
+ * params have functions of their own. */
+static const char *axis_of(unsigned op) {
+  switch ((hia_shape_rule)hiaR_ops[op].shape) {
+  case HIA_SHAPE_REDUCE: return "ALL";
+  case HIA_SHAPE_CAT: return "LAST";
+  case HIA_SHAPE_STACK:
+  case HIA_SHAPE_DIM: return "FIRST";
+  case HIA_SHAPE_PRODUCT:
+  case HIA_SHAPE_OUTER:
+  case HIA_SHAPE_LAST:
+  case HIA_SHAPE_LABELS:
+  case HIA_SHAPE_TRANSPOSE: return "NONE";
+  default: return NULL;
+  }
+}
+
 /* The rows that hia_build_op takes; conversions and `fail` have functions of their own. */
 static const char *extract(hia_arena *arena) {
   static const char *const on[] = {
@@ -166,15 +183,33 @@ static const char *extract(hia_arena *arena) {
       "same, to\n"
       " *            bool; SELECT: a condition c of bool, then two scalars of one type, a and b\n"
       " *\n"
+      " * and, if tensors matter,\n"
+      " *\n"
+      " * HIA_TENSOR_OPCODE(number, NAME, name, n, AXIS, \"doc\")\n"
+      " *\n"
+      " *   n        number of operands; -1: one or more\n"
+      " *   AXIS     the axis that hia_build_op takes: ALL of them, the FIRST or the LAST; NONE: "
+      "it "
+      "has none\n"
+      " *\n"
       " * Generated from runtime/base/ops.def by tests/unit/test_ops_doc.c; HIA_UPDATE=1 writes it "
-      "anew. */\n");
+      "anew. */\n"
+      "#ifndef HIA_TENSOR_OPCODE\n"
+      "#define HIA_TENSOR_OPCODE(number, NAME, name, n, AXIS, doc)\n"
+      "#endif\n");
   for (unsigned i = 0; i < HIA_OP_LIMIT; i++) {
     const hia_op_info *op = &hiaR_ops[i];
     if (!op->name || !HIA_OP_PUBLIC(i) || op->rule >= HIA_LEN(on) || !on[op->rule]) continue;
     hiaR_text_addf(&t, "HIA_OPCODE(%u, %s, %s, %d, %s, \"%s\")\n", i, names[i], op->name, op->n_ins,
                    on[op->rule], docs[i]);
   }
-  hiaR_text_addf(&t, "#undef HIA_OPCODE\n");
+  for (unsigned i = 128; i < HIA_OP_LIMIT; i++) {
+    const char *axis = hiaR_ops[i].name ? axis_of(i) : NULL;
+    if (axis)
+      hiaR_text_addf(&t, "HIA_TENSOR_OPCODE(%u, %s, %s, %d, %s, \"%s\")\n", i, names[i],
+                     hiaR_ops[i].name, hiaR_ops[i].n_ins, axis, docs[i]);
+  }
+  hiaR_text_addf(&t, "#undef HIA_OPCODE\n#undef HIA_TENSOR_OPCODE\n");
   return t.data;
 }
 
