@@ -197,6 +197,13 @@ static void know(fused *f, hia_node_id n) {
     know_stored(f, v, &e->g->params.data[node->imm].shape);
     return;
   }
+  case HIA_OP_LITERAL: {
+    hia_value_id v = hiaG_out(e->fn, n, 0);
+    hiaL_emit_LITERAL(e, n);
+    f->values[v].loop = v;
+    know_stored(f, v, &e->g->literals.data[node->imm].shape);
+    return;
+  }
   default: break;
   }
   if (hiaG_is_view_op(e->g, e->fn, n))
@@ -517,6 +524,7 @@ static bool is_kernel_node(const hia_emit *e, hia_node_id n) {
   case HIA_OP_MERGE_ENTRY:
   case HIA_OP_CONST:
   case HIA_OP_PARAM:
+  case HIA_OP_LITERAL:
   case HIA_OP_DUP:
   case HIA_OP_DROP:
   case HIA_OP_YIELD: return true;
