@@ -644,6 +644,7 @@ const char *hiaF_builtin_name(uint32_t i); /* NULL behind the last */
 /* Finds types without values, checks limits, and defines the graph's types of the data types. After
  * hiaF_names. */
 void hiaF_data(hia_program *p);
+void hiaF_define_data(hia_program *p); /* after hiaF_consts: fields have sizes */
 
 /* ---- literal.c ---- */
 
@@ -749,7 +750,11 @@ hia_itype hiaF_infer_matmul(hia_typing *t, hia_ast_id id);
 hia_itype hiaF_infer_tensor(hia_typing *t, const hia_ast *call, const hia_ast *callee);
 hia_itype hiaF_concat_type(hia_typing *t, const hia_ast *call, hia_itype type);
 
-/* The value of an integer that is a literal or a const; false: it is neither. */
+/* True if the expression is made of literals, consts, operators and built-ins of scalars, whose
+ * names are resolved. */
+bool hiaF_is_constant(const hia_program *p, hia_ast_id id);
+/* The value of a constant expression that is an i32 or i64; false: it is none, or fails. After
+ * hiaF_consts. */
 bool hiaF_constant_size(hia_program *p, hia_ast_id expr, int64_t *value);
 
 /* ---- sizes.c: sizes in types ---- */
@@ -882,6 +887,7 @@ typedef struct hia_elab {
   hia_fn *fn;
   uint32_t source; /* name in the source: index into g->names */
   hia_ast_id first;
+  uint32_t decl;
   const hia_itype *types; /* final, by node */
   const hia_dim **dims;   /* the same, of hia_inst */
   hia_region_id region;   /* where nodes go now */
@@ -890,6 +896,7 @@ typedef struct hia_elab {
   bool *is_used;     /* by node: a binder that some name refers to */
   uint32_t n_copies; /* how often what is made now is made: once for each way to an arm */
   hia_ast_id result; /* the declared type of its result, if that has sizes; else NONE */
+  enum { HIA_SIZES_ALL, HIA_SIZES_OF_TENSORS, HIA_SIZES_IN_ARRAYS } which_sizes; /* sizes.c */
 } hia_elab;
 
 /* sizes.c: binds the sizes that the type names, and expects the others, of a value whose words are
@@ -906,6 +913,7 @@ void hiaF_elab_tensor_index(hia_elab *e, const hia_ast *n);
 void hiaF_elab_tensor_slice(hia_elab *e, const hia_ast *n);
 void hiaF_elab_matmul(hia_elab *e, hia_ast_id id, const hia_ast *n);
 void hiaF_elab_pack(hia_elab *e, uint32_t base, hia_ast_id id, const hia_ast *n);
+void hiaF_elab_alike(hia_elab *e, hia_value_id k, hia_value_id element, const hia_ast *n);
 void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *call, unsigned builtin);
 void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *call);
 /* Pushes the words of an expression; returns where they begin. `tail`: its value is the

@@ -167,6 +167,30 @@ static void find_endless(hia_program *p) {
 
 /* ---- the graph's types ---- */
 
+/* Appends what the type of a field declares of sizes (hia_ctor.sizes). True if it declares any. */
+static bool add_sizes(hia_program *p, hia_ast_id type, hia_arena *scratch, hia_u32vec *sizes) {
+  const hia_ast n = *hiaF_node(p, type);
+  bool any = false;
+  if (n.kind == HIA_AST_TYPE_ARRAY) return add_sizes(p, n.a, scratch, sizes);
+  for (uint32_t i = 0; n.kind == HIA_AST_TYPE_TUPLE && i < n.c; i++)
+    any |= add_sizes(p, p->extra.data[n.b + i], scratch, sizes);
+  for (uint32_t i = 0; n.kind == HIA_AST_TYPE_TENSOR && i < n.c; i++) {
+    hia_ast_id dim = p->extra.data[n.b + i];
+    int64_t value;
+    bool has_size = hiaF_node(p, dim)->kind != HIA_AST_DIM_ANY;
+    if (has_size && (!hiaF_constant_size(p, dim, &value) || value < 0)) {
+      const hia_ast *d = hiaF_node(p, dim);
+      hiaF_error(p->diags, HIA_E0323, d->start, d->end,
+                 "a size of a field is an integer from 0 on");
+      has_size = false;
+    }
+    has_size = has_size && value < HIA_NONE;
+    hiaR_push(scratch, sizes, has_size ? (uint32_t)value : HIA_NONE);
+    any |= has_size;
+  }
+  return any;
+}
+
 static void define(hia_program *p, const hia_decl *type) {
   hia_arena *scratch = &p->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);
@@ -181,7 +205,16 @@ static void define(hia_program *p, const hia_decl *type) {
     }
     defs[i] = (hia_ctor_def){hiaF_symbol_text(p, cons[i].symbol), names, types, cons[i].n_params};
   }
-  hiaG_data_define(p->it.types, hiaF_itype_type(&p->it, type->data), defs, type->n_cons);
+  hia_type data = hiaF_itype_type(&p->it, type->data);
+  hiaG_data_define(p->it.types, data, defs, type->n_cons);
+  for (uint32_t i = 0; i < type->n_cons; i++) {
+    hia_u32vec sizes = {0};
+    bool has_sizes = false;
+    for (uint32_t k = 0; k < cons[i].n_params; k++)
+      has_sizes |=
+          add_sizes(p, hiaF_node(p, p->extra.data[cons[i].params + k])->b, scratch, &sizes);
+    if (has_sizes) hiaG_data_sizes(p->it.types, data, i, sizes.data, sizes.len);
+  }
   hiaR_arena_release(scratch, mark);
 }
 
@@ -191,6 +224,10 @@ void hiaF_data(hia_program *p) {
     if (hiaF_decl(p, i)->kind == HIA_DECL_TYPE && !hiaF_decl(p, i)->broken)
       check_limits(p, hiaF_decl(p, i));
   find_endless(p);
+}
+
+void hiaF_define_data(hia_program *p) {
+  if (p->it.data.len == 0) return;
   if (p->diags->list.len > 0) return; /* the program makes no graph */
   for (uint32_t i = 0; i < p->decls.len; i++)
     if (hiaF_decl(p, i)->kind == HIA_DECL_TYPE) define(p, hiaF_decl(p, i));

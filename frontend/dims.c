@@ -94,39 +94,10 @@ static bool join(hia_dim *to, const hia_dim *from, uint32_t n) {
 
 /* ---- constants ---- */
 
-/* True if the expression is made of literals, consts, operators and built-ins of scalars. */
-static bool is_constant(const hia_program *p, hia_ast_id id) {
-  const hia_ast *n = hiaF_node(p, id);
-  const uint32_t *list = p->extra.data + n->b;
-  bool is = true;
-  switch ((hia_ast_kind)n->kind) {
-  case HIA_AST_INT:
-  case HIA_AST_FLOAT:
-  case HIA_AST_BOOL: return true;
-  case HIA_AST_NAME: return n->op == HIA_REF_CONST;
-  case HIA_AST_NEG:
-  case HIA_AST_NOT: return is_constant(p, n->a);
-  case HIA_AST_COMPARE: return is_constant(p, n->a) && is_constant(p, n->b);
-  case HIA_AST_IF: return is_constant(p, n->a) && is_constant(p, n->b) && is_constant(p, n->c);
-  case HIA_AST_CHAIN:
-  case HIA_AST_LOGIC:
-    is = is_constant(p, n->a);
-    for (uint32_t i = 2; is && i < n->c; i += 3) is = is_constant(p, list[i]);
-    return is;
-  case HIA_AST_CALL:
-    if (hiaF_node(p, n->a)->op != HIA_REF_BUILTIN || hiaF_node(p, n->a)->b >= HIA_OP_LIMIT)
-      return false;
-    for (uint32_t i = 0; is && i < n->c; i++) is = is_constant(p, list[i]);
-    return is;
-  case HIA_AST_CONVERT: return is_constant(p, list[0]);
-  default: return false;
-  }
-}
-
 /* The value of a constant expression from 0 on, whose types are final. Unknown: it is another
  * expression, or fails, or is below 0: then its evaluation, or what uses it, fails in the run. */
 static hia_dim constant(hia_program *p, const hia_itype *types, hia_ast_id first, hia_ast_id id) {
-  if (!is_constant(p, id)) return HIA_DIM_UNKNOWN;
+  if (!hiaF_is_constant(p, id)) return HIA_DIM_UNKNOWN;
   hia_itype type = types[id - first];
   if (type != HIA_I32 && type != HIA_I64) return HIA_DIM_UNKNOWN;
   hia_fault fault = {.message = NULL};
@@ -379,6 +350,8 @@ static uint32_t expect(walk *w, hia_ast_id id, const hia_dim *dims, declared of,
     operand x = {dims, hiaF_irank(is), e->start, e->end};
     expect_tensor(w, &x, of, &n);
   }
+  if (n.kind == HIA_AST_TYPE_ARRAY && hiaF_is_array(is))
+    return expect(w, id, dims, of, n.a, hiaF_element(&w->p->it, is));
   if (n.kind != HIA_AST_TYPE_TUPLE) return n_dims(&w->p->it, is);
   bool is_apart = e->kind == HIA_AST_TUPLE && e->c == n.c;
   for (uint32_t i = 0; i < n.c; i++)

@@ -442,6 +442,7 @@ static void elab_comprehension(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   if (e->counted) hiaG_add(e->g, e->fn, e->region, HIA_OP_COUNT, NULL, 0, NULL, 0, 1, loc);
   bind_element(e, e->p->extra.data[n->b], &d, k, loc);
   uint32_t base = hiaF_elab(e, n->a, false);
+  if (is_tensor) hiaF_elab_alike(e, k, e->words.data[base], n);
   hiaF_elab_yield(e, e->region, base);
   e->region = outer;
   base = hiaF_elab_results(e, node);
@@ -626,6 +627,7 @@ static void build_body(hia_elab *e, uint32_t id) {
   e->fn = hiaG_fn(e->g, e->fns[id]);
   e->source = e->fn->source;
   e->first = d->first_node;
+  e->decl = inst->decl;
   e->types = inst->types;
   e->dims = inst->dims;
   e->region = 0;
@@ -638,13 +640,17 @@ static void build_body(hia_elab *e, uint32_t id) {
     hiaF_elab_bind(e, p->extra.data[d->params + i], inst->args[i], at);
     at += hiaF_itype_words(&p->it, inst->args[i]);
   }
-  /* Sizes may be those of later parameters, or parameters themselves; what was checked is bound. */
-  for (uint32_t i = 0, at = 0; i < d->n_params; i++) {
-    hia_ast_id param = p->extra.data[d->params + i];
-    hiaF_elab_sizes(e, hiaF_node(p, param)->b, at, param);
-    if (hiaF_has_sizes(p, hiaF_node(p, param)->b)) hiaF_elab_bind(e, param, inst->args[i], at);
-    at += hiaF_itype_words(&p->it, inst->args[i]);
-  }
+  /* Sizes may be those of later parameters, or parameters themselves; what was checked is bound.
+   * Arrays come last: their elements bind no names. */
+  for (unsigned pass = 0; pass < 2; pass++)
+    for (uint32_t i = 0, at = 0; i < d->n_params; i++) {
+      hia_ast_id param = p->extra.data[d->params + i];
+      e->which_sizes = pass == 0 ? HIA_SIZES_OF_TENSORS : HIA_SIZES_IN_ARRAYS;
+      hiaF_elab_sizes(e, hiaF_node(p, param)->b, at, param);
+      if (hiaF_has_sizes(p, hiaF_node(p, param)->b)) hiaF_elab_bind(e, param, inst->args[i], at);
+      at += hiaF_itype_words(&p->it, inst->args[i]);
+    }
+  e->which_sizes = HIA_SIZES_ALL;
   e->result = hiaF_has_sizes(p, d->type) ? d->type : HIA_NONE;
   e->words.len = 0;
   hiaF_elab(e, d->body, true);

@@ -41,6 +41,31 @@ static hia_loc_id loc_of_args(hia_elab *e, const hia_ast *call, uint32_t n_args)
   return hiaF_elab_loc_of(e, hiaF_node(e->p, call->a)->start, operands, n_args);
 }
 
+/* Replaces the words from `base` on, which are constants, by a literal of them. False: they are not
+ * all constants. Rows of literals stay operands of a STACK, which pass fold joins: each costs fuel
+ * of its own. */
+static bool elab_literal(hia_elab *e, uint32_t base, hia_loc_id loc) {
+  uint32_t n = e->words.len - base;
+  const hia_value_id *words = e->words.data + base;
+  hia_type type = hiaG_type(e->fn, words[0]);
+  hia_dims shape = {.rank = 1, .dims = {n}};
+  hia_word word;
+  if (!hiaG_is_scalar(type)) return false;
+  for (uint32_t i = 0; i < n; i++)
+    if (!hiaG_is_const(e->fn, words[i], &word)) return false;
+  uint32_t number = hiaG_literal_new(e->g, (hia_dtype)type, &shape);
+  for (uint32_t i = 0; i < n; i++) {
+    hiaG_is_const(e->fn, words[i], &word);
+    hiaG_literal_put(&e->g->literals.data[number], i, word);
+  }
+  hia_type tensor = hiaG_ranked(e->g->types, (hia_dtype)type, 1);
+  hia_node_id literal =
+      hiaG_add(e->g, e->fn, e->region, HIA_OP_LITERAL, NULL, 0, &tensor, 1, number, loc);
+  e->words.len = base;
+  hiaR_push(e->arena, &e->words, hiaG_out(e->fn, literal, 0));
+  return true;
+}
+
 void hiaF_elab_stack(hia_elab *e, uint32_t base, const hia_ast *n) {
   hia_operand few[HIA_LOC_MAX_OPERANDS];
   uint32_t n_few = n->c < HIA_LEN(few) ? n->c : (uint32_t)HIA_LEN(few);
@@ -48,7 +73,7 @@ void hiaF_elab_stack(hia_elab *e, uint32_t base, const hia_ast *n) {
   bool is_of_tensors = !hiaG_is_scalar(hiaG_type(e->fn, e->words.data[base]));
   hia_loc_id loc =
       is_of_tensors ? hiaF_elab_loc_of(e, n->pos, few, n_few) : hiaF_elab_loc(e, n->pos);
-  compute(e, HIA_OP_STACK, base, HIA_N_DTYPES, 0, loc);
+  if (!elab_literal(e, base, loc)) compute(e, HIA_OP_STACK, base, HIA_N_DTYPES, 0, loc);
 }
 
 void hiaF_elab_tensor_index(hia_elab *e, const hia_ast *n) {
@@ -77,6 +102,22 @@ void hiaF_elab_matmul(hia_elab *e, hia_ast_id id, const hia_ast *n) {
     hia_operand both[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos), hiaF_operand(e->p, right)};
     compute(e, HIA_OP_PRODUCT, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, pos, both, 2));
   }
+}
+
+/* In the iteration k of a comprehension: compares the element with the first, unless their shapes
+ * are known. One would compare them when all are there. But an iteration behind the first that
+ * differs may fail, or run forever. */
+void hiaF_elab_alike(hia_elab *e, hia_value_id k, hia_value_id element, const hia_ast *n) {
+  const hia_dim *dims = e->dims ? e->dims[n->a - e->first] : NULL;
+  uint32_t rank = hiaF_irank(type_of(e, n->a));
+  bool is_known = true;
+  for (uint32_t i = 0; i < rank; i++) is_known &= dims && dims[i] >= 0;
+  if (is_known) return;
+  hia_operand operand = hiaF_operand(e->p, n->a);
+  hia_loc_id loc = hiaF_elab_loc_of(e, n->pos, (hia_operand[]){operand, operand}, 2);
+  hia_value_id ins[2] = {k, element};
+  hia_type i64 = HIA_I64;
+  hiaG_add(e->g, e->fn, e->region, HIA_OP_ALIKE, ins, 2, &i64, 1, 0, loc);
 }
 
 /* The elements of a comprehension, an array on top of the words, become a tensor. If there are

@@ -59,26 +59,6 @@ hia_ast_id hiaF_positional_arg(const hia_program *p, const hia_ast *call, uint32
 
 /* ---- axes ---- */
 
-bool hiaF_constant_size(hia_program *p, hia_ast_id id, int64_t *value) {
-  const hia_ast *n = hiaF_node(p, id);
-  hia_word word;
-  if (n->kind == HIA_AST_INT) {
-    if (n->op == HIA_F32 || n->op == HIA_F64) return false;
-    if (hiaF_number(p, n, false, HIA_I64, &word) != HIA_NUMBER_OK) return false;
-    *value = hiaR_to_i64(word);
-    return true;
-  }
-  if (n->kind != HIA_AST_NAME || n->op != HIA_REF_CONST) return false;
-  hia_decl *d = hiaF_decl(p, n->b);
-  hia_itype type = d->const_type;
-  if (d->broken || !(type == HIA_I32 || type == HIA_I64 || type == HIA_IT_INT)) return false;
-  d->used = true;
-  const hia_const_value *v = hiaF_const_value(p, n->b, type == HIA_I32 ? HIA_I32 : HIA_I64);
-  if (v->state != HIA_CONST_OK) return false;
-  *value = hiaR_to_i64(v->word);
-  return true;
-}
-
 uint64_t hiaF_axis(hia_program *p, const hia_ast *call, unsigned builtin, uint32_t rank) {
   hia_ast_id axis;
   uint32_t n = hiaF_positional(p, call, &axis);

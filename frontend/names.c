@@ -120,28 +120,43 @@ static bool is_size(const hia_program *p, hia_ast_id id) {
   return is;
 }
 
-/* The sizes of a tensor's type. Those of fields are known without their function. */
+/* A size that binds no name. */
+static void walk_size(walker *w, hia_ast_id dim) {
+  walk(w, dim, 0);
+  const hia_ast *d = hiaF_node(w->p, dim);
+  if (w->is_field && !w->failed && !hiaF_is_constant(w->p, dim))
+    fail(w, HIA_E0201, d->start, d->end, "a size of a field is a constant or '?'");
+  else if (!is_size(w->p, dim) && !hiaF_is_constant(w->p, dim))
+    unsupported(w, HIA_E0903, d, "sizes other than of constants and names are");
+}
+
+/* The sizes of a tensor's type. A name within an array is bound elsewhere, perhaps further down: an
+ * array may be empty. */
 static void walk_sizes(walker *w, const hia_ast *n, bool signature) {
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id dim = w->p->extra.data[n->b + i];
     hia_ast *d = hiaF_node(w->p, dim);
-    if (d->kind == HIA_AST_DIM_ANY) continue;
-    bool is_simple = d->kind == HIA_AST_INT || d->kind == HIA_AST_NAME;
-    if (w->in_array || !is_size(w->p, dim) || (w->is_field && !is_simple)) {
-      unsupported(w, HIA_E0903, d,
-                  w->in_array ? "sizes within arrays are"
-                              : "sizes other than of integers, consts and names are");
-    } else if (signature && d->kind == HIA_AST_NAME && symbol_of(w, d->a)->decl == HIA_NONE &&
-               symbol_of(w, d->a)->var == HIA_NONE) {
+    if (d->kind == HIA_AST_DIM_ANY || (w->in_array && signature)) continue;
+    if (signature && d->kind == HIA_AST_NAME && symbol_of(w, d->a)->decl == HIA_NONE &&
+        symbol_of(w, d->a)->var == HIA_NONE) {
       bind(w, d->a, dim, w->undo.len);
       d->op = HIA_REF_NONE; /* it binds */
     } else {
-      walk(w, dim, 0);
-      d = hiaF_node(w->p, dim);
-      if (w->is_field && d->kind == HIA_AST_NAME && d->op != HIA_REF_CONST)
-        fail(w, HIA_E0201, d->start, d->end, "a size of a field is a number, a const or '?'");
+      walk_size(w, dim);
     }
   }
+}
+
+/* The sizes within arrays in the type of a parameter, when all names are bound. */
+static void walk_array_sizes(walker *w, hia_ast_id type, bool in_array) {
+  if (type == HIA_NONE) return;
+  const hia_ast n = *hiaF_node(w->p, type);
+  if (n.kind == HIA_AST_TYPE_ARRAY) walk_array_sizes(w, n.a, true);
+  for (uint32_t i = 0; n.kind == HIA_AST_TYPE_TUPLE && i < n.c; i++)
+    walk_array_sizes(w, w->p->extra.data[n.b + i], in_array);
+  for (uint32_t i = 0; n.kind == HIA_AST_TYPE_TENSOR && in_array && i < n.c; i++)
+    if (hiaF_node(w->p, w->p->extra.data[n.b + i])->kind != HIA_AST_DIM_ANY)
+      walk_size(w, w->p->extra.data[n.b + i]);
 }
 
 /* `signature`: of a parameter, where a name that is no const declares a size variable. */
@@ -813,6 +828,8 @@ static void walk_item(hia_program *p, uint32_t id) {
   }
   for (uint32_t i = 0; i < d->n_params; i++)
     walk_type(&w, hiaF_node(p, p->extra.data[d->params + i])->b, d->kind != HIA_DECL_CON);
+  for (uint32_t i = 0; i < d->n_params && d->kind != HIA_DECL_CON; i++)
+    walk_array_sizes(&w, hiaF_node(p, p->extra.data[d->params + i])->b, false);
   walk_type(&w, d->type, false);
   if (d->body != HIA_NONE && d->kind == HIA_DECL_PARAM)
     walk_initialiser(&w, d->body);

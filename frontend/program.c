@@ -75,6 +75,7 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
   hiaF_data(p);
   check_declared_types(p);
   hiaF_consts(p);
+  hiaF_define_data(p);
   hiaF_params(p);
   hia_u32vec roots = {0};
   for (uint32_t i = 0; i < p->fns.len; i++) {

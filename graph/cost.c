@@ -138,6 +138,8 @@ static hia_fn_size size_of(const hia_fn *fn) {
   hia_fn_size size = {.nodes = fn->nodes.len, .regions = fn->regions.len};
   for (hia_node_id n = 0; n < fn->nodes.len; n++) {
     unsigned op = fn->nodes.data[n].op;
+    /* Each operand of such a node is a store. */
+    if (op == HIA_OP_ARRAY || op == HIA_OP_STACK) size.nodes += fn->nodes.data[n].n_ins;
     if (op == HIA_OP_FAIL || op == HIA_OP_CHARGE) {
       size.regions++;
     } else if (op == HIA_OP_AT || op == HIA_OP_SET || op == HIA_OP_SLICE) {

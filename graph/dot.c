@@ -28,7 +28,8 @@ static const char *shape(const hia_node *node) {
   switch (node->op) {
   case HIA_OP_CONST:
   case HIA_OP_UNDEF:
-  case HIA_OP_PARAM: return "plaintext";
+  case HIA_OP_PARAM:
+  case HIA_OP_LITERAL: return "plaintext";
   case HIA_OP_SWITCH: return "invtrapezium";
   case HIA_OP_MERGE:
   case HIA_OP_MERGE_ENTRY:

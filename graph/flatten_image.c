@@ -3,6 +3,7 @@
  * that happen all at once are ordered so that one after the other they do the same. */
 #include "graph/flatten.h"
 #include "runtime/base/loc.h"
+#include "runtime/tensor/tensor.h"
 
 typedef struct writer {
   hia_flat_image *image;
@@ -11,7 +12,8 @@ typedef struct writer {
   HIA_VEC(hia_image_region) regions;
   HIA_VEC(hia_image_node) nodes;
   hia_u32vec words;
-  HIA_VEC(hia_word) consts;
+  HIA_VEC(hia_word) consts, literals;
+  uint32_t *literal_at; /* by literal of the graph: its first word, + 1; 0: it is not there yet */
   HIA_VEC(hia_image_export) exports;
   HIA_VEC(hia_image_extern) externs;
   HIA_VEC(hia_image_param) params;
@@ -33,6 +35,27 @@ static uint32_t put_string(writer *w, const char *text) {
   w->strings.len += (uint32_t)len + 1;
   hiaR_index_add(w->scratch, &w->string_index, hash, start);
   return start;
+}
+
+/* The number of the first word of a literal of the graph. */
+static uint32_t put_literal(writer *w, uint64_t number) {
+  const hia_tensor_literal *l = &w->image->g->literals.data[number];
+  if (w->literal_at[number]) return w->literal_at[number] - 1;
+  uint32_t rank = l->shape.rank, at = w->literals.len;
+  uint64_t n = sizeof(hia_tensor) / sizeof(hia_word) + rank + (l->size + 7) / sizeof(hia_word);
+  if (n > UINT32_MAX - at) hiaR_throw(w->image->g->comp, HIA_UNSUPPORTED, "image too large");
+  hia_tensor head = {
+      .counted = {.ctor = HIA_TENSOR_LITERAL, .spare = hiaR_tensor_spare(l->dtype, rank)}};
+  atomic_init(&head.counted.count, HIA_STICKY);
+  hiaR_reserve(w->scratch, &w->literals, at + (uint32_t)n);
+  hia_word *words = w->literals.data + at;
+  memset(words, 0, n * sizeof *words);
+  memcpy(words, &head, sizeof head);
+  memcpy(words + sizeof head / sizeof *words, l->shape.dims, rank * sizeof *words);
+  if (l->size) memcpy(words + sizeof head / sizeof *words + rank, l->elements, l->size);
+  w->literals.len += (uint32_t)n;
+  w->literal_at[number] = at + 1;
+  return at;
 }
 
 static void put_word(writer *w, uint32_t word) { hiaR_push(w->scratch, &w->words, word); }
@@ -285,6 +308,8 @@ static void put_nodes(writer *w, hia_flat_section *s, const takers *t, const uin
                           .weight = n->weight,
                           .loc = n->loc,
                           .imm = n->imm};
+    if (n->kind == HIA_KIND_OPERATION && w->image->kernels.data[n->what].op == HIA_OP_LITERAL)
+      out.imm = put_literal(w, n->imm);
     out.ins = w->words.len;
     put_slots(w, s, &s->pool, n->ins, n->n_ins);
     out.outs = w->words.len;
@@ -426,6 +451,7 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   static const hia_types none;
   const hia_types *types = hiaG_has_references(g) ? g->types : &none;
   writer w = {.image = image, .scratch = image->scratch};
+  w.literal_at = HIA_NEW_ARRAY(w.scratch, uint32_t, g->literals.len + 1);
   uint32_t file = put_string(&w, g->file ? g->file : "");
   for (uint32_t i = 0; i < image->sections.len; i++) put_section(&w, image->sections.data[i]);
   for (hia_fn_id id = 0; id < g->fns.len; id++)
@@ -449,6 +475,7 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   X(nodes, w.nodes)                                                                                \
   X(words, w.words)                                                                                \
   X(consts, w.consts)                                                                              \
+  X(literals, w.literals)                                                                          \
   X(exports, w.exports)                                                                            \
   X(locs, w.locs)                                                                                  \
   X(strings, w.strings)                                                                            \

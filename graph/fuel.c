@@ -77,7 +77,7 @@ static uint32_t operands_of_work(const hia_fn *fn, hia_node_id n) {
   uint32_t n_ins = node->n_ins;
   uint64_t known = 1;
   hia_word word;
-  if (node->op == HIA_OP_WORK || !hiaG_is_operation(fn, n)) return 0;
+  if (node->op == HIA_OP_WORK || node->op == HIA_OP_ALIKE || !hiaG_is_operation(fn, n)) return 0;
   switch ((hia_shape_rule)hiaR_ops[node->op].shape) {
   case HIA_SHAPE_WITH:
   case HIA_SHAPE_PACK:
@@ -100,13 +100,19 @@ static uint32_t operands_of_work(const hia_fn *fn, hia_node_id n) {
   }
 }
 
+/* A literal costs as much as the STACK of its elements would. */
+static uint64_t cost_of_literal(const hia_graph *g, const hia_node *node) {
+  enum { PER_UNIT = 1024 }; /* scalar operations */
+  return node->op == HIA_OP_LITERAL ? hiaG_literal_len(&g->literals.data[node->imm]) / PER_UNIT : 0;
+}
+
 /* ---- which functions take fuel ---- */
 
-static bool has_charges(const hia_fn *fn) {
+static bool has_charges(const hia_graph *g, const hia_fn *fn) {
   HIA_EACH_NODE(fn, n) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_CALL || op == HIA_OP_HOST || op == HIA_OP_LOOP || op == HIA_OP_COUNT ||
-        operands_of_work(fn, n))
+        operands_of_work(fn, n) || cost_of_literal(g, &fn->nodes.data[n]))
       return true;
   }
   return false;
@@ -120,7 +126,7 @@ static void find_takers(fuelling *f) {
   for (hia_fn_id id = 0; id < g->fns.len; id++) {
     const hia_fn *fn = hiaG_fn(g, id);
     if (fn->is_removed) continue;
-    f->takes[id] |= fn->is_root || fn->slow_path != HIA_NONE || has_charges(fn);
+    f->takes[id] |= fn->is_root || fn->slow_path != HIA_NONE || has_charges(g, fn);
     if (fn->slow_path != HIA_NONE) f->takes[fn->slow_path] = true;
   }
 }
@@ -145,7 +151,7 @@ static void find_costs(fuelling *f) {
     switch (node->op) {
     case HIA_OP_COUNT: charge(f, node->region, node->loc); break;
     case HIA_OP_LOOP:
-      if (!is_counted) charge(f, node->regions + 1, node->loc);
+      if (!is_counted && !(node->flags & HIA_NODE_FREE)) charge(f, node->regions + 1, node->loc);
       break;
     case HIA_OP_CALL:
       if (!is_counted) charge(f, node->region, node->loc);
@@ -156,7 +162,7 @@ static void find_costs(fuelling *f) {
       touch(f, node->region);
       break;
     default:
-      if (operands_of_work(fn, n)) touch(f, node->region);
+      if (operands_of_work(fn, n) || cost_of_literal(f->g, node)) touch(f, node->region);
     }
   }
 }
@@ -259,6 +265,16 @@ static void visit_host(fuelling *f, hia_node_id n) {
   f->fuel[node.region] = hiaG_out(f->fn, back, 0);
 }
 
+static void visit_literal(fuelling *f, hia_node_id n) {
+  const hia_node node = f->fn->nodes.data[n];
+  uint64_t cost = cost_of_literal(f->g, &node);
+  hia_type type = HIA_I64;
+  if (!cost) return;
+  hia_node_id charge = hiaG_insert(f->g, f->fn, n, HIA_OP_CHARGE, &f->fuel[node.region], 1, &type,
+                                   1, cost, node.loc);
+  f->fuel[node.region] = hiaG_out(f->fn, charge, 0);
+}
+
 static void visit_operation(fuelling *f, hia_node_id n) {
   const hia_node node = f->fn->nodes.data[n];
   uint32_t n_ins = operands_of_work(f->fn, n);
@@ -318,6 +334,7 @@ static void fuel_function(fuelling *f, hia_fn *fn) {
     case HIA_OP_YIELD: visit_yield(f, n); break;
     case HIA_OP_CALL: visit_call(f, n); break;
     case HIA_OP_HOST: visit_host(f, n); break;
+    case HIA_OP_LITERAL: visit_literal(f, n); break;
     default: visit_operation(f, n);
     }
   }

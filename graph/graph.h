@@ -82,7 +82,14 @@ typedef struct hia_ctor_def {
 hia_type hiaG_data(hia_types *types, const char *name);
 bool hiaG_data_is_defined(const hia_types *types, hia_type data);
 void hiaG_data_define(hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n);
-/* True if these are the constructors of the type. */
+/* Sets the sizes that the fields of a constructor declare, which so far has none: n of them, as in
+ * hia_ctor. Must come before the type is copied to another table. */
+void hiaG_data_sizes(hia_types *types, hia_type data, uint32_t number, const uint32_t *sizes,
+                     uint32_t n);
+/* True if these are the sizes. */
+bool hiaG_data_has_sizes(const hia_types *types, hia_type data, uint32_t number,
+                         const uint32_t *sizes, uint32_t n);
+/* True if these are the constructors of the type, but for sizes. */
 bool hiaG_data_is(const hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n);
 
 uint32_t hiaG_type_words(const hia_types *types, hia_type type);
@@ -111,6 +118,7 @@ typedef struct hia_loc {
 enum {                    /* hia_node.flags */
        HIA_NODE_TAIL = 1, /* CALL, JOIN: absent from the backtrace: in tail position in the source,
                              or no call of the source */
+       HIA_NODE_FREE = 4, /* LOOP: none of the source: its rounds use up no fuel */
        HIA_NODE_DEAD = 2, /* removed from its list (function state); the index stays taken */
 };
 
@@ -227,6 +235,14 @@ typedef struct hia_extern {
   uint32_t n_params, n_results;
 } hia_extern;
 
+/* A tensor whose elements the program states. */
+typedef struct hia_tensor_literal {
+  hia_dtype dtype;
+  hia_dims shape; /* numbers; rank 1 or more */
+  uint64_t size;  /* of the elements, in bytes */
+  char *elements; /* as they lie in a tensor */
+} hia_tensor_literal;
+
 typedef enum hia_graph_state { HIA_FUNCTIONS, HIA_STATIC } hia_graph_state;
 
 typedef struct hia_graph {
@@ -239,7 +255,8 @@ typedef struct hia_graph {
   HIA_VEC(hia_loc) locs;
   HIA_VEC(hia_site) sites; /* static state; by caller, then by position */
   HIA_VEC(hia_extern) externs;
-  HIA_VEC(hia_param_spec) params; /* what PARAM nodes read; those of a program, all of them */
+  HIA_VEC(hia_param_spec) params;       /* what PARAM nodes read; those of a program, all of them */
+  HIA_VEC(hia_tensor_literal) literals; /* what LITERAL nodes are; never changed */
   hia_index name_index, loc_index;
   bool is_read;      /* from text: that is of a user, so a FIELD may name a wrong constructor */
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
@@ -274,6 +291,21 @@ void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
 uint32_t hiaG_param_new(hia_graph *g, const hia_param_spec *spec);
 /* The type of its value. */
 hia_type hiaG_param_type(hia_types *types, const hia_param_spec *spec);
+
+/* A new literal, whose elements are all 0: the caller puts them there. HIA_NONE: no memory could
+ * hold it. */
+uint32_t hiaG_literal_new(hia_graph *g, hia_dtype dtype, const hia_dims *shape);
+static inline uint64_t hiaG_literal_len(const hia_tensor_literal *literal) {
+  return literal->size / hiaR_reprs[literal->dtype].size;
+}
+static inline hia_word hiaG_literal_get(const hia_tensor_literal *literal, uint64_t i) {
+  return hiaR_load((hia_repr)literal->dtype,
+                   literal->elements + i * hiaR_reprs[literal->dtype].size);
+}
+static inline void hiaG_literal_put(hia_tensor_literal *literal, uint64_t i, hia_word word) {
+  hiaR_store((hia_repr)literal->dtype, literal->elements + i * hiaR_reprs[literal->dtype].size,
+             word);
+}
 
 /* Appends a node at the end of a region, and returns it. Its results are hiaG_out(fn, node, i);
  * `out_types` has n_outs entries. Its regions are made too, empty; the caller adds the
@@ -353,7 +385,7 @@ bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word);
 /* True for ops whose results are there wherever they are needed, and take part in no counting: they
  * are the same in all tags of a run. */
 static inline bool hiaG_is_constant(unsigned op) {
-  return op == HIA_OP_CONST || op == HIA_OP_UNDEF || op == HIA_OP_PARAM;
+  return op == HIA_OP_CONST || op == HIA_OP_UNDEF || op == HIA_OP_PARAM || op == HIA_OP_LITERAL;
 }
 /* The dtype at which the op of a node is: it selects the kernel (see hiaR_kernel). */
 hia_dtype hiaG_node_dtype(const hia_graph *g, const hia_fn *fn, hia_node_id n);
@@ -523,13 +555,15 @@ void hiaG_effects(hia_graph *g); /* effects.c: effects and groups of functions *
  * The callees of f are callees[first[f]] .. callees[first[f + 1] - 1]. */
 void hiaG_spread_to_callers(hia_arena *scratch, uint32_t n, const uint32_t *first,
                             const uint32_t *callees, bool *marks);
-void hiaG_fold(hia_graph *g, hia_fn *fn);  /* opt_fold.c: constants, identities, known branches */
-void hiaG_cse(hia_graph *g, hia_fn *fn);   /* opt_cse.c: value numbering */
-void hiaG_dce(hia_graph *g, hia_fn *fn);   /* opt_dce.c: dead nodes */
-void hiaG_copy(hia_graph *g, hia_fn *fn);  /* opt_copy.c: copy propagation */
-void hiaG_inline(hia_graph *g);            /* opt_inline.c: small non-recursive functions */
-void hiaG_inline_loops(hia_graph *g);      /* opt_inline.c: functions that have become loops */
-void hiaG_halve(hia_graph *g);             /* opt_halve.c: maps that other workers may share */
+void hiaG_fold(hia_graph *g, hia_fn *fn); /* opt_fold.c: constants, identities, known branches */
+void hiaG_cse(hia_graph *g, hia_fn *fn);  /* opt_cse.c: value numbering */
+void hiaG_dce(hia_graph *g, hia_fn *fn);  /* opt_dce.c: dead nodes */
+void hiaG_copy(hia_graph *g, hia_fn *fn); /* opt_copy.c: copy propagation */
+void hiaG_inline(hia_graph *g);           /* opt_inline.c: small non-recursive functions */
+void hiaG_inline_loops(hia_graph *g);     /* opt_inline.c: functions that have become loops */
+void hiaG_halve(hia_graph *g);            /* opt_halve.c: maps that other workers may share */
+/* map.c: what compares the elements of a map, directly in its region, looks at this array. */
+void hiaG_compare_shapes(hia_graph *g, hia_fn *fn, hia_region_id each, hia_value_id array);
 void hiaG_fill(hia_graph *g);              /* map.c: maps to loops that fill arrays */
 void hiaG_map(hia_graph *g);               /* map.c: maps to loops that set elements */
 void hiaG_pair(hia_graph *g);              /* opt_pair.c: two rounds of a loop in one */

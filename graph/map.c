@@ -13,6 +13,9 @@
  * given up. That is an effect, so nothing may read the array before all elements are there:
  * `filled` makes that a dependence.
  *
+ * Where the elements are tensors of one shape, an `alike` in the body compares each with the first:
+ * so that the first iteration that differs fails before later ones do. It gets the array here.
+ *
  * The interpreter has values only. There the array is a variable of the loop, which each round sets
  * an element of; nothing else refers to it, so that is done in place.
  *
@@ -36,6 +39,14 @@ static hia_value_id append(mapping *m, hia_region_id region, unsigned op, const 
   return hiaG_out(m->fn, hiaG_add(m->g, m->fn, region, op, ins, n_ins, &type, 1, imm, m->loc), 0);
 }
 
+void hiaG_compare_shapes(hia_graph *g, hia_fn *fn, hia_region_id each, hia_value_id array) {
+  for (hia_node_id n = fn->regions.data[each].first; n != HIA_NONE; n = fn->nodes.data[n].next)
+    if (fn->nodes.data[n].op == HIA_OP_ALIKE && fn->nodes.data[n].n_ins == 2) {
+      hia_value_id ins[3] = {hiaG_in(fn, n, 0), hiaG_in(fn, n, 1), array};
+      hiaG_set_ins(g, fn, n, ins, 3);
+    }
+}
+
 /* Moves the body of the map to the end of a region, where k is the index, and returns the operands
  * of a SET or a FILL: the array, k, and the words of an element. */
 static hia_u32vec move_body(mapping *m, hia_node_id map, hia_region_id to, hia_value_id array,
@@ -44,6 +55,7 @@ static hia_u32vec move_body(mapping *m, hia_node_id map, hia_region_id to, hia_v
   hia_region_id each = fn->nodes.data[map].regions;
   hia_node_id arg = fn->regions.data[each].first, yield = hiaG_yield_of(fn, each);
   hia_u32vec ins = {0};
+  hiaG_compare_shapes(m->g, fn, each, array);
   hiaR_push(m->subst.arena, &ins, array);
   hiaR_push(m->subst.arena, &ins, k);
   hiaG_replace(&m->subst, hiaG_out(fn, arg, 0), k);

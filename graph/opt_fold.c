@@ -346,6 +346,69 @@ static void fold_array(folding *f, hia_node_id n) {
   }
 }
 
+/* The literal that a value is; NULL: it is none. */
+static const hia_tensor_literal *literal_of(const folding *f, hia_value_id v) {
+  const hia_node *def = hiaG_def(f->fn, v);
+  return def->op == HIA_OP_LITERAL ? &f->g->literals.data[def->imm] : NULL;
+}
+
+/* A literal of literals, which have one shape: one behind the other. */
+static void fold_stack(folding *f, hia_node_id n) {
+  const hia_node node = f->fn->nodes.data[n];
+  const hia_tensor_literal *first = literal_of(f, in(f, n, 0));
+  if (!first || node.imm != 0) return;
+  for (uint32_t i = 1; i < node.n_ins; i++) {
+    const hia_tensor_literal *other = literal_of(f, in(f, n, i));
+    if (!other || memcmp(&other->shape, &first->shape, sizeof first->shape) != 0) return;
+  }
+  hia_dims shape = first->shape;
+  memmove(shape.dims + 1, shape.dims, shape.rank++ * sizeof *shape.dims);
+  shape.dims[0] = node.n_ins;
+  uint32_t number = hiaG_literal_new(f->g, first->dtype, &shape);
+  if (number == HIA_NONE) return;
+  char *to = f->g->literals.data[number].elements;
+  for (uint32_t i = 0; i < node.n_ins; i++) {
+    const hia_tensor_literal *row = literal_of(f, in(f, n, i));
+    if (row->size) memcpy(to + i * row->size, row->elements, row->size);
+  }
+  f->fn->nodes.data[n].op = HIA_OP_LITERAL;
+  f->fn->nodes.data[n].n_ins = 0;
+  f->fn->nodes.data[n].imm = number;
+}
+
+/* The size of an axis of a tensor, where it is known: of a literal, and of a field that declares
+ * it: whoever makes data checks that. A graph of text may make data otherwise. HIA_DIM_UNKNOWN. */
+static hia_dim size_of(const folding *f, hia_value_id v, uint32_t axis) {
+  const hia_tensor_literal *literal = literal_of(f, v);
+  const hia_node *def = hiaG_def(f->fn, v);
+  if (literal) return literal->shape.dims[axis];
+  if (def->op != HIA_OP_FIELD || f->g->is_read) return HIA_DIM_UNKNOWN;
+  hia_type_table types = hiaG_type_table(f->g->types);
+  hia_type data = hiaG_type(f->fn, f->fn->edges.data[def->ins]);
+  const hia_ctor *ctor = hiaR_ctor(&types, data, HIA_IMM_A(def->imm));
+  uint32_t at = ctor->sizes + axis;
+  if (!ctor->n_sizes) return HIA_DIM_UNKNOWN;
+  for (uint32_t i = 0; i < HIA_IMM_B(def->imm); i++)
+    at += hiaR_type_sizes(&types, types.places[ctor->layout.first + i].type);
+  return types.parts[at] == HIA_NONE ? HIA_DIM_UNKNOWN : types.parts[at];
+}
+
+/* A check of sizes that are known to be right. */
+static void fold_expect(folding *f, hia_node_id n) {
+  uint64_t axes = f->fn->nodes.data[n].imm;
+  hia_word size;
+  for (uint32_t i = 1; axes; axes &= axes - 1, i++) {
+    hia_dim is = size_of(f, in(f, n, 0), (uint32_t)__builtin_ctzll(axes));
+    if (is < 0 || !hiaG_is_const(f->fn, in(f, n, i), &size) || is != hiaR_to_i64(size)) return;
+  }
+  become(f, n, in(f, n, 0));
+}
+
+static void fold_dim(folding *f, hia_node_id n) {
+  hia_dim is = size_of(f, in(f, n, 0), (uint32_t)f->fn->nodes.data[n].imm);
+  if (is >= 0) become_const(f, n, hiaR_from_i64(is));
+}
+
 static bool fold_op(folding *f, hia_node_id n) {
   if (fold_constants(f, n) || constant_right(f, n)) return true;
   hia_type type = hiaG_node_dtype(f->g, f->fn, n);
@@ -612,6 +675,13 @@ static hia_node_id visit(folding *f, hia_node_id n) {
   case HIA_OP_FIELD: {
     hia_node_id next = fn->nodes.data[n].next;
     fold_data(f, n);
+    return next;
+  }
+  case HIA_OP_STACK: fold_stack(f, n); break;
+  case HIA_OP_DIM: fold_dim(f, n); break;
+  case HIA_OP_EXPECT: {
+    hia_node_id next = fn->nodes.data[n].next;
+    fold_expect(f, n);
     return next;
   }
   case HIA_OP_LEN:

@@ -26,6 +26,9 @@
  * there are workers. But elements may take different times, and the oldest fork, which a thief
  * takes, is half of what is left.
  *
+ * Where elements are compared with the first (`alike`), a call for that one comes before, and its
+ * result is where the others begin.
+ *
  * Requires hiaG_effects, and runs it again; comes before fork. */
 #include "graph/analysis.h"
 
@@ -128,6 +131,13 @@ static hia_value_id add_call(halving *h, hia_fn *fn, hia_region_id region, hia_f
   return hiaG_out(fn, call, 0);
 }
 
+/* True if the elements are compared with the first. */
+static bool compares(const hia_fn *fn, hia_node_id map) {
+  hia_node_id n = fn->regions.data[fn->nodes.data[map].regions].first;
+  while (n != HIA_NONE && fn->nodes.data[n].op != HIA_OP_ALIKE) n = fn->nodes.data[n].next;
+  return n != HIA_NONE;
+}
+
 /* A copy of the map's body at the end of a region: fills element k. `copies` has what stands for
  * the values from outside. */
 static void add_body(halving *h, hia_fn *fn, hia_region_id region, hia_node_id map, hia_value_id k,
@@ -138,6 +148,7 @@ static void add_body(halving *h, hia_fn *fn, hia_region_id region, hia_node_id m
   hia_u32vec ins = {0};
   copies[hiaG_out(from, from->regions.data[body].first, 0)] = k;
   hiaG_copy_region(h->g, fn, region, HIA_NONE, from, body, copies, HIA_NONE);
+  hiaG_compare_shapes(h->g, fn, region, ARRAY);
   hiaR_push(h->scratch, &ins, ARRAY);
   hiaR_push(h->scratch, &ins, k);
   for (uint32_t i = 0; i < from->nodes.data[yield].n_ins; i++)
@@ -222,6 +233,16 @@ static hia_fn_id make_each(halving *h, hia_node_id map) {
 
 /* ---- the change ---- */
 
+/* Calls the function before the map. */
+static hia_value_id insert_call(halving *h, hia_node_id map, const hia_value_id *args,
+                                hia_fn_id each) {
+  hia_type i64 = HIA_I64;
+  hia_node_id call = hiaG_insert(h->g, h->fn, map, HIA_OP_CALL, args, REST + h->outside.len, &i64,
+                                 1, each, HIA_NONE);
+  mark_call(h, h->fn, call);
+  return hiaG_out(h->fn, call, 0);
+}
+
 /* Puts a call of the function in place of the map, and returns the node behind it. */
 static hia_node_id replace(halving *h, hia_node_id map) {
   hia_graph *g = h->g;
@@ -237,10 +258,20 @@ static hia_node_id replace(halving *h, hia_node_id map) {
   args[FROM] = hiaG_out(fn, hiaG_insert(g, fn, map, HIA_OP_CONST, NULL, 0, &i64, 1, 0, loc), 0);
   args[TO] = n;
   for (uint32_t i = 0; i < h->outside.len; i++) args[REST + i] = h->outside.data[i];
-  hia_node_id call =
-      hiaG_insert(g, fn, map, HIA_OP_CALL, args, REST + h->outside.len, &i64, 1, each, HIA_NONE);
-  mark_call(h, fn, call);
-  hia_value_id both[] = {args[ARRAY], hiaG_out(fn, call, 0)};
+  bool is_compared = compares(fn, map);
+  if (is_compared) { /* the others begin when the first is there */
+    hia_node_id one = hiaG_insert(g, fn, map, HIA_OP_CONST, NULL, 0, &i64, 1, 1, loc);
+    hia_value_id least[2] = {n, hiaG_out(fn, one, 0)};
+    args[TO] = hiaG_out(fn, hiaG_insert(g, fn, map, HIA_OP_MIN, least, 2, &i64, 1, 0, loc), 0);
+    args[FROM] = insert_call(h, map, args, each);
+    args[TO] = n;
+  }
+  hia_value_id done = insert_call(h, map, args, each);
+  if (is_compared) {
+    hia_value_id all[2] = {args[FROM], done};
+    done = hiaG_out(fn, hiaG_insert(g, fn, map, HIA_OP_ADD, all, 2, &i64, 1, 0, loc), 0);
+  }
+  hia_value_id both[] = {args[ARRAY], done};
   hia_node_id filled = hiaG_insert(g, fn, map, HIA_OP_FILLED, both, 2, &type, 1, 0, loc);
   hiaG_replace(&h->subst, hiaG_out(fn, map, 0), hiaG_out(fn, filled, 0));
   hiaG_remove(fn, map);

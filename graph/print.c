@@ -180,6 +180,17 @@ static void type_name(const printer *p, hia_type type) {
   word(p, hiaG_type_text(p->g->types, type));
 }
 
+/* `[2, 3] 1 2 3 4 5 6` */
+static void literal(const printer *p, const hia_tensor_literal *l) {
+  for (uint32_t i = 0; i < l->shape.rank; i++)
+    hiaR_text_addf(p->out, "%s%" PRId64, i ? ", " : "[", l->shape.dims[i]);
+  word(p, "]");
+  for (uint64_t i = 0; i < hiaG_literal_len(l); i++) {
+    word(p, " ");
+    constant(p, l->dtype, hiaG_literal_get(l, i));
+  }
+}
+
 /* Of a cast the operand shows it. */
 static void immediate(const printer *p, const hia_node *node) {
   const hia_fn *fn = p->fn;
@@ -225,6 +236,9 @@ static void immediate(const printer *p, const hia_node *node) {
   case HIA_IMM_PARAM:
     name(p, node->imm < p->g->params.len ? p->g->params.data[node->imm].name : "?");
     break;
+  case HIA_IMM_LITERAL:
+    if (node->imm < p->g->literals.len) literal(p, &p->g->literals.data[node->imm]);
+    break;
   case HIA_IMM_SITE: hiaR_text_addf(p->out, "%u.%u", a, b); break;
   case HIA_IMM_REGION: region(p, a); break;
   default: break;
@@ -255,6 +269,7 @@ static void node_line(printer *p, hia_node_id n) {
   }
   if (node->op == HIA_OP_ENTER && HIA_IMM_B(node->imm)) word(p, " invariant");
   if (node->flags & HIA_NODE_TAIL) word(p, " tail");
+  if (node->flags & HIA_NODE_FREE) word(p, " free");
   location(p, node->loc);
 }
 
@@ -449,7 +464,8 @@ static void section(printer *p) {
   }
 }
 
-/* `type List = Nil | Cons(head: i32, tail: List)` */
+/* `type List = Nil | Cons(head: i32, tail: List)`; the sizes of fields stand behind all of them:
+ * `Leaf(v: f32[?, ?]) sized [3, ?]` */
 static void type_line(printer *p, const hia_type_entry *e) {
   const hia_types *types = p->g->types;
   word(p, "type ");
@@ -466,6 +482,15 @@ static void type_line(printer *p, const hia_type_entry *e) {
       type_name(p, field->type);
     }
     if (ctor->n) word(p, ")");
+    for (uint32_t k = 0; k < ctor->n_sizes; k++) {
+      uint32_t size = types->parts.data[ctor->sizes + k];
+      word(p, k ? ", " : " sized [");
+      if (size == HIA_NONE)
+        word(p, "?");
+      else
+        hiaR_text_addf(p->out, "%u", size);
+    }
+    if (ctor->n_sizes) word(p, "]");
   }
   word(p, "\n");
 }

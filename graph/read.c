@@ -170,6 +170,30 @@ static uint32_t find_extern(const reader *r, const char *extern_name) {
   return HIA_NONE;
 }
 
+/* `[2, 3] 1 2 3 4 5 6`, of a result that has been read. */
+static uint32_t literal(reader *r, hia_position place) {
+  hia_scanner *s = r->s;
+  hia_dims shape = {0};
+  uint64_t n;
+  hia_dtype dtype = r->outs.len == 1 ? hiaG_dtype(s->types, r->outs.data[0]) : HIA_N_DTYPES;
+  if (dtype == HIA_N_DTYPES) hiaG_scan_fail(s, place, "a literal is a tensor");
+  hiaG_scan_need(s, '[');
+  do {
+    if (shape.rank == HIA_MAX_RANK) hiaG_scan_fail(s, place, "too many axes");
+    shape.dims[shape.rank++] = hiaR_to_i64(hiaG_scan_constant(s, HIA_I64));
+    if (shape.dims[shape.rank - 1] < 0) hiaG_scan_fail(s, place, "a size is not negative");
+  } while (hiaG_scan_accept(s, ','));
+  hiaG_scan_need(s, ']');
+  /* Each element takes a byte of the text at least: so bad input takes no more memory. */
+  if (!hiaR_shape_elements(&shape, 1, &n) || n > (uint64_t)(s->end - s->at))
+    hiaG_scan_fail(s, place, "the text has fewer elements");
+  uint32_t number = hiaG_literal_new(r->g, dtype, &shape);
+  if (number == HIA_NONE) hiaG_scan_fail(s, place, "too many elements");
+  for (uint64_t i = 0; i < n; i++)
+    hiaG_literal_put(&r->g->literals.data[number], i, hiaG_scan_constant(s, dtype));
+  return number;
+}
+
 /* Reads the immediate of the next node, n, which stands at `place` and whose results have been
  * read. What is defined further down is mended later. The immediate of a cast follows from its
  * operand.
@@ -225,6 +249,7 @@ static uint64_t immediate(reader *r, unsigned op, hia_node_id n, hia_position pl
     if (number == HIA_NONE) hiaG_scan_fail(r->s, where, "there is no param %s", param_name);
     return number;
   }
+  case HIA_IMM_LITERAL: return literal(r, place);
   case HIA_IMM_SITE: {
     uint32_t site_number = hiaG_scan_index(r->s);
     hiaG_scan_need(r->s, '.');
@@ -290,6 +315,7 @@ static void node(reader *r) {
   if (op == HIA_OP_ENTER && hiaG_scan_word(r->s, "invariant")) imm = HIA_IMM(0, 1);
   bool may_be_tail = op == HIA_OP_CALL || op == HIA_OP_JOIN;
   if (may_be_tail && hiaG_scan_word(r->s, "tail")) flags = HIA_NODE_TAIL;
+  if (op == HIA_OP_LOOP && hiaG_scan_word(r->s, "free")) flags = HIA_NODE_FREE;
   hia_loc_id loc = location(r, FIX_LOC_NODE, n);
 
   hia_region_id region = r->stack.data[r->stack.len - 1].region;
@@ -584,10 +610,32 @@ static void param_line(reader *r) {
   hiaG_param_new(r->g, &spec);
 }
 
+/* `sized [3, ?]`, behind the fields of a constructor. */
+static hia_u32vec read_sizes(reader *r, hia_position where, const hia_ctor_def *ctor) {
+  hia_scanner *s = r->s;
+  hia_u32vec sizes = {0};
+  uint32_t wanted = 0;
+  hia_type_table types = hiaG_type_table(s->types);
+  if (!hiaG_scan_word(s, "sized")) return sizes;
+  hiaG_scan_need(s, '[');
+  do {
+    uint32_t size = hiaG_scan_accept(s, '?') ? HIA_NONE : hiaG_scan_u32(s);
+    hiaR_push(s->scratch, &sizes, size);
+  } while (hiaG_scan_accept(s, ','));
+  hiaG_scan_need(s, ']');
+  for (uint32_t i = 0; i < ctor->n_fields; i++)
+    wanted += hiaR_type_sizes(&types, ctor->field_types[i]);
+  if (sizes.len != wanted)
+    hiaG_scan_fail(s, where, "%s has tensors with %u axes, and %u sizes", ctor->name, wanted,
+                   sizes.len);
+  return sizes;
+}
+
 /* `type List = Nil | Cons(head: i32, tail: List)` */
 static void type_line(reader *r) {
   hia_scanner *s = r->s;
   HIA_VEC(hia_ctor_def) ctors = {0};
+  HIA_VEC(hia_u32vec) sizes = {0}; /* by constructor */
   hiaG_scan_skip(s);
   hia_position where = hiaG_scan_here(s);
   hia_type data = hiaG_data(s->types, hiaG_scan_name(s));
@@ -614,12 +662,19 @@ static void type_line(reader *r) {
       hiaG_scan_need(s, ')');
     }
     ctor.field_names = names.data, ctor.field_types = types.data, ctor.n_fields = types.len;
+    hia_u32vec own = read_sizes(r, where, &ctor);
+    hiaR_push(s->scratch, &sizes, own);
     hiaR_push(s->scratch, &ctors, ctor);
     if (ctors.len > HIA_MAX_CTORS) hiaG_scan_fail(s, where, "too many constructors");
   } while (hiaG_scan_accept(s, '|'));
-  if (!hiaG_data_is_defined(s->types, data))
-    hiaG_data_define(s->types, data, ctors.data, ctors.len);
-  else if (!hiaG_data_is(s->types, data, ctors.data, ctors.len))
+  bool is_new = !hiaG_data_is_defined(s->types, data), is_same = true;
+  if (is_new) hiaG_data_define(s->types, data, ctors.data, ctors.len);
+  for (uint32_t i = 0; i < ctors.len && is_new; i++)
+    hiaG_data_sizes(s->types, data, i, sizes.data[i].data, sizes.data[i].len);
+  is_same = hiaG_data_is(s->types, data, ctors.data, ctors.len);
+  for (uint32_t i = 0; i < ctors.len && is_same; i++)
+    is_same = hiaG_data_has_sizes(s->types, data, i, sizes.data[i].data, sizes.data[i].len);
+  if (!is_same)
     hiaG_scan_fail(s, where, "type %s is another one already", hiaG_type_text(s->types, data));
 }
 

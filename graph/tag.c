@@ -431,7 +431,8 @@ static void tag_fn(hia_graph *g, hia_fn_id f) {
     case HIA_OP_ARG: tag_arg(&t, n); break;
     case HIA_OP_CONST:
     case HIA_OP_UNDEF:
-    case HIA_OP_PARAM: break; /* where they are used */
+    case HIA_OP_PARAM:
+    case HIA_OP_LITERAL: break; /* where they are used */
     case HIA_OP_IF: begin_if(&t, n); break;
     case HIA_OP_LOOP: begin_loop(&t, n); break;
     case HIA_OP_CALL: tag_call(&t, n); break;

@@ -254,6 +254,26 @@ void hiaG_data_define(hia_types *types, hia_type data, const hia_ctor_def *ctors
   if (!has_fields) lay_out_again(types, data, (uint8_t)entry->repr);
 }
 
+static hia_ctor *ctor_of(const hia_types *types, hia_type data, uint32_t number) {
+  return &types->ctors.data[entry_of(types, data, HIA_KIND_DATA)->first + number];
+}
+
+void hiaG_data_sizes(hia_types *types, hia_type data, uint32_t number, const uint32_t *sizes,
+                     uint32_t n) {
+  hia_ctor *ctor = ctor_of(types, data, number);
+  if (!n) return;
+  ctor->sizes = types->parts.len;
+  ctor->n_sizes = n;
+  for (uint32_t i = 0; i < n; i++) hiaR_push(&types->comp->arena, &types->parts, sizes[i]);
+}
+
+bool hiaG_data_has_sizes(const hia_types *types, hia_type data, uint32_t number,
+                         const uint32_t *sizes, uint32_t n) {
+  const hia_ctor *ctor = ctor_of(types, data, number);
+  return ctor->n_sizes == n &&
+         (!n || memcmp(types->parts.data + ctor->sizes, sizes, n * sizeof *sizes) == 0);
+}
+
 bool hiaG_data_is(const hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n) {
   const hia_type_entry *entry = entry_of(types, data, HIA_KIND_DATA);
   const char *names = types->names.data;
@@ -414,6 +434,11 @@ static void copy_data(copying *c, hia_type data) {
     defs[i] = (hia_ctor_def){c->from->names.data + ctor->name, names, types, ctor->n};
   }
   hiaG_data_define(c->to, to, defs, entry->n);
+  for (uint32_t i = 0; i < entry->n; i++) {
+    const hia_ctor *ctor = &c->from->ctors.data[entry->first + i];
+    if (ctor->n_sizes)
+      hiaG_data_sizes(c->to, to, i, c->from->parts.data + ctor->sizes, ctor->n_sizes);
+  }
 }
 
 hia_type hiaG_type_copy(hia_types *to, const hia_types *from, hia_type type) {

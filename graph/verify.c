@@ -126,6 +126,12 @@ static void check_param(hia_verifier *v, hia_node_id n) {
                    hiaG_param_type(v->g->types, spec));
 }
 
+static void check_literal(hia_verifier *v, hia_node_id n) {
+  const hia_tensor_literal *literal = &v->g->literals.data[v->fn->nodes.data[n].imm];
+  hiaG_expect_type(v, n, "result", 0, hiaG_type(v->fn, hiaG_out(v->fn, n, 0)),
+                   hiaG_ranked(v->g->types, literal->dtype, literal->shape.rank));
+}
+
 static void check_work(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -139,9 +145,30 @@ static void check_work(hia_verifier *v, hia_node_id n) {
                   hiaG_type_text(v->g->types, in_type(fn, n, i)));
 }
 
+static void check_alike(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_types *types = v->g->types;
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->n_ins < 2 || node->n_ins > 3) hiaG_defect(v, n, "it has %u operands", node->n_ins);
+  hiaG_expect_type(v, n, "operand", 0, in_type(fn, n, 0), HIA_I64);
+  hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), HIA_I64);
+  hia_type x = in_type(fn, n, 1);
+  if (hiaG_type_kind(types, x) != HIA_KIND_TENSOR)
+    hiaG_defect(v, n, "operand 1 is %s, but must be a tensor", hiaG_type_text(types, x));
+  if (node->n_ins == 2) return;
+  hia_type array = in_type(fn, n, 2);
+  if (hiaG_type_kind(types, array) != HIA_KIND_ARRAY || hiaG_element(types, array) != x)
+    hiaG_defect(v, n, "operand 2 is %s, but must be an array of %s", hiaG_type_text(types, array),
+                hiaG_type_text(types, x));
+}
+
 static void check_rule(hia_verifier *v, hia_node_id n) {
   if (v->fn->nodes.data[n].op == HIA_OP_PARAM)
     check_param(v, n);
+  else if (v->fn->nodes.data[n].op == HIA_OP_LITERAL)
+    check_literal(v, n);
+  else if (v->fn->nodes.data[n].op == HIA_OP_ALIKE)
+    check_alike(v, n);
   else if (v->fn->nodes.data[n].op == HIA_OP_WORK)
     check_work(v, n);
   else if (hiaG_is_operation(v->fn, n))
@@ -401,6 +428,8 @@ static void check_indices(hia_verifier *v, hia_node_id n) {
     hiaG_defect(v, HIA_NONE, "node %u calls an extern that does not exist", n);
   if (node->op == HIA_OP_PARAM && node->imm >= v->g->params.len)
     hiaG_defect(v, HIA_NONE, "node %u reads a param that does not exist", n);
+  if (node->op == HIA_OP_LITERAL && node->imm >= v->g->literals.len)
+    hiaG_defect(v, HIA_NONE, "node %u is a literal that does not exist", n);
   if (node->ins > fn->edges.len || node->n_ins > fn->edges.len - node->ins)
     hiaG_defect(v, HIA_NONE, "the operands of node %u lie outside", n);
   if (node->outs > fn->values.len || node->n_outs > fn->values.len - node->outs)
@@ -423,8 +452,10 @@ static void check_node(hia_verifier *v, hia_node_id n) {
     hiaG_defect(v, n, "its location does not exist");
   if (op->traits & (v->g->state == HIA_STATIC ? HIA_T_FUNCTION : HIA_T_STATIC))
     hiaG_defect(v, n, "%s does not belong in a graph of this state", op->name);
-  if (node->flags & ~(node->op == HIA_OP_CALL || node->op == HIA_OP_JOIN ? HIA_NODE_TAIL : 0))
-    hiaG_defect(v, n, "it has flags that %s cannot have", op->name);
+  int flags = node->op == HIA_OP_CALL || node->op == HIA_OP_JOIN ? HIA_NODE_TAIL
+              : node->op == HIA_OP_LOOP                          ? HIA_NODE_FREE
+                                                                 : 0;
+  if (node->flags & ~flags) hiaG_defect(v, n, "it has flags that %s cannot have", op->name);
   uint32_t n_regions = hiaG_n_regions(node->op);
   bool has_regions = n_regions > 0;
   if (has_regions ? node->regions == HIA_NONE : node->regions != HIA_NONE)

@@ -73,6 +73,7 @@ static bool is_allowed(const hia_fn *fn, hia_node_id n) {
   case HIA_OP_CONST:
   case HIA_OP_UNDEF:
   case HIA_OP_PARAM:
+  case HIA_OP_LITERAL:
   case HIA_OP_SWITCH: return true;
   case HIA_OP_IF: return true; /* hiaG_fork_region checks that it is the right branch */
   default: return hiaG_is_scalar_op(fn, n);

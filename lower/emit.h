@@ -437,6 +437,10 @@ void hiaL_spend_call(hia_emit *e, hia_fn_id callee);
 hia_loc_id hiaL_loop_loc(const hia_emit *e); /* of the innermost loop, or NONE */
 void hiaL_safepoint(hia_emit *e);            /* builds one */
 void hiaL_safepoint_and_split(hia_emit *e);  /* the same; the builder is left in a new block */
+bool hiaL_may_split(const hia_emit *e);      /* true if one may be built here */
+/* Is called behind each store of a node that has many, with its number: LLVM's blocks stay short.
+ */
+void hiaL_stored(hia_emit *e, uint32_t i);
 void hiaL_keep_context(hia_emit *e);
 LLVMValueRef hiaL_keeper(LLVMContextRef llvm); /* the callee of what hiaL_keep_context builds */
 LLVMValueRef hiaL_safepoint_assembly(LLVMContextRef llvm); /* the assembly that compares */

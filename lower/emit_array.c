@@ -328,6 +328,7 @@ void hiaL_emit_ARRAY(hia_emit *e, hia_node_id n) {
     LLVMValueRef element = hiaL_byte_at(e, elements, (uint64_t)i * type->layout.size, "element");
     for (uint32_t w = 0; w < n_words; w++)
       hiaL_store_packed(e, element, &places[w], hiaL_in(e, n, i * n_words + w));
+    hiaL_stored(e, i);
   }
   hiaL_out(e, n, 0, array);
   if (hiaL_has_array(e, out)) e->arrays[out] = own_array(e, out, array, length);

@@ -181,6 +181,13 @@ void hiaL_safepoint_and_split(hia_emit *e) {
   hiaL_at(e, next);
 }
 
+bool hiaL_may_split(const hia_emit *e) { return e->ended == HIA_NONE && !hiaL_is_for_kernels(e); }
+
+void hiaL_stored(hia_emit *e, uint32_t i) {
+  if (i % HIA_MAX_STRAIGHT_LINE == HIA_MAX_STRAIGHT_LINE - 1 && hiaL_may_split(e))
+    hiaL_safepoint_and_split(e);
+}
+
 /* Loops will need the context, even if nothing else in the function does. An empty instruction that
  * has it as an operand keeps LLVM from removing the parameter. It is removed when the loops get
  * their safepoints (rounds.c), before it costs a register. */

@@ -442,8 +442,8 @@ void hiaL_body(hia_emit *e) {
         open_region(e, edges[at].region);
     if (n == fn->nodes.len) break;
     unsigned op = fn->nodes.data[n].op;
-    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++straight_line > HIA_MAX_STRAIGHT_LINE &&
-        e->ended == HIA_NONE && !hiaL_is_for_kernels(e)) {
+    if (!(hiaR_ops[op].traits & HIA_T_CONTROL)) straight_line += 1 + fn->nodes.data[n].n_ins / 4;
+    if (straight_line > HIA_MAX_STRAIGHT_LINE && hiaL_may_split(e)) {
       hiaL_safepoint_and_split(e);
       straight_line = 0;
     }

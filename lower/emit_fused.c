@@ -16,6 +16,7 @@ static bool is_kernel_node(const hia_emit *e, hia_node_id n) {
   case HIA_OP_MERGE_ENTRY:
   case HIA_OP_CONST:
   case HIA_OP_PARAM:
+  case HIA_OP_LITERAL:
   case HIA_OP_DUP:
   case HIA_OP_DROP:
   case HIA_OP_YIELD: return true;

@@ -63,9 +63,11 @@ static LLVMValueRef operand_block(hia_emit *e) {
 void hiaL_emit_operation(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   LLVMValueRef block = operand_block(e);
-  for (uint32_t i = 0; i < node->n_ins; i++)
+  for (uint32_t i = 0; i < node->n_ins; i++) {
     hiaL_store_word(e, hiaL_word_at(e, block, i), hiaL_in(e, n, i),
                     hiaG_type(e->fn, hiaG_in(e->fn, n, i)));
+    hiaL_stored(e, i);
+  }
   LLVMValueRef args[] = {description(e, n), block, hiaL_number(e, 32, node->loc)};
   hiaL_set_debug_loc(e, node->loc, false);
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_operate, args, HIA_LEN(args));
@@ -106,6 +108,29 @@ void hiaL_emit_EXPECT(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, x);
 }
 
+/* The array is being made; from element 1 on its first is there. */
+void hiaL_emit_ALIKE(hia_emit *e, hia_node_id n) {
+  LLVMValueRef i = hiaL_in(e, n, 0), x = hiaL_in(e, n, 1), fits = hiaL_number(e, 1, 1);
+  hiaL_out(e, n, 0, i);
+  if (hiaL_node(e, n)->n_ins < 3) return;
+  LLVMBasicBlockRef compare = hiaL_block(e, "compare"), next = hiaL_block(e, "compared");
+  LLVMValueRef is_first = LLVMBuildICmp(e->b, LLVMIntEQ, i, hiaL_number(e, 64, 0), "is_first");
+  LLVMBuildCondBr(e->b, is_first, next, compare);
+  hiaL_at(e, compare);
+  LLVMValueRef at = hiaL_byte_at(e, hiaL_in(e, n, 2), offsetof(hia_array, data), "at");
+  LLVMValueRef first =
+      LLVMBuildLoad2(e->b, e->ptr, LLVMBuildLoad2(e->b, e->ptr, at, "elements"), "first");
+  uint32_t rank = hiaG_rank(e->g->types, hiaG_type(e->fn, hiaG_in(e->fn, n, 1)));
+  for (uint32_t k = 0; k < rank; k++) {
+    LLVMValueRef is_equal =
+        LLVMBuildICmp(e->b, LLVMIntEQ, load_dim(e, x, k), load_dim(e, first, k), "");
+    fits = LLVMBuildAnd(e->b, fits, is_equal, "fits");
+  }
+  fail_unless(e, n, fits);
+  LLVMBuildBr(e->b, next);
+  hiaL_at(e, next);
+}
+
 /* An element of a vector is a load. */
 void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
   hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
@@ -130,6 +155,27 @@ void hiaL_emit_PARAM(hia_emit *e, hia_node_id n) {
   LLVMValueRef words = LLVMBuildLoad2(e->b, e->ptr, hiaL_field(e, HIA_FIELD_params), "params");
   LLVMValueRef place = hiaL_word_at(e, words, (uint32_t)node->imm);
   hiaL_out(e, n, 0, hiaL_load_word(e, place, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
+}
+
+/* A constant of the module, which several nodes may share. */
+static LLVMValueRef literal(hia_emit *e, uint32_t number) {
+  const hia_tensor_literal *l = &e->g->literals.data[number];
+  const char *name = hiaR_arena_printf(&e->comp->scratch, "literal_%u", number);
+  LLVMValueRef dims[HIA_MAX_RANK], found = LLVMGetNamedGlobal(e->module, name);
+  if (found) return found;
+  for (uint32_t i = 0; i < l->shape.rank; i++)
+    dims[i] = hiaL_number(e, 64, (uint64_t)l->shape.dims[i]);
+  LLVMValueRef elements = LLVMConstStringInContext2(e->llvm, l->elements, l->size, true);
+  LLVMValueRef fields[] = {hiaL_number(e, 32, HIA_STICKY), hiaL_number(e, 16, HIA_TENSOR_LITERAL),
+                           hiaL_number(e, 16, hiaR_tensor_spare(l->dtype, l->shape.rank)),
+                           hiaL_variable(e, "elements", elements),
+                           LLVMConstArray2(e->types[HIA_I64], dims, l->shape.rank)};
+  return hiaL_variable(e, name, hiaL_structure(e, fields, HIA_LEN(fields)));
+}
+
+/* Its reference is nobody's, as that of a param. */
+void hiaL_emit_LITERAL(hia_emit *e, hia_node_id n) {
+  hiaL_out(e, n, 0, literal(e, (uint32_t)hiaL_node(e, n)->imm));
 }
 
 void hiaL_emit_DIM(hia_emit *e, hia_node_id n) {

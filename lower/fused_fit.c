@@ -267,6 +267,13 @@ static void know(hia_fused *f, hia_node_id n) {
     know_stored(f, v, &e->g->params.data[node->imm].shape);
     return;
   }
+  case HIA_OP_LITERAL: {
+    hia_value_id v = hiaG_out(e->fn, n, 0);
+    hiaL_emit_LITERAL(e, n);
+    f->values[v].loop = v;
+    know_stored(f, v, &e->g->literals.data[node->imm].shape);
+    return;
+  }
   default: break;
   }
   switch (hiaG_fused_kind(e->g, e->fn, n)) {

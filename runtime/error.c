@@ -165,12 +165,20 @@ static const char *time_text(hia_arena *arena, uint64_t ns) {
 static const char *range_message(hia_arena *arena, const hia_failure *failure) {
   const hia_range *range = &failure->range;
   long long first = range->first, end = range->end, length = range->length;
-  const char *elements = length == 1 ? "element" : "elements";
-  if (failure->code)
-    return hiaR_arena_printf(arena, "slice %lld..%lld is out of range: the array has %lld %s",
-                             first, end, length, elements);
-  return hiaR_arena_printf(arena, "index %lld is out of range: the array has %lld %s", first,
-                           length, elements);
+  const char *whose = "the array has", *what = "element";
+  switch (failure->code >> 1) { /* hiaR_range_code */
+  case HIA_RANGE_OF_VECTOR: whose = "the vector has"; break;
+  case HIA_RANGE_OF_ROWS: whose = "the tensor has", what = "row"; break;
+  case HIA_RANGE_OF_RESULT: whose = "the vector is to have"; break;
+  case HIA_RANGE_OF_LABELS: whose = "the last axis has"; break;
+  default: break;
+  }
+  const char *many = length == 1 ? "" : "s";
+  if (failure->code & 1)
+    return hiaR_arena_printf(arena, "slice %lld..%lld is out of range: %s %lld %s%s", first, end,
+                             whose, length, what, many);
+  return hiaR_arena_printf(arena, "index %lld is out of range: %s %lld %s%s", first, whose, length,
+                           what, many);
 }
 
 static const char *shape_message(hia_arena *arena, const hia_failure *failure) {
@@ -264,7 +272,7 @@ static void fill_run(hia_error *error, const void *user) {
   const failed_run *run = user;
   const hia_places *places = run->places;
   if (error->status == HIA_FAILED) error->fail_code = run->failure->code;
-  error->is_slice = run->failure->code != 0;
+  error->is_slice = run->failure->code & 1; /* hiaR_range_code */
   error->range = run->failure->range;
   error->file = hiaR_error_copy(error, places->file);
   hia_error_entry *entry =

@@ -298,7 +298,8 @@ int tool_result(const char *path, const hia_value *value) {
   if (status != HIA_OK) return tool_fail(error, status);
   if (is_cut) {
     tool_flush();
-    fputs(HIA_WORD_CUT, stderr);
+    bool is_tensor = hia_type_info_kind(hia_value_type(value)) == HIA_KIND_TENSOR;
+    fputs(is_tensor ? HIA_WORD_CUT_TENSOR : HIA_WORD_CUT, stderr);
   }
   return EXIT_FINE;
 }

@@ -94,6 +94,12 @@ hia_status hia_value_data(hia_engine *engine, const hia_type_info *type, size_t 
     status = put_part(&m, i, fields[i], field, places, (char *)object);
     places += field->n_words;
   }
+  hia_size_misfit misfit;
+  if (status == HIA_OK && !hiaR_sizes_fit(table, ctor, object, &misfit)) {
+    char text[512];
+    hiaR_size_misfit_print(table, ctor, &misfit, text, sizeof text);
+    status = hiaJ_fail(m.allocator, error, HIA_SHAPE, NULL, "%s", text);
+  }
   return end(&m, status, type, (uintptr_t)object, value);
 }
 

@@ -385,8 +385,9 @@ typedef enum hia_shape_rule {
   HIA_SHAPE_LAST,      /* as x, which has a last axis */
   HIA_SHAPE_LABELS,    /* x, labels of the shape of x without the last axis -> as labels */
   HIA_SHAPE_TRANSPOSE, /* a matrix */
-  HIA_SHAPE_PARAM,     /* none -> of a param */
+  HIA_SHAPE_PARAM,     /* none -> of a param, or of a literal */
   HIA_SHAPE_WORK,      /* fuel, operands of an op -> fuel */
+  HIA_SHAPE_ALIKE,     /* i, x, array of x -> i */
 } hia_shape_rule;
 /* What differentiation does with a node (graph/gradient.h). */
 typedef enum hia_gradient_rule {
@@ -407,6 +408,7 @@ typedef enum hia_imm {
   HIA_IMM_FORK,    /* NONE, and the number of a fork */
   HIA_IMM_EXTERN,  /* a function of the host */
   HIA_IMM_PARAM,   /* a param of the program */
+  HIA_IMM_LITERAL, /* a literal of the graph; in an image where it lies */
   HIA_IMM_SITE,    /* a call site, and which argument or result */
   HIA_IMM_REGION,  /* a region; of ENTER: and whether the value is invariant */
   HIA_IMM_CTOR,    /* a constructor of the result's type */

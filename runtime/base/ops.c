@@ -132,7 +132,8 @@ uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t rank
   case HIA_SHAPE_LAST: return a ? a : HIA_NONE;
   case HIA_SHAPE_LABELS: return a && b == a - 1 ? b : HIA_NONE;
   case HIA_SHAPE_PARAM:
-  case HIA_SHAPE_WORK: return HIA_NONE;
+  case HIA_SHAPE_WORK:
+  case HIA_SHAPE_ALIKE: return HIA_NONE;
   case HIA_SHAPE_TRANSPOSE: return a == 2 ? 2 : HIA_NONE;
   }
   return HIA_NONE;
@@ -163,7 +164,8 @@ bool hiaR_work_takes(uint64_t op, uint32_t n) {
   case HIA_SHAPE_RESHAPE:
   case HIA_SHAPE_EXPECT:
   case HIA_SHAPE_PARAM:
-  case HIA_SHAPE_WORK: return false;
+  case HIA_SHAPE_WORK:
+  case HIA_SHAPE_ALIKE: return false;
   }
   return false;
 }

@@ -131,6 +131,19 @@ typedef struct hia_range {
   int64_t length; /* of the array */
 } hia_range;
 
+/* What it was asked of. */
+typedef enum hia_range_of {
+  HIA_RANGE_OF_ARRAY,
+  HIA_RANGE_OF_VECTOR, /* a tensor of rank 1 */
+  HIA_RANGE_OF_ROWS,   /* a tensor of a higher rank */
+  HIA_RANGE_OF_RESULT, /* the place of the 1 of a one_hot */
+  HIA_RANGE_OF_LABELS, /* the logits that a label chooses from */
+} hia_range_of;
+/* The code of the failure: of hia_failure. */
+static inline uint32_t hiaR_range_code(hia_range_of of, bool is_slice) {
+  return (uint32_t)of << 1 | is_slice;
+}
+
 /* ---- sizes of memory ---- */
 
 /* The number of elements of a shape of numbers: 1 for a scalar, 0 if any dim is. False: the product

@@ -54,6 +54,16 @@ void hiaR_type_flatten(const hia_type_table *t, hia_type type, hia_type *flat) {
     }
 }
 
+uint32_t hiaR_type_sizes(const hia_type_table *t, hia_type type) {
+  while (hiaR_type_kind(t, type) == HIA_KIND_ARRAY) type = hiaR_type_entry(t, type)->element;
+  if (hiaR_type_kind(t, type) == HIA_KIND_TENSOR) return hiaR_type_entry(t, type)->n;
+  if (hiaR_type_kind(t, type) != HIA_KIND_TUPLE) return 0;
+  const hia_type_entry *tuple = hiaR_type_entry(t, type);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < tuple->n; i++) n += hiaR_type_sizes(t, t->parts[tuple->first + i]);
+  return n;
+}
+
 static const char *begin_type(hia_type_pieces *p, hia_type type) {
   hia_type_kind kind = hiaR_type_kind(p->types, type);
   if (kind == HIA_KIND_SCALAR) return hiaR_reprs[type].name;

@@ -104,6 +104,10 @@ typedef struct hia_ctor {
   uint32_t name;
   uint32_t first, n; /* fields[first .. first + n) */
   hia_layout layout; /* without fields: no words, size 0 */
+  /* The sizes that the fields' types declare: parts[sizes .. sizes + n_sizes), one for each axis of
+   * each tensor in them, in order, of arrays for their elements; HIA_NONE: none. A size of 2^32 - 1
+   * and more is none. n_sizes is 0 if there is none at all. */
+  uint32_t sizes, n_sizes;
 } hia_ctor;
 
 typedef struct hia_type_entry {
@@ -119,7 +123,7 @@ typedef struct hia_type_entry {
 
 typedef struct hia_type_table {
   const hia_type_entry *types; /* by type - HIA_FIRST_TYPE */
-  const hia_type *parts;
+  const hia_type *parts;       /* of tuples; and sizes */
   const hia_ctor *ctors;
   const hia_ctor_field *fields;
   const hia_word_place *places;
@@ -147,6 +151,9 @@ static inline const hia_ctor *hiaR_ctor(const hia_type_table *t, hia_type data, 
 
 /* Writes the types of a value's words, which are no tuples: hiaR_type_words of them. */
 void hiaR_type_flatten(const hia_type_table *t, hia_type type, hia_type *flat);
+
+/* How many sizes a value's type can declare: the axes of the tensors in it. */
+uint32_t hiaR_type_sizes(const hia_type_table *t, hia_type type);
 
 /* Types can nest as deep as they have parts, so a walk through one keeps a stack of the tuples
  * and arrays that are open, and does not recurse. */

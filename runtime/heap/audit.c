@@ -76,7 +76,7 @@ static uint32_t shape_of(const hia_audit *a, const hia_counted *object, uint32_t
   const hia_shape *list = a->shapes->list;
   if (list[base].ctor == HIA_SHAPE_ARRAY) return base;
   if (list[base].ctor == HIA_SHAPE_TENSOR)
-    return object->ctor <= HIA_TENSOR_PARAM ? base : HIA_NONE;
+    return object->ctor <= HIA_TENSOR_LITERAL ? base : HIA_NONE;
   uint32_t shape = base + object->ctor;
   return shape < a->shapes->n && list[shape].ctor == object->ctor && list[shape].size ? shape
                                                                                       : HIA_NONE;

@@ -46,6 +46,7 @@ HIA_OPERATION(SLICE) {
   if (!hiaR_array_has_slice(in[0], first, end)) {
     why->range = (hia_range){first, end, (int64_t)hiaR_array_len(in[0])};
     why->is_slice = true;
+    why->of = HIA_RANGE_OF_ARRAY;
     return HIA_RANGE;
   }
   bool has_memory = hiaR_array_slice(env->local, o->shape, in[0], first, end, env->is_shared, out);
@@ -62,6 +63,7 @@ HIA_OPERATION(SET) {
   if (!hiaR_array_has(array, index)) {
     why->range = (hia_range){index, 0, (int64_t)hiaR_array_len(array)};
     why->is_slice = false;
+    why->of = HIA_RANGE_OF_ARRAY;
     status = HIA_RANGE;
   } else {
     status = hiaR_array_own(env->local, env->shapes, o->base, &array, env->is_shared);

@@ -50,6 +50,7 @@ static inline bool hiaR_has_tensors(const hia_operation *o, const hia_word *in) 
 typedef struct hia_misfortune {
   hia_range range;    /* RANGE */
   bool is_slice;      /* RANGE: a slice was asked for */
+  hia_range_of of;    /* RANGE: of what */
   hia_misfit misfit;  /* SHAPE */
   uint64_t fuel_left; /* FUEL */
 } hia_misfortune;

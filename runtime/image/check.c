@@ -14,6 +14,7 @@
 #include "runtime/base/loc.h"
 #include "runtime/base/shape.h"
 #include "runtime/image/loaded.h"
+#include "runtime/tensor/tensor.h"
 #include <stdio.h>
 
 /* Slots of a section, so that no offset in a frame overflows. */
@@ -29,7 +30,7 @@ typedef struct checker {
   const hia_image_region *regions; /* of all sections */
   const hia_image_node *nodes;
   const uint32_t *words;
-  const hia_word *consts;
+  const hia_word *consts, *literals;
   const hia_image_export *exports;
   const hia_image_loc *locs;
   const char *strings;
@@ -120,6 +121,8 @@ static bool check_header(checker *c, size_t size) {
 #undef TABLE
   if (!check_table(c, "consts", &h->consts, sizeof(hia_word))) return false;
   c->consts = (const void *)(c->bytes + h->consts.at);
+  if (!check_table(c, "literals", &h->literals, sizeof(hia_word))) return false;
+  c->literals = (const void *)(c->bytes + h->literals.at);
   return true;
 }
 
@@ -184,6 +187,40 @@ static bool check_tuple(const checker *c, uint32_t i, uint32_t *depth) {
       depth[i] = depth[part - HIA_FIRST_TYPE] + 1;
   }
   return words == t->n_words && depth[i] <= MAX_WORDS;
+}
+
+/* Finds, by type, how many sizes it can declare, and how deep tuples and arrays nest in it: both as
+ * far as the language's bounds. Types in a type come before it, or are data. */
+static void find_sizes(const checker *c, uint32_t *depth, uint32_t *sizes) {
+  enum { MAX = HIA_MAX_TYPE_PARTS * HIA_MAX_RANK };
+  for (uint32_t i = 0; i < c->h->types.n; i++) {
+    const hia_type_entry *t = &c->types[i];
+    const hia_type *parts = t->kind == HIA_KIND_TUPLE ? c->parts + t->first : &t->element;
+    uint32_t n = t->kind == HIA_KIND_TUPLE ? t->n : t->kind == HIA_KIND_ARRAY;
+    sizes[i] = t->kind == HIA_KIND_TENSOR ? t->n : 0;
+    depth[i] = 1;
+    for (uint32_t k = 0; k < n; k++) {
+      if (hiaR_is_scalar(parts[k]) || parts[k] - HIA_FIRST_TYPE >= i) continue;
+      uint32_t part = parts[k] - HIA_FIRST_TYPE;
+      sizes[i] = sizes[i] + sizes[part] > MAX ? MAX + 1 : sizes[i] + sizes[part];
+      if (depth[part] >= depth[i]) depth[i] = depth[part] < MAX ? depth[part] + 1 : MAX;
+    }
+  }
+}
+
+/* A constructor has no sizes, or as many as its fields can declare. */
+static bool check_sizes(const checker *c, const hia_ctor *ctor, const uint32_t *depth,
+                        const uint32_t *sizes) {
+  uint64_t n = 0;
+  if (!ctor->n_sizes) return true;
+  if (ctor->n_sizes > c->h->parts.n || ctor->sizes > c->h->parts.n - ctor->n_sizes) return false;
+  for (uint32_t i = 0; i < ctor->n; i++) {
+    hia_type type = c->fields[ctor->first + i].type;
+    if (hiaR_is_scalar(type)) continue;
+    if (depth[type - HIA_FIRST_TYPE] > HIA_MAX_TYPE_PARTS) return false;
+    n += sizes[type - HIA_FIRST_TYPE];
+  }
+  return n == ctor->n_sizes;
 }
 
 static bool check_ctor(const checker *c, const hia_ctor *ctor) {
@@ -255,8 +292,11 @@ static bool check_types(checker *c, uint32_t *depth) {
         (kind == HIA_KIND_DATA && !check_data(c, i, &n_ctors)))
       return bad(c, "type %u is malformed", i + HIA_FIRST_TYPE);
   }
+  uint32_t *sizes = depth + n;
+  find_sizes(c, depth, sizes);
   for (uint32_t i = 0; i < c->h->ctors.n; i++)
-    if (!check_ctor(c, &c->ctors[i])) return bad(c, "constructor %u is malformed", i);
+    if (!check_ctor(c, &c->ctors[i]) || !check_sizes(c, &c->ctors[i], depth, sizes))
+      return bad(c, "constructor %u is malformed", i);
   return true;
 }
 
@@ -397,6 +437,32 @@ static bool check_param_read(checker *c, const hia_image_node *n) {
          bad(c, "a param has another type");
 }
 
+/* Any elements will do, but bools, of which 0 and 1 are canonical. */
+static bool check_literal(checker *c, const hia_image_node *n) {
+  const hia_type_entry *t = tensor_type(c, ref_type(c, c->s, c->words[n->outs]));
+  hia_tensor head = {.counted = {.ctor = HIA_TENSOR_LITERAL}};
+  uint64_t left = c->h->literals.n, len, n_words;
+  hia_dims shape = {0};
+  if (!t || t->kind != HIA_KIND_TENSOR || c->kernels[n->what].dtype != t->element)
+    return bad(c, "a literal has another type");
+  const uint32_t n_head = sizeof head / sizeof(hia_word);
+  if (n->imm >= left || (left -= n->imm) < n_head + t->n) return bad(c, "no such literal");
+  const hia_word *at = c->literals + n->imm;
+  atomic_init(&head.counted.count, HIA_STICKY);
+  head.counted.spare = hiaR_tensor_spare((hia_dtype)t->element, t->n);
+  if (memcmp(at, &head, sizeof head) != 0) return bad(c, "a literal has another type");
+  shape.rank = t->n;
+  memcpy(shape.dims, at + n_head, t->n * sizeof *at);
+  uint64_t size = hiaR_dtype_size((hia_dtype)t->element);
+  if (!hiaR_shape_elements(&shape, size, &len)) return bad(c, "a literal is malformed");
+  n_words = (len * size + sizeof(hia_word) - 1) / sizeof(hia_word);
+  if (n_words > left - n_head - t->n) return bad(c, "a literal is out of bounds");
+  const uint8_t *elements = (const uint8_t *)(at + n_head + t->n);
+  for (uint64_t i = 0; t->element == HIA_BOOL && i < len; i++)
+    if (elements[i] > 1) return bad(c, "a literal is malformed");
+  return true;
+}
+
 /* The fuel is a scalar; the cost can be computed from any scalars and tensors. */
 static bool check_work(checker *c, const hia_image_node *n) {
   const hia_image_section *s = c->s;
@@ -415,6 +481,26 @@ static bool check_work(checker *c, const hia_image_node *n) {
          bad(c, "an operation gives no such result");
 }
 
+/* Slots that an ALIKE reads: a scalar, a tensor, and an array of such. */
+static bool check_alike(checker *c, const hia_image_node *n) {
+  const hia_image_section *s = c->s;
+  hia_type types[3] = {HIA_NONE, HIA_NONE, HIA_NONE};
+  if (c->kernels[n->what].dtype != HIA_I64 || n->n_ins < 2 || n->n_ins > HIA_LEN(types))
+    return bad(c, "an operation on operands that it does not take");
+  for (uint32_t i = 0; i < n->n_ins; i++) {
+    uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN;
+    if (in != slot) return bad(c, "operand %u cannot be taken", i);
+    if (slot < s->n_slots - s->n_consts) types[i] = ref_type(c, s, slot);
+  }
+  const hia_type_entry *x = tensor_type(c, types[1]), *array = tensor_type(c, types[2]);
+  bool is_right = types[0] == HIA_NONE && x && x->kind == HIA_KIND_TENSOR;
+  if (n->n_ins == 3)
+    is_right = is_right && array && array->kind == HIA_KIND_ARRAY && array->element == types[1];
+  if (!is_right) return bad(c, "an operation on operands that it does not take");
+  return ref_type(c, s, c->words[n->outs]) == HIA_NONE ||
+         bad(c, "an operation gives no such result");
+}
+
 static bool check_operation(checker *c, const hia_image_node *n) {
   const hia_image_section *s = c->s;
   const hia_image_kernel *k = &c->kernels[n->what];
@@ -422,7 +508,9 @@ static bool check_operation(checker *c, const hia_image_node *n) {
   hia_dtype dtype = (hia_dtype)k->dtype;
   uint32_t ranks[3] = {0}, rest = HIA_NONE;
   if (k->op == HIA_OP_PARAM) return check_param_read(c, n);
+  if (k->op == HIA_OP_LITERAL) return check_literal(c, n);
   if (k->op == HIA_OP_WORK) return check_work(c, n);
+  if (k->op == HIA_OP_ALIKE) return check_alike(c, n);
   if (!hiaR_rule_takes(rule, dtype)) return bad(c, "an operation at another dtype");
   for (uint32_t i = 0; i < n->n_ins; i++) {
     uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN, rank = 0;
@@ -931,8 +1019,8 @@ static bool check_parts(checker *c, size_t *scratch_words) {
   if (nodes != c->h->nodes.n || regions != c->h->regions.n || consts != c->h->consts.n)
     return bad(c, "records that belong to no section");
   size_t n = (size_t)max_nodes, r = (size_t)max_regions;
-  size_t last =
-      c->h->locs.n > c->h->types.n ? c->h->locs.n : c->h->types.n; /* one after the other */
+  size_t of_types = 2 * (size_t)c->h->types.n;
+  size_t last = c->h->locs.n > of_types ? c->h->locs.n : of_types; /* one after the other */
   *scratch_words =
       4 * n + 2 + 5 * r + c->h->words.n + last + 2 * (size_t)c->h->externs.n + c->h->ctors.n;
   c->max_nodes = max_nodes, c->max_regions = max_regions;

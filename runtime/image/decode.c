@@ -5,6 +5,7 @@
  * Decoding looks up kernels, turns edges into pointers, marks nodes that wait for one token only
  * (they need no count), lays out frames, and decides which references move (refs.c). */
 #include "runtime/image/decode.h"
+#include "runtime/tensor/tensor.h"
 #include <stdio.h>
 
 uint64_t hiaR_image_hash(const void *bytes, size_t size) {
@@ -34,6 +35,7 @@ static hia_image_tables tables_of(const void *bytes) {
                             AT(nodes),
                             AT(words),
                             AT(consts),
+                            AT(literals),
                             AT(exports),
                             AT(locs),
                             AT(strings),
@@ -279,9 +281,14 @@ static void decode_operation(hia_decoder *d, const hia_image_node *n, hia_instr 
   for (uint32_t i = 0; i < n->n_ins; i++) {
     uint32_t in = d->words[n->ins + i];
     uint64_t bit = (uint64_t)1 << (i < HIA_MAX_TAKING ? i : HIA_MAX_TAKING);
-    bool is_array = k->op == HIA_OP_PACK && i == 0;
+    bool is_array = i == 0 ? k->op == HIA_OP_PACK : i == 2 && k->op == HIA_OP_ALIKE;
     if (hiaR_is_ref(d, hiaR_slot_of(in)) && !is_array) o.tensors |= bit;
     if (in & HIA_IMAGE_TAKEN) o.takes |= bit;
+  }
+  if (k->op == HIA_OP_LITERAL) {
+    hia_tensor *t = (hia_tensor *)(void *)(d->literals + n->imm);
+    t->data = (char *)&t->dims[hiaR_tensor_rank(t)];
+    o.imm = (uintptr_t)t;
   }
   *d->operations = (hia_operation_instr){
       .o = o, .operate = kernel.operate, .ins = d->words + n->ins, .first_word = n->n_ins};
@@ -682,6 +689,7 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
           hiaR_room(n_switches, sizeof(hia_switch)) + hiaR_room(n_wides, sizeof(hia_wide)) +
           hiaR_room(n_calls, sizeof(hia_host_instr)) + hiaR_room(h->externs.n, sizeof(void *)) +
           hiaR_room(h->params.n, sizeof(hia_param_spec)) +
+          hiaR_room(h->literals.n, sizeof(hia_word)) +
           hiaR_room(hiaR_max_steps(&steps), sizeof(hia_step)) + hosts_size;
 
   size_t sums = hiaR_room((size_t)max_nodes + 1, sizeof(uint64_t)),
@@ -725,6 +733,8 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
   d.calls = take(&d, n_calls, sizeof(hia_host_instr));
   d.prepared = take(&d, h->externs.n, sizeof(void *));
   hia_param_spec *params = take(&d, h->params.n, sizeof(hia_param_spec));
+  d.literals = take(&d, h->literals.n, sizeof(hia_word));
+  if (h->literals.n) memcpy(d.literals, d.t.literals, h->literals.n * sizeof(hia_word));
   d.makes = take(&d, n_makes, sizeof(hia_make));
   d.gets = take(&d, n_gets, sizeof(hia_get));
   d.parts = take(&d, n_parts, sizeof(hia_part));

@@ -17,7 +17,7 @@ typedef struct hia_image_tables {
   const hia_image_region *regions;
   const hia_image_node *nodes;
   const uint32_t *words;
-  const hia_word *consts;
+  const hia_word *consts, *literals;
   const hia_image_export *exports;
   const hia_image_loc *locs;
   const char *strings;
@@ -53,6 +53,7 @@ typedef struct hia_decoder {
   hia_section *sections;
   hia_instr *instrs;       /* of all sections */
   uint32_t *words;         /* in the block */
+  hia_word *literals;      /* in the block */
   const hia_instr **edges; /* the next ones */
   hia_child *children;     /* the next one */
   hia_leaf *leaves;        /* the next one */

@@ -21,7 +21,7 @@
 #define HIA_IMAGE_MAGIC                                                                            \
   "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */
 #define HIA_IMAGE_ORDER   0x01020304u
-#define HIA_IMAGE_VERSION 9u
+#define HIA_IMAGE_VERSION 10u
 
 typedef struct hia_image_table {
   uint32_t at; /* bytes from the start of the image; 8-aligned */
@@ -35,8 +35,8 @@ typedef struct hia_image_header {
   uint64_t hash; /* hiaR_image_hash of all bytes after this field */
   uint32_t file; /* string: name of the source, "" if there is none */
   uint32_t pad;
-  hia_image_table kernels, externs, params, sections, regions, nodes, words, consts, exports, locs,
-      strings;
+  hia_image_table kernels, externs, params, sections, regions, nodes, words, consts, literals,
+      exports, locs, strings;
   /* The types of references (runtime/base/type.h). Parts and elements of types are types with lower
    * numbers, or data types. */
   hia_image_table types, parts, ctors, fields, places, names;
@@ -65,6 +65,10 @@ typedef struct hia_image_param {
   double a, b;
   int64_t dims[HIA_MAX_RANK]; /* those from `rank` on are 0 */
 } hia_image_param;
+
+/* Literals lie one behind the other in a table of words, as the tensors that they are (hia_tensor),
+ * with the elements behind the dims, and without an address. The immediate of an OPERATION that is
+ * a LITERAL is the number of its first word. */
 
 /* A function, or a loop: what runs in one frame.
  *

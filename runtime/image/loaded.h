@@ -352,7 +352,8 @@ typedef struct hia_cause {
 /* Of an operation that has failed. */
 static inline hia_cause hiaR_cause_of(hia_status status, const hia_misfortune *why) {
   hia_cause cause = {.status = status};
-  if (status == HIA_RANGE) cause.code = why->is_slice, cause.range = why->range;
+  if (status == HIA_RANGE)
+    cause.code = hiaR_range_code(why->of, why->is_slice), cause.range = why->range;
   if (status == HIA_SHAPE) cause.misfit = why->misfit;
   if (status == HIA_FUEL) cause.code = (int64_t)why->fuel_left;
   return cause;

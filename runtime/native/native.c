@@ -361,7 +361,9 @@ HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
   if (status == HIA_CANCELLED) leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
   if (status == HIA_RANGE) context->range = why.range;
   if (status == HIA_SHAPE) context->misfit = why.misfit;
-  int64_t code = status == HIA_FUEL ? (int64_t)why.fuel_left : status == HIA_RANGE && why.is_slice;
+  int64_t code = status == HIA_FUEL    ? (int64_t)why.fuel_left
+                 : status == HIA_RANGE ? hiaR_range_code(why.of, why.is_slice)
+                                       : 0;
   leave(context, status, loc, code, sp, pc, NULL);
 }
 

@@ -171,7 +171,8 @@ int hiaR_program_result(const hia_program_parts *parts, const hia_program_files 
   if (status != HIA_OK) return hiaR_program_fail(error, status);
   if (is_cut) {
     fflush(stdout);
-    fputs(HIA_WORD_CUT, stderr);
+    bool is_tensor = hia_type_info_kind(hia_value_type(result)) == HIA_KIND_TENSOR;
+    fputs(is_tensor ? HIA_WORD_CUT_TENSOR : HIA_WORD_CUT, stderr);
   }
   return FINE;
 }

@@ -153,8 +153,9 @@ static inline hia_status hiaR_word_open_stream(const char *word, const hia_type_
 }
 
 /* Results are printed up to this length. */
-#define HIA_MAX_PRINTED ((uint64_t)1 << 20)
-#define HIA_WORD_CUT    "the result is shortened: -o FILE.hiav writes it whole\n"
+#define HIA_MAX_PRINTED     ((uint64_t)1 << 20)
+#define HIA_WORD_CUT        "the result is shortened: -o FILE.hiav writes it whole\n"
+#define HIA_WORD_CUT_TENSOR "the result is shortened: -o FILE.npy or -o FILE.hiav writes it whole\n"
 
 /* True if a word that starts with a dash is an argument nevertheless: a number, -inf, or a single
  * dash. */

@@ -67,7 +67,7 @@ HIA_DEFINE_OPERATION(IOTA, iota)
 static hia_status one_hot(HIA_COMPUTE) {
   int64_t i = hiaR_to_i64(in[0]), n = hiaR_to_i64(in[1]);
   hia_dtype dtype = (hia_dtype)o->dtype;
-  if (n >= 0 && (i < 0 || i >= n)) return hiaR_out_of_range(why, i, n);
+  if (n >= 0 && (i < 0 || i >= n)) return hiaR_out_of_range(why, HIA_RANGE_OF_RESULT, i, n);
   hia_status status = make_vector(env, dtype, n, r, why);
   if (status) return status;
   hia_work work = hiaR_work(env);
@@ -77,6 +77,13 @@ static hia_status one_hot(HIA_COMPUTE) {
   return HIA_OK;
 }
 HIA_DEFINE_OPERATION(ONE_HOT, one_hot)
+
+/* The immediate is the address of the tensor: the image's (decode.c). */
+HIA_OPERATION(LITERAL) {
+  (void)env, (void)in, (void)why;
+  *out = o->imm;
+  return HIA_OK;
+}
 
 /* ---- one tensor of several operands ---- */
 
@@ -135,6 +142,20 @@ static hia_status stack(HIA_COMPUTE) {
   return copy_parts(env, o, in, elements_before(&shape, o->imm), r);
 }
 HIA_DEFINE_OPERATION(STACK, stack)
+
+/* Takes no reference. What the array's first element is, is known from iteration 1 on. */
+HIA_OPERATION(ALIKE) {
+  (void)env;
+  if (in[0] && o->n_in > 2) {
+    hia_word first = *(const hia_word *)(const void *)hiaR_array_at(in[2], sizeof(hia_word), 0);
+    if (first < HIA_FIRST_ADDRESS) return HIA_INTERNAL; /* an image that was tampered with */
+    hia_dims shape,
+        both[2] = {hiaR_tensor_dims(hiaR_tensor(first)), hiaR_tensor_dims(hiaR_tensor(in[1]))};
+    if (hiaR_shape_stack(both, 2, 0, &shape, &why->misfit) != HIA_FIT_ALWAYS) return HIA_SHAPE;
+  }
+  *out = in[0];
+  return HIA_OK;
+}
 
 /* The scalars of an array lie as those of a tensor do. */
 static hia_status pack_scalars(const hia_env *env, hia_word array, hia_dtype dtype, hia_result *r) {

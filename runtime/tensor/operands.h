@@ -23,10 +23,17 @@ static inline bool hiaR_dims_equal(const hia_dims *a, const hia_dims *b) {
 static inline hia_status hiaR_fit_status(hia_fit fit) {
   return fit == HIA_FIT_ALWAYS ? HIA_OK : HIA_SHAPE;
 }
-static inline hia_status hiaR_out_of_range(hia_misfortune *why, int64_t first, int64_t length) {
+static inline hia_status hiaR_out_of_range(hia_misfortune *why, hia_range_of of, int64_t first,
+                                           int64_t length) {
   why->range = (hia_range){first, 0, length};
   why->is_slice = false;
+  why->of = of;
   return HIA_RANGE;
+}
+
+/* What an index of the first axis, or a slice, is asked of. */
+static inline hia_range_of hiaR_range_of(const hia_tensor *t) {
+  return hiaR_tensor_rank(t) == 1 ? HIA_RANGE_OF_VECTOR : HIA_RANGE_OF_ROWS;
 }
 
 /* ---- results ----

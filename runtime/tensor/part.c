@@ -27,7 +27,7 @@ static hia_status row(HIA_COMPUTE) {
   const hia_tensor *x = hiaR_tensor(in[0]);
   int64_t i = hiaR_to_i64(in[1]);
   (void)o;
-  if (i < 0 || i >= x->dims[0]) return hiaR_out_of_range(why, i, x->dims[0]);
+  if (i < 0 || i >= x->dims[0]) return hiaR_out_of_range(why, hiaR_range_of(x), i, x->dims[0]);
   if (hiaR_tensor_rank(x) == 1) {
     r->word = hiaR_tensor_get(x, (uint64_t)i);
     return HIA_OK;
@@ -51,7 +51,7 @@ static hia_status rows(HIA_COMPUTE) {
   char *to = r->data;
   for (uint64_t k = 0; k < n; k++) {
     int64_t i = hiaR_to_i64(hiaR_tensor_get(index, k));
-    if (i < 0 || i >= n_rows) return hiaR_out_of_range(why, i, n_rows);
+    if (i < 0 || i >= n_rows) return hiaR_out_of_range(why, hiaR_range_of(x), i, n_rows);
     if (!hiaR_work_on(&work, 5) || !hiaR_work_copy(&work, to, x->data + (uint64_t)i * bytes, bytes))
       return HIA_CANCELLED;
     to += bytes;
@@ -66,6 +66,7 @@ static hia_status part(HIA_COMPUTE) {
   if (from < 0 || from > to || to > x->dims[0]) {
     why->range = (hia_range){from, to, x->dims[0]};
     why->is_slice = true;
+    why->of = hiaR_range_of(x);
     return HIA_RANGE;
   }
   if (to - from == x->dims[0]) {
@@ -81,7 +82,7 @@ HIA_DEFINE_OPERATION(PART, part)
 static hia_status with(HIA_COMPUTE) {
   const hia_tensor *x = hiaR_tensor(in[0]);
   int64_t i = hiaR_to_i64(in[1]);
-  if (i < 0 || i >= x->dims[0]) return hiaR_out_of_range(why, i, x->dims[0]);
+  if (i < 0 || i >= x->dims[0]) return hiaR_out_of_range(why, hiaR_range_of(x), i, x->dims[0]);
   hia_dims shape = hiaR_tensor_dims(x), of_v = hiaR_operand_dims(o, in, 2);
   hia_status status = hiaR_fit_status(hiaR_shape_set(&shape, &of_v, &shape, &why->misfit));
   if (status) return status;

@@ -125,7 +125,8 @@ static hia_status cross_entropy(HIA_COMPUTE) {
   uint64_t size = hiaR_dtype_size(dtype);
   for (uint64_t i = 0; i < n_rows; i++) {
     int64_t label = hiaR_to_i64(has_labels ? hiaR_tensor_get(hiaR_tensor(in[1]), i) : in[1]);
-    if (label < 0 || (uint64_t)label >= n) return hiaR_out_of_range(why, label, (int64_t)n);
+    if (label < 0 || (uint64_t)label >= n)
+      return hiaR_out_of_range(why, HIA_RANGE_OF_LABELS, label, (int64_t)n);
     row s = {.x = x->data + i * n * size, .work = &work};
     if (!hiaR_work_on(&work, 20)) return HIA_CANCELLED;
     (dtype == HIA_F32 ? cross_entropy_f32 : cross_entropy_f64)(&s, r->data + i * size, n,

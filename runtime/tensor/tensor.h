@@ -28,6 +28,7 @@ typedef enum hia_tensor_kind {
   HIA_TENSOR_VIEW,    /* they are a part of another tensor's, to which it has a reference */
   HIA_TENSOR_OUTSIDE, /* they lie elsewhere; it belongs to no run, and is sticky */
   HIA_TENSOR_PARAM,   /* of a param (param/param.h): likewise; it goes with its state */
+  HIA_TENSOR_LITERAL, /* of a program: likewise; it goes with its code */
 } hia_tensor_kind;
 
 static inline hia_tensor *hiaR_tensor(hia_word ref) { return (hia_tensor *)(uintptr_t)ref; }

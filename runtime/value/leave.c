@@ -17,11 +17,11 @@ typedef struct leaving {
 } leaving;
 
 /* A tensor's copy has its elements, of which the tensor may only be a view. A param is no object of
- * the run, and other runs read it. */
+ * the run, and other runs read it; nor is a literal. */
 static bool leave_tensor(leaving *l, hia_word *ref) {
   hia_tensor *tensor = hiaR_tensor(*ref), *copy = hiaR_copy_tensor(l->to, tensor);
   if (!copy) return false;
-  if (tensor->counted.ctor == HIA_TENSOR_PARAM) {
+  if (tensor->counted.ctor >= HIA_TENSOR_PARAM) {
     *ref = (uintptr_t)copy;
     return true;
   }

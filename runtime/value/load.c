@@ -172,7 +172,12 @@ static hia_status read_data(loader *l, hia_type type, uint32_t number, void **ob
       l->local ? make_local(l, ctor->layout.size, number) : hiaR_new_data(l->objects, ctor, number);
   if (!data) return HIA_MEMORY;
   *object = data;
-  return read_words(l, &ctor->layout, (char *)data);
+  hia_status status = read_words(l, &ctor->layout, (char *)data);
+  hia_size_misfit misfit;
+  if (status || hiaR_sizes_fit(l->types, ctor, data, &misfit)) return status;
+  char text[512];
+  hiaR_size_misfit_print(l->types, ctor, &misfit, text, sizeof text);
+  return fail(l->error, l->begin_at + (uint64_t)(l->at - l->begin), "%s", text);
 }
 
 hia_status hiaR_load_object(loader *l, bool *is_end) {

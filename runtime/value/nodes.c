@@ -169,7 +169,13 @@ static hia_status build_node(building *b, size_t i) {
   hia_counted *object = hiaR_new_data(b->objects, ctor, node->ctor);
   if (!object) return no_memory(b);
   b->refs[i] = (uintptr_t)object;
-  return put_words(b, i, t->places + ctor->layout.first, ctor->layout.n, (char *)object);
+  hia_status status =
+      put_words(b, i, t->places + ctor->layout.first, ctor->layout.n, (char *)object);
+  hia_size_misfit misfit;
+  if (status != HIA_OK || hiaR_sizes_fit(t, ctor, object, &misfit)) return status;
+  char text[512];
+  hiaR_size_misfit_print(t, ctor, &misfit, text, sizeof text);
+  return hiaR_fail_text(b->allocator, b->error, HIA_SHAPE, NULL, "node %zu: %s", i, text);
 }
 
 static hia_status build(building *b, hia_value **value) {

@@ -275,6 +275,40 @@ static hia_status begin_data(reader *r, hia_type type) {
   return status;
 }
 
+/* Of a tensor without elements the text does not show the sizes of the axes behind one of size 0:
+ * they are those that the field declares. */
+static void size_empty(reader *r, const hia_ctor *ctor, char *object) {
+  const hia_word_place *place = r->types->places + ctor->layout.first;
+  const uint32_t *size = r->types->parts + ctor->sizes;
+  for (uint32_t i = 0; i < ctor->n; i++) {
+    hia_type type = r->types->fields[ctor->first + i].type;
+    if (hiaR_type_kind(r->types, type) == HIA_KIND_TENSOR) {
+      hia_tensor *tensor = hiaR_tensor(hiaR_load(HIA_REPR_REF, object + place->at));
+      bool is_open = false;
+      for (uint32_t k = 0; k < hiaR_tensor_rank(tensor); k++) {
+        if (is_open && size[k] != HIA_NONE) tensor->dims[k] = size[k];
+        is_open |= tensor->dims[k] == 0;
+      }
+    }
+    size += hiaR_type_sizes(r->types, type);
+    place += hiaR_type_words(r->types, type);
+  }
+}
+
+/* All fields are there: r->at is the object's. */
+static hia_status end_data(reader *r, const open_value *data) {
+  const hia_ctor *ctor = hiaR_ctor(r->types, data->type, data->ctor);
+  char *object = r->at.base;
+  hia_size_misfit misfit;
+  r->at = data->outer;
+  if (!ctor->n_sizes) return HIA_OK;
+  size_empty(r, ctor, object);
+  if (hiaR_sizes_fit(r->types, ctor, object, &misfit)) return HIA_OK;
+  char text[512];
+  hiaR_size_misfit_print(r->types, ctor, &misfit, text, sizeof text);
+  return hiaR_scan_fail(&r->scan, "E0340", data->s, r->scan.s, "%s", text);
+}
+
 /* ---- arrays ---- */
 
 /* Cursors into the elements move with them. */
@@ -479,7 +513,7 @@ static hia_status finish(reader *r, hia_type *type) {
                         : top->kind == HIA_KIND_ARRAY ? end_array(r, top)
                                                       : end_list(r, top);
     if (status) return status;
-    if (top->kind == HIA_KIND_DATA) r->at = top->outer;
+    if (top->kind == HIA_KIND_DATA && (status = end_data(r, top))) return status;
     r->n_open--;
   }
   *type = HIA_NONE;

@@ -143,7 +143,9 @@ static bool ctors_are_same(comparing *c, const hia_ctor *a, const hia_ctor *b) {
     if (strcmp(c->a->names + x->name, c->b->names + y->name) != 0 || !meet(c, x->type, y->type))
       return false;
   }
-  return true;
+  return a->n_sizes == b->n_sizes &&
+         (!a->n_sizes || memcmp(c->a->parts + a->sizes, c->b->parts + b->sizes,
+                                a->n_sizes * sizeof *c->a->parts) == 0);
 }
 
 static bool entries_are_same(comparing *c, const hia_type_entry *a, const hia_type_entry *b) {

@@ -119,6 +119,23 @@ hia_status hiaR_type_infos_compare(const hia_type_info *a, const hia_type_info *
 hia_status hiaR_types_compare(const hia_type_table *a, hia_type type_a, const hia_type_table *b,
                               hia_type type_b, const hia_allocator *allocator, bool *is_same);
 
+/* ---- sizes.c: the sizes that fields of constructors declare ---- */
+
+typedef struct hia_size_misfit {
+  uint32_t field; /* of the constructor */
+  hia_dtype dtype;
+  hia_dims wanted, found; /* of the first tensor that does not fit; a size that is not declared is
+                             unknown */
+} hia_size_misfit;
+/* True if the tensors in the fields of an object of the constructor have the declared sizes: also
+ * those in tuples and arrays, but not those in other data. False: *misfit says which has not. The
+ * object's words are all set. Takes time in proportion to its arrays. Any thread. */
+bool hiaR_sizes_fit(const hia_type_table *types, const hia_ctor *ctor, const void *object,
+                    hia_size_misfit *misfit);
+/* "shapes do not fit: field v of Leaf is f32[3], the value is f32[4]", cut to the buffer. */
+void hiaR_size_misfit_print(const hia_type_table *types, const hia_ctor *ctor,
+                            const hia_size_misfit *misfit, char *buf, size_t size);
+
 /* ---- type_text.c ---- */
 
 /* The type in the language's syntax, NUL-terminated; if it is longer than the buffer, which has at

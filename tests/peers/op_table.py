@@ -464,7 +464,7 @@ def write_sizes(file, op):
                     file.call(f, [x, np.int64(b)], x if is_right else 'shape')
 
 
-@other('pack')
+@other('pack', 'alike')
 def write_pack(file, op):
     for dtype in TYPES:
         for rank in (1, 2, 3):
@@ -477,6 +477,19 @@ def write_pack(file, op):
             sizes = {2 if i == odd else 1 for i in range(n)}
             rows = np.full((n, sizes.pop() if n else 0), v) if len(sizes) < 2 else 'shape'
             file.call(g, [v, np.int64(n), np.int64(odd)], rows if isinstance(rows, str) else with_dims(rows))
+
+
+@other('literal')
+def write_literal(file, op):
+    """Tensors that the program states; of these operations make others."""
+    for dtype in TYPES:
+        for shape in ((3,), (2, 3), (2, 1, 2)):
+            x = file.array(dtype, shape)
+            text = file.literal(x)
+            f = file.function([dtype], '{ let x = %s; (x, set(x, 0, x[len(x) - 1]), [x, x]) }' % text, '[')
+            last = x.copy()
+            last[0] = x[-1]
+            file.call(f, [file.array(dtype, ())], (x, last, np.stack([x, x])))
 
 
 @other('param')

@@ -297,6 +297,7 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_type_entry, n_words)
   FIELD(hia_type_entry, layout)
   FIELD(hia_ctor, layout)
+  FIELD(hia_ctor, sizes)
   FIELD(hia_layout, size)
   FIELD(hia_word_place, at)
   FIELD(hia_shapes, bases)

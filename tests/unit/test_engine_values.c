@@ -921,6 +921,66 @@ Test(engine_values, each_allocation_fails_once) {
   cr_expect_gt(fail_each_allocation(use_everything), 50);
 }
 
+/* Sizes that fields declare, wherever a host makes data. */
+Test(engine_values, fields_have_their_sizes) {
+  static const char text[] = "type T = Leaf(v: f32[3], n: i64) | Many(a: [(f32[2], i64)])\n"
+                             "fn main(t: T) = match t { Leaf(v, n) => sum(v), Many(a) => 0 }\n";
+  static const char other_text[] = "type T = Leaf(v: f32[?], n: i64) | Many(a: [(f32[2], i64)])\n"
+                                   "fn make(n: i64) = Leaf(zeros(n), n)\n";
+  hia_engine *engine;
+  hia_module *module, *other;
+  hia_function *f, *make;
+  hia_value *v = NULL, *x = NULL, *result = NULL;
+  hia_error *error = NULL;
+  cr_assert_eq(hia_engine_new(NULL, &engine, NULL), HIA_OK);
+  cr_assert_eq(hia_module_load_text(engine, "t", text, strlen(text), &module, NULL), HIA_OK);
+  cr_assert_eq(hia_module_load_text(engine, "o", other_text, strlen(other_text), &other, NULL),
+               HIA_OK);
+  cr_assert_eq(hia_module_function(module, "main", &f, NULL), HIA_OK);
+  cr_assert_eq(hia_module_function(other, "make", &make, NULL), HIA_OK);
+  const hia_type_info *type = hia_module_type(module, "T");
+  for (int64_t n = 2; n <= 3; n++) {
+    hia_value *size = hia_value_i64(engine, n);
+    cr_assert_eq(hia_run(make, &size, 1, NULL, &x, NULL), HIA_OK);
+    /* Of another type, whose field has no size. */
+    cr_assert_eq(hia_run(f, &x, 1, NULL, &result, &error), HIA_ARGUMENT);
+    hia_error_free(error);
+    hia_value *tensor = hia_value_part(x, 0), *fields[2] = {tensor, size};
+    hia_status wanted = n == 3 ? HIA_OK : HIA_SHAPE;
+    cr_assert_eq(hia_value_data(engine, type, 0, fields, 2, &v, &error), wanted);
+    if (error)
+      cr_assert(strstr(hia_error_text(error), "field v of Leaf is f32[3], the value is f32[2]"),
+                "%s", hia_error_text(error));
+    hia_error_free(error);
+    hia_value_free(v);
+    const hia_type_info *types[2] = {hia_type_info_field(type, 0, 0), type};
+    const hia_value_node nodes[2] = {{0, 0, (uint64_t)n}, {1, 0, 0}};
+    static const int64_t three[] = {3, 0, 0, 0, 0, 5}, two[] = {2, 0, 0, 0, 5};
+    hia_value_nodes table = HIA_VALUE_NODES_INIT;
+    table.types = types, table.n_types = 2, table.nodes = nodes, table.n_nodes = 2;
+    table.words = n == 3 ? three : two;
+    table.n_words = (size_t)n + 3;
+    cr_assert_eq(hia_value_from_nodes(engine, &table, &v, &error), wanted, "%s",
+                 error ? hia_error_text(error) : "");
+    hia_error_free(error);
+    hia_value_free(v);
+    hia_value_free(tensor);
+    hia_value_free(size);
+    hia_value_free(x);
+  }
+  static const char *const texts[] = {"Leaf([1, 2, 3], 1)", "Leaf([1, 2], 1)",
+                                      "Many([([1, 2], 3)])", "Many([([1, 2], 3), ([1], 3)])"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    cr_assert_eq(hia_value_parse(f, 0, texts[i], &v, &error), i % 2 ? HIA_ARGUMENT : HIA_OK, "%s",
+                 texts[i]);
+    hia_error_free(error);
+    hia_value_free(v);
+  }
+  hia_module_free(other);
+  hia_module_free(module);
+  hia_engine_free(engine);
+}
+
 /* What was asked of which array, in every engine. */
 Test(engine_values, range_errors_have_their_numbers) {
   static const char text[] = "fn main(i: i64) -> i64 = [(7i64, 1), (8, 2), (9, 3)][i].0\n"

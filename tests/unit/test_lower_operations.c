@@ -186,6 +186,29 @@ static const program programs[] = {
      "= pack %10, %0\n%19:i64 = dim 1 %18\nyield %19",
      {0, 0, 0},
      {HIA_OK, HIA_SHAPE, HIA_SHAPE}},
+    {"literal",
+     "f64",
+     "%10:f64[?, ?] = literal [2, 3] 0x1p+0 0x1p+1 0x1.8p+1 0x1p+2 -0x1p+0 0x1p-1\n%11:i64 = const "
+     "3\n%12:i64 = rem %0, %11\n%13:f64[?] = row %10, %12\n%14:f64 = const 0x1p+0\n%15:i64 = const "
+     "0\n%16:f64[?] = with %13, %15, %14\n%17:f64[?] = mul %16, %13\n%18:f64 = sum all "
+     "%17\nyield %18",
+     {14, 14, 5.25},
+     OK},
+    {"literals of other dtypes, and one without elements",
+     "i64",
+     "%10:bool[?] = literal [3] true false true\n%11:i64 = const 2\n%12:bool = row %10, "
+     "%11\n%13:i32[?, ?] = literal [0, 4]\n%14:i64 = dim 1 %13\n%15:i64 = cast %12\n%16:i64 = add "
+     "%14, %15\nyield %16",
+     {5, 5, 5},
+     OK},
+    {"alike: the first that differs fails, not a later one that fails otherwise",
+     "i64",
+     "%10:[i64[?]] = map %0 {\n%15:i64 = arg 0\n%20:i64 = const 6\n%21:i64 = sub %20, "
+     "%15\n%22:i64 = div %20, %21\n%23:i64 = const 4\n%24:i64 = div %15, %23\n%16:i64[?] = iota "
+     "%24\n%17:i64 = alike %15, %16\nyield %16\n}\n%25:i64 = const 0\n%18:i64[?, ?] = pack %10, "
+     "%25\n%19:i64 = dim 0 %18\nyield %19",
+     {0, 3, 0},
+     {HIA_OK, HIA_OK, HIA_SHAPE}},
     {"a tensor in a loop, and in branches",
      "f64",
      VECTOR

@@ -39,8 +39,9 @@ static const char *const rules[] = {
 
 static const char *const shapes[] = {
     [HIA_SHAPE_NONE] = "",
-    [HIA_SHAPE_PARAM] = "a param",
+    [HIA_SHAPE_PARAM] = "stated",
     [HIA_SHAPE_WORK] = "fuel",
+    [HIA_SHAPE_ALIKE] = "scalar, x, array",
     [HIA_SHAPE_ELEMENTWISE] = "elementwise",
     [HIA_SHAPE_DIM] = "x to scalar",
     [HIA_SHAPE_ROW] = "x, scalar",
