@@ -100,8 +100,10 @@ uint16_t hiaG_node_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n) 
   return effects;
 }
 
+/* Does not look at the nodes inside: what has regions is structure. (Passes ask for each node, and
+ * in a chain of branches all that follow are inside.) */
 bool hiaG_node_movable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
-  return hiaG_node_effects(g, fn, n) == 0;
+  return with_callee(g, fn, n) == 0;
 }
 
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
