@@ -429,7 +429,7 @@ if [ "$cxx" != - ]; then
   is 'from C++' '10946 5' ./use
 fi
 
-many=$(yes -- -lm | head -400)
+many=$(yes -- -L. | head -400) # a library would be read 400 times
 t 'as many words for the linker as one likes' "$hiaton" build "$examples/fib.hia" --exe -o fib_many -- $many
 rm fib_many
 t 'a shared library with a comma in its name' "$hiaton" build "$examples/fib.hia" --shared -o 'fib,2.so'
