@@ -39,19 +39,27 @@ is() {
   got=$(timeout 120 "$@" 2>err </dev/null)
   if [ "$got" = "$expected" ]; then ok; else bad "$what" "$*: $got $(cat err), not $expected"; fi
 }
+# Sets `files` to what is here, without a process for it.
+list_files() {
+  shopt -s dotglob nullglob
+  files=(*)
+  shopt -u dotglob nullglob
+}
 # wrong WHAT STATUS PATTERN COMMAND...: fails with this status and message, and leaves no files
 wrong() {
-  local what=$1 status=$2 pattern=$3 before got
+  local what=$1 status=$2 pattern=$3 before got files
   shift 3
-  before=$(ls -A)
+  list_files
+  before=${files[*]}
   timeout 120 "$@" >out 2>err </dev/null
   got=$?
+  list_files
   if [ $got != "$status" ]; then
     bad "$what" "$*: status $got, not $status: $(cat err)"
   elif [ -n "$pattern" ] && ! grep -qE -- "$pattern" err; then
     bad "$what" "no '$pattern' in: $(cat err)"
-  elif [ "$(ls -A)" != "$before" ]; then
-    bad "$what: leaves files behind" "$(ls -A)"
+  elif [ "${files[*]}" != "$before" ]; then
+    bad "$what: leaves files behind" "${files[*]}"
   else
     ok
   fi
