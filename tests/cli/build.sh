@@ -892,22 +892,24 @@ chmod +x slow
 # A file without a name that the process writes, or one with a name where there are no such files.
 has_output() { compgen -G '*.part' >/dev/null || ls -l "/proc/$1/fd" 2>/dev/null | grep -q '#[0-9]* (deleted)'; }
 interrupted() { # SIGNAL PATTERN|- COMMAND...
-  local signal=$1 pattern=$2 before pid n=0 status
+  local signal=$1 pattern=$2 before files pid n=0 status
   shift 2
-  before=$(ls -A)
+  list_files
+  before=${files[*]}
   env --default-signal "$@" >out 2>err </dev/null &
   pid=$!
   while ! { [ "$pattern" = - ] && has_output $pid; } && ! compgen -G "$pattern" >/dev/null && kill -0 $pid 2>/dev/null && [ $n -lt 1000 ]; do
-    sleep 0.01
-    n=$((n + 1))
+    sleep 0.05 # each look starts processes
+    n=$((n + 5))
   done
   kill -s "$signal" $pid 2>/dev/null
   { wait $pid; } 2>/dev/null
   status=$?
+  list_files
   if [ $status -lt 128 ]; then
     bad "SIG$signal, $*" "was over before: $status $(cat err)"
-  elif [ "$(ls -A)" != "$before" ]; then
-    bad "SIG$signal, $*: leaves files behind" "$(ls -A)"
+  elif [ "${files[*]}" != "$before" ]; then
+    bad "SIG$signal, $*: leaves files behind" "${files[*]}"
   else
     ok
   fi
