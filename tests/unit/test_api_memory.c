@@ -522,9 +522,9 @@ static void live(life *l) {
 
 /* ---- the sweep ---- */
 
-/* Every request is tried if that is quick. Under sanitizers every second one is: one is the only one
- * that is refused, the next is the first of all that are refused. HIA_STRESS has ten times as many
- * requests, most of them for the next small block of an arena. */
+/* Every request is tried if that is quick. Under sanitizers every second one is: one is the only
+ * one that is refused, the next is the first of all that are refused. HIA_STRESS has ten times as
+ * many requests, most of them for the next small block of an arena. */
 #ifdef HIA_STRESS
 enum { STEP = 16 };
 #else
