@@ -91,6 +91,10 @@ static uint16_t with_callee(const hia_graph *g, const hia_fn *fn, hia_node_id n)
   return effects | (hiaG_fn(g, callee)->effects & HIA_E_OF_CALLS);
 }
 
+uint16_t hiaG_own_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  return with_callee(g, fn, n);
+}
+
 uint16_t hiaG_node_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   uint16_t effects = with_callee(g, fn, n);
   if (fn->nodes.data[n].regions == HIA_NONE) return effects;
@@ -100,16 +104,25 @@ uint16_t hiaG_node_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n) 
   return effects;
 }
 
-/* Does not look at the nodes inside: what has regions is structure. (Passes ask for each node, and
- * in a chain of branches all that follow are inside.) */
+/* Stops at the first. Most who ask do so at every level of nested branches, of which each would be
+ * walked to its end; but a branch by itself is HIA_E_STRUCTURE. */
+bool hiaG_node_does(const hia_graph *g, const hia_fn *fn, hia_node_id n, unsigned any_of) {
+  if (with_callee(g, fn, n) & any_of) return true;
+  if (fn->nodes.data[n].regions == HIA_NONE) return false;
+  hia_node_id end = hiaG_walk_over(fn, n);
+  for (hia_node_id in = hiaG_walk_next(fn, n); in != end; in = hiaG_walk_next(fn, in))
+    if (with_callee(g, fn, in) & any_of) return true;
+  return false;
+}
+
 bool hiaG_node_movable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
-  return with_callee(g, fn, n) == 0;
+  return !hiaG_node_does(g, fn, n, ~0u);
 }
 
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   unsigned op = fn->nodes.data[n].op;
   if (op == HIA_OP_ARG || op == HIA_OP_YIELD || hiaR_ops[op].traits & HIA_T_STATIC) return false;
-  return !(hiaG_node_effects(g, fn, n) & (HIA_E_OF_CALLS | HIA_E_ONCE));
+  return !hiaG_node_does(g, fn, n, HIA_E_OF_CALLS | HIA_E_ONCE);
 }
 
 /* ---- functions ---- */

@@ -414,6 +414,10 @@ hia_buckets hiaG_buckets(hia_arena *arena, uint32_t n_keys, uint32_t n, const ui
 /* Of a node. Division by a constant that is not 0 or -1 cannot fail. Requires hiaG_effects: the
  * callee's are those of its function. */
 uint16_t hiaG_node_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* The same without the nodes inside it. */
+uint16_t hiaG_own_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* True if the node has one of these effects. */
+bool hiaG_node_does(const hia_graph *g, const hia_fn *fn, hia_node_id n, unsigned any_of);
 /* True if the node may be removed when its results are unused. */
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* True if the node may be moved up to any place behind its operands, and run where it did not: it

@@ -158,10 +158,10 @@ static bool leave_loop(finding *f, hia_node_id n) {
 
 static bool may_merge(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
-  if (node->n_ins > 3 || node->n_outs != 1 || node->regions != HIA_NONE) return false;
-  uint16_t effects = hiaG_node_effects(g, fn, n);
-  if (hiaG_is_operation(fn, n)) effects &= (uint16_t)~HIA_E_ALLOCATES; /* tensors are costly */
-  return !(effects & (HIA_E_IMPURE | HIA_E_ALLOCATES | HIA_E_ONCE | HIA_E_STRUCTURE));
+  if (node->n_ins > 3 || node->n_outs != 1) return false;
+  unsigned keeps = HIA_E_IMPURE | HIA_E_ONCE | HIA_E_STRUCTURE;
+  if (!hiaG_is_operation(fn, n)) keeps |= HIA_E_ALLOCATES; /* tensors are costly */
+  return !hiaG_node_does(g, fn, n, keeps);
 }
 
 void hiaG_cse(hia_graph *g, hia_fn *fn) {

@@ -72,7 +72,7 @@ static void list_operands(halving *h, hia_node_id n) {
 /* Cycles of a node of the body without the nodes inside it; UINT64_MAX: it may take long. */
 static uint64_t cost_of(const halving *h, hia_node_id n) {
   const hia_node *node = &h->fn->nodes.data[n];
-  if (hiaG_node_effects(h->g, h->fn, n) & HIA_E_DIVERGES) return UINT64_MAX;
+  if (hiaG_own_effects(h->g, h->fn, n) & HIA_E_DIVERGES) return UINT64_MAX;
   return node->op == HIA_OP_CALL ? CALL_CYCLES : hiaG_cost(h->fn, n);
 }
 
@@ -82,7 +82,7 @@ static bool look(halving *h, hia_node_id map) {
   const hia_fn *fn = h->fn;
   hia_region_id each = fn->nodes.data[map].regions;
   uint64_t cycles = 0;
-  if (hiaG_node_effects(h->g, fn, map) & HIA_E_IMPURE) return false; /* in order */
+  if (hiaG_node_does(h->g, fn, map, HIA_E_IMPURE)) return false; /* in order */
   h->outside.len = h->constants.len = 0;
   h->inside[each] = ++h->n_maps;
   for (hia_node_id n = fn->regions.data[each].first, end = behind(fn, map); n != end;

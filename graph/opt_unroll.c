@@ -113,8 +113,8 @@ static bool is_tail(const hia_fn *fn, hia_node_id call) {
 /* True if the node only computes, and cannot fail. */
 static bool is_pure(const unrolling *u, const hia_fn *fn, hia_node_id n) {
   if (fn->nodes.data[n].op == HIA_OP_ARG) return true;
-  return !(hiaG_node_effects(u->g, fn, n) &
-           (HIA_E_RAISES | HIA_E_ALLOCATES | HIA_E_ONCE | HIA_E_HOST | HIA_E_STRUCTURE));
+  return !hiaG_node_does(
+      u->g, fn, n, HIA_E_RAISES | HIA_E_ALLOCATES | HIA_E_ONCE | HIA_E_HOST | HIA_E_STRUCTURE);
 }
 
 /* True if the arm only computes: no calls, no loops, little work. An operation in it that fails

@@ -39,19 +39,27 @@ is() {
   got=$(timeout 120 "$@" 2>err </dev/null)
   if [ "$got" = "$expected" ]; then ok; else bad "$what" "$*: $got $(cat err), not $expected"; fi
 }
+# Sets `files` to what is here, without a process for it.
+list_files() {
+  shopt -s dotglob nullglob
+  files=(*)
+  shopt -u dotglob nullglob
+}
 # wrong WHAT STATUS PATTERN COMMAND...: fails with this status and message, and leaves no files
 wrong() {
-  local what=$1 status=$2 pattern=$3 before got
+  local what=$1 status=$2 pattern=$3 before got files
   shift 3
-  before=$(ls -A)
+  list_files
+  before=${files[*]}
   timeout 120 "$@" >out 2>err </dev/null
   got=$?
+  list_files
   if [ $got != "$status" ]; then
     bad "$what" "$*: status $got, not $status: $(cat err)"
   elif [ -n "$pattern" ] && ! grep -qE -- "$pattern" err; then
     bad "$what" "no '$pattern' in: $(cat err)"
-  elif [ "$(ls -A)" != "$before" ]; then
-    bad "$what: leaves files behind" "$(ls -A)"
+  elif [ "${files[*]}" != "$before" ]; then
+    bad "$what: leaves files behind" "${files[*]}"
   else
     ok
   fi
@@ -429,7 +437,7 @@ if [ "$cxx" != - ]; then
   is 'from C++' '10946 5' ./use
 fi
 
-many=$(yes -- -lm | head -400)
+many=$(yes -- -L. | head -400) # a library would be read 400 times
 t 'as many words for the linker as one likes' "$hiaton" build "$examples/fib.hia" --exe -o fib_many -- $many
 rm fib_many
 t 'a shared library with a comma in its name' "$hiaton" build "$examples/fib.hia" --shared -o 'fib,2.so'
@@ -884,22 +892,24 @@ chmod +x slow
 # A file without a name that the process writes, or one with a name where there are no such files.
 has_output() { compgen -G '*.part' >/dev/null || ls -l "/proc/$1/fd" 2>/dev/null | grep -q '#[0-9]* (deleted)'; }
 interrupted() { # SIGNAL PATTERN|- COMMAND...
-  local signal=$1 pattern=$2 before pid n=0 status
+  local signal=$1 pattern=$2 before files pid n=0 status
   shift 2
-  before=$(ls -A)
+  list_files
+  before=${files[*]}
   env --default-signal "$@" >out 2>err </dev/null &
   pid=$!
   while ! { [ "$pattern" = - ] && has_output $pid; } && ! compgen -G "$pattern" >/dev/null && kill -0 $pid 2>/dev/null && [ $n -lt 1000 ]; do
-    sleep 0.01
-    n=$((n + 1))
+    sleep 0.05 # each look starts processes
+    n=$((n + 5))
   done
   kill -s "$signal" $pid 2>/dev/null
   { wait $pid; } 2>/dev/null
   status=$?
+  list_files
   if [ $status -lt 128 ]; then
     bad "SIG$signal, $*" "was over before: $status $(cat err)"
-  elif [ "$(ls -A)" != "$before" ]; then
-    bad "SIG$signal, $*: leaves files behind" "$(ls -A)"
+  elif [ "${files[*]}" != "$before" ]; then
+    bad "SIG$signal, $*: leaves files behind" "${files[*]}"
   else
     ok
   fi

@@ -9,11 +9,7 @@ enum { SIZE = 1 << 16 };
 
 Test(opt_refs, random_programs, .timeout = 600) {
   static char text[SIZE];
-#ifdef HIA_STRESS
-  enum { N = 60 };
-#else
-  enum { N = 400 };
-#endif
+  enum { N = 400 / HIA_TEST_SHARE };
   unsigned n_programs = 0;
   for (uint64_t seed = 1; n_programs < N; seed++) {
     cr_assert_lt(seed, 4 * N);
