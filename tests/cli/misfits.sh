@@ -101,9 +101,8 @@ wrong differs 5 <<'END'
 END
 wrong named '[1, 2]' '[1, 2, 3]' <<'END'
    17 | fn named(a: f32[n], b: f32[n]) = a + b
-      |                     ~  ^~~~~~
-      |                     [3]
-      |                        [2]
+      |          ~          ~  ^
+      |          [2]        [3]
 END
 wrong result true '[1, 2]' <<'END'
    18 | fn result(c: bool, x: f32[?]) -> f32[H] = if c then x else x + 1

@@ -484,9 +484,9 @@ def write_literal(file, op):
     """Tensors that the program states; of these operations make others."""
     for dtype in TYPES:
         for shape in ((3,), (2, 3), (2, 1, 2)):
-            x = file.array(dtype, shape)
-            text = file.literal(x)
-            f = file.function([dtype], '{ let x = %s; (x, set(x, 0, x[len(x) - 1]), [x, x]) }' % text, '[')
+            x = file.array(dtype, shape, special=0)
+            body = '{ let x: %s = %s; (x, set(x, 0, x[len(x) - 1]), [x, x]) }' % (tensor(dtype, len(shape)), text(x))
+            f = file.function([dtype], body, '{')
             last = x.copy()
             last[0] = x[-1]
             file.call(f, [file.array(dtype, ())], (x, last, np.stack([x, x])))
