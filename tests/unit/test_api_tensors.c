@@ -292,7 +292,7 @@ Test(api_tensors, built) {
   cr_assert_eq(hia_build_read_type(b, "f32[?, ?]"), matrix);
   cr_assert_neq(hia_build_read_type(b, " ( f32[?], bool [ ? ] )"), HIA_BUILD_NO_TYPE);
   hia_builder_free(b);
-  const char *wrong[] = {"f32[", "f32[]", "f32[?", "f32[? ?]", "f32[3]", "[f32[?]]"};
+  const char *wrong[] = {"f32[", "f32[]", "f32[?", "f32[? ?]", "f32[3 4]", "[f32[?]]"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     cr_assert_eq(hia_builder_new(engine, "b", &b, NULL), HIA_OK);
     cr_expect_eq(hia_build_read_type(b, wrong[i]), HIA_BUILD_NO_TYPE, "%s", wrong[i]);
