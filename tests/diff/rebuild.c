@@ -75,6 +75,10 @@ static void add_size(maker *m, hia_text *text, hia_ast_id dim) {
 static hia_build_type sized_of(maker *m, hia_itype is, hia_ast_id type) {
   if (type == HIA_NONE || !hiaF_has_sizes(m->p, type)) return type_of(m, is);
   const hia_ast *n = node(m, type);
+  if (n->kind == HIA_AST_TYPE_ARRAY) { /* the builder has no sizes of elements */
+    m->is_beyond = true;
+    return type_of(m, is);
+  }
   if (n->kind == HIA_AST_TYPE_TUPLE) {
     hia_build_type *parts = HIA_NEW_ARRAY(m->p->arena, hia_build_type, n->c);
     for (uint32_t i = 0; i < n->c; i++)
@@ -164,6 +168,7 @@ static hia_build_fn extern_of(maker *m, uint32_t decl) {
 static void bind_sizes(maker *m, hia_ast_id type, value v) {
   if (type == HIA_NONE || !hiaF_has_sizes(m->p, type)) return;
   const hia_ast *n = node(m, type);
+  if (n->kind == HIA_AST_TYPE_ARRAY) return; /* left out */
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id part = m->p->extra.data[n->b + i];
     const hia_ast *dim = node(m, part);
@@ -226,7 +231,9 @@ static value make_call(maker *m, hia_ast_id id, const hia_ast *n) {
   const hia_ast callee = *node(m, n->a);
   value *args = HIA_NEW_ARRAY(m->p->arena, value, (size_t)n->c + 1);
   uint32_t n_args = 0;
-  for (uint32_t i = 0; i < n->c; i++)
+  /* The axis of `shape` is a constant expression, which has no types. */
+  bool is_shape = callee.op == HIA_REF_BUILTIN && callee.b == HIA_BUILTIN_SHAPE;
+  for (uint32_t i = 0; i < (is_shape ? 1 : n->c); i++)
     if (node(m, m->p->extra.data[n->b + i])->kind != HIA_AST_NAMED)
       args[n_args++] = make(m, m->p->extra.data[n->b + i]);
   switch ((hia_ref)callee.op) {

@@ -278,7 +278,7 @@ Test(engine_host, registering) {
   expect_refused(w.engine, &f, HIA_ARGUMENT, "made for another version");
   struct {
     hia_host_function f;
-    int more;
+    uint64_t more; /* without padding behind it */
   } longer = {f, 1};
   longer.f.size = sizeof longer;
   expect_refused(w.engine, &longer.f, HIA_ARGUMENT, "made for another version");
