@@ -62,6 +62,7 @@ typedef struct hia_known {
   LLVMValueRef first;                /* SHOWN: NULL stands for 0 */
   hia_value_id by;                   /* GATHERED: the indices */
   hia_spread spread[3];              /* COMPUTED: of the operands */
+  uint32_t row_axis[3];              /* EACH_ROW: the first axis of the result's that is in a row */
   hia_value_id loop; /* a value of the same shape: values that lead to the same one share a loop */
 } hia_known;
 

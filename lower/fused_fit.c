@@ -193,8 +193,8 @@ static void know_result_dims(hia_fused *f, hia_node_id n, hia_known *z) {
     }
 }
 
-/* How the operand is read. Builds what must hold of its sizes. */
-static hia_spread spread_of(hia_fused *f, const hia_known *x, const hia_known *z) {
+/* How operand i is read. Builds what must hold of its sizes. */
+static hia_spread spread_of(hia_fused *f, const hia_known *x, hia_known *z, uint32_t i) {
   uint32_t lacks = 0, has = 0; /* axes of more than one element in the result */
   for (uint32_t axis = 0; axis < z->rank; axis++) {
     LLVMValueRef size = size_at(x, z, axis);
@@ -209,8 +209,10 @@ static hia_spread spread_of(hia_fused *f, const hia_known *x, const hia_known *z
   }
   if (!lacks) return HIA_EACH;
   if (!has) return HIA_ONE;
-  if ((lacks & -lacks) > 0 && lacks < (has & -has)) return HIA_EACH_COLUMN; /* all before all */
-  if (lacks == 1u << (z->rank - 1)) return HIA_EACH_ROW;
+  uint32_t first = (uint32_t)__builtin_ctz(lacks);
+  if (lacks < (has & -has)) return HIA_EACH_COLUMN; /* it lacks axes before all that it has */
+  z->row_axis[i] = first;
+  if (has < (1u << first)) return HIA_EACH_ROW; /* or behind all of them */
   require(f, hiaL_number(f->e, 1, 0));
   return HIA_ONE;
 }
@@ -226,7 +228,7 @@ static void know_computed(hia_fused *f, hia_node_id n) {
     hia_value_id in = hiaG_in(e->fn, n, i);
     const hia_known *x = &f->values[in];
     if (x->kind == HIA_SCALAR) continue;
-    z->spread[i] = spread_of(f, x, z);
+    z->spread[i] = spread_of(f, x, z, i);
     bool is_same = z->spread[i] == HIA_EACH && x->rank == z->rank;
     if (is_same) f->values[loop_of(f, in)].loop = loop_of(f, v);
   }
@@ -327,12 +329,13 @@ static bool add_gathered(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
 static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMValueRef first,
                          hia_spread spread);
 
-/* `z` is COMPUTED. Its elements are `first` behind those of the loop. */
-static uint32_t add_operand(hia_fused *f, hia_fused_plan *p, const hia_known *z, hia_value_id v,
-                            LLVMValueRef first, hia_spread spread) {
+/* Operand i, `v`, of `z`, which is COMPUTED. Its elements are `first` behind those of the loop. */
+static uint32_t add_operand(hia_fused *f, hia_fused_plan *p, const hia_known *z, uint32_t i,
+                            hia_value_id v, LLVMValueRef first) {
   const hia_known *x = &f->values[v];
+  hia_spread spread = z->spread[i];
   if (x->kind == HIA_SCALAR || spread == HIA_EACH) return add_step(f, p, v, first, HIA_EACH);
-  if (spread == HIA_EACH_ROW) need_columns(f, p, z->dims[z->rank - 1]);
+  if (spread == HIA_EACH_ROW) need_columns(f, p, hiaL_count_from(f, z, z->row_axis[i]));
   if (spread == HIA_EACH_COLUMN) need_columns(f, p, hiaL_count_from(f, x, 0));
   if (first && spread == HIA_EACH_ROW) return HIA_NONE;
   if (first && spread == HIA_EACH_COLUMN) require_multiple(f, first, p->n_cols);
@@ -345,7 +348,7 @@ static bool add_operands(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
   z->node = e->fn->values.data[z->value].node;
   for (uint32_t i = 0; i < hiaL_node(e, z->node)->n_ins; i++) {
     hia_value_id in = hiaG_in(e->fn, z->node, i);
-    z->ins[i] = add_operand(f, p, known, in, z->first, known->spread[i]);
+    z->ins[i] = add_operand(f, p, known, i, in, z->first);
     if (z->ins[i] == HIA_NONE) return false;
   }
   return true;

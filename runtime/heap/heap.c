@@ -35,13 +35,20 @@ struct hia_large_block {
 };
 
 #ifdef HIA_STRESS
-enum { FIRST_CHUNK = 1 << 10, LARGEST_CHUNK = 8 << 10, BATCH = 64, KEPT = 16 << 10 };
+enum {
+  FIRST_CHUNK = 1 << 10,
+  LARGEST_CHUNK = 8 << 10,
+  BATCH = 64,
+  KEPT = 16 << 10,
+  KEPT_LARGE = 160 << 10
+};
 #else
 enum {
   FIRST_CHUNK = 16 << 10,
   LARGEST_CHUNK = 1 << 20,
-  BATCH = 2 << 10, /* bytes that are carved at a time */
-  KEPT = 4 << 20,  /* bytes kept from one run to the next */
+  BATCH = 2 << 10,      /* bytes that are carved at a time */
+  KEPT = 4 << 20,       /* bytes of chunks kept from one run to the next */
+  KEPT_LARGE = 8 << 20, /* bytes of large blocks that nobody uses */
 };
 #endif
 
@@ -135,12 +142,49 @@ static void free_chunks(const hia_heap *heap, hia_heap_chunk *chunk) {
   }
 }
 
-void hiaR_heap_end(hia_heap *heap) {
+/* ---- large blocks ----
+ *
+ * Those that nobody uses any more are kept, up to KEPT_LARGE bytes: the system would give
+ * their pages again one by one, zeroed, which takes longer than what a kernel does with them. The
+ * newest comes first. They do not count as the run's bytes. The caller has the lock. */
+
+/* False: it is not kept. */
+static bool keep_large(hia_heap *heap, hia_large_block *large) {
+  if (large->size > KEPT_LARGE / 2 || large->size > KEPT_LARGE - heap->kept_bytes) return false;
+  heap->kept_bytes += large->size;
+  large->next = heap->kept;
+  heap->kept = large;
+  POISON(large + 1, large->size - sizeof *large);
+  return true;
+}
+
+/* A block of `size` bytes and up to a quarter more; NULL: there is none. */
+static hia_large_block *take_kept(hia_heap *heap, size_t size) {
+  hia_large_block **at = &heap->kept;
+  while (*at && ((*at)->size < size || (*at)->size - size > size / 4)) at = &(*at)->next;
+  hia_large_block *large = *at;
+  if (!large || !hiaR_heap_take_bytes(heap, large->size, large->size)) return NULL;
+  *at = large->next;
+  heap->kept_bytes -= large->size;
+  UNPOISON(large + 1, large->size - sizeof *large);
+  return large;
+}
+
+static void free_large(const hia_heap *heap, hia_large_block *large) {
+  UNPOISON(large + 1, large->size - sizeof *large);
+  hiaR_free(heap->allocator, large, large->size);
+}
+
+static void end_large(hia_heap *heap) {
   while (heap->large) {
     hia_large_block *large = heap->large;
     heap->large = large->next;
-    hiaR_free(heap->allocator, large, large->size);
+    if (!keep_large(heap, large)) free_large(heap, large);
   }
+}
+
+void hiaR_heap_end(hia_heap *heap) {
+  end_large(heap);
   if (!heap->chunks) return;
   for (unsigned c = 0; c < HIA_HEAP_CLASSES; c++)
     atomic_store_explicit(&heap->free[c], NULL, memory_order_relaxed);
@@ -161,6 +205,11 @@ void hiaR_heap_end(hia_heap *heap) {
 void hiaR_heap_free(hia_heap *heap) {
   hiaR_heap_end(heap);
   free_chunks(heap, heap->spare);
+  while (heap->kept) {
+    hia_large_block *large = heap->kept;
+    heap->kept = large->next;
+    free_large(heap, large);
+  }
   pthread_mutex_destroy(&heap->lock);
 }
 
@@ -294,32 +343,47 @@ static bool fill(hia_local_heap *local, unsigned class) {
   return true;
 }
 
+static void put_large(hia_heap *heap, hia_large_block *large) {
+  large->prev = NULL;
+  large->next = heap->large;
+  if (heap->large) heap->large->prev = large;
+  heap->large = large;
+}
+
 static void *alloc_large(hia_heap *heap, size_t size) {
   size_t whole;
   if (!hiaR_add(size, sizeof(hia_large_block) + 15, &whole)) return NULL;
   whole &= ~(size_t)15;
+  pthread_mutex_lock(&heap->lock);
+  hia_large_block *large = take_kept(heap, whole);
+  if (large) put_large(heap, large);
+  pthread_mutex_unlock(&heap->lock);
+  if (large) {
+    count_taken(heap, large->size, false);
+    return large + 1;
+  }
   if (!hiaR_heap_take_bytes(heap, whole, whole)) return NULL;
-  hia_large_block *large = hiaR_alloc_large(heap->allocator, whole);
+  large = hiaR_alloc_large(heap->allocator, whole);
   if (!large) {
     hiaR_heap_give_bytes(heap, whole);
     return NULL;
   }
+  large->size = whole;
   count_taken(heap, whole, true);
   pthread_mutex_lock(&heap->lock);
-  *large = (hia_large_block){.next = heap->large, .size = whole};
-  if (heap->large) heap->large->prev = large;
-  heap->large = large;
+  put_large(heap, large);
   pthread_mutex_unlock(&heap->lock);
   return large + 1;
 }
 
 static void release_large(hia_heap *heap, hia_large_block *large) {
+  hiaR_heap_give_bytes(heap, large->size);
   pthread_mutex_lock(&heap->lock);
   *(large->prev ? &large->prev->next : &heap->large) = large->next;
   if (large->next) large->next->prev = large->prev;
+  bool is_kept = keep_large(heap, large);
   pthread_mutex_unlock(&heap->lock);
-  hiaR_heap_give_bytes(heap, large->size);
-  hiaR_free(heap->allocator, large, large->size);
+  if (!is_kept) free_large(heap, large);
 }
 
 void *hiaR_heap_alloc(hia_local_heap *local, size_t size) {

@@ -63,7 +63,8 @@ struct hia_heap {
   _Atomic(hia_free_block *) free[HIA_HEAP_CLASSES]; /* lists handed over by workers */
   hia_heap_chunk *chunks, *spare;                   /* in use; kept from earlier runs */
   size_t spare_bytes;
-  hia_large_block *large;
+  hia_large_block *large, *kept; /* in use; not */
+  size_t kept_bytes;
 #ifdef HIA_CENSUS
   _Atomic int64_t live; /* blocks in use */
 #endif

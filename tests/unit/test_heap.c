@@ -5,6 +5,7 @@
 #include "tests/unit/helper_memory.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 Test(heap, size_classes) {
   unsigned last = 0;
@@ -150,6 +151,43 @@ Test(heap, memory_is_kept_and_returned) {
   cr_assert_leq(atomic_load(&heap.bytes) + 1000000, bytes);
   hiaR_heap_end(&heap);
   cr_assert_leq(heap.spare_bytes, (size_t)4 << 20);
+  hiaR_heap_free(&heap);
+  cr_assert_eq(from.blocks, 0);
+}
+
+/* A large block that was freed serves for one of about its size, in the same run and in the next;
+ * blocks of other sizes, and more than there is room for, do not stay. */
+Test(heap, large_blocks_are_used_again) {
+  enum { SIZE = HIA_HEAP_LARGEST + 10000 };
+  test_heap from;
+  test_heap_init(&from, 1000000);
+  hia_heap heap;
+  hia_local_heap local;
+  hiaR_heap_init(&heap, &from.allocator);
+  for (int run = 0; run < 3; run++) {
+    hiaR_heap_begin(&heap, run == 2 ? SIZE + 100 : 0);
+    hiaR_local_begin(&local, &heap);
+    void *large = hiaR_heap_alloc(&local, SIZE);
+    cr_assert_not_null(large);
+    memset(large, run, SIZE);
+    hiaR_heap_release(&local, large, SIZE);
+    cr_assert_eq(atomic_load(&heap.bytes), 0);
+    cr_assert_eq(hiaR_heap_alloc(&local, SIZE - 2000), large);
+    if (run == 2) cr_assert_null(hiaR_heap_alloc(&local, SIZE), "the limit counts it");
+    cr_assert_eq(from.blocks, 1);
+    hiaR_heap_end(&heap); /* with the block in use */
+    cr_assert_eq(from.blocks, 1);
+  }
+  hiaR_heap_begin(&heap, 0);
+  hiaR_local_begin(&local, &heap);
+  void *half = hiaR_heap_alloc(&local, SIZE / 2), *twice = hiaR_heap_alloc(&local, 2 * SIZE);
+  cr_assert(half && twice);
+  cr_assert_geq(from.blocks, 2, "neither is the block that is there");
+  hiaR_heap_release(&local, twice, 2 * SIZE);
+  for (int i = 0; i < 300; i++) cr_assert_not_null(hiaR_heap_alloc(&local, SIZE));
+  hiaR_heap_end(&heap);
+  cr_assert_leq(heap.kept_bytes, (size_t)8 << 20);
+  cr_assert_gt(heap.kept_bytes, 0);
   hiaR_heap_free(&heap);
   cr_assert_eq(from.blocks, 0);
 }
