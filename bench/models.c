@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures the models of examples/models: inference, one sentence at a time, on one thread, next to
- * programs by hand and to PyTorch; the likelihood of a tree (likelihood.c); two threads next to one;
- * compile time; memory.
+ * programs by hand and to PyTorch; the likelihood of a tree (likelihood.c); two threads next to
+ * one; compile time; memory.
  *
  *   bench_models [--quick | --check] [--runs N] [--only MODEL | --only likelihood]
  *

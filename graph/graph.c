@@ -502,9 +502,10 @@ uint32_t hiaG_param_new(hia_graph *g, const hia_param_spec *spec) {
 
 uint32_t hiaG_literal_new(hia_graph *g, hia_dtype dtype, const hia_dims *shape) {
   hia_tensor_literal new = {.dtype = dtype, .shape = *shape};
-  uint64_t n, size = hiaR_reprs[dtype].size;
-  if (!hiaR_shape_elements(shape, size, &n) || n > UINT32_MAX) return HIA_NONE;
-  new.size = size * n;
+  uint64_t n, each = hiaR_reprs[dtype].size;
+  if (!hiaR_shape_elements(shape, each, &n) || n > UINT32_MAX) return HIA_NONE;
+  uint64_t bytes = each * n;
+  new.size = bytes;
   new.elements = HIA_NEW_ARRAY(&g->comp->arena, char, new.size + 1);
   hiaR_push(&g->comp->arena, &g->literals, new);
   return g->literals.len - 1;

@@ -21,8 +21,8 @@ extern "C" {
 
 /* Makes a value of a data type: its constructor number `ctor`, from 0, with all its fields in
  * order. The fields remain the caller's. HIA_ARGUMENT if there is no such constructor, or the
- * number of fields or the type of one is wrong; HIA_SHAPE if a tensor has other sizes than its field
- * declares, as `f32[3]` does. */
+ * number of fields or the type of one is wrong; HIA_SHAPE if a tensor has other sizes than its
+ * field declares, as `f32[3]` does. */
 HIA_API hia_status hia_value_data(hia_engine *engine, const hia_type_info *type, size_t ctor,
                                   hia_value *const *fields, size_t n, hia_value **value,
                                   hia_error **error);

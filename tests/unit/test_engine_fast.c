@@ -107,7 +107,7 @@ static elements elements_of(hia_value *value) {
 
 static elements compute(way how, bool is_fast, const char *name) {
   world w;
-  if (!begin(&w, how, is_fast)) return (elements){NULL};
+  if (!begin(&w, how, is_fast)) return (elements){0};
   hia_value *made = call(&w, name);
   elements e = elements_of(made), copy = e;
   void *bytes = malloc(e.n * e.size);
@@ -192,8 +192,8 @@ static void check_error(bool is_f64, const char *library) {
         sum += product, all += fabsl(product);
       }
       double is = is_f64 ? ((const double *)z.at)[i * N + j] : ((const float *)z.at)[i * N + j];
-      cr_assert(fabsl(is - sum) <= K * eps * all, "%s, %zu %zu: %.17g, not %.17g", library, i, j,
-                is, (double)sum);
+      cr_assert(fabsl(is - sum) <= (long double)K * eps * all, "%s, %zu %zu: %.17g, not %.17g",
+                library, i, j, is, (double)sum);
     }
   free_elements(&a);
   free_elements(&b);
