@@ -38,7 +38,7 @@ static hia_status row(HIA_COMPUTE) {
 }
 HIA_DEFINE_OPERATION(ROW, row)
 
-/* Rows of some elements are copied by the compiler's instructions: a call takes longer. */
+/* Rows of one to eight words are copied without a call, which would take longer than the copy. */
 static bool copy_row(hia_work *work, char *to, const char *from, uint64_t bytes) {
   switch (bytes) {
   case 4: memcpy(to, from, 4); return true;
