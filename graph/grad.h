@@ -1,0 +1,177 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Private to the pass `grad` (grad.c says what it does): what its files share.
+ *
+ * For a function f the pass makes two:
+ *
+ *     f.kept(parameters...) -> f's results..., tape
+ *     f.back(tape, gradients of results...) -> gradients of parameters..., of params...
+ *
+ * The tape is a value of a data type of its own, one for each version of a function: it has a
+ * constructor for each way through the branches, whose fields are what f.back reads of this
+ * activation of f, and the tapes of the calls that f has made. Since a call's tape lies in its
+ * caller's, f.back finds it by the call alone: function and gradient go by the same labels (the
+ * paper on tagged graphs, section 4). */
+#ifndef HIA_GRAD_H
+#define HIA_GRAD_H
+
+#include "graph/gradient.h"
+#include "graph/graph.h"
+
+/* The params that one `grad` node asks for: flags by number. */
+typedef struct hia_grad_params {
+  const bool *wanted;
+  /* By function, n_params flags each: the wanted params that it may read, itself or by its calls. */
+  bool *reads;
+} hia_grad_params;
+
+/* A function, differentiated. */
+typedef struct hia_grad_version {
+  hia_fn_id fn, kept, back;
+  uint32_t params;     /* index into hia_grad.params */
+  const bool *varies;  /* by parameter of fn: asked for, or computed from what is */
+  const bool *seeded;  /* by result: it comes with a gradient */
+  hia_type tape;
+  hia_loc_id asked_at; /* the `grad` node or the call that first needed it */
+} hia_grad_version;
+
+/* The type of a data type's or an array's gradient, and functions on these (grad_data.c). */
+typedef struct hia_grad_of_type {
+  hia_type type, gradient;
+  hia_fn_id add, into; /* NONE: not made yet */
+} hia_grad_of_type;
+
+typedef struct hia_grad {
+  hia_graph *g;
+  hia_arena *arena; /* scratch memory of the pass */
+  HIA_VEC(hia_grad_params) params;
+  HIA_VEC(hia_grad_version) versions; /* those from n_made on are still without bodies */
+  uint32_t n_made;
+  hia_index index; /* of versions */
+  uint32_t n_types; /* data types that were made */
+  HIA_VEC(hia_grad_of_type) of_types;
+  HIA_VEC(bool) carries; /* by type, less HIA_FIRST_TYPE: it can have a gradient; as of n_ctors */
+  uint32_t n_ctors;
+} hia_grad;
+
+/* The version, made on the first call. `varies` and `seeded` are copied. */
+uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id fn, uint32_t params, const bool *varies,
+                           const bool *seeded, hia_loc_id asked_at);
+/* The type of a wanted param's gradient in f.back: of a tensor its Sum. */
+hia_type hiaG_grad_param_type(hia_grad *d, uint32_t param);
+/* A data type that no other is, with a name like this, not yet defined. */
+hia_type hiaG_grad_new_type(hia_grad *d, const char *what);
+_Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id loc, const char *what);
+
+/* ---- the types of gradients, and what is done with them: grad_data.c ---- */
+
+/* True if a value of this type can have a gradient: it is a float or a tensor of floats, or has
+ * some in it. */
+bool hiaG_has_gradient(hia_grad *d, hia_type type);
+/* The type of its gradient, where it is added up; of a tensor the same type. */
+hia_type hiaG_grad_type(hia_grad *d, hia_type type);
+/* The same in gradients of data and arrays: of a tensor a Sum. */
+hia_type hiaG_grad_stored(hia_grad *d, hia_type type);
+/* Word `word` of a constructor's fields, as a field of the gradient's constructor, `ctor` + 1; and
+ * how many that has. */
+uint32_t hiaG_grad_field(hia_grad *d, hia_type data, uint32_t ctor, uint32_t word);
+uint32_t hiaG_grad_fields(hia_grad *d, hia_type data, uint32_t ctor);
+/* Word `word` of an array's elements, as a word of their gradients, and the type of these. */
+uint32_t hiaG_grad_word(hia_grad *d, hia_type array, uint32_t word);
+hia_type hiaG_grad_element(hia_grad *d, hia_type array);
+
+/* Where nodes go. */
+typedef struct hia_grad_at {
+  hia_fn *fn;
+  hia_region_id region;
+  hia_loc_id loc;
+} hia_grad_at;
+/* A zero of a stored type. */
+hia_value_id hiaG_grad_zero(hia_grad *d, hia_grad_at at, hia_type stored);
+/* The sum of two gradients: stored ones, or tensors. */
+hia_value_id hiaG_grad_add(hia_grad *d, hia_grad_at at, hia_type type, hia_value_id a,
+                           hia_value_id b);
+/* Of an array's gradient `x`: the array of the gradients of its elements, `len` of them. */
+hia_value_id hiaG_grad_whole(hia_grad *d, hia_grad_at at, hia_type array, hia_value_id x,
+                             hia_value_id len);
+/* An array's gradient, of such an array; of what flows to word `word` (of a gradient) of element i;
+ * and of what flows to a slice from i on. */
+hia_value_id hiaG_grad_of_whole(hia_grad *d, hia_grad_at at, hia_type array, hia_value_id x);
+hia_value_id hiaG_grad_of_element(hia_grad *d, hia_grad_at at, hia_type array, hia_value_id i,
+                                  uint32_t word, hia_value_id x);
+hia_value_id hiaG_grad_of_part(hia_grad *d, hia_grad_at at, hia_type array, hia_value_id i,
+                               hia_value_id x);
+
+/* ---- what f.back reads: grad_back.c builds f.back and finds it, grad_kept.c keeps it ---- */
+
+typedef enum hia_kept_kind {
+  HIA_KEPT_VALUE,  /* a value of f */
+  HIA_KEPT_RECORD, /* of a branch, loop, comprehension or call: what it has kept itself */
+  HIA_KEPT_EXIT,   /* a value of a loop's head, in its last run */
+} hia_kept_kind;
+
+/* Something that is kept, in one place. */
+typedef struct hia_kept {
+  hia_kept_kind kind;
+  uint32_t place;     /* index: where it is kept */
+  hia_value_id value; /* VALUE, EXIT: of f */
+  hia_node_id node;   /* RECORD, EXIT: of f */
+  hia_value_id stands_for; /* the value of f.back */
+  uint32_t next;           /* the next one that is of the same value; NONE */
+  bool is_used;
+  uint32_t word; /* once tapes are laid out: its field */
+} hia_kept;
+
+typedef enum hia_place_kind {
+  HIA_PLACE_BODY,
+  HIA_PLACE_ARM,   /* of a branch */
+  HIA_PLACE_EXIT,  /* the head of a loop, in its last run: kept in the place around it */
+  HIA_PLACE_HEAD,  /* the head of a loop in each other run: kept in that of the ROUND */
+  HIA_PLACE_ROUND,
+  HIA_PLACE_EACH,
+} hia_place_kind;
+
+/* A region of f while it is gone through backwards. */
+typedef struct hia_place {
+  hia_place_kind kind;
+  hia_region_id forward; /* of f */
+  hia_region_id region;  /* of f.back: where its nodes go */
+  hia_node_id anchor;    /* what is kept is read before this node of f.back */
+  uint32_t outer;        /* the place of the region around it; NONE: BODY */
+  uint32_t record;       /* ARM, ROUND, EACH: the hia_kept RECORD that has it; else NONE */
+  hia_value_id tape;     /* of f.back: the value whose fields are what is kept here */
+  hia_u32vec kept;       /* indices */
+  hia_type type;         /* once tapes are laid out: of `tape`, */
+  uint32_t ctor;         /* and its constructor */
+} hia_place;
+
+/* A branch, loop, comprehension or call of f that f.back goes through. */
+typedef struct hia_grad_record {
+  uint32_t kept;     /* index of its RECORD; NONE: f.back does not go through the node */
+  uint32_t version;  /* CALL */
+  uint32_t places[2]; /* IF: then, else. LOOP: exit, round. MAP: each */
+  hia_node_id n_then; /* IF: of f.back: the CONST with the number of THEN's constructors */
+  hia_type type;     /* of the record */
+} hia_grad_record;
+
+typedef struct hia_back {
+  hia_grad *d;
+  hia_graph *g;
+  uint32_t version;
+  const hia_fn *fn;
+  hia_fn *back;
+  bool *varies;   /* by value of fn: depends on what is asked for, and can have a gradient */
+  bool *is_sum;   /* by value: its gradient is a Sum */
+  HIA_VEC(hia_kept) kept;
+  HIA_VEC(hia_place) places;
+  uint32_t *first_kept;     /* by value: NONE, or the first hia_kept of it */
+  hia_grad_record *records; /* by node of fn */
+} hia_back;
+
+/* Finds which values vary (grad_active.c). */
+void hiaG_grad_activity(hia_back *b);
+/* Builds the body of f.back. */
+void hiaG_grad_back(hia_back *b);
+/* Lays out the tapes, and builds the body of f.kept. */
+void hiaG_grad_kept(hia_back *b);
+
+#endif

@@ -1,0 +1,413 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Lays out the tape of a version, and builds f.kept: f, which also returns the tape.
+ *
+ * A place keeps its words in one constructor. A branch has those of its THEN, then those of its
+ * ELSE. Where a body or an arm keeps nothing but what a branch in it has kept, the branch's
+ * constructors stand for it: one object for each way through nested branches.
+ *
+ *     body     fields of the version's type, or (a branch alone) its constructors
+ *     branch   a type of its own, unless it is the only thing that is kept around it
+ *     loop     End | Round(words..., rest): a list, the last round first
+ *     map      the array of its elements has the words behind those of each element
+ *     call     the tape that the callee returns */
+#include "graph/grad.h"
+
+typedef struct keeping {
+  hia_back *b;
+  hia_grad *d;
+  hia_graph *g;
+  const hia_fn *fn;
+  hia_fn *back, *kept;
+  hia_value_id *map;     /* by value of fn: that of f.kept */
+  hia_value_id *records; /* by node of fn: the value of f.kept that has its record */
+  hia_value_id *aliases; /* by value of f.back: the one that is the same, or NONE */
+} keeping;
+
+/* The constructors of a type that is being laid out. */
+typedef struct ctors {
+  HIA_VEC(hia_ctor_def) list;
+} ctors;
+
+static hia_kept *kept_of(const keeping *k, uint32_t i) { return &k->b->kept.data[i]; }
+static hia_place *place_of(const keeping *k, uint32_t i) { return &k->b->places.data[i]; }
+static const hia_node *node_of(const keeping *k, hia_node_id n) { return &k->fn->nodes.data[n]; }
+
+/* ---- layout ---- */
+
+/* Marks the values that f.back uses. */
+static void find_used(keeping *k) {
+  hia_arena *arena = k->d->arena;
+  uint32_t *kept_by = HIA_NEW_ARRAY(arena, uint32_t, k->back->values.len + 1);
+  for (uint32_t i = 0; i < k->b->kept.len; i++) kept_by[kept_of(k, i)->stands_for] = i + 1;
+  HIA_EACH_NODE(k->back, n)
+    for (uint32_t i = 0; i < k->back->nodes.data[n].n_ins; i++) {
+      uint32_t is = kept_by[hiaG_in(k->back, n, i)];
+      if (is) kept_of(k, is - 1)->is_used = true;
+    }
+}
+
+/* The words that a place keeps, in order. */
+static hia_u32vec words_of(const keeping *k, uint32_t place) {
+  hia_u32vec words = {0};
+  const hia_place *p = place_of(k, place);
+  for (uint32_t i = 0; i < p->kept.len; i++) {
+    const hia_kept *is = kept_of(k, p->kept.data[i]);
+    if (is->kind == HIA_KEPT_RECORD ? k->b->records[is->node].kept == p->kept.data[i] : is->is_used)
+      hiaR_push(k->d->arena, &words, p->kept.data[i]);
+  }
+  return words;
+}
+
+/* The branch whose record is the only thing that a place keeps, or NONE. */
+static hia_node_id sole_branch(const keeping *k, uint32_t place) {
+  hia_u32vec words = words_of(k, place);
+  hia_place_kind kind = place_of(k, place)->kind;
+  if (words.len != 1 || (kind != HIA_PLACE_BODY && kind != HIA_PLACE_ARM)) return HIA_NONE;
+  const hia_kept *is = kept_of(k, words.data[0]);
+  bool is_branch = is->kind == HIA_KEPT_RECORD && node_of(k, is->node)->op == HIA_OP_IF;
+  return is_branch ? is->node : HIA_NONE;
+}
+
+static void add_ctor(keeping *k, ctors *c, const hia_type *types, uint32_t n, const char *name) {
+  hia_arena *arena = k->d->arena;
+  const char **names = HIA_NEW_ARRAY(arena, const char *, n + 1);
+  for (uint32_t i = 0; i < n; i++) names[i] = hiaR_arena_printf(arena, "x%u", i);
+  hia_ctor_def def = {.name = name, .field_names = names, .field_types = types, .n_fields = n};
+  hiaR_push(arena, &c->list, def);
+}
+
+static void define(keeping *k, hia_type type, const ctors *c) {
+  hiaG_data_define(k->g->types, type, c->list.data, c->list.len);
+}
+
+static hia_type lay_out_word(keeping *k, uint32_t kept);
+
+static const char *new_ctor_name(keeping *k, hia_type type, uint32_t number) {
+  return hiaR_arena_printf(k->d->arena, "%s_%u", hiaG_type_text(k->g->types, type), number);
+}
+
+/* The constructors of a body or an arm, whose tape is a value `tape` of `type`. */
+static void lay_out(keeping *k, uint32_t place, hia_type type, hia_value_id tape, ctors *c) {
+  hia_node_id branch = sole_branch(k, place);
+  hia_place *p = place_of(k, place);
+  p->tape = tape;
+  p->type = type;
+  if (branch != HIA_NONE) {
+    hia_grad_record *is = &k->b->records[branch];
+    is->type = type;
+    k->aliases[kept_of(k, is->kept)->stands_for] = tape;
+    uint32_t before = c->list.len;
+    lay_out(k, is->places[0], type, tape, c);
+    k->back->nodes.data[is->n_then].imm = hiaR_from_i32((int32_t)c->list.len);
+    lay_out(k, is->places[1], type, tape, c);
+    p->ctor = before;
+    return;
+  }
+  hia_u32vec words = words_of(k, place);
+  hia_type *types = HIA_NEW_ARRAY(k->d->arena, hia_type, words.len + 1);
+  p->ctor = c->list.len;
+  add_ctor(k, c, types, words.len, new_ctor_name(k, type, p->ctor)); /* its place; filled in below */
+  for (uint32_t i = 0; i < words.len; i++) {
+    types[i] = lay_out_word(k, words.data[i]);
+    kept_of(k, words.data[i])->word = i;
+  }
+}
+
+/* Reads what is kept at a word: the UNDEF becomes this node. */
+static void becomes(keeping *k, const hia_kept *is, hia_type type, unsigned op,
+                    const hia_value_id *ins, uint32_t n_ins, uint64_t imm) {
+  hia_node_id n = k->back->values.data[is->stands_for].node;
+  k->back->values.data[is->stands_for].type = type;
+  k->back->nodes.data[n].op = (uint16_t)op;
+  k->back->nodes.data[n].imm = imm;
+  hiaG_set_ins(k->g, k->back, n, ins, n_ins);
+}
+
+/* The type of a word; lays out what is in it. */
+static hia_type lay_out_word(keeping *k, uint32_t kept) {
+  const hia_kept *is = kept_of(k, kept);
+  if (is->kind == HIA_KEPT_VALUE) return hiaG_type(k->fn, is->value);
+  hia_grad_record *record = &k->b->records[is->node];
+  ctors c = {0};
+  switch (node_of(k, is->node)->op) {
+  case HIA_OP_IF:
+    record->type = hiaG_grad_new_type(k->d, "Branch");
+    lay_out(k, record->places[0], record->type, is->stands_for, &c);
+    k->back->nodes.data[record->n_then].imm = hiaR_from_i32((int32_t)c.list.len);
+    lay_out(k, record->places[1], record->type, is->stands_for, &c);
+    define(k, record->type, &c);
+    return record->type;
+  case HIA_OP_LOOP: {
+    hia_u32vec words = words_of(k, record->places[0]), of_round = words_of(k, record->places[1]);
+    for (uint32_t i = 0; i < of_round.len; i++)
+      hiaR_push(k->d->arena, &words, of_round.data[i]);
+    hia_type *types = HIA_NEW_ARRAY(k->d->arena, hia_type, words.len + 1);
+    for (uint32_t i = 0; i < words.len; i++) {
+      types[i] = lay_out_word(k, words.data[i]);
+      kept_of(k, words.data[i])->word = i;
+    }
+    types[words.len] = record->type;
+    add_ctor(k, &c, NULL, 0, new_ctor_name(k, record->type, 0));
+    add_ctor(k, &c, types, words.len + 1, new_ctor_name(k, record->type, 1));
+    define(k, record->type, &c);
+    for (uint32_t i = 0; i < 2; i++) {
+      place_of(k, record->places[i])->ctor = 1;
+      place_of(k, record->places[i])->type = record->type;
+    }
+    hia_kept rest = {.stands_for = hiaG_out(k->back, record->n_then, 0)};
+    hia_value_id list = place_of(k, record->places[1])->tape;
+    becomes(k, &rest, record->type, HIA_OP_FIELD, &list, 1, HIA_IMM(1, words.len));
+    return record->type;
+  }
+  case HIA_OP_MAP: {
+    /* The elements' own words come first. */
+    hia_node_id yield = hiaG_yield_of(k->fn, node_of(k, is->node)->regions);
+    uint32_t n_own = k->fn->nodes.data[yield].n_ins;
+    hia_u32vec words = words_of(k, record->places[0]);
+    hia_type *types = HIA_NEW_ARRAY(k->d->arena, hia_type, n_own + words.len);
+    for (uint32_t i = 0; i < n_own; i++)
+      types[i] = hiaG_type(k->fn, hiaG_in(k->fn, yield, i));
+    for (uint32_t i = 0; i < words.len; i++) {
+      types[n_own + i] = lay_out_word(k, words.data[i]);
+      kept_of(k, words.data[i])->word = n_own + i;
+    }
+    uint32_t n = n_own + words.len;
+    record->type = hiaG_array(k->g->types, n == 1 ? types[0] : hiaG_tuple(k->g->types, types, n));
+    return record->type;
+  }
+  default: return record->type; /* of a call */
+  }
+}
+
+/* f.back reads the tape where so far UNDEF nodes stood. */
+static void read_tapes(keeping *k) {
+  for (uint32_t i = 0; i < k->b->kept.len; i++) {
+    const hia_kept *is = kept_of(k, i);
+    hia_node_id n = k->back->values.data[is->stands_for].node;
+    bool is_kept = is->kind == HIA_KEPT_RECORD ? k->b->records[is->node].kept == i : is->is_used;
+    if (!is_kept || k->aliases[is->stands_for] != HIA_NONE) {
+      if (!is_kept) hiaG_remove(k->back, n);
+      continue;
+    }
+    const hia_place *p = place_of(k, is->place);
+    hia_type type = is->kind == HIA_KEPT_VALUE ? hiaG_type(k->fn, is->value)
+                                               : k->b->records[is->node].type;
+    if (p->kind == HIA_PLACE_EACH) {
+      hia_value_id ins[2] = {kept_of(k, p->record)->stands_for, p->tape};
+      becomes(k, is, type, HIA_OP_AT, ins, 2, is->word);
+    } else {
+      becomes(k, is, type, HIA_OP_FIELD, &p->tape, 1, HIA_IMM(p->ctor, is->word));
+    }
+  }
+  hiaG_substitute(k->back, k->aliases);
+  for (uint32_t i = 0; i < k->b->kept.len; i++) {
+    const hia_kept *is = kept_of(k, i);
+    if (k->aliases[is->stands_for] != HIA_NONE)
+      hiaG_remove(k->back, k->back->values.data[is->stands_for].node);
+  }
+  for (uint32_t i = 0; i < k->b->places.len; i++)
+    if (!(k->back->nodes.data[place_of(k, i)->anchor].flags & HIA_NODE_DEAD))
+      hiaG_remove(k->back, place_of(k, i)->anchor);
+}
+
+/* ---- f.kept ---- */
+
+static void copy_region(keeping *k, hia_region_id from, hia_region_id to);
+
+static hia_value_id value_kept(const keeping *k, uint32_t kept) {
+  const hia_kept *is = kept_of(k, kept);
+  return is->kind == HIA_KEPT_VALUE ? k->map[is->value] : k->records[is->node];
+}
+
+/* The tape of a body or an arm, at the end of a region. */
+static hia_value_id tape_of(keeping *k, uint32_t place, hia_region_id region, hia_loc_id loc) {
+  hia_node_id branch = sole_branch(k, place);
+  if (branch != HIA_NONE) return k->records[branch];
+  const hia_place *p = place_of(k, place);
+  hia_u32vec words = words_of(k, place), ins = {0};
+  if (!words.len) return hiaG_const(k->g, k->kept, region, p->type, p->ctor, loc);
+  for (uint32_t i = 0; i < words.len; i++)
+    hiaR_push(k->d->arena, &ins, value_kept(k, words.data[i]));
+  return hiaG_out(k->kept,
+                  hiaG_add(k->g, k->kept, region, HIA_OP_DATA, ins.data, ins.len, &p->type, 1,
+                           p->ctor, loc),
+                  0);
+}
+
+static hia_u32vec operands(keeping *k, hia_node_id n) {
+  hia_u32vec ins = {0};
+  for (uint32_t i = 0; i < node_of(k, n)->n_ins; i++)
+    hiaR_push(k->d->arena, &ins, k->map[hiaG_in(k->fn, n, i)]);
+  return ins;
+}
+
+typedef HIA_VEC(hia_type) types_vec;
+static types_vec out_types(keeping *k, hia_node_id n) {
+  types_vec types = {0};
+  for (uint32_t i = 0; i < node_of(k, n)->n_outs; i++)
+    hiaR_push(k->d->arena, &types, hiaG_type(k->fn, node_of(k, n)->outs + i));
+  return types;
+}
+
+static hia_node_id copy_node(keeping *k, hia_node_id n, hia_region_id to, hia_u32vec ins,
+                             types_vec types, uint64_t imm) {
+  const hia_node *node = node_of(k, n);
+  hia_node_id copy = hiaG_add(k->g, k->kept, to, node->op, ins.data, ins.len, types.data, types.len,
+                              imm, node->loc);
+  k->kept->nodes.data[copy].flags = node->flags;
+  for (uint32_t i = 0; i < node->n_outs; i++)
+    k->map[node->outs + i] = hiaG_out(k->kept, copy, i);
+  return copy;
+}
+
+/* Ends a region of f.kept with what `from` yields and `more`, unless that is NONE. */
+static void copy_yield(keeping *k, hia_region_id from, hia_region_id to, hia_value_id more) {
+  hia_u32vec ins = operands(k, hiaG_yield_of(k->fn, from));
+  if (more != HIA_NONE) hiaR_push(k->d->arena, &ins, more);
+  hiaG_yield(k->g, k->kept, to, ins.data, ins.len);
+}
+
+static void copy_branch(keeping *k, hia_node_id n, hia_region_id to) {
+  const hia_grad_record *is = &k->b->records[n];
+  types_vec types = out_types(k, n);
+  bool is_kept = is->kept != HIA_NONE;
+  if (is_kept) hiaR_push(k->d->arena, &types, is->type);
+  hia_node_id copy = copy_node(k, n, to, operands(k, n), types, node_of(k, n)->imm);
+  for (uint32_t i = 0; i < 2; i++) {
+    hia_region_id from = node_of(k, n)->regions + i, arm = k->kept->nodes.data[copy].regions + i;
+    copy_region(k, from, arm);
+    copy_yield(k, from, arm,
+               is_kept ? tape_of(k, is->places[i], arm, node_of(k, n)->loc) : HIA_NONE);
+  }
+  if (is_kept) k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
+}
+
+static void copy_args(keeping *k, hia_region_id from, hia_region_id to) {
+  for (hia_node_id a = k->fn->regions.data[from].first; node_of(k, a)->op == HIA_OP_ARG;
+       a = node_of(k, a)->next)
+    copy_node(k, a, to, (hia_u32vec){0}, out_types(k, a), node_of(k, a)->imm);
+}
+
+static void copy_loop(keeping *k, hia_node_id n, hia_region_id to) {
+  const hia_grad_record *is = &k->b->records[n];
+  hia_arena *arena = k->d->arena;
+  bool is_kept = is->kept != HIA_NONE;
+  hia_loc_id loc = node_of(k, n)->loc;
+  hia_u32vec ins = operands(k, n);
+  types_vec types = out_types(k, n);
+  if (is_kept) {
+    hiaR_push(arena, &ins, hiaG_const(k->g, k->kept, to, is->type, 0, loc));
+    hiaR_push(arena, &types, is->type);
+  }
+  hia_node_id copy = copy_node(k, n, to, ins, types, node_of(k, n)->imm);
+  hia_region_id head = k->kept->nodes.data[copy].regions, from = node_of(k, n)->regions;
+  hia_value_id list = HIA_NONE, more = HIA_NONE;
+  copy_args(k, from, head);
+  if (is_kept)
+    list = hiaG_out(k->kept,
+                    hiaG_add(k->g, k->kept, head, HIA_OP_ARG, NULL, 0, &is->type, 1, ins.len - 1, loc),
+                    0);
+  copy_region(k, from, head);
+  copy_yield(k, from, head, list);
+  copy_region(k, from + 1, head + 1);
+  if (is_kept) {
+    hia_u32vec words = words_of(k, is->places[0]), of_round = words_of(k, is->places[1]), kept = {0};
+    for (uint32_t i = 0; i < words.len; i++) hiaR_push(arena, &kept, value_kept(k, words.data[i]));
+    for (uint32_t i = 0; i < of_round.len; i++)
+      hiaR_push(arena, &kept, value_kept(k, of_round.data[i]));
+    hiaR_push(arena, &kept, list);
+    more = hiaG_out(k->kept,
+                    hiaG_add(k->g, k->kept, head + 1, HIA_OP_DATA, kept.data, kept.len, &is->type, 1,
+                             1, loc),
+                    0);
+    k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
+  }
+  copy_yield(k, from + 1, head + 1, more);
+}
+
+/* The array of the elements alone: word by word of the array that has the records, too. */
+static hia_value_id elements_alone(keeping *k, hia_node_id n, hia_region_id to, hia_value_id all) {
+  hia_loc_id loc = node_of(k, n)->loc;
+  hia_type i64 = HIA_I64, type = hiaG_type(k->fn, node_of(k, n)->outs);
+  hia_node_id yield = hiaG_yield_of(k->fn, node_of(k, n)->regions);
+  hia_node_id len = hiaG_add(k->g, k->kept, to, HIA_OP_LEN, &all, 1, &i64, 1, 0, loc);
+  hia_value_id size = hiaG_out(k->kept, len, 0);
+  hia_node_id map = hiaG_add(k->g, k->kept, to, HIA_OP_MAP, &size, 1, &type, 1, 0, loc);
+  hia_region_id each = k->kept->nodes.data[map].regions;
+  hia_node_id arg = hiaG_add(k->g, k->kept, each, HIA_OP_ARG, NULL, 0, &i64, 1, 0, loc);
+  hia_u32vec words = {0};
+  for (uint32_t i = 0; i < k->fn->nodes.data[yield].n_ins; i++) {
+    hia_value_id ins[2] = {all, hiaG_out(k->kept, arg, 0)};
+    hia_type word = hiaG_type(k->fn, hiaG_in(k->fn, yield, i));
+    hia_node_id at = hiaG_add(k->g, k->kept, each, HIA_OP_AT, ins, 2, &word, 1, i, loc);
+    hiaR_push(k->d->arena, &words, hiaG_out(k->kept, at, 0));
+  }
+  hiaG_yield(k->g, k->kept, each, words.data, words.len);
+  return hiaG_out(k->kept, map, 0);
+}
+
+static void copy_map(keeping *k, hia_node_id n, hia_region_id to) {
+  const hia_grad_record *is = &k->b->records[n];
+  hia_u32vec words = {0};
+  if (is->kept != HIA_NONE) words = words_of(k, is->places[0]);
+  types_vec types = out_types(k, n);
+  if (words.len) types.data[0] = is->type;
+  hia_node_id copy = copy_node(k, n, to, operands(k, n), types, node_of(k, n)->imm);
+  hia_region_id from = node_of(k, n)->regions, each = k->kept->nodes.data[copy].regions;
+  copy_args(k, from, each);
+  copy_region(k, from, each);
+  hia_u32vec ins = operands(k, hiaG_yield_of(k->fn, from));
+  for (uint32_t i = 0; i < words.len; i++)
+    hiaR_push(k->d->arena, &ins, value_kept(k, words.data[i]));
+  hiaG_yield(k->g, k->kept, each, ins.data, ins.len);
+  if (is->kept == HIA_NONE) return;
+  k->records[n] = hiaG_out(k->kept, copy, 0);
+  if (words.len) k->map[node_of(k, n)->outs] = elements_alone(k, n, to, k->records[n]);
+}
+
+static void copy_call(keeping *k, hia_node_id n, hia_region_id to) {
+  const hia_grad_record *is = &k->b->records[n];
+  types_vec types = out_types(k, n);
+  if (is->kept == HIA_NONE) {
+    copy_node(k, n, to, operands(k, n), types, node_of(k, n)->imm);
+    return;
+  }
+  hiaR_push(k->d->arena, &types, is->type);
+  hia_fn_id callee = k->d->versions.data[is->version].kept;
+  hia_node_id copy = copy_node(k, n, to, operands(k, n), types, callee);
+  k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
+}
+
+/* The nodes of a region but ARGs and the YIELD. */
+static void copy_region(keeping *k, hia_region_id from, hia_region_id to) {
+  for (hia_node_id n = k->fn->regions.data[from].first; n != HIA_NONE; n = node_of(k, n)->next) {
+    switch (node_of(k, n)->op) {
+    case HIA_OP_ARG:
+    case HIA_OP_YIELD: break;
+    case HIA_OP_IF: copy_branch(k, n, to); break;
+    case HIA_OP_LOOP: copy_loop(k, n, to); break;
+    case HIA_OP_MAP: copy_map(k, n, to); break;
+    case HIA_OP_CALL: copy_call(k, n, to); break;
+    default: copy_node(k, n, to, operands(k, n), out_types(k, n), node_of(k, n)->imm);
+    }
+  }
+}
+
+void hiaG_grad_kept(hia_back *b) {
+  hia_grad *d = b->d;
+  const hia_grad_version version = d->versions.data[b->version];
+  keeping k = {.b = b, .d = d, .g = b->g, .fn = b->fn, .back = b->back};
+  k.kept = hiaG_fn(b->g, version.kept);
+  k.map = HIA_NEW_ARRAY(d->arena, hia_value_id, b->fn->values.len + 1);
+  k.records = HIA_NEW_ARRAY(d->arena, hia_value_id, b->fn->nodes.len + 1);
+  k.aliases = HIA_NEW_ARRAY(d->arena, hia_value_id, b->back->values.len + 1);
+  memset(k.aliases, 0xff, (b->back->values.len + 1) * sizeof *k.aliases);
+  find_used(&k);
+  ctors c = {0};
+  lay_out(&k, 0, version.tape, 0, &c);
+  define(&k, version.tape, &c);
+  read_tapes(&k);
+  for (uint32_t i = 0; i < b->fn->n_params; i++) k.map[i] = i;
+  copy_region(&k, 0, 0);
+  copy_yield(&k, 0, 0, tape_of(&k, 0, 0, b->fn->loc));
+}
