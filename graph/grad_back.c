@@ -96,10 +96,17 @@ static hia_value_id read(reverse *r, hia_value_id v) {
   const hia_node *def = hiaG_def(r->fn, v);
   hia_type type = hiaG_type(r->fn, v);
   if (hiaG_is_constant(def->op)) return value_of(r, def->op, NULL, 0, type, def->imm);
+  /* In the arm that reads it, if there are only branches in between: then what is kept in an arm is
+   * all there is. But once for all rounds of a loop. */
   uint32_t place = r->place;
-  while (r->b->places.data[place].forward != def->region) place = r->b->places.data[place].outer;
+  for (uint32_t p = place; r->b->places.data[p].forward != def->region;
+       p = r->b->places.data[p].outer)
+    if (r->b->places.data[p].kind != HIA_PLACE_ARM) place = r->b->places.data[p].outer;
   for (uint32_t i = r->b->first_kept[v]; i != HIA_NONE; i = r->b->kept.data[i].next)
-    if (r->b->kept.data[i].place == place) return r->b->kept.data[i].stands_for;
+    for (uint32_t p = place;; p = r->b->places.data[p].outer) {
+      if (r->b->kept.data[i].place == p) return r->b->kept.data[i].stands_for;
+      if (r->b->places.data[p].forward == def->region) break;
+    }
   hia_kept kept = {.kind = HIA_KEPT_VALUE, .value = v, .node = HIA_NONE, .next = r->b->first_kept[v]};
   uint32_t i = keep(r, place, kept, type);
   r->b->first_kept[v] = i;

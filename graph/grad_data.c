@@ -166,7 +166,8 @@ hia_type hiaG_grad_stored(hia_grad *d, hia_type type) {
   if (hiaG_is_scalar(type)) return type;
   if (hiaG_type_kind(types, type) == HIA_KIND_TENSOR)
     return hiaG_sum_type(d->g->types, hiaG_dtype(types, type), hiaG_rank(types, type));
-  return d->of_types.data[find_of_type(d, type)].gradient;
+  uint32_t i = find_of_type(d, type); /* the vector may grow */
+  return d->of_types.data[i].gradient;
 }
 
 /* The number of a word among those that have gradients. */
