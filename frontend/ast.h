@@ -4,6 +4,7 @@
  * The phases of a program, in order:
  *   lex.c, parse*.c   text to syntax tree; a tree node is a 32-bit index
  *   names.c           binds names; checks numbers of arguments; reports what is not supported yet
+ *   gradients.c       finds what gradients are with respect to; reports functions that have none
  *   data.c            data types: limits, types without values; the graph's types of them
  *   const.c           consts: order, types, values
  *   params.c          params: sizes, initialisers
@@ -194,13 +195,16 @@ typedef enum hia_ast_kind {
   HIA_AST_COMPARE, /* op: HIA_OP_; a, b */
   HIA_AST_NOT,     /* a */
   HIA_AST_NEG,     /* a */
-  HIA_AST_CALL,    /* a: NAME; list: arguments. The type slot of the NAME holds the instance */
+  HIA_AST_CALL,    /* a: NAME or GRAD; list: arguments. The type slot of a holds the instance */
   HIA_AST_CONVERT, /* op: dtype; list: arguments */
   HIA_AST_NAMED,   /* argument with a name: a: symbol, b: expression */
   HIA_AST_INDEX,   /* a [ b ] */
   HIA_AST_SLICE,   /* a [ b .. c ] */
   HIA_AST_FIELD,   /* a . b (number) */
   /* parts of expressions */
+  HIA_AST_GRAD, /* callee of a CALL, `grad(f, wrt = x)`. a: NAME, `grad` or `value_and_grad`; list:
+                   its arguments; op: 0. From names.c on, if it is sound: op: HIA_REF_GRAD, b: decl
+                   of the function, c: index into p->grads */
   HIA_AST_LET,  /* a: binder, b: type or NONE, c: expression */
   HIA_AST_LVAR, /* a: symbol, b: type or NONE, c: expression; it is a binder */
   /* patterns */
@@ -242,6 +246,7 @@ typedef enum hia_ref {
   HIA_REF_EXTERN,  /* callee of a CALL only */
   HIA_REF_BUILTIN, /* b: hia_op or HIA_BUILTIN_; callee of a CALL only */
   HIA_REF_CON,     /* without fields a value, with fields the callee of a CALL */
+  HIA_REF_GRAD,    /* of a GRAD: a function of the program, differentiated */
 } hia_ref;
 
 typedef struct hia_ast {
@@ -373,6 +378,11 @@ hia_itype hiaF_itype_of(hia_itypes *it, hia_type t);
 void hiaF_itype_print(const hia_itypes *it, hia_itype t, hia_text *out);
 const char *hiaF_itype_text(const hia_itypes *it, hia_itype t); /* in the arena */
 
+/* A callee of a CALL that stands for an instance of a function. */
+static inline bool hiaF_is_of_instance(const hia_ast *callee) {
+  return callee->op == HIA_REF_FN || callee->op == HIA_REF_GRAD;
+}
+
 /* ---- declarations, instances, the program ---- */
 
 typedef enum hia_decl_kind {
@@ -465,6 +475,16 @@ typedef struct hia_inst {
   const hia_dim **dims; /* by node, as `types`: those of expressions of tensors; or NULL */
 } hia_inst;
 
+/* A gradient in the text: a GRAD. */
+typedef struct hia_ast_grad {
+  hia_ast_id node;
+  hia_ast_id fn;        /* the NAME of the function */
+  hia_ast_id given;     /* what `wrt` is, a NAME or a TUPLE of NAMEs; NONE: there is no `wrt` */
+  uint32_t in;          /* the declaration that it stands in */
+  bool has_value;       /* value_and_grad */
+  HIA_VEC(hia_wrt) wrt; /* parameters by their number; params by their declaration */
+} hia_ast_grad;
+
 struct hia_program {
   hia_comp *comp;
   hia_arena *arena; /* comp's */
@@ -475,6 +495,7 @@ struct hia_program {
   HIA_VEC(hia_ast) nodes;
   hia_u32vec extra;
   HIA_VEC(hia_decl) decls;
+  HIA_VEC(hia_ast_grad) grads;
   hia_u32vec fns;                 /* decls that are functions */
   hia_u32vec externs;             /* decls that are functions of the host */
   HIA_VEC(hia_param_spec) params; /* by the numbers of the decls */
@@ -603,10 +624,11 @@ enum { /* what a name may mean at its place: similar names must mean one of thes
        HIA_LIKE_CON = 8,
 };
 const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t len, unsigned like);
-/* The op of a built-in function: HIA_OP_LIMIT if there is none of this name, HIA_BUILTIN_LATER if
- * it is not supported yet. Those of arrays and tensors are no ops of one scalar. */
+/* The op of a built-in function: HIA_OP_LIMIT if there is none of this name. Those of functions,
+ * arrays and tensors are no ops of one scalar. */
 typedef enum hia_builtin {
-  HIA_BUILTIN_LATER = HIA_OP_LIMIT + 1,
+  HIA_BUILTIN_GRAD = HIA_OP_LIMIT + 1,
+  HIA_BUILTIN_VALUE_AND_GRAD,
   HIA_BUILTIN_INIT,   /* an initialiser of params */
   HIA_BUILTIN_LEN,    /* (array) */
   HIA_BUILTIN_SET,    /* (array, index, element) */
@@ -638,6 +660,17 @@ typedef enum hia_builtin {
 } hia_builtin;
 unsigned hiaF_builtin(const char *name, uint32_t len);
 const char *hiaF_builtin_name(uint32_t i); /* NULL behind the last */
+
+/* ---- gradients.c ---- */
+
+/* Finds, for each gradient without `wrt`, the params that its function may read, and reports
+ * functions that have no gradient. After hiaF_names. */
+void hiaF_gradients(hia_program *p);
+/* Reports the gradients of a program without errors, as long as they are not supported. */
+void hiaF_gradients_unsupported(hia_program *p);
+/* The NAME of what a gradient is with respect to; of a gradient without `wrt` that of the function.
+ */
+hia_ast_id hiaF_wrt_node(const hia_program *p, const hia_ast_grad *grad, uint32_t i);
 
 /* ---- data.c ---- */
 

@@ -96,8 +96,7 @@ bool hiaF_draft_is_constant(const hia_draft_item *item) {
          (item->kind == HIA_DRAFT_DATA && item->n_ins == 0);
 }
 
-/* A value, whether visible here or not. */
-static uint32_t any_value(hia_draft *d, hia_draft_role r, uint64_t id) {
+uint32_t hiaF_draft_any_value(hia_draft *d, hia_draft_role r, uint64_t id) {
   if (id == 0) hiaF_draft_wrong_value(d, r, "is no value");
   if (!is_own(d, id)) hiaF_draft_wrong_value(d, r, "is a value of another builder");
   uint32_t index = (uint32_t)id - 1;
@@ -107,7 +106,7 @@ static uint32_t any_value(hia_draft *d, hia_draft_role r, uint64_t id) {
 }
 
 uint32_t hiaF_draft_value(hia_draft *d, hia_draft_role r, uint64_t id) {
-  uint32_t index = any_value(d, r, id);
+  uint32_t index = hiaF_draft_any_value(d, r, id);
   const hia_draft_item *item = &d->items.data[index];
   if (hiaF_draft_is_constant(item)) return index;
   const hia_draft_block *block = &d->blocks.data[item->block];
@@ -129,7 +128,7 @@ uint32_t hiaF_draft_typed_value(hia_draft *d, hia_draft_role r, uint64_t id, hia
                          hiaR_arena_printf(&d->comp->arena, "is of type %s, not %s", have, want));
 }
 
-static uint32_t fn_of(hia_draft *d, uint64_t id) {
+uint32_t hiaF_draft_fn(hia_draft *d, uint64_t id) {
   if (id == 0) hiaF_draft_wrong(d, "this is no function");
   if (!is_own(d, id)) hiaF_draft_wrong(d, "the function is another builder's");
   uint32_t index = (uint32_t)id - 1;
@@ -293,7 +292,7 @@ uint64_t hiaF_draft_sized_type(hia_draft *d, unsigned dtype, const int64_t *size
 uint64_t hiaF_draft_type_of(hia_draft *d, uint64_t value) {
   hiaF_draft_doing(d, "type of");
   return hiaF_draft_type_id(
-      d, hiaF_draft_type_at(d, any_value(d, (hia_draft_role){"the value", 0}, value)));
+      d, hiaF_draft_type_at(d, hiaF_draft_any_value(d, (hia_draft_role){"the value", 0}, value)));
 }
 
 /* ---- declaring functions ---- */
@@ -446,7 +445,7 @@ uint64_t hiaF_draft_declare_extern(hia_draft *d, const char *name, const uint64_
 
 void hiaF_draft_begin(hia_draft *d, uint64_t id) {
   hiaF_draft_doing(d, "begin");
-  uint32_t fn = fn_of(d, id);
+  uint32_t fn = hiaF_draft_fn(d, id);
   hia_draft_function *f = &d->fns.data[fn];
   d->about = f->symbol;
   static const char *const no[] = {[HIA_DRAFT_BEGUN] = "its body has begun already",
@@ -462,7 +461,7 @@ void hiaF_draft_begin(hia_draft *d, uint64_t id) {
 
 uint64_t hiaF_draft_param(hia_draft *d, uint64_t id, size_t i) {
   hiaF_draft_doing(d, "parameter");
-  uint32_t fn = fn_of(d, id);
+  uint32_t fn = hiaF_draft_fn(d, id);
   const hia_draft_function *f = &d->fns.data[fn];
   d->about = f->symbol;
   if (i >= f->n_params)
@@ -473,8 +472,8 @@ uint64_t hiaF_draft_param(hia_draft *d, uint64_t id, size_t i) {
 /* True if the item may be printed inside the expression that uses it, as its only use. */
 static bool can_be_inner(const hia_draft_item *item) {
   bool is_expression = item->kind == HIA_DRAFT_OP || item->kind == HIA_DRAFT_CONVERT ||
-                       item->kind == HIA_DRAFT_CALL || item->kind == HIA_DRAFT_PART ||
-                       item->kind == HIA_DRAFT_DATA ||
+                       item->kind == HIA_DRAFT_CALL || item->kind == HIA_DRAFT_GRAD ||
+                       item->kind == HIA_DRAFT_PART || item->kind == HIA_DRAFT_DATA ||
                        (item->kind >= HIA_DRAFT_LEN && item->kind <= HIA_DRAFT_TENSOR);
   return is_expression && item->uses == 0 && item->symbol == HIA_NONE && item->depth < MAX_INNER;
 }
@@ -674,12 +673,8 @@ uint64_t hiaF_draft_convert(hia_draft *d, unsigned dtype, uint64_t id) {
   return hiaF_draft_id(d, index);
 }
 
-uint64_t hiaF_draft_call(hia_draft *d, uint64_t id, const uint64_t *args, size_t n) {
-  hiaF_draft_doing(d, "call");
-  hiaF_draft_need_block(d);
-  uint32_t fn = fn_of(d, id);
+uint32_t *hiaF_draft_args(hia_draft *d, uint32_t fn, const uint64_t *args, size_t n) {
   const hia_draft_function *f = &d->fns.data[fn];
-  d->about = f->symbol;
   if (n != f->n_params)
     hiaF_draft_wrong(d, "%zu argument%s instead of %u", n, n == 1 ? "" : "s", f->n_params);
   if (n && !args) hiaF_draft_wrong(d, "no arguments");
@@ -688,6 +683,16 @@ uint64_t hiaF_draft_call(hia_draft *d, uint64_t id, const uint64_t *args, size_t
     ins[i] = hiaF_draft_typed_value(d, (hia_draft_role){"argument", i + 1}, args[i],
                                     hiaF_draft_type_at(d, f->params + i));
   hiaF_draft_expect_args(d, f, ins);
+  return ins;
+}
+
+uint64_t hiaF_draft_call(hia_draft *d, uint64_t id, const uint64_t *args, size_t n) {
+  hiaF_draft_doing(d, "call");
+  hiaF_draft_need_block(d);
+  uint32_t fn = hiaF_draft_fn(d, id);
+  const hia_draft_function *f = &d->fns.data[fn];
+  d->about = f->symbol;
+  const uint32_t *ins = hiaF_draft_args(d, fn, args, n);
   uint32_t index = hiaF_draft_append(d, HIA_DRAFT_CALL, f->result, ins, (uint32_t)n, false);
   d->items.data[index].index = fn;
   hiaF_draft_set_dims(d, index, f->sizes[n]);
@@ -759,7 +764,7 @@ hia_symbol_id hiaF_draft_suggested(hia_draft *d, const char *name) {
 
 uint64_t hiaF_draft_name(hia_draft *d, uint64_t value, const char *name) {
   hiaF_draft_doing(d, "name");
-  uint32_t index = any_value(d, (hia_draft_role){"the value", 0}, value);
+  uint32_t index = hiaF_draft_any_value(d, (hia_draft_role){"the value", 0}, value);
   if (!name) hiaF_draft_wrong(d, "no name");
   hia_symbol_id symbol = hiaF_draft_suggested(d, name);
   if (symbol == HIA_NONE) return value;

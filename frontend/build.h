@@ -3,6 +3,7 @@
  *
  *   build.c        values, functions, `if`s and loops; what the others share
  *   build_data.c   data types, arrays, `match`es and comprehensions
+ *   build_grad.c   gradients of functions
  *   build_tensor.c operations on tensors, params, and what is known of sizes
  *   build_read.c   signatures, definitions, types and patterns that the host passes as text
  *   build_cover.c  checks that the arms of a match cover every case
@@ -30,6 +31,7 @@ typedef enum hia_draft_kind {
   HIA_DRAFT_CONVERT,
   HIA_DRAFT_FAIL,
   HIA_DRAFT_CALL, /* index: callee */
+  HIA_DRAFT_GRAD, /* index: the function; word: index into grads */
   HIA_DRAFT_TUPLE,
   HIA_DRAFT_PART,    /* index */
   HIA_DRAFT_DATA,    /* index: constructor */
@@ -89,6 +91,7 @@ typedef struct hia_draft_function {
   hia_symbol_id symbol;
   hia_draft_state state;
   bool is_impure;            /* EXTERN */
+  bool is_differentiated;    /* gradients name its parameters */
   uint32_t params, n_params; /* items[params ...) */
   hia_type result;
   const hia_dim *const
@@ -149,6 +152,13 @@ typedef struct hia_draft_weight {
   hia_param_spec spec; /* .name is not set */
 } hia_draft_weight;
 
+/* What a gradient is. */
+typedef struct hia_draft_grad {
+  bool has_value;
+  const uint32_t *wrt; /* n items, parameters of the function and WEIGHTs; 1 or more */
+  uint32_t n;
+} hia_draft_grad;
+
 typedef enum hia_draft_pattern_kind {
   HIA_DRAFT_ANY,
   HIA_DRAFT_BIND,
@@ -190,6 +200,7 @@ struct hia_draft {
   HIA_VEC(hia_draft_pattern) patterns;
   HIA_VEC(hia_draft_sized) sized;
   HIA_VEC(hia_draft_weight) weights;
+  HIA_VEC(hia_draft_grad) grads;
   uint32_t stamp; /* of the list of names that is being read: .bound_at of its symbols */
   HIA_VEC(hia_draft_function) fns;
   HIA_VEC(hia_draft_item) items;
@@ -231,6 +242,11 @@ static inline hia_type hiaF_draft_type_at(const hia_draft *d, uint32_t index) {
 /* The item of a value that is visible here; the second one also checks its type. */
 uint32_t hiaF_draft_value(hia_draft *d, hia_draft_role r, uint64_t id);
 uint32_t hiaF_draft_typed_value(hia_draft *d, hia_draft_role r, uint64_t id, hia_type type);
+/* The item of a value, whether it is visible here or not. */
+uint32_t hiaF_draft_any_value(hia_draft *d, hia_draft_role r, uint64_t id);
+uint32_t hiaF_draft_fn(hia_draft *d, uint64_t id); /* its index */
+/* The items of the arguments of a call, which are checked. */
+uint32_t *hiaF_draft_args(hia_draft *d, uint32_t fn, const uint64_t *args, size_t n);
 /* Constants belong to no function. */
 bool hiaF_draft_is_constant(const hia_draft_item *item);
 hia_type hiaF_draft_own_type(hia_draft *d, uint64_t id, hia_draft_role r);

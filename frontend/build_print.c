@@ -30,9 +30,9 @@ enum {
  * with `let`s. */
 enum { IN_LINE, BARE, BRACES };
 
-/* The use of a symbol in the function `fn`; of no meaning while another function is printed. */
+/* The use of a symbol in a scope; of no meaning in another one. */
 typedef struct name_use {
-  uint32_t fn;    /* the function + 1; 0: none yet */
+  uint32_t scope; /* from 1 */
   uint32_t tried; /* the last of x_2, x_3, ... that was tried */
   bool taken;
   hia_symbol_id size; /* how the size of this name is printed; HIA_NONE: not yet */
@@ -44,7 +44,8 @@ typedef struct printer {
   const char *line_head; /* "# " for a function that is not finished: it is printed as comments */
   uint32_t indent;
   uint32_t fn;
-  uint32_t n_numbered;       /* the last of v1, v2, ... that was tried */
+  uint32_t scope;      /* each function has its own, and a new one each time it is looked at */
+  uint32_t n_numbered; /* the last of v1, v2, ... that was tried */
   HIA_VEC(name_use) symbols; /* by symbol */
   hia_u32vec layouts;        /* those of the open blocks */
 } printer;
@@ -84,7 +85,7 @@ static name_use *use_of(printer *pr, hia_symbol_id symbol) {
   while (pr->symbols.len <= symbol)
     hiaR_push(pr->out->arena, &pr->symbols, (name_use){0, 0, false, HIA_NONE});
   name_use *use = &pr->symbols.data[symbol];
-  if (use->fn != pr->fn + 1) *use = (name_use){pr->fn + 1, 1, false, HIA_NONE};
+  if (use->scope != pr->scope) *use = (name_use){pr->scope, 1, false, HIA_NONE};
   return use;
 }
 
@@ -174,14 +175,15 @@ static uint32_t put_sized(printer *pr, hia_type type, const hia_dim *dims) {
   return n;
 }
 
+static void give_name(printer *pr, hia_draft_item *item) {
+  hia_symbol_id wish = item->symbol;
+  if (wish != HIA_NONE && item->kind == HIA_DRAFT_BOUND) wish = small_name(pr, wish);
+  item->printed = wish == HIA_NONE ? numbered(pr) : distinct(pr, wish);
+}
+
 static void put_name(printer *pr, uint32_t index) {
   hia_draft_item *item = &pr->d->items.data[index];
-  if (item->printed == HIA_NONE) {
-    hia_symbol_id wish = item->symbol;
-    if (wish != HIA_NONE && item->kind == HIA_DRAFT_BOUND) wish = small_name(pr, wish);
-    uint32_t name = wish == HIA_NONE ? numbered(pr) : distinct(pr, wish);
-    item->printed = name;
-  }
+  if (item->printed == HIA_NONE) give_name(pr, item);
   if (item->printed >= HIA_DRAFT_NUMBERED) {
     put_number(pr, "v", item->printed - HIA_DRAFT_NUMBERED);
   } else {
@@ -366,6 +368,24 @@ static void put_tensor(printer *pr, const hia_draft_item *item) {
   put(pr, ")");
 }
 
+/* "grad(f, wrt = (x, W))(a, b)". The parameters of f have their names already. */
+static void put_grad(printer *pr, const hia_draft_item *item) {
+  const hia_draft *d = pr->d;
+  const hia_draft_grad *grad = &d->grads.data[item->word];
+  hiaR_text_addf(pr->out, "%s(%s, wrt = %s", grad->has_value ? "value_and_grad" : "grad",
+                 hiaF_draft_text(d, d->fns.data[item->index].symbol), grad->n > 1 ? "(" : "");
+  for (uint32_t i = 0; i < grad->n; i++) {
+    const hia_draft_item *wrt = item_at(pr, grad->wrt[i]);
+    if (i) put(pr, ", ");
+    if (wrt->kind == HIA_DRAFT_WEIGHT)
+      put(pr, hiaF_draft_text(d, d->weights.data[wrt->index].symbol));
+    else
+      put_name(pr, grad->wrt[i]);
+  }
+  put(pr, grad->n > 1 ? "))" : ")");
+  put_uses(pr, item, true);
+}
+
 /* The expression of an item without blocks. Inner items nest to a fixed depth (build.c). */
 static void put_expr(printer *pr, uint32_t index) {
   const hia_draft_item *item = item_at(pr, index);
@@ -383,6 +403,7 @@ static void put_expr(printer *pr, uint32_t index) {
     put(pr, pr->d->symbols.list.data[pr->d->fns.data[item->index].symbol].text);
     put_uses(pr, item, true);
     break;
+  case HIA_DRAFT_GRAD: put_grad(pr, item); break;
   case HIA_DRAFT_TUPLE: put_uses(pr, item, false); break;
   case HIA_DRAFT_PART:
     put_use(pr, in_at(pr, item, 0), LEVEL_POSTFIX, false);
@@ -745,12 +766,28 @@ static void put_weight(printer *pr, const hia_draft_weight *w) {
 
 /* ---- functions ---- */
 
+static void begin_fn(printer *pr, uint32_t fn) {
+  pr->fn = fn;
+  pr->scope++;
+  pr->n_numbered = pr->layouts.len = 0;
+}
+
+/* Begins a function whose parameters other functions name: so these have their names first of all,
+ * and the same ones each time. */
+static void begin_differentiated(printer *pr, uint32_t fn) {
+  const hia_draft_function *f = &pr->d->fns.data[fn];
+  begin_fn(pr, fn);
+  for (uint32_t i = 0; i < f->n_params; i++) give_name(pr, &pr->d->items.data[f->params + i]);
+}
+
 static void put_fn(printer *pr, uint32_t fn) {
   const hia_draft_function *f = &pr->d->fns.data[fn];
   const char *name = pr->d->symbols.list.data[f->symbol].text;
   bool is_done = f->state >= HIA_DRAFT_DONE;
-  pr->fn = fn;
-  pr->n_numbered = pr->layouts.len = 0;
+  if (f->is_differentiated)
+    begin_differentiated(pr, fn);
+  else
+    begin_fn(pr, fn);
   pr->line_head = is_done ? "" : "# ";
   put(pr, pr->line_head);
   if (f->state == HIA_DRAFT_EXTERN) put(pr, f->is_impure ? "extern impure " : "extern ");
@@ -791,6 +828,8 @@ static void put_fn(printer *pr, uint32_t fn) {
 void hiaF_draft_print(hia_draft *d, hia_text *out) {
   printer pr = {.d = d, .out = out};
   for (uint32_t i = 0; i < d->items.len; i++) d->items.data[i].printed = HIA_NONE;
+  for (uint32_t i = 0; i < d->fns.len; i++)
+    if (d->fns.data[i].is_differentiated) begin_differentiated(&pr, i);
   for (uint32_t i = 0; i < d->datas.len; i++) put_data(&pr, &d->datas.data[i]);
   if (d->datas.len && d->weights.len) put(&pr, "\n");
   for (uint32_t i = 0; i < d->weights.len; i++) put_weight(&pr, &d->weights.data[i]);

@@ -34,7 +34,7 @@ static void collect_callees(hia_program *p, uint32_t id) {
   inst->callees.len = 0;
   for (hia_ast_id k = d->first_node; k < d->end_node; k++) {
     const hia_ast *n = hiaF_node(p, k);
-    if (n->kind != HIA_AST_CALL || hiaF_node(p, n->a)->op != HIA_REF_FN) continue;
+    if (n->kind != HIA_AST_CALL || !hiaF_is_of_instance(hiaF_node(p, n->a))) continue;
     hia_itype callee = inst->types[n->a - d->first_node];
     if (callee != HIA_NONE) hiaR_push(p->arena, &inst->callees, callee);
   }
@@ -143,7 +143,8 @@ static bool ends(const hia_program *p, const hia_inst *inst, hia_ast_id first, h
   case HIA_AST_CALL: {
     hia_itype callee = inst->types[n->a - first];
     if (!list_ends(p, inst, first, n)) return false;
-    return hiaF_node(p, n->a)->op != HIA_REF_FN || callee == HIA_NONE || hiaF_inst(p, callee)->ends;
+    return !hiaF_is_of_instance(hiaF_node(p, n->a)) || callee == HIA_NONE ||
+           hiaF_inst(p, callee)->ends;
   }
   case HIA_AST_IF:
     return ends(p, inst, first, n->a) && (ends(p, inst, first, n->b) || ends(p, inst, first, n->c));

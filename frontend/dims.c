@@ -615,6 +615,41 @@ static const hia_dim *result_of(walk *w, uint32_t inst, uint32_t count) {
                                                               : all(w, count, HIA_DIM_UNKNOWN);
 }
 
+/* Each gradient has the sizes of what it is the gradient of: of a parameter those that its type
+ * declares, or else those of the argument. The arguments have been visited. */
+static const hia_dim *dims_of_gradient(walk *w, const hia_ast *call, uint32_t inst,
+                                       uint32_t count) {
+  hia_program *p = w->p;
+  const hia_ast *callee = hiaF_node(p, call->a);
+  const hia_decl *d = hiaF_decl(p, callee->b);
+  const hia_ast_grad *grad = &p->grads.data[callee->c];
+  hia_dim *dims = all(w, count, HIA_DIM_UNKNOWN);
+  for (uint32_t i = 0, at = 0; i < grad->wrt.len; i++) {
+    const hia_wrt *wrt = &grad->wrt.data[i];
+    const hia_dim *from = NULL, *declares = NULL;
+    uint32_t n;
+    if (wrt->is_param) {
+      const hia_param_spec *spec = &p->params.data[hiaF_decl(p, wrt->i)->fn];
+      n = spec->shape.rank;
+      from = spec->shape.dims;
+    } else {
+      hia_itype type = hiaF_inst(p, inst)->args[wrt->i];
+      hia_ast_id arg = p->extra.data[call->b + wrt->i];
+      hia_ast_id declared_type = hiaF_node(p, p->extra.data[d->params + wrt->i])->b;
+      n = n_dims(&p->it, type);
+      if (n_dims_of(w, arg) == n) from = w->values[arg - w->first];
+      if (declared_type != HIA_NONE)
+        declares = declared_dims(w, (declared){hiaF_inst(p, inst)->types, d->first_node},
+                                 declared_type, type);
+    }
+    for (uint32_t k = 0; k < n && at < count; k++, at++) {
+      if (from) dims[at] = from[k];
+      if (declares && declares[k] >= 0) dims[at] = declares[k];
+    }
+  }
+  return dims;
+}
+
 static const hia_dim *dims_of_call(walk *w, hia_ast_id id, const hia_ast *n, uint32_t count) {
   hia_program *p = w->p;
   const hia_ast *callee = hiaF_node(p, n->a);
@@ -629,7 +664,7 @@ static const hia_dim *dims_of_call(walk *w, hia_ast_id id, const hia_ast *n, uin
   for (uint32_t i = 0; i < n->c; i++) dims_of(w, p->extra.data[n->b + i]);
   if (callee->op == HIA_REF_BUILTIN) return all(w, count, NONE_YET);
   const hia_decl *d = hiaF_decl(p, callee->b);
-  uint32_t inst = callee->op == HIA_REF_FN ? type_of(w, n->a) : HIA_NONE;
+  uint32_t inst = hiaF_is_of_instance(callee) ? type_of(w, n->a) : HIA_NONE;
   declared of = {NULL, 0};
   if (inst != HIA_NONE) of = (declared){hiaF_inst(p, inst)->types, d->first_node};
   w->names.len = 0;
@@ -638,7 +673,9 @@ static const hia_dim *dims_of_call(walk *w, hia_ast_id id, const hia_ast *n, uin
     if (type != HIA_NONE && n_dims_of(w, arg) == n_dims(&p->it, d->param_types[i]))
       expect(w, arg, w->values[arg - w->first], of, type, d->param_types[i]);
   }
-  return inst == HIA_NONE ? all(w, count, HIA_DIM_UNKNOWN) : result_of(w, inst, count);
+  if (inst == HIA_NONE) return all(w, count, HIA_DIM_UNKNOWN);
+  return callee->op == HIA_REF_GRAD ? dims_of_gradient(w, n, inst, count)
+                                    : result_of(w, inst, count);
 }
 
 /* ---- all ---- */

@@ -303,6 +303,21 @@ static uint32_t extern_of(hia_elab *e, uint32_t decl) {
                                  d->n_params, result);
 }
 
+/* What a gradient of the graph's function is with respect to: parameters are words there. */
+static uint32_t gradient_of(hia_elab *e, const hia_ast_grad *grad, uint32_t inst, hia_fn_id fn) {
+  const hia_program *p = e->p;
+  hia_wrt *list = HIA_NEW_ARRAY(e->arena, hia_wrt, grad->wrt.len);
+  const hia_itype *args = hiaF_inst(p, inst)->args;
+  for (uint32_t i = 0; i < grad->wrt.len; i++) {
+    const hia_wrt *wrt = &grad->wrt.data[i];
+    list[i] = (hia_wrt){.is_param = wrt->is_param};
+    if (wrt->is_param) list[i].i = hiaF_decl(p, wrt->i)->fn;
+    for (uint32_t k = 0; !wrt->is_param && k < wrt->i; k++)
+      list[i].i += hiaF_itype_words(&p->it, args[k]);
+  }
+  return hiaG_gradient_new(e->g, fn, grad->has_value, list, grad->wrt.len);
+}
+
 /* ---- arrays ---- */
 
 /* Replaces the words from `base` on by the array that an op makes of them. Where its operands never
@@ -512,9 +527,12 @@ static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
   flatten(e, type_of(e, id), &outs);
   unsigned opcode = callee->op == HIA_REF_BUILTIN  ? HIA_OP_FAIL
                     : callee->op == HIA_REF_EXTERN ? HIA_OP_HOST
+                    : callee->op == HIA_REF_GRAD   ? HIA_OP_GRAD
                                                    : HIA_OP_CALL;
   uint32_t fn = 0;
-  if (opcode == HIA_OP_CALL) fn = function_of(e, type_of(e, n->a));
+  if (hiaF_is_of_instance(callee)) fn = function_of(e, type_of(e, n->a));
+  if (opcode == HIA_OP_GRAD)
+    fn = gradient_of(e, &e->p->grads.data[callee->c], type_of(e, n->a), fn);
   if (opcode == HIA_OP_HOST) fn = extern_of(e, callee->b);
   if (opcode != HIA_OP_FAIL && e->counted)
     hiaG_add(e->g, e->fn, e->region, HIA_OP_COUNT, NULL, 0, NULL, 0, 0, loc);

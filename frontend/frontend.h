@@ -196,6 +196,8 @@ uint64_t hiaF_draft_expect(hia_draft *d, uint64_t x, const uint64_t *sizes, size
 uint64_t hiaF_draft_declare_param(hia_draft *d, const char *definition);
 uint64_t hiaF_draft_convert(hia_draft *d, unsigned dtype, uint64_t value);
 uint64_t hiaF_draft_call(hia_draft *d, uint64_t fn, const uint64_t *args, size_t n);
+uint64_t hiaF_draft_grad(hia_draft *d, bool has_value, uint64_t fn, const uint64_t *wrt,
+                         size_t n_wrt, const uint64_t *args, size_t n);
 uint64_t hiaF_draft_fail(hia_draft *d, uint64_t code, uint64_t type);
 uint64_t hiaF_draft_tuple(hia_draft *d, const uint64_t *parts, size_t n);
 uint64_t hiaF_draft_part(hia_draft *d, uint64_t tuple, size_t i);

@@ -672,10 +672,95 @@ static hia_itype infer_construction(hia_typing *t, const hia_ast *n, const hia_a
   return hiaF_decl(p, callee->b)->data;
 }
 
+/* ---- gradients ---- */
+
+static bool is_float(hia_itype type) {
+  return hiaF_is_ranked(type) && (hiaF_leaf(type) == HIA_F32 || hiaF_leaf(type) == HIA_F64);
+}
+
+/* The type of what a gradient is with respect to. */
+static hia_itype infer_wrt(hia_typing *t, const hia_ast_grad *grad, uint32_t i, uint32_t inst) {
+  const hia_program *p = t->p;
+  const hia_wrt *wrt = &grad->wrt.data[i];
+  if (wrt->is_param) {
+    const hia_decl *param = hiaF_decl(p, wrt->i);
+    t->uses_broken |= param->broken;
+    return param->broken ? (hia_itype)HIA_IT_ERROR : param->result;
+  }
+  hia_itype type = hiaF_inst(p, inst)->args[wrt->i];
+  if (is_float(type) || type == HIA_IT_ERROR) return type;
+  const hia_decl *d = hiaF_decl(p, hiaF_inst(p, inst)->decl);
+  const hia_ast *at = hiaF_node(p, hiaF_wrt_node(p, grad, i));
+  hia_diag *diag = hiaF_type_error(t, HIA_E0352, at->start, at->end,
+                                   "the parameter '%s' of '%s' is %s: only floats have a gradient",
+                                   hiaF_symbol_text(p, at->a), hiaF_symbol_text(p, d->symbol),
+                                   type_text(t, type));
+  hiaF_note(p->diags, diag, hiaF_node(p, p->extra.data[d->params + wrt->i])->start, "this one");
+  return HIA_IT_ERROR;
+}
+
+/* The type of the value that is differentiated, as far as it is known. ERROR: it is no float. */
+static hia_itype infer_value(hia_typing *t, const hia_ast_grad *grad, uint32_t id) {
+  const hia_program *p = t->p;
+  const hia_inst *inst = hiaF_inst(p, id);
+  const hia_decl *d = hiaF_decl(p, inst->decl);
+  hia_itype type = inst->state == HIA_INST_DONE ? inst->result
+                   : d->result != HIA_IT_NONE   ? d->result
+                                                : hiaF_view(&t->p->it, inst->result);
+  bool is_endless = inst->state == HIA_INST_DONE && inst->is_bottom;
+  if (!is_endless && (type == HIA_IT_UNKNOWN || (is_float(type) && hiaF_irank(type) == 0)))
+    return type;
+  if (hiaF_itype_has(&p->it, type) & (HIA_HAS_ERROR | HIA_HAS_UNKNOWN)) return HIA_IT_ERROR;
+  const hia_ast *at = hiaF_node(p, grad->fn);
+  const char *name = hiaF_symbol_text(p, d->symbol);
+  if (is_endless) {
+    hia_diag *diag = hiaF_type_error(t, HIA_E0353, at->start, at->end,
+                                     "'%s' always fails: it has no result to differentiate", name);
+    hiaF_note(p->diags, diag, d->pos, "defined here");
+    return HIA_IT_ERROR;
+  }
+  hia_diag *diag = hiaF_type_error(t, HIA_E0353, at->start, at->end,
+                                   "the result of '%s' is %s: only an f32 or f64 is differentiated",
+                                   name, type_text(t, type));
+  if (is_float(type))
+    hiaF_hint(p->diags, diag, "differentiate a function that gives one number of it, as its sum");
+  hiaF_note(p->diags, diag, d->pos, "defined here");
+  return HIA_IT_ERROR;
+}
+
+/* The type of a call of a gradient; `id`: the instance of its function. */
+static hia_itype infer_gradient(hia_typing *t, const hia_ast *callee, uint32_t id) {
+  hia_program *p = t->p;
+  hia_ast_grad grad = p->grads.data[callee->c];
+  hia_itype few[16], *parts = few, gradient = HIA_IT_ERROR;
+  if (grad.wrt.len > HIA_LEN(few)) parts = HIA_NEW_ARRAY(p->arena, hia_itype, grad.wrt.len);
+  hia_itype value = infer_value(t, &grad, id);
+  bool has_error = value == HIA_IT_ERROR;
+  for (uint32_t i = 0; i < grad.wrt.len; i++) {
+    parts[i] = infer_wrt(t, &grad, i, id);
+    has_error |= parts[i] == HIA_IT_ERROR;
+  }
+  if (has_error) return HIA_IT_ERROR;
+  if (grad.wrt.len > 0)
+    gradient = grad.wrt.len == 1 ? parts[0] : hiaF_ituple(&p->it, parts, grad.wrt.len);
+  if (gradient != HIA_IT_ERROR && grad.has_value)
+    gradient = hiaF_ituple(&p->it, (hia_itype[]){value, gradient}, 2);
+  if (gradient == HIA_IT_ERROR)
+    hiaF_type_error(t, HIA_E0316, callee->start, callee->end, "the gradient has more than %u parts",
+                    HIA_MAX_TYPE_PARTS);
+  return gradient;
+}
+
+/* What a call is while its instance, or the type of that, is not known. */
+static hia_itype infer_unknown(const hia_decl *d, bool is_grad, hia_itype otherwise) {
+  return is_grad || d->result == HIA_IT_NONE ? otherwise : d->result;
+}
+
 static hia_itype infer_call(hia_typing *t, hia_ast_id call, const hia_ast *callee) {
   hia_program *p = t->p;
   const hia_ast *n = hiaF_node(p, call);
   uint32_t decl = callee->b;
+  bool is_grad = callee->op == HIA_REF_GRAD;
   hia_itype few[16], *args = few;
   if (n->c > HIA_LEN(few)) args = HIA_NEW_ARRAY(p->arena, hia_itype, n->c);
   uint32_t has = 0;
@@ -695,14 +780,13 @@ static hia_itype infer_call(hia_typing *t, hia_ast_id call, const hia_ast *calle
   }
   const hia_decl *d = hiaF_decl(p, decl);
   t->uses_broken |= d->broken;
-  if (d->broken || (has & HIA_HAS_ERROR))
-    return d->result != HIA_IT_NONE ? d->result : HIA_IT_ERROR;
+  if (d->broken || (has & HIA_HAS_ERROR)) return infer_unknown(d, is_grad, HIA_IT_ERROR);
   if (d->kind == HIA_DECL_EXTERN) return d->result;
-  if (has != 0) return d->result != HIA_IT_NONE ? d->result : HIA_IT_UNKNOWN;
+  if (has != 0) return infer_unknown(d, is_grad, HIA_IT_UNKNOWN);
   uint32_t id = t->trial != NULL ? hiaF_known_instance(p, decl, args, HIA_IT_NONE)
                                  : hiaF_instance(p, decl, args, HIA_IT_NONE, t->inst, call);
   if (t->trial != NULL && (id == HIA_NONE || hiaF_inst(p, id)->state != HIA_INST_DONE))
-    return d->result != HIA_IT_NONE ? d->result : HIA_IT_UNKNOWN;
+    return infer_unknown(d, is_grad, HIA_IT_UNKNOWN);
   if (id == HIA_NONE) {
     hiaF_type_error(t, HIA_E0315, callee->start, callee->end,
                     "the instantiation of '%s' does not end: more than %u instances",
@@ -711,6 +795,7 @@ static hia_itype infer_call(hia_typing *t, hia_ast_id call, const hia_ast *calle
   }
   *hiaF_type_at(t, n->a) = id;
   if (t->trial == NULL) hiaF_add_call(p, t->inst, id);
+  if (is_grad) return infer_gradient(t, callee, id);
   const hia_inst *inst = hiaF_inst(p, id);
   if (inst->state == HIA_INST_DONE) return inst->is_bottom ? HIA_IT_BOTTOM : inst->result;
   return d->result != HIA_IT_NONE ? d->result : hiaF_view(&p->it, inst->result);
@@ -774,7 +859,7 @@ static hia_itype infer(hia_typing *t, const hia_ast *n, hia_ast_id id) {
       return callee.b < HIA_OP_LIMIT ? infer_builtin(t, n, &callee)
                                      : infer_of_arrays(t, n, &callee);
     if (callee.op == HIA_REF_CON) return infer_construction(t, n, &callee);
-    bool is_decl = callee.op == HIA_REF_FN || callee.op == HIA_REF_EXTERN;
+    bool is_decl = hiaF_is_of_instance(&callee) || callee.op == HIA_REF_EXTERN;
     return is_decl ? infer_call(t, id, &callee) : (hia_itype)HIA_IT_ERROR;
   }
   case HIA_AST_CONVERT: return infer_convert(t, n);

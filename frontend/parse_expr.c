@@ -511,12 +511,21 @@ static hia_ast_id parse_primary(hia_parser *s) {
 
 /* ---- postfix and prefix ---- */
 
+/* True at the second bracket of `grad(f)(x)`. What `grad` means here, names.c finds out. */
+static bool is_gradient(const hia_parser *s, const hia_ast *node) {
+  if (node->kind != HIA_AST_CALL || hiaF_node(s->p, node->a)->kind != HIA_AST_NAME) return false;
+  const char *name = hiaF_symbol_text(s->p, hiaF_node(s->p, node->a)->a);
+  return strcmp(name, "grad") == 0 || strcmp(name, "value_and_grad") == 0;
+}
+
 static hia_ast_id parse_call(hia_parser *s, hia_ast_id callee) {
-  const hia_ast *node = hiaF_node(s->p, callee);
-  bool is_name = node->kind == HIA_AST_NAME && !(node->flags & HIA_AST_PAREN);
+  hia_ast *node = hiaF_node(s->p, callee);
+  bool is_paren = node->flags & HIA_AST_PAREN, is_grad = !is_paren && is_gradient(s, node);
+  bool is_name = (node->kind == HIA_AST_NAME && !is_paren) || is_grad;
   uint32_t start = node->start, end = node->end, base = s->stack.len;
+  if (is_grad) node->kind = HIA_AST_GRAD;
   if (!is_name && node->kind != HIA_AST_ERROR)
-    hiaF_soft_error(s, HIA_E0104, start, end, "only a name or a dtype can be called");
+    hiaF_soft_error(s, HIA_E0104, start, end, "only a name, a dtype or 'grad(...)' can be called");
   hia_ast_id id = hiaF_new(s, HIA_AST_CALL, start, end);
   hiaF_node(s->p, id)->a = callee;
   parse_args(s);

@@ -31,6 +31,7 @@ static const char *const kind_names[] = {
     [HIA_AST_INDEX] = "index",
     [HIA_AST_SLICE] = "slice",
     [HIA_AST_FIELD] = "field",
+    [HIA_AST_GRAD] = "gradient",
     [HIA_AST_LET] = "let",
     [HIA_AST_LVAR] = "variable",
     [HIA_AST_PAT_CON] = "pattern",
@@ -129,6 +130,22 @@ static void print_text(printer *pr, uint32_t start, uint32_t end) {
   hiaR_text_add(pr->out, pr->p->source->text + start, end - start);
 }
 
+/* ` grad f wrt x, W`; of one with an error ` grad` */
+static void print_gradient(printer *pr, const hia_ast *n) {
+  const hia_program *p = pr->p;
+  hiaR_text_addf(pr->out, " %s", hiaF_symbol_text(p, hiaF_node(p, n->a)->a));
+  if (n->op != HIA_REF_GRAD) return;
+  const hia_decl *d = hiaF_decl(p, n->b);
+  const hia_ast_grad *grad = &p->grads.data[n->c];
+  hiaR_text_addf(pr->out, " %s", hiaF_symbol_text(p, d->symbol));
+  for (uint32_t i = 0; i < grad->wrt.len; i++) {
+    const hia_wrt *wrt = &grad->wrt.data[i];
+    hia_symbol_id symbol = wrt->is_param ? hiaF_decl(p, wrt->i)->symbol
+                                         : hiaF_node(p, p->extra.data[d->params + wrt->i])->a;
+    hiaR_text_addf(pr->out, "%s %s", i ? "," : " wrt", hiaF_symbol_text(p, symbol));
+  }
+}
+
 /* Prints what a line has besides kind, position and type. */
 static void print_detail(printer *pr, const hia_ast *n) {
   const hia_program *p = pr->p;
@@ -154,7 +171,10 @@ static void print_detail(printer *pr, const hia_ast *n) {
     if (n->a != HIA_NONE) hiaR_text_addf(pr->out, " %s", hiaF_symbol_text(p, n->a));
     break;
   case HIA_AST_CALL:
-    hiaR_text_addf(pr->out, " %s", hiaF_symbol_text(p, hiaF_node(p, n->a)->a));
+    if (hiaF_node(p, n->a)->kind == HIA_AST_GRAD)
+      print_gradient(pr, hiaF_node(p, n->a));
+    else
+      hiaR_text_addf(pr->out, " %s", hiaF_symbol_text(p, hiaF_node(p, n->a)->a));
     break;
   case HIA_AST_LOGIC: hiaR_text_addf(pr->out, n->op ? " or" : " and"); break;
   case HIA_AST_COMPARE: hiaR_text_addf(pr->out, " %s", hiaR_ops[n->op].name); break;

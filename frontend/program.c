@@ -72,6 +72,7 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
   if (!p->parsed) return NULL;
   find_lines(p);
   hiaF_names(p);
+  hiaF_gradients(p);
   hiaF_data(p);
   check_declared_types(p);
   hiaF_consts(p);
@@ -88,6 +89,7 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
   }
   hiaF_check(p, roots.data, roots.len);
   hiaF_consts_unused(p);
+  if (diags->list.len == 0) hiaF_gradients_unsupported(p);
   return p->parse_failed ? NULL : p;
 }
 
@@ -210,7 +212,7 @@ static void find_impure(hia_program *p) {
       const hia_ast *call = hiaF_node(p, node);
       if (call->kind != HIA_AST_CALL) continue;
       const hia_ast *callee = hiaF_node(p, call->a);
-      if (callee->op == HIA_REF_FN || callee->op == HIA_REF_EXTERN)
+      if (hiaF_is_of_instance(callee) || callee->op == HIA_REF_EXTERN)
         hiaR_push(scratch, &callees, callee->b);
     }
   }

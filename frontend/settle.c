@@ -161,7 +161,7 @@ static void resolve_call(hia_typing *t, hia_ast_id call, hia_itype type) {
   const hia_ast *n = hiaF_node(p, call);
   const hia_ast *callee = hiaF_node(p, n->a);
   bool is_decl =
-      callee->op == HIA_REF_FN || callee->op == HIA_REF_EXTERN || callee->op == HIA_REF_CON;
+      hiaF_is_of_instance(callee) || callee->op == HIA_REF_EXTERN || callee->op == HIA_REF_CON;
   if (callee->op == HIA_REF_BUILTIN && hiaF_tensor_builtin(callee->b)) {
     resolve_of_tensors(t, n, callee->b, type);
     return;

@@ -92,18 +92,19 @@ const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t l
   return best;
 }
 
-/* ---- built-in functions: the rows of the op table that are no operators, and those to come ----
- */
+/* ---- built-in functions: the rows of the op table that are no operators, and others ---- */
 
-static const char *const later[] = {"grad", "value_and_grad"};
 /* Others of params are built-ins of tensors as well. */
 static const char *const initialisers[] = {"uniform", "normal", "glorot_uniform"};
 
 static const struct {
   const char *name;
   unsigned op;
-} of_arrays[] = {
-    {"len", HIA_BUILTIN_LEN}, {"set", HIA_BUILTIN_SET}, {"concat", HIA_BUILTIN_CONCAT}};
+} others[] = {{"grad", HIA_BUILTIN_GRAD},
+              {"value_and_grad", HIA_BUILTIN_VALUE_AND_GRAD},
+              {"len", HIA_BUILTIN_LEN},
+              {"set", HIA_BUILTIN_SET},
+              {"concat", HIA_BUILTIN_CONCAT}};
 
 /* Conversions are written with the dtype. */
 static bool is_builtin(unsigned op) {
@@ -113,14 +114,12 @@ static bool is_builtin(unsigned op) {
 unsigned hiaF_builtin(const char *name, uint32_t len) {
   unsigned op = hiaR_op_by_name(name, len);
   if (op < HIA_OP_LIMIT && is_builtin(op)) return op;
-  for (size_t i = 0; i < HIA_LEN(later); i++)
-    if (strlen(later[i]) == len && memcmp(later[i], name, len) == 0) return HIA_BUILTIN_LATER;
   for (size_t i = 0; i < HIA_LEN(initialisers); i++)
     if (strlen(initialisers[i]) == len && memcmp(initialisers[i], name, len) == 0)
       return HIA_BUILTIN_INIT;
-  for (size_t i = 0; i < HIA_LEN(of_arrays); i++)
-    if (strlen(of_arrays[i].name) == len && memcmp(of_arrays[i].name, name, len) == 0)
-      return of_arrays[i].op;
+  for (size_t i = 0; i < HIA_LEN(others); i++)
+    if (strlen(others[i].name) == len && memcmp(others[i].name, name, len) == 0)
+      return others[i].op;
   for (unsigned i = HIA_BUILTIN_STACK; i < HIA_BUILTIN_END; i++) {
     const char *other = hiaF_tensor_builtin(i)->name;
     if (strlen(other) == len && memcmp(other, name, len) == 0) return i;
@@ -129,12 +128,10 @@ unsigned hiaF_builtin(const char *name, uint32_t len) {
 }
 
 const char *hiaF_builtin_name(uint32_t i) {
-  if (i < HIA_LEN(later)) return later[i];
-  i -= (uint32_t)HIA_LEN(later);
   if (i < HIA_LEN(initialisers)) return initialisers[i];
   i -= (uint32_t)HIA_LEN(initialisers);
-  if (i < HIA_LEN(of_arrays)) return of_arrays[i].name;
-  i -= (uint32_t)HIA_LEN(of_arrays);
+  if (i < HIA_LEN(others)) return others[i].name;
+  i -= (uint32_t)HIA_LEN(others);
   unsigned of_tensors = HIA_BUILTIN_STACK + i;
   if (of_tensors < HIA_BUILTIN_END) return hiaF_tensor_builtin(of_tensors)->name;
   i = of_tensors - HIA_BUILTIN_END;

@@ -4,7 +4,8 @@
  * A function is a cluster, a region a cluster in it. Solid edges carry values; dashed ones are
  * control: from a predicate to what it decides, from a Call_i to its Return_i. Calls are bold: in
  * the static graph from each Call_i to the entry Merge and from the callee's yield back to each
- * Return_i. A bold dashed edge leads from a fork to its callee. */
+ * Return_i. A bold dashed edge leads from a fork to its callee, a bold dotted one from a gradient
+ * to the function that is differentiated. */
 #include "graph/graph.h"
 
 typedef struct {
@@ -37,6 +38,7 @@ static const char *shape(const hia_node *node) {
   case HIA_OP_ARG:
   case HIA_OP_YIELD: return "ellipse";
   case HIA_OP_CALL:
+  case HIA_OP_GRAD:
   case HIA_OP_CALL_I:
   case HIA_OP_RETURN_I:
   case HIA_OP_FORK:
@@ -145,9 +147,9 @@ static void head(drawing *d, hia_fn_id caller, hia_fn_id callee) {
   if (callee != caller) hiaR_text_addf(d->out, " lhead=cluster_f%u", callee);
 }
 
-/* A call (function state) or a fork, to the first node of the callee. */
+/* A call (function state), a gradient or a fork, to the first node of the function. */
 static void draw_call(drawing *d, hia_node_id n, const char *style) {
-  uint32_t callee = hiaG_callee(&d->fn->nodes.data[n]);
+  uint32_t callee = hiaG_called(d->g, &d->fn->nodes.data[n]);
   hiaR_text_addf(d->out, "f%un%u -> f%un%u [style=%s constraint=false", d->fn_id, n, callee,
                  hiaG_fn(d->g, callee)->regions.data[0].first, style);
   head(d, d->fn_id, callee);
@@ -190,8 +192,10 @@ void hiaG_dot(const hia_graph *g, hia_text *out) {
     for (hia_node_id n = 0; n < d.fn->nodes.len; n++) {
       if (d.fn->nodes.data[n].flags & HIA_NODE_DEAD) continue;
       draw_operands(&d, n);
-      if (d.fn->nodes.data[n].op == HIA_OP_CALL) draw_call(&d, n, "bold");
-      if (d.fn->nodes.data[n].op == HIA_OP_FORK) draw_call(&d, n, "\"bold,dashed\"");
+      unsigned op = d.fn->nodes.data[n].op;
+      if (op == HIA_OP_CALL) draw_call(&d, n, "bold");
+      if (op == HIA_OP_FORK) draw_call(&d, n, "\"bold,dashed\"");
+      if (op == HIA_OP_GRAD) draw_call(&d, n, "\"bold,dotted\"");
     }
   }
   for (uint32_t s = 0; s < g->sites.len; s++) draw_site(&d, &g->sites.data[s]);

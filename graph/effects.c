@@ -56,6 +56,7 @@ static uint16_t of_node(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   case HIA_OP_LOOP:
   case HIA_OP_MAP: /* becomes a loop; and there may not be memory for it */
   case HIA_OP_MERGE_LOOP: return of_op[node->op] | HIA_E_DIVERGES;
+  case HIA_OP_GRAD: return of_op[node->op] | HIA_E_ALLOCATES;
   case HIA_OP_COUNT: return of_op[node->op] | HIA_E_COUNTS;
   case HIA_OP_FORK: return of_op[node->op] | HIA_E_FORKS;
   case HIA_OP_HOST: { /* a pure one is trusted to end, and may be called any number of times */
@@ -70,15 +71,10 @@ static uint16_t of_node(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   }
 }
 
-/* The function that a node calls, or a thief for it; NONE: none. */
+/* The function that a node calls, or a thief for it; NONE: none. In either state. */
 static hia_fn_id callee_of(const hia_graph *g, const hia_node *node) {
-  switch (node->op) {
-  case HIA_OP_CALL:
-  case HIA_OP_FORK:
-  case HIA_OP_JOIN: return hiaG_callee(node);
-  case HIA_OP_CALL_I: return g->sites.data[HIA_IMM_A(node->imm)].callee;
-  default: return HIA_NONE;
-  }
+  return node->op == HIA_OP_CALL_I ? g->sites.data[HIA_IMM_A(node->imm)].callee
+                                   : hiaG_called(g, node);
 }
 
 /* Without the nodes inside it. A thief's call fails where it is joined, so a fork does not. */

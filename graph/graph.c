@@ -491,7 +491,7 @@ void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
   hiaG_type_print(types, result, out);
 }
 
-/* ---- predicates ---- */
+/* ---- params and gradients ---- */
 
 uint32_t hiaG_param_new(hia_graph *g, const hia_param_spec *spec) {
   hia_param_spec own = *spec;
@@ -513,6 +513,33 @@ uint32_t hiaG_literal_new(hia_graph *g, hia_dtype dtype, const hia_dims *shape) 
 
 hia_type hiaG_param_type(hia_types *types, const hia_param_spec *spec) {
   return hiaG_ranked(types, spec->dtype, spec->shape.rank);
+}
+
+uint32_t hiaG_gradient_new(hia_graph *g, hia_fn_id fn, bool has_value, const hia_wrt *wrt,
+                           uint32_t n) {
+  hia_arena *arena = &g->comp->arena;
+  hia_gradient_of new = {.fn = fn, .has_value = has_value, .n = n};
+  new.wrt = HIA_NEW_ARRAY(arena, hia_wrt, n);
+  if (n) memcpy(new.wrt, wrt, n * sizeof *wrt);
+  hiaR_push(arena, &g->gradients, new);
+  return g->gradients.len - 1;
+}
+
+hia_type hiaG_wrt_type(const hia_graph *g, hia_fn_id fn, const hia_wrt *wrt) {
+  return wrt->is_param ? hiaG_param_type(g->types, &g->params.data[wrt->i])
+                       : hiaG_fn(g, fn)->params[wrt->i];
+}
+
+/* ---- predicates ---- */
+
+hia_fn_id hiaG_called(const hia_graph *g, const hia_node *node) {
+  switch (node->op) {
+  case HIA_OP_CALL:
+  case HIA_OP_FORK:
+  case HIA_OP_JOIN: return hiaG_callee(node);
+  case HIA_OP_GRAD: return hiaG_gradient_of(g, node)->fn;
+  default: return HIA_NONE;
+  }
 }
 
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word) {

@@ -243,6 +243,20 @@ typedef struct hia_tensor_literal {
   char *elements; /* as they lie in a tensor */
 } hia_tensor_literal;
 
+/* A gradient that GRAD nodes compute: of the result of a function, which is one float, with respect
+ * to some of its parameters and of the params of the program. These are scalars and tensors of
+ * floats. */
+typedef struct hia_wrt {
+  bool is_param; /* of the program */
+  uint32_t i;    /* index into graph->params, or into fn->params */
+} hia_wrt;
+typedef struct hia_gradient_of {
+  hia_fn_id fn;
+  bool has_value; /* the result of the function is wanted, too */
+  uint32_t n;     /* 1 or more */
+  hia_wrt *wrt;   /* none of them twice */
+} hia_gradient_of;
+
 typedef enum hia_graph_state { HIA_FUNCTIONS, HIA_STATIC } hia_graph_state;
 
 typedef struct hia_graph {
@@ -257,6 +271,7 @@ typedef struct hia_graph {
   HIA_VEC(hia_extern) externs;
   HIA_VEC(hia_param_spec) params;       /* what PARAM nodes read; those of a program, all of them */
   HIA_VEC(hia_tensor_literal) literals; /* what LITERAL nodes are; never changed */
+  HIA_VEC(hia_gradient_of) gradients;   /* what GRAD nodes compute; never changed */
   hia_index name_index, loc_index;
   bool is_read;      /* from text: that is of a user, so a FIELD may name a wrong constructor */
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
@@ -306,6 +321,12 @@ static inline void hiaG_literal_put(hia_tensor_literal *literal, uint64_t i, hia
   hiaR_store((hia_repr)literal->dtype, literal->elements + i * hiaR_reprs[literal->dtype].size,
              word);
 }
+
+/* A new gradient; `wrt` is copied. */
+uint32_t hiaG_gradient_new(hia_graph *g, hia_fn_id fn, bool has_value, const hia_wrt *wrt,
+                           uint32_t n);
+/* The types of what it is with respect to. */
+hia_type hiaG_wrt_type(const hia_graph *g, hia_fn_id fn, const hia_wrt *wrt);
 
 /* Appends a node at the end of a region, and returns it. Its results are hiaG_out(fn, node, i);
  * `out_types` has n_outs entries. Its regions are made too, empty; the caller adds the
@@ -368,6 +389,13 @@ void hiaG_copy_region(hia_graph *g, hia_fn *to, hia_region_id region, hia_node_i
 
 /* The function that a CALL, FORK or JOIN calls. */
 static inline hia_fn_id hiaG_callee(const hia_node *node) { return HIA_IMM_A(node->imm); }
+/* What a GRAD computes. */
+static inline const hia_gradient_of *hiaG_gradient_of(const hia_graph *g, const hia_node *node) {
+  return &g->gradients.data[node->imm];
+}
+/* The function that a node calls; of a GRAD the one that is differentiated. NONE: it is none of
+ * these nodes. Function state. */
+hia_fn_id hiaG_called(const hia_graph *g, const hia_node *node);
 
 static inline hia_value_id hiaG_in(const hia_fn *fn, hia_node_id n, uint32_t i) {
   return fn->edges.data[fn->nodes.data[n].ins + i];
@@ -552,6 +580,7 @@ bool hiaG_pass_exists(const char *name, size_t len);
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
 
 /* The passes. The head of each file says what the pass requires, and what it keeps valid. */
+void hiaG_grad(hia_graph *g);    /* grad.c: gradients become calls of functions */
 void hiaG_fuel(hia_graph *g);    /* fuel.c: calls, rounds and tensors use up fuel */
 void hiaG_streams(hia_graph *g); /* streams.c: arrays in the roots' arguments may be streams */
 void hiaG_effects(hia_graph *g); /* effects.c: effects and groups of functions */

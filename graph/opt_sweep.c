@@ -20,9 +20,8 @@ void hiaG_sweep(hia_graph *g) {
     const hia_fn *fn = hiaG_fn(g, todo.data[--todo.len]);
     if (fn->slow_path != HIA_NONE) reach(g, fn->slow_path, is_reached, &todo);
     HIA_EACH_NODE(fn, n) {
-      unsigned op = fn->nodes.data[n].op;
-      if (op == HIA_OP_CALL || op == HIA_OP_FORK || op == HIA_OP_JOIN)
-        reach(g, hiaG_callee(&fn->nodes.data[n]), is_reached, &todo);
+      hia_fn_id called = hiaG_called(g, &fn->nodes.data[n]);
+      if (called != HIA_NONE) reach(g, called, is_reached, &todo);
     }
   }
   for (hia_fn_id f = 0; f < g->fns.len; f++)

@@ -3,6 +3,7 @@
  *
  *   text, builder ──► frontend ──► function graphs
  *                                       │
+ *                                      grad        gradients become calls
  *                               [fuel] [streams]   only in runs with fuel, with streams
  *                                  sweep effects   what functions may do, recursive groups
  *                               copy fold cse dce  scalar optimisation
@@ -53,6 +54,7 @@
   {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, false, true}
 
 const hia_pass hiaG_passes[] = {
+    GRAPH("grad", hiaG_grad, true, "gradients become calls"),
     FUEL("fuel", hiaG_fuel, "calls and loop rounds use up fuel (--fuel)"),
     STREAM("streams", hiaG_streams, "elements of arguments may lie in files"),
     GRAPH("sweep", hiaG_sweep, false, "functions that no root reaches"),

@@ -191,6 +191,22 @@ static void literal(const printer *p, const hia_tensor_literal *l) {
   }
 }
 
+/* `f value (0, param W)`: parameters by number */
+static void gradient(const printer *p, const hia_gradient_of *of) {
+  fn_name(p, of->fn);
+  if (of->has_value) word(p, " value");
+  for (uint32_t i = 0; i < of->n; i++) {
+    word(p, i ? ", " : " (");
+    if (!of->wrt[i].is_param) {
+      hiaR_text_addf(p->out, "%u", of->wrt[i].i);
+      continue;
+    }
+    word(p, "param ");
+    name(p, of->wrt[i].i < p->g->params.len ? p->g->params.data[of->wrt[i].i].name : "?");
+  }
+  word(p, of->n ? ")" : " ()");
+}
+
 /* Of a cast the operand shows it. */
 static void immediate(const printer *p, const hia_node *node) {
   const hia_fn *fn = p->fn;
@@ -225,6 +241,9 @@ static void immediate(const printer *p, const hia_node *node) {
   case HIA_IMM_AXES:
   case HIA_IMM_NUMBER: hiaR_text_addf(p->out, "%" PRIu64, node->imm); break;
   case HIA_IMM_CALLEE: fn_name(p, node->imm); break;
+  case HIA_IMM_GRADIENT:
+    if (node->imm < p->g->gradients.len) gradient(p, &p->g->gradients.data[node->imm]);
+    break;
   case HIA_IMM_FORK_OF:
     hiaR_text_addf(p->out, "%u ", b);
     fn_name(p, a);

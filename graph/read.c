@@ -22,6 +22,7 @@ typedef enum {
   FIX_REGION,
   FIX_CALLEE,      /* of a node */
   FIX_CALLEE_SITE, /* of a site */
+  FIX_GRADIENT,    /* the function of a gradient */
   FIX_SLOW_PATH,   /* of a function */
   FIX_LOC_NODE,
   FIX_LOC_FN,
@@ -33,7 +34,7 @@ typedef enum {
 typedef struct {
   fix_kind kind;
   hia_fn_id fn;
-  uint32_t at;     /* edge, node or site to correct */
+  uint32_t at;     /* edge, node, site or gradient to correct */
   uint32_t number; /* of the text; of callees: index into reader.callees */
   hia_position where;
 } fix;
@@ -194,6 +195,33 @@ static uint32_t literal(reader *r, hia_position place) {
   return number;
 }
 
+static uint32_t param(reader *r) {
+  hiaG_scan_skip(r->s);
+  hia_position where = hiaG_scan_here(r->s);
+  const char *param_name = hiaG_scan_name(r->s);
+  uint32_t number = find_param(r, param_name);
+  if (number == HIA_NONE) hiaG_scan_fail(r->s, where, "there is no param %s", param_name);
+  return number;
+}
+
+/* `f value (0, param W)`; parameters by number */
+static uint32_t gradient(reader *r) {
+  HIA_VEC(hia_wrt) wrt = {0};
+  hiaG_scan_skip(r->s);
+  hia_position where = hiaG_scan_here(r->s);
+  hiaR_push(r->s->scratch, &r->callees, hiaG_scan_name(r->s));
+  fix_later(r, true, FIX_GRADIENT, r->g->gradients.len, r->callees.len - 1, where);
+  bool has_value = hiaG_scan_word(r->s, "value");
+  hiaG_scan_need(r->s, '(');
+  do {
+    hia_wrt one = {.is_param = hiaG_scan_word(r->s, "param")};
+    one.i = one.is_param ? param(r) : hiaG_scan_index(r->s);
+    hiaR_push(r->s->scratch, &wrt, one);
+  } while (hiaG_scan_accept(r->s, ','));
+  hiaG_scan_need(r->s, ')');
+  return hiaG_gradient_new(r->g, HIA_NONE, has_value, wrt.data, wrt.len);
+}
+
 /* Reads the immediate of the next node, n, which stands at `place` and whose results have been
  * read. What is defined further down is mended later. The immediate of a cast follows from its
  * operand.
@@ -241,14 +269,8 @@ static uint64_t immediate(reader *r, unsigned op, hia_node_id n, hia_position pl
     if (number == HIA_NONE) hiaG_scan_fail(r->s, where, "there is no extern %s", extern_name);
     return number;
   }
-  case HIA_IMM_PARAM: {
-    hiaG_scan_skip(r->s);
-    hia_position where = hiaG_scan_here(r->s);
-    const char *param_name = hiaG_scan_name(r->s);
-    uint32_t number = find_param(r, param_name);
-    if (number == HIA_NONE) hiaG_scan_fail(r->s, where, "there is no param %s", param_name);
-    return number;
-  }
+  case HIA_IMM_PARAM: return param(r);
+  case HIA_IMM_GRADIENT: return gradient(r);
   case HIA_IMM_LITERAL: return literal(r, place);
   case HIA_IMM_SITE: {
     uint32_t site_number = hiaG_scan_index(r->s);
@@ -526,7 +548,8 @@ static void end_of_file(reader *r) {
     const fix *f = &r->file_fixes.data[i];
     hia_fn *fn = hiaG_fn(r->g, f->fn);
     uint32_t is;
-    if (f->kind == FIX_CALLEE || f->kind == FIX_CALLEE_SITE || f->kind == FIX_SLOW_PATH) {
+    if (f->kind == FIX_CALLEE || f->kind == FIX_CALLEE_SITE || f->kind == FIX_SLOW_PATH ||
+        f->kind == FIX_GRADIENT) {
       const char *callee_name = r->callees.data[f->number];
       is = find_fn(r, callee_name);
       if (is == HIA_NONE) hiaG_scan_fail(r->s, f->where, "there is no function %s", callee_name);
@@ -534,6 +557,8 @@ static void end_of_file(reader *r) {
         fn->slow_path = is;
       else if (f->kind == FIX_CALLEE_SITE)
         r->g->sites.data[f->at].callee = is;
+      else if (f->kind == FIX_GRADIENT)
+        r->g->gradients.data[f->at].fn = is;
       else
         fn->nodes.data[f->at].imm |= is; /* the number of a fork is in the other half */
       continue;

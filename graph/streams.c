@@ -69,6 +69,7 @@ static const char *use(streams *s, const hia_node *node, uint32_t i, bool *is_ch
   case HIA_OP_AT:
   case HIA_OP_SLICE: return NULL;
   case HIA_OP_CALL: note(s, hiaG_callee(node), i, is_changed); return NULL;
+  case HIA_OP_GRAD: return "it differentiates a function of the array";
   case HIA_OP_SET: return "it changes the array";
   case HIA_OP_CONCAT: return "it joins the array to others";
   case HIA_OP_DATA:

@@ -428,6 +428,8 @@ static void check_indices(hia_verifier *v, hia_node_id n) {
     hiaG_defect(v, HIA_NONE, "node %u calls an extern that does not exist", n);
   if (node->op == HIA_OP_PARAM && node->imm >= v->g->params.len)
     hiaG_defect(v, HIA_NONE, "node %u reads a param that does not exist", n);
+  if (node->op == HIA_OP_GRAD && node->imm >= v->g->gradients.len)
+    hiaG_defect(v, HIA_NONE, "node %u is a gradient that does not exist", n);
   if (node->op == HIA_OP_LITERAL && node->imm >= v->g->literals.len)
     hiaG_defect(v, HIA_NONE, "node %u is a literal that does not exist", n);
   if (node->ins > fn->edges.len || node->n_ins > fn->edges.len - node->ins)
@@ -602,6 +604,7 @@ static void check_graph(hia_verifier *v) {
       if (!(v->fn->nodes.data[n].flags & HIA_NODE_DEAD)) check_node(v, n);
   }
   v->fn = NULL;
+  if (g->state == HIA_FUNCTIONS && g->gradients.len) hiaG_verify_gradients(v);
   hiaG_verify_sites(v);
   for (v->fn_id = 0; v->fn_id < g->fns.len; v->fn_id++) {
     v->fn = hiaG_fn(g, v->fn_id);

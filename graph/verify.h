@@ -25,6 +25,10 @@ void hiaG_verify_function(hia_verifier *v);
 void hiaG_verify_section(hia_verifier *v);
 void hiaG_verify_sites(hia_verifier *v); /* before the sections */
 
+/* verify_gradient.c: the GRAD nodes of a function graph, and the functions that they differentiate.
+ * All nodes have been checked by themselves. */
+void hiaG_verify_gradients(hia_verifier *v);
+
 /* verify_fork.c: the callers notify it of every node and region of a function with forks, in
  * sequential order. `pred` is the value that decides a region; NONE: none does. */
 typedef struct hia_open_fork {

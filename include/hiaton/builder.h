@@ -235,6 +235,20 @@ HIA_API hia_build_value hia_build_convert(hia_builder *builder, hia_dtype dtype,
 /* Calls a function of the builder. */
 HIA_API hia_build_value hia_build_call(hia_builder *builder, hia_build_fn function,
                                        const hia_build_value *args, size_t n);
+/* The gradient of a function of the builder at these arguments, with respect to n_wrt >= 1 of its
+ * parameters (values of hia_build_param) and of the program's params (values of
+ * hia_build_declare_param), all of them of floats, and none of them twice. The result of the
+ * function is f32 or f64. A gradient has the type of what it is with respect to; several are a
+ * tuple, in their order. The body of the function may come later; whether it has a gradient (it
+ * calls no function of the host that has none, and does not use its own gradient)
+ * hia_builder_finish finds out. */
+HIA_API hia_build_value hia_build_grad(hia_builder *builder, hia_build_fn function,
+                                       const hia_build_value *wrt, size_t n_wrt,
+                                       const hia_build_value *args, size_t n);
+/* The tuple of the function's result, and of its gradient. */
+HIA_API hia_build_value hia_build_value_and_grad(hia_builder *builder, hia_build_fn function,
+                                                 const hia_build_value *wrt, size_t n_wrt,
+                                                 const hia_build_value *args, size_t n);
 /* Ends the run with HIA_FAILED and this code, an i32 or i64. Its value, which the program never
  * reaches, may be of any type: `type`. */
 HIA_API hia_build_value hia_build_fail(hia_builder *builder, hia_build_value code,

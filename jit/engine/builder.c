@@ -239,6 +239,19 @@ hia_build_value hia_build_call(hia_builder *b, hia_build_fn function, const hia_
   BUILD_ID(b, hia_build_value, 0, hiaF_draft_call(b->draft, function.id, ids(args), n));
 }
 
+hia_build_value hia_build_grad(hia_builder *b, hia_build_fn function, const hia_build_value *wrt,
+                               size_t n_wrt, const hia_build_value *args, size_t n) {
+  BUILD_ID(b, hia_build_value, 0,
+           hiaF_draft_grad(b->draft, false, function.id, ids(wrt), n_wrt, ids(args), n));
+}
+
+hia_build_value hia_build_value_and_grad(hia_builder *b, hia_build_fn function,
+                                         const hia_build_value *wrt, size_t n_wrt,
+                                         const hia_build_value *args, size_t n) {
+  BUILD_ID(b, hia_build_value, 0,
+           hiaF_draft_grad(b->draft, true, function.id, ids(wrt), n_wrt, ids(args), n));
+}
+
 hia_build_value hia_build_fail(hia_builder *b, hia_build_value code, hia_build_type type) {
   BUILD_ID(b, hia_build_value, 0, hiaF_draft_fail(b->draft, code.id, type));
 }

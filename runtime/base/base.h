@@ -332,7 +332,7 @@ enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
 #include "runtime/base/ops.def"
 
-  HIA_OP_LIMIT = 160 /* above the largest number: every program has a table of this size */
+  HIA_OP_LIMIT = 168 /* above the largest number: every program has a table of this size */
 };
 
 /* Type rules: how operand and result dtypes are related. An op is *at* a dtype, T here. */
@@ -397,24 +397,25 @@ typedef enum hia_gradient_rule {
 } hia_gradient_rule;
 /* What the immediate of a node holds: a number, or two (HIA_IMM_A, HIA_IMM_B in graph/graph.h). */
 typedef enum hia_imm {
-  HIA_IMM_NONE,    /* nothing: 0 */
-  HIA_IMM_WORD,    /* a value of the result's type */
-  HIA_IMM_DTYPE,   /* the dtype of the operand */
-  HIA_IMM_AXIS,    /* an axis; of a reduction NONE, too: all */
-  HIA_IMM_AXES,    /* a set of axes, as bits */
-  HIA_IMM_NUMBER,  /* which parameter, variable or counter; how much */
-  HIA_IMM_CALLEE,  /* a function */
-  HIA_IMM_FORK_OF, /* a function, and the number of a fork of it */
-  HIA_IMM_FORK,    /* NONE, and the number of a fork */
-  HIA_IMM_EXTERN,  /* a function of the host */
-  HIA_IMM_PARAM,   /* a param of the program */
-  HIA_IMM_LITERAL, /* a literal of the graph; in an image where it lies */
-  HIA_IMM_SITE,    /* a call site, and which argument or result */
-  HIA_IMM_REGION,  /* a region; of ENTER: and whether the value is invariant */
-  HIA_IMM_CTOR,    /* a constructor of the result's type */
-  HIA_IMM_FIELD,   /* a constructor of the operand's type, and a word of its fields, or a set */
-  HIA_IMM_REMADE,  /* a constructor of the result's type, and a set of words of its fields, as bits
-                    */
+  HIA_IMM_NONE,     /* nothing: 0 */
+  HIA_IMM_WORD,     /* a value of the result's type */
+  HIA_IMM_DTYPE,    /* the dtype of the operand */
+  HIA_IMM_AXIS,     /* an axis; of a reduction NONE, too: all */
+  HIA_IMM_AXES,     /* a set of axes, as bits */
+  HIA_IMM_NUMBER,   /* which parameter, variable or counter; how much */
+  HIA_IMM_CALLEE,   /* a function */
+  HIA_IMM_GRADIENT, /* which gradient of which function */
+  HIA_IMM_FORK_OF,  /* a function, and the number of a fork of it */
+  HIA_IMM_FORK,     /* NONE, and the number of a fork */
+  HIA_IMM_EXTERN,   /* a function of the host */
+  HIA_IMM_PARAM,    /* a param of the program */
+  HIA_IMM_LITERAL,  /* a literal of the graph; in an image where it lies */
+  HIA_IMM_SITE,     /* a call site, and which argument or result */
+  HIA_IMM_REGION,   /* a region; of ENTER: and whether the value is invariant */
+  HIA_IMM_CTOR,     /* a constructor of the result's type */
+  HIA_IMM_FIELD,    /* a constructor of the operand's type, and a word of its fields, or a set */
+  HIA_IMM_REMADE,   /* a constructor of the result's type, and a set of words of its fields, as bits
+                     */
 } hia_imm;
 /* True if the rule allows ops at this dtype. */
 bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype);

@@ -227,6 +227,21 @@ static value make_concat(maker *m, hia_ast_id id, const hia_ast *call, const val
   return hia_build_op_along(m->b, HIA_OPCODE_CAT, args, n, (uint32_t)axis);
 }
 
+/* The parameters and params that a gradient is with respect to, as the builder takes them. */
+static value make_gradient(maker *m, const hia_ast *call, const hia_ast *callee,
+                           const value *args) {
+  const hia_ast_grad *grad = &m->p->grads.data[callee->c];
+  hia_build_fn fn = function_of(m, type_at(m, call->a));
+  value *wrt = HIA_NEW_ARRAY(m->p->arena, value, grad->wrt.len);
+  for (uint32_t i = 0; i < grad->wrt.len; i++) {
+    const hia_wrt *is = &grad->wrt.data[i];
+    wrt[i] =
+        is->is_param ? m->weights[hiaF_decl(m->p, is->i)->fn] : hia_build_param(m->b, fn, is->i);
+  }
+  return grad->has_value ? hia_build_value_and_grad(m->b, fn, wrt, grad->wrt.len, args, call->c)
+                         : hia_build_grad(m->b, fn, wrt, grad->wrt.len, args, call->c);
+}
+
 static value make_call(maker *m, hia_ast_id id, const hia_ast *n) {
   const hia_ast callee = *node(m, n->a);
   value *args = HIA_NEW_ARRAY(m->p->arena, value, (size_t)n->c + 1);
@@ -238,6 +253,7 @@ static value make_call(maker *m, hia_ast_id id, const hia_ast *n) {
       args[n_args++] = make(m, m->p->extra.data[n->b + i]);
   switch ((hia_ref)callee.op) {
   case HIA_REF_FN: return hia_build_call(m->b, function_of(m, type_at(m, n->a)), args, n->c);
+  case HIA_REF_GRAD: return make_gradient(m, n, &callee, args);
   case HIA_REF_EXTERN: return hia_build_call(m->b, extern_of(m, callee.b), args, n->c);
   case HIA_REF_CON:
     return hia_build_data(

@@ -26,6 +26,8 @@ typedef struct caller {
   hia_build_type data[N_DATA];       /* data types, and arrays of them and of tuples */
   hia_build_type tensors[N_TENSORS]; /* vectors of each dtype, and matrices of numbers but i32 */
   value weights[2];                  /* params: a matrix and a vector, of f32 */
+  hia_build_fn smooth;               /* of a float and a vector; its gradients are taken */
+  bool has_gradients;
   hia_build_fn fns[4];
   hia_build_type result[4];
   uint32_t n_begun;
@@ -284,6 +286,39 @@ static value tensor_op(caller *c) {
   }
 }
 
+/* A gradient, rarely of a function that may have none, or with respect to nothing. */
+static value gradient(caller *c) {
+  hia_builder *b = c->b;
+  value wrt[5], args[2];
+  size_t n = 0;
+  if (below(c, 30) == 0) {
+    args[0] = any(c, HIA_I32);
+    return hia_build_grad(b, c->fns[below(c, 4)], c->weights, 2, args, 1);
+  }
+  for (uint32_t i = 0; i < 2; i++)
+    if (below(c, 2)) wrt[n++] = hia_build_param(b, c->smooth, i);
+  for (uint32_t i = 0; i < 2; i++)
+    if (below(c, 2)) wrt[n++] = c->weights[i];
+  if (n == 0 && below(c, 50)) wrt[n++] = c->weights[0];
+  if (n > 0 && below(c, 50) == 0) wrt[n] = wrt[0], n++;
+  args[0] = any(c, HIA_F64);
+  args[1] = any(c, c->tensors[3]);
+  return below(c, 2) ? hia_build_grad(b, c->smooth, wrt, n, args, 2)
+                     : hia_build_value_and_grad(b, c->smooth, wrt, n, args, 2);
+}
+
+/* The function sin(x) * f64(sum(v)) + f64(sum(W)). */
+static void begin_smooth(caller *c) {
+  hia_builder *b = c->b;
+  c->smooth = hia_build_declare(b, "smooth(x: f64, v: f32[?]) -> f64");
+  hia_build_begin(b, c->smooth);
+  value x = hia_build_sin(b, hia_build_param(b, c->smooth, 0));
+  value v = hia_build_convert(b, HIA_F64, hia_build_sum(b, hia_build_param(b, c->smooth, 1)));
+  v = hia_build_mul(b, x, v);
+  value w = hia_build_convert(b, HIA_F64, hia_build_sum(b, c->weights[0]));
+  hia_build_return(b, hia_build_add(b, v, w));
+}
+
 /* A part of a tensor, or what is a row of it. */
 static value tensor_part(caller *c) {
   hia_builder *b = c->b;
@@ -381,6 +416,8 @@ static void any_call(caller *c) {
     hia_build_begin(b, c->fns[c->n_begun]);
     c->n_pool = 0;
     keep(c, hia_build_param(b, c->fns[c->n_begun++], 0));
+  } else if (what >= 94 && c->has_gradients) {
+    keep(c, gradient(c));
   } else if (c->n_open) {
     close_one(c);
   }
@@ -397,6 +434,8 @@ void calls_make(hia_builder *b, uint32_t n, calls_draw *draw, void *user) {
     c.tensors[i] = hia_build_tensor_type(b, tensor_dtypes[i], i < 5 ? 1 : 2);
   c.weights[0] = hia_build_declare_param(b, "W: f32[2, 2] = uniform(-1, 1)");
   c.weights[1] = hia_build_declare_param(b, "w: f32[2] = ones()");
+  c.has_gradients = below(&c, 4) == 0;
+  if (c.has_gradients) begin_smooth(&c);
   for (uint32_t i = 0; i < 4; i++) {
     hia_build_type param = HIA_I32;
     char name[8];

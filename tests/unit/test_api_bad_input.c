@@ -434,6 +434,8 @@ Test(api_bad_input, null_builders) {
   cr_assert_eq(hia_build_op(NULL, HIA_OPCODE_ADD, two, 2).id, 0);
   cr_assert_eq(hia_build_convert(NULL, HIA_I64, x).id, 0);
   cr_assert_eq(hia_build_call(NULL, f, &x, 1).id, 0);
+  cr_assert_eq(hia_build_grad(NULL, f, &x, 1, &x, 1).id, 0);
+  cr_assert_eq(hia_build_value_and_grad(NULL, f, &x, 1, &x, 1).id, 0);
   cr_assert_eq(hia_build_fail(NULL, x, HIA_I32).id, 0);
   cr_assert_eq(hia_build_tuple(NULL, two, 2).id, 0);
   cr_assert_eq(hia_build_part(NULL, x, 0).id, 0);

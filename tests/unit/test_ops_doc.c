@@ -128,9 +128,9 @@ static const char *document(hia_arena *arena) {
   hiaR_text_addf(&t, "## Structure, in both states of the graph\n\n");
   table(&t, 64, 128, 0, HIA_T_FUNCTION | HIA_T_STATIC);
   hiaR_text_addf(&t, "## Tensors\n\n");
-  table(&t, 128, HIA_OP_LIMIT, 0, 0);
+  table(&t, 128, HIA_OP_LIMIT, 0, HIA_T_FUNCTION);
   hiaR_text_addf(&t, "## Structure of function graphs\n\n");
-  table(&t, 64, 128, HIA_T_FUNCTION, 0);
+  table(&t, 64, HIA_OP_LIMIT, HIA_T_FUNCTION, 0);
   hiaR_text_addf(&t, "## Structure of the static graph\n\n");
   table(&t, 64, 128, HIA_T_STATIC, 0);
   t.data[--t.len] = 0; /* one line end is enough at the end */

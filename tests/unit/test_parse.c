@@ -77,7 +77,11 @@ static void print(const hia_program *p, hia_ast_id id, hia_text *out) {
     hiaR_text_addf(out, ")");
     break;
   case HIA_AST_CALL:
-    hiaR_text_addf(out, "%s(", hiaF_symbol_text(p, hiaF_node(p, n->a)->a));
+    if (hiaF_node(p, n->a)->kind == HIA_AST_GRAD)
+      print(p, n->a, out);
+    else
+      hiaR_text_addf(out, "%s", hiaF_symbol_text(p, hiaF_node(p, n->a)->a));
+    hiaR_text_addf(out, "(");
     print_list(p, n, out);
     hiaR_text_addf(out, ")");
     break;
@@ -131,6 +135,8 @@ Test(parse, precedence) {
   expect("a + 1 < b * 2 and c", "(((a + 1) lt (b * 2)) and c)");
   expect("-a[0]", "(-(a at 0))");
   expect("-x @ y", "((-x) @ y)");
+  expect("-grad(f)(x + 1)[0]", "(-(grad(f)((x + 1)) at 0))");
+  expect("value_and_grad(f, wrt = (x, y))(a, b).1", "value_and_grad(f, wrt = (x, y))(a, b).1");
   expect("a * b @ c @ d / e", "(a * (b @ c @ d) / e)");
   expect("- -a - -b", "((-(-a)) - (-b))");
   expect("-f(x).0", "(-f(x).0)");

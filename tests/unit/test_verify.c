@@ -442,6 +442,67 @@ Test(verify, the_frames_of_those_rows_are_right) {
   }
 }
 
+/* ---- gradients ---- */
+
+#define GRADIENT(of, types, operands)                                                              \
+  "extern h (f64) -> f64\nextern n (i32) -> f64\nextern i (i32) -> i32 impure\n"                   \
+  "param W: f32[2] = full(0x0p+0)\n"                                                               \
+  "fn f (f64, i32, f32[?]) -> (f64) {\n%0:f64 = arg 0\n%1:i32 = arg 1\n%2:f32[?] = arg 2\n"        \
+  "%3:f64 = host n %1\nyield %0\n}\n"                                                              \
+  "fn i () -> (i32) {\n%0:i32 = const 1\nyield %0\n}\n"                                            \
+  "fn two () -> (f64, f64) {\n%0:f64 = const 0x1p+0\nyield %0, %0\n}\n"                            \
+  "fn host (f64) -> (f64) {\n%0:f64 = arg 0\n%1:f64 = host h %0\nyield %1\n}\n"                    \
+  "fn impure (f64) -> (f64) {\n%0:f64 = arg 0\n%1:i32 = const 1\n%2:i32 = host i %1\n"             \
+  "yield %0\n}\n"                                                                                  \
+  "fn far (f64) -> (f64) {\n%0:f64 = arg 0\n%1:f64 = call impure %0 yield %1 }\n"                  \
+  "fn around (f64) -> (f64) {\n%0:f64 = arg 0\n%1:f64 = call back %0\nyield %1\n}\n"               \
+  "fn back (f64) -> (f64) {\n%0:f64 = arg 0\n%1:f64 = call main %0\nyield %1\n}\n"                 \
+  "fn main (f64) -> (f64) {\n%0:f64 = arg 0\n%1:i32 = const 3\n%2:f32[?] = param W\n"              \
+  "%3:" types " = grad " of " " operands "\nyield %0\n}"
+
+static const row gradient_rows[] = {
+    {GRADIENT("f (0, 3)", "f64, %4:f64", "%0, %1, %2"), "there is no parameter 3"},
+    {GRADIENT("f (1)", "i32", "%0, %1, %2"), "parameter 1 is i32, but must be of floats"},
+    {GRADIENT("f (0, 0)", "f64, %4:f64", "%0, %1, %2"), "the gradient of one parameter twice"},
+    {GRADIENT("f (param W, param W)", "f32[?], %4:f32[?]", "%0, %1, %2"),
+     "the gradient of one param twice"},
+    {GRADIENT("f (0)", "f64", "%0, %1"), "it has 2 operands, but must have 3"},
+    {GRADIENT("f (0)", "f64", "%0, %0, %2"), "operand 1 is f64, but must be i32"},
+    {GRADIENT("f (0)", "f64, %4:f64", "%0, %1, %2"), "it has 2 results, but must have 1"},
+    {GRADIENT("f value (0)", "f64", "%0, %1, %2"), "it has 1 results, but must have 2"},
+    {GRADIENT("f value (2)", "f64, %4:f64", "%0, %1, %2"), "result 1 is f64, but must be f32[?]"},
+    {GRADIENT("f value (2)", "f32, %4:f32[?]", "%0, %1, %2"), "result 0 is f32, but must be f64"},
+    {GRADIENT("i (param W)", "f32[?]", ""), "the result of its function must be f32 or f64"},
+    {GRADIENT("two (param W)", "f32[?]", ""), "the result of its function must be f32 or f64"},
+    {GRADIENT("host (0)", "f64", "%0"), "calls a function of the host that has no gradient"},
+    {GRADIENT("impure (0)", "f64", "%0"), "calls a function of the host that has no gradient"},
+    {GRADIENT("far (0)", "f64", "%0"), "calls a function of the host that has no gradient"},
+    {GRADIENT("main (0)", "f64", "%0"), "the derivative is of infinite order"},
+    {GRADIENT("around (0)", "f64", "%0"), "the derivative is of infinite order"},
+    {GRADIENT("f (0)", "f64", "%0, %1, %2 tail"), "expected an op"},
+};
+
+Test(verify, gradients) {
+  expect_all("graph functions \"\"\n", gradient_rows, HIA_LEN(gradient_rows));
+  env e;
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_graph *g = read_text(
+        &e, "graph functions \"\"\n" GRADIENT("f value (2, param W, 0)",
+                                              "f64, %4:f32[?], %5:f32[?], %6:f64", "%0, %1, %2"));
+    hia_fn *fn = hiaG_fn(g, g->fns.len - 1);
+    cr_assert_eq(hiaG_node_effects(g, fn, 3) & HIA_E_ALLOCATES, HIA_E_ALLOCATES);
+    g->gradients.data[0].fn = 1000;
+    cr_assert(strstr(hiaG_verify(g), "its function does not exist"), "%s", hiaG_verify(g));
+    g->gradients.data[0].fn = 0;
+    g->gradients.data[0].n = 0;
+    cr_assert(strstr(hiaG_verify(g), "with respect to nothing"), "%s", hiaG_verify(g));
+    fn->nodes.data[3].imm = 1;
+    cr_assert(strstr(hiaG_verify(g), "a gradient that does not exist"), "%s", hiaG_verify(g));
+  });
+  hiaR_comp_free(&e.comp);
+}
+
 Test(verify, positions) {
   env e;
   env_init(&e);
