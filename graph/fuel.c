@@ -27,7 +27,10 @@
  *
  * An operation on tensors is paid for just before it, by the shapes of its operands: a WORK
  * subtracts what it costs, and fails as a charge does. A PACK, whose elements are an array, is paid
- * for behind it, by its result. Views cost nothing, nor does what is known to be small.
+ * for behind it, by its result; so is a CUT. Views cost nothing, nor does what is known to be
+ * small. What a sum consists of (base/sums.h) is paid for where it is made, by the shapes of its
+ * tensors, and the COLLECT of the sum by the shape of its result alone: so no sum is walked through
+ * twice.
  *
  * A call of a host function counts like others. Runs that the host function begins use the same
  * fuel, so what is left is lent to them, and regained behind the call. All host functions are
@@ -39,7 +42,7 @@
  *
  * Must be the first pass: it charges for what stands in the graph, and merged, inlined or unrolled
  * calls are not those of the source. Requires nothing; keeps the graph counted if it was. */
-#include "graph/graph.h"
+#include "graph/sums.h"
 
 typedef struct fuelling {
   hia_graph *g;
@@ -70,6 +73,26 @@ const char *hiaG_cannot_fuel(const hia_graph *g) {
 
 /* ---- operations on tensors ---- */
 
+/* What is paid for a node: the work of an op on operands of the node, or on its result. */
+typedef struct paid_work {
+  unsigned op;
+  uint32_t first, n; /* operands; n is 0: it costs nothing */
+  bool is_behind;    /* of the result instead */
+} paid_work;
+
+/* A part of a sum. */
+static paid_work work_of_part(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  if (!hiaG_is_sum(g->types, hiaG_type(fn, node->outs))) return (paid_work){0};
+  switch ((hia_sum_ctor)node->imm) {
+  case HIA_SUM_DENSE: return (paid_work){.op = HIA_OP_ZEROS, .n = 1};
+  case HIA_SUM_ROWS: return (paid_work){.op = HIA_OP_ZEROS, .first = 1, .n = 1};
+  case HIA_SUM_OUTER: return (paid_work){.op = HIA_OP_OUTER, .n = 2};
+  case HIA_SUM_PRODUCTS: return (paid_work){.op = HIA_OP_PRODUCT_AT, .n = 2};
+  default: return (paid_work){0};
+  }
+}
+
 /* How many operands of the node its WORK has, the first ones; 0: it costs nothing. */
 static uint32_t operands_of_work(const hia_fn *fn, hia_node_id n) {
   enum { SMALL = 1024 }; /* scalar operations: they cost one */
@@ -84,6 +107,8 @@ static uint32_t operands_of_work(const hia_fn *fn, hia_node_id n) {
   case HIA_SHAPE_REDUCE:
   case HIA_SHAPE_LAST:
   case HIA_SHAPE_LABELS:
+  case HIA_SHAPE_COLLECT:
+  case HIA_SHAPE_CUT:
   case HIA_SHAPE_TRANSPOSE: return 1;
   case HIA_SHAPE_STACK: /* of scalars: one each */
     return n_ins < SMALL && hiaG_is_scalar(hiaG_type(fn, hiaG_in(fn, n, 0))) ? 0 : n_ins;
@@ -100,6 +125,15 @@ static uint32_t operands_of_work(const hia_fn *fn, hia_node_id n) {
   }
 }
 
+static paid_work work_of(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  unsigned op = fn->nodes.data[n].op;
+  if (op == HIA_OP_DATA) return work_of_part(g, fn, n);
+  return (paid_work){.op = op,
+                     .first = op == HIA_OP_COLLECT,
+                     .n = operands_of_work(fn, n),
+                     .is_behind = op == HIA_OP_PACK || op == HIA_OP_CUT};
+}
+
 /* A literal costs as much as the STACK of its elements would. */
 static uint64_t cost_of_literal(const hia_graph *g, const hia_node *node) {
   enum { PER_UNIT = 1024 }; /* scalar operations */
@@ -112,7 +146,7 @@ static bool has_charges(const hia_graph *g, const hia_fn *fn) {
   HIA_EACH_NODE(fn, n) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_CALL || op == HIA_OP_HOST || op == HIA_OP_LOOP || op == HIA_OP_COUNT ||
-        operands_of_work(fn, n) || cost_of_literal(g, &fn->nodes.data[n]))
+        work_of(g, fn, n).n || cost_of_literal(g, &fn->nodes.data[n]))
       return true;
   }
   return false;
@@ -162,7 +196,7 @@ static void find_costs(fuelling *f) {
       touch(f, node->region);
       break;
     default:
-      if (operands_of_work(fn, n) || cost_of_literal(f->g, node)) touch(f, node->region);
+      if (work_of(f->g, fn, n).n || cost_of_literal(f->g, node)) touch(f, node->region);
     }
   }
 }
@@ -277,16 +311,15 @@ static void visit_literal(fuelling *f, hia_node_id n) {
 
 static void visit_operation(fuelling *f, hia_node_id n) {
   const hia_node node = f->fn->nodes.data[n];
-  uint32_t n_ins = operands_of_work(f->fn, n);
-  bool is_behind = node.op == HIA_OP_PACK;
+  const paid_work paid = work_of(f->g, f->fn, n);
   hia_type type = HIA_I64;
-  if (!n_ins) return;
+  if (!paid.n) return;
   f->list.len = 0;
   hiaR_push(f->scratch, &f->list, f->fuel[node.region]);
-  for (uint32_t i = 0; i < n_ins; i++)
-    hiaR_push(f->scratch, &f->list, is_behind ? node.outs : hiaG_in(f->fn, n, i));
-  hia_node_id work = hiaG_insert(f->g, f->fn, is_behind ? node.next : n, HIA_OP_WORK, f->list.data,
-                                 f->list.len, &type, 1, node.op, node.loc);
+  for (uint32_t i = 0; i < paid.n; i++)
+    hiaR_push(f->scratch, &f->list, paid.is_behind ? node.outs : hiaG_in(f->fn, n, paid.first + i));
+  hia_node_id work = hiaG_insert(f->g, f->fn, paid.is_behind ? node.next : n, HIA_OP_WORK,
+                                 f->list.data, f->list.len, &type, 1, paid.op, node.loc);
   f->fuel[node.region] = hiaG_out(f->fn, work, 0);
 }
 

@@ -1,64 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The rules of differentiation, one for each row of the op table that says OWN.
- *
- * Rules for changing it:
- * 1. No multiplication by 0 or 1 where a branch is meant: the gradient may be infinite or a NaN,
- *    and 0 times it is a NaN. `select` is right.
- * 2. A result is used rather than computed again. If it is not accurate enough there, the rule says
- *    so.
- * 3. What is squared must not overflow or vanish where the gradient does not. */
-#include "graph/gradient.h"
+/* The rules of differentiation, one for each row of the op table that says OWN: those of ops on
+ * scalars, also where they are lifted; and what is done for all rules. The rules of the ops that
+ * only tensors have are in gradient_tensor.c and gradient_product.c. */
+#include "graph/gradient_rule.h"
 
-#define GRADIENT_OWN(NAME) void hiaG_gradient_##NAME(const hia_gradient *d);
-#define GRADIENT_ZERO(NAME)
-#define GRADIENT_NONE(NAME)
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
-               GRADIENT, KERNEL, EMIT, doc)                                                        \
-  GRADIENT_##GRADIENT(NAME)
-#include "runtime/base/ops.def"
-#undef GRADIENT_OWN
-
-/* ---- building ---- */
-
-typedef hia_value_id value;
-
-static value op1(const hia_gradient *d, unsigned op, value a) {
-  return hiaG_op(d->g, d->fn, d->region, op, &a, 1, d->loc);
-}
-static value op2(const hia_gradient *d, unsigned op, value a, value b) {
-  return hiaG_op(d->g, d->fn, d->region, op, (value[]){a, b}, 2, d->loc);
-}
-static value add(const hia_gradient *d, value a, value b) { return op2(d, HIA_OP_ADD, a, b); }
-static value sub(const hia_gradient *d, value a, value b) { return op2(d, HIA_OP_SUB, a, b); }
-static value mul(const hia_gradient *d, value a, value b) { return op2(d, HIA_OP_MUL, a, b); }
-static value quotient(const hia_gradient *d, value a, value b) { return op2(d, HIA_OP_DIV, a, b); }
-static value neg(const hia_gradient *d, value a) { return op1(d, HIA_OP_NEG, a); }
-static value choose(const hia_gradient *d, value c, value a, value b) {
-  return hiaG_op(d->g, d->fn, d->region, HIA_OP_SELECT, (value[]){c, a, b}, 3, d->loc);
-}
-
-/* The operands, the result, and its gradient. */
-static value a_of(const hia_gradient *d) { return d->ins[0]; }
-static value b_of(const hia_gradient *d) { return d->ins[1]; }
-static value y_of(const hia_gradient *d) { return d->outs[0]; }
-static value dy_of(const hia_gradient *d) { return d->out_gradients[0]; }
-
-/* A number in the dtype of the result. */
-static value number(const hia_gradient *d, double x) {
-  hia_type t = hiaG_type(d->fn, dy_of(d));
-  hia_word word = t == HIA_F32 ? hiaR_from_f32((float)x) : hiaR_from_f64(x);
-  return hiaG_const(d->g, d->fn, d->region, t, word, d->loc);
-}
 /* (1 - a)(1 + a), which is 1 - a^2 without cancellation where a is near 1. */
 static value one_minus_square(const hia_gradient *d, value a) {
   value below = sub(d, number(d, 1), a);
   return mul(d, below, add(d, number(d, 1), a));
-}
-
-static void gives(const hia_gradient *d, value da) { d->in_gradients[0] = da; }
-static void gives_two(const hia_gradient *d, value da, value db) {
-  d->in_gradients[0] = da;
-  d->in_gradients[1] = db;
 }
 
 /* ---- arithmetic ---- */
@@ -90,15 +39,7 @@ void hiaG_gradient_FMA(const hia_gradient *d) {
 
 /* Between floats. Otherwise `hiaG_gradient` lets nothing flow. */
 void hiaG_gradient_CAST(const hia_gradient *d) {
-  hia_type to = hiaG_type(d->fn, a_of(d)), from = hiaG_type(d->fn, dy_of(d));
-  value dy = dy_of(d);
-  if (to == from) {
-    gives(d, dy);
-    return;
-  }
-  hia_node_id n =
-      hiaG_add(d->g, d->fn, d->region, HIA_OP_CAST, &dy, 1, &to, 1, (uint64_t)from, d->loc);
-  gives(d, hiaG_out(d->fn, n, 0));
+  gives(d, cast(d, dy_of(d), dtype_of(d, a_of(d))));
 }
 
 /* ---- what has sides ---- */
@@ -218,13 +159,45 @@ void hiaG_gradient_SIGMOID(const hia_gradient *d) {
   gives(d, mul(d, dy_of(d), mul(d, y_of(d), rest)));
 }
 
+/* ---- contributions ---- */
+
+value hiaG_sum_part(const hia_gradient *d, uint32_t i, hia_sum_ctor ctor, const value *fields,
+                    uint32_t n) {
+  hia_type type = hiaG_sum_type(d->g->types, dtype_of(d, d->ins[i]), rank_of(d, d->ins[i]));
+  hia_node_id node =
+      hiaG_add(d->g, d->fn, d->region, HIA_OP_DATA, fields, n, &type, 1, (uint64_t)ctor, d->loc);
+  return hiaG_out(d->fn, node, 0);
+}
+
+void hiaG_gives_outer(const hia_gradient *d, uint32_t i, value a, value b) {
+  d->in_gradients[i] = wants_sum(d, i) ? hiaG_sum_part(d, i, HIA_SUM_OUTER, (value[]){a, b}, 2)
+                                       : op2(d, HIA_OP_OUTER, a, b);
+}
+
+void hiaG_gives_products(const hia_gradient *d, uint32_t i, value a, value b) {
+  d->in_gradients[i] = wants_sum(d, i) ? hiaG_sum_part(d, i, HIA_SUM_PRODUCTS, (value[]){a, b}, 2)
+                                       : op2(d, HIA_OP_PRODUCT_AT, a, b);
+}
+
+/* What an operand of an elementwise op gets of `dx`, of which the shape is that of the result. If
+ * no other operand is a tensor, that is the operand's, too. */
+static value fitted(const hia_gradient *d, uint32_t i, value dx) {
+  value x = d->ins[i];
+  bool may_be_broadcast = false;
+  if (rank_of(d, dx) == 0) return dx;
+  if (rank_of(d, x) == 0) return with_imm(d, HIA_OP_SUM, &dx, 1, HIA_NONE);
+  for (uint32_t k = 0; k < d->n_ins; k++)
+    may_be_broadcast |= d->ins[k] != x && is_tensor(d, d->ins[k]);
+  return may_be_broadcast ? op2(d, HIA_OP_FIT, dx, x) : dx;
+}
+
 /* ---- by op ---- */
 
-#define GRADIENT_OWN(NAME) hiaG_gradient_##NAME
-#undef GRADIENT_ZERO
-#undef GRADIENT_NONE
+#define GRADIENT_OWN(NAME)  hiaG_gradient_##NAME
 #define GRADIENT_ZERO(NAME) NULL
 #define GRADIENT_NONE(NAME) NULL
+
+static bool is_float(hia_dtype dtype) { return dtype == HIA_F32 || dtype == HIA_F64; }
 
 bool hiaG_gradient(const hia_gradient *d, unsigned op) {
   static void (*const rules[HIA_OP_LIMIT])(const hia_gradient *) = {
@@ -234,11 +207,20 @@ bool hiaG_gradient(const hia_gradient *d, unsigned op) {
 #include "runtime/base/ops.def"
   };
   const hia_op_info *row = &hiaR_ops[op];
+  bool is_lifted = row->shape == HIA_SHAPE_ELEMENTWISE;
   if (row->gradient == HIA_GRADIENT_NONE) return false;
-  for (int i = 0; i < row->n_ins; i++) d->in_gradients[i] = HIA_NONE;
-  if (!rules[op]) return true;
-  /* The last operand has the dtype at which the op is. */
-  hia_type in = hiaG_type(d->fn, d->ins[row->n_ins - 1]), out = hiaG_type(d->fn, d->outs[0]);
-  if (in >= HIA_F32 && in <= HIA_F64 && out >= HIA_F32 && out <= HIA_F64) rules[op](d);
+  for (uint32_t i = 0; i < d->n_ins; i++) d->in_gradients[i] = HIA_NONE;
+  if (!rules[op] || !is_float(dtype_of(d, d->outs[0]))) return true;
+  /* The last operand of an op on scalars has the dtype at which it is. */
+  if (is_lifted && !is_float(dtype_of(d, d->ins[d->n_ins - 1]))) return true;
+  rules[op](d);
+  for (uint32_t i = 0; i < d->n_ins; i++) {
+    value dx = d->in_gradients[i];
+    if (dx == HIA_NONE) continue;
+    if (is_lifted) dx = fitted(d, i, dx);
+    if (wants_sum(d, i) && is_tensor(d, d->ins[i]) && is_tensor(d, dx))
+      dx = hiaG_sum_part(d, i, HIA_SUM_DENSE, &dx, 1);
+    d->in_gradients[i] = dx;
+  }
   return true;
 }

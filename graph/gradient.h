@@ -22,7 +22,29 @@
  * Otherwise it is the formula of the books at these floats, with what IEEE 754 makes of it: an
  * infinity where the derivative grows beyond all bounds (sqrt and log at 0, asin and acos at 1 and
  * -1), a NaN where there is none (atan2 at (0, 0), pow for b where a < 0), and perhaps a NaN where
- * an operand is infinite. A relu or an abs of a NaN lets the gradient pass. */
+ * an operand is infinite. A relu or an abs of a NaN lets the gradient pass.
+ *
+ * Of tensors the gradient has the shape of the operand, also where that has been broadcast: then it
+ * is summed along the axes of the broadcast. Of the ops that only tensors have
+ *
+ *   max_of, min_of  the first that is the result gets all
+ *   prod            the product of the others, also where elements are 0; it is that of all of them
+ *                   divided by the element, so it overflows and vanishes where that does
+ *   collect         the gradient of its sum is that of its result, a tensor; nothing flows to the
+ *                   tensor that has the shape
+ *   pack, and all that arrays and data do: the caller's. Their rows say NONE
+ *
+ * Where sizes are needed there are DIM nodes of operands or results, and ZEROS, FIT, SCATTER and
+ * COLLECT have an operand of which they use the shape alone. So a caller that has to keep such a
+ * value may keep its sizes, or another value of this shape, instead.
+ *
+ * *Sums* (graph/sums.h). The gradient of a large operand that is used in many places can be a sum,
+ * which is collected late. Then the contribution is small if it can be:
+ *
+ *   W @ x, x @ W    to W: Outer        x[i]     to x: Row
+ *   X @ W           to W: Products     x[i..j]  to x: Part
+ *   rows            to x: Rows         expect   the same
+ *   max_of, min_of  of a vector: Row   others   Dense */
 #ifndef HIA_GRADIENT_H
 #define HIA_GRADIENT_H
 
@@ -35,11 +57,16 @@ typedef struct hia_gradient {
   hia_region_id region;
   hia_loc_id loc; /* of the new nodes */
   uint64_t imm;   /* of the node */
+  uint32_t n_ins; /* operands of the node */
+  /* By operand, which is then a tensor: its gradient is to be a sum. NULL: none. */
+  const bool *wants_sum;
   /* Values of `fn` that are equal to the node's operands and results, and the gradients of the
-   * latter, which have the same types. */
+   * latter, which have the same types. But for ROW, PART and EXPECT, if operand 0 wants a sum and
+   * the result is a tensor, the gradient of the result is a sum, too. */
   const hia_value_id *ins, *outs, *out_gradients;
-  /* By operand, written: its gradient, of the operand's type, or NONE: nothing flows to it. An
-   * operand that occurs twice has two gradients, of which the caller adds both. */
+  /* By operand, written: its gradient, of the operand's type or, where a sum is wanted, of its
+   * hiaG_sum_type; or NONE: nothing flows to it. An operand that occurs twice has two gradients, of
+   * which the caller adds both. */
   hia_value_id *in_gradients;
 } hia_gradient;
 

@@ -351,7 +351,7 @@ hia_type hiaG_op_type(hia_types *types, unsigned op, uint64_t imm, const hia_typ
 uint32_t hiaG_op_rank(const hia_types *types, unsigned op, uint64_t imm, const hia_type *ins,
                       uint32_t n);
 /* Of operand i, the type that dtype and rank are taken from: that of the elements of the array that
- * PACK takes; else its own. */
+ * PACK takes, of the tensor that a sum of COLLECT becomes; else its own. */
 hia_type hiaG_ranked_operand(const hia_types *types, unsigned op, uint32_t i, hia_type type);
 /* Shorthands that append: one result, its type that of hiaG_op_type. hiaG_op is for ops without an
  * immediate whose operands say it all. */

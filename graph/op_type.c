@@ -1,9 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The types of ops that compute: what scalars and tensors an op takes, and what it gives. What
  * dtypes it takes its row's RULE says, what ranks its SHAPE (base/ops.c). */
-#include "graph/graph.h"
+#include "graph/sums.h"
 
 hia_type hiaG_ranked_operand(const hia_types *types, unsigned op, uint32_t i, hia_type type) {
+  hia_dtype dtype;
+  uint32_t rank;
+  if (op == HIA_OP_COLLECT && i == 0 && hiaG_sum_of(types, type, &dtype, &rank))
+    return hiaG_tensor_made(types, dtype, rank);
   if (op != HIA_OP_PACK || i || hiaG_is_scalar(type) ||
       hiaG_type_kind(types, type) != HIA_KIND_ARRAY)
     return type;

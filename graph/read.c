@@ -8,6 +8,7 @@
  * entry has the number of the function it was made for, so that tables are not cleared per
  * function. Nesting is kept in a stack in memory. */
 #include "graph/scan.h"
+#include "graph/sums.h"
 #include "runtime/base/loc.h"
 
 /* What a number of the text refers to. */
@@ -699,6 +700,7 @@ static void type_line(reader *r) {
   is_same = hiaG_data_is(s->types, data, ctors.data, ctors.len);
   for (uint32_t i = 0; i < ctors.len && is_same; i++)
     is_same = hiaG_data_has_sizes(s->types, data, i, sizes.data[i].data, sizes.data[i].len);
+  if (hiaG_has_name_of_sum(s->types, data)) is_same &= hiaG_is_sum(s->types, data);
   if (!is_same)
     hiaG_scan_fail(s, where, "type %s is another one already", hiaG_type_text(s->types, data));
 }

@@ -3,7 +3,7 @@
  *
  * Nothing here depends on graphs. Only types nest, to a fixed depth. */
 #include "graph/scan.h"
-#include "runtime/base/shape.h"
+#include "graph/sums.h"
 
 /* ---- errors ---- */
 
@@ -175,12 +175,34 @@ static hia_type tensor(hia_scanner *s, hia_dtype dtype) {
   return hiaG_tensor(s->types, dtype, rank);
 }
 
+/* "(f32[?, ?])" behind "sum". */
+static hia_type sum(hia_scanner *s, hia_position where) {
+  hia_type dtype;
+  hiaG_scan_need(s, '(');
+  bool is_float = accept_dtype(s, &dtype) && (dtype == HIA_F32 || dtype == HIA_F64);
+  if (!is_float) hiaG_scan_fail(s, where, "a sum is of f32 or f64");
+  uint32_t rank = hiaG_rank(s->types, tensor(s, (hia_dtype)dtype));
+  hiaG_scan_need(s, ')');
+  hia_type data = hiaG_sum_type(s->types, (hia_dtype)dtype, rank);
+  if (!hiaG_is_sum(s->types, data))
+    hiaG_scan_fail(s, where, "type %s is another one already", hiaG_type_text(s->types, data));
+  return data;
+}
+
+static bool is_at_sum(const hia_scanner *s) {
+  return s->end - s->at > 4 && memcmp(s->at, "sum(", 4) == 0;
+}
+
 static hia_type type(hia_scanner *s, uint32_t depth) {
   hia_type scalar;
   if (accept_dtype(s, &scalar)) return hiaG_scan_peek(s) == '[' ? tensor(s, scalar) : scalar;
   hiaG_scan_skip(s);
   hia_position where = hiaG_scan_here(s);
   int c = hiaG_scan_peek(s);
+  if (is_at_sum(s)) {
+    s->at += 3;
+    return sum(s, where);
+  }
   if (is_letter(c) || c == '"') {
     hia_type data = hiaG_data(s->types, hiaG_scan_name(s));
     if (!hiaG_data_is_defined(s->types, data))

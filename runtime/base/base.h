@@ -354,6 +354,7 @@ typedef enum hia_rule {
   HIA_RULE_INDEXED,  /* T, then i64s -> T */
   HIA_RULE_PLACED,   /* T, i64, T -> T */
   HIA_RULE_GATHER,   /* T, i32 or i64 -> T */
+  HIA_RULE_SCATTER,  /* T, a number, i32 or i64, T -> T */
   HIA_RULE_LABELS,   /* T of f32 f64, i32 or i64 -> T */
   HIA_RULE_COUNT,    /* i64s -> i64 */
   HIA_RULE_HOT,      /* i64s -> T, a number */
@@ -388,6 +389,14 @@ typedef enum hia_shape_rule {
   HIA_SHAPE_PARAM,     /* none -> of a param, or of a literal */
   HIA_SHAPE_WORK,      /* fuel, operands of an op -> fuel */
   HIA_SHAPE_ALIKE,     /* i, x, array of x -> i */
+  /* Of what differentiation makes. */
+  HIA_SHAPE_COLLECT,    /* sum, x -> as x */
+  HIA_SHAPE_ZEROS,      /* x -> as x */
+  HIA_SHAPE_FIT,        /* v, x that was broadcast to the shape of v -> as x */
+  HIA_SHAPE_SCATTER,    /* x, indices, rows -> as x */
+  HIA_SHAPE_CUT,        /* x, sizes -> as x but for the size of an axis */
+  HIA_SHAPE_PRODUCT_AT, /* x, v, matrices, of which the first is transposed */
+  HIA_SHAPE_PRODUCT_BT, /* the second one is */
 } hia_shape_rule;
 /* What differentiation does with a node (graph/gradient.h). */
 typedef enum hia_gradient_rule {
@@ -434,8 +443,8 @@ uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t rank
                       uint32_t rest);
 
 /* True if operations of this op cost fuel, and WORK computes the cost from n operands: from those
- * of the op, of which WITH, REDUCE, LAST, LABELS and TRANSPOSE need the first only. Instead of the
- * array of a PACK it takes the result. */
+ * of the op, of which WITH, REDUCE, LAST, LABELS and TRANSPOSE need the first only, COLLECT the
+ * second. Instead of the operands of PACK and CUT it takes the result. */
 bool hiaR_work_takes(uint64_t op, uint32_t n);
 
 /* Traits. */

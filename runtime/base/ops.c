@@ -37,6 +37,7 @@ bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype) {
   switch (rule) {
   case HIA_RULE_NUM:
   case HIA_RULE_POSITION:
+  case HIA_RULE_SCATTER:
   case HIA_RULE_HOT: return dtype != HIA_BOOL;
   case HIA_RULE_INT:
   case HIA_RULE_SHIFT: return is_int(dtype);
@@ -59,6 +60,7 @@ bool hiaR_rule_takes_operand(hia_rule rule, hia_dtype T, uint32_t i, hia_dtype d
   case HIA_RULE_LABELS: return i ? is_int(dtype) : dtype == T;
   case HIA_RULE_INDEXED: return dtype == (i ? HIA_I64 : T);
   case HIA_RULE_PLACED: return dtype == (i == 1 ? HIA_I64 : T);
+  case HIA_RULE_SCATTER: return i == 1 ? is_int(dtype) : dtype == T;
   case HIA_RULE_HOT: return dtype == HIA_I64;
   default: return dtype == T;
   }
@@ -135,6 +137,13 @@ uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t rank
   case HIA_SHAPE_WORK:
   case HIA_SHAPE_ALIKE: return HIA_NONE;
   case HIA_SHAPE_TRANSPOSE: return a == 2 ? 2 : HIA_NONE;
+  case HIA_SHAPE_COLLECT: return a && b == a ? a : HIA_NONE;
+  case HIA_SHAPE_ZEROS: return a ? a : HIA_NONE;
+  case HIA_SHAPE_FIT: return a && b <= a ? b : HIA_NONE;
+  case HIA_SHAPE_SCATTER: return a && b && c == a - 1 + b ? a : HIA_NONE;
+  case HIA_SHAPE_CUT: return imm < a && b == 0 && c == 0 ? a : HIA_NONE;
+  case HIA_SHAPE_PRODUCT_AT:
+  case HIA_SHAPE_PRODUCT_BT: return a > 1 && b > 1 ? larger : HIA_NONE;
   }
   return HIA_NONE;
 }
@@ -146,7 +155,11 @@ bool hiaR_work_takes(uint64_t op, uint32_t n) {
   case HIA_SHAPE_PRODUCT:
   case HIA_SHAPE_OUTER:
   case HIA_SHAPE_ROWS:
+  case HIA_SHAPE_FIT:
+  case HIA_SHAPE_PRODUCT_AT:
+  case HIA_SHAPE_PRODUCT_BT:
   case HIA_SHAPE_ONE_HOT: return n == 2;
+  case HIA_SHAPE_SCATTER: return n == 3;
   case HIA_SHAPE_FULL: return n > 1 && n - 1 <= HIA_MAX_RANK;
   case HIA_SHAPE_CAT:
   case HIA_SHAPE_STACK: return n > 0;
@@ -156,6 +169,9 @@ bool hiaR_work_takes(uint64_t op, uint32_t n) {
   case HIA_SHAPE_REDUCE:
   case HIA_SHAPE_LAST:
   case HIA_SHAPE_LABELS:
+  case HIA_SHAPE_COLLECT:
+  case HIA_SHAPE_ZEROS:
+  case HIA_SHAPE_CUT:
   case HIA_SHAPE_TRANSPOSE: return n == 1;
   case HIA_SHAPE_NONE:
   case HIA_SHAPE_DIM:

@@ -13,6 +13,7 @@
  * x would fire when r is dead. Tokens go to later nodes only, so there are no cycles. */
 #include "runtime/base/loc.h"
 #include "runtime/base/shape.h"
+#include "runtime/base/sums.h"
 #include "runtime/image/loaded.h"
 #include "runtime/tensor/tensor.h"
 #include <stdio.h>
@@ -501,6 +502,29 @@ static bool check_alike(checker *c, const hia_image_node *n) {
          bad(c, "an operation gives no such result");
 }
 
+/* Slots that a COLLECT reads: a sum, and a tensor such as it becomes, too. */
+static bool check_collect(checker *c, const hia_image_node *n) {
+  const hia_image_section *s = c->s;
+  if (n->n_ins != 2) return bad(c, "an operation on operands that it does not take");
+  hia_type types[2] = {HIA_NONE, HIA_NONE};
+  for (uint32_t i = 0; i < n->n_ins; i++) {
+    uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN;
+    if (in != slot) return bad(c, "operand %u cannot be taken", i);
+    if (slot < s->n_slots - s->n_consts) types[i] = ref_type(c, s, slot);
+  }
+  const hia_type_entry *x = tensor_type(c, types[1]);
+  hia_dtype dtype = HIA_BOOL;
+  uint32_t rank = 0;
+  bool is_right = x && x->kind == HIA_KIND_TENSOR && x->element == c->kernels[n->what].dtype;
+  if (is_right && types[0] == HIA_NONE) /* a constant */
+    is_right = check_read(c, s, c->words[n->ins], types[1]);
+  else if (is_right)
+    is_right = hiaR_sum_of(&c->table, types[0], &dtype, &rank) && rank == x->n &&
+               x->element == (hia_type)dtype;
+  if (!is_right) return bad(c, "an operation on operands that it does not take");
+  return check_write(c, s, c->words[n->outs], types[1]);
+}
+
 static bool check_operation(checker *c, const hia_image_node *n) {
   const hia_image_section *s = c->s;
   const hia_image_kernel *k = &c->kernels[n->what];
@@ -511,6 +535,7 @@ static bool check_operation(checker *c, const hia_image_node *n) {
   if (k->op == HIA_OP_LITERAL) return check_literal(c, n);
   if (k->op == HIA_OP_WORK) return check_work(c, n);
   if (k->op == HIA_OP_ALIKE) return check_alike(c, n);
+  if (k->op == HIA_OP_COLLECT) return check_collect(c, n);
   if (!hiaR_rule_takes(rule, dtype)) return bad(c, "an operation at another dtype");
   for (uint32_t i = 0; i < n->n_ins; i++) {
     uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN, rank = 0;

@@ -139,7 +139,19 @@ static inline uint64_t hiaR_piece_end(uint64_t i, uint64_t n) {
   enum { PIECE = 4096 };
   return n - i < PIECE ? n : i + PIECE;
 }
-/* Copies; in pieces, so that it can end. False: it must. */
+/* Sets to 0; in pieces, so that it can end. False: it must. */
+static inline bool hiaR_work_clear(hia_work *work, char *to, uint64_t bytes) {
+  enum { PIECE = 1 << 18 };
+  while (bytes) {
+    uint64_t n = bytes < PIECE ? bytes : PIECE;
+    if (!hiaR_work_on(work, 1 + n / 8)) return false;
+    memset(to, 0, n);
+    to += n;
+    bytes -= n;
+  }
+  return true;
+}
+/* Copies; in the same way. */
 static inline bool hiaR_work_copy(hia_work *work, char *to, const char *from, uint64_t bytes) {
   enum { PIECE = 1 << 18 };
   while (bytes) {
@@ -152,5 +164,18 @@ static inline bool hiaR_work_copy(hia_work *work, char *to, const char *from, ui
   }
   return true;
 }
+
+/* ---- of several files ---- */
+
+/* fit.c: adds n elements to others, of a dtype that is not bool. False: the run must end. */
+bool hiaR_work_add(hia_work *work, hia_dtype dtype, char *to, const char *from, uint64_t n);
+/* reduce.c: the sums of x[a, i, c] over i, n of them; a goes to `before`, c to `behind`. False: the
+ * run must end. */
+bool hiaR_work_sum(hia_work *work, hia_dtype dtype, const char *x, uint64_t before, uint64_t n,
+                   uint64_t behind, char *out);
+/* product.c: a product, in the memory of the run; as large ones are computed in this run. `p->b` is
+ * not packed. */
+struct hia_product;
+hia_status hiaR_work_multiply(const hia_env *env, struct hia_product *p, hia_work *work);
 
 #endif

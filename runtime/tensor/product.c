@@ -79,6 +79,10 @@ static hia_status multiply_fast(const hia_product *p, hia_work *work) {
   return HIA_OK;
 }
 
+hia_status hiaR_work_multiply(const hia_env *env, hia_product *p, hia_work *work) {
+  return is_fast(env, p) ? multiply_fast(p, work) : multiply(env, p, work);
+}
+
 /* ---- the matrices of two tensors ---- */
 
 /* The number of the matrix of an operand that belongs to matrix `i` of the result, of which the
@@ -172,6 +176,55 @@ static hia_status product(HIA_COMPUTE) {
   return HIA_OK;
 }
 HIA_DEFINE_OPERATION(PRODUCT, product)
+
+/* Of matrices, of which operand `transposed` is transposed. If that is the right one, and a param
+ * of rank 2, its packed form is that of HIA_PACK_LEFT. */
+static hia_status product_transposed(const hia_env *env, const hia_operation *o, const hia_word *in,
+                                     hia_result *r, hia_misfortune *why, uint32_t transposed) {
+  hia_tensor *x = hiaR_tensor(in[0]), *y = hiaR_tensor(in[1]);
+  hia_dims own[2] = {hiaR_tensor_dims(x), hiaR_tensor_dims(y)}, of[2] = {own[0], own[1]}, shape;
+  hia_dims *t = &of[transposed];
+  hia_dtype dtype = (hia_dtype)o->dtype;
+  t->dims[t->rank - 2] = own[transposed].dims[t->rank - 1];
+  t->dims[t->rank - 1] = own[transposed].dims[t->rank - 2];
+  hia_status status = hiaR_fit_status(hiaR_shape_product(&of[0], &of[1], &shape, &why->misfit));
+  if (status) return status;
+  if (!hiaR_result_new(env, dtype, &shape, r)) return HIA_MEMORY;
+  uint64_t n = (uint64_t)of[0].dims[of[0].rank - 2], l = (uint64_t)of[0].dims[of[0].rank - 1];
+  uint64_t m = (uint64_t)of[1].dims[of[1].rank - 1];
+  hia_dims lead = shape;
+  lead.rank -= 2;
+  uint64_t count = 1, size = hiaR_dtype_size(dtype);
+  for (uint32_t i = 0; i < lead.rank; i++) count *= (uint64_t)lead.dims[i];
+  hia_work work = hiaR_work(env);
+  if (count * n * m == 0) return HIA_OK;
+  if (transposed && of[1].rank == 2) n *= count, count = 1; /* one matrix for all rows */
+  ptrdiff_t rows = (ptrdiff_t)n, columns = (ptrdiff_t)m, depth = (ptrdiff_t)l;
+  for (uint64_t i = 0; i < count; i++) {
+    const char *a = x->data + find_matrix(&of[0], &lead, i) * n * l * size;
+    const char *b = y->data + find_matrix(&of[1], &lead, i) * l * m * size;
+    hia_product p = {.dtype = dtype,
+                     .m = n,
+                     .n = m,
+                     .k = l,
+                     .a = {a, transposed ? depth : 1, transposed ? 1 : rows},
+                     .b = {b, transposed ? 1 : columns, transposed ? depth : 1},
+                     .c = r->data + i * n * m * size,
+                     .c_row = columns};
+    bool may_be_packed = (!transposed || own[1].rank == 2) && !is_fast(env, &p);
+    if (may_be_packed)
+      p.packed = hiaR_param_packed(y, b, transposed ? HIA_PACK_LEFT : HIA_PACK_RIGHT, go_on, &work);
+    status = work.is_over ? HIA_CANCELLED : hiaR_work_multiply(env, &p, &work);
+    if (status) return status;
+  }
+  return HIA_OK;
+}
+
+static hia_status product_at(HIA_COMPUTE) { return product_transposed(env, o, in, r, why, 0); }
+HIA_DEFINE_OPERATION(PRODUCT_AT, product_at)
+
+static hia_status product_bt(HIA_COMPUTE) { return product_transposed(env, o, in, r, why, 1); }
+HIA_DEFINE_OPERATION(PRODUCT_BT, product_bt)
 
 #define OUTER(T, type)                                                                             \
   static void outer_##T(const void *x, const void *ys, void *zs, uint64_t i, uint64_t j,           \

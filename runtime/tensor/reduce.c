@@ -167,6 +167,29 @@ static void all_bool(columns *s, uint32_t cols, void *out) { find_bool(s, cols, 
 
 /* ---- operations ---- */
 
+/* Reduces x[a, i, c] over i, n of them; a goes to `before`, c to `behind`. False: the run must end.
+ */
+static bool reduce_all(hia_work *work, reducer f, const char *x, uint64_t size, uint64_t before,
+                       uint64_t n, uint64_t behind, char *out, uint64_t out_size) {
+  for (uint64_t a = 0; a < before && behind; a++)
+    for (uint64_t c = 0; c < behind; c += HIA_SUM_COLUMNS) {
+      columns s = {x + (a * n * behind + c) * size, n, behind, work};
+      uint64_t cols = behind - c < HIA_SUM_COLUMNS ? behind - c : HIA_SUM_COLUMNS;
+      if (!hiaR_work_on(work, 20 + cols * (n < FEW ? n : FEW))) return false;
+      f(&s, (uint32_t)cols, out + (a * behind + c) * out_size);
+      if (work->is_over) return false;
+    }
+  return true;
+}
+
+bool hiaR_work_sum(hia_work *work, hia_dtype dtype, const char *x, uint64_t before, uint64_t n,
+                   uint64_t behind, char *out) {
+  static const reducer sums[HIA_N_DTYPES] = {
+      [HIA_I32] = sum_i32, [HIA_I64] = sum_i64, [HIA_F32] = sum_f32, [HIA_F64] = sum_f64};
+  uint64_t size = hiaR_dtype_size(dtype);
+  return reduce_all(work, sums[dtype], x, size, before, n, behind, out, size);
+}
+
 /* `dtype`: of the result. `is_of_any`: there is a result of no elements. */
 static hia_status reduce(const hia_env *env, const hia_operation *o, const hia_word *in,
                          hia_result *r, hia_misfortune *why, const reducer *reducers,
@@ -184,17 +207,10 @@ static hia_status reduce(const hia_env *env, const hia_operation *o, const hia_w
   if (n == 0 && before * behind > 0 && !is_of_any) return HIA_EMPTY;
   if (!hiaR_result_new(env, dtype, &is, r)) return HIA_MEMORY;
   hia_work work = hiaR_work(env);
-  uint64_t size = hiaR_dtype_size(hiaR_tensor_dtype(x)), out_size = hiaR_dtype_size(dtype);
-  reducer f = reducers[hiaR_tensor_dtype(x)];
-  for (uint64_t a = 0; a < before && behind; a++)
-    for (uint64_t c = 0; c < behind; c += HIA_SUM_COLUMNS) {
-      columns s = {x->data + (a * n * behind + c) * size, n, behind, &work};
-      uint64_t cols = behind - c < HIA_SUM_COLUMNS ? behind - c : HIA_SUM_COLUMNS;
-      if (!hiaR_work_on(&work, 20 + cols * (n < FEW ? n : FEW))) return HIA_CANCELLED;
-      f(&s, (uint32_t)cols, r->data + (a * behind + c) * out_size);
-      if (work.is_over) return HIA_CANCELLED;
-    }
-  return HIA_OK;
+  hia_dtype from = hiaR_tensor_dtype(x);
+  bool is_done = reduce_all(&work, reducers[from], x->data, hiaR_dtype_size(from), before, n,
+                            behind, r->data, hiaR_dtype_size(dtype));
+  return is_done ? HIA_OK : HIA_CANCELLED;
 }
 
 #define REDUCTION(NAME, dtype, is_of_any, ...)                                                     \

@@ -24,6 +24,16 @@ static uint64_t of_product(const hia_dims *ins) {
   return __builtin_mul_overflow(n, k, &n) ? UINT64_MAX : n;
 }
 
+/* The same of matrices, of which one is transposed. */
+static uint64_t of_transposed(const hia_dims *ins, uint32_t transposed) {
+  hia_dims both[2] = {ins[0], ins[1]}, *x = &both[transposed];
+  if (x->rank < 2) return 0;
+  hia_dim rows = x->dims[x->rank - 2];
+  x->dims[x->rank - 2] = x->dims[x->rank - 1];
+  x->dims[x->rank - 1] = rows;
+  return of_product(both);
+}
+
 /* Scalar operations; in[0] is the fuel. The immediate is the op (hiaR_work_takes). */
 static uint64_t scalar_operations(const hia_operation *o, const hia_word *in) {
   hia_dims ins[3] = {{0}}, out = {0};
@@ -35,6 +45,10 @@ static uint64_t scalar_operations(const hia_operation *o, const hia_word *in) {
   case HIA_SHAPE_ROWS: fit = hiaR_shape_index(&ins[0], &ins[1], &out, NULL); break;
   case HIA_SHAPE_OUTER: fit = hiaR_shape_outer(&ins[0], &ins[1], &out, NULL); break;
   case HIA_SHAPE_PRODUCT: return of_product(ins);
+  case HIA_SHAPE_PRODUCT_AT: return of_transposed(ins, 0);
+  case HIA_SHAPE_PRODUCT_BT: return of_transposed(ins, 1);
+  case HIA_SHAPE_FIT: /* of equal shapes it is the operand */
+    return hiaR_dims_equal(&ins[0], &ins[1]) ? 0 : elements(&ins[0]);
   case HIA_SHAPE_IOTA:
   case HIA_SHAPE_ONE_HOT: /* the size is the last operand */
     return hiaR_to_i64(in[n]) > 0 ? (uint64_t)hiaR_to_i64(in[n]) : 0;

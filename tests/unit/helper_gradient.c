@@ -6,6 +6,7 @@ uint32_t gradient_cases(gradient_case *cases) {
   uint32_t n = 0;
   for (unsigned op = 0; op < HIA_OP_LIMIT && n + 4 <= GRADIENT_MAX_CASES; op++) {
     if (!hiaR_ops[op].name || hiaR_ops[op].gradient != HIA_GRADIENT_OWN) continue;
+    if (hiaR_ops[op].shape != HIA_SHAPE_ELEMENTWISE) continue; /* helper_gradient_tensor.h */
     for (hia_type t = HIA_F32; t <= HIA_F64; t++) {
       gradient_case c = {.op = op, .in = {t, t, t}, .out = t, .imm = 0};
       c.n_ins = (uint32_t)hiaR_ops[op].n_ins;
@@ -45,6 +46,7 @@ hia_graph *gradient_graph(hia_comp *comp, hia_types *types, const gradient_case 
                     .region = 0,
                     .loc = HIA_NONE,
                     .imm = c->imm,
+                    .n_ins = c->n_ins,
                     .ins = ins,
                     .outs = &out,
                     .out_gradients = &dy,

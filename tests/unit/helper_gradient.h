@@ -13,7 +13,9 @@ typedef struct gradient_case {
 } gradient_case;
 
 enum { GRADIENT_MAX_CASES = 256 };
-/* Every row of the op table that has a gradient, at f32 and f64; returns how many. */
+/* Every row of the op table that is of scalars and has a gradient, at f32 and f64; returns how
+ * many.
+ */
 uint32_t gradient_cases(gradient_case *cases);
 
 /* One function f(operands, gradient of the result) -> the gradients of the operands, in the state

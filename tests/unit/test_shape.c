@@ -436,6 +436,32 @@ static uint32_t rank_by_rule(unsigned op, uint64_t imm, const hia_dims *x, uint3
     break;
   case HIA_SHAPE_LABELS: fit = hiaR_shape_labels(x, &x[1], &out, NULL); break;
   case HIA_SHAPE_TRANSPOSE: fit = hiaR_shape_transpose(x, &out, NULL); break;
+  case HIA_SHAPE_COLLECT:
+    if (x->rank && x[1].rank == x->rank) fit = HIA_FIT_ALWAYS;
+    out = *x;
+    break;
+  case HIA_SHAPE_ZEROS:
+    if (x->rank) fit = HIA_FIT_ALWAYS;
+    out = *x;
+    break;
+  case HIA_SHAPE_FIT: /* x is broadcast to the shape of the first operand */
+    fit = hiaR_shape_broadcast(x, 2, &out, NULL);
+    if (!x->rank || out.rank != x->rank) fit = HIA_FIT_NEVER;
+    out = x[1];
+    break;
+  case HIA_SHAPE_SCATTER: /* what `rows` gives is added to what it is given */
+    if (x[1].rank) fit = hiaR_shape_index(x, &x[1], &out, NULL);
+    if (out.rank != x[2].rank) fit = HIA_FIT_NEVER;
+    out = *x;
+    break;
+  case HIA_SHAPE_CUT:
+    if (imm < x->rank && has_scalars) fit = HIA_FIT_ALWAYS;
+    out = *x;
+    break;
+  case HIA_SHAPE_PRODUCT_AT:
+  case HIA_SHAPE_PRODUCT_BT: /* sizes are not known: a transposed one has the same rank */
+    if (x->rank > 1 && x[1].rank > 1) fit = hiaR_shape_product(x, &x[1], &out, NULL);
+    break;
   case HIA_SHAPE_PARAM:
   case HIA_SHAPE_WORK:
   case HIA_SHAPE_ALIKE:

@@ -1,0 +1,32 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Sums: gradients of tensors that are added late.
+ *
+ * The gradient of a large tensor is the sum of many contributions, most of which are small: an
+ * outer product for each use of a matrix, a row for each use of a table. So it is not a tensor, but
+ * a value of a data type that says what is to be added, a *sum*; the operation COLLECT makes the
+ * tensor of it. There is a type for each float dtype and each rank, sum(f32[?, ?]) and so on
+ * (graph/sums.c). These are their constructors and, in this order, the fields of each. */
+#ifndef HIA_SUMS_H
+#define HIA_SUMS_H
+
+#include "runtime/base/type.h"
+
+typedef enum hia_sum_ctor {
+  HIA_SUM_NOTHING,
+  HIA_SUM_BOTH,  /* a, b: sums of this type. What a consists of comes first */
+  HIA_SUM_DENSE, /* x: a tensor of the rank */
+  HIA_SUM_ROW,   /* i: i64. x: a sum of a rank lower by 1; of rank 1 a scalar. It is row i of axis 0
+                  */
+  HIA_SUM_ROWS,  /* i: a tensor of i64 of rank 1. x: of the rank: its rows are rows i[0], i[1], ...
+                  */
+  HIA_SUM_PART,  /* i: i64. x: a sum of this type. Its rows are rows i, i + 1, ... */
+  HIA_SUM_FEW,   /* how many constructors a type has, if its rank is not 2 */
+  HIA_SUM_OUTER = HIA_SUM_FEW, /* a, b: of rank 1. a[i] * b[j]. Of rank 2 only, as is the next */
+  HIA_SUM_PRODUCTS,            /* a, b: of rank 2. transpose(a) @ b: outer products of their rows */
+  HIA_SUM_ALL,
+} hia_sum_ctor;
+
+/* True if a type consists of what a sum consists of; then *dtype and *rank are set. */
+bool hiaR_sum_of(const hia_type_table *types, hia_type type, hia_dtype *dtype, uint32_t *rank);
+
+#endif

@@ -1,0 +1,418 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Collecting a sum (base/sums.h) in a tensor. docs/tensors.md, "Gradients", says in which order it
+ * adds.
+ *
+ * One would add contribution after contribution to the tensor. But then each outer product would
+ * read and write all of it, and take as long as the memory needs: a matrix of a model has some
+ * hundreds of them. So vectors are gathered as the rows of two matrices, and from time to time
+ * their product is added, by the kernels of products. An element of that is one accumulator, to
+ * which a product at a time is added: so the bits are those that one outer product after the other
+ * would give, however many are gathered. */
+#include "runtime/base/sums.h"
+#include "runtime/kernel/product.h"
+#include "runtime/tensor/operands.h"
+
+/* ---- the objects of a sum ---- */
+
+/* In memory references come first, then an i64, then a scalar (base/type.h): the fields of all
+ * constructors are at these two places. */
+enum { FIRST = sizeof(hia_counted), SECOND = FIRST + sizeof(hia_word) };
+
+static hia_word word_at(hia_word ref, uint32_t at) {
+  return hiaR_load(HIA_REPR_REF, (const char *)hiaR_object(ref) + at);
+}
+static const hia_tensor *tensor_at(hia_word ref, uint32_t at) {
+  return hiaR_tensor(word_at(ref, at));
+}
+
+/* ---- what is being collected ---- */
+
+/* What a part of the sum is added to: rows of the tensor's axis `axis`, from an element on. */
+typedef struct window {
+  uint64_t at;
+  int64_t rows;
+  uint32_t axis;
+  bool is_part; /* what is added may have fewer rows */
+} window;
+
+/* Outer products that are yet to be added. */
+typedef struct gathered {
+  uint64_t at;           /* the element to which they are added */
+  uint64_t m, n;         /* the lengths of the vectors */
+  uint64_t k, most;      /* how many; and of how many there is room */
+  uint64_t a_row, b_row; /* from vector to vector, in elements */
+  char *a, *b;
+  char *block;
+  size_t size;
+} gathered;
+
+/* What is still to be visited, a word each: a part of the sum, which is not NOTHING; or, in three
+ * words, a window to which to return, of which the last is a number below HIA_FIRST_ADDRESS. */
+typedef struct pending {
+  hia_word few[64], *words;
+  size_t n, size;
+} pending;
+
+typedef struct collecting {
+  const hia_env *env;
+  hia_work work;
+  hia_dtype dtype;
+  uint32_t element; /* bytes */
+  hia_dims shape;
+  uint64_t below[HIA_MAX_RANK]; /* by axis: elements of a row */
+  uint64_t len;
+  window window;
+  pending pending;
+  gathered gathered;
+  hia_result *result;
+  hia_misfortune *why;
+  hia_word only; /* a tensor to which the result is equal so far, or 0 */
+} collecting;
+
+/* ---- a stack ---- */
+
+static bool push(collecting *c, hia_word word) {
+  pending *p = &c->pending;
+  if (HIA_UNLIKELY(p->n == p->size)) {
+    size_t bytes = p->size * sizeof *p->words;
+    hia_word *words = hiaR_heap_alloc(c->env->local, 2 * bytes);
+    if (!words) return false;
+    memcpy(words, p->words, bytes);
+    if (p->words != p->few) hiaR_heap_release(c->env->local, p->words, bytes);
+    p->words = words;
+    p->size *= 2;
+  }
+  p->words[p->n++] = word;
+  return true;
+}
+
+/* What comes next returns to the window that is there now. If it is the last in there, then what is
+ * on top of the stack does so already: so a part of a part of a part needs no memory. */
+static bool push_window(collecting *c) {
+  const pending *p = &c->pending;
+  if (p->n && p->words[p->n - 1] < HIA_FIRST_ADDRESS) return true;
+  const window *w = &c->window;
+  return push(c, w->at) && push(c, (hia_word)w->rows) &&
+         push(c, (hia_word)w->axis << 1 | w->is_part);
+}
+
+static void pop_window(collecting *c, hia_word number) {
+  pending *p = &c->pending;
+  p->n -= 2;
+  c->window = (window){.at = p->words[p->n],
+                       .rows = (int64_t)p->words[p->n + 1],
+                       .axis = (uint32_t)(number >> 1),
+                       .is_part = number & 1};
+}
+
+/* ---- the result ---- */
+
+static char *place(const collecting *c, uint64_t at) { return c->result->data + at * c->element; }
+
+static bool has_result(const collecting *c) { return c->result->word != 0; }
+
+static hia_status make_result(collecting *c) {
+  return hiaR_result_new(c->env, c->dtype, &c->shape, c->result) ? HIA_OK : HIA_MEMORY;
+}
+
+/* Before something is added to a part of the result: its elements are there. */
+static hia_status need_elements(collecting *c) {
+  if (has_result(c)) return HIA_OK;
+  hia_status status = make_result(c);
+  if (status) return status;
+  uint64_t bytes = c->len * c->element;
+  bool is_done = c->only
+                     ? hiaR_work_copy(&c->work, c->result->data, hiaR_tensor(c->only)->data, bytes)
+                     : hiaR_work_clear(&c->work, c->result->data, bytes);
+  c->only = 0;
+  return is_done ? HIA_OK : HIA_CANCELLED;
+}
+
+/* ---- outer products ---- */
+
+/* Rows that are a multiple of 4 KiB apart would share a set of the first cache. */
+static uint64_t row_stride(uint64_t n, uint32_t element) {
+  enum { LINE = 64, PAGE = 4096 };
+  uint64_t bytes = (n * element + LINE - 1) / LINE * LINE;
+  if (bytes % (PAGE / 4) == 0) bytes += LINE;
+  return bytes / element;
+}
+
+static void free_room(collecting *c) {
+  gathered *g = &c->gathered;
+  if (g->block) hiaR_heap_release(c->env->local, g->block, g->size);
+  *g = (gathered){0};
+}
+
+/* Room for vectors of the lengths m and n. */
+static bool make_room(collecting *c, uint64_t m, uint64_t n) {
+  enum { ALIGN = 64, MOST = 64, LARGE = 1 << 20 };
+  gathered *g = &c->gathered;
+  uint64_t a_row = row_stride(m, c->element), b_row = row_stride(n, c->element);
+  uint64_t each = (a_row + b_row) * c->element, eighth = c->len * c->element / 8;
+  uint64_t most = (eighth > LARGE ? eighth : LARGE) / each;
+  if (g->block && g->a_row == a_row && g->b_row == b_row) {
+    g->m = m, g->n = n;
+    return true;
+  }
+  free_room(c);
+  if (most > MOST) most = MOST;
+  if (most < 1) most = 1;
+  g->size = most * each + ALIGN;
+  g->block = hiaR_heap_alloc(c->env->local, g->size);
+  if (!g->block) return false;
+  g->a = g->block + (-(uintptr_t)g->block & (ALIGN - 1));
+  g->b = g->a + most * a_row * c->element;
+  g->m = m, g->n = n;
+  g->a_row = a_row, g->b_row = b_row;
+  g->most = most;
+  return true;
+}
+
+/* Adds transpose(a) @ b at an element; `is_all`: it is added to all elements of the tensor. */
+static hia_status add_product(collecting *c, uint64_t at, hia_product *p) {
+  bool is_first = !has_result(c) && !c->only && at == 0 && p->m * p->n == c->len;
+  hia_status status = is_first ? make_result(c) : need_elements(c);
+  if (status) return status;
+  p->dtype = c->dtype;
+  p->is_added = !is_first;
+  p->c = place(c, at);
+  p->c_row = (ptrdiff_t)p->n;
+  return hiaR_work_multiply(c->env, p, &c->work);
+}
+
+static hia_status add_gathered(collecting *c) {
+  gathered *g = &c->gathered;
+  if (!g->k) return HIA_OK;
+  hia_product p = {.m = g->m,
+                   .n = g->n,
+                   .k = g->k,
+                   .a = {g->a, 1, (ptrdiff_t)g->a_row},
+                   .b = {g->b, (ptrdiff_t)g->b_row, 1}};
+  g->k = 0;
+  return add_product(c, g->at, &p);
+}
+
+static hia_status gather(collecting *c, const char *a, uint64_t m, const char *b, uint64_t n) {
+  gathered *g = &c->gathered;
+  bool is_other = g->m != m || g->n != n || g->at != c->window.at;
+  if (g->k && (is_other || g->k == g->most)) {
+    hia_status status = add_gathered(c);
+    if (status) return status;
+  }
+  if (is_other && !make_room(c, m, n)) return HIA_MEMORY;
+  g->at = c->window.at;
+  char *to_a = g->a + g->k * g->a_row * c->element, *to_b = g->b + g->k * g->b_row * c->element;
+  g->k++;
+  bool is_done = hiaR_work_copy(&c->work, to_a, a, m * c->element) &&
+                 hiaR_work_copy(&c->work, to_b, b, n * c->element);
+  return is_done ? HIA_OK : HIA_CANCELLED;
+}
+
+/* ---- what does not fit ---- */
+
+static hia_status misfit(const collecting *c, hia_misfit_kind kind, const hia_dims *a,
+                         uint32_t axis_a, uint32_t axis_b) {
+  c->why->misfit = (hia_misfit){
+      .kind = kind, .operand_b = 1, .axis_a = axis_a, .axis_b = axis_b, .a = *a, .b = c->shape};
+  return HIA_SHAPE;
+}
+
+static hia_status wrong_rows(const collecting *c, int64_t from, int64_t n) {
+  c->why->misfit = (hia_misfit){.kind = HIA_MISFIT_RANGE,
+                                .from = from,
+                                .to = from > INT64_MAX - n ? INT64_MAX : from + n,
+                                .a = c->shape};
+  return HIA_SHAPE;
+}
+
+static bool has_rows(const window *w, int64_t n) {
+  return w->is_part ? n <= w->rows : n == w->rows;
+}
+
+/* A tensor that is added to the rows of the window; `has_own`: to other rows, one by one. */
+static hia_status check(const collecting *c, const hia_tensor *x, bool has_own) {
+  hia_dims dims = hiaR_tensor_dims(x);
+  const window *w = &c->window;
+  if (!has_own && !has_rows(w, dims.dims[0])) return misfit(c, HIA_MISFIT_DIM, &dims, 0, w->axis);
+  for (uint32_t i = 1; i < dims.rank; i++)
+    if (dims.dims[i] != c->shape.dims[w->axis + i])
+      return misfit(c, HIA_MISFIT_DIM, &dims, i, w->axis + i);
+  return HIA_OK;
+}
+
+/* ---- the constructors ---- */
+
+static hia_status visit_dense(collecting *c, hia_word sum) {
+  const hia_tensor *x = tensor_at(sum, FIRST);
+  hia_status status = check(c, x, false);
+  if (status) return status;
+  if ((status = add_gathered(c))) return status;
+  bool is_first = !has_result(c) && !c->only && c->window.axis == 0 && !c->window.is_part;
+  if (is_first) {
+    c->only = word_at(sum, FIRST);
+    return HIA_OK;
+  }
+  if ((status = need_elements(c))) return status;
+  bool is_done =
+      hiaR_work_add(&c->work, c->dtype, place(c, c->window.at), x->data, hiaR_tensor_len(x));
+  return is_done ? HIA_OK : HIA_CANCELLED;
+}
+
+/* Of a vector: the element that is added is a scalar. */
+static hia_status add_element(collecting *c, hia_word sum, int64_t i) {
+  hia_status status = add_gathered(c);
+  if (!status) status = need_elements(c);
+  if (status) return status;
+  const char *x = (const char *)hiaR_object(sum) + SECOND;
+  bool is_done = hiaR_work_add(&c->work, c->dtype, place(c, c->window.at + (uint64_t)i), x, 1);
+  return is_done ? HIA_OK : HIA_CANCELLED;
+}
+
+static hia_status visit_row(collecting *c, hia_word sum) {
+  window *w = &c->window;
+  if (w->axis + 1 == c->shape.rank) {
+    int64_t i = hiaR_to_i64(word_at(sum, FIRST));
+    if (i < 0 || i >= w->rows) return wrong_rows(c, i, 1);
+    return add_element(c, sum, i);
+  }
+  int64_t i = hiaR_to_i64(word_at(sum, SECOND));
+  if (i < 0 || i >= w->rows) return wrong_rows(c, i, 1);
+  hia_word x = word_at(sum, FIRST);
+  if (x < HIA_FIRST_ADDRESS) return HIA_OK;
+  if (!push_window(c)) return HIA_MEMORY;
+  w->at += (uint64_t)i * c->below[w->axis];
+  w->axis++;
+  w->rows = c->shape.dims[w->axis];
+  w->is_part = false;
+  return push(c, x) ? HIA_OK : HIA_MEMORY;
+}
+
+static hia_status visit_part(collecting *c, hia_word sum) {
+  window *w = &c->window;
+  int64_t i = hiaR_to_i64(word_at(sum, SECOND));
+  if (i < 0 || i > w->rows) return wrong_rows(c, i, 0);
+  hia_word x = word_at(sum, FIRST);
+  if (x < HIA_FIRST_ADDRESS) return HIA_OK;
+  if (!push_window(c)) return HIA_MEMORY;
+  w->at += (uint64_t)i * c->below[w->axis];
+  w->rows -= i;
+  w->is_part = true;
+  return push(c, x) ? HIA_OK : HIA_MEMORY;
+}
+
+static hia_status visit_rows(collecting *c, hia_word sum) {
+  const hia_tensor *index = tensor_at(sum, FIRST), *x = tensor_at(sum, SECOND);
+  const window *w = &c->window;
+  uint64_t row = c->below[w->axis], n = hiaR_tensor_len(index);
+  hia_status status = check(c, x, true);
+  if (!status && x->dims[0] != index->dims[0]) {
+    hia_dims of_index = hiaR_tensor_dims(index);
+    status = misfit(c, HIA_MISFIT_DIM, &of_index, 0, w->axis);
+  }
+  if (!status) status = add_gathered(c);
+  if (!status) status = need_elements(c);
+  for (uint64_t k = 0; k < n && !status; k++) {
+    int64_t i = hiaR_to_i64(hiaR_tensor_get(index, k));
+    if (i < 0 || i >= w->rows) return wrong_rows(c, i, 1);
+    char *to = place(c, w->at + (uint64_t)i * row);
+    if (!hiaR_work_add(&c->work, c->dtype, to, x->data + k * row * c->element, row))
+      status = HIA_CANCELLED;
+  }
+  return status;
+}
+
+static hia_status visit_outer(collecting *c, hia_word sum) {
+  const hia_tensor *a = tensor_at(sum, FIRST), *b = tensor_at(sum, SECOND);
+  hia_dims of_a = hiaR_tensor_dims(a), of_b = hiaR_tensor_dims(b);
+  uint32_t last = c->shape.rank - 1;
+  if (!has_rows(&c->window, of_a.dims[0])) return misfit(c, HIA_MISFIT_DIM, &of_a, 0, last - 1);
+  if (of_b.dims[0] != c->shape.dims[last]) return misfit(c, HIA_MISFIT_DIM, &of_b, 0, last);
+  if (of_a.dims[0] == 0 || of_b.dims[0] == 0) return HIA_OK;
+  return gather(c, a->data, (uint64_t)of_a.dims[0], b->data, (uint64_t)of_b.dims[0]);
+}
+
+static hia_status visit_products(collecting *c, hia_word sum) {
+  enum { FEW = 16 }; /* outer products that are gathered with others */
+  const hia_tensor *a = tensor_at(sum, FIRST), *b = tensor_at(sum, SECOND);
+  hia_dims of_a = hiaR_tensor_dims(a), of_b = hiaR_tensor_dims(b);
+  uint64_t k = (uint64_t)of_a.dims[0], m = (uint64_t)of_a.dims[1], n = (uint64_t)of_b.dims[1];
+  uint32_t last = c->shape.rank - 1;
+  if (!has_rows(&c->window, of_a.dims[1])) return misfit(c, HIA_MISFIT_DIM, &of_a, 1, last - 1);
+  if (of_b.dims[1] != c->shape.dims[last]) return misfit(c, HIA_MISFIT_DIM, &of_b, 1, last);
+  if (of_b.dims[0] != of_a.dims[0]) return misfit(c, HIA_MISFIT_DIM, &of_b, 0, last - 1);
+  if (m == 0 || n == 0 || k == 0) return HIA_OK;
+  hia_status status = HIA_OK;
+  for (uint64_t p = 0; k <= FEW && p < k && !status; p++)
+    status = gather(c, a->data + p * m * c->element, m, b->data + p * n * c->element, n);
+  if (k <= FEW) return status;
+  if ((status = add_gathered(c))) return status;
+  hia_product p = {
+      .m = m, .n = n, .k = k, .a = {a->data, 1, (ptrdiff_t)m}, .b = {b->data, (ptrdiff_t)n, 1}};
+  return add_product(c, c->window.at, &p);
+}
+
+static hia_status visit_both(collecting *c, hia_word sum) {
+  hia_word a = word_at(sum, FIRST), b = word_at(sum, SECOND);
+  if (b >= HIA_FIRST_ADDRESS && !push(c, b)) return HIA_MEMORY;
+  if (a >= HIA_FIRST_ADDRESS && !push(c, a)) return HIA_MEMORY;
+  return HIA_OK;
+}
+
+static hia_status visit(collecting *c, hia_word sum) {
+  if (sum < HIA_FIRST_ADDRESS) return HIA_OK; /* NOTHING */
+  switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
+  case HIA_SUM_BOTH: return visit_both(c, sum);
+  case HIA_SUM_DENSE: return visit_dense(c, sum);
+  case HIA_SUM_ROW: return visit_row(c, sum);
+  case HIA_SUM_ROWS: return visit_rows(c, sum);
+  case HIA_SUM_PART: return visit_part(c, sum);
+  case HIA_SUM_OUTER: return visit_outer(c, sum);
+  case HIA_SUM_PRODUCTS: return visit_products(c, sum);
+  default: return HIA_INTERNAL; /* an image that was tampered with */
+  }
+}
+
+static hia_status walk(collecting *c, hia_word sum) {
+  hia_status status = visit(c, sum);
+  while (!status && c->pending.n) {
+    hia_word next = c->pending.words[--c->pending.n];
+    if (!hiaR_work_on(&c->work, 20)) return HIA_CANCELLED;
+    if (next < HIA_FIRST_ADDRESS)
+      pop_window(c, next);
+    else
+      status = visit(c, next);
+  }
+  if (!status) status = add_gathered(c);
+  if (status || c->only) return status;
+  return need_elements(c);
+}
+
+static hia_status collect(HIA_COMPUTE) {
+  const hia_tensor *x = hiaR_tensor(in[1]);
+  collecting c = {.env = env,
+                  .work = hiaR_work(env),
+                  .dtype = hiaR_tensor_dtype(x),
+                  .shape = hiaR_tensor_dims(x),
+                  .len = hiaR_tensor_len(x),
+                  .result = r,
+                  .why = why};
+  (void)o;
+  c.element = hiaR_dtype_size(c.dtype);
+  c.window.rows = c.shape.dims[0];
+  c.pending.words = c.pending.few;
+  c.pending.size = HIA_LEN(c.pending.few);
+  uint64_t below = 1;
+  for (uint32_t i = c.shape.rank; i--; below *= (uint64_t)c.shape.dims[i]) c.below[i] = below;
+  hia_status status = walk(&c, in[0]);
+  if (!status && c.only) { /* its reference is the sum's */
+    hiaR_dup(c.only, env->is_shared);
+    r->is_tensor = true;
+    r->word = c.only;
+  }
+  free_room(&c);
+  if (c.pending.words != c.pending.few)
+    hiaR_heap_release(env->local, c.pending.words, c.pending.size * sizeof *c.pending.words);
+  return status;
+}
+HIA_DEFINE_OPERATION(COLLECT, collect)
