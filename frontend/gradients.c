@@ -8,7 +8,7 @@
 #include "frontend/ast.h"
 
 /* 1: the pass `grad` (graph/grad.c) exists, and programs with gradients run. */
-#define GRADIENTS_ARE_SUPPORTED 0
+#define GRADIENTS_ARE_SUPPORTED true
 
 #define CHAIN_END 3u /* notes shown at either end of a chain of calls */
 
