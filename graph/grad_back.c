@@ -102,6 +102,12 @@ static hia_value_id read(reverse *r, hia_value_id v) {
   for (uint32_t p = place; r->b->places.data[p].forward != def->region;
        p = r->b->places.data[p].outer)
     if (r->b->places.data[p].kind != HIA_PLACE_ARM) place = r->b->places.data[p].outer;
+  for (uint32_t p = place; def->op == HIA_OP_ARG; p = r->b->places.data[p].outer) {
+    const hia_place *is = &r->b->places.data[p];
+    if (is->forward != def->region) continue;
+    if (is->kind == HIA_PLACE_EACH) return is->tape; /* the index of an element */
+    break;
+  }
   for (uint32_t i = r->b->first_kept[v]; i != HIA_NONE; i = r->b->kept.data[i].next)
     for (uint32_t p = place;; p = r->b->places.data[p].outer) {
       if (r->b->kept.data[i].place == p) return r->b->kept.data[i].stands_for;

@@ -58,6 +58,28 @@ static hia_u32vec words_of(const keeping *k, uint32_t place) {
   return words;
 }
 
+/* The number of the word of an element of a comprehension that is this value; NONE: there is none. */
+static uint32_t own_word(const keeping *k, hia_node_id map, hia_value_id v) {
+  hia_node_id yield = hiaG_yield_of(k->fn, node_of(k, map)->regions);
+  for (uint32_t i = 0; i < k->fn->nodes.data[yield].n_ins; i++)
+    if (hiaG_in(k->fn, yield, i) == v) return i;
+  return HIA_NONE;
+}
+
+/* The words that a comprehension keeps besides those of its elements. */
+static hia_u32vec words_of_each(keeping *k, hia_node_id map) {
+  hia_u32vec words = words_of(k, k->b->records[map].places[0]), more = {0};
+  for (uint32_t i = 0; i < words.len; i++) {
+    hia_kept *is = kept_of(k, words.data[i]);
+    uint32_t own = is->kind == HIA_KEPT_VALUE ? own_word(k, map, is->value) : HIA_NONE;
+    if (own == HIA_NONE)
+      hiaR_push(k->d->arena, &more, words.data[i]);
+    else
+      is->word = own;
+  }
+  return more;
+}
+
 /* The branch whose record is the only thing that a place keeps, or NONE. */
 static hia_node_id sole_branch(const keeping *k, uint32_t place) {
   hia_u32vec words = words_of(k, place);
@@ -163,7 +185,7 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
     /* The elements' own words come first. */
     hia_node_id yield = hiaG_yield_of(k->fn, node_of(k, is->node)->regions);
     uint32_t n_own = k->fn->nodes.data[yield].n_ins;
-    hia_u32vec words = words_of(k, record->places[0]);
+    hia_u32vec words = words_of_each(k, is->node);
     hia_type *types = HIA_NEW_ARRAY(k->d->arena, hia_type, n_own + words.len);
     for (uint32_t i = 0; i < n_own; i++)
       types[i] = hiaG_type(k->fn, hiaG_in(k->fn, yield, i));
@@ -349,7 +371,7 @@ static hia_value_id elements_alone(keeping *k, hia_node_id n, hia_region_id to, 
 static void copy_map(keeping *k, hia_node_id n, hia_region_id to) {
   const hia_grad_record *is = &k->b->records[n];
   hia_u32vec words = {0};
-  if (is->kept != HIA_NONE) words = words_of(k, is->places[0]);
+  if (is->kept != HIA_NONE) words = words_of_each(k, n);
   types_vec types = out_types(k, n);
   if (words.len) types.data[0] = is->type;
   hia_node_id copy = copy_node(k, n, to, operands(k, n), types, node_of(k, n)->imm);

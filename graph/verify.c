@@ -159,7 +159,11 @@ static void check_alike(hia_verifier *v, hia_node_id n) {
     hiaG_defect(v, n, "operand 1 is %s, but must be a tensor", hiaG_type_text(types, x));
   if (node->n_ins == 2) return;
   hia_type array = in_type(fn, n, 2);
-  if (hiaG_type_kind(types, array) != HIA_KIND_ARRAY || hiaG_element(types, array) != x)
+  hia_type first =
+      hiaG_type_kind(types, array) == HIA_KIND_ARRAY ? hiaG_element(types, array) : HIA_NONE;
+  if (first != HIA_NONE && hiaG_type_kind(types, first) == HIA_KIND_TUPLE)
+    first = hiaG_tuple_part(types, first, 0);
+  if (first != x)
     hiaG_defect(v, n, "operand 2 is %s, but must be an array of %s", hiaG_type_text(types, array),
                 hiaG_type_text(types, x));
 }

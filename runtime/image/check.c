@@ -482,7 +482,8 @@ static bool check_work(checker *c, const hia_image_node *n) {
          bad(c, "an operation gives no such result");
 }
 
-/* Slots that an ALIKE reads: a scalar, a tensor, and an array of such. */
+/* Slots that an ALIKE reads: a scalar, a tensor, and an array of such, or of tuples that begin with
+ * one: references come first in memory. */
 static bool check_alike(checker *c, const hia_image_node *n) {
   const hia_image_section *s = c->s;
   hia_type types[3] = {HIA_NONE, HIA_NONE, HIA_NONE};
@@ -495,8 +496,12 @@ static bool check_alike(checker *c, const hia_image_node *n) {
   }
   const hia_type_entry *x = tensor_type(c, types[1]), *array = tensor_type(c, types[2]);
   bool is_right = types[0] == HIA_NONE && x && x->kind == HIA_KIND_TENSOR;
-  if (n->n_ins == 3)
-    is_right = is_right && array && array->kind == HIA_KIND_ARRAY && array->element == types[1];
+  if (n->n_ins == 3) {
+    hia_type first = array && array->kind == HIA_KIND_ARRAY ? array->element : HIA_NONE;
+    const hia_type_entry *t = first == HIA_NONE || hiaR_is_scalar(first) ? NULL : tensor_type(c, first);
+    if (t && t->kind == HIA_KIND_TUPLE) first = c->table.parts[t->first];
+    is_right = is_right && first == types[1];
+  }
   if (!is_right) return bad(c, "an operation on operands that it does not take");
   return ref_type(c, s, c->words[n->outs]) == HIA_NONE ||
          bad(c, "an operation gives no such result");
