@@ -163,6 +163,8 @@ static const char *const aliases[][2] = {
     {"popCount", "popcount"}, {"mul_add", "fma"},
     {"logistic", "sigmoid"},  {"length", "len"},
     {"size", "len"},          {"append", "concat"},
+    {"gradient", "grad"},     {"derivative", "grad"},
+    {"autograd", "grad"},     {"value_and_gradient", "value_and_grad"},
 };
 
 const char *hiaF_habit(const hia_program *p, const char *word, unsigned place) {
@@ -174,7 +176,7 @@ const char *hiaF_habit(const hia_program *p, const char *word, unsigned place) {
   for (size_t i = 0; place == CALL && i < HIA_LEN(aliases); i++) {
     const char *name = aliases[i][1];
     if (strcmp(aliases[i][0], word) == 0 &&
-        hiaF_builtin(name, (uint32_t)strlen(name)) < HIA_OP_LIMIT)
+        hiaF_builtin(name, (uint32_t)strlen(name)) != HIA_OP_LIMIT)
       return hiaR_arena_printf(p->arena, "did you mean '%s'?", name);
   }
   return NULL;

@@ -524,8 +524,15 @@ static hia_ast_id parse_call(hia_parser *s, hia_ast_id callee) {
   bool is_name = (node->kind == HIA_AST_NAME && !is_paren) || is_grad;
   uint32_t start = node->start, end = node->end, base = s->stack.len;
   if (is_grad) node->kind = HIA_AST_GRAD;
-  if (!is_name && node->kind != HIA_AST_ERROR)
-    hiaF_soft_error(s, HIA_E0104, start, end, "only a name, a dtype or 'grad(...)' can be called");
+  if (!is_name && node->kind != HIA_AST_ERROR) {
+    hia_diag *diag = hiaF_soft_error(s, HIA_E0104, start, end,
+                                     "only a name, a dtype or 'grad(...)' can be called");
+    const hia_ast *inner = node->kind == HIA_AST_CALL ? hiaF_node(s->p, node->a) : NULL;
+    const char *habit = NULL; /* gradient(f)(x) */
+    if (inner != NULL && inner->kind == HIA_AST_NAME)
+      habit = hiaF_habit(s->p, hiaF_symbol_text(s->p, inner->a), HIA_HABIT_CALL);
+    if (habit != NULL) hiaF_hint(s->p->diags, diag, "%s", habit);
+  }
   hia_ast_id id = hiaF_new(s, HIA_AST_CALL, start, end);
   hiaF_node(s->p, id)->a = callee;
   parse_args(s);

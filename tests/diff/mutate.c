@@ -59,7 +59,7 @@ static const char *const words[] = {"fn",         "let",      "match",
                                     "impure",     "%",        "99999999999999999999",
                                     "|",          ":",        "!",
                                     "&",          "Leaf",     "sum",
-                                    "zeros"};
+                                    "zeros",      "wrt",      "value_and_grad"};
 #define N_WORDS (sizeof words / sizeof *words)
 
 static void garble(gen_random *r, const char *source, gen_text *out) {

@@ -185,3 +185,25 @@ Test(elab_grad, chains) {
                "0:0 2 more calls lead there\n"
                "7:16 'h' calls 'i' here\n8:16 'i' calls 'j' here\n9:16 'j' calls 'e' here\n");
 }
+
+Test(elab_grad, syntax_trees) {
+  compiled c;
+  compile_gradients(&c, "param W: f64 = 1\nfn g(x: f64) = x * W\n"
+                        "fn f(x: f64) = grad(g)(x) + value_and_grad(g, wrt = (x, W))(x).0");
+  hia_text out, dot;
+  hiaR_text_init(&out, &c.comp.arena);
+  hiaR_text_init(&dot, &c.comp.arena);
+  hiaF_print_ast(c.program, &out);
+  hiaF_dot_ast(c.program, &dot);
+  cr_expect(strstr(out.data, "call 3:16 grad g wrt W : f64\n"), "%s", out.data);
+  cr_expect(strstr(out.data, "call 3:29 value_and_grad g wrt x, W : (f64, (f64, f64))\n"), "%s",
+            out.data);
+  cr_expect(strstr(dot.data, "grad g wrt W"), "%s", dot.data);
+  discard(&c);
+  /* one with an error has no type, and may lack all the rest */
+  compile(&c, "fn f(x: f64) = grad(g, wrt = y)(x)");
+  hiaR_text_init(&out, &c.comp.arena);
+  hiaF_print_ast(c.program, &out);
+  cr_expect(strstr(out.data, "call 1:16 grad\n"), "%s", out.data);
+  discard(&c);
+}

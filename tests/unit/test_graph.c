@@ -281,6 +281,37 @@ Test(graph, copying_a_body_into_another_function) {
   hiaR_comp_free(&e.comp);
 }
 
+Test(graph, gradients_are_copied_and_drawn) {
+  env e;
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_graph *g = read_text(&e, graph_file("grad"));
+    cr_assert_str_eq(text_of(&e, g), graph_file("grad"));
+    cr_assert_str_eq(hiaG_cannot_stream(g), "it differentiates a function of the array");
+    hia_fn *fn = hiaG_fn(g, 1);
+    hia_value_id *map = no_map(&e, fn);
+    hiaG_copy_region(g, fn, 0, fn->regions.data[0].last, fn, 0, map, HIA_NONE);
+    hiaG_compact(g, fn);
+    cr_assert_null(hiaG_verify(g), "%s", hiaG_verify(g));
+    cr_assert_not_null(strstr(text_of(&e, g), "%7:f64 = grad loss value (param W, 0) %0, %1\n"));
+    hia_text dot;
+    hiaR_text_init(&dot, &e.comp.arena);
+    hiaG_dot(g, &dot);
+    cr_assert_not_null(strstr(dot.data, "f1n2 -> f0n0 [style=\"bold,dotted\" constraint=false"),
+                       "%s", dot.data);
+    hiaG_effects(g); /* the function that is differentiated comes before */
+    cr_assert(hiaG_fn(g, 0)->group < fn->group);
+    fn->is_root = false;
+    hiaG_fn(g, 0)->is_root = true;
+    hiaG_fn(g, 0)->n_sig_params = 2;
+    hiaG_fn(g, 0)->sig_params = hiaG_fn(g, 0)->params;
+    hiaG_fn(g, 0)->sig_result = HIA_F64;
+    hiaG_sweep(g);
+    cr_assert(fn->is_removed && !hiaG_fn(g, 0)->is_removed);
+  });
+  hiaR_comp_free(&e.comp);
+}
+
 Test(graph, copying_a_region_to_its_own_end) {
   env e;
   env_init(&e);
