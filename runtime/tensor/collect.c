@@ -359,8 +359,18 @@ static hia_status visit_both(collecting *c, hia_word sum) {
   return HIA_OK;
 }
 
+/* False: a tensor is missing. Only an image that was tampered with has such sums. */
+static bool is_sound(hia_word sum) {
+  uint32_t number = hiaR_object(sum)->ctor;
+  bool is_one = number == HIA_SUM_DENSE,
+       are_two = number == HIA_SUM_ROWS || number >= HIA_SUM_OUTER;
+  return !(is_one || are_two) || (word_at(sum, FIRST) >= HIA_FIRST_ADDRESS &&
+                                  (is_one || word_at(sum, SECOND) >= HIA_FIRST_ADDRESS));
+}
+
 static hia_status visit(collecting *c, hia_word sum) {
   if (sum < HIA_FIRST_ADDRESS) return HIA_OK; /* NOTHING */
+  if (!is_sound(sum)) return HIA_INTERNAL;
   switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
   case HIA_SUM_BOTH: return visit_both(c, sum);
   case HIA_SUM_DENSE: return visit_dense(c, sum);
@@ -369,7 +379,7 @@ static hia_status visit(collecting *c, hia_word sum) {
   case HIA_SUM_PART: return visit_part(c, sum);
   case HIA_SUM_OUTER: return visit_outer(c, sum);
   case HIA_SUM_PRODUCTS: return visit_products(c, sum);
-  default: return HIA_INTERNAL; /* an image that was tampered with */
+  default: return HIA_INTERNAL;
   }
 }
 

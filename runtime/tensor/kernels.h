@@ -44,6 +44,13 @@ HIA_OPERATION(LIFT);
  * equal ones the first wins.
  * product.c: PRODUCT, OUTER
  * softmax.c: along the last axis of x. EMPTY if that has no elements, and the others have.
- *   CROSS_ENTROPY  0 as +0; RANGE */
+ *   CROSS_ENTROPY  0 as +0; RANGE
+ * fit.c
+ *   FIT      v itself; SHAPE
+ *   SCATTER  SHAPE, then RANGE
+ *   CUT      a copy, or x itself; RANGE
+ * collect.c
+ *   COLLECT  takes no reference. The result may be a tensor of the sum; SHAPE, also for indices
+ * that are out of range */
 
 #endif

@@ -186,6 +186,67 @@ static const program programs[] = {
      "= pack %10, %0\n%19:i64 = dim 1 %18\nyield %19",
      {0, 0, 0},
      {HIA_OK, HIA_SHAPE, HIA_SHAPE}},
+    {"zeros, fit",
+     "f64",
+     MATRIX "%10:f64[?, ?] = zeros %8\n%11:f64[?, ?] = add %10, %8\n%12:f64[?] = fit %11, %9\n"
+            "%13:f64 = fit %12, %3\n%14:f64[?, ?] = fit %11, %8\n%15:f64 = sum all %14\n%16:f64 = "
+            "add %13, %15\nyield %16",
+     {0, 27, 343},
+     OK},
+    {"fit of what was not broadcast",
+     "f64",
+     MATRIX "%10:i64 = const 3\n%11:f64[?] = full %3, %10\n%12:f64[?] = fit %8, %11\n%13:f64 = sum "
+            "all %12\nyield %13",
+     {0, 13.5, 0},
+     {HIA_SHAPE, HIA_OK, HIA_SHAPE}},
+    {"scatter",
+     "f64",
+     MATRIX "%10:i64 = const 2\n%11:i64[?] = rem %1, %10\n%12:f64[?, ?] = scatter %8, %11, %8\n"
+            "%13:i64 = const 1\n%14:f64[?] = row %12, %13\n%15:f64 = sum all %14\nyield %15",
+     {0, 4.5, 73.5},
+     {HIA_RANGE, HIA_OK, HIA_OK}},
+    {"scatter of an index that is not there",
+     "f64",
+     VECTOR
+     "%10:i64 = const 5\n%11:i64[?] = mul %1, %10\n%12:f64[?] = scatter %9, %11, %9\n%13:f64 "
+     "= sum all %12\nyield %13",
+     {0, 0, 0},
+     {HIA_OK, HIA_RANGE, HIA_RANGE}},
+    {"cut",
+     "f64",
+     MATRIX
+     "%10:i64 = const 1\n%11:i64 = const 3\n%12:f64[?, ?] = cut 1 %8, %10, %11\n%13:f64[?, ?] "
+     "= cut 0 %12, %10, %11\n%14:f64 = sum all %13\nyield %14",
+     {0, 8, 8},
+     {HIA_RANGE, HIA_OK, HIA_OK}},
+    {"product_at, product_bt",
+     "f64",
+     MATRIX "%10:f64[?, ?] = product_at %8, %5\n%11:f64[?, ?] = product_bt %10, %8\n%12:f64[?] = "
+            "product %11, %9\n%13:f64 = product %9, %12\nyield %13",
+     {0, 531.5625, 477949.0625},
+     OK},
+    {"a sum of vectors",
+     "f64",
+     VECTOR
+     "%10:sum(f64[?]) = data Dense %9\n%11:sum(f64[?]) = const Nothing\n%12:sum(f64[?]) = data "
+     "Both %11, %10\n%13:i64 = const 1\n%14:sum(f64[?]) = data Row %13, %3\n%15:sum(f64[?]) = data "
+     "Part %13, %14\n%16:sum(f64[?]) = data Both %12, %15\n%17:sum(f64[?]) = data Rows %1, "
+     "%9\n%18:sum(f64[?]) = data Both %16, %17\n%19:f64[?] = collect %18, %9\n%20:f64[?] = collect "
+     "%11, %19\n%21:f64[?] = sub %19, %20\n%22:f64 = product %21, %9\nyield %22",
+     {0, 18.75, 228.75},
+     {HIA_SHAPE, HIA_OK, HIA_OK}},
+    {"a sum of matrices, made in a loop",
+     "f64",
+     MATRIX
+     "%10:i64 = const 0\n%11:sum(f64[?, ?]) = const Nothing\n%12:i64, %13:sum(f64[?, ?]) = loop "
+     "%10, %11 {\n%20:i64 = arg 0\n%21:sum(f64[?, ?]) = arg 1\n%22:bool = lt %20, %0\nyield %22, "
+     "%20, %21\n} round {\n%23:i64 = const 1\n%24:i64 = add %20, %23\n%25:sum(f64[?, ?]) = data "
+     "Outer %9, %9\n%26:sum(f64[?, ?]) = data Both %21, %25\n%27:sum(f64[?]) = data Dense "
+     "%9\n%28:sum(f64[?, ?]) = data Row %20, %27\n%29:sum(f64[?, ?]) = data Both %26, %28\nyield "
+     "%24, %29\n}\n%14:sum(f64[?, ?]) = data Products %8, %8\n%15:sum(f64[?, ?]) = data Both %13, "
+     "%14\n%16:f64[?, ?] = collect %15, %8\n%17:f64 = sum all %16\nyield %17",
+     {0, 135, 8575},
+     OK},
     {"literal",
      "f64",
      "%10:f64[?, ?] = literal [2, 3] 0x1p+0 0x1p+1 0x1.8p+1 0x1p+2 -0x1p+0 0x1p-1\n%11:i64 = const "
@@ -346,6 +407,17 @@ Test(lower_operations, the_verifier) {
       {"%1:i64[?] = iota %0\n%2:i64[?] = expect 2 %1, %0\nyield %0", "these ranks"},
       {"%1:i64[?] = iota %0\n%2:i64[?] = expect 1 %1\nyield %0", "these ranks"},
       {"%1:i64[?] = iota %0\n%2:i64[?, ?] = pack %1, %0\nyield %0", "must be an array"},
+      {"%1:i64[?] = iota %0\n%2:i64[?] = collect %1, %1\nyield %0", "must be a sum"},
+      {"%1:i64[?] = iota %0\n%2:f64[?] = cast %1\n%3:sum(f32[?]) = const Nothing\n%4:f32[?] = "
+       "collect %3, %2\nyield %0",
+       "collect of f32 does not take f64[?] as operand 1"},
+      {"%1:i64[?] = iota %0\n%2:f64[?] = cast %1\n%3:sum(f64[?, ?]) = const Nothing\n%4:f64[?] = "
+       "collect %3, %2\nyield %0",
+       "collect does not take operands of these ranks"},
+      {"%1:sum(i64[?]) = const Nothing\nyield %0", "a sum is of f32 or f64"},
+      {"%1:sum(f64) = const Nothing\nyield %0", "expected '['"},
+      {"%1:sum(f64[?]) = const Some\nyield %0", "sum(f64[?]) has no constructor Some"},
+      {"%1:\"sum(f64[?])\" = const Nothing\nyield %0", "there is no type"},
       {"%1:i64[?] = cat 0\nyield %0", "cat has no operands"},
       {"%1:i64[?] = iota %0\n%2:f64[?] = cast %1\n%3:i64 = row %1, %2\nyield %3",
        "row of i64 does not take f64[?] as operand 1"},

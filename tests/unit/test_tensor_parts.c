@@ -355,7 +355,7 @@ Test(tensor_parts, expect, .init = begin, .fini = end) {
 
 /* ---- all kernels: ends of runs, and memory ---- */
 
-enum { N_CALLS = 27, ALL_CALLS = N_CALLS };
+enum { N_CALLS = 36, ALL_CALLS = N_CALLS };
 
 /* Calls kernel `which`, or each, on tensors of n * n elements. Returns the first status but OK, or
  * CANCELLED if each has returned that. */
@@ -366,6 +366,7 @@ static hia_status call_kernels(tensor_world *in, size_t which, int64_t n, hia_st
   for (uint64_t k = 0; k < b.n; k++) b.words[k] = 1;
   model of_n = model_i64(n), of_nn = model_i64(n * n), zero = model_scalar(HIA_F64, 0);
   model one = model_i64(1), v = model_random(&state, HIA_F64, dims_of(1, n));
+  model column = model_random(&state, HIA_F64, dims_of(2, n, (int64_t)1));
   const struct {
     hia_operate f;
     uint32_t n_in;
@@ -397,6 +398,15 @@ static hia_status call_kernels(tensor_world *in, size_t which, int64_t n, hia_st
       {hiaR_e_SOFTMAX, 1, {x}, {0}, 2},
       {hiaR_e_LOG_SOFTMAX, 1, {x}, {0}, 2},
       {hiaR_e_CROSS_ENTROPY, 2, {x, i}, {0}, 1},
+      {hiaR_e_ZEROS, 1, {x}, {0}, 2},
+      {hiaR_e_FIT, 2, {x, v}, {0}, 1},
+      {hiaR_e_FIT, 2, {x, column}, {0}, 2},
+      {hiaR_e_FIT, 2, {x, zero}, {0}, 0},
+      {hiaR_e_SCATTER, 3, {x, i, x}, {0}, 2},
+      {hiaR_e_CUT, 3, {x, one, of_n}, {.imm = 1}, 2},
+      {hiaR_e_CUT, 3, {x, one, of_n}, {.imm = 0}, 2},
+      {hiaR_e_PRODUCT_AT, 2, {x, x}, {0}, 2},
+      {hiaR_e_PRODUCT_BT, 2, {x, x}, {0}, 2},
       {hiaR_e_ROW, 2, {x, zero}, {0}, 1},
       {hiaR_e_PART, 3, {x, zero, one}, {0}, 2},
       {hiaR_e_RESHAPE, 2, {x, of_nn}, {0}, 1},
@@ -424,7 +434,7 @@ static hia_status call_kernels(tensor_world *in, size_t which, int64_t n, hia_st
       if (is.status == HIA_MEMORY && status != HIA_INTERNAL) status = HIA_MEMORY;
     }
   }
-  model all[] = {x, b, i, y, of_n, of_nn, zero, one, v};
+  model all[] = {x, b, i, y, of_n, of_nn, zero, one, v, column};
   for (size_t k = 0; k < HIA_LEN(all); k++) model_free(&all[k]);
   return status;
 }
