@@ -531,14 +531,45 @@ static void param_line(printer *p, const hia_param_spec *spec) {
   word(p, ")\n");
 }
 
+/* Adds the data types in a type to the list, those that are not in it, in the order of its text. */
+static void list_mentioned(printer *p, hia_type type, bool *is_listed, hia_u32vec *list) {
+  const hia_types *types = p->g->types;
+  hia_u32vec left = {0};
+  hiaR_push(p->scratch, &left, type);
+  while (left.len) {
+    type = left.data[--left.len];
+    if (hiaG_is_scalar(type)) continue;
+    const hia_type_entry *e = &types->entries.data[type - HIA_FIRST_TYPE];
+    if (e->kind == HIA_KIND_ARRAY) hiaR_push(p->scratch, &left, e->element);
+    for (uint32_t i = e->kind == HIA_KIND_TUPLE ? e->n : 0; i-- > 0;)
+      hiaR_push(p->scratch, &left, types->parts.data[e->first + i]);
+    if (e->kind != HIA_KIND_DATA || is_listed[type - HIA_FIRST_TYPE]) continue;
+    is_listed[type - HIA_FIRST_TYPE] = true;
+    hiaR_push(p->scratch, list, type - HIA_FIRST_TYPE);
+  }
+}
+
+/* In the order in which a reader meets them: so what was read prints the same. */
 static void type_lines(printer *p) {
   const hia_types *types = p->g->types;
+  bool *is_listed = HIA_NEW_ARRAY(p->scratch, bool, types->entries.len + 1);
+  hia_u32vec list = {0};
   bool any = false;
-  for (uint32_t i = 0; i < types->entries.len; i++) {
+  for (uint32_t i = 0, at = 0; i < types->entries.len; i++) {
     if (types->entries.data[i].kind != HIA_KIND_DATA || !types->entries.data[i].n) continue;
-    if (!any) word(p, "\n");
-    any = true;
-    type_line(p, &types->entries.data[i]);
+    list_mentioned(p, HIA_FIRST_TYPE + i, is_listed, &list);
+    for (; at < list.len; at++) {
+      const hia_type_entry *e = &types->entries.data[list.data[at]];
+      if (!e->n) continue;
+      if (!any) word(p, "\n");
+      any = true;
+      type_line(p, e);
+      for (uint32_t k = 0; k < e->n; k++) {
+        const hia_ctor *ctor = &types->ctors.data[e->first + k];
+        for (uint32_t f = 0; f < ctor->n; f++)
+          list_mentioned(p, types->fields.data[ctor->first + f].type, is_listed, &list);
+      }
+    }
   }
 }
 
