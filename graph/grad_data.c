@@ -150,6 +150,8 @@ static void define_of_array(hia_grad *d, const hia_grad_of_type *is) {
 static uint32_t find_of_type(hia_grad *d, hia_type type) {
   for (uint32_t i = 0; i < d->of_types.len; i++)
     if (d->of_types.data[i].type == type) return i;
+  if (hiaG_is_sum(d->g->types, type))
+    hiaR_throw(d->g->comp, HIA_UNSUPPORTED, "no second derivatives with respect to params");
   hia_grad_of_type is = {.type = type, .add = HIA_NONE, .into = HIA_NONE};
   bool is_array = hiaG_type_kind(d->g->types, type) == HIA_KIND_ARRAY;
   is.gradient = hiaG_grad_new_type(d, is_array ? "GradientOfArray" : "Gradient");
