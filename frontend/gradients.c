@@ -7,6 +7,8 @@
  * is known before any type is inferred, and depends on no optimisation. */
 #include "frontend/ast.h"
 
+#include <stdlib.h>
+
 /* 1: the pass `grad` (graph/grad.c) exists, and programs with gradients run. */
 #define GRADIENTS_ARE_SUPPORTED 0
 
@@ -183,6 +185,11 @@ static void report_order(finder *f, const hia_ast *at, uint32_t fn, uint32_t in)
   note_chain(f, diag, in);
 }
 
+static int by_number(const void *a, const void *b) {
+  const hia_wrt *x = a, *y = b;
+  return x->i < y->i ? -1 : x->i > y->i;
+}
+
 /* Finds the params that the function may read. False: reported, or a mistake elsewhere hides some.
  */
 static bool find_params(finder *f, hia_ast_grad *grad, const hia_ast *at, uint32_t fn) {
@@ -194,11 +201,13 @@ static bool find_params(finder *f, hia_ast_grad *grad, const hia_ast *at, uint32
     return true;
   }
   search(f, fn);
-  for (uint32_t i = 0; i < f->reached.len; i++)
-    is_broken |= hiaF_decl(p, f->reached.data[i])->broken;
-  for (uint32_t i = 0; i < p->decls.len; i++)
-    if (f->stamp[i] == f->n_stamps && hiaF_decl(p, i)->kind == HIA_DECL_PARAM)
-      hiaR_push(p->arena, &grad->wrt, ((hia_wrt){.is_param = true, .i = i}));
+  for (uint32_t i = 0; i < f->reached.len; i++) {
+    const hia_decl *d = hiaF_decl(p, f->reached.data[i]);
+    is_broken |= d->broken;
+    if (d->kind == HIA_DECL_PARAM)
+      hiaR_push(p->arena, &grad->wrt, ((hia_wrt){.is_param = true, .i = f->reached.data[i]}));
+  }
+  if (grad->wrt.len > 0) qsort(grad->wrt.data, grad->wrt.len, sizeof *grad->wrt.data, by_number);
   if (grad->wrt.len > 0 || is_broken) return !is_broken;
   hia_diag *diag =
       hiaF_error(p->diags, HIA_E0354, at->start, at->end,
