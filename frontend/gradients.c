@@ -9,9 +9,6 @@
 
 #include <stdlib.h>
 
-/* 1: the pass `grad` (graph/grad.c) exists, and programs with gradients run. */
-#define GRADIENTS_ARE_SUPPORTED 0
-
 #define CHAIN_END 3u /* notes shown at either end of a chain of calls */
 
 /* What a declaration names: a function, a function of the host, or a param. */
@@ -253,11 +250,4 @@ void hiaF_gradients(hia_program *p) {
   for (uint32_t i = 0; i < p->grads.len; i++)
     hiaF_decl(p, p->grads.data[i].in)->broken |= !is_sound[i];
   hiaR_arena_release(&p->comp->scratch, mark);
-}
-
-void hiaF_gradients_unsupported(hia_program *p) {
-  for (uint32_t i = 0; i < p->grads.len && !GRADIENTS_ARE_SUPPORTED; i++) {
-    const hia_ast *n = hiaF_node(p, p->grads.data[i].node);
-    hiaF_error(p->diags, HIA_E0907, n->start, n->end, "gradients are not supported yet");
-  }
 }
