@@ -666,8 +666,6 @@ const char *hiaF_builtin_name(uint32_t i); /* NULL behind the last */
 /* Finds, for each gradient without `wrt`, the params that its function may read, and reports
  * functions that have no gradient. After hiaF_names. */
 void hiaF_gradients(hia_program *p);
-/* Reports the gradients of a program without errors, as long as they are not supported. */
-void hiaF_gradients_unsupported(hia_program *p);
 /* The NAME of what a gradient is with respect to; of a gradient without `wrt` that of the function.
  */
 hia_ast_id hiaF_wrt_node(const hia_program *p, const hia_ast_grad *grad, uint32_t i);

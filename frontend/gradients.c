@@ -7,8 +7,7 @@
  * is known before any type is inferred, and depends on no optimisation. */
 #include "frontend/ast.h"
 
-/* 1: the pass `grad` (graph/grad.c) exists, and programs with gradients run. */
-#define GRADIENTS_ARE_SUPPORTED true
+#include <stdlib.h>
 
 #define CHAIN_END 3u /* notes shown at either end of a chain of calls */
 
@@ -183,6 +182,11 @@ static void report_order(finder *f, const hia_ast *at, uint32_t fn, uint32_t in)
   note_chain(f, diag, in);
 }
 
+static int by_number(const void *a, const void *b) {
+  const hia_wrt *x = a, *y = b;
+  return x->i < y->i ? -1 : x->i > y->i;
+}
+
 /* Finds the params that the function may read. False: reported, or a mistake elsewhere hides some.
  */
 static bool find_params(finder *f, hia_ast_grad *grad, const hia_ast *at, uint32_t fn) {
@@ -194,11 +198,13 @@ static bool find_params(finder *f, hia_ast_grad *grad, const hia_ast *at, uint32
     return true;
   }
   search(f, fn);
-  for (uint32_t i = 0; i < f->reached.len; i++)
-    is_broken |= hiaF_decl(p, f->reached.data[i])->broken;
-  for (uint32_t i = 0; i < p->decls.len; i++)
-    if (f->stamp[i] == f->n_stamps && hiaF_decl(p, i)->kind == HIA_DECL_PARAM)
-      hiaR_push(p->arena, &grad->wrt, ((hia_wrt){.is_param = true, .i = i}));
+  for (uint32_t i = 0; i < f->reached.len; i++) {
+    const hia_decl *d = hiaF_decl(p, f->reached.data[i]);
+    is_broken |= d->broken;
+    if (d->kind == HIA_DECL_PARAM)
+      hiaR_push(p->arena, &grad->wrt, ((hia_wrt){.is_param = true, .i = f->reached.data[i]}));
+  }
+  if (grad->wrt.len > 0) qsort(grad->wrt.data, grad->wrt.len, sizeof *grad->wrt.data, by_number);
   if (grad->wrt.len > 0 || is_broken) return !is_broken;
   hia_diag *diag =
       hiaF_error(p->diags, HIA_E0354, at->start, at->end,
@@ -244,11 +250,4 @@ void hiaF_gradients(hia_program *p) {
   for (uint32_t i = 0; i < p->grads.len; i++)
     hiaF_decl(p, p->grads.data[i].in)->broken |= !is_sound[i];
   hiaR_arena_release(&p->comp->scratch, mark);
-}
-
-void hiaF_gradients_unsupported(hia_program *p) {
-  for (uint32_t i = 0; i < p->grads.len && !GRADIENTS_ARE_SUPPORTED; i++) {
-    const hia_ast *n = hiaF_node(p, p->grads.data[i].node);
-    hiaF_error(p->diags, HIA_E0907, n->start, n->end, "gradients are not supported yet");
-  }
 }

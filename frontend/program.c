@@ -89,7 +89,6 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
   }
   hiaF_check(p, roots.data, roots.len);
   hiaF_consts_unused(p);
-  if (diags->list.len == 0) hiaF_gradients_unsupported(p);
   return p->parse_failed ? NULL : p;
 }
 

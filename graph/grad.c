@@ -284,4 +284,5 @@ void hiaG_grad(hia_graph *g) {
     if (is_left && !is_changed)
       hiaR_throw(g->comp, HIA_UNSUPPORTED, "a function that needs its own gradient");
   }
+  g->gradients.len = 0;
 }

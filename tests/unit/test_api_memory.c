@@ -266,6 +266,27 @@ static void try_building(life *l, hia_engine *engine) {
   hia_builder_free(b);
 }
 
+static void try_gradients(life *l, hia_engine *engine) {
+  hia_builder *b;
+  if (!DID(hia_builder_new(engine, "built", &b, &l->error), HIA_OK)) return;
+  hia_build_value wrt[2] = {{0}, hia_build_declare_param(b, "W: f64[2] = ones()")};
+  hia_build_fn f = hia_build_declare(b, "f(x: f64) -> f64"),
+               g = hia_build_declare(b, "g(x: f64) -> (f64, (f64, f64[2]))");
+  wrt[0] = hia_build_param(b, f, 0);
+  hia_build_begin(b, g);
+  hia_build_value x = hia_build_param(b, g, 0), d = hia_build_grad(b, f, wrt, 1, &x, 1);
+  hia_build_return(b, hia_build_value_and_grad(b, f, wrt, 2, &d, 1));
+  hia_build_begin(b, f);
+  hia_build_value w = hia_build_sum(b, wrt[1]);
+  hia_build_return(b, hia_build_mul(b, wrt[0], w));
+  if (!is_out_of_memory(l, b))
+    cr_assert_eq(hia_builder_status(b), HIA_OK, "%s", hia_error_text(hia_builder_error(b)));
+  test_text t = {0};
+  DID(hia_builder_print(b, test_text_take, &t, &l->error), HIA_OK);
+  test_text_free(&t);
+  hia_builder_free(b);
+}
+
 /* A mistake needs memory, too. */
 static void try_a_mistake(life *l, hia_engine *engine) {
   hia_builder *b;
@@ -481,6 +502,7 @@ static void live(life *l) {
       if (l->parts & TIMELINES) try_timelines(l, engine, module);
       if (l->parts & ENTRIES) try_entries(l, engine, module);
       if (l->parts & BUILDING) try_building(l, engine);
+      if (l->parts & BUILDING) try_gradients(l, engine);
       if (l->parts & BUILDING) try_a_mistake(l, engine);
       if (l->parts & HOST) try_host(l, engine, module);
       if (l->parts & FUEL) try_fuel(l, engine, module);
