@@ -25,7 +25,8 @@
 
 /* ---- errors ---- */
 
-_Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id loc, const char *what) {
+_Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id loc,
+                               const char *what) {
   const hia_loc at = loc == HIA_NONE ? (hia_loc){0} : d->g->locs.data[loc];
   hiaR_throw(d->g->comp, HIA_UNSUPPORTED, "%s:%u:%u: no gradient of %s, in %s", d->g->file, at.line,
              at.col, what, fn->name);

@@ -20,16 +20,17 @@
 /* The params that one `grad` node asks for: flags by number. */
 typedef struct hia_grad_params {
   const bool *wanted;
-  /* By function, n_params flags each: the wanted params that it may read, itself or by its calls. */
+  /* By function, n_params flags each: the wanted params that it may read, itself or by its calls.
+   */
   bool *reads;
 } hia_grad_params;
 
 /* A function, differentiated. */
 typedef struct hia_grad_version {
   hia_fn_id fn, kept, back;
-  uint32_t params;     /* index into hia_grad.params */
-  const bool *varies;  /* by parameter of fn: asked for, or computed from what is */
-  const bool *seeded;  /* by result: it comes with a gradient */
+  uint32_t params;    /* index into hia_grad.params */
+  const bool *varies; /* by parameter of fn: asked for, or computed from what is */
+  const bool *seeded; /* by result: it comes with a gradient */
   hia_type tape;
   hia_loc_id asked_at; /* the `grad` node or the call that first needed it */
 } hia_grad_version;
@@ -46,7 +47,7 @@ typedef struct hia_grad {
   HIA_VEC(hia_grad_params) params;
   HIA_VEC(hia_grad_version) versions; /* those from n_made on are still without bodies */
   uint32_t n_made;
-  hia_index index; /* of versions */
+  hia_index index;  /* of versions */
   uint32_t n_types; /* data types that were made */
   HIA_VEC(hia_grad_of_type) of_types;
   HIA_VEC(bool) carries; /* by type, less HIA_FIRST_TYPE: it can have a gradient; as of n_ctors */
@@ -60,7 +61,8 @@ uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id fn, uint32_t params, const boo
 hia_type hiaG_grad_param_type(hia_grad *d, uint32_t param);
 /* A data type that no other is, with a name like this, not yet defined. */
 hia_type hiaG_grad_new_type(hia_grad *d, const char *what);
-_Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id loc, const char *what);
+_Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id loc,
+                               const char *what);
 
 /* ---- the types of gradients, and what is done with them: grad_data.c ---- */
 
@@ -112,9 +114,9 @@ typedef enum hia_kept_kind {
 /* Something that is kept, in one place. */
 typedef struct hia_kept {
   hia_kept_kind kind;
-  uint32_t place;     /* index: where it is kept */
-  hia_value_id value; /* VALUE, EXIT: of f */
-  hia_node_id node;   /* RECORD, EXIT: of f */
+  uint32_t place;          /* index: where it is kept */
+  hia_value_id value;      /* VALUE, EXIT: of f */
+  hia_node_id node;        /* RECORD, EXIT: of f */
   hia_value_id stands_for; /* the value of f.back */
   uint32_t next;           /* the next one that is of the same value; NONE */
   bool is_used;
@@ -123,9 +125,9 @@ typedef struct hia_kept {
 
 typedef enum hia_place_kind {
   HIA_PLACE_BODY,
-  HIA_PLACE_ARM,   /* of a branch */
-  HIA_PLACE_EXIT,  /* the head of a loop, in its last run: kept in the place around it */
-  HIA_PLACE_HEAD,  /* the head of a loop in each other run: kept in that of the ROUND */
+  HIA_PLACE_ARM,  /* of a branch */
+  HIA_PLACE_EXIT, /* the head of a loop, in its last run: kept in the place around it */
+  HIA_PLACE_HEAD, /* the head of a loop in each other run: kept in that of the ROUND */
   HIA_PLACE_ROUND,
   HIA_PLACE_EACH,
 } hia_place_kind;
@@ -146,11 +148,11 @@ typedef struct hia_place {
 
 /* A branch, loop, comprehension or call of f that f.back goes through. */
 typedef struct hia_grad_record {
-  uint32_t kept;     /* index of its RECORD; NONE: f.back does not go through the node */
-  uint32_t version;  /* CALL */
+  uint32_t kept;      /* index of its RECORD; NONE: f.back does not go through the node */
+  uint32_t version;   /* CALL */
   uint32_t places[2]; /* IF: then, else. LOOP: exit, round. MAP: each */
   hia_node_id n_then; /* IF: of f.back: the CONST with the number of THEN's constructors */
-  hia_type type;     /* of the record */
+  hia_type type;      /* of the record */
 } hia_grad_record;
 
 typedef struct hia_back {
@@ -159,8 +161,8 @@ typedef struct hia_back {
   uint32_t version;
   const hia_fn *fn;
   hia_fn *back;
-  bool *varies;   /* by value of fn: depends on what is asked for, and can have a gradient */
-  bool *is_sum;   /* by value: its gradient is a Sum */
+  bool *varies; /* by value of fn: depends on what is asked for, and can have a gradient */
+  bool *is_sum; /* by value: its gradient is a Sum */
   HIA_VEC(hia_kept) kept;
   HIA_VEC(hia_place) places;
   uint32_t *first_kept;     /* by value: NONE, or the first hia_kept of it */

@@ -49,9 +49,7 @@ static void look_at(activity *a, hia_node_id n) {
   case HIA_OP_ARG:
     if (node->region == 0) set(a, node->outs, version->varies[node->imm]);
     return; /* of a loop's head: see LOOP */
-  case HIA_OP_PARAM:
-    set(a, node->outs, d->params.data[version->params].wanted[node->imm]);
-    return;
+  case HIA_OP_PARAM: set(a, node->outs, d->params.data[version->params].wanted[node->imm]); return;
   case HIA_OP_IF:
     for (uint32_t i = 0; i < node->n_outs; i++)
       set(a, node->outs + i,

@@ -46,7 +46,8 @@ typedef struct reverse {
 /* ---- nodes of f.back ---- */
 
 static hia_value_id op_of(reverse *r, unsigned op, hia_value_id a, hia_value_id b) {
-  return hiaG_op(r->g, r->back, r->region, op, (hia_value_id[]){a, b}, b == HIA_NONE ? 1 : 2, r->loc);
+  return hiaG_op(r->g, r->back, r->region, op, (hia_value_id[]){a, b}, b == HIA_NONE ? 1 : 2,
+                 r->loc);
 }
 static hia_value_id constant(reverse *r, hia_type type, hia_word word) {
   return hiaG_const(r->g, r->back, r->region, type, word, r->loc);
@@ -64,7 +65,8 @@ static hia_value_id value_of(reverse *r, unsigned op, const hia_value_id *ins, u
 
 static uint32_t new_place(reverse *r, hia_place_kind kind, hia_region_id forward,
                           hia_region_id region, uint32_t outer, uint32_t record) {
-  hia_place p = {.kind = kind, .forward = forward, .region = region, .outer = outer, .record = record};
+  hia_place p = {
+      .kind = kind, .forward = forward, .region = region, .outer = outer, .record = record};
   hia_type type = HIA_BOOL;
   p.tape = p.type = HIA_NONE;
   p.anchor = hiaG_add(r->g, r->back, region, HIA_OP_UNDEF, NULL, 0, &type, 1, 0, HIA_NONE);
@@ -85,7 +87,8 @@ static uint32_t keep(reverse *r, uint32_t place, hia_kept kept, hia_type type) {
 
 /* What a node of f has kept itself. */
 static hia_value_id record_of(reverse *r, hia_node_id n, hia_type type) {
-  hia_kept kept = {.kind = HIA_KEPT_RECORD, .node = n, .value = HIA_NONE, .next = HIA_NONE, .is_used = true};
+  hia_kept kept = {
+      .kind = HIA_KEPT_RECORD, .node = n, .value = HIA_NONE, .next = HIA_NONE, .is_used = true};
   uint32_t i = keep(r, r->place, kept, type);
   r->b->records[n].kept = i;
   return r->b->kept.data[i].stands_for;
@@ -113,7 +116,8 @@ static hia_value_id read(reverse *r, hia_value_id v) {
       if (r->b->kept.data[i].place == p) return r->b->kept.data[i].stands_for;
       if (r->b->places.data[p].forward == def->region) break;
     }
-  hia_kept kept = {.kind = HIA_KEPT_VALUE, .value = v, .node = HIA_NONE, .next = r->b->first_kept[v]};
+  hia_kept kept = {
+      .kind = HIA_KEPT_VALUE, .value = v, .node = HIA_NONE, .next = r->b->first_kept[v]};
   uint32_t i = keep(r, place, kept, type);
   r->b->first_kept[v] = i;
   return r->b->kept.data[i].stands_for;
@@ -148,9 +152,7 @@ static hia_value_id *gradient_of(reverse *r, uint32_t id) {
   return &r->gradient[id];
 }
 
-static hia_grad_at here(const reverse *r) {
-  return (hia_grad_at){r->back, r->region, r->loc};
-}
+static hia_grad_at here(const reverse *r) { return (hia_grad_at){r->back, r->region, r->loc}; }
 
 static hia_value_id sum_of(reverse *r, hia_type type, hia_value_id a, hia_value_id b) {
   return hiaG_grad_add(r->d, here(r), type, a, b);
@@ -185,7 +187,8 @@ static bool is_dense_tensor(const reverse *r, hia_value_id v) {
 }
 static hia_value_id to_stored(reverse *r, hia_value_id v, hia_value_id x) {
   if (!is_dense_tensor(r, v)) return x;
-  return value_of(r, HIA_OP_DATA, &x, 1, hiaG_grad_stored(r->d, hiaG_type(r->fn, v)), HIA_SUM_DENSE);
+  return value_of(r, HIA_OP_DATA, &x, 1, hiaG_grad_stored(r->d, hiaG_type(r->fn, v)),
+                  HIA_SUM_DENSE);
 }
 static hia_value_id from_stored(reverse *r, hia_value_id v, hia_value_id x) {
   return is_dense_tensor(r, v) ? op_of(r, HIA_OP_COLLECT, x, read(r, v)) : x;
@@ -280,8 +283,7 @@ static void through_op(reverse *r, hia_node_id n) {
                     .out_gradients = &dy,
                     .wants_sum = wants_sum,
                     .in_gradients = gradients};
-  if (!hiaG_gradient(&d, node.op))
-    hiaG_grad_lacks(r->d, r->fn, node.loc, hiaR_ops[node.op].name);
+  if (!hiaG_gradient(&d, node.op)) hiaG_grad_lacks(r->d, r->fn, node.loc, hiaR_ops[node.op].name);
   for (uint32_t i = 0; i < node.n_ins; i++)
     if (!r->b->varies[hiaG_in(r->fn, n, i)]) gradients[i] = HIA_NONE;
   prune(r, from, first, gradients, node.n_ins);
@@ -306,16 +308,15 @@ static void through_call(reverse *r, hia_node_id n) {
   if (!is_seeded) return;
   for (uint32_t i = 0; i < node.n_ins; i++) varies[i] = r->b->varies[hiaG_in(r->fn, n, i)];
   uint32_t params = r->d->versions.data[r->b->version].params;
-  uint32_t v =
-      hiaG_grad_version(r->d, hiaG_callee(&node), params, varies, seeded, node.loc);
+  uint32_t v = hiaG_grad_version(r->d, hiaG_callee(&node), params, varies, seeded, node.loc);
   const hia_grad_version version = r->d->versions.data[v];
   r->b->records[n].version = v;
   r->b->records[n].type = version.tape;
   args.data[0] = record_of(r, n, version.tape);
   const hia_fn *back = hiaG_fn(r->g, version.back);
   if (r->g->is_counted) node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0);
-  hia_node_id call = node_of(r, HIA_OP_CALL, args.data, args.len, back->results, back->n_results,
-                             version.back);
+  hia_node_id call =
+      node_of(r, HIA_OP_CALL, args.data, args.len, back->results, back->n_results, version.back);
   uint32_t at = 0;
   for (uint32_t i = 0; i < callee->n_params; i++)
     if (varies[i]) add_dense(r, hiaG_in(r->fn, n, i), hiaG_out(r->back, call, at++));
@@ -423,8 +424,7 @@ static void through_branch(reverse *r, hia_node_id n) {
     return;
   }
   HIA_VEC(hia_type) types = {0};
-  for (uint32_t i = 0; i < ids.len; i++)
-    hiaR_push(r->d->arena, &types, type_of(r, ids.data[i]));
+  for (uint32_t i = 0; i < ids.len; i++) hiaR_push(r->d->arena, &types, type_of(r, ids.data[i]));
   for (uint32_t k = 0; k < 2; k++) {
     hia_u32vec list = gradients_for(r, is->places[k], ids, found[k]);
     hiaG_yield(r->g, r->back, r->back->nodes.data[branch].regions + k, list.data, list.len);
@@ -506,13 +506,12 @@ static void through_loop(reverse *r, hia_node_id n) {
   hia_region_id back_head = r->back->nodes.data[loop].regions, back_round = back_head + 1;
   hia_u32vec arg_values = {0};
   for (uint32_t i = 0; i < types.len; i++) {
-    hia_node_id arg = hiaG_add(r->g, r->back, back_head, HIA_OP_ARG, NULL, 0, &types.data[i], 1, i,
-                               node.loc);
+    hia_node_id arg =
+        hiaG_add(r->g, r->back, back_head, HIA_OP_ARG, NULL, 0, &types.data[i], 1, i, node.loc);
     hiaR_push(arena, &arg_values, hiaG_out(r->back, arg, 0));
   }
   /* The round. */
-  uint32_t head_place =
-      new_place(r, HIA_PLACE_HEAD, head, back_round, r->place, HIA_NONE);
+  uint32_t head_place = new_place(r, HIA_PLACE_HEAD, head, back_round, r->place, HIA_NONE);
   uint32_t place = new_place(r, HIA_PLACE_ROUND, round, back_round, head_place, HIA_NONE);
   is->places[0] = head_place;
   is->places[1] = place;
@@ -547,8 +546,8 @@ static void through_loop(reverse *r, hia_node_id n) {
     uint32_t id = of_round.data[k].id;
     if (!is_param(r, id) && hiaG_def(r->fn, id)->region == head) continue;
     hia_type type = type_of(r, id);
-    hia_node_id arg = hiaG_add(r->g, r->back, back_head, HIA_OP_ARG, NULL, 0, &type, 1,
-                               types.len, node.loc);
+    hia_node_id arg =
+        hiaG_add(r->g, r->back, back_head, HIA_OP_ARG, NULL, 0, &type, 1, types.len, node.loc);
     hia_value_id so_far = hiaG_out(r->back, arg, 0);
     hiaR_push(arena, &arg_values, so_far);
     hiaR_push(arena, &types, type);
@@ -608,8 +607,8 @@ static void through_map(reverse *r, hia_node_id n) {
   hia_type placeholder = HIA_BOOL;
   hia_node_id map = node_of(r, HIA_OP_MAP, &len, 1, &placeholder, 1, 0);
   hia_region_id each = r->back->nodes.data[map].regions;
-  hia_value_id k =
-      hiaG_out(r->back, hiaG_add(r->g, r->back, each, HIA_OP_ARG, NULL, 0, &i64, 1, 0, node.loc), 0);
+  hia_value_id k = hiaG_out(
+      r->back, hiaG_add(r->g, r->back, each, HIA_OP_ARG, NULL, 0, &i64, 1, 0, node.loc), 0);
   uint32_t place = new_place(r, HIA_PLACE_EACH, forward, each, r->place, is->kept);
   is->places[0] = place;
   r->b->places.data[place].tape = k; /* the index; the array is the record */
@@ -622,9 +621,9 @@ static void through_map(reverse *r, hia_node_id n) {
   for (uint32_t i = 0; i < n_words; i++) {
     hia_value_id v = hiaG_in(r->fn, yield, i);
     if (!hiaG_has_gradient(r->d, hiaG_type(r->fn, v)) || !r->b->varies[v]) continue;
-    hia_value_id dv = value_of(r, HIA_OP_AT, (hia_value_id[]){whole, k}, 2,
-                               hiaG_grad_stored(r->d, hiaG_type(r->fn, v)),
-                               hiaG_grad_word(r->d, made, i));
+    hia_value_id dv =
+        value_of(r, HIA_OP_AT, (hia_value_id[]){whole, k}, 2,
+                 hiaG_grad_stored(r->d, hiaG_type(r->fn, v)), hiaG_grad_word(r->d, made, i));
     add(r, id_of(r, v), from_stored(r, v, dv));
   }
   through_region(r, place);
@@ -672,14 +671,13 @@ static void through_map(reverse *r, hia_node_id n) {
   r->region = head + 1;
   hiaR_push(arena, &next, op_of(r, HIA_OP_ADD, args.data[0], constant(r, HIA_I64, 1)));
   for (uint32_t i = 0; i < found.len; i++) {
-    hia_value_id word = value_of(r, HIA_OP_AT, (hia_value_id[]){all, args.data[0]}, 2,
-                                 types.data[i], i);
+    hia_value_id word =
+        value_of(r, HIA_OP_AT, (hia_value_id[]){all, args.data[0]}, 2, types.data[i], i);
     hiaR_push(arena, &next, sum_of(r, types.data[i], args.data[i + 1], word));
   }
   hiaG_yield(r->g, r->back, head + 1, next.data, next.len);
   r->region = outer;
-  for (uint32_t i = 0; i < found.len; i++)
-    add(r, found.data[i].id, hiaG_out(r->back, loop, i));
+  for (uint32_t i = 0; i < found.len; i++) add(r, found.data[i].id, hiaG_out(r->back, loop, i));
 }
 
 /* ---- data and arrays ---- */
@@ -750,20 +748,21 @@ static void through_field(reverse *r, hia_node_id n) {
   hia_value_id so_far = *gradient_of(r, v);
   hia_node_id def = so_far == HIA_NONE ? HIA_NONE : r->back->values.data[so_far].node;
   bool joins = def != HIA_NONE && r->back->nodes.data[def].op == HIA_OP_DATA &&
-               r->back->nodes.data[def].imm == ctor + 1 && r->back->nodes.data[def].region == r->region;
-  const hia_ctor *made = hiaR_ctor(&(hia_type_table){.types = r->g->types->entries.data,
-                                                     .ctors = r->g->types->ctors.data},
-                                   gradient, ctor + 1);
+               r->back->nodes.data[def].imm == ctor + 1 &&
+               r->back->nodes.data[def].region == r->region;
+  const hia_ctor *made = hiaR_ctor(
+      &(hia_type_table){.types = r->g->types->entries.data, .ctors = r->g->types->ctors.data},
+      gradient, ctor + 1);
   hia_type *types = HIA_NEW_ARRAY(r->d->arena, hia_type, n_fields + 1);
-  for (uint32_t i = 0; i < n_fields; i++)
-    types[i] = r->g->types->fields.data[made->first + i].type;
+  for (uint32_t i = 0; i < n_fields; i++) types[i] = r->g->types->fields.data[made->first + i].type;
   for (uint32_t i = 0; i < n_fields; i++) {
     fields[i] = joins ? hiaG_in(r->back, def, i) : HIA_NONE;
     if (i != field && fields[i] == HIA_NONE) fields[i] = hiaG_grad_zero(r->d, here(r), types[i]);
   }
   dy = to_stored(r, node.outs, dy);
   hia_word word = 1;
-  bool is_zero = fields[field] == HIA_NONE || (hiaG_is_const(r->back, fields[field], &word) && !word);
+  bool is_zero =
+      fields[field] == HIA_NONE || (hiaG_is_const(r->back, fields[field], &word) && !word);
   fields[field] = is_zero ? dy : sum_of(r, types[field], fields[field], dy);
   hia_value_id whole = value_of(r, HIA_OP_DATA, fields, n_fields, gradient, ctor + 1);
   if (joins) {
@@ -799,8 +798,7 @@ static void through_at(reverse *r, hia_node_id n) {
   hia_type type = hiaG_type(r->fn, array);
   uint32_t word = hiaG_grad_word(r->d, type, (uint32_t)node.imm);
   hia_value_id i = read(r, hiaG_in(r->fn, n, 1));
-  add(r, array,
-      hiaG_grad_of_element(r->d, here(r), type, i, word, to_stored(r, node.outs, dy)));
+  add(r, array, hiaG_grad_of_element(r->d, here(r), type, i, word, to_stored(r, node.outs, dy)));
 }
 
 static void through_slice(reverse *r, hia_node_id n) {
@@ -822,9 +820,9 @@ static void through_set(reverse *r, hia_node_id n) {
   for (uint32_t k = 2; k < node.n_ins; k++) {
     hia_value_id v = hiaG_in(r->fn, n, k);
     if (!r->b->varies[v]) continue;
-    hia_value_id dv = value_of(r, HIA_OP_AT, (hia_value_id[]){whole, i}, 2,
-                               hiaG_grad_stored(r->d, hiaG_type(r->fn, v)),
-                               hiaG_grad_word(r->d, type, k - 2));
+    hia_value_id dv =
+        value_of(r, HIA_OP_AT, (hia_value_id[]){whole, i}, 2,
+                 hiaG_grad_stored(r->d, hiaG_type(r->fn, v)), hiaG_grad_word(r->d, type, k - 2));
     add(r, id_of(r, v), from_stored(r, v, dv));
   }
   if (!r->b->varies[array]) return;
@@ -836,8 +834,7 @@ static void through_set(reverse *r, hia_node_id n) {
   hiaR_push(r->d->arena, &ins, i);
   for (uint32_t k = 0; k < n_words; k++)
     hiaR_push(r->d->arena, &ins, hiaG_grad_zero(r->d, here(r), words[k]));
-  hia_value_id rest =
-      value_of(r, HIA_OP_SET, ins.data, ins.len, hiaG_type(r->back, whole), 0);
+  hia_value_id rest = value_of(r, HIA_OP_SET, ins.data, ins.len, hiaG_type(r->back, whole), 0);
   add(r, array, hiaG_grad_of_whole(r->d, here(r), type, rest));
 }
 
@@ -894,7 +891,8 @@ static void through_node(reverse *r, hia_node_id n) {
 
 static void through_region(reverse *r, uint32_t place) {
   hia_region_id forward = r->b->places.data[place].forward;
-  if (++r->depth > 4000) hiaG_grad_lacks(r->d, r->fn, r->loc, "branches and loops nested this deep");
+  if (++r->depth > 4000)
+    hiaG_grad_lacks(r->d, r->fn, r->loc, "branches and loops nested this deep");
   hia_node_id n = r->fn->nodes.data[hiaG_yield_of(r->fn, forward)].prev;
   for (; n != HIA_NONE; n = r->fn->nodes.data[n].prev) through_node(r, n);
   r->depth--;
@@ -933,8 +931,7 @@ void hiaG_grad_back(hia_back *b) {
   b->places.data[body].tape = 0; /* the first parameter */
   hia_value_id *seeds = HIA_NEW_ARRAY(arena, hia_value_id, b->fn->n_results + 1);
   uint32_t at = 1;
-  for (uint32_t i = 0; i < b->fn->n_results; i++)
-    seeds[i] = version.seeded[i] ? at++ : HIA_NONE;
+  for (uint32_t i = 0; i < b->fn->n_results; i++) seeds[i] = version.seeded[i] ? at++ : HIA_NONE;
   r.place = body;
   contributions found = through_arm(&r, body, seeds, 0);
   /* The gradients of parameters, then those of params. */

@@ -9,8 +9,8 @@
  *                         | Part(i, x)
  *
  * Only fields that can have gradients are there. Two gradients of data are added by a function that
- * goes down both, as far as both go. Those of an array are collected, and become one array, a Whole,
- * where they are asked for one by one: again by functions, which this file makes. */
+ * goes down both, as far as both go. Those of an array are collected, and become one array, a
+ * Whole, where they are asked for one by one: again by functions, which this file makes. */
 #include "graph/grad.h"
 #include "graph/sums.h"
 
@@ -194,8 +194,7 @@ hia_type hiaG_grad_element(hia_grad *d, hia_type array) { return element_of(d, a
 
 static hia_value_id value_at(hia_grad *d, hia_grad_at at, unsigned op, const hia_value_id *ins,
                              uint32_t n_ins, hia_type out, uint64_t imm) {
-  return hiaG_out(
-      at.fn, hiaG_add(d->g, at.fn, at.region, op, ins, n_ins, &out, 1, imm, at.loc), 0);
+  return hiaG_out(at.fn, hiaG_add(d->g, at.fn, at.region, op, ins, n_ins, &out, 1, imm, at.loc), 0);
 }
 static hia_value_id is_ctor(hia_grad *d, hia_grad_at at, hia_value_id v, uint32_t number) {
   hia_value_id ctor = value_at(d, at, HIA_OP_CTOR, &v, 1, HIA_I32, 0);
@@ -363,16 +362,16 @@ static hia_fn_id into_function(hia_grad *d, uint32_t of_type) {
     case ARRAY_BOTH:
       for (uint32_t i = 0; i < 2; i++) {
         memcpy(args, (hia_value_id[]){fields.data[i], 1, result}, sizeof args);
-        hia_node_id call = hiaG_add(d->g, at.fn, arm.region, HIA_OP_CALL, args, 3, &whole, 1, id,
-                                    HIA_NONE);
+        hia_node_id call =
+            hiaG_add(d->g, at.fn, arm.region, HIA_OP_CALL, args, 3, &whole, 1, id, HIA_NONE);
         at.fn->nodes.data[call].flags |= HIA_NODE_TAIL;
         result = hiaG_out(at.fn, call, 0);
       }
       break;
     case ARRAY_WHOLE: result = add_whole(d, arm, whole, 2, 1, fields.data[0]); break;
     case ARRAY_AT:
-      result = add_at(d, arm, whole, 2, of_two(d, arm, HIA_OP_ADD, 1, fields.data[0]),
-                      fields.data + 1);
+      result =
+          add_at(d, arm, whole, 2, of_two(d, arm, HIA_OP_ADD, 1, fields.data[0]), fields.data + 1);
       break;
     case ARRAY_PART: {
       hia_value_id first = of_two(d, arm, HIA_OP_ADD, 1, fields.data[0]);

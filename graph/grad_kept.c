@@ -58,7 +58,8 @@ static hia_u32vec words_of(const keeping *k, uint32_t place) {
   return words;
 }
 
-/* The number of the word of an element of a comprehension that is this value; NONE: there is none. */
+/* The number of the word of an element of a comprehension that is this value; NONE: there is none.
+ */
 static uint32_t own_word(const keeping *k, hia_node_id map, hia_value_id v) {
   hia_node_id yield = hiaG_yield_of(k->fn, node_of(k, map)->regions);
   for (uint32_t i = 0; i < k->fn->nodes.data[yield].n_ins; i++)
@@ -128,7 +129,8 @@ static void lay_out(keeping *k, uint32_t place, hia_type type, hia_value_id tape
   hia_u32vec words = words_of(k, place);
   hia_type *types = HIA_NEW_ARRAY(k->d->arena, hia_type, words.len + 1);
   p->ctor = c->list.len;
-  add_ctor(k, c, types, words.len, new_ctor_name(k, type, p->ctor)); /* its place; filled in below */
+  add_ctor(k, c, types, words.len,
+           new_ctor_name(k, type, p->ctor)); /* its place; filled in below */
   for (uint32_t i = 0; i < words.len; i++) {
     types[i] = lay_out_word(k, words.data[i]);
     kept_of(k, words.data[i])->word = i;
@@ -161,8 +163,7 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
     return record->type;
   case HIA_OP_LOOP: {
     hia_u32vec words = words_of(k, record->places[0]), of_round = words_of(k, record->places[1]);
-    for (uint32_t i = 0; i < of_round.len; i++)
-      hiaR_push(k->d->arena, &words, of_round.data[i]);
+    for (uint32_t i = 0; i < of_round.len; i++) hiaR_push(k->d->arena, &words, of_round.data[i]);
     hia_type *types = HIA_NEW_ARRAY(k->d->arena, hia_type, words.len + 1);
     for (uint32_t i = 0; i < words.len; i++) {
       types[i] = lay_out_word(k, words.data[i]);
@@ -187,8 +188,7 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
     uint32_t n_own = k->fn->nodes.data[yield].n_ins;
     hia_u32vec words = words_of_each(k, is->node);
     hia_type *types = HIA_NEW_ARRAY(k->d->arena, hia_type, n_own + words.len);
-    for (uint32_t i = 0; i < n_own; i++)
-      types[i] = hiaG_type(k->fn, hiaG_in(k->fn, yield, i));
+    for (uint32_t i = 0; i < n_own; i++) types[i] = hiaG_type(k->fn, hiaG_in(k->fn, yield, i));
     for (uint32_t i = 0; i < words.len; i++) {
       types[n_own + i] = lay_out_word(k, words.data[i]);
       kept_of(k, words.data[i])->word = n_own + i;
@@ -212,8 +212,8 @@ static void read_tapes(keeping *k) {
       continue;
     }
     const hia_place *p = place_of(k, is->place);
-    hia_type type = is->kind == HIA_KEPT_VALUE ? hiaG_type(k->fn, is->value)
-                                               : k->b->records[is->node].type;
+    hia_type type =
+        is->kind == HIA_KEPT_VALUE ? hiaG_type(k->fn, is->value) : k->b->records[is->node].type;
     if (p->kind == HIA_PLACE_EACH) {
       hia_value_id ins[2] = {kept_of(k, p->record)->stands_for, p->tape};
       becomes(k, is, type, HIA_OP_AT, ins, 2, is->word);
@@ -250,10 +250,10 @@ static hia_value_id tape_of(keeping *k, uint32_t place, hia_region_id region, hi
   if (!words.len) return hiaG_const(k->g, k->kept, region, p->type, p->ctor, loc);
   for (uint32_t i = 0; i < words.len; i++)
     hiaR_push(k->d->arena, &ins, value_kept(k, words.data[i]));
-  return hiaG_out(k->kept,
-                  hiaG_add(k->g, k->kept, region, HIA_OP_DATA, ins.data, ins.len, &p->type, 1,
-                           p->ctor, loc),
-                  0);
+  return hiaG_out(
+      k->kept,
+      hiaG_add(k->g, k->kept, region, HIA_OP_DATA, ins.data, ins.len, &p->type, 1, p->ctor, loc),
+      0);
 }
 
 static hia_u32vec operands(keeping *k, hia_node_id n) {
@@ -277,8 +277,7 @@ static hia_node_id copy_node(keeping *k, hia_node_id n, hia_region_id to, hia_u3
   hia_node_id copy = hiaG_add(k->g, k->kept, to, node->op, ins.data, ins.len, types.data, types.len,
                               imm, node->loc);
   k->kept->nodes.data[copy].flags = node->flags;
-  for (uint32_t i = 0; i < node->n_outs; i++)
-    k->map[node->outs + i] = hiaG_out(k->kept, copy, i);
+  for (uint32_t i = 0; i < node->n_outs; i++) k->map[node->outs + i] = hiaG_out(k->kept, copy, i);
   return copy;
 }
 
@@ -326,22 +325,23 @@ static void copy_loop(keeping *k, hia_node_id n, hia_region_id to) {
   hia_value_id list = HIA_NONE, more = HIA_NONE;
   copy_args(k, from, head);
   if (is_kept)
-    list = hiaG_out(k->kept,
-                    hiaG_add(k->g, k->kept, head, HIA_OP_ARG, NULL, 0, &is->type, 1, ins.len - 1, loc),
-                    0);
+    list = hiaG_out(
+        k->kept, hiaG_add(k->g, k->kept, head, HIA_OP_ARG, NULL, 0, &is->type, 1, ins.len - 1, loc),
+        0);
   copy_region(k, from, head);
   copy_yield(k, from, head, list);
   copy_region(k, from + 1, head + 1);
   if (is_kept) {
-    hia_u32vec words = words_of(k, is->places[0]), of_round = words_of(k, is->places[1]), kept = {0};
+    hia_u32vec words = words_of(k, is->places[0]), of_round = words_of(k, is->places[1]),
+               kept = {0};
     for (uint32_t i = 0; i < words.len; i++) hiaR_push(arena, &kept, value_kept(k, words.data[i]));
     for (uint32_t i = 0; i < of_round.len; i++)
       hiaR_push(arena, &kept, value_kept(k, of_round.data[i]));
     hiaR_push(arena, &kept, list);
-    more = hiaG_out(k->kept,
-                    hiaG_add(k->g, k->kept, head + 1, HIA_OP_DATA, kept.data, kept.len, &is->type, 1,
-                             1, loc),
-                    0);
+    more = hiaG_out(
+        k->kept,
+        hiaG_add(k->g, k->kept, head + 1, HIA_OP_DATA, kept.data, kept.len, &is->type, 1, 1, loc),
+        0);
     k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
   }
   copy_yield(k, from + 1, head + 1, more);

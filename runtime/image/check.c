@@ -498,7 +498,8 @@ static bool check_alike(checker *c, const hia_image_node *n) {
   bool is_right = types[0] == HIA_NONE && x && x->kind == HIA_KIND_TENSOR;
   if (n->n_ins == 3) {
     hia_type first = array && array->kind == HIA_KIND_ARRAY ? array->element : HIA_NONE;
-    const hia_type_entry *t = first == HIA_NONE || hiaR_is_scalar(first) ? NULL : tensor_type(c, first);
+    const hia_type_entry *t =
+        first == HIA_NONE || hiaR_is_scalar(first) ? NULL : tensor_type(c, first);
     if (t && t->kind == HIA_KIND_TUPLE) first = c->table.parts[t->first];
     is_right = is_right && first == types[1];
   }
