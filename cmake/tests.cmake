@@ -118,10 +118,14 @@ elseif(NOT "thread" IN_LIST HIA_SANITIZE)
   message(WARNING "Criterion was not found: the unit tests are left out (Debian: libcriterion-dev)")
 endif()
 
-# The longest begin first, on a machine that has not run the tests before: no core waits for the last one.
+# Of all tests the longest begin first, so that no core waits for the last one: COST is about the seconds
+# that they take, here and in the other folders.
 if(TEST unit.test_pass)
-  set_tests_properties(unit.test_pass unit.test_engine_data unit.test_api_memory unit.test_engine_object
-    unit.test_api_streams PROPERTIES COST 50)
+  set_tests_properties(unit.test_pass unit.test_engine_data unit.test_api_memory unit.test_engine_object unit.test_opt_refs
+    unit.test_api_streams unit.test_api_life unit.test_engine_host unit.test_engine_fuel PROPERTIES COST 50)
+endif()
+if(TEST unit.test_lower)
+  set_tests_properties(unit.test_lower unit.test_lower_array unit.test_lower_data PROPERTIES COST 50)
 endif()
 
 # The folders of the other kinds of test have their own rules.
