@@ -1,8 +1,9 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # Tests. Everything is run by ctest; labels: unit, diff, stress, cli, embed, docs, peers, fuzz.
 #
-# Unit tests use internal symbols: they link the object files, not the shared libraries. There is one
-# program per tests/unit/test_*.c, so that a change rebuilds little and a crash ends one program.
+# Unit tests use internal symbols: they link the object files, not the shared libraries. All tests/unit/test_*.c
+# are in two programs, one of them with native compilation: to link and to load LLVM takes time, and each
+# test has a process of its own in any case (tests/unit/runner.c).
 
 # In slow configurations, tests of many cases run one in this many.
 set(test_share 1)
@@ -25,7 +26,7 @@ set(HIA_RANDOM_PROGRAMS ${random_programs} CACHE STRING "How many random program
 set(HIA_RANDOM_SEED ${random_seed} CACHE STRING "The seed of the first of them")
 
 find_path(CRITERION_INCLUDE criterion/criterion.h)
-find_library(CRITERION_LIBRARY criterion)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 
 # Internal test programs link all objects except those that need LLVM, in an archive, so that a program
 # contains only what it uses ...
@@ -35,8 +36,8 @@ target_link_libraries(hia_internal PUBLIC hia_flags ${CMAKE_DL_LIBS} ${HIA_FFI_L
 if(HIA_SANITIZE)
   target_compile_options(hia_internal INTERFACE $<$<COMPILE_LANGUAGE:C>:-O0>)
 endif()
-# There are more than a hundred of these programs. The usual linker takes two seconds to read the symbols of
-# LLVM for each, gold, of the same package, a quarter of that.
+# The usual linker takes two seconds to read the symbols of LLVM for each program, gold, of the same package, a
+# quarter of that.
 include(CheckLinkerFlag)
 check_linker_flag(C -fuse-ld=gold HIA_HAS_GOLD)
 if(HIA_HAS_GOLD)
@@ -75,53 +76,56 @@ target_link_libraries(fake_openblas PRIVATE hia_flags)
 set_target_properties(fake_openblas PROPERTIES PREFIX lib OUTPUT_NAME openblas SUFFIX .so.0
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/openblas)
 
-# Criterion does not start under ThreadSanitizer; there the drivers of the other folders run.
-if(CRITERION_INCLUDE AND CRITERION_LIBRARY AND NOT "thread" IN_LIST HIA_SANITIZE)
+# The unit tests have not been tried under ThreadSanitizer: there the drivers of the other folders run.
+if(CRITERION_INCLUDE AND NOT "thread" IN_LIST HIA_SANITIZE)
   file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
-  if(NOT HIA_LLVM)
-    list(FILTER unit_tests EXCLUDE REGEX "/test_lower[^/]*$")
-  endif()
   add_library(hia_unit_helpers STATIC EXCLUDE_FROM_ALL ${unit_helpers})
   target_include_directories(hia_unit_helpers SYSTEM PRIVATE ${CRITERION_INCLUDE})
   target_link_libraries(hia_unit_helpers PUBLIC hia_test_helpers)
+  foreach(program hia_unit hia_unit_native)
+    add_executable(${program} tests/unit/runner.c ${hia_lanes})
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_include_directories(${program} SYSTEM PRIVATE ${CRITERION_INCLUDE})
+    # Criterion's macros are not written for these warnings; those around setjmp keep a string.
+    target_compile_options(${program} PRIVATE -Wno-pedantic -Wno-missing-prototypes -Wno-conversion
+      -Wno-strict-prototypes $<$<C_COMPILER_ID:GNU>:-Wno-clobbered>)
+    target_compile_definitions(${program} PRIVATE "HIA_FAKE_BLAS=\"$<TARGET_FILE:fake_openblas>\"")
+    add_dependencies(${program} fake_openblas)
+  endforeach()
+  target_link_libraries(hia_unit PRIVATE hia_unit_helpers)
+  target_link_libraries(hia_unit_native PRIVATE hia_unit_helpers hia_internal_native)
   foreach(source IN LISTS unit_tests)
     get_filename_component(name ${source} NAME_WE)
-    add_executable(${name} ${source})
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-    target_include_directories(${name} SYSTEM PRIVATE ${CRITERION_INCLUDE})
+    set(program hia_unit)
+    if(name MATCHES "^test_(lower|engine|api)")
+      set(program hia_unit_native)
+    endif()
+    if(name MATCHES "^test_lower" AND NOT HIA_LLVM)
+      continue()
+    endif()
+    target_sources(${program} PRIVATE ${source})
     # The code of the tests themselves is soon done: optimised it takes twice as long to compile. Their helpers are
     # optimised, and test_handoff, which tries every interleaving.
     if(NOT name STREQUAL test_handoff)
-      target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:C>:-O0>)
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O0)
     endif()
-    # Criterion's macros are not written for these warnings; those around setjmp keep a string.
-    target_compile_options(${name} PRIVATE -Wno-pedantic -Wno-missing-prototypes -Wno-conversion
-      -Wno-strict-prototypes $<$<C_COMPILER_ID:GNU>:-Wno-clobbered>)
-    if(name MATCHES "^test_(lower|engine|api)")
-      target_link_libraries(${name} PRIVATE hia_unit_helpers hia_internal_native ${CRITERION_LIBRARY})
-    else()
-      target_link_libraries(${name} PRIVATE hia_unit_helpers ${CRITERION_LIBRARY})
-    endif()
-    if(name MATCHES "(engine_fast|polls)$")
-      add_dependencies(${name} fake_openblas)
-      target_compile_definitions(${name} PRIVATE "HIA_FAKE_BLAS=\"$<TARGET_FILE:fake_openblas>\"")
-    endif()
-    if(name MATCHES "elementary$")
-      target_sources(${name} PRIVATE ${hia_lanes})
-    endif()
-    add_test(NAME unit.${name} COMMAND ${name})
-    # Criterion's runner does not fail for a leak in one of the processes that it starts.
-    set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600
-      FAIL_REGULAR_EXPRESSION "ERROR: (Leak|Address)Sanitizer")
+    # Called by this name a program has the tests of one source.
+    file(CREATE_LINK ${program} ${PROJECT_BINARY_DIR}/tests/${name} SYMBOLIC)
+    add_test(NAME unit.${name} COMMAND ${PROJECT_BINARY_DIR}/tests/${name})
+    set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600)
   endforeach()
 elseif(NOT "thread" IN_LIST HIA_SANITIZE)
   message(WARNING "Criterion was not found: the unit tests are left out (Debian: libcriterion-dev)")
 endif()
 
-# The longest begin first, on a machine that has not run the tests before: no core waits for the last one.
+# Of all tests the longest begin first, so that no core waits for the last one: COST is about the seconds
+# that they take, here and in the other folders.
 if(TEST unit.test_pass)
-  set_tests_properties(unit.test_pass unit.test_engine_data unit.test_api_memory unit.test_engine_object
-    unit.test_api_streams PROPERTIES COST 50)
+  set_tests_properties(unit.test_pass unit.test_engine_data unit.test_api_memory unit.test_engine_object unit.test_opt_refs
+    unit.test_api_streams unit.test_api_life unit.test_engine_host unit.test_engine_fuel PROPERTIES COST 50)
+endif()
+if(TEST unit.test_lower)
+  set_tests_properties(unit.test_lower unit.test_lower_array unit.test_lower_data PROPERTIES COST 50)
 endif()
 
 # The folders of the other kinds of test have their own rules.

@@ -2,7 +2,9 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # Tests of the command line: its outputs and its exit status.
 #
-#   run.sh HIATON SOURCE-DIR [--no-native]
+#   run.sh HIATON SOURCE-DIR [--no-native] [--in-turn]
+#
+# --in-turn: what is the same in every engine is run in one of them, in the next one each time.
 #
 # A test is one line:  t 'what it shows' STATUS 'standard output' 'pattern of standard error' WORD...
 # The output must match exactly but for its last line end; the pattern is a regular expression that has to
@@ -10,8 +12,10 @@
 set -u
 hiaton=$1
 sources=$2
-native=yes
-[ "${3:-}" = --no-native ] && native=no
+native=yes in_turn=no
+for word in "${@:3}"; do
+  case $word in --no-native) native=no ;; --in-turn) in_turn=yes ;; esac
+done
 cd "$sources" || exit 2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -49,10 +53,13 @@ t() {
 # The same in every engine.
 engines="interp expand"
 [ $native = yes ] && engines="jit $engines"
+n_every=0
 every() {
-  local what=$1 engine
+  local what=$1 engine run
   shift
-  for engine in $engines; do t "$what ($engine)" "$1" "$2" "$3" "$4" "${@:5}" --engine "$engine"; done
+  read -ra run <<<"$engines"
+  [ $in_turn = yes ] && run=("${run[n_every++ % ${#run[@]}]}")
+  for engine in "${run[@]}"; do t "$what ($engine)" "$1" "$2" "$3" "$4" "${@:5}" --engine "$engine"; done
 }
 
 program() { # NAME TEXT

@@ -2,7 +2,7 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # The corpus ahead of time: one object file for each program, all linked to one program.
 #
-#   aot.sh HIA-DIFF SOURCE-DIR LIBRARY-DIR CC THREADS PATH...     CC may be several words
+#   aot.sh HIA-DIFF SOURCE-DIR LIBRARY-DIR CC THREADS PATH...     CC may be several words; options may stand among the paths
 set -u
 diff=$1 sources=$2 libraries=$3 cc=$4 threads=$5
 shift 5

@@ -29,7 +29,7 @@ static const char usage[] =
     "  --threads N    with --aot: of the runs (1)\n"
     "  --in-turn N    of programs in files: each goes through one of N ways, another one each "
     "time;\n"
-    "                 --seed says which one the first goes through\n"
+    "                 --seed says which one the first goes through; with --aot one in N is built\n"
     "  --way NAME     only this way, of those that --list prints\n"
     "  --list         prints the ways in which programs are run\n";
 
@@ -125,7 +125,7 @@ int main(int argc, char **argv) {
     return counts.failed ? 1 : 0;
   }
   if (aot) {
-    diff_aot(aot, paths, n_paths, threads, &counts);
+    diff_aot(aot, paths, n_paths, threads, in_turn, (uint32_t)o.seed, &counts);
     return counts.failed ? 1 : 0;
   }
   static diff_way ways[DIFF_MAX_WAYS];

@@ -123,9 +123,10 @@ void diff_cases(const char *path, void (*visit)(void *user, const diff_case *c),
 
 /* Writes to a folder an object file for each program, and a main file in C that makes the calls
  * that the programs state and compares the outcomes: tests/diff/aot.sh builds and runs them.
- * `threads` > 1: code for several threads and for any processor. */
+ * `threads` > 1: code for several threads and for any processor. One program in `in_turn` is built;
+ * `first` says which. */
 void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, unsigned threads,
-              diff_counts *counts);
+              uint32_t in_turn, uint32_t first, diff_counts *counts);
 
 /* ---- random.c: generated programs ---- */
 

@@ -11,12 +11,16 @@
 #
 # and so is the program in the head of the public header. (names.sh checks links and names.)
 #
-#   run.sh HIATON HIA-DIFF SOURCE-DIR LIBRARY-DIR CC [--no-native]      CC may be several words
+#   run.sh HIATON HIA-DIFF SOURCE-DIR LIBRARY-DIR CC [--no-native] [--programs]      CC may be several words
+#
+# --programs: no commands. With sanitizers these are what tests/cli/ and tests/diff/ run there, too.
 # shellcheck disable=SC2086 # words
 set -u
 hiaton=$1 diff=$2 sources=$3 libraries=$4 cc=$5
-native=yes
-[ "${6:-}" = --no-native ] && native=no
+native=yes commands=yes
+for word in "${@:6}"; do
+  case $word in --no-native) native=no commands=no ;; --programs) commands=no ;; esac
+done
 cd "$sources" || exit 2
 export CC=$cc # of hiaton build
 work=$(mktemp -d) || exit 2
@@ -100,7 +104,7 @@ for file in README.md docs/*.md; do
         cp "$block" "$work/block.hia"
         "$hiaton" check "$work/block.hia" >"$work/log" 2>&1
         if [ $? = 1 ]; then passed=$((passed + 1)); else bad "$where: should be rejected" "$(cat "$work/log")"; fi ;;
-      console) if [ $native = yes ]; then run_console "$block" "$where"; else skipped=$((skipped + 1)); fi ;;
+      console) if [ $commands = yes ]; then run_console "$block" "$where"; else skipped=$((skipped + 1)); fi ;;
       c) if grep -q 'int main' "$block"; then cp "$block" "$work/block.c"; build_c "$work/block.c" "$where"; fi ;;
     esac
   done

@@ -10,7 +10,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 # Variables that are set, to nothing, are not looked for.
 "$cmake" -S "$sources" -B "$work" -G Ninja -DCMAKE_MAKE_PROGRAM="$ninja" -DCMAKE_C_COMPILER="$cc" \
-  -DHIA_BENCH=OFF -DCRITERION_INCLUDE= -DCRITERION_LIBRARY= >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+  -DHIA_BENCH=OFF -DCRITERION_INCLUDE= >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$ninja" -C "$work" -t inputs all | grep '\.c\.o$' | sort -u >"$work/objects"
 grep -q 'hia_test_helpers' "$work/objects" || { echo 'FAILED: no helpers of tests among the objects'; exit 1; }
 # Of each object of the present build: its name, and whether it includes Criterion.

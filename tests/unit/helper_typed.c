@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/helper_typed.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* System V on x86-64: integers and pointers in six registers, floats in eight others, further
@@ -219,10 +220,12 @@ static void add_columns(columns *c, layout *l, const hia_value *value) {
 
 /* True if the values print as the same text. */
 static bool is_same(const hia_value *a, const hia_value *b) {
-  static _Thread_local char text_a[MAX_TEXT], text_b[MAX_TEXT];
-  hia_value_format(a, text_a, sizeof text_a);
-  hia_value_format(b, text_b, sizeof text_b);
-  return strcmp(text_a, text_b) == 0;
+  char *text_a = calloc(2, MAX_TEXT), *text_b = text_a + MAX_TEXT;
+  hia_value_format(a, text_a, MAX_TEXT);
+  hia_value_format(b, text_b, MAX_TEXT);
+  bool is_equal = strcmp(text_a, text_b) == 0;
+  free(text_a);
+  return is_equal;
 }
 
 /* Checks that all rows of a column of results are equal, and puts the first into *word. The values
@@ -240,20 +243,18 @@ static bool read_column(const void *column, hia_dtype t, size_t rows, uint64_t *
   return is_equal;
 }
 
-hia_status call_map(hia_engine *engine, const hia_function *function, hia_native_fn map,
-                    hia_context *context, hia_value *const *args, size_t n, size_t rows,
-                    hia_value **result) {
-  static _Thread_local columns c;
+static hia_status call_map_in(columns *c, hia_engine *engine, const hia_function *function,
+                              hia_native_fn map, hia_context *context, hia_value *const *args,
+                              size_t n, size_t rows, hia_value **result) {
   const hia_dtype *dtypes;
   size_t n_results = hia_function_entry_results(function, &dtypes);
   layout l = {0};
-  c.n = 0;
-  c.rows = rows;
+  c->rows = rows;
   *result = NULL;
-  for (size_t i = 0; i < n; i++) add_columns(&c, &l, args[i]);
+  for (size_t i = 0; i < n; i++) add_columns(c, &l, args[i]);
   add_word(&l, (uint64_t)(uintptr_t)context);
   add_word(&l, rows);
-  for (size_t i = 0; i < c.n + n_results; i++) add_word(&l, (uint64_t)(uintptr_t)c.data[i]);
+  for (size_t i = 0; i < c->n + n_results; i++) add_word(&l, (uint64_t)(uintptr_t)c->data[i]);
   hia_status status = call(&l, map);
   free_kept(&l);
   if (hia_context_rows(context) != (status == HIA_OK ? rows : 0)) return HIA_INTERNAL;
@@ -261,8 +262,19 @@ hia_status call_map(hia_engine *engine, const hia_function *function, hia_native
   uint64_t words[ON_STACK] = {0};
   bool is_equal = true;
   for (size_t i = 0; i < n_results; i++)
-    is_equal &= read_column(c.data[c.n + i], dtypes[i], rows, &words[i]);
+    is_equal &= read_column(c->data[c->n + i], dtypes[i], rows, &words[i]);
   const uint64_t *at = words;
   *result = read_value(engine, hia_function_result_type(function), &at);
   return is_equal ? HIA_OK : HIA_INTERNAL;
+}
+
+/* The columns are not thread-local: those variables of all tests are part of every thread's stack,
+ * and some tests have threads with little stack. */
+hia_status call_map(hia_engine *engine, const hia_function *function, hia_native_fn map,
+                    hia_context *context, hia_value *const *args, size_t n, size_t rows,
+                    hia_value **result) {
+  columns *c = calloc(1, sizeof *c);
+  hia_status status = call_map_in(c, engine, function, map, context, args, n, rows, result);
+  free(c);
+  return status;
 }

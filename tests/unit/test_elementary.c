@@ -54,8 +54,8 @@ static size_t known_of(const char *name) {
 /* ---- inputs ---- */
 
 enum { N_F32 = 1 << 20, N_F64 = 1 << 16, STEP = 4099 };
-static float in_f32[N_F32], out_f32[N_F32], lanes_f32[N_F32];
-static double in_f64[N_F64], out_f64[N_F64], lanes_f64[N_F64];
+static float *in_f32, *out_f32, *lanes_f32;
+static double *in_f64, *out_f64, *lanes_f64;
 
 /* Where functions change: ends, thresholds, and the floats around them. */
 static const double edges[] = {
@@ -94,6 +94,12 @@ static void add_edges_f64(size_t *n) {
 
 /* At f32 every 4099th float; at f64 a sample of all exponents. */
 static void make_inputs(void) {
+  in_f32 = calloc(3 * N_F32, sizeof *in_f32);
+  out_f32 = in_f32 + N_F32;
+  lanes_f32 = out_f32 + N_F32;
+  in_f64 = calloc(3 * N_F64, sizeof *in_f64);
+  out_f64 = in_f64 + N_F64;
+  lanes_f64 = out_f64 + N_F64;
   size_t n = 0;
   add_edges_f32(&n);
   for (uint32_t bits = 0; n < N_F32; n++, bits += STEP) memcpy(&in_f32[n], &bits, sizeof bits);

@@ -343,16 +343,16 @@ static void again_free(void *user, void *block, size_t size) {
 
 /* Values of a freed builder do not belong to a new one, even at the same address. */
 Test(builder, values_of_one_that_is_gone) {
-  static again a;
-  a.allocator =
-      (hia_allocator){.user = &a, .alloc = again_alloc, .resize = again_resize, .free = again_free};
+  again *a = calloc(1, sizeof *a);
+  a->allocator =
+      (hia_allocator){.user = a, .alloc = again_alloc, .resize = again_resize, .free = again_free};
   value old = {0};
   hia_engine *first = NULL;
   for (int round = 0; round < 2; round++) {
     hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
     options.kind = HIA_ENGINE_INTERP;
-    options.allocator = &a.allocator;
-    a.used = 0;
+    options.allocator = &a->allocator;
+    a->used = 0;
     world w = {0};
     cr_assert_eq(hia_engine_new(&options, &w.engine, NULL), HIA_OK);
     cr_assert_eq(hia_builder_new(w.engine, NULL, &w.b, NULL), HIA_OK);
@@ -370,6 +370,7 @@ Test(builder, values_of_one_that_is_gone) {
     }
     close_world(&w);
   }
+  free(a);
 }
 
 Test(builder, nothing_begun_and_nothing_given) {

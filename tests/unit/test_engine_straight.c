@@ -32,16 +32,18 @@ static size_t safepoints(const char *text, const char *name, const char *disable
 
 /* `n` times a line with its number. */
 static const char *repeated(const char *before, const char *line, int n, const char *after) {
-  static char text[1 << 20];
-  size_t at = (size_t)snprintf(text, sizeof text, "%s", before);
+  enum { SIZE = 1 << 20 };
+  static char *text;
+  if (!text) text = malloc(SIZE);
+  size_t at = (size_t)snprintf(text, SIZE, "%s", before);
   for (int i = 0; i < n; i++) {
     for (const char *c = line; *c; c++)
       if (*c == '#')
-        at += (size_t)snprintf(text + at, sizeof text - at, "%d", i);
+        at += (size_t)snprintf(text + at, SIZE - at, "%d", i);
       else
         text[at++] = *c;
   }
-  snprintf(text + at, sizeof text - at, "%s", after);
+  snprintf(text + at, SIZE - at, "%s", after);
   return text;
 }
 
