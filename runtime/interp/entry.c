@@ -52,7 +52,7 @@ static bool begins_with(const void *all, size_t n_all, const void *first, size_t
 }
 
 /* The shapes by which results leave the run are those of the module. Its table has at least the
- * image's types, since what becomes native code may get further ones. */
+ * image's types, since what becomes native code may get further ones: those of gradients, too. */
 static bool has_types_of(const hia_code_module *module, const hia_loaded *image) {
   const hia_type_table *t = &image->types;
   if (!image->shapes) return true;
@@ -60,7 +60,6 @@ static bool has_types_of(const hia_code_module *module, const hia_loaded *image)
   const hia_type_table *all = &module->types->table;
   return begins_with(all->types, all->n_types, t->types, t->n_types, sizeof *t->types) &&
          begins_with(all->parts, all->n_parts, t->parts, t->n_parts, sizeof *t->parts) &&
-         all->n_ctors == t->n_ctors &&
          begins_with(all->ctors, all->n_ctors, t->ctors, t->n_ctors, sizeof *t->ctors) &&
          begins_with(all->fields, all->n_fields, t->fields, t->n_fields, sizeof *t->fields) &&
          begins_with(all->places, all->n_places, t->places, t->n_places, sizeof *t->places);
