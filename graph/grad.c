@@ -40,19 +40,17 @@ hia_type hiaG_grad_param_type(hia_grad *d, uint32_t param) {
   return hiaG_sum_type(d->g->types, spec->dtype, spec->shape.rank);
 }
 
-static bool type_exists(const hia_types *types, const char *name) {
-  for (uint32_t i = 0; i < types->entries.len; i++)
-    if (types->entries.data[i].kind == HIA_KIND_DATA &&
-        strcmp(types->names.data + types->entries.data[i].name, name) == 0)
-      return true;
-  return false;
+hia_type hiaG_grad_named_type(hia_grad *d, const char *name) {
+  return hiaG_data(d->g->types, name);
 }
 
-hia_type hiaG_grad_new_type(hia_grad *d, const char *what) {
-  const char *name;
-  do name = hiaR_arena_printf(d->arena, "%s%u", what, d->n_types++);
-  while (type_exists(d->g->types, name));
-  return hiaG_data(d->g->types, name);
+void hiaG_grad_define(hia_grad *d, hia_type type, const hia_ctor_def *ctors, uint32_t n) {
+  hia_types *types = d->g->types;
+  if (!hiaG_data_is_defined(types, type))
+    hiaG_data_define(types, type, ctors, n);
+  else if (!hiaG_data_is(types, type, ctors, n)) /* a graph that was read */
+    hiaR_throw(d->g->comp, HIA_UNSUPPORTED, "the type %s has another definition",
+               hiaG_type_text(types, type));
 }
 
 /* ---- versions ---- */
@@ -69,12 +67,22 @@ static const bool *copy_flags(hia_grad *d, const bool *flags, uint32_t n) {
   return copy;
 }
 
+static const char *flags_text(hia_grad *d, const bool *flags, uint32_t n) {
+  char *text = HIA_NEW_ARRAY(d->arena, char, n + 1);
+  for (uint32_t i = 0; i < n; i++) text[i] = flags[i] ? '1' : '0';
+  return text;
+}
+
 /* Declares f.kept and f.back. */
 static void declare(hia_grad *d, hia_grad_version *v) {
   hia_graph *g = d->g;
   const hia_fn *fn = hiaG_fn(g, v->fn);
   HIA_VEC(hia_type) types = {0}, back_results = {0};
-  v->tape = hiaG_grad_new_type(d, "Tape");
+  v->tape = hiaG_grad_named_type(
+      d, hiaR_arena_printf(d->arena, "tape(%s %s %s %s)", fn->name,
+                           flags_text(d, v->varies, fn->n_params),
+                           flags_text(d, v->seeded, fn->n_results),
+                           flags_text(d, d->params.data[v->params].wanted, g->params.len)));
   for (uint32_t i = 0; i < fn->n_results; i++) hiaR_push(d->arena, &types, fn->results[i]);
   hiaR_push(d->arena, &types, v->tape);
   v->kept = hiaG_fn_new(g, hiaG_new_name(g, fn->name, ".kept"), fn->source, fn->loc, fn->params,

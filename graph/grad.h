@@ -47,8 +47,7 @@ typedef struct hia_grad {
   HIA_VEC(hia_grad_params) params;
   HIA_VEC(hia_grad_version) versions; /* those from n_made on are still without bodies */
   uint32_t n_made;
-  hia_index index;  /* of versions */
-  uint32_t n_types; /* data types that were made */
+  hia_index index; /* of versions */
   HIA_VEC(hia_grad_of_type) of_types;
   HIA_VEC(bool) carries; /* by type, less HIA_FIRST_TYPE: it can have a gradient; as of n_ctors */
   uint32_t n_ctors;
@@ -59,8 +58,11 @@ uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id fn, uint32_t params, const boo
                            const bool *seeded, hia_loc_id asked_at);
 /* The type of a wanted param's gradient in f.back: of a tensor its Sum. */
 hia_type hiaG_grad_param_type(hia_grad *d, uint32_t param);
-/* A data type that no other is, with a name like this, not yet defined. */
-hia_type hiaG_grad_new_type(hia_grad *d, const char *what);
+/* The data type of this name. The same name stands for the same type in all graphs of a program: an
+ * image and native code are made of two, with one table of types. */
+hia_type hiaG_grad_named_type(hia_grad *d, const char *name);
+/* Defines it, or checks that an earlier graph has defined it so. */
+void hiaG_grad_define(hia_grad *d, hia_type type, const hia_ctor_def *ctors, uint32_t n);
 _Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id loc,
                                const char *what);
 

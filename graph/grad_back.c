@@ -478,7 +478,10 @@ static void through_loop(reverse *r, hia_node_id n) {
   }
   hia_u32vec vars = {0}, starts = {0};
   HIA_VEC(hia_type) types = {0};
-  hia_type list_type = hiaG_grad_new_type(r->d, "Rounds");
+  hia_type list_type = hiaG_grad_named_type(
+      r->d,
+      hiaR_arena_printf(arena, "%s rounds %u",
+                        hiaG_type_text(r->g->types, r->d->versions.data[r->b->version].tape), n));
   hiaR_push(arena, &starts, record_of(r, n, list_type));
   hiaR_push(arena, &types, list_type);
   hia_grad_record *is = &r->b->records[n];

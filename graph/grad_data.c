@@ -99,11 +99,10 @@ static type_vec words_of_ctor(hia_grad *d, hia_type type, uint32_t number) {
   return words;
 }
 
-static hia_ctor_def ctor_def(hia_grad *d, hia_type type, uint32_t number, type_vec fields) {
+static hia_ctor_def ctor_def(hia_grad *d, uint32_t number, type_vec fields) {
   const char **names = HIA_NEW_ARRAY(d->arena, const char *, fields.len + 1);
   for (uint32_t i = 0; i < fields.len; i++) names[i] = hiaR_arena_printf(d->arena, "x%u", i);
-  const char *name =
-      hiaR_arena_printf(d->arena, "%s_%u", hiaG_type_text(d->g->types, type), number);
+  const char *name = hiaR_arena_printf(d->arena, "Case%u", number);
   return (hia_ctor_def){name, names, fields.data, fields.len};
 }
 
@@ -113,13 +112,13 @@ static uint32_t n_ctors_of(const hia_grad *d, hia_type data) {
 
 static void define_of_data(hia_grad *d, const hia_grad_of_type *is) {
   HIA_VEC(hia_ctor_def) defs = {0};
-  hiaR_push(d->arena, &defs, ctor_def(d, is->gradient, 0, (type_vec){0}));
+  hiaR_push(d->arena, &defs, ctor_def(d, 0, (type_vec){0}));
   for (uint32_t i = 0, n = n_ctors_of(d, is->type); i < n; i++) {
     type_vec words = words_of_ctor(d, is->type, i);
     type_vec fields = gradients_of(d, words.data, words.len);
-    hiaR_push(d->arena, &defs, ctor_def(d, is->gradient, i + 1, fields));
+    hiaR_push(d->arena, &defs, ctor_def(d, i + 1, fields));
   }
-  hiaG_data_define(d->g->types, is->gradient, defs.data, defs.len);
+  hiaG_grad_define(d, is->gradient, defs.data, defs.len);
 }
 
 static hia_type element_of(hia_grad *d, hia_type array) {
@@ -132,19 +131,19 @@ static void define_of_array(hia_grad *d, const hia_grad_of_type *is) {
   hia_type element = element_of(d, is->type), whole = hiaG_array(d->g->types, element);
   type_vec fields = {0}, of_at = {0}, of_part = {0}, of_whole = {0};
   hia_ctor_def defs[N_ARRAY_CTORS];
-  defs[ARRAY_NOTHING] = ctor_def(d, is->gradient, ARRAY_NOTHING, fields);
+  defs[ARRAY_NOTHING] = ctor_def(d, ARRAY_NOTHING, fields);
   for (uint32_t i = 0; i < 2; i++) hiaR_push(d->arena, &fields, is->gradient);
-  defs[ARRAY_BOTH] = ctor_def(d, is->gradient, ARRAY_BOTH, fields);
+  defs[ARRAY_BOTH] = ctor_def(d, ARRAY_BOTH, fields);
   hiaR_push(d->arena, &of_whole, whole);
-  defs[ARRAY_WHOLE] = ctor_def(d, is->gradient, ARRAY_WHOLE, of_whole);
+  defs[ARRAY_WHOLE] = ctor_def(d, ARRAY_WHOLE, of_whole);
   type_vec words = words_of_type(d, element);
   hiaR_push(d->arena, &of_at, HIA_I64);
   for (uint32_t i = 0; i < words.len; i++) hiaR_push(d->arena, &of_at, words.data[i]);
-  defs[ARRAY_AT] = ctor_def(d, is->gradient, ARRAY_AT, of_at);
+  defs[ARRAY_AT] = ctor_def(d, ARRAY_AT, of_at);
   hiaR_push(d->arena, &of_part, HIA_I64);
   hiaR_push(d->arena, &of_part, is->gradient);
-  defs[ARRAY_PART] = ctor_def(d, is->gradient, ARRAY_PART, of_part);
-  hiaG_data_define(d->g->types, is->gradient, defs, N_ARRAY_CTORS);
+  defs[ARRAY_PART] = ctor_def(d, ARRAY_PART, of_part);
+  hiaG_grad_define(d, is->gradient, defs, N_ARRAY_CTORS);
 }
 
 static uint32_t find_of_type(hia_grad *d, hia_type type) {
@@ -154,7 +153,8 @@ static uint32_t find_of_type(hia_grad *d, hia_type type) {
     hiaR_throw(d->g->comp, HIA_UNSUPPORTED, "no second derivatives with respect to params");
   hia_grad_of_type is = {.type = type, .add = HIA_NONE, .into = HIA_NONE};
   bool is_array = hiaG_type_kind(d->g->types, type) == HIA_KIND_ARRAY;
-  is.gradient = hiaG_grad_new_type(d, is_array ? "GradientOfArray" : "Gradient");
+  is.gradient = hiaG_grad_named_type(
+      d, hiaR_arena_printf(d->arena, "gradient(%s)", hiaG_type_text(d->g->types, type)));
   hiaR_push(d->arena, &d->of_types, is); /* before what it consists of: types may be recursive */
   if (is_array)
     define_of_array(d, &is);

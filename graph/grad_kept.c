@@ -100,13 +100,13 @@ static void add_ctor(keeping *k, ctors *c, const hia_type *types, uint32_t n, co
 }
 
 static void define(keeping *k, hia_type type, const ctors *c) {
-  hiaG_data_define(k->g->types, type, c->list.data, c->list.len);
+  hiaG_grad_define(k->d, type, c->list.data, c->list.len);
 }
 
 static hia_type lay_out_word(keeping *k, uint32_t kept);
 
-static const char *new_ctor_name(keeping *k, hia_type type, uint32_t number) {
-  return hiaR_arena_printf(k->d->arena, "%s_%u", hiaG_type_text(k->g->types, type), number);
+static const char *new_ctor_name(keeping *k, uint32_t number) {
+  return hiaR_arena_printf(k->d->arena, "Way%u", number);
 }
 
 /* The constructors of a body or an arm, whose tape is a value `tape` of `type`. */
@@ -129,8 +129,7 @@ static void lay_out(keeping *k, uint32_t place, hia_type type, hia_value_id tape
   hia_u32vec words = words_of(k, place);
   hia_type *types = HIA_NEW_ARRAY(k->d->arena, hia_type, words.len + 1);
   p->ctor = c->list.len;
-  add_ctor(k, c, types, words.len,
-           new_ctor_name(k, type, p->ctor)); /* its place; filled in below */
+  add_ctor(k, c, types, words.len, new_ctor_name(k, p->ctor)); /* its place; filled in below */
   for (uint32_t i = 0; i < words.len; i++) {
     types[i] = lay_out_word(k, words.data[i]);
     kept_of(k, words.data[i])->word = i;
@@ -155,7 +154,10 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
   ctors c = {0};
   switch (node_of(k, is->node)->op) {
   case HIA_OP_IF:
-    record->type = hiaG_grad_new_type(k->d, "Branch");
+    record->type = hiaG_grad_named_type(
+        k->d, hiaR_arena_printf(
+                  k->d->arena, "%s branch %u",
+                  hiaG_type_text(k->g->types, k->d->versions.data[k->b->version].tape), is->node));
     lay_out(k, record->places[0], record->type, is->stands_for, &c);
     k->back->nodes.data[record->n_then].imm = hiaR_from_i32((int32_t)c.list.len);
     lay_out(k, record->places[1], record->type, is->stands_for, &c);
@@ -170,8 +172,8 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
       kept_of(k, words.data[i])->word = i;
     }
     types[words.len] = record->type;
-    add_ctor(k, &c, NULL, 0, new_ctor_name(k, record->type, 0));
-    add_ctor(k, &c, types, words.len + 1, new_ctor_name(k, record->type, 1));
+    add_ctor(k, &c, NULL, 0, "End");
+    add_ctor(k, &c, types, words.len + 1, "Round");
     define(k, record->type, &c);
     for (uint32_t i = 0; i < 2; i++) {
       place_of(k, record->places[i])->ctor = 1;

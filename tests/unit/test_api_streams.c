@@ -125,6 +125,7 @@ static void open_trees_of(fixture *x, hia_engine_kind kind, unsigned threads, co
   options.kind = kind;
   options.threads = threads;
   options.count = true;
+  if (HIA_TEST_SHARE > 1) options.opt_level = 0; /* LLVM takes most of the time */
   x->p = open_program(&options, text, function);
   x->type = hia_function_param_type(x->p.function, 0);
   x->words = hia_words_new(NULL);
@@ -203,6 +204,7 @@ static void open_array(fixture *x, hia_engine_kind kind, unsigned threads, unsig
   options.kind = kind;
   options.threads = threads;
   options.count = true;
+  if (HIA_TEST_SHARE > 1) options.opt_level = 0; /* LLVM takes most of the time */
   x->p = open_program(&options, text, "total");
   x->type = hia_function_param_type(x->p.function, 0);
   x->words = NULL;
