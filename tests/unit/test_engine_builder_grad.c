@@ -23,7 +23,8 @@ static hia_build_fn build_gradients(hia_builder *b, hia_build_value W) {
   cr_expect_eq(hia_build_type_of(b, first), HIA_F64);
   cr_expect_eq(hia_build_type_of(b, both),
                hia_build_read_type(b, "(f64, (f32[?], f32[?, ?], f64))"));
-  value sum = hia_build_add(b, hia_build_part(b, both, 0), hia_build_part(b, all, 2));
+  value third = hia_build_part(b, all, 2), is = hia_build_part(b, both, 0);
+  value sum = hia_build_add(b, is, third);
   hia_build_return(b, hia_build_add(b, sum, first));
   hia_build_name(b, of_y, "W");
   hia_build_name(b, of_x, "a size");
