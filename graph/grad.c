@@ -40,8 +40,19 @@ hia_type hiaG_grad_param_type(hia_grad *d, uint32_t param) {
   return hiaG_sum_type(d->g->types, spec->dtype, spec->shape.rank);
 }
 
+/* A name of a type is an identifier in the graph's text: a space becomes _s, an underscore __, and
+ * any other character its number, _28. So different names stay different. */
 hia_type hiaG_grad_named_type(hia_grad *d, const char *name) {
-  return hiaG_data(d->g->types, name);
+  hia_text t;
+  hiaR_text_init(&t, d->arena);
+  for (const char *c = name; *c; c++)
+    if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9'))
+      hiaR_text_addf(&t, "%c", *c);
+    else if (*c == ' ' || *c == '_')
+      hiaR_text_addf(&t, *c == ' ' ? "_s" : "__");
+    else
+      hiaR_text_addf(&t, "_%02x", (unsigned char)*c);
+  return hiaG_data(d->g->types, t.data);
 }
 
 void hiaG_grad_define(hia_grad *d, hia_type type, const hia_ctor_def *ctors, uint32_t n) {
@@ -79,7 +90,7 @@ static void declare(hia_grad *d, hia_grad_version *v) {
   const hia_fn *fn = hiaG_fn(g, v->fn);
   HIA_VEC(hia_type) types = {0}, back_results = {0};
   v->tape = hiaG_grad_named_type(
-      d, hiaR_arena_printf(d->arena, "tape(%s %s %s %s)", fn->name,
+      d, hiaR_arena_printf(d->arena, "Tape %s %s %s %s", fn->name,
                            flags_text(d, v->varies, fn->n_params),
                            flags_text(d, v->seeded, fn->n_results),
                            flags_text(d, d->params.data[v->params].wanted, g->params.len)));
@@ -101,7 +112,7 @@ static void declare(hia_grad *d, hia_grad_version *v) {
 }
 
 uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id f, uint32_t params, const bool *varies,
-                           const bool *seeded, hia_loc_id asked_at) {
+                           const bool *seeded) {
   const hia_fn *fn = hiaG_fn(d->g, f);
   uint32_t hash = hiaR_hash((uint32_t[]){f, params}, 2 * sizeof(uint32_t)), at = hash, i;
   while ((i = hiaR_index_next(&d->index, hash, &at)) != HIA_NONE) {
@@ -110,7 +121,7 @@ uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id f, uint32_t params, const bool
         same(is->seeded, seeded, fn->n_results))
       return i;
   }
-  hia_grad_version v = {.fn = f, .params = params, .asked_at = asked_at};
+  hia_grad_version v = {.fn = f, .params = params};
   v.varies = copy_flags(d, varies, fn->n_params);
   v.seeded = copy_flags(d, seeded, fn->n_results);
   declare(d, &v);
@@ -188,7 +199,7 @@ static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
   bool *varies = HIA_NEW_ARRAY(d->arena, bool, f->n_params + 1), seeded = true;
   for (uint32_t i = 0; i < of->n; i++)
     if (!of->wrt[i].is_param) varies[of->wrt[i].i] = true;
-  uint32_t v = hiaG_grad_version(d, of->fn, params, varies, &seeded, node.loc);
+  uint32_t v = hiaG_grad_version(d, of->fn, params, varies, &seeded);
   const hia_grad_version version = d->versions.data[v];
   hia_u32vec args = {0};
   for (uint32_t i = 0; i < node.n_ins; i++) hiaR_push(d->arena, &args, hiaG_in(fn, n, i));

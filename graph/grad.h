@@ -32,7 +32,6 @@ typedef struct hia_grad_version {
   const bool *varies; /* by parameter of fn: asked for, or computed from what is */
   const bool *seeded; /* by result: it comes with a gradient */
   hia_type tape;
-  hia_loc_id asked_at; /* the `grad` node or the call that first needed it */
 } hia_grad_version;
 
 /* The type of a data type's or an array's gradient, and functions on these (grad_data.c). */
@@ -55,7 +54,7 @@ typedef struct hia_grad {
 
 /* The version, made on the first call. `varies` and `seeded` are copied. */
 uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id fn, uint32_t params, const bool *varies,
-                           const bool *seeded, hia_loc_id asked_at);
+                           const bool *seeded);
 /* The type of a wanted param's gradient in f.back: of a tensor its Sum. */
 hia_type hiaG_grad_param_type(hia_grad *d, uint32_t param);
 /* The data type of this name. The same name stands for the same type in all graphs of a program: an
@@ -110,15 +109,14 @@ hia_value_id hiaG_grad_of_part(hia_grad *d, hia_grad_at at, hia_type array, hia_
 typedef enum hia_kept_kind {
   HIA_KEPT_VALUE,  /* a value of f */
   HIA_KEPT_RECORD, /* of a branch, loop, comprehension or call: what it has kept itself */
-  HIA_KEPT_EXIT,   /* a value of a loop's head, in its last run */
 } hia_kept_kind;
 
 /* Something that is kept, in one place. */
 typedef struct hia_kept {
   hia_kept_kind kind;
   uint32_t place;          /* index: where it is kept */
-  hia_value_id value;      /* VALUE, EXIT: of f */
-  hia_node_id node;        /* RECORD, EXIT: of f */
+  hia_value_id value;      /* VALUE: of f */
+  hia_node_id node;        /* RECORD: of f */
   hia_value_id stands_for; /* the value of f.back */
   uint32_t next;           /* the next one that is of the same value; NONE */
   bool is_used;
@@ -128,8 +126,7 @@ typedef struct hia_kept {
 typedef enum hia_place_kind {
   HIA_PLACE_BODY,
   HIA_PLACE_ARM,  /* of a branch */
-  HIA_PLACE_EXIT, /* the head of a loop, in its last run: kept in the place around it */
-  HIA_PLACE_HEAD, /* the head of a loop in each other run: kept in that of the ROUND */
+  HIA_PLACE_HEAD, /* the head of a loop: kept in the place of its ROUND */
   HIA_PLACE_ROUND,
   HIA_PLACE_EACH,
 } hia_place_kind;
@@ -152,7 +149,7 @@ typedef struct hia_place {
 typedef struct hia_grad_record {
   uint32_t kept;      /* index of its RECORD; NONE: f.back does not go through the node */
   uint32_t version;   /* CALL */
-  uint32_t places[2]; /* IF: then, else. LOOP: exit, round. MAP: each */
+  uint32_t places[2]; /* IF: then, else. LOOP: head, round. MAP: each */
   hia_node_id n_then; /* IF: of f.back: the CONST with the number of THEN's constructors */
   hia_type type;      /* of the record */
 } hia_grad_record;

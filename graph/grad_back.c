@@ -11,6 +11,9 @@
 #include "graph/sums.h"
 #include <stdlib.h>
 
+/* Regions inside each other, of a graph that was read: the pass recurses. */
+enum { MAX_DEPTH = 4000 };
+
 /* A gradient, as it is in the scope around. */
 typedef struct saved {
   uint32_t id;
@@ -32,7 +35,6 @@ typedef struct reverse {
   hia_graph *g;
   const hia_fn *fn;
   hia_fn *back;
-  const bool *wanted;     /* by param */
   hia_value_id *gradient; /* by id, in this scope; NONE: none so far */
   uint32_t *scope_of;     /* by id: the scope of that */
   uint32_t scope, n_scopes;
@@ -308,7 +310,7 @@ static void through_call(reverse *r, hia_node_id n) {
   if (!is_seeded) return;
   for (uint32_t i = 0; i < node.n_ins; i++) varies[i] = r->b->varies[hiaG_in(r->fn, n, i)];
   uint32_t params = r->d->versions.data[r->b->version].params;
-  uint32_t v = hiaG_grad_version(r->d, hiaG_callee(&node), params, varies, seeded, node.loc);
+  uint32_t v = hiaG_grad_version(r->d, hiaG_callee(&node), params, varies, seeded);
   const hia_grad_version version = r->d->versions.data[v];
   r->b->records[n].version = v;
   r->b->records[n].type = version.tape;
@@ -328,19 +330,17 @@ static void through_call(reverse *r, hia_node_id n) {
 
 static void through_region(reverse *r, uint32_t place);
 
-/* Goes through region `forward` of f, whose nodes go to `region` of f.back, given gradients of what
- * it yields (NONE: none): by operand of its YIELD from `first` on. */
-static contributions through_arm(reverse *r, uint32_t place, const hia_value_id *gradients,
-                                 uint32_t first) {
+/* Goes through the region of a place, given gradients of what it yields, by operand of its YIELD
+ * (NONE: none). */
+static contributions through_arm(reverse *r, uint32_t place, const hia_value_id *gradients) {
   uint32_t around, begin = open_scope(r, &around), outer = r->place;
   hia_region_id region = r->region;
   const hia_place p = r->b->places.data[place];
   hia_node_id yield = hiaG_yield_of(r->fn, p.forward);
   r->place = place;
   r->region = p.region;
-  for (uint32_t i = first; i < r->fn->nodes.data[yield].n_ins; i++)
-    if (gradients[i - first] != HIA_NONE)
-      add_dense(r, hiaG_in(r->fn, yield, i), gradients[i - first]);
+  for (uint32_t i = 0; i < r->fn->nodes.data[yield].n_ins; i++)
+    if (gradients[i] != HIA_NONE) add_dense(r, hiaG_in(r->fn, yield, i), gradients[i]);
   through_region(r, place);
   contributions found = close_scope(r, begin, around);
   r->place = outer;
@@ -412,7 +412,7 @@ static void through_branch(reverse *r, hia_node_id n) {
     uint32_t place = new_place(r, HIA_PLACE_ARM, forward + k,
                                r->back->nodes.data[branch].regions + k, r->place, is->kept);
     is->places[k] = place;
-    found[k] = through_arm(r, place, gradients, 0);
+    found[k] = through_arm(r, place, gradients);
   }
   hia_u32vec ids = ids_of(r, found[0], found[1]);
   if (!ids.len) {
@@ -525,7 +525,7 @@ static void through_loop(reverse *r, hia_node_id n) {
   hia_value_id *seeds = HIA_NEW_ARRAY(arena, hia_value_id, n_vars + 1);
   memset(seeds, 0xff, (n_vars + 1) * sizeof *seeds);
   for (uint32_t i = 0; i < n_varying; i++) seeds[vars.data[i]] = arg_values.data[i + 1];
-  contributions of_round = through_arm(r, place, seeds, 0);
+  contributions of_round = through_arm(r, place, seeds);
   for (uint32_t i = 0; i < of_round.len; i++) {
     uint32_t id = of_round.data[i].id;
     if (!is_param(r, id) && hiaG_def(r->fn, id)->region == head &&
@@ -894,7 +894,7 @@ static void through_node(reverse *r, hia_node_id n) {
 
 static void through_region(reverse *r, uint32_t place) {
   hia_region_id forward = r->b->places.data[place].forward;
-  if (++r->depth > 4000)
+  if (++r->depth > MAX_DEPTH)
     hiaG_grad_lacks(r->d, r->fn, r->loc, "branches and loops nested this deep");
   hia_node_id n = r->fn->nodes.data[hiaG_yield_of(r->fn, forward)].prev;
   for (; n != HIA_NONE; n = r->fn->nodes.data[n].prev) through_node(r, n);
@@ -920,7 +920,6 @@ void hiaG_grad_back(hia_back *b) {
   hia_arena *arena = b->d->arena;
   uint32_t n_ids = b->fn->values.len + b->g->params.len;
   const hia_grad_version version = b->d->versions.data[b->version];
-  r.wanted = b->d->params.data[version.params].wanted;
   r.gradient = HIA_NEW_ARRAY(arena, hia_value_id, n_ids + 1);
   r.scope_of = HIA_NEW_ARRAY(arena, uint32_t, n_ids + 1);
   memset(r.gradient, 0xff, (n_ids + 1) * sizeof *r.gradient);
@@ -936,7 +935,7 @@ void hiaG_grad_back(hia_back *b) {
   uint32_t at = 1;
   for (uint32_t i = 0; i < b->fn->n_results; i++) seeds[i] = version.seeded[i] ? at++ : HIA_NONE;
   r.place = body;
-  contributions found = through_arm(&r, body, seeds, 0);
+  contributions found = through_arm(&r, body, seeds);
   /* The gradients of parameters, then those of params. */
   hia_u32vec results = {0};
   r.loc = b->fn->loc;

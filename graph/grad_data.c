@@ -154,7 +154,7 @@ static uint32_t find_of_type(hia_grad *d, hia_type type) {
   hia_grad_of_type is = {.type = type, .add = HIA_NONE, .into = HIA_NONE};
   bool is_array = hiaG_type_kind(d->g->types, type) == HIA_KIND_ARRAY;
   is.gradient = hiaG_grad_named_type(
-      d, hiaR_arena_printf(d->arena, "gradient(%s)", hiaG_type_text(d->g->types, type)));
+      d, hiaR_arena_printf(d->arena, "Gradient %s", hiaG_type_text(d->g->types, type)));
   hiaR_push(d->arena, &d->of_types, is); /* before what it consists of: types may be recursive */
   if (is_array)
     define_of_array(d, &is);
@@ -224,6 +224,17 @@ static void yield_at(hia_grad *d, hia_grad_at at, hia_value_id v) {
   hiaG_yield(d->g, at.fn, at.region, &v, 1);
 }
 
+/* Ends a function that is a chain of branches, each in the ELSE of the one before: `result` is that
+ * of the last ELSE, where `at` is. */
+static void end_chain(hia_grad *d, hia_grad_at at, hia_u32vec branches, hia_value_id result) {
+  for (uint32_t i = branches.len; i-- > 0;) {
+    yield_at(d, at, result);
+    result = hiaG_out(at.fn, branches.data[i], 0);
+    at.region = at.fn->nodes.data[branches.data[i]].region;
+  }
+  yield_at(d, at, result);
+}
+
 /* The sum of the fields of constructor `number`, of two gradients that have it. */
 static hia_value_id add_fields(hia_grad *d, hia_grad_at at, hia_type type, uint32_t number,
                                hia_value_id a, hia_value_id b) {
@@ -258,12 +269,7 @@ static hia_fn_id add_function(hia_grad *d, uint32_t of_type) {
     at = arm_of(at, branch, 1);
   }
   hia_value_id result = add_fields(d, at, type, n - 1, 0, 1);
-  for (uint32_t i = branches.len; i-- > 0;) {
-    yield_at(d, at, result);
-    result = hiaG_out(at.fn, branches.data[i], 0);
-    at.region = at.fn->nodes.data[branches.data[i]].region;
-  }
-  yield_at(d, at, result);
+  end_chain(d, at, branches, result);
   return id;
 }
 
@@ -389,12 +395,7 @@ static hia_fn_id into_function(hia_grad *d, uint32_t of_type) {
       at = arm_of(at, branches.data[branches.len - 1], 1);
     }
   }
-  for (uint32_t i = branches.len; i-- > 0;) {
-    yield_at(d, at, result);
-    result = hiaG_out(at.fn, branches.data[i], 0);
-    at.region = at.fn->nodes.data[branches.data[i]].region;
-  }
-  yield_at(d, at, result);
+  end_chain(d, at, branches, result);
   return id;
 }
 
