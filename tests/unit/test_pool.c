@@ -263,8 +263,24 @@ static HIA_UNINSTRUMENTED __attribute__((noinline)) hia_word fib(hia_context *co
   return sum;
 }
 
+/* The owner of a run, and how many of its jobs the helper has begun. */
+typedef struct helped {
+  _Atomic(hia_context *) owner;
+  _Atomic uint32_t n;
+} helped;
+static helped helped_runs[2];
+
+static void note_help(const hia_context *owner) {
+  for (size_t i = 0; i < HIA_LEN(helped_runs); i++)
+    if (owner == atomic_load(&helped_runs[i].owner) && owner != worker)
+      atomic_fetch_add(&helped_runs[i].n, 1);
+}
+
+/* The block of a job is a part of it; that of a run is not, but then the thread has its worker. */
 static HIA_UNINSTRUMENTED void fib_entry(hia_word *block) {
-  if (!worker) worker = ((hia_job *)((char *)block - offsetof(hia_job, block)))->thief;
+  const hia_job *job = (hia_job *)((char *)block - offsetof(hia_job, block));
+  if (!worker) worker = job->thief;
+  if (atomic_load(&helped_runs[0].owner)) note_help(job->owner); /* of endless runs, only jobs */
   frame f = bottom();
   block[1] = fib(worker, &f, block[0]);
 }
@@ -533,26 +549,9 @@ Test(pool, several_runs_at_once) {
   }
 }
 
-/* Ends only by a cancel. A helper can take one of its two calls. */
-static _Atomic uint32_t n_helped[2];
-static HIA_UNINSTRUMENTED __attribute__((noinline)) void endless(hia_context *context,
-                                                                 frame *caller, hia_word who) {
-  for (;;) {
-    frame f;
-    begin(&f, caller);
-    fork_fib(&f, 12);
-    fib(context, &f, 14);
-    if (is_stolen(&f)) {
-      bool is_back = context->invocation->promoted->is_back;
-      join(context, &f);
-      if (!is_back) atomic_fetch_add(&n_helped[who], 1);
-    }
-    compare(context, &f);
-  }
-}
 static HIA_UNINSTRUMENTED void endless_entry(hia_word *block) {
   frame f = bottom();
-  endless(worker, &f, block[0]);
+  for (;;) fib(worker, &f, 14 + block[0]); /* until a cancel */
 }
 
 static void *run_endless(void *user) {
@@ -564,6 +563,7 @@ static void *run_endless(void *user) {
   hia_failure failure;
   hia_usage usage;
   worker = context;
+  atomic_store(&helped_runs[h->n].owner, context);
   /* With helpers it polls all the time, so the flag is enough to end it. */
   limits.cancelled = (const uint32_t *)&h->is_cancelled;
   cr_assert_eq(hiaR_native_run(context, endless_entry, block, &unwinder, &limits, &failure, &usage),
@@ -572,9 +572,9 @@ static void *run_endless(void *user) {
   return NULL;
 }
 
-static void expect_help(int who) {
-  uint32_t n = atomic_load(&n_helped[who]);
-  SOON(atomic_load(&n_helped[who]) > n + 2);
+static void expect_help(int run) {
+  uint32_t n = atomic_load(&helped_runs[run].n);
+  SOON(atomic_load(&helped_runs[run].n) > n + 2);
 }
 
 /* The one helper changes between the runs while there are two, and comes back when there is one. */
