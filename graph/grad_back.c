@@ -935,9 +935,30 @@ static bool is_computed(const hia_fn *fn, hia_value_id v) {
   return op->gradient == HIA_GRADIENT_OWN && op->shape != HIA_SHAPE_NONE;
 }
 
+/* By value: it is used as a whole in rounds of a loop that it is not computed in. A sum would have
+ * a tensor of each round; without it they are added up round by round. */
+static bool *find_used_in_rounds(const reverse *r) {
+  const hia_fn *fn = r->fn;
+  bool *is_used = HIA_NEW_ARRAY(r->d->arena, bool, fn->values.len + 1);
+  uint32_t *n_loops = HIA_NEW_ARRAY(r->d->arena, uint32_t, fn->regions.len + 1);
+  HIA_EACH_NODE(fn, n) {
+    const hia_node *node = &fn->nodes.data[n];
+    for (uint32_t k = 0; k < hiaG_n_regions(node->op); k++)
+      n_loops[node->regions + k] = n_loops[node->region] + (node->op == HIA_OP_LOOP);
+    for (uint32_t i = 0; i < node->n_ins; i++) {
+      hia_value_id v = hiaG_in(fn, n, i);
+      bool is_indexed = hiaG_indexes(node->op) && i == 0;
+      if (!is_indexed && n_loops[node->region] > n_loops[hiaG_def(fn, v)->region])
+        is_used[v] = true;
+    }
+  }
+  return is_used;
+}
+
 /* Of which values the gradient is a Sum: of what rows or parts are taken from, and of what indexing
  * takes from a param. Elsewhere gradients are tensors, which elementwise ops can add up. */
 static void find_sums(reverse *r) {
+  const bool *is_used_in_rounds = find_used_in_rounds(r);
   bool *of_param = HIA_NEW_ARRAY(r->d->arena, bool, r->fn->values.len + 1);
   r->b->is_sum = HIA_NEW_ARRAY(r->d->arena, bool, r->fn->values.len + 1);
   HIA_EACH_NODE(r->fn, n) {
@@ -947,7 +968,8 @@ static void find_sums(reverse *r) {
     if (!hiaG_indexes(node->op) || !r->b->varies[node->outs]) continue;
     hia_value_id base = hiaG_in(r->fn, n, 0);
     if (!hiaG_is_scalar(hiaG_type(r->fn, node->outs))) of_param[node->outs] = of_param[base];
-    if (node->op != HIA_OP_EXPECT && is_computed(r->fn, base)) r->b->is_sum[base] = true;
+    if (node->op != HIA_OP_EXPECT && is_computed(r->fn, base) && !is_used_in_rounds[base])
+      r->b->is_sum[base] = true;
   }
   for (uint32_t i = 0; i < r->fn->values.len; i++) r->b->is_sum[i] |= of_param[i];
 }

@@ -324,8 +324,14 @@ Test(engine_trainer, without_a_trainer) {
   FAILS(hia_trainer_step(NULL, NULL, 0, NULL, NULL, &error), HIA_ARGUMENT, "no trainer");
   FAILS(hia_trainer_update(NULL, &error), HIA_ARGUMENT, "no trainer");
   FAILS(hia_trainer_save(NULL, "x", NULL, 0, &error), HIA_ARGUMENT, "no trainer");
+  FAILS(hia_trainer_gradient(NULL, NULL, 0, NULL, NULL, &error), HIA_ARGUMENT, "no trainer");
+  FAILS(hia_trainer_gradient_of(NULL, 0, NULL, &error), HIA_ARGUMENT, "no trainer");
+  FAILS(hia_trainer_load(NULL, "x", NULL, NULL, &error), HIA_ARGUMENT, "no trainer");
   cr_assert_eq(hia_trainer_steps(NULL), 0);
   cr_assert_eq(hia_trainer_rate(NULL), 0);
+  cr_assert_eq(hia_trainer_norm(NULL), 0);
+  cr_assert_eq(hia_trainer_set_rate(NULL, 1), HIA_ARGUMENT);
+  hia_trainer_free_extra(NULL, NULL, 0);
   hia_trainer_free(NULL);
 }
 

@@ -247,6 +247,16 @@ static const program programs[] = {
      "%14\n%16:f64[?, ?] = collect %15, %8\n%17:f64 = sum all %16\nyield %17",
      {0, 135, 8575},
      OK},
+    {"rows of a sum",
+     "f64",
+     MATRIX
+     "%10:sum(f64[?]) = data Dense %9\n%11:i64 = const 1\n%12:sum(f64[?, ?]) = data Row %11, "
+     "%10\n%13:i64 = const 0\n%14:sum(f64[?, ?]) = data Row %13, %10\n%15:sum(f64[?, ?]) = data "
+     "Both %12, %14\n%16:i64[?] = touched %15, %8\n%17:f64[?, ?] = collect_rows %15, %16, "
+     "%8\n%18:f64 = sum all %17\n%19:i64 = sum all %16\n%20:f64 = cast %19\n%21:f64 = add %18, "
+     "%20\nyield %21",
+     {0, 10, 50},
+     {HIA_SHAPE, HIA_OK, HIA_OK}},
     {"literal",
      "f64",
      "%10:f64[?, ?] = literal [2, 3] 0x1p+0 0x1p+1 0x1.8p+1 0x1p+2 -0x1p+0 0x1p-1\n%11:i64 = const "
@@ -407,6 +417,8 @@ Test(lower_operations, the_verifier) {
       {"%1:i64[?] = iota %0\n%2:i64[?] = expect 2 %1, %0\nyield %0", "these ranks"},
       {"%1:i64[?] = iota %0\n%2:i64[?] = expect 1 %1\nyield %0", "these ranks"},
       {"%1:i64[?] = iota %0\n%2:i64[?, ?] = pack %1, %0\nyield %0", "must be an array"},
+      {"%1:i64[?] = iota %0\n%2:i64[?] = touched %1, %1\nyield %0", "must be a sum"},
+      {"%1:i64[?] = iota %0\n%2:i64[?] = collect_rows %1, %1, %1\nyield %0", "must be a sum"},
       {"%1:i64[?] = iota %0\n%2:i64[?] = collect %1, %1\nyield %0", "must be a sum"},
       {"%1:i64[?] = iota %0\n%2:f64[?] = cast %1\n%3:sum(f32[?]) = const Nothing\n%4:f32[?] = "
        "collect %3, %2\nyield %0",
