@@ -170,8 +170,12 @@ value hiaG_sum_part(const hia_gradient *d, uint32_t i, hia_sum_ctor ctor, const 
 }
 
 void hiaG_gives_outer(const hia_gradient *d, uint32_t i, value a, value b) {
-  d->in_gradients[i] = wants_sum(d, i) ? hiaG_sum_part(d, i, HIA_SUM_OUTER, (value[]){a, b}, 2)
-                                       : op2(d, HIA_OP_OUTER, a, b);
+  if (wants_sum(d, i)) {
+    d->in_gradients[i] = hiaG_sum_part(d, i, HIA_SUM_OUTER, (value[]){a, b}, 2);
+    return;
+  }
+  value outer = op2(d, HIA_OP_OUTER, a, b), x = d->ins[i];
+  d->in_gradients[i] = rank_of(d, x) == 2 ? outer : hiaG_shaped_as(d, outer, x);
 }
 
 void hiaG_gives_products(const hia_gradient *d, uint32_t i, value a, value b) {

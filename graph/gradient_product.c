@@ -40,7 +40,8 @@ static void with_vector(const hia_gradient *d, value x, value v, value dy) {
     return;
   }
   value of_rows = flat(d, dy), rows = hiaG_as_matrix(d, x);
-  gives_two(d, hiaG_shaped_as(d, op2(d, HIA_OP_OUTER, of_rows, v), x), product(d, of_rows, rows));
+  hiaG_gives_outer(d, 0, of_rows, v);
+  d->in_gradients[1] = product(d, of_rows, rows);
 }
 
 /* A vector times matrices: that is a matrix of one row. */

@@ -25,7 +25,7 @@ static bool is_tensor(const hia_type_table *t, hia_type type, hia_dtype dtype, u
 static bool is_sum(const hia_type_table *t, hia_type type, hia_dtype dtype, uint32_t rank) {
   if (hiaR_type_kind(t, type) != HIA_KIND_DATA) return false;
   uint32_t n = hiaR_type_entry(t, type)->n;
-  if (n != (rank == 2 ? HIA_SUM_ALL : HIA_SUM_FEW)) return false;
+  if (n != (rank > 1 ? HIA_SUM_ALL : HIA_SUM_FEW)) return false;
   hia_type dense = field(t, type, HIA_SUM_DENSE, 0), index = field(t, type, HIA_SUM_ROWS, 0);
   bool is_right = hiaR_ctor(t, type, HIA_SUM_NOTHING)->n == 0 &&
                   has_fields(t, type, HIA_SUM_BOTH, type, type) &&
@@ -34,10 +34,11 @@ static bool is_sum(const hia_type_table *t, hia_type type, hia_dtype dtype, uint
                   field(t, type, HIA_SUM_ROW, 0) == HIA_I64 && is_tensor(t, index, HIA_I64, 1) &&
                   has_fields(t, type, HIA_SUM_ROWS, index, dense) &&
                   has_fields(t, type, HIA_SUM_PART, HIA_I64, type);
-  if (!is_right || rank != 2) return is_right;
-  hia_type vector = field(t, type, HIA_SUM_OUTER, 0);
-  return is_tensor(t, vector, dtype, 1) && has_fields(t, type, HIA_SUM_OUTER, vector, vector) &&
-         has_fields(t, type, HIA_SUM_PRODUCTS, dense, dense);
+  if (!is_right || rank == 1) return is_right;
+  hia_type vector = field(t, type, HIA_SUM_OUTER, 0), matrix = field(t, type, HIA_SUM_PRODUCTS, 0);
+  return is_tensor(t, vector, dtype, 1) && is_tensor(t, matrix, dtype, 2) &&
+         has_fields(t, type, HIA_SUM_OUTER, vector, vector) &&
+         has_fields(t, type, HIA_SUM_PRODUCTS, matrix, matrix);
 }
 
 bool hiaR_sum_of(const hia_type_table *t, hia_type type, hia_dtype *dtype, uint32_t *rank) {

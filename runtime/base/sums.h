@@ -20,9 +20,10 @@ typedef enum hia_sum_ctor {
   HIA_SUM_ROWS,  /* i: a tensor of i64 of rank 1. x: of the rank: its rows are rows i[0], i[1], ...
                   */
   HIA_SUM_PART,  /* i: i64. x: a sum of this type. Its rows are rows i, i + 1, ... */
-  HIA_SUM_FEW,   /* how many constructors a type has, if its rank is not 2 */
-  HIA_SUM_OUTER = HIA_SUM_FEW, /* a, b: of rank 1. a[i] * b[j]. Of rank 2 only, as is the next */
-  HIA_SUM_PRODUCTS,            /* a, b: of rank 2. transpose(a) @ b: outer products of their rows */
+  HIA_SUM_FEW,   /* how many constructors a type of rank 1 has */
+  HIA_SUM_OUTER = HIA_SUM_FEW, /* a, b: of rank 1. a[i] * b[j]: j is the index of the last axis, and
+                                  i counts all others, as if they were one */
+  HIA_SUM_PRODUCTS, /* a, b: of rank 2. transpose(a) @ b, likewise: outer products of their rows */
   HIA_SUM_ALL,
 } hia_sum_ctor;
 

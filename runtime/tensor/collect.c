@@ -343,12 +343,24 @@ static hia_status visit_rows(collecting *c, hia_word sum) {
   return status;
 }
 
+/* True if a matrix of m rows and n columns is added to the rows of the window. */
+static bool has_matrix(const collecting *c, uint64_t m, int64_t n) {
+  const window *w = &c->window;
+  uint32_t last = c->shape.rank - 1;
+  uint64_t each = 1; /* rows of a matrix that are one of the window's */
+  for (uint32_t k = w->axis + 1; k < last; k++) each *= (uint64_t)c->shape.dims[k];
+  uint64_t rows = (uint64_t)w->rows * each;
+  bool fits = w->is_part ? m <= rows && (each ? m % each == 0 : m == 0) : m == rows;
+  return fits && n == c->shape.dims[last];
+}
+
 static hia_status visit_outer(collecting *c, hia_word sum) {
   const hia_tensor *a = tensor_at(sum, FIRST), *b = tensor_at(sum, SECOND);
   hia_dims of_a = hiaR_tensor_dims(a), of_b = hiaR_tensor_dims(b);
   uint32_t last = c->shape.rank - 1;
-  if (!has_rows(&c->window, of_a.dims[0])) return misfit(c, HIA_MISFIT_DIM, &of_a, 0, last - 1);
-  if (of_b.dims[0] != c->shape.dims[last]) return misfit(c, HIA_MISFIT_DIM, &of_b, 0, last);
+  if (!has_matrix(c, (uint64_t)of_a.dims[0], of_b.dims[0]))
+    return of_b.dims[0] != c->shape.dims[last] ? misfit(c, HIA_MISFIT_DIM, &of_b, 0, last)
+                                               : misfit(c, HIA_MISFIT_DIM, &of_a, 0, last - 1);
   if (of_a.dims[0] == 0 || of_b.dims[0] == 0) return HIA_OK;
   return gather(c, a->data, (uint64_t)of_a.dims[0], b->data, (uint64_t)of_b.dims[0]);
 }
@@ -359,8 +371,9 @@ static hia_status visit_products(collecting *c, hia_word sum) {
   hia_dims of_a = hiaR_tensor_dims(a), of_b = hiaR_tensor_dims(b);
   uint64_t k = (uint64_t)of_a.dims[0], m = (uint64_t)of_a.dims[1], n = (uint64_t)of_b.dims[1];
   uint32_t last = c->shape.rank - 1;
-  if (!has_rows(&c->window, of_a.dims[1])) return misfit(c, HIA_MISFIT_DIM, &of_a, 1, last - 1);
-  if (of_b.dims[1] != c->shape.dims[last]) return misfit(c, HIA_MISFIT_DIM, &of_b, 1, last);
+  if (!has_matrix(c, m, of_b.dims[1]))
+    return of_b.dims[1] != c->shape.dims[last] ? misfit(c, HIA_MISFIT_DIM, &of_b, 1, last)
+                                               : misfit(c, HIA_MISFIT_DIM, &of_a, 1, last - 1);
   if (of_b.dims[0] != of_a.dims[0]) return misfit(c, HIA_MISFIT_DIM, &of_b, 0, last - 1);
   if (m == 0 || n == 0 || k == 0) return HIA_OK;
   hia_status status = HIA_OK;

@@ -379,7 +379,7 @@ static uint64_t row_of(const hia_dims *dims) {
 /* Makes a sum at random, of some depth, and adds it to the target as it is defined. */
 static hia_word random_sum(uint32_t *state, target t, int depth, bool is_part) {
   hia_dtype dtype = t.to->dtype;
-  uint32_t rank = t.dims.rank, kind = random_to(state, rank == 2 ? HIA_SUM_ALL : HIA_SUM_FEW);
+  uint32_t rank = t.dims.rank, kind = random_to(state, rank > 1 ? HIA_SUM_ALL : HIA_SUM_FEW);
   uint64_t row = row_of(&t.dims);
   hia_dims dims = t.dims;
   if (is_part && random_to(state, 2)) /* fewer rows */
@@ -442,16 +442,17 @@ static hia_word random_sum(uint32_t *state, target t, int depth, bool is_part) {
   case HIA_SUM_PRODUCTS: {
     bool is_outer = kind == HIA_SUM_OUTER;
     int64_t k = is_outer ? 1 : random_to(state, 3) ? random_to(state, 4) : random_to(state, 40);
-    model a = small(state, dtype, dims_of(2, k, dims.dims[0]));
-    model b = small(state, dtype, dims_of(2, k, dims.dims[1]));
+    int64_t m = 1, n = dims.dims[rank - 1];
+    for (uint32_t i = 0; i + 1 < rank; i++) m *= dims.dims[i];
+    model a = small(state, dtype, dims_of(2, k, m));
+    model b = small(state, dtype, dims_of(2, k, n));
     for (int64_t p = 0; p < k; p++)
-      for (uint64_t i = 0; i < (uint64_t)(dims.dims[0] * dims.dims[1]); i++) {
-        uint64_t m = (uint64_t)dims.dims[0], n = (uint64_t)dims.dims[1];
+      for (uint64_t i = 0; i < (uint64_t)(m * n); i++) {
         hia_word *to = &t.to->words[t.at + i];
-        *to = plus_product(dtype, a.words[(uint64_t)p * m + i / n],
-                           b.words[(uint64_t)p * n + i % n], *to);
+        *to = plus_product(dtype, a.words[p * m + (int64_t)i / n], b.words[p * n + (int64_t)i % n],
+                           *to);
       }
-    if (is_outer) a.dims = dims_of(1, dims.dims[0]), b.dims = dims_of(1, dims.dims[1]);
+    if (is_outer) a.dims = dims_of(1, m), b.dims = dims_of(1, n);
     hia_word sum = make(dtype, rank, (hia_sum_ctor)kind, tensor_of(&a), tensor_of(&b));
     model_free(&a);
     model_free(&b);
