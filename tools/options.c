@@ -412,7 +412,7 @@ static int parse_options(const tool_command *command, int argc, char **argv, too
       const tool_row *row = found_row(command, id);
       const char *wanted = set(o, command, row, optarg);
       if (wanted) return set_wrong(command, row, optarg, wanted);
-      o->given |= UINT64_C(1) << row->id;
+      o->given[row->id] = true;
       if (o->wants_help) return EXIT_FINE;
     }
   }

@@ -25,9 +25,9 @@ enum {
 /* The results that build can make. */
 typedef enum tool_kind { TOOL_OBJECT, TOOL_STATIC, TOOL_SHARED, TOOL_EXE } tool_kind;
 
-/* The options of all commands, at most 64. */
+/* The options of all commands. 0 is none of them. */
 typedef enum tool_option {
-  OPT_FN,
+  OPT_FN = 1,
   OPT_EXPRESSION,
   OPT_OUTPUT,
   OPT_HEADER,
@@ -68,8 +68,9 @@ typedef enum tool_option {
   OPT_PARAMS,
   OPT_SAVE_PARAMS,
   OPT_VERIFY,
-  OPT_HELP,
+  OPT_HELP, /* the last one */
 } tool_option;
+#define N_OPTIONS ((size_t)OPT_HELP + 1)
 
 /* Sets of commands: a bit each. */
 enum {
@@ -104,7 +105,7 @@ typedef struct tool_target {
 
 typedef struct tool_options {
   int command;            /* RUN, ... */
-  uint64_t given;         /* the options that are there, a bit each */
+  bool given[N_OPTIONS];  /* the options that are there */
   const char *file;       /* FILE: a path, or "-" for standard input */
   const char *expression; /* -e; FILE is then NULL if there is none */
   char **args;            /* n_args words behind FILE */
@@ -151,7 +152,7 @@ void tool_help(const tool_command *command);
 /* An option's name with its dashes. */
 const char *tool_option_name(tool_option option);
 static inline bool tool_has(const tool_options *options, tool_option option) {
-  return options->given >> option & 1;
+  return options->given[option];
 }
 
 /* ---- rules.c: words that exclude each other ---- */
