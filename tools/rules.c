@@ -47,6 +47,22 @@ static bool has_no_trees(const tool_options *o) {
 static bool reads_params(const tool_options *o) { return o->params != NULL; }
 static bool builds_vocab(const tool_options *o) { return o->build_vocab != NULL; }
 
+static bool has_no_momentum(const tool_options *o) {
+  return o->training.trainer.optimizer != HIA_SGD;
+}
+static bool has_no_betas(const tool_options *o) {
+  return o->training.trainer.optimizer != HIA_ADAM && o->training.trainer.optimizer != HIA_ADAMW;
+}
+static bool has_no_epsilon(const tool_options *o) {
+  return o->training.trainer.optimizer == HIA_SGD;
+}
+static bool has_no_examples_in_brackets(const tool_options *o) {
+  const tool_training *t = &o->training;
+  return !hiaR_word_ends_in(t->data, ".ptb") && !(t->dev && hiaR_word_ends_in(t->dev, ".ptb"));
+}
+static bool has_no_dev(const tool_options *o) { return !o->training.dev; }
+static bool has_no_checkpoint(const tool_options *o) { return !o->training.checkpoint; }
+
 enum { MAX_RULED = 12 };
 
 /* If `is_wrong`, none of these options may be given. The first row that applies is reported. */
@@ -61,7 +77,7 @@ static const struct rule {
      {OPT_FROM_IR},
      has_expression,
      "has no effect with -e: a graph defines no names"},
-    {RUN | BENCH,
+    {RUN | BENCH | TRAIN,
      {OPT_LEVEL, OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_UNCHECKED},
      is_never_native,
      "is for native code, which --engine jit alone makes"},
@@ -78,10 +94,14 @@ static const struct rule {
      has_more_threads_than_fuel,
      "above 1 has no effect with --fuel: such runs are on one thread"},
     {BUILD, {OPT_PARALLEL}, has_fuel, "has no effect with --fuel: such calls are on one thread"},
-    {RUN | BENCH,
+    {RUN | BENCH | TRAIN,
      {OPT_THREADS},
      has_more_threads_than_expand,
      "above 1 has no effect with --engine expand, which is on one thread"},
+    {TRAIN,
+     {OPT_VOCAB, OPT_LABELS, OPT_BUILD_VOCAB},
+     has_no_examples_in_brackets,
+     "is for trees: neither --data nor --dev is FILE.ptb"},
     {RUN | BENCH,
      {OPT_VOCAB, OPT_LABELS, OPT_BUILD_VOCAB},
      has_no_trees,
@@ -90,7 +110,18 @@ static const struct rule {
      {OPT_SEED},
      reads_params,
      "has no effect with --params, which has all values"},
-    {RUN, {OPT_VOCAB}, builds_vocab, "has no effect with --build-vocab, which takes all words"},
+    {RUN | TRAIN,
+     {OPT_VOCAB},
+     builds_vocab,
+     "has no effect with --build-vocab, which takes all words"},
+    {TRAIN, {OPT_MOMENTUM}, has_no_momentum, "is for --optimizer sgd"},
+    {TRAIN, {OPT_BETA1, OPT_BETA2}, has_no_betas, "is for --optimizer adam and adamw"},
+    {TRAIN, {OPT_EPSILON}, has_no_epsilon, "has no effect with --optimizer sgd"},
+    {TRAIN, {OPT_METRIC}, has_no_dev, "is computed of the examples of --dev, and there are none"},
+    {TRAIN,
+     {OPT_RESUME, OPT_CHECKPOINT_STEPS},
+     has_no_checkpoint,
+     "is for a checkpoint: there is neither --checkpoint nor --save"},
     {DUMP, {OPT_AFTER}, is_of_another_stage, "shows the graph: it goes with --stage graph alone"},
     {DUMP,
      {OPT_FN, OPT_FUEL, OPT_COUNT, OPT_THREADS, OPT_LEVEL, OPT_NO_PASS, OPT_NO_MERGE,
@@ -147,9 +178,9 @@ static int check_target(const tool_command *command, const tool_options *o, size
     if (is_file_of(o->args[k], t->path))
       return tool_usage(command, "%s %s would replace the argument `%s`", name, t->path,
                         o->args[k]);
-  static const char *const names[] = {"--vocab", "--labels", "--params"};
-  const char *const lists[] = {o->vocab, o->labels, o->params};
-  for (size_t k = 0; k < 3; k++)
+  static const char *const names[] = {"--vocab", "--labels", "--params", "--data", "--dev"};
+  const char *const lists[] = {o->vocab, o->labels, o->params, o->training.data, o->training.dev};
+  for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++)
     if (lists[k] && tool_is_same_file(t->path, lists[k]))
       return tool_usage(command, "%s %s would replace the file of %s", name, t->path, names[k]);
   /* Some of the arguments of build are files: objects and libraries to link. */
@@ -168,6 +199,7 @@ static int check_target(const tool_command *command, const tool_options *o, size
 }
 
 int tool_rules(const tool_command *command, const tool_options *o) {
+  if (command->bit & TRAIN && !o->training.data) return tool_usage(command, "--data is missing");
   int code = check_options(command, o);
   for (size_t i = 0; code == EXIT_FINE && i < o->n_targets; i++) code = check_target(command, o, i);
   return code;
