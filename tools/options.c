@@ -177,15 +177,25 @@ static bool takes_file(const tool_command *command) { return command->bit & ALL;
 
 /* ---- help ---- */
 
+/* An option and its operand, as --help has them. */
+static int print_left(const tool_row *row, char *text, size_t size) {
+  return snprintf(text, size, "%s%s%s%s", dashes(row), row->name, row->operand ? " " : "",
+                  row->operand ? row->operand : "");
+}
+
 void tool_help(const tool_command *command) {
+  char left[32];
+  int width = 19;
   printf("usage: hiaton %s [OPTION...] %s\n\n%c%s.\n\n", command->name, command->operands,
          toupper((unsigned char)command->summary[0]), command->summary + 1);
   for (size_t i = 0; i < N_ROWS; i++) {
+    int n = print_left(&tool_rows[i], left, sizeof left);
+    if (tool_rows[i].commands & command->bit && n > width) width = n;
+  }
+  for (size_t i = 0; i < N_ROWS; i++) {
     if (!(tool_rows[i].commands & command->bit)) continue;
-    char left[32];
-    snprintf(left, sizeof left, "%s%s%s%s", dashes(&tool_rows[i]), tool_rows[i].name,
-             tool_rows[i].operand ? " " : "", tool_rows[i].operand ? tool_rows[i].operand : "");
-    printf("  %-19s %s\n", left, tool_rows[i].help);
+    print_left(&tool_rows[i], left, sizeof left);
+    printf("  %-*s %s\n", width, left, tool_rows[i].help);
   }
   if (command->bit & BUILD)
     fputs("\nWith --exe and --shared each ARG is a word for the linker, such as other.o or -lz, "

@@ -11,7 +11,14 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { WIDTH = 760, LEFT = 74, RIGHT = 24, TOP = 64, HEIGHT = 260, GAP = 66, BOTTOM = 56 };
+/* The picture, and each frame in it. */
+#define WIDTH       760
+#define LEFT        74
+#define RIGHT       24
+#define TOP         64
+#define HEIGHT      260
+#define GAP         66
+#define BOTTOM      56
 #define FRAME_WIDTH (WIDTH - LEFT - RIGHT)
 #define MAX_TICKS   32
 /* Curves of few epochs have a dot for each. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- the functions ---- */
 
@@ -13,7 +14,8 @@ static int wrong_function(const hia_function *f, const char *fmt, ...)
 static int wrong_function(const hia_function *f, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  fprintf(stderr, "error[argument]: `%s` ", hia_function_name(f));
+  const char *name = hia_function_name(f);
+  fprintf(stderr, "error[argument]: `%.*s` ", (int)strcspn(name, "("), name);
   vfprintf(stderr, fmt, args);
   fprintf(stderr, "\n      = hint: it is `%s`\n", hia_function_signature(f));
   va_end(args);
@@ -129,6 +131,7 @@ static int decide_examples(training *r, const char *name, const hia_value *data)
   hia_error *error;
   uint64_t hash = HASH_BEGIN;
   if (!data) {
+    r->deciding.options[r->deciding.n].is_hash = true;
     decide(r, name, "%s", "");
     return EXIT_FINE;
   }

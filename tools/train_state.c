@@ -90,12 +90,13 @@ static int not_ours(const decoding *d) {
 static int other_option(const decoding *d, size_t i, const char *before) {
   const char *name = d->deciding->options[i].name, *now = d->deciding->options[i].value;
   int code;
-  if (d->deciding->options[i].is_hash && *before && *now)
+  bool is_hash = d->deciding->options[i].is_hash;
+  if (is_hash && *before && *now)
     code = wrong(d, "was made with other contents of %s", name);
   else if (!*before)
     code = wrong(d, "was made without %s", name);
-  else if (!*now || d->deciding->options[i].is_hash)
-    code = wrong(d, "was made with %s%s%s", name, *now ? "" : " ", *now ? "" : before);
+  else if (!*now)
+    code = wrong(d, "was made with %s%s%s", name, is_hash ? "" : " ", is_hash ? "" : before);
   else
     code = wrong(d, "was made with %s %s, not %s", name, before, now);
   fputs("      = hint: with the same options the training continues; without the checkpoint it "
