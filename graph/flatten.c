@@ -264,7 +264,7 @@ static void add_op(flattener *f, const hia_node *n, hia_node_id id) {
   node->is_set = is_set;
   /* These only look at shapes, or at what operands consist of. */
   node->is_lent = n->op == HIA_OP_PACK || n->op == HIA_OP_WORK || n->op == HIA_OP_ALIKE ||
-                  n->op == HIA_OP_COLLECT;
+                  hiaR_takes_sum(n->op);
   node->weight = 1;
   if (n->op != HIA_OP_FAIL) {
     put_results(f, n);

@@ -108,6 +108,8 @@ static uint32_t operands_of_work(const hia_fn *fn, hia_node_id n) {
   case HIA_SHAPE_LAST:
   case HIA_SHAPE_LABELS:
   case HIA_SHAPE_COLLECT:
+  case HIA_SHAPE_TOUCHED:
+  case HIA_SHAPE_COLLECT_ROWS:
   case HIA_SHAPE_CUT:
   case HIA_SHAPE_TRANSPOSE: return 1;
   case HIA_SHAPE_STACK: /* of scalars: one each */
@@ -131,7 +133,8 @@ static paid_work work_of(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   return (paid_work){.op = op,
                      .first = op == HIA_OP_COLLECT,
                      .n = operands_of_work(fn, n),
-                     .is_behind = op == HIA_OP_PACK || op == HIA_OP_CUT};
+                     .is_behind = op == HIA_OP_PACK || op == HIA_OP_CUT || op == HIA_OP_TOUCHED ||
+                                  op == HIA_OP_COLLECT_ROWS};
 }
 
 /* A literal costs as much as the STACK of its elements would. */

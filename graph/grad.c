@@ -163,20 +163,23 @@ static bool find_reads(const hia_graph *g, hia_fn_id f, const bool *wanted, bool
   return is_new;
 }
 
+bool *hiaG_params_read(const hia_graph *g, const bool *wanted, hia_arena *arena) {
+  bool *reads = HIA_NEW_ARRAY(arena, bool, (size_t)g->fns.len * g->params.len + 1), is_changed;
+  do {
+    is_changed = false;
+    for (hia_fn_id f = g->fns.len; f-- > 0;)
+      if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->nodes.len)
+        is_changed |= find_reads(g, f, wanted, reads);
+  } while (is_changed);
+  return reads;
+}
+
 static uint32_t params_of(hia_grad *d, const hia_gradient_of *of) {
   hia_graph *g = d->g;
   bool *wanted = HIA_NEW_ARRAY(d->arena, bool, g->params.len + 1);
   for (uint32_t i = 0; i < of->n; i++)
     if (of->wrt[i].is_param) wanted[of->wrt[i].i] = true;
-  hia_grad_params p = {.wanted = wanted};
-  p.reads = HIA_NEW_ARRAY(d->arena, bool, (size_t)g->fns.len * g->params.len + 1);
-  bool is_changed;
-  do {
-    is_changed = false;
-    for (hia_fn_id f = g->fns.len; f-- > 0;)
-      if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->nodes.len)
-        is_changed |= find_reads(g, f, wanted, p.reads);
-  } while (is_changed);
+  hia_grad_params p = {.wanted = wanted, .reads = hiaG_params_read(g, wanted, d->arena)};
   hiaR_push(d->arena, &d->params, p);
   return d->params.len - 1;
 }
@@ -227,7 +230,11 @@ static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
       hia_type type = hiaG_param_type(g->types, &g->params.data[p]);
       for (uint32_t k = 0; k < f->n_params; k++) at += varies[k];
       for (uint32_t k = 0; k < p; k++) at += reads[k];
-      if (hiaG_is_scalar(type)) {
+      if (of->wrt[i].is_sum) {
+        type = hiaG_grad_param_type(d, p);
+        is = reads[p] ? hiaG_out(fn, call, at)
+                      : insert(d, fn, n, HIA_OP_DATA, NULL, 0, type, HIA_SUM_NOTHING);
+      } else if (hiaG_is_scalar(type)) {
         is = reads[p] ? hiaG_out(fn, call, at) : insert(d, fn, n, HIA_OP_CONST, NULL, 0, type, 0);
       } else {
         hia_value_id both[2] = {reads[p] ? hiaG_out(fn, call, at) : HIA_NONE,

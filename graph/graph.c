@@ -5,6 +5,7 @@
  * vectors before a compaction) stays there until the compilation ends. Regions nest as deep as the
  * user's source, so nothing here recurses: a walk leaves a region through its owner. */
 #include "graph/graph.h"
+#include "graph/sums.h"
 
 hia_graph *hiaG_new(hia_comp *comp, hia_types *types, const char *file) {
   hia_graph *g = HIA_NEW(&comp->arena, hia_graph);
@@ -526,8 +527,10 @@ uint32_t hiaG_gradient_new(hia_graph *g, hia_fn_id fn, bool has_value, const hia
 }
 
 hia_type hiaG_wrt_type(const hia_graph *g, hia_fn_id fn, const hia_wrt *wrt) {
-  return wrt->is_param ? hiaG_param_type(g->types, &g->params.data[wrt->i])
-                       : hiaG_fn(g, fn)->params[wrt->i];
+  if (!wrt->is_param) return hiaG_fn(g, fn)->params[wrt->i];
+  const hia_param_spec *spec = &g->params.data[wrt->i];
+  return wrt->is_sum ? hiaG_sum_type(g->types, spec->dtype, spec->shape.rank)
+                     : hiaG_param_type(g->types, spec);
 }
 
 /* ---- predicates ---- */

@@ -248,6 +248,7 @@ typedef struct hia_tensor_literal {
  * floats. */
 typedef struct hia_wrt {
   bool is_param; /* of the program */
+  bool is_sum;   /* a param's, of a tensor: the gradient is not collected (graph/sums.h) */
   uint32_t i;    /* index into graph->params, or into fn->params */
 } hia_wrt;
 typedef struct hia_gradient_of {
@@ -325,7 +326,7 @@ static inline void hiaG_literal_put(hia_tensor_literal *literal, uint64_t i, hia
 /* A new gradient; `wrt` is copied. */
 uint32_t hiaG_gradient_new(hia_graph *g, hia_fn_id fn, bool has_value, const hia_wrt *wrt,
                            uint32_t n);
-/* The types of what it is with respect to. */
+/* The type of the gradient with respect to one of these. */
 hia_type hiaG_wrt_type(const hia_graph *g, hia_fn_id fn, const hia_wrt *wrt);
 
 /* Appends a node at the end of a region, and returns it. Its results are hiaG_out(fn, node, i);
@@ -580,6 +581,18 @@ bool hiaG_pass_exists(const char *name, size_t len);
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
 
 /* The passes. The head of each file says what the pass requires, and what it keeps valid. */
+/* By function, g->params.len flags each: the params, of those that are wanted, that it may read,
+ * itself or by its calls. */
+bool *hiaG_params_read(const hia_graph *g, const bool *wanted, hia_arena *arena);
+/* True if a call of a function of the host has no gradient. One of integers is constant. */
+bool hiaG_extern_lacks_gradient(const hia_extern *e);
+/* step.c: adds a root with the parameters of `loss`, a root whose result is one float. It gives the
+ * loss and the gradients of the wanted params, in order: of a scalar the gradient; of a tensor the
+ * rows that have one (op TOUCHED) and the gradient of these. The other roots are roots no more. */
+hia_fn_id hiaG_step(hia_graph *g, hia_fn_id loss, const bool *wanted);
+/* The types of these results, after the loss. Returns how many there are; `out` may be NULL. */
+uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_t n,
+                         const bool *wanted, hia_type *out);
 void hiaG_grad(hia_graph *g);    /* grad.c: gradients become calls of functions */
 void hiaG_fuel(hia_graph *g);    /* fuel.c: calls, rounds and tensors use up fuel */
 void hiaG_streams(hia_graph *g); /* streams.c: arrays in the roots' arguments may be streams */

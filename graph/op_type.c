@@ -6,7 +6,7 @@
 hia_type hiaG_ranked_operand(const hia_types *types, unsigned op, uint32_t i, hia_type type) {
   hia_dtype dtype;
   uint32_t rank;
-  if (op == HIA_OP_COLLECT && i == 0 && hiaG_sum_of(types, type, &dtype, &rank))
+  if (hiaR_takes_sum(op) && i == 0 && hiaG_sum_of(types, type, &dtype, &rank))
     return hiaG_tensor_made(types, dtype, rank);
   if (op != HIA_OP_PACK || i || hiaG_is_scalar(type) ||
       hiaG_type_kind(types, type) != HIA_KIND_ARRAY)

@@ -191,7 +191,7 @@ static void literal(const printer *p, const hia_tensor_literal *l) {
   }
 }
 
-/* `f value (0, param W)`: parameters by number */
+/* `f value (0, param W, sum V)`: parameters by number */
 static void gradient(const printer *p, const hia_gradient_of *of) {
   fn_name(p, of->fn);
   if (of->has_value) word(p, " value");
@@ -201,7 +201,7 @@ static void gradient(const printer *p, const hia_gradient_of *of) {
       hiaR_text_addf(p->out, "%u", of->wrt[i].i);
       continue;
     }
-    word(p, "param ");
+    word(p, of->wrt[i].is_sum ? "sum " : "param ");
     name(p, of->wrt[i].i < p->g->params.len ? p->g->params.data[of->wrt[i].i].name : "?");
   }
   word(p, of->n ? ")" : " ()");

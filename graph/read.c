@@ -205,7 +205,7 @@ static uint32_t param(reader *r) {
   return number;
 }
 
-/* `f value (0, param W)`; parameters by number */
+/* `f value (0, param W, sum V)`; parameters by number */
 static uint32_t gradient(reader *r) {
   HIA_VEC(hia_wrt) wrt = {0};
   hiaG_scan_skip(r->s);
@@ -215,7 +215,8 @@ static uint32_t gradient(reader *r) {
   bool has_value = hiaG_scan_word(r->s, "value");
   hiaG_scan_need(r->s, '(');
   do {
-    hia_wrt one = {.is_param = hiaG_scan_word(r->s, "param")};
+    hia_wrt one = {.is_sum = hiaG_scan_word(r->s, "sum")};
+    one.is_param = one.is_sum || hiaG_scan_word(r->s, "param");
     one.i = one.is_param ? param(r) : hiaG_scan_index(r->s);
     hiaR_push(r->s->scratch, &wrt, one);
   } while (hiaG_scan_accept(r->s, ','));

@@ -92,7 +92,7 @@ static void check_operation(hia_verifier *v, hia_node_id n) {
     ins[i] = hiaG_ranked_operand(types, node->op, i, in_type(fn, n, i));
     if (node->op == HIA_OP_PACK && i == 0 && ins[i] == in_type(fn, n, i))
       hiaG_defect(v, n, "operand 0 is %s, but must be an array", hiaG_type_text(types, ins[i]));
-    if (node->op == HIA_OP_COLLECT && i == 0 && ins[i] == in_type(fn, n, i))
+    if (hiaR_takes_sum(node->op) && i == 0 && ins[i] == in_type(fn, n, i))
       hiaG_defect(v, n, "operand 0 is %s, but must be a sum", hiaG_type_text(types, ins[i]));
     if (hiaG_dtype(types, ins[i]) == HIA_N_DTYPES)
       hiaG_defect(v, n, "operand %u is %s, but must be a scalar or a tensor", i,

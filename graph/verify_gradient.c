@@ -27,7 +27,10 @@ static void check_wrt(hia_verifier *v, hia_node_id n, const hia_gradient_of *of,
     const hia_wrt *wrt = &of->wrt[i];
     if (wrt->i >= (wrt->is_param ? n_params : fn->n_params))
       hiaG_defect(v, n, "there is no %s %u", wrt->is_param ? "param" : "parameter", wrt->i);
-    hia_type type = hiaG_wrt_type(g, of->fn, wrt);
+    if (wrt->is_sum && (!wrt->is_param || g->params.data[wrt->i].shape.rank == 0))
+      hiaG_defect(v, n, "the gradient of a scalar is no sum");
+    hia_type type =
+        wrt->is_param ? hiaG_param_type(g->types, &g->params.data[wrt->i]) : fn->params[wrt->i];
     if (!is_float(hiaG_dtype(g->types, type)))
       hiaG_defect(v, n, "parameter %u is %s, but must be of floats", wrt->i,
                   hiaG_type_text(g->types, type));
@@ -71,8 +74,7 @@ static bool has_float(const hia_type *types, uint32_t n) {
   return has;
 }
 
-/* True if a call of a function of the host has no gradient. One of integers is constant. */
-static bool has_no_gradient(const hia_extern *e) {
+bool hiaG_extern_lacks_gradient(const hia_extern *e) {
   return e->is_impure || (has_float(e->params, e->n_params) && has_float(e->results, e->n_results));
 }
 
@@ -97,7 +99,7 @@ static calls find_calls(hia_verifier *v, bool *seen) {
       if (node->flags & HIA_NODE_DEAD) continue;
       if (node->op == HIA_OP_GRAD) check_grad(v, n, seen);
       if (node->op == HIA_OP_HOST)
-        c.has_none[v->fn_id] |= has_no_gradient(&g->externs.data[node->imm]);
+        c.has_none[v->fn_id] |= hiaG_extern_lacks_gradient(&g->externs.data[node->imm]);
       hia_fn_id called = hiaG_called(g, node);
       if (called == HIA_NONE) continue;
       if (called >= n_fns) hiaG_defect(v, n, "its callee does not exist");

@@ -241,6 +241,10 @@ struct hia_function {
    * text. */
   hia_fn_id root;
   const char *instance, *source; /* names */
+  /* Of the function that steps of training call (trainer.c), which is not among the module's
+   * functions: the loss, and flags of the params whose gradients it computes. Else NULL. */
+  hia_function *loss;
+  const bool *wanted;
   bool is_generic;
   uint32_t arity;
   hia_param *params; /* arity of them */
@@ -323,7 +327,14 @@ hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type
 hia_status hiaJ_function_of(hia_module *module, hia_decl_id decl, hia_function **out,
                             hia_error **error);
 
+/* In a try: a function that computes a loss and its gradients (graph/step.c). It lives as long as
+ * the module. `wanted`: flags by param, copied. */
+hia_function *hiaJ_step_function(hia_function *loss, const bool *wanted);
+
 /* ---- params.c ---- */
+
+/* A value of param i's type, with these elements. NULL: no memory. */
+hia_value *hiaJ_param_value(const hia_module *module, size_t i, const void *elements);
 
 /* In a try: the module's params are these, which live as long as it. */
 void hiaJ_keep_params(hia_module *module, const hia_param_spec *specs, uint32_t n);
@@ -363,6 +374,10 @@ void hiaJ_unit_free(hia_engine *engine, hia_unit *unit);
  * version. */
 hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits traits,
                           uint64_t *open_ns, hia_error **error);
+/* Builds the graph of a loss, which is no root then but the only function that a step is to be made
+ * of; *root becomes its function. In a try of the module. */
+hia_status hiaJ_build_loss(hia_module *module, hia_unit *unit, const hia_function *loss,
+                           hia_fn_id *root, hia_error **error);
 /* HIA_UNSUPPORTED if the graph cannot be used in this way. */
 typedef enum hia_graph_use {
   HIA_TO_INTERPRET,

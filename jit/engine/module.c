@@ -605,6 +605,28 @@ static hia_function *add_root(hia_module *module, const hia_graph *g, hia_fn_id 
   return add_function(f, f->source);
 }
 
+hia_function *hiaJ_step_function(hia_function *loss, const bool *wanted) {
+  hia_module *module = loss->module;
+  hia_arena *arena = &module->comp.arena;
+  const hia_param_cell *cell = &module->params;
+  uint32_t n = hiaG_step_types(&module->types, cell->specs, cell->n, wanted, NULL) + 1;
+  hia_type *results = HIA_NEW_ARRAY(arena, hia_type, n),
+           *params = HIA_NEW_ARRAY(arena, hia_type, (size_t)loss->arity + 1);
+  bool *flags = HIA_NEW_ARRAY(arena, bool, (size_t)cell->n + 1);
+  for (uint32_t i = 0; i < cell->n; i++) flags[i] = wanted[i];
+  for (uint32_t i = 0; i < loss->arity; i++) params[i] = loss->params[i].type;
+  results[0] = loss->result.type;
+  hiaG_step_types(&module->types, cell->specs, cell->n, wanted, results + 1);
+  hia_function *f = function_new(module, HIA_NONE, loss->inst, loss->arity, params,
+                                 hiaG_tuple(&module->types, results, n));
+  f->root = loss->root;
+  f->loss = loss;
+  f->wanted = flags;
+  f->name = loss->name; /* which errors name */
+  f->signature = loss->signature;
+  return f;
+}
+
 /* Finds a root of a graph: by its instance name, or by its source name if only one root has that
  * name. */
 static hia_status find_in_graph(hia_module *module, finding *want, hia_error **error) {

@@ -50,6 +50,27 @@ static hia_status begin_at(const hia_module *module, size_t i, hia_error **error
                    "there is no param %zu: the program has %u", i, module->params.n);
 }
 
+hia_value *hiaJ_param_value(const hia_module *module, size_t i, const void *elements) {
+  const hia_allocator *allocator = &module->engine->allocator;
+  const hia_param_spec *spec = &module->params.specs[i];
+  hia_objects *objects = NULL;
+  hia_value *value = NULL;
+  hia_word word = 0;
+  if (!spec->shape.rank) {
+    word = hiaR_load((hia_repr)spec->dtype, elements);
+  } else {
+    objects = hiaR_objects_new(allocator, 0);
+    hia_tensor *t = objects ? hiaR_new_tensor(objects, spec->dtype, &spec->shape) : NULL;
+    size_t size = hia_param_cell_size(&module->params, i);
+    if (t && size) memcpy(t->data, elements, size);
+    word = (uintptr_t)t;
+  }
+  if (!spec->shape.rank || word)
+    value = hiaR_value_new(allocator, module->param_types[i], objects, &word);
+  if (objects) hiaR_objects_release(objects);
+  return value;
+}
+
 hia_status hia_module_param(hia_module *module, size_t i, hia_value **value, hia_error **error) {
   if (value) *value = NULL;
   hia_status status = begin_at(module, i, error);
@@ -58,16 +79,7 @@ hia_status hia_module_param(hia_module *module, size_t i, hia_value **value, hia
   if (!value) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the value");
   hia_params *now;
   if (hiaR_cell_hold(&module->params, NULL, NULL, &now)) return no_memory(module, error);
-  hia_word word = hiaR_params_words(now)[i];
-  hia_objects *objects = NULL;
-  bool is_tensor = module->params.specs[i].shape.rank > 0;
-  if (is_tensor) {
-    objects = hiaR_objects_new(allocator, 0);
-    word = objects ? (uintptr_t)hiaR_copy_tensor(objects, hiaR_tensor(word)) : 0;
-  }
-  if (!is_tensor || word)
-    *value = hiaR_value_new(allocator, module->param_types[i], objects, &word);
-  if (objects) hiaR_objects_release(objects);
+  *value = hiaJ_param_value(module, i, hiaR_params_elements(now, (uint32_t)i));
   hiaR_params_release(now);
   return *value ? HIA_OK : no_memory(module, error);
 }

@@ -96,13 +96,40 @@ typedef struct job {
   uint64_t *open_ns;
 } job;
 
-/* Builds the graph, of the function or of all roots of a module that was read. In a try of the
- * module. */
-static hia_status build(hia_module *module, void *user, hia_error **error) {
-  job *j = user;
+static hia_status read_again(hia_module *module, hia_unit *unit, hia_error **error) {
+  hia_read_error wrong;
+  unit->graph =
+      hiaG_read(&unit->comp, &unit->types, module->source.text, module->source.len, &wrong);
+  if (unit->graph) return HIA_OK;
+  return hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
+                   "the graph does not read a second time");
+}
+
+hia_status hiaJ_build_loss(hia_module *module, hia_unit *unit, const hia_function *loss,
+                           hia_fn_id *root, hia_error **error) {
+  *root = loss->root;
+  if (!module->program) return unit->graph ? HIA_OK : read_again(module, unit, error);
+  unit->graph = hiaF_build(module->program, &unit->comp, &unit->types, &loss->inst, 1,
+                           module->engine->options.count, root);
+  return HIA_OK;
+}
+
+static hia_status build_step(hia_module *module, const job *j, hia_error **error) {
   hia_unit *unit = j->unit;
-  const hia_allocator *allocator = &module->engine->allocator;
-  uint64_t start = unit->build_at = hiaR_now();
+  hia_fn_id root;
+  hia_status status = hiaJ_build_loss(module, unit, j->function->loss, &root, error);
+  if (status != HIA_OK) return status;
+  root = hiaG_step(unit->graph, root, j->function->wanted);
+  unit->n_versions = 1;
+  unit->versions = HIA_NEW(&unit->comp.arena, hia_fn_version);
+  *unit->versions = (hia_fn_version){.function = j->function, .root = root};
+  return HIA_OK;
+}
+
+/* The graph of the function, or of all roots of a module that was read. */
+static hia_status build_graph(hia_module *module, const job *j, hia_error **error) {
+  hia_unit *unit = j->unit;
+  if (j->function->loss) return build_step(module, j, error);
   if (module->program) {
     hia_fn_id root;
     unit->graph = hiaF_build(module->program, &unit->comp, &unit->types, &j->function->inst, 1,
@@ -110,20 +137,25 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
     unit->n_versions = 1;
     unit->versions = HIA_NEW(&unit->comp.arena, hia_fn_version);
     *unit->versions = (hia_fn_version){.function = j->function, .root = root};
-  } else {
-    hia_read_error wrong;
-    if (!unit->graph)
-      unit->graph =
-          hiaG_read(&unit->comp, &unit->types, module->source.text, module->source.len, &wrong);
-    if (!unit->graph)
-      return hiaJ_fail(allocator, error, HIA_INTERNAL, NULL,
-                       "the graph does not read a second time");
-    for (const hia_function *f = module->functions; f; f = f->next) unit->n_versions++;
-    hia_fn_version *v = unit->versions =
-        HIA_NEW_ARRAY(&unit->comp.arena, hia_fn_version, unit->n_versions);
-    for (hia_function *f = module->functions; f; f = f->next)
-      *v++ = (hia_fn_version){.function = f, .root = f->root};
+    return HIA_OK;
   }
+  if (!unit->graph && read_again(module, unit, error)) return HIA_INTERNAL;
+  for (const hia_function *f = module->functions; f; f = f->next) unit->n_versions++;
+  hia_fn_version *v = unit->versions =
+      HIA_NEW_ARRAY(&unit->comp.arena, hia_fn_version, unit->n_versions);
+  for (hia_function *f = module->functions; f; f = f->next)
+    *v++ = (hia_fn_version){.function = f, .root = f->root};
+  return HIA_OK;
+}
+
+/* In a try of the module. */
+static hia_status build(hia_module *module, void *user, hia_error **error) {
+  job *j = user;
+  hia_unit *unit = j->unit;
+  const hia_allocator *allocator = &module->engine->allocator;
+  uint64_t start = unit->build_at = hiaR_now();
+  hia_status status = build_graph(module, j, error);
+  if (status != HIA_OK) return status;
   unit->stats.build_ns = hiaR_now() - start;
   bool is_native = module->engine->options.kind == HIA_ENGINE_JIT;
   hia_status refused =

@@ -332,7 +332,7 @@ enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
 #include "runtime/base/ops.def"
 
-  HIA_OP_LIMIT = 168 /* above the largest number: every program has a table of this size */
+  HIA_OP_LIMIT = 170 /* above the largest number: every program has a table of this size */
 };
 
 /* Type rules: how operand and result dtypes are related. An op is *at* a dtype, T here. */
@@ -390,13 +390,15 @@ typedef enum hia_shape_rule {
   HIA_SHAPE_WORK,      /* fuel, operands of an op -> fuel */
   HIA_SHAPE_ALIKE,     /* i, x, array of x -> i */
   /* Of what differentiation makes. */
-  HIA_SHAPE_COLLECT,    /* sum, x -> as x */
-  HIA_SHAPE_ZEROS,      /* x -> as x */
-  HIA_SHAPE_FIT,        /* v, x that was broadcast to the shape of v -> as x */
-  HIA_SHAPE_SCATTER,    /* x, indices, rows -> as x */
-  HIA_SHAPE_CUT,        /* x, sizes -> as x but for the size of an axis */
-  HIA_SHAPE_PRODUCT_AT, /* x, v, matrices, of which the first is transposed */
-  HIA_SHAPE_PRODUCT_BT, /* the second one is */
+  HIA_SHAPE_COLLECT,      /* sum, x -> as x */
+  HIA_SHAPE_TOUCHED,      /* sum, x -> a vector */
+  HIA_SHAPE_COLLECT_ROWS, /* sum, v, x -> as x but for the number of rows, that of v */
+  HIA_SHAPE_ZEROS,        /* x -> as x */
+  HIA_SHAPE_FIT,          /* v, x that was broadcast to the shape of v -> as x */
+  HIA_SHAPE_SCATTER,      /* x, indices, rows -> as x */
+  HIA_SHAPE_CUT,          /* x, sizes -> as x but for the size of an axis */
+  HIA_SHAPE_PRODUCT_AT,   /* x, v, matrices, of which the first is transposed */
+  HIA_SHAPE_PRODUCT_BT,   /* the second one is */
 } hia_shape_rule;
 /* What differentiation does with a node (graph/gradient.h). */
 typedef enum hia_gradient_rule {
@@ -442,9 +444,14 @@ hia_dtype hiaR_rule_result(hia_rule rule, hia_dtype dtype);
 uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t ranks[3],
                       uint32_t rest);
 
+/* True if operand 0 is a sum (sums.h), and the last one a tensor such as it becomes. */
+static inline bool hiaR_takes_sum(unsigned op) {
+  return op == HIA_OP_COLLECT || op == HIA_OP_TOUCHED || op == HIA_OP_COLLECT_ROWS;
+}
+
 /* True if operations of this op cost fuel, and WORK computes the cost from n operands: from those
  * of the op, of which WITH, REDUCE, LAST, LABELS and TRANSPOSE need the first only, COLLECT the
- * second. Instead of the operands of PACK and CUT it takes the result. */
+ * second. Instead of the operands of PACK, CUT, TOUCHED and COLLECT_ROWS it takes the result. */
 bool hiaR_work_takes(uint64_t op, uint32_t n);
 
 /* Traits. */

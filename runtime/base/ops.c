@@ -138,6 +138,8 @@ uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t rank
   case HIA_SHAPE_ALIKE: return HIA_NONE;
   case HIA_SHAPE_TRANSPOSE: return a == 2 ? 2 : HIA_NONE;
   case HIA_SHAPE_COLLECT: return a && b == a ? a : HIA_NONE;
+  case HIA_SHAPE_TOUCHED: return a && b == a ? 1 : HIA_NONE;
+  case HIA_SHAPE_COLLECT_ROWS: return a && b == 1 && c == a ? a : HIA_NONE;
   case HIA_SHAPE_ZEROS: return a ? a : HIA_NONE;
   case HIA_SHAPE_FIT: return a && b <= a ? b : HIA_NONE;
   case HIA_SHAPE_SCATTER: return a && b && c == a - 1 + b ? a : HIA_NONE;
@@ -170,6 +172,8 @@ bool hiaR_work_takes(uint64_t op, uint32_t n) {
   case HIA_SHAPE_LAST:
   case HIA_SHAPE_LABELS:
   case HIA_SHAPE_COLLECT:
+  case HIA_SHAPE_TOUCHED:
+  case HIA_SHAPE_COLLECT_ROWS:
   case HIA_SHAPE_ZEROS:
   case HIA_SHAPE_CUT:
   case HIA_SHAPE_TRANSPOSE: return n == 1;

@@ -508,27 +508,39 @@ static bool check_alike(checker *c, const hia_image_node *n) {
          bad(c, "an operation gives no such result");
 }
 
-/* Slots that a COLLECT reads: a sum, and a tensor such as it becomes, too. */
+static bool is_vector(const hia_type_entry *t, bool may_be_i32) {
+  return t && t->kind == HIA_KIND_TENSOR && t->n == 1 &&
+         (t->element == HIA_I64 || (may_be_i32 && t->element == HIA_I32));
+}
+
+/* Slots that a COLLECT and its kin read: a sum, perhaps rows, and a tensor such as it becomes, too.
+ */
 static bool check_collect(checker *c, const hia_image_node *n) {
   const hia_image_section *s = c->s;
-  if (n->n_ins != 2) return bad(c, "an operation on operands that it does not take");
-  hia_type types[2] = {HIA_NONE, HIA_NONE};
+  unsigned op = c->kernels[n->what].op;
+  uint32_t last = op == HIA_OP_COLLECT_ROWS ? 2 : 1;
+  if (n->n_ins != last + 1) return bad(c, "an operation on operands that it does not take");
+  hia_type types[3] = {HIA_NONE, HIA_NONE, HIA_NONE};
   for (uint32_t i = 0; i < n->n_ins; i++) {
     uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN;
     if (in != slot) return bad(c, "operand %u cannot be taken", i);
     if (slot < s->n_slots - s->n_consts) types[i] = ref_type(c, s, slot);
   }
-  const hia_type_entry *x = tensor_type(c, types[1]);
+  const hia_type_entry *x = tensor_type(c, types[last]);
   hia_dtype dtype = HIA_BOOL;
   uint32_t rank = 0;
   bool is_right = x && x->kind == HIA_KIND_TENSOR && x->element == c->kernels[n->what].dtype;
   if (is_right && types[0] == HIA_NONE) /* a constant */
-    is_right = check_read(c, s, c->words[n->ins], types[1]);
+    is_right = check_read(c, s, c->words[n->ins], types[last]);
   else if (is_right)
     is_right = hiaR_sum_of(&c->table, types[0], &dtype, &rank) && rank == x->n &&
                x->element == (hia_type)dtype;
+  if (last == 2) is_right = is_right && is_vector(tensor_type(c, types[1]), true);
   if (!is_right) return bad(c, "an operation on operands that it does not take");
-  return check_write(c, s, c->words[n->outs], types[1]);
+  uint32_t out = c->words[n->outs];
+  if (op != HIA_OP_TOUCHED) return check_write(c, s, out, types[last]);
+  return is_vector(tensor_type(c, ref_type(c, s, out)), false) ||
+         bad(c, "slot %u is written as of another type", out);
 }
 
 static bool check_operation(checker *c, const hia_image_node *n) {
@@ -541,7 +553,7 @@ static bool check_operation(checker *c, const hia_image_node *n) {
   if (k->op == HIA_OP_LITERAL) return check_literal(c, n);
   if (k->op == HIA_OP_WORK) return check_work(c, n);
   if (k->op == HIA_OP_ALIKE) return check_alike(c, n);
-  if (k->op == HIA_OP_COLLECT) return check_collect(c, n);
+  if (hiaR_takes_sum(k->op)) return check_collect(c, n);
   if (!hiaR_rule_takes(rule, dtype)) return bad(c, "an operation at another dtype");
   for (uint32_t i = 0; i < n->n_ins; i++) {
     uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN, rank = 0;

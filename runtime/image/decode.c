@@ -281,7 +281,7 @@ static void decode_operation(hia_decoder *d, const hia_image_node *n, hia_instr 
   for (uint32_t i = 0; i < n->n_ins; i++) {
     uint32_t in = d->words[n->ins + i];
     uint64_t bit = (uint64_t)1 << (i < HIA_MAX_TAKING ? i : HIA_MAX_TAKING);
-    bool is_other = i == 0 ? k->op == HIA_OP_PACK || k->op == HIA_OP_COLLECT
+    bool is_other = i == 0 ? k->op == HIA_OP_PACK || hiaR_takes_sum(k->op)
                            : i == 2 && k->op == HIA_OP_ALIKE; /* an array, or a sum */
     if (hiaR_is_ref(d, hiaR_slot_of(in)) && !is_other) o.tensors |= bit;
     if (in & HIA_IMAGE_TAKEN) o.takes |= bit;

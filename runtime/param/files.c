@@ -1,16 +1,113 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Params in files: safetensors, or .npz. A file of its own, so that a program that sets params
  * otherwise does not link it. */
+#include "runtime/param/files.h"
 #include "runtime/error.h"
-#include "runtime/interchange/tensor_file.h"
-#include "runtime/param/param.h"
 #include "runtime/value/handle.h"
 #include <errno.h>
 #include <hiaton/param_cell.h>
 #include <stdio.h>
 
-static hia_status no_memory(const hia_allocator *allocator, hia_error **error) {
-  return hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
+static hia_status wrong_file(const hia_allocator *allocator, const char *path, hia_status status,
+                             const char *what, hia_error **error) {
+  if (status == HIA_MEMORY)
+    return hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  return hiaR_fail_text(allocator, error, status, NULL, "%s: %s", path, what);
+}
+
+/* ---- reading ---- */
+
+hia_status hiaR_param_file_open(hia_param_file *f, const char *path,
+                                const hia_allocator *allocator) {
+  *f = (hia_param_file){.allocator = *allocator, .path = path};
+  size_t len;
+  int number = hiaR_read_file(allocator, path, SIZE_MAX / 4, &f->bytes, &len, &f->size);
+  if (number) {
+    snprintf(f->wrong.message, sizeof f->wrong.message, "%s", strerror(number));
+    return number == ENOMEM ? HIA_MEMORY : HIA_IO;
+  }
+  hia_status status =
+      hiaR_tensor_file_read(&f->file, &f->allocator, path, f->bytes, len, &f->wrong);
+  f->is_read = status == HIA_OK;
+  return status;
+}
+
+void hiaR_param_file_close(hia_param_file *f) {
+  if (f->is_read) hiaR_tensor_file_free(&f->file);
+  hiaR_free(&f->allocator, f->bytes, f->size);
+}
+
+hia_status hiaR_param_file_find(hia_param_file *f, const char *name, hia_dtype dtype,
+                                const hia_dims *shape, hia_file_tensor *tensor) {
+  bool is_found;
+  hia_status status =
+      hiaR_tensor_file_find(&f->file, name, strlen(name), tensor, &is_found, &f->wrong);
+  if (status != HIA_OK) return status;
+  if (is_found) return hiaR_file_tensor_check(tensor, dtype, shape, &f->wrong);
+  snprintf(f->wrong.message, sizeof f->wrong.message, "there is no tensor `%.200s`", name);
+  return HIA_ARGUMENT;
+}
+
+hia_status hiaR_param_file_copy(hia_param_file *f, const hia_file_tensor *tensor, void *to) {
+  return hiaR_tensor_file_copy(&f->file, tensor, to, &f->wrong);
+}
+
+typedef struct filling {
+  hia_param_file *file;
+  hia_file_tensor *tensors; /* by param */
+} filling;
+
+static hia_status fill(void *user, uint32_t i, void *to) {
+  const filling *f = user;
+  return hiaR_param_file_copy(f->file, &f->tensors[i], to);
+}
+
+hia_status hiaR_param_file_params(hia_param_file *f, const hia_param_cell *cell, hia_params **out) {
+  size_t size = (size_t)cell->n * sizeof(hia_file_tensor) + 1;
+  filling all = {f, hiaR_alloc(&f->allocator, size)};
+  if (!all.tensors) return HIA_MEMORY;
+  hia_status status = HIA_OK;
+  for (uint32_t i = 0; i < cell->n && status == HIA_OK; i++) {
+    const hia_param_spec *spec = &cell->specs[i];
+    status = hiaR_param_file_find(f, spec->name, spec->dtype, &spec->shape, &all.tensors[i]);
+  }
+  const hia_param_values values = {.fill = fill, .user = &all};
+  if (status == HIA_OK)
+    status = hiaR_params_new(cell->specs, cell->n, &values, hiaR_cell_allocator(cell), out);
+  hiaR_free(&f->allocator, all.tensors, size);
+  return status;
+}
+
+hia_status hiaR_param_file_fail(const hia_param_file *f, hia_status status, hia_error **error) {
+  return wrong_file(&f->allocator, f->path, status, f->wrong.message, error);
+}
+
+/* ---- writing ---- */
+
+void hiaR_params_tensors(const hia_params *params, hia_file_tensor *tensors, uint64_t *scalars) {
+  for (uint32_t i = 0; i < hiaR_params_n(params); i++) {
+    const hia_param_spec *spec = hiaR_params_spec(params, i);
+    hia_word word = hiaR_params_words(params)[i];
+    if (spec->shape.rank)
+      hiaR_file_tensor_of(hiaR_tensor(word), &tensors[i]);
+    else
+      hiaR_file_tensor_of_scalar(spec->dtype, word, &scalars[i], &tensors[i]);
+    tensors[i].name = spec->name;
+    tensors[i].name_len = strlen(spec->name);
+  }
+}
+
+hia_status hiaR_param_file_write(const hia_allocator *allocator, const char *path,
+                                 const hia_file_tensor *tensors, uint32_t n, hia_error **error) {
+  hia_value_error wrong = {0};
+  hia_status status = hiaR_tensor_file_write(allocator, path, tensors, n, &wrong);
+  return status == HIA_OK ? HIA_OK : wrong_file(allocator, path, status, wrong.message, error);
+}
+
+/* ---- files of params alone ---- */
+
+static hia_status no_memory(const hia_param_cell *cell, hia_error **error) {
+  return hiaR_fail_text(hiaR_cell_allocator(cell), error, HIA_MEMORY, NULL, "out of memory");
 }
 
 static hia_status begin(const hia_param_cell *cell, const char *path, hia_error **error) {
@@ -20,80 +117,20 @@ static hia_status begin(const hia_param_cell *cell, const char *path, hia_error 
   return hiaR_fail_text(hiaR_cell_allocator(cell), error, HIA_ARGUMENT, NULL, "no path");
 }
 
-static hia_status wrong_file(const hia_allocator *allocator, const char *path, hia_status status,
-                             const char *what, hia_error **error) {
-  if (status == HIA_MEMORY) return no_memory(allocator, error);
-  return hiaR_fail_text(allocator, error, status, NULL, "%s: %s", path, what);
-}
-
-/* ---- loading ---- */
-
-typedef struct filling {
-  hia_tensor_file file;
-  hia_file_tensor *tensors; /* by param */
-  hia_value_error wrong;
-} filling;
-
-static hia_status fill(void *user, uint32_t i, void *to) {
-  filling *f = user;
-  return hiaR_tensor_file_copy(&f->file, &f->tensors[i], to, &f->wrong);
-}
-
-static hia_status find_tensors(const hia_param_cell *cell, filling *f) {
-  for (uint32_t i = 0; i < cell->n; i++) {
-    const hia_param_spec *spec = &cell->specs[i];
-    bool is_found;
-    hia_status status = hiaR_tensor_file_find(&f->file, spec->name, strlen(spec->name),
-                                              &f->tensors[i], &is_found, &f->wrong);
-    if (status == HIA_OK && !is_found) {
-      snprintf(f->wrong.message, sizeof f->wrong.message, "there is no tensor `%.200s`",
-               spec->name);
-      return HIA_ARGUMENT;
-    }
-    if (status == HIA_OK)
-      status = hiaR_file_tensor_check(&f->tensors[i], spec->dtype, &spec->shape, &f->wrong);
-    if (status != HIA_OK) return status;
-  }
-  return HIA_OK;
-}
-
-static hia_status load(hia_param_cell *cell, const char *path, const void *bytes, size_t n,
-                       filling *f) {
-  const hia_allocator *allocator = hiaR_cell_allocator(cell);
-  hia_params *next = NULL;
-  hia_status status = hiaR_tensor_file_read(&f->file, allocator, path, bytes, n, &f->wrong);
-  if (status != HIA_OK) return status;
-  status = find_tensors(cell, f);
-  const hia_param_values values = {.fill = fill, .user = f};
-  if (status == HIA_OK) status = hiaR_params_new(cell->specs, cell->n, &values, allocator, &next);
-  if (status == HIA_OK) hiaR_cell_set(cell, next);
-  hiaR_tensor_file_free(&f->file);
-  return status;
-}
-
 hia_status hia_param_cell_load(hia_param_cell *cell, const char *path, hia_error **error) {
   hia_status status = begin(cell, path, error);
   if (status != HIA_OK) return status;
-  const hia_allocator *allocator = hiaR_cell_allocator(cell);
-  size_t len, size, n = (size_t)cell->n * sizeof(hia_file_tensor) + 1;
-  char *bytes;
-  int wrong = hiaR_read_file(allocator, path, SIZE_MAX / 4, &bytes, &len, &size);
-  filling f = {.tensors = hiaR_alloc(allocator, n)};
-  if (wrong) {
-    status = wrong == ENOMEM ? HIA_MEMORY : HIA_IO;
-    wrong_file(allocator, path, status, strerror(wrong), error);
-  } else if (!f.tensors) {
-    status = no_memory(allocator, error);
-  } else {
-    status = load(cell, path, bytes, len, &f);
-    if (status != HIA_OK) wrong_file(allocator, path, status, f.wrong.message, error);
-  }
-  hiaR_free(allocator, f.tensors, n);
-  hiaR_free(allocator, bytes, size);
+  hia_param_file f;
+  hia_params *next;
+  status = hiaR_param_file_open(&f, path, hiaR_cell_allocator(cell));
+  if (status == HIA_OK) status = hiaR_param_file_params(&f, cell, &next);
+  if (status == HIA_OK)
+    hiaR_cell_set(cell, next);
+  else
+    hiaR_param_file_fail(&f, status, error);
+  hiaR_param_file_close(&f);
   return status;
 }
-
-/* ---- saving ---- */
 
 hia_status hia_param_cell_save(hia_param_cell *cell, const char *path, hia_error **error) {
   hia_status status = begin(cell, path, error);
@@ -102,25 +139,14 @@ hia_status hia_param_cell_save(hia_param_cell *cell, const char *path, hia_error
   hia_params *now;
   size_t size = cell->n * (sizeof(hia_file_tensor) + sizeof(uint64_t)) + 1;
   hia_file_tensor *tensors = hiaR_alloc(allocator, size);
-  if (!tensors) return no_memory(allocator, error);
+  if (!tensors) return no_memory(cell, error);
   if (hiaR_cell_hold(cell, NULL, NULL, &now)) {
     hiaR_free(allocator, tensors, size);
-    return no_memory(allocator, error);
+    return no_memory(cell, error);
   }
-  uint64_t *scalars = (uint64_t *)(void *)(tensors + cell->n);
-  for (uint32_t i = 0; i < cell->n; i++) {
-    const hia_param_spec *spec = &cell->specs[i];
-    hia_word word = hiaR_params_words(now)[i];
-    if (spec->shape.rank)
-      hiaR_file_tensor_of(hiaR_tensor(word), &tensors[i]);
-    else
-      hiaR_file_tensor_of_scalar(spec->dtype, word, &scalars[i], &tensors[i]);
-    tensors[i].name = spec->name;
-    tensors[i].name_len = strlen(spec->name);
-  }
-  hia_value_error wrong = {0};
-  status = hiaR_tensor_file_write(allocator, path, tensors, cell->n, &wrong);
+  hiaR_params_tensors(now, tensors, (uint64_t *)(void *)(tensors + cell->n));
+  status = hiaR_param_file_write(allocator, path, tensors, cell->n, error);
   hiaR_params_release(now);
   hiaR_free(allocator, tensors, size);
-  return status == HIA_OK ? HIA_OK : wrong_file(allocator, path, status, wrong.message, error);
+  return status;
 }

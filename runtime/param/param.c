@@ -8,12 +8,13 @@
 typedef struct value {
   _Atomic uint32_t holders; /* states */
   hia_allocator allocator;
-  size_t size; /* of the block, which holds the tensor, too */
+  size_t size;     /* of the block, which holds the tensor, too */
+  bool is_lasting; /* the elements are not in the block, and only read */
   struct form {
     _Atomic uint32_t uses;  /* while it is not packed; PACKING: a thread is at it */
     _Atomic(char *) packed; /* in the block, aligned */
-    char *block;
-    size_t size; /* of the block */
+    _Atomic(char *) block;  /* stays when the value is recycled; NULL: it was never needed */
+    size_t size;            /* of the block, which is the same at all times */
   } forms[HIA_N_PACKINGS];
 } value;
 /* A use without the packed form costs a third of packing. So it is packed at the second one. */
@@ -38,7 +39,7 @@ static void release_value(value *v) {
   if (!v || atomic_fetch_sub_explicit(&v->holders, 1, memory_order_acq_rel) != 1) return;
   const hia_allocator allocator = v->allocator;
   for (uint32_t i = 0; i < HIA_N_PACKINGS; i++)
-    if (v->forms[i].block) hiaR_free(&allocator, v->forms[i].block, v->forms[i].size);
+    hiaR_free(&allocator, v->forms[i].block, v->forms[i].size);
   hiaR_free(&allocator, v, v->size);
 }
 
@@ -56,6 +57,7 @@ static value *new_value(const hia_param_spec *spec, const void *lasting,
   atomic_init(&v->holders, 1);
   v->allocator = *allocator;
   v->size = whole;
+  v->is_lasting = lasting != NULL;
   hia_tensor *t = tensor_of(v);
   atomic_init(&t->counted.count, HIA_STICKY);
   t->counted.ctor = HIA_TENSOR_PARAM;
@@ -117,6 +119,24 @@ static size_t size_of(uint32_t n) {
   return sizeof(hia_params) + (size_t)n * (sizeof(hia_word) + sizeof(value *));
 }
 
+static hia_params *new_params(const hia_param_spec *specs, uint32_t n,
+                              const hia_allocator *allocator) {
+  hia_params *p = hiaR_alloc(allocator, size_of(n));
+  if (!p) return NULL;
+  atomic_init(&p->holders, 1);
+  p->n = n;
+  p->allocator = *allocator;
+  p->specs = specs;
+  p->values = (value **)(void *)&p->words[n];
+  return p;
+}
+
+static void share(hia_params *p, uint32_t i, const hia_params *from) {
+  p->words[i] = from->words[i];
+  p->values[i] = from->values[i];
+  if (p->values[i]) atomic_fetch_add_explicit(&p->values[i]->holders, 1, memory_order_relaxed);
+}
+
 static hia_status set(hia_params *p, uint32_t i, const hia_param_values *values) {
   const hia_param_spec *spec = &p->specs[i];
   const void *elements = values->elements ? values->elements[i] : NULL;
@@ -124,9 +144,7 @@ static hia_status set(hia_params *p, uint32_t i, const hia_param_values *values)
   bool is_scalar = spec->shape.rank == 0, is_made = elements || values->fill;
   const void *lasting = values->lasting && !is_made && !from ? values->lasting[i] : NULL;
   if (!is_made && from) {
-    p->words[i] = from->words[i];
-    p->values[i] = from->values[i];
-    if (p->values[i]) atomic_fetch_add_explicit(&p->values[i]->holders, 1, memory_order_relaxed);
+    share(p, i, from);
     return HIA_OK;
   }
   uint64_t word = 0, n = 1;
@@ -155,14 +173,8 @@ static hia_status set(hia_params *p, uint32_t i, const hia_param_values *values)
 
 hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, const hia_param_values *values,
                            const hia_allocator *allocator, hia_params **out) {
-  hia_params *p = hiaR_alloc(allocator, size_of(n));
+  hia_params *p = new_params(specs, n, allocator);
   if (!p) return HIA_MEMORY;
-  memset(p, 0, size_of(n));
-  atomic_init(&p->holders, 1);
-  p->n = n;
-  p->allocator = *allocator;
-  p->specs = specs;
-  p->values = (value **)(void *)&p->words[n];
   hia_status status = HIA_OK;
   for (uint32_t i = 0; i < n && status == HIA_OK; i++) status = set(p, i, values);
   if (status == HIA_OK)
@@ -203,10 +215,70 @@ size_t hiaR_params_bytes(const hia_params *params) {
     if (!v) continue;
     bytes += v->size;
     for (uint32_t k = 0; k < HIA_N_PACKINGS; k++)
-      if (atomic_load_explicit(&v->forms[k].packed, memory_order_acquire))
-        bytes += v->forms[k].size;
+      if (atomic_load_explicit(&v->forms[k].block, memory_order_acquire)) bytes += v->forms[k].size;
   }
   return bytes;
+}
+
+/* ---- the next state ---- */
+
+/* True if the value is held by one state, and its elements may be written once that state is not
+ * read. What other states' holders have read of it was read before they released it: hence
+ * acquire. */
+static bool is_recyclable(const value *v) {
+  return v && !v->is_lasting && atomic_load_explicit(&v->holders, memory_order_acquire) == 1;
+}
+
+/* The elements will be others. The blocks of the forms stay. */
+static void forget_forms(value *v) {
+  for (uint32_t i = 0; i < HIA_N_PACKINGS; i++) {
+    atomic_store_explicit(&v->forms[i].packed, NULL, memory_order_relaxed);
+    atomic_store_explicit(&v->forms[i].uses, 0, memory_order_relaxed);
+  }
+}
+
+/* Gives param i of a state that is being made a value of its own, or that of `now`. */
+static bool prepare(hia_params *p, uint32_t i, const hia_params *now, bool is_changed,
+                    bool *is_recycled) {
+  *is_recycled = is_changed && is_recyclable(p->values[i]);
+  if (*is_recycled) {
+    forget_forms(p->values[i]);
+    return true;
+  }
+  release_value(p->values[i]);
+  p->values[i] = NULL;
+  p->words[i] = 0;
+  if (!is_changed) {
+    share(p, i, now);
+  } else if (p->specs[i].shape.rank) {
+    p->values[i] = new_value(&p->specs[i], NULL, &p->allocator);
+    if (!p->values[i]) return false;
+    p->words[i] = (uintptr_t)tensor_of(p->values[i]);
+  }
+  return true;
+}
+
+hia_status hiaR_params_next(const hia_params *now, hia_params *recycled, const bool *is_changed,
+                            bool *is_recycled, hia_params **out) {
+  hia_params *p = recycled;
+  if (p && atomic_load_explicit(&p->holders, memory_order_acquire) != 1) {
+    hiaR_params_release(p);
+    p = NULL;
+  }
+  if (!p) p = new_params(now->specs, now->n, &now->allocator);
+  if (!p) return HIA_MEMORY;
+  for (uint32_t i = 0; i < p->n; i++)
+    if (!prepare(p, i, now, is_changed[i], &is_recycled[i])) {
+      hiaR_params_release(p);
+      return HIA_MEMORY;
+    }
+  *out = p;
+  return HIA_OK;
+}
+
+void *hiaR_params_writable(hia_params *next, uint32_t i) {
+  value *v = next->values[i];
+  return v ? (void *)tensor_of(v)->data : &next->words[i];
 }
 
 /* ---- packed forms ---- */
@@ -246,6 +318,16 @@ static bool pack(const matrices *m, const hia_tensor *t, size_t each, char *to,
   return true;
 }
 
+/* The block for so many bytes, which are aligned in it. NULL: no memory. */
+static char *block_of(value *v, struct form *form, size_t bytes) {
+  char *block = atomic_load_explicit(&form->block, memory_order_relaxed);
+  if (block || bytes > PTRDIFF_MAX / 2) return block;
+  block = hiaR_alloc_large(&v->allocator, bytes + PACK_ALIGN);
+  form->size = bytes + PACK_ALIGN;
+  atomic_store_explicit(&form->block, block, memory_order_release);
+  return block;
+}
+
 /* Makes the form, unless another thread does, or did. */
 static void make_form(value *v, const matrices *m, size_t each, struct form *form,
                       bool (*must_go_on)(void *user, uint64_t ns), void *user) {
@@ -256,20 +338,14 @@ static void make_form(value *v, const matrices *m, size_t each, struct form *for
     return;
   }
   if (!atomic_compare_exchange_strong(&form->uses, &uses, PACKING)) return;
-  size_t size;
-  char *block = NULL;
-  if (hiaR_mul(each, m->n, &size) && size <= PTRDIFF_MAX / 2)
-    block = hiaR_alloc_large(&v->allocator, size += PACK_ALIGN);
+  size_t bytes;
+  char *block = hiaR_mul(each, m->n, &bytes) ? block_of(v, form, bytes) : NULL;
   if (!block) return; /* is not tried again */
   char *packed = block + (-(uintptr_t)block & (PACK_ALIGN - 1));
-  if (!pack(m, tensor_of(v), each, packed, must_go_on, user)) {
-    hiaR_free(&v->allocator, block, size);
+  if (pack(m, tensor_of(v), each, packed, must_go_on, user))
+    atomic_store_explicit(&form->packed, packed, memory_order_release);
+  else
     atomic_store(&form->uses, USES);
-    return;
-  }
-  form->block = block;
-  form->size = size;
-  atomic_store_explicit(&form->packed, packed, memory_order_release);
 }
 
 const void *hiaR_param_packed(hia_tensor *tensor, const char *data, hia_packing packing,

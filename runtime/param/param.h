@@ -50,6 +50,23 @@ const void *hiaR_params_elements(const hia_params *params, uint32_t i);
 /* Of the values and their packed forms, as much as belongs to this state or is shared by it. */
 size_t hiaR_params_bytes(const hia_params *params);
 
+/* ---- the next state ----
+ *
+ * Training computes the values of a state of those of another. If it can it writes them into the
+ * memory of a third state, which was the current one before, so that no memory is taken. */
+
+/* Makes a state with one reference, which no other thread knows yet. Param i has the value of
+ * `now`, or, if is_changed[i], one of its own, which the caller writes before it shows the state to
+ * others. `recycled` may be NULL; else it is a state of the same params, and the caller's reference
+ * to it is taken over, also if this fails: if that is the only reference, then the state and those
+ * of its values that no other state shares are used again. Of a tensor, is_recycled[i] becomes true
+ * if its elements are still those that `recycled` had; else they are not set. Takes no memory if
+ * all that is needed is there. Errors: HIA_MEMORY. */
+hia_status hiaR_params_next(const hia_params *now, hia_params *recycled, const bool *is_changed,
+                            bool *is_recycled, hia_params **out);
+/* The elements of a param of such a state that has a value of its own, as hiaR_params_elements. */
+void *hiaR_params_writable(hia_params *next, uint32_t i);
+
 /* ---- cells ----
  *
  * Where the current state of a program's params is: in a module of the engine, or in an object that

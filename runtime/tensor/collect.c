@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Collecting a sum (base/sums.h) in a tensor. docs/tensors.md, "Gradients", says in which order it
- * adds.
+/* Collecting a sum (base/sums.h) in a tensor, or in some rows of one. docs/tensors.md, "Gradients",
+ * says in which order it adds.
  *
  * One would add contribution after contribution to the tensor. But then each outer product would
  * read and write all of it, and take as long as the memory needs: a matrix of a model has some
@@ -57,8 +57,11 @@ typedef struct collecting {
   const hia_env *env;
   hia_work work;
   hia_dtype dtype;
-  uint32_t element; /* bytes */
-  hia_dims shape;
+  uint32_t element;             /* bytes */
+  hia_dims shape;               /* of the result */
+  int64_t own_rows;             /* of the tensor of which the result has some rows, or all */
+  const hia_tensor *rows;       /* their numbers, ascending; NULL: all */
+  uint64_t *touched;            /* TOUCHED: a bit for each row */
   uint64_t below[HIA_MAX_RANK]; /* by axis: elements of a row */
   uint64_t len;
   window window;
@@ -230,6 +233,25 @@ static bool has_rows(const window *w, int64_t n) {
   return w->is_part ? n <= w->rows : n == w->rows;
 }
 
+/* The row of the result that is row *i of the window. False: there is none. */
+static bool find_row(const collecting *c, int64_t *i) {
+  const window *w = &c->window;
+  if (*i < 0) return false;
+  if (!c->rows || w->axis) return *i < w->rows;
+  uint64_t low = 0, high = hiaR_tensor_len(c->rows);
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (hiaR_to_i64(hiaR_tensor_get(c->rows, middle)) < *i)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  bool is_there =
+      low < hiaR_tensor_len(c->rows) && hiaR_to_i64(hiaR_tensor_get(c->rows, low)) == *i;
+  *i = (int64_t)low;
+  return is_there;
+}
+
 /* A tensor that is added to the rows of the window; `has_own`: to other rows, one by one. */
 static hia_status check(const collecting *c, const hia_tensor *x, bool has_own) {
   hia_dims dims = hiaR_tensor_dims(x);
@@ -272,16 +294,15 @@ static hia_status add_element(collecting *c, hia_word sum, int64_t i) {
 static hia_status visit_row(collecting *c, hia_word sum) {
   window *w = &c->window;
   if (w->axis + 1 == c->shape.rank) {
-    int64_t i = hiaR_to_i64(word_at(sum, FIRST));
-    if (i < 0 || i >= w->rows) return wrong_rows(c, i, 1);
-    return add_element(c, sum, i);
+    int64_t is = hiaR_to_i64(word_at(sum, FIRST)), at = is;
+    return find_row(c, &at) ? add_element(c, sum, at) : wrong_rows(c, is, 1);
   }
-  int64_t i = hiaR_to_i64(word_at(sum, SECOND));
-  if (i < 0 || i >= w->rows) return wrong_rows(c, i, 1);
+  int64_t i = hiaR_to_i64(word_at(sum, SECOND)), at = i;
+  if (!find_row(c, &at)) return wrong_rows(c, i, 1);
   hia_word x = word_at(sum, FIRST);
   if (x < HIA_FIRST_ADDRESS) return HIA_OK;
   if (!push_window(c)) return HIA_MEMORY;
-  w->at += (uint64_t)i * c->below[w->axis];
+  w->at += (uint64_t)at * c->below[w->axis];
   w->axis++;
   w->rows = c->shape.dims[w->axis];
   w->is_part = false;
@@ -313,9 +334,9 @@ static hia_status visit_rows(collecting *c, hia_word sum) {
   if (!status) status = add_gathered(c);
   if (!status) status = need_elements(c);
   for (uint64_t k = 0; k < n && !status; k++) {
-    int64_t i = hiaR_to_i64(hiaR_tensor_get(index, k));
-    if (i < 0 || i >= w->rows) return wrong_rows(c, i, 1);
-    char *to = place(c, w->at + (uint64_t)i * row);
+    int64_t i = hiaR_to_i64(hiaR_tensor_get(index, k)), at = i;
+    if (!find_row(c, &at)) return wrong_rows(c, i, 1);
+    char *to = place(c, w->at + (uint64_t)at * row);
     if (!hiaR_work_add(&c->work, c->dtype, to, x->data + k * row * c->element, row))
       status = HIA_CANCELLED;
   }
@@ -368,9 +389,16 @@ static bool is_sound(hia_word sum) {
                                   (is_one || word_at(sum, SECOND) >= HIA_FIRST_ADDRESS));
 }
 
+/* True if it may add to any row. */
+static bool is_of_all_rows(const collecting *c, hia_word sum) {
+  hia_sum_ctor ctor = (hia_sum_ctor)hiaR_object(sum)->ctor;
+  return c->window.axis == 0 && ctor != HIA_SUM_BOTH && ctor != HIA_SUM_ROW && ctor != HIA_SUM_ROWS;
+}
+
 static hia_status visit(collecting *c, hia_word sum) {
   if (sum < HIA_FIRST_ADDRESS) return HIA_OK; /* NOTHING */
   if (!is_sound(sum)) return HIA_INTERNAL;
+  if (c->rows && is_of_all_rows(c, sum)) return wrong_rows(c, 0, c->own_rows);
   switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
   case HIA_SUM_BOTH: return visit_both(c, sum);
   case HIA_SUM_DENSE: return visit_dense(c, sum);
@@ -398,31 +426,133 @@ static hia_status walk(collecting *c, hia_word sum) {
   return need_elements(c);
 }
 
-static hia_status collect(HIA_COMPUTE) {
-  const hia_tensor *x = hiaR_tensor(in[1]);
-  collecting c = {.env = env,
-                  .work = hiaR_work(env),
-                  .dtype = hiaR_tensor_dtype(x),
-                  .shape = hiaR_tensor_dims(x),
-                  .len = hiaR_tensor_len(x),
-                  .result = r,
-                  .why = why};
-  (void)o;
-  c.element = hiaR_dtype_size(c.dtype);
-  c.window.rows = c.shape.dims[0];
-  c.pending.words = c.pending.few;
-  c.pending.size = HIA_LEN(c.pending.few);
-  uint64_t below = 1;
-  for (uint32_t i = c.shape.rank; i--; below *= (uint64_t)c.shape.dims[i]) c.below[i] = below;
-  hia_status status = walk(&c, in[0]);
-  if (!status && c.only) { /* its reference is the sum's */
-    hiaR_dup(c.only, env->is_shared);
-    r->is_tensor = true;
-    r->word = c.only;
+/* ---- the rows that a sum touches ---- */
+
+static bool touch(collecting *c, int64_t i) {
+  if (i < 0 || i >= c->own_rows) return false;
+  c->touched[i / 64] |= (uint64_t)1 << i % 64;
+  return true;
+}
+
+static hia_status touch_visited(collecting *c, hia_word sum, bool *are_all) {
+  if (!is_sound(sum)) return HIA_INTERNAL;
+  switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
+  case HIA_SUM_BOTH: return visit_both(c, sum);
+  case HIA_SUM_ROW: {
+    int64_t i = hiaR_to_i64(word_at(sum, c->shape.rank == 1 ? FIRST : SECOND));
+    return touch(c, i) ? HIA_OK : wrong_rows(c, i, 1);
   }
-  free_room(&c);
-  if (c.pending.words != c.pending.few)
-    hiaR_heap_release(env->local, c.pending.words, c.pending.size * sizeof *c.pending.words);
+  case HIA_SUM_ROWS: {
+    const hia_tensor *index = tensor_at(sum, FIRST);
+    for (uint64_t k = 0, n = hiaR_tensor_len(index); k < n; k++) {
+      int64_t i = hiaR_to_i64(hiaR_tensor_get(index, k));
+      if (!hiaR_work_on(&c->work, 2)) return HIA_CANCELLED;
+      if (!touch(c, i)) return wrong_rows(c, i, 1);
+    }
+    return HIA_OK;
+  }
+  default: *are_all = true; return HIA_OK;
+  }
+}
+
+static hia_status touch_all(collecting *c, hia_word sum, bool *are_all) {
+  hia_status status = HIA_OK;
+  if (sum >= HIA_FIRST_ADDRESS && !push(c, sum)) return HIA_MEMORY;
+  while (!status && !*are_all && c->pending.n) {
+    if (!hiaR_work_on(&c->work, 10)) return HIA_CANCELLED;
+    status = touch_visited(c, c->pending.words[--c->pending.n], are_all);
+  }
   return status;
 }
+
+/* The numbers of the rows that have a bit, or of all. */
+static hia_status list_touched(collecting *c, bool are_all) {
+  uint64_t n = are_all ? (uint64_t)c->own_rows : 0, n_words = ((uint64_t)c->own_rows + 63) / 64;
+  for (uint64_t w = 0; w < n_words && !are_all; w++)
+    n += (uint64_t)__builtin_popcountll(c->touched[w]);
+  hia_dims dims = {.rank = 1, .dims = {(int64_t)n}};
+  if (!hiaR_result_new(c->env, HIA_I64, &dims, c->result)) return HIA_MEMORY;
+  int64_t *to = (int64_t *)(void *)c->result->data;
+  for (uint64_t i = 0; i < n && are_all; i++) to[i] = (int64_t)i;
+  for (uint64_t w = 0; w < n_words && !are_all; w++)
+    for (uint64_t bits = c->touched[w]; bits; bits &= bits - 1)
+      *to++ = (int64_t)(64 * w + (uint64_t)__builtin_ctzll(bits));
+  return hiaR_work_on(&c->work, n + n_words) ? HIA_OK : HIA_CANCELLED;
+}
+
+/* ---- the operations ---- */
+
+/* `x` is a tensor of the shape of all. */
+static collecting begin(const hia_env *env, hia_word x, hia_result *r, hia_misfortune *why) {
+  const hia_tensor *t = hiaR_tensor(x);
+  collecting c = {.env = env,
+                  .work = hiaR_work(env),
+                  .dtype = hiaR_tensor_dtype(t),
+                  .shape = hiaR_tensor_dims(t),
+                  .result = r,
+                  .why = why};
+  c.element = hiaR_dtype_size(c.dtype);
+  c.own_rows = c.shape.dims[0];
+  return c;
+}
+
+static void end(collecting *c) {
+  if (c->pending.words != c->pending.few)
+    hiaR_heap_release(c->env->local, c->pending.words, c->pending.size * sizeof *c->pending.words);
+}
+
+static void use_few(pending *p) {
+  p->words = p->few;
+  p->size = HIA_LEN(p->few);
+}
+
+static hia_status collect_in(collecting *c, hia_word sum) {
+  use_few(&c->pending);
+  uint64_t below = 1;
+  for (uint32_t i = c->shape.rank; i--; below *= (uint64_t)c->shape.dims[i]) c->below[i] = below;
+  c->len = below;
+  c->window.rows = c->shape.dims[0];
+  hia_status status = walk(c, sum);
+  if (!status && c->only) { /* its reference is the sum's */
+    hiaR_dup(c->only, c->env->is_shared);
+    c->result->is_tensor = true;
+    c->result->word = c->only;
+  }
+  free_room(c);
+  end(c);
+  return status;
+}
+
+static hia_status collect(HIA_COMPUTE) {
+  collecting c = begin(env, in[1], r, why);
+  (void)o;
+  return collect_in(&c, in[0]);
+}
 HIA_DEFINE_OPERATION(COLLECT, collect)
+
+static hia_status collect_rows(HIA_COMPUTE) {
+  collecting c = begin(env, in[2], r, why);
+  const hia_tensor *rows = hiaR_tensor(in[1]);
+  (void)o;
+  if (rows->dims[0] < c.own_rows) c.rows = rows;
+  if (rows->dims[0] > c.own_rows) return wrong_rows(&c, 0, rows->dims[0]);
+  c.shape.dims[0] = rows->dims[0];
+  return collect_in(&c, in[0]);
+}
+HIA_DEFINE_OPERATION(COLLECT_ROWS, collect_rows)
+
+static hia_status touched(HIA_COMPUTE) {
+  collecting c = begin(env, in[1], r, why);
+  (void)o;
+  size_t bytes = ((size_t)c.own_rows + 63) / 64 * sizeof *c.touched;
+  bool are_all = false;
+  use_few(&c.pending);
+  if (bytes && !(c.touched = hiaR_heap_alloc(env->local, bytes))) return HIA_MEMORY;
+  if (bytes) memset(c.touched, 0, bytes);
+  hia_status status = touch_all(&c, in[0], &are_all);
+  if (!status) status = list_touched(&c, are_all);
+  if (bytes) hiaR_heap_release(env->local, c.touched, bytes);
+  end(&c);
+  return status;
+}
+HIA_DEFINE_OPERATION(TOUCHED, touched)

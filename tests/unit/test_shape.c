@@ -440,6 +440,14 @@ static uint32_t rank_by_rule(unsigned op, uint64_t imm, const hia_dims *x, uint3
     if (x->rank && x[1].rank == x->rank) fit = HIA_FIT_ALWAYS;
     out = *x;
     break;
+  case HIA_SHAPE_TOUCHED:
+    if (x->rank && x[1].rank == x->rank) fit = HIA_FIT_ALWAYS;
+    out = (hia_dims){.rank = 1};
+    break;
+  case HIA_SHAPE_COLLECT_ROWS: /* of the rank of the sum, not of the rows */
+    if (x->rank && x[1].rank == 1 && x[2].rank == x->rank) fit = HIA_FIT_ALWAYS;
+    out = *x;
+    break;
   case HIA_SHAPE_ZEROS:
     if (x->rank) fit = HIA_FIT_ALWAYS;
     out = *x;

@@ -469,6 +469,56 @@ static hia_status collect(hia_word sum, hia_word like, hia_word *out, hia_misfor
   return hiaR_e_COLLECT(&w.env, &o, in, out, why);
 }
 
+static hia_status touched(hia_word sum, hia_word like, hia_word *out) {
+  const hia_word in[] = {sum, like};
+  hia_operation o = {
+      .n_in = 2, .tensors = 2, .dtype = (uint8_t)hiaR_tensor_dtype(hiaR_tensor(like))};
+  hia_misfortune why;
+  *out = 0;
+  return hiaR_e_TOUCHED(&w.env, &o, in, out, &why);
+}
+static hia_status collect_rows(hia_word sum, hia_word rows, hia_word like, hia_word *out) {
+  const hia_word in[] = {sum, rows, like};
+  hia_operation o = {
+      .n_in = 3, .tensors = 6, .dtype = (uint8_t)hiaR_tensor_dtype(hiaR_tensor(like))};
+  hia_misfortune why;
+  *out = 0;
+  return hiaR_e_COLLECT_ROWS(&w.env, &o, in, out, &why);
+}
+
+static uint32_t n_sparse; /* sums that touch some rows but not all */
+
+/* The rows that it touches are what is expected, and all others are zeros. */
+static void check_rows(hia_word sum, hia_word like, const model *expected) {
+  hia_word rows, out, fewer;
+  cr_assert_eq(touched(sum, like, &rows), HIA_OK);
+  cr_assert_eq(collect_rows(sum, rows, like, &out), HIA_OK);
+  model numbers = read_tensor(rows), is = read_tensor(out);
+  uint64_t n_rows = (uint64_t)expected->dims.dims[0], row = n_rows ? expected->n / n_rows : 0;
+  cr_assert_eq(is.n, numbers.n * row);
+  uint64_t k = 0;
+  for (uint64_t i = 0; i < n_rows; i++) {
+    bool is_there = k < numbers.n && numbers.words[k] == i;
+    for (uint64_t c = 0; c < row; c++)
+      cr_assert_eq(is_there ? is.words[k * row + c] : 0, expected->words[i * row + c]);
+    k += is_there;
+  }
+  cr_assert_eq(k, numbers.n, "a row is out of order, or there is none such");
+  n_sparse += k && k < n_rows;
+  if (k) { /* one that it touches is missing */
+    numbers.dims.dims[0]--;
+    numbers.n--;
+    fewer = tensor_of(&numbers);
+    hia_word none;
+    cr_assert_eq(collect_rows(sum, fewer, like, &none), HIA_SHAPE);
+    hiaR_tensor_drop(&w.local, fewer, false);
+  }
+  model_free(&numbers);
+  model_free(&is);
+  hiaR_tensor_drop(&w.local, rows, false);
+  hiaR_tensor_drop(&w.local, out, false);
+}
+
 static void check_sum(hia_word sum, const model *expected) {
   hia_misfortune why;
   hia_word like = tensor_of(expected), out;
@@ -476,6 +526,7 @@ static void check_sum(hia_word sum, const model *expected) {
   model is = read_tensor(out);
   cr_assert(model_equals(&is, expected), "rank %u", expected->dims.rank);
   model_free(&is);
+  check_rows(sum, like, expected);
   hiaR_tensor_drop(&w.local, out, false);
   hiaR_tensor_drop(&w.local, like, false);
 }
@@ -492,6 +543,7 @@ Test(tensor_gradient, collect, .init = begin_sums, .fini = end_sums) {
       drop_sum(dtype, dims.rank, sum);
       model_free(&expected);
     }
+  cr_assert_gt(n_sparse, 20);
 }
 
 /* Hundreds of outer products, with lengths at which the kernels have rests, and others between. */

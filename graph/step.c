@@ -1,0 +1,84 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The function that a step of training calls (jit/engine/trainer.c): the loss and its gradients.
+ *
+ * Params that programs read row by row, such as a table of the vectors of words, are large, and a
+ * step reads few of their rows. So the gradient of a tensor is not collected as a whole, but for
+ * the rows that have one:
+ *
+ *     %loss:f32, %sum = grad loss value (sum E) %args
+ *     %e:f32[?, ?] = param E
+ *     %rows:i64[?] = touched %sum, %e
+ *     %some:f32[?, ?] = collect_rows %sum, %rows, %e
+ *
+ * If the program reads the tensor as a whole, these are all rows. */
+#include "graph/sums.h"
+
+uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_t n,
+                         const bool *wanted, hia_type *out) {
+  uint32_t len = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!wanted[i]) continue;
+    bool is_tensor = params[i].shape.rank > 0;
+    if (out && is_tensor) out[len] = hiaG_tensor(types, HIA_I64, 1);
+    if (out) out[len + is_tensor] = hiaG_param_type(types, &params[i]);
+    len += 1 + is_tensor;
+  }
+  return len;
+}
+
+static hia_value_id op(hia_graph *g, hia_fn *fn, unsigned number, const hia_value_id *ins,
+                       uint32_t n) {
+  return hiaG_op(g, fn, 0, number, ins, n, fn->loc);
+}
+
+/* Appends the results of a tensor's sum. */
+static void collect(hia_graph *g, hia_fn *fn, uint32_t param, hia_value_id sum,
+                    hia_value_id out[2]) {
+  hia_type type = hiaG_param_type(g->types, &g->params.data[param]);
+  hia_node_id read = hiaG_add(g, fn, 0, HIA_OP_PARAM, NULL, 0, &type, 1, param, fn->loc);
+  hia_value_id whole = hiaG_out(fn, read, 0);
+  out[0] = op(g, fn, HIA_OP_TOUCHED, (hia_value_id[]){sum, whole}, 2);
+  out[1] = op(g, fn, HIA_OP_COLLECT_ROWS, (hia_value_id[]){sum, out[0], whole}, 3);
+}
+
+hia_fn_id hiaG_step(hia_graph *g, hia_fn_id of, const bool *wanted) {
+  hia_arena *arena = &g->comp->arena;
+  const hia_fn *loss = hiaG_fn(g, of);
+  uint32_t n_params = g->params.len;
+  uint32_t n_types = hiaG_step_types(g->types, g->params.data, n_params, wanted, NULL) + 1;
+  hia_type *types = HIA_NEW_ARRAY(arena, hia_type, n_types),
+           *of_grad = HIA_NEW_ARRAY(arena, hia_type, (size_t)n_params + 1);
+  types[0] = of_grad[0] = loss->results[0];
+  hiaG_step_types(g->types, g->params.data, n_params, wanted, types + 1);
+  HIA_VEC(hia_wrt) wrt = {0};
+  for (uint32_t p = 0; p < n_params; p++)
+    if (wanted[p]) {
+      hia_wrt one = {.is_param = true, .is_sum = g->params.data[p].shape.rank > 0, .i = p};
+      of_grad[1 + wrt.len] = hiaG_wrt_type(g, of, &one);
+      hiaR_push(arena, &wrt, one);
+    }
+  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, loss->name, ".step"), loss->source, loss->loc,
+                             loss->params, loss->n_params, types, n_types);
+  hia_fn *fn = hiaG_fn(g, id);
+  hia_value_id *ins = HIA_NEW_ARRAY(arena, hia_value_id, loss->n_params + 1),
+               *outs = HIA_NEW_ARRAY(arena, hia_value_id, n_types);
+  for (uint32_t i = 0; i < loss->n_params; i++) ins[i] = hiaG_out(fn, i, 0);
+  uint32_t gradient = hiaG_gradient_new(g, of, true, wrt.data, wrt.len), n = 1;
+  hia_node_id node =
+      hiaG_add(g, fn, 0, HIA_OP_GRAD, ins, loss->n_params, of_grad, wrt.len + 1, gradient, fn->loc);
+  outs[0] = hiaG_out(fn, node, 0);
+  for (uint32_t i = 0; i < wrt.len; i++) {
+    hia_value_id is = hiaG_out(fn, node, 1 + i);
+    if (wrt.data[i].is_sum)
+      collect(g, fn, wrt.data[i].i, is, &outs[n]);
+    else
+      outs[n] = is;
+    n += 1 + wrt.data[i].is_sum;
+  }
+  hiaG_yield(g, fn, 0, outs, n_types);
+  for (hia_fn_id f = 0; f < g->fns.len; f++) hiaG_fn(g, f)->is_root = f == id;
+  fn->n_sig_params = loss->n_sig_params;
+  fn->sig_params = loss->sig_params;
+  fn->sig_result = hiaG_tuple(g->types, types, n_types);
+  return id;
+}
