@@ -141,17 +141,47 @@ static int decide_examples(training *r, const char *name, const hia_value *data)
   return EXIT_FINE;
 }
 
+/* The hash of a syntax tree without the places in it: words such as 12:5. */
+typedef struct tree_hash {
+  uint64_t hash;
+  char word[16]; /* the one that has begun, as long as it may be a place */
+  size_t n;
+} tree_hash;
+
+static bool is_place(const tree_hash *t) {
+  size_t line = strspn(t->word, "0123456789"), col = 0;
+  if (line && t->word[line] == ':') col = strspn(t->word + line + 1, "0123456789");
+  return col && line + 1 + col == t->n;
+}
+
+static bool hash_tree(void *user, const char *bytes, size_t len) {
+  tree_hash *t = user;
+  for (size_t i = 0; i < len; i++) {
+    bool is_end = bytes[i] == ' ' || bytes[i] == '\n';
+    if (!is_end && t->n < sizeof t->word - 1) {
+      t->word[t->n++] = bytes[i];
+      t->word[t->n] = 0;
+      continue;
+    }
+    if (!is_end || !is_place(t)) hash_bytes(&t->hash, t->word, t->n);
+    hash_bytes(&t->hash, &bytes[i], 1);
+    t->n = 0;
+    t->word[0] = 0;
+  }
+  return true;
+}
+
 /* The program without its comments and its layout. */
 static int decide_program(training *r) {
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
   hia_function *functions[] = {r->loss, r->metric};
   hia_error *error;
-  uint64_t hash = HASH_BEGIN;
+  tree_hash tree = {.hash = HASH_BEGIN};
   dump.stage = HIA_STAGE_AST;
   hia_status status =
-      hia_module_dump(r->module, functions, r->metric ? 2 : 1, &dump, hash_bytes, &hash, &error);
+      hia_module_dump(r->module, functions, r->metric ? 2 : 1, &dump, hash_tree, &tree, &error);
   if (status != HIA_OK) return tool_fail(error, status);
-  decide_hash(r, "FILE", hash);
+  decide_hash(r, "FILE", tree.hash);
   return EXIT_FINE;
 }
 
