@@ -141,6 +141,25 @@ rates 'one that falls as a cosine' '0.075529 0.002044 ' --lr 0.12 --schedule cos
 rates 'one that rises' '0.051429 0.102857 ' --lr 0.12 --warmup 14 --schedule cosine
 rates 'one that rises and falls' '0.093333 0.013333 ' --lr 0.12 --warmup 3 --schedule linear
 
+# ---- the order of the examples ----
+
+# Step by step w falls by 1, and the loss of example 1 is not a number once w is below a limit: so the error says where
+# the example is.
+cat >order.hia <<'END'
+type N = N(x: i32, limit: f32)
+param w: f32[1] = zeros()
+fn one(n: N) -> f32 = match n { N(x, limit) => if x == 1 and w[0] < limit then log(w[0]) else w[0] }
+fn loss(ns: [N]) -> f32 = sum([one(n) for n in ns])
+END
+order() { # SEED LIMIT WHERE
+  printf 'N(%d, %s), ' 0 "$2" 1 "$2" 2 "$2" 3 "$2" 4 "$2" 5 "$2" 6 "$2" | sed "s/.*/[&N(7, $2)]/" >order.txt
+  "$hiaton" train order.hia --data order.txt --batch 1 --optimizer sgd --lr 1 --epochs 3 --engine interp --seed "$1" >out 2>err
+  fits "where an example is, seed $1" $? 1 '' "is not a number in $3" "--seed $1"
+}
+order 0 0.5 'epoch 1, batch 8' # 6 0 4 3 7 2 5 1
+order 0 -7.5 'epoch 2, batch 7' # 2 5 7 3 4 6 1 0
+order 7 0.5 'epoch 1, batch 6' # 7 4 3 2 5 1 6 0
+
 # ---- log and plot ----
 
 clear
