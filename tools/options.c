@@ -546,14 +546,11 @@ static int take_file(const tool_command *command, tool_options *o) {
 
 /* The checkpoint lies beside the params that are saved, unless there is --checkpoint. */
 static bool name_checkpoint(tool_options *o) {
-  static const char end[] = ".checkpoint";
+  static char name[PATH_MAX];
   tool_training *t = &o->training;
   if (!t->save || t->checkpoint) return true;
-  size_t len = strlen(t->save);
-  char *name = malloc(len + sizeof end); /* for the life of the process */
-  if (!name) return false;
-  memcpy(name, t->save, len);
-  memcpy(name + len, end, sizeof end);
+  int len = snprintf(name, sizeof name, "%s.checkpoint", t->save);
+  if (len < 0 || (size_t)len >= sizeof name) return false;
   return set_target(o, OPT_CHECKPOINT, name, &t->checkpoint) == NULL;
 }
 
@@ -577,7 +574,8 @@ int tool_parse(const tool_command *command, int argc, char **argv, tool_options 
   }
   code = take_file(command, o);
   if (code != EXIT_FINE) return code;
-  if (command->bit & TRAIN && !name_checkpoint(o)) return tool_fail(NULL, HIA_MEMORY);
+  if (command->bit & TRAIN && !name_checkpoint(o))
+    return tool_usage(command, "--save: the name is too long");
   if (o->dump.after && !tool_has(o, OPT_STAGE)) o->dump.stage = HIA_STAGE_GRAPH;
   code = tool_rules(command, o);
   if (o->expression) {
