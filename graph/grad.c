@@ -133,10 +133,11 @@ uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id f, uint32_t params, const bool
 static void make(hia_grad *d, uint32_t version) {
   const hia_grad_version v = d->versions.data[version];
   hia_back b = {.d = d, .g = d->g, .version = version};
-  b.fn = hiaG_fn(d->g, v.fn);
+  b.fn = hiaG_grad_inlined(d, v.fn);
   b.back = hiaG_fn(d->g, v.back);
   hiaG_grad_activity(&b);
   hiaG_grad_back(&b);
+  hiaG_grad_sizes(&b);
   hiaG_grad_kept(&b);
   hiaG_compact(d->g, b.back);
   hiaG_compact(d->g, hiaG_fn(d->g, v.kept));
@@ -302,6 +303,7 @@ void hiaG_grad(hia_graph *g) {
   for (bool is_left = true; is_left;) {
     bool is_changed = false;
     is_left = false;
+    d.group = NULL;
     for (hia_fn_id f = 0, n = g->fns.len; f < n; f++) {
       if (hiaG_fn(g, f)->is_removed || !replace_in(&d, hiaG_fn(g, f), &is_left)) continue;
       hiaG_compact(g, hiaG_fn(g, f));

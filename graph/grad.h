@@ -50,6 +50,12 @@ typedef struct hia_grad {
   HIA_VEC(hia_grad_of_type) of_types;
   HIA_VEC(bool) carries; /* by type, less HIA_FIRST_TYPE: it can have a gradient; as of n_ctors */
   uint32_t n_ctors;
+  /* Of hiaG_grad_inlined, by function, of the first n_grouped; `group` is NULL when there may be
+   * others that are differentiated. */
+  uint32_t n_grouped;
+  uint32_t *group; /* those that call each other */
+  bool *is_recursive;
+  const hia_fn **inlined; /* NULL: not asked for yet */
 } hia_grad;
 
 /* The version, made on the first call. `varies` and `seeded` are copied. */
@@ -154,6 +160,11 @@ typedef struct hia_grad_record {
   hia_type type;      /* of the record */
 } hia_grad_record;
 
+/* A value of f.back that has the shape of a value of f: its gradient. */
+typedef struct hia_same_shape {
+  hia_value_id gradient, of;
+} hia_same_shape;
+
 typedef struct hia_back {
   hia_grad *d;
   hia_graph *g;
@@ -164,14 +175,21 @@ typedef struct hia_back {
   bool *is_sum; /* by value: its gradient is a Sum */
   HIA_VEC(hia_kept) kept;
   HIA_VEC(hia_place) places;
+  HIA_VEC(hia_same_shape) shapes;
   uint32_t *first_kept;     /* by value: NONE, or the first hia_kept of it */
   hia_grad_record *records; /* by node of fn */
 } hia_back;
 
+/* A copy of the function in which calls of small functions that are not recursive are replaced by
+ * their bodies, so that their tapes need no objects (grad_inline.c). It is no part of the program.
+ */
+const hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f);
 /* Finds which values vary (grad_active.c). */
 void hiaG_grad_activity(hia_back *b);
 /* Builds the body of f.back. */
 void hiaG_grad_back(hia_back *b);
+/* Simplifies it by what is known about sizes, so that less is kept (grad_sizes.c). */
+void hiaG_grad_sizes(hia_back *b);
 /* Lays out the tapes, and builds the body of f.kept. */
 void hiaG_grad_kept(hia_back *b);
 

@@ -125,6 +125,11 @@ static hia_value_id read(reverse *r, hia_value_id v) {
   return r->b->kept.data[i].stands_for;
 }
 
+/* A value of f.back has the shape of a value of f, for which it is a gradient. */
+static void has_shape_of(reverse *r, hia_value_id x, hia_value_id v) {
+  hiaR_push(r->d->arena, &r->b->shapes, (hia_same_shape){x, v});
+}
+
 /* ---- gradients ---- */
 
 /* Its number. A param's is one, wherever it is read. */
@@ -257,6 +262,19 @@ static void prune(reverse *r, hia_node_id from, hia_value_id first, const hia_va
   }
 }
 
+/* The gradient of the result of an op, in the form that its rule takes: a sum, if indexing hands it
+ * on to a sum; else a tensor. */
+static hia_value_id as_rule_takes(reverse *r, const hia_node *node, hia_value_id dy,
+                                  hia_value_id out, bool wants_sum) {
+  bool hands_on = wants_sum && hiaG_indexes(node->op), is_sum = r->b->is_sum[node->outs];
+  if (is_sum && !hands_on) return op_of(r, HIA_OP_COLLECT, dy, out);
+  bool is_tensor = hiaG_type_kind(r->g->types, hiaG_type(r->back, dy)) == HIA_KIND_TENSOR;
+  if (is_sum || !hands_on || !is_tensor) return dy;
+  hia_type type = hiaG_type(r->back, dy);
+  type = hiaG_sum_type(r->g->types, hiaG_dtype(r->g->types, type), hiaG_rank(r->g->types, type));
+  return value_of(r, HIA_OP_DATA, &dy, 1, type, HIA_SUM_DENSE);
+}
+
 static void through_op(reverse *r, hia_node_id n) {
   const hia_node node = r->fn->nodes.data[n];
   hia_value_id dy = node.n_outs ? take(r, node.outs) : HIA_NONE;
@@ -274,6 +292,7 @@ static void through_op(reverse *r, hia_node_id n) {
   }
   hia_node_id from = r->back->nodes.len;
   hia_value_id first = r->back->values.len;
+  dy = as_rule_takes(r, &node, dy, out, node.n_ins && wants_sum[0]);
   hia_gradient d = {.g = r->g,
                     .fn = r->back,
                     .region = r->region,
@@ -321,7 +340,10 @@ static void through_call(reverse *r, hia_node_id n) {
       node_of(r, HIA_OP_CALL, args.data, args.len, back->results, back->n_results, version.back);
   uint32_t at = 0;
   for (uint32_t i = 0; i < callee->n_params; i++)
-    if (varies[i]) add_dense(r, hiaG_in(r->fn, n, i), hiaG_out(r->back, call, at++));
+    if (varies[i]) {
+      has_shape_of(r, hiaG_out(r->back, call, at), hiaG_in(r->fn, n, i));
+      add_dense(r, hiaG_in(r->fn, n, i), hiaG_out(r->back, call, at++));
+    }
   const bool *reads =
       r->d->params.data[params].reads + (size_t)hiaG_callee(&node) * r->g->params.len;
   for (uint32_t p = 0; p < r->g->params.len; p++)
@@ -430,7 +452,10 @@ static void through_branch(reverse *r, hia_node_id n) {
     hiaG_yield(r->g, r->back, r->back->nodes.data[branch].regions + k, list.data, list.len);
   }
   hiaG_set_outs(r->g, r->back, branch, types.data, types.len);
-  for (uint32_t i = 0; i < ids.len; i++) add(r, ids.data[i], hiaG_out(r->back, branch, i));
+  for (uint32_t i = 0; i < ids.len; i++) {
+    if (!is_param(r, ids.data[i])) has_shape_of(r, hiaG_out(r->back, branch, i), ids.data[i]);
+    add(r, ids.data[i], hiaG_out(r->back, branch, i));
+  }
 }
 
 /* ---- loops ----
@@ -524,7 +549,10 @@ static void through_loop(reverse *r, hia_node_id n) {
   is->n_then = rest;
   hia_value_id *seeds = HIA_NEW_ARRAY(arena, hia_value_id, n_vars + 1);
   memset(seeds, 0xff, (n_vars + 1) * sizeof *seeds);
-  for (uint32_t i = 0; i < n_varying; i++) seeds[vars.data[i]] = arg_values.data[i + 1];
+  for (uint32_t i = 0; i < n_varying; i++) {
+    seeds[vars.data[i]] = arg_values.data[i + 1];
+    has_shape_of(r, arg_values.data[i + 1], args[vars.data[i]]);
+  }
   contributions of_round = through_arm(r, place, seeds);
   for (uint32_t i = 0; i < of_round.len; i++) {
     uint32_t id = of_round.data[i].id;
@@ -901,18 +929,27 @@ static void through_region(reverse *r, uint32_t place) {
   r->depth--;
 }
 
-/* Of which values the gradient is a Sum: of what indexing takes from something whose gradient is
- * one. */
+/* True if an op that computes has made the value: then its gradient may have any form. */
+static bool is_computed(const hia_fn *fn, hia_value_id v) {
+  const hia_op_info *op = &hiaR_ops[hiaG_def(fn, v)->op];
+  return op->gradient == HIA_GRADIENT_OWN && op->shape != HIA_SHAPE_NONE;
+}
+
+/* Of which values the gradient is a Sum: of what rows or parts are taken from, and of what indexing
+ * takes from a param. Elsewhere gradients are tensors, which elementwise ops can add up. */
 static void find_sums(reverse *r) {
+  bool *of_param = HIA_NEW_ARRAY(r->d->arena, bool, r->fn->values.len + 1);
   r->b->is_sum = HIA_NEW_ARRAY(r->d->arena, bool, r->fn->values.len + 1);
   HIA_EACH_NODE(r->fn, n) {
     const hia_node *node = &r->fn->nodes.data[n];
     if (node->op == HIA_OP_PARAM)
-      r->b->is_sum[node->outs] = r->b->varies[node->outs] && id_is_sum(r, id_of(r, node->outs));
-    if (node->op != HIA_OP_ROW && node->op != HIA_OP_PART && node->op != HIA_OP_EXPECT) continue;
-    if (hiaG_is_scalar(hiaG_type(r->fn, node->outs)) || !r->b->varies[node->outs]) continue;
-    r->b->is_sum[node->outs] = r->b->is_sum[hiaG_in(r->fn, n, 0)];
+      of_param[node->outs] = r->b->varies[node->outs] && id_is_sum(r, id_of(r, node->outs));
+    if (!hiaG_indexes(node->op) || !r->b->varies[node->outs]) continue;
+    hia_value_id base = hiaG_in(r->fn, n, 0);
+    if (!hiaG_is_scalar(hiaG_type(r->fn, node->outs))) of_param[node->outs] = of_param[base];
+    if (node->op != HIA_OP_EXPECT && is_computed(r->fn, base)) r->b->is_sum[base] = true;
   }
+  for (uint32_t i = 0; i < r->fn->values.len; i++) r->b->is_sum[i] |= of_param[i];
 }
 
 void hiaG_grad_back(hia_back *b) {
@@ -933,7 +970,11 @@ void hiaG_grad_back(hia_back *b) {
   b->places.data[body].tape = 0; /* the first parameter */
   hia_value_id *seeds = HIA_NEW_ARRAY(arena, hia_value_id, b->fn->n_results + 1);
   uint32_t at = 1;
-  for (uint32_t i = 0; i < b->fn->n_results; i++) seeds[i] = version.seeded[i] ? at++ : HIA_NONE;
+  for (uint32_t i = 0; i < b->fn->n_results; i++) {
+    seeds[i] = version.seeded[i] ? at++ : HIA_NONE;
+    if (seeds[i] != HIA_NONE)
+      has_shape_of(&r, seeds[i], hiaG_in(b->fn, hiaG_yield_of(b->fn, 0), i));
+  }
   r.place = body;
   contributions found = through_arm(&r, body, seeds);
   /* The gradients of parameters, then those of params. */

@@ -70,6 +70,11 @@ typedef struct hia_gradient {
   hia_value_id *in_gradients;
 } hia_gradient;
 
+/* The ops whose rules take a sum, and hand it on. */
+static inline bool hiaG_indexes(unsigned op) {
+  return op == HIA_OP_ROW || op == HIA_OP_PART || op == HIA_OP_EXPECT;
+}
+
 /* False if the op has no gradient (the row says NONE): nothing has been built. */
 bool hiaG_gradient(const hia_gradient *d, unsigned op);
 

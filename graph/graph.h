@@ -605,9 +605,12 @@ void hiaG_fold(hia_graph *g, hia_fn *fn); /* opt_fold.c: constants, identities, 
 void hiaG_cse(hia_graph *g, hia_fn *fn);  /* opt_cse.c: value numbering */
 void hiaG_dce(hia_graph *g, hia_fn *fn);  /* opt_dce.c: dead nodes */
 void hiaG_copy(hia_graph *g, hia_fn *fn); /* opt_copy.c: copy propagation */
-void hiaG_inline(hia_graph *g);           /* opt_inline.c: small non-recursive functions */
-void hiaG_inline_loops(hia_graph *g);     /* opt_inline.c: functions that have become loops */
-void hiaG_halve(hia_graph *g);            /* opt_halve.c: maps that other workers may share */
+/* Replaces a call by a copy of the body of `callee`, which is not `fn`. */
+void hiaG_inline_call(hia_graph *g, hia_fn *fn, hia_node_id call, const hia_fn *callee,
+                      hia_subst *subst);
+void hiaG_inline(hia_graph *g);       /* opt_inline.c: small non-recursive functions */
+void hiaG_inline_loops(hia_graph *g); /* opt_inline.c: functions that have become loops */
+void hiaG_halve(hia_graph *g);        /* opt_halve.c: maps that other workers may share */
 /* map.c: what compares the elements of a map, directly in its region, looks at this array. */
 void hiaG_compare_shapes(hia_graph *g, hia_fn *fn, hia_region_id each, hia_value_id array);
 void hiaG_fill(hia_graph *g);              /* map.c: maps to loops that fill arrays */

@@ -65,29 +65,33 @@ static bool is_wanted(const inlining *i, const hia_fn *caller, hia_fn_id callee)
   return i->n_calls[callee] == 1 && !fn->is_root && s.nodes <= SINGLE_NODES;
 }
 
-/* Replaces a call by a copy of the callee's body. */
-static void copy_body(inlining *i, hia_fn *fn, hia_node_id call, hia_subst *subst) {
-  hia_arena *scratch = &i->g->comp->scratch;
+void hiaG_inline_call(hia_graph *g, hia_fn *fn, hia_node_id call, const hia_fn *callee,
+                      hia_subst *subst) {
+  hia_arena *scratch = &g->comp->scratch;
   hia_node node = fn->nodes.data[call];
-  const hia_fn *callee = hiaG_fn(i->g, hiaG_callee(&node));
   hia_value_id *map = HIA_NEW_ARRAY(scratch, hia_value_id, callee->values.len);
   memset(map, 0xff, callee->values.len * sizeof *map);
   for (hia_node_id arg = callee->regions.data[0].first; callee->nodes.data[arg].op == HIA_OP_ARG;
        arg = callee->nodes.data[arg].next)
     map[hiaG_out(callee, arg, 0)] = hiaG_in(fn, call, HIA_IMM_A(callee->nodes.data[arg].imm));
-  hia_arena *arena = &i->g->comp->arena; /* growing once is cheaper than node by node */
+  hia_arena *arena = &g->comp->arena; /* growing once is cheaper than node by node */
   hiaR_reserve(arena, &fn->nodes, fn->nodes.len + callee->nodes.len);
   hiaR_reserve(arena, &fn->values, fn->values.len + callee->values.len);
   hiaR_reserve(arena, &fn->edges, fn->edges.len + callee->edges.len);
   hia_loc_id parent = node.loc;
-  if (node.flags & HIA_NODE_TAIL && parent != HIA_NONE) parent = i->g->locs.data[parent].parent;
-  hiaG_copy_region(i->g, fn, node.region, call, callee, 0, map, parent);
+  if (node.flags & HIA_NODE_TAIL && parent != HIA_NONE) parent = g->locs.data[parent].parent;
+  hiaG_copy_region(g, fn, node.region, call, callee, 0, map, parent);
   hia_node_id yield = hiaG_yield_of(callee, 0);
   for (uint32_t r = 0; r < node.n_outs; r++)
     hiaG_replace(subst, node.outs + r, map[hiaG_in(callee, yield, r)]);
   hiaG_remove(fn, call);
-  if (--i->n_calls[hiaG_callee(&node)] == 0 && !callee->is_root)
-    hiaG_fn(i->g, hiaG_callee(&node))->is_removed = true;
+}
+
+static void copy_body(inlining *i, hia_fn *fn, hia_node_id call, hia_subst *subst) {
+  hia_fn_id callee = hiaG_callee(&fn->nodes.data[call]);
+  hiaG_inline_call(i->g, fn, call, hiaG_fn(i->g, callee), subst);
+  if (--i->n_calls[callee] == 0 && !hiaG_fn(i->g, callee)->is_root)
+    hiaG_fn(i->g, callee)->is_removed = true;
 }
 
 static void inline_into(inlining *i, hia_fn_id f) {

@@ -10,9 +10,8 @@ struct hia_trainer {
   hia_module *module; /* held */
   hia_function *step;
   hia_optimizing *optimizer;
-  double rate;
+  bool clips;                    /* an update needs the norm */
   hia_value *result;             /* of the last call of `step`; NULL: there is none */
-  double norm;                   /* of its gradients */
   bool is_used;                  /* an update has been made of it */
   hia_param_gradient *gradients; /* by param: their elements are in `result` */
 };
@@ -126,7 +125,7 @@ static hia_status make(hia_trainer *t, hia_function *loss, const hia_trainer_opt
   const hia_allocator *allocator = &module->engine->allocator;
   hia_status status = find_step(loss, &t->step, error);
   if (status != HIA_OK) return status;
-  t->rate = options->rate;
+  t->clips = options->max_norm > 0;
   t->gradients = hiaR_alloc(allocator, gradients_size(module));
   status = t->gradients ? hiaR_optimizing_new(module->params.specs, module->params.n, options,
                                               allocator, &t->optimizer)
@@ -196,7 +195,10 @@ static void find_gradients(hia_trainer *t) {
     g->rows = (const int64_t *)(const void *)rows->data;
     g->elements = elements->data;
   }
-  t->norm = hiaR_gradients_norm(cell->specs, cell->n, t->gradients);
+}
+
+static double norm_of(const hia_trainer *t) {
+  return hiaR_gradients_norm(t->module->params.specs, t->module->params.n, t->gradients);
 }
 
 static double loss_of(const hia_trainer *t) {
@@ -227,8 +229,9 @@ hia_status hia_trainer_update(hia_trainer *trainer, hia_error **error) {
     return hiaJ_fail(allocator_of(trainer), error, HIA_ARGUMENT, NULL,
                      trainer->result ? "the gradient has been used for an update already"
                                      : "there is no gradient to update the params with");
-  hia_status status = hiaR_optimizing_step(trainer->optimizer, &trainer->module->params,
-                                           trainer->gradients, trainer->norm);
+  hia_status status =
+      hiaR_optimizing_step(trainer->optimizer, &trainer->module->params, trainer->gradients,
+                           trainer->clips ? norm_of(trainer) : 0);
   if (status != HIA_OK) return no_memory(trainer, error);
   trainer->is_used = true;
   return HIA_OK;
@@ -281,7 +284,7 @@ hia_status hia_trainer_gradient_of(hia_trainer *trainer, size_t i, hia_value **g
 }
 
 double hia_trainer_norm(const hia_trainer *trainer) {
-  return trainer && trainer->result ? trainer->norm : 0;
+  return trainer && trainer->result ? norm_of(trainer) : 0;
 }
 
 uint64_t hia_trainer_steps(const hia_trainer *trainer) {
@@ -290,12 +293,13 @@ uint64_t hia_trainer_steps(const hia_trainer *trainer) {
 
 hia_status hia_trainer_set_rate(hia_trainer *trainer, double rate) {
   if (!trainer || !(rate > 0) || rate > 1e300) return HIA_ARGUMENT;
-  trainer->rate = rate;
   hiaR_optimizing_set_rate(trainer->optimizer, rate);
   return HIA_OK;
 }
 
-double hia_trainer_rate(const hia_trainer *trainer) { return trainer ? trainer->rate : 0; }
+double hia_trainer_rate(const hia_trainer *trainer) {
+  return trainer ? hiaR_optimizing_rate(trainer->optimizer) : 0;
+}
 
 /* ---- checkpoints ---- */
 

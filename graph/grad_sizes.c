@@ -1,0 +1,281 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* What is known about sizes makes f.back simpler, and its tape smaller. The rules of gradients know
+ * no sizes: an operand may have been broadcast, so its gradient is fitted to its shape, for which
+ * the operand would have to be kept.
+ *
+ *   fit v, x          v, if they have one shape
+ *   dim x             the number
+ *   zeros x           a tensor of these numbers
+ *   collect s, x      a tensor of s, if s is that and nothing else; the concatenation of its parts,
+ * if these are all of it and each is there once
+ *
+ * Where a value is needed for its shape alone, another one that is kept and has this shape takes
+ * its place. */
+#include "graph/grad.h"
+#include "graph/sizes.h"
+#include "graph/sums.h"
+#include <stdlib.h>
+
+typedef struct simplifying {
+  hia_back *b;
+  hia_graph *g;
+  hia_fn *back;
+  hia_arena *arena;
+  hia_sizes sizes;
+  uint32_t n;                  /* values that f.back had at first */
+  HIA_VEC(hia_value_sizes) of; /* by value of f.back */
+  uint32_t *kept_by; /* by value, of the first n: the hia_kept that it stands for, and 1; or 0 */
+  hia_subst subst;
+} simplifying;
+
+static bool is_tensor(const simplifying *s, hia_value_id v) {
+  return hiaG_type_kind(s->g->types, hiaG_type(s->back, v)) == HIA_KIND_TENSOR;
+}
+static uint32_t rank_of(const simplifying *s, hia_value_id v) {
+  return hiaG_rank(s->g->types, hiaG_type(s->back, v));
+}
+static bool is_same(const simplifying *s, hia_value_id a, hia_value_id b) {
+  return hiaG_type(s->back, a) == hiaG_type(s->back, b) &&
+         hiaG_sizes_equal(&s->of.data[a], &s->of.data[b], rank_of(s, a));
+}
+/* The constant size of an axis, or -1. */
+static int64_t number_of(const simplifying *s, hia_value_id v, uint32_t axis) {
+  const hia_size *axes = s->of.data[v].axes;
+  return axes ? hiaG_size_number(&s->sizes, axes[axis]) : -1;
+}
+
+/* ---- finding sizes ---- */
+
+static void give(simplifying *s, hia_value_id to, const hia_value_sizes *from) {
+  if (!is_tensor(s, to) || s->of.data[to].axes) return;
+  uint32_t rank = rank_of(s, to);
+  s->of.data[to].axes = HIA_NEW_ARRAY(s->arena, hia_size, rank + 1);
+  memcpy(s->of.data[to].axes, from->axes, rank * sizeof *from->axes);
+}
+
+static void find_sizes(simplifying *s) {
+  const hia_back *b = s->b;
+  hiaG_sizes_init(&s->sizes, s->g, s->arena);
+  hia_value_sizes *of_f = hiaG_sizes_new(&s->sizes, b->fn);
+  hiaG_sizes_find(&s->sizes, b->fn, of_f);
+  s->of.data = hiaG_sizes_new(&s->sizes, s->back);
+  s->of.len = s->of.cap = s->n;
+  for (uint32_t i = 0; i < b->kept.len; i++) {
+    const hia_kept *is = &b->kept.data[i];
+    if (is->kind != HIA_KEPT_VALUE) continue;
+    give(s, is->stands_for, &of_f[is->value]);
+    s->of.data[is->stands_for].integer = of_f[is->value].integer;
+  }
+  for (uint32_t i = 0; i < b->shapes.len; i++)
+    if (hiaG_type_kind(s->g->types, hiaG_type(b->fn, b->shapes.data[i].of)) == HIA_KIND_TENSOR)
+      give(s, b->shapes.data[i].gradient, &of_f[b->shapes.data[i].of]);
+  hiaG_sizes_find(&s->sizes, s->back, s->of.data);
+}
+
+/* ---- parts that are all of a tensor ---- */
+
+typedef struct part {
+  int64_t from, to;
+  hia_value_id x;
+} part;
+typedef HIA_VEC(part) parts;
+
+static int by_from(const void *a, const void *b) {
+  const part *x = a, *y = b;
+  return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static bool is_part_of_sum(const simplifying *s, hia_value_id v, hia_sum_ctor ctor) {
+  const hia_node *def = hiaG_def(s->back, v);
+  return def->op == HIA_OP_DATA && def->imm == (uint64_t)ctor &&
+         hiaG_is_sum(s->g->types, hiaG_type(s->back, v));
+}
+static hia_value_id operand(const simplifying *s, hia_value_id v, uint32_t i) {
+  return hiaG_in(s->back, s->back->values.data[v].node, i);
+}
+
+/* Lists the parts of a sum. False: it has others, or they are not known. */
+static bool list_parts(simplifying *s, hia_value_id sum, parts *list) {
+  hia_u32vec left = {0};
+  hiaR_push(s->arena, &left, sum);
+  while (left.len) {
+    hia_value_id v = left.data[--left.len];
+    if (is_part_of_sum(s, v, HIA_SUM_BOTH)) {
+      hiaR_push(s->arena, &left, operand(s, v, 0));
+      hiaR_push(s->arena, &left, operand(s, v, 1));
+      continue;
+    }
+    hia_word from;
+    if (!is_part_of_sum(s, v, HIA_SUM_PART) || !hiaG_is_const(s->back, operand(s, v, 0), &from) ||
+        !is_part_of_sum(s, operand(s, v, 1), HIA_SUM_DENSE))
+      return false;
+    hia_value_id x = operand(s, operand(s, v, 1), 0);
+    int64_t n = number_of(s, x, 0), at = hiaR_to_i64(from);
+    if (n < 0 || at < 0 || n > INT64_MAX - at) return false;
+    hiaR_push(s->arena, list, (part){at, at + n, x});
+  }
+  return true;
+}
+
+/* The parts of a sum that becomes a tensor like x, in the order of their places; or none, if they
+ * are not all of it, one behind the other. */
+static parts tiles(simplifying *s, hia_value_id sum, hia_value_id x) {
+  parts list = {0}, none = {0};
+  int64_t at = 0;
+  if (number_of(s, x, 0) < 0 || !list_parts(s, sum, &list)) return none;
+  qsort(list.data, list.len, sizeof *list.data, by_from);
+  for (uint32_t i = 0; i < list.len; i++) {
+    if (list.data[i].from != at) return none;
+    at = list.data[i].to;
+  }
+  return at == number_of(s, x, 0) ? list : none;
+}
+
+/* ---- nodes ---- */
+
+static hia_value_id insert(simplifying *s, hia_node_id at, unsigned op, const hia_value_id *ins,
+                           uint32_t n_ins, hia_type type, uint64_t imm) {
+  hia_loc_id loc = s->back->nodes.data[at].loc;
+  hia_node_id n = hiaG_insert(s->g, s->back, at, op, ins, n_ins, &type, 1, imm, loc);
+  hiaR_push(s->arena, &s->of, (hia_value_sizes){.integer = HIA_NONE});
+  return hiaG_out(s->back, n, 0);
+}
+
+/* Zeros of a tensor whose sizes are numbers; NONE: they are not. */
+static hia_value_id zeros(simplifying *s, hia_node_id n, hia_value_id x) {
+  hia_value_id ins[HIA_MAX_RANK + 1];
+  hia_type type = hiaG_type(s->back, x);
+  uint32_t rank = rank_of(s, x);
+  for (uint32_t k = 0; k < rank; k++)
+    if (number_of(s, x, k) < 0) return HIA_NONE;
+  ins[0] = insert(s, n, HIA_OP_CONST, NULL, 0, (hia_type)hiaG_dtype(s->g->types, type), 0);
+  for (uint32_t k = 0; k < rank; k++)
+    ins[k + 1] = insert(s, n, HIA_OP_CONST, NULL, 0, HIA_I64, hiaR_from_i64(number_of(s, x, k)));
+  return insert(s, n, HIA_OP_FULL, ins, rank + 1, type, 0);
+}
+
+static hia_value_id collected(simplifying *s, hia_node_id n, hia_value_id sum, hia_value_id x) {
+  if (is_part_of_sum(s, sum, HIA_SUM_DENSE) && is_same(s, operand(s, sum, 0), x))
+    return operand(s, sum, 0);
+  parts list = tiles(s, sum, x);
+  if (!list.len) return HIA_NONE;
+  hia_u32vec ins = {0};
+  for (uint32_t i = 0; i < list.len; i++) hiaR_push(s->arena, &ins, list.data[i].x);
+  return insert(s, n, HIA_OP_CAT, ins.data, ins.len, hiaG_type(s->back, x), 0);
+}
+
+/* The value that a node's result is simpler as; NONE: it stays. */
+static hia_value_id simpler(simplifying *s, hia_node_id n) {
+  const hia_node *node = &s->back->nodes.data[n];
+  hia_value_id a = node->n_ins > 0 ? hiaG_in(s->back, n, 0) : HIA_NONE;
+  hia_value_id b = node->n_ins > 1 ? hiaG_in(s->back, n, 1) : HIA_NONE;
+  int64_t size;
+  switch (node->op) {
+  case HIA_OP_FIT: return is_same(s, a, b) ? a : HIA_NONE;
+  case HIA_OP_ZEROS: return zeros(s, n, a);
+  case HIA_OP_COLLECT: return collected(s, n, a, b);
+  case HIA_OP_DIM:
+    size = number_of(s, a, (uint32_t)node->imm);
+    if (size < 0) return HIA_NONE;
+    return insert(s, n, HIA_OP_CONST, NULL, 0, HIA_I64, hiaR_from_i64(size));
+  default: return HIA_NONE;
+  }
+}
+
+static void simplify(simplifying *s) {
+  s->subst = hiaG_subst(s->g, s->back);
+  for (hia_node_id n = s->back->regions.data[0].first, next; n != HIA_NONE; n = next) {
+    hiaG_rewrite_ins(&s->subst, s->back, n);
+    next = hiaG_walk_next(s->back, n);
+    hia_value_id by = simpler(s, n);
+    if (by == HIA_NONE) continue;
+    hia_value_id was = s->back->nodes.data[n].outs;
+    if (!s->of.data[by].axes) s->of.data[by] = s->of.data[was];
+    hiaG_replace(&s->subst, was, by);
+    hiaG_remove(s->back, n);
+  }
+}
+
+/* Removes what nothing uses any more: operations, and parts of sums. */
+static void sweep(simplifying *s) {
+  hia_fn *fn = s->back;
+  uint32_t *uses = HIA_NEW_ARRAY(s->arena, uint32_t, (size_t)fn->values.len + 1);
+  hia_u32vec order = {0};
+  HIA_EACH_NODE(fn, n) {
+    hiaR_push(s->arena, &order, n);
+    for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) uses[hiaG_in(fn, n, i)]++;
+  }
+  for (uint32_t i = order.len; i-- > 0;) {
+    const hia_node *node = &fn->nodes.data[order.data[i]];
+    bool computes = hiaR_ops[node->op].shape != HIA_SHAPE_NONE || node->op == HIA_OP_DATA ||
+                    node->op == HIA_OP_CONST || node->op == HIA_OP_CAST;
+    if (!computes || node->n_outs != 1 || uses[node->outs]) continue;
+    for (uint32_t k = 0; k < node->n_ins; k++) uses[hiaG_in(fn, order.data[i], k)]--;
+    hiaG_remove(fn, order.data[i]);
+  }
+}
+
+/* ---- shapes ---- */
+
+/* The operand of which an op uses the shape alone; NONE. */
+static uint32_t shape_operand(unsigned op) {
+  switch (op) {
+  case HIA_OP_ZEROS:
+  case HIA_OP_SCATTER:
+  case HIA_OP_DIM: return 0;
+  case HIA_OP_FIT:
+  case HIA_OP_COLLECT: return 1;
+  default: return HIA_NONE;
+  }
+}
+
+static hia_kept *kept_of(const simplifying *s, hia_value_id v) {
+  return v < s->n && s->kept_by[v] ? &s->b->kept.data[s->kept_by[v] - 1] : NULL;
+}
+
+/* True if what is kept in place `a` can be read where what is kept in place `b` can. */
+static bool is_around(const simplifying *s, uint32_t a, uint32_t b) {
+  while (b != a && b != HIA_NONE) b = s->b->places.data[b].outer;
+  return b == a;
+}
+
+static hia_value_id find_like(const simplifying *s, const bool *is_needed, hia_value_id x) {
+  const hia_kept *is = kept_of(s, x);
+  for (uint32_t i = 0; i < s->b->kept.len; i++) {
+    const hia_kept *other = &s->b->kept.data[i];
+    if (other->kind == HIA_KEPT_VALUE && is_needed[i] && is_around(s, other->place, is->place) &&
+        is_same(s, other->stands_for, x))
+      return other->stands_for;
+  }
+  return x;
+}
+
+static void share_shapes(simplifying *s) {
+  bool *is_needed = HIA_NEW_ARRAY(s->arena, bool, (size_t)s->b->kept.len + 1);
+  HIA_EACH_NODE(s->back, n)
+    for (uint32_t i = 0; i < s->back->nodes.data[n].n_ins; i++) {
+      hia_value_id v = hiaG_in(s->back, n, i);
+      if (kept_of(s, v) && i != shape_operand(s->back->nodes.data[n].op))
+        is_needed[s->kept_by[v] - 1] = true;
+    }
+  HIA_EACH_NODE(s->back, n) {
+    uint32_t i = shape_operand(s->back->nodes.data[n].op);
+    if (i == HIA_NONE) continue;
+    hia_value_id v = hiaG_in(s->back, n, i);
+    if (!kept_of(s, v) || kept_of(s, v)->kind != HIA_KEPT_VALUE) continue;
+    hia_value_id like = find_like(s, is_needed, v);
+    s->back->edges.data[s->back->nodes.data[n].ins + i] = like;
+    is_needed[s->kept_by[like] - 1] = true;
+  }
+}
+
+void hiaG_grad_sizes(hia_back *b) {
+  simplifying s = {.b = b, .g = b->g, .back = b->back, .arena = b->d->arena};
+  s.n = b->back->values.len;
+  s.kept_by = HIA_NEW_ARRAY(s.arena, uint32_t, (size_t)s.n + 1);
+  for (uint32_t i = 0; i < b->kept.len; i++) s.kept_by[b->kept.data[i].stands_for] = i + 1;
+  find_sizes(&s);
+  simplify(&s);
+  sweep(&s);
+  share_shapes(&s);
+}

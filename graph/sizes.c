@@ -1,0 +1,287 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Sizes of tensors, from definitions to uses: one rule for each shape rule of the op table. A value
+ * that a loop hands from round to round has sizes of its own: nothing is assumed and taken back. */
+#include "graph/sizes.h"
+
+typedef struct finding {
+  hia_sizes *s;
+  const hia_fn *fn;
+  hia_value_sizes *of; /* by value */
+} finding;
+
+/* ---- numbers ---- */
+
+static hia_size new_size(hia_sizes *s, int64_t number) {
+  hiaR_push(s->arena, &s->numbers, number);
+  return s->numbers.len - 1;
+}
+
+hia_size hiaG_size_of_number(hia_sizes *s, int64_t n) {
+  uint32_t hash = hiaR_hash(&n, sizeof n), at = hash, i;
+  while ((i = hiaR_index_next(&s->constants, hash, &at)) != HIA_NONE)
+    if (s->numbers.data[i] == n) return i;
+  hiaR_index_add(s->arena, &s->constants, hash, s->numbers.len);
+  return new_size(s, n);
+}
+
+static hia_size number_or_new(hia_sizes *s, int64_t n) {
+  return n < 0 ? new_size(s, -1) : hiaG_size_of_number(s, n);
+}
+
+void hiaG_sizes_init(hia_sizes *s, hia_graph *g, hia_arena *arena) {
+  *s = (hia_sizes){.g = g, .arena = arena};
+}
+
+hia_value_sizes *hiaG_sizes_new(hia_sizes *s, const hia_fn *fn) {
+  hia_value_sizes *of = HIA_NEW_ARRAY(s->arena, hia_value_sizes, fn->values.len + 1);
+  for (uint32_t i = 0; i < fn->values.len; i++) of[i].integer = HIA_NONE;
+  return of;
+}
+
+bool hiaG_sizes_equal(const hia_value_sizes *a, const hia_value_sizes *b, uint32_t rank) {
+  return a->axes && b->axes && (rank == 0 || memcmp(a->axes, b->axes, rank * sizeof *a->axes) == 0);
+}
+
+/* ---- operands ---- */
+
+static hia_value_id in(const finding *f, hia_node_id n, uint32_t i) { return hiaG_in(f->fn, n, i); }
+static uint32_t rank_of(const finding *f, hia_value_id v) {
+  return hiaG_rank(f->s->g->types, hiaG_type(f->fn, v));
+}
+static hia_size axis(const finding *f, hia_value_id v, uint32_t k) { return f->of[v].axes[k]; }
+
+/* The size that an i64 is; it may be below 0, and then what it is the size of fails. */
+static hia_size of_integer(const finding *f, hia_value_id v) {
+  hia_word word;
+  if (hiaG_is_const(f->fn, v, &word)) return number_or_new(f->s, hiaR_to_i64(word));
+  if (f->of[v].integer == HIA_NONE) f->of[v].integer = new_size(f->s, -1);
+  return f->of[v].integer;
+}
+
+/* ---- rules ---- */
+
+static bool is_one(const finding *f, hia_size s) { return hiaG_size_number(f->s, s) == 1; }
+
+/* Of two axes that are broadcast: the one that is not 1, if that is known. */
+static hia_size broadcast(const finding *f, hia_size a, hia_size b) {
+  if (a == b || is_one(f, b)) return a;
+  if (is_one(f, a) || hiaG_size_number(f->s, b) >= 0) return b;
+  return hiaG_size_number(f->s, a) >= 0 ? a : new_size(f->s, -1);
+}
+
+static void elementwise(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
+  for (uint32_t k = 0; k < rank; k++) out[k] = hiaG_size_of_number(f->s, 1);
+  for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++) {
+    uint32_t own = rank_of(f, in(f, n, i));
+    for (uint32_t k = 0; k < own; k++) {
+      hia_size *at = &out[rank - own + k];
+      *at = broadcast(f, *at, axis(f, in(f, n, i), k));
+    }
+  }
+}
+
+static void copy(const finding *f, hia_size *out, hia_value_id v, uint32_t first, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++) out[k] = axis(f, v, first + k);
+}
+
+/* Axes from `first` on are the sizes that operands from `i` on state. */
+static void stated(const finding *f, hia_node_id n, uint32_t i, hia_size *out) {
+  for (; i < f->fn->nodes.data[n].n_ins; i++) *out++ = of_integer(f, in(f, n, i));
+}
+
+static void expect(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
+  uint32_t i = 1;
+  copy(f, out, in(f, n, 0), 0, rank);
+  for (uint32_t k = 0; k < rank; k++)
+    if (f->fn->nodes.data[n].imm >> k & 1) {
+      hia_size is = of_integer(f, in(f, n, i++));
+      if (hiaG_size_number(f->s, out[k]) < 0) out[k] = is;
+    }
+}
+
+/* The length of from .. to: the operands 1 and 2. */
+static hia_size length(const finding *f, hia_node_id n) {
+  hia_word from, to;
+  bool are = hiaG_is_const(f->fn, in(f, n, 1), &from) && hiaG_is_const(f->fn, in(f, n, 2), &to);
+  if (!are) {
+    bool from_0 = hiaG_is_const(f->fn, in(f, n, 1), &from) && from == 0;
+    return from_0 ? of_integer(f, in(f, n, 2)) : new_size(f->s, -1);
+  }
+  return number_or_new(
+      f->s, hiaR_to_i64(to) < hiaR_to_i64(from) ? -1 : hiaR_to_i64(to) - hiaR_to_i64(from));
+}
+
+static void cat(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  int64_t sum = 0;
+  copy(f, out, in(f, n, 0), 0, rank);
+  if (node->n_ins == 1) return;
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    int64_t one = hiaG_size_number(f->s, axis(f, in(f, n, i), (uint32_t)node->imm));
+    if (one < 0 || sum < 0 || one > INT64_MAX - sum)
+      sum = -1;
+    else
+      sum += one;
+    /* All others are equal in all operands: one of them may be known. */
+    for (uint32_t k = 0; k < rank; k++)
+      if (hiaG_size_number(f->s, axis(f, in(f, n, i), k)) >= 0) out[k] = axis(f, in(f, n, i), k);
+  }
+  out[node->imm] = number_or_new(f->s, sum);
+}
+
+static void stack(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  for (uint32_t k = 0, from = 0; k < rank; k++)
+    out[k] = k == node->imm ? hiaG_size_of_number(f->s, node->n_ins) : axis(f, in(f, n, 0), from++);
+}
+
+static void reduce(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
+  for (uint32_t k = 0, from = 0; k < rank; k++, from++) {
+    if (from == f->fn->nodes.data[n].imm) from++;
+    out[k] = axis(f, in(f, n, 0), from);
+  }
+}
+
+/* As NumPy's matmul. The axes that a and b have as matrices are a_row, b_col from the last. */
+static void product(const finding *f, hia_node_id n, hia_size *out, uint32_t rank, bool is_at,
+                    bool is_bt) {
+  hia_value_id a = in(f, n, 0), b = in(f, n, 1);
+  uint32_t rank_a = rank_of(f, a), rank_b = rank_of(f, b), at = rank;
+  if (rank_b > 1) out[--at] = axis(f, b, rank_b - (is_bt ? 2 : 1));
+  if (rank_a > 1) out[--at] = axis(f, a, rank_a - (is_at ? 1 : 2));
+  uint32_t lead_a = rank_a > 2 ? rank_a - 2 : 0, lead_b = rank_b > 2 ? rank_b - 2 : 0;
+  for (uint32_t k = 1; k <= at; k++) {
+    hia_size one = hiaG_size_of_number(f->s, 1);
+    hia_size of_a = k <= lead_a ? axis(f, a, lead_a - k) : one;
+    hia_size of_b = k <= lead_b ? axis(f, b, lead_b - k) : one;
+    out[at - k] = broadcast(f, of_a, of_b);
+  }
+}
+
+static void of_dims(const finding *f, const hia_dims *dims, hia_size *out) {
+  for (uint32_t k = 0; k < dims->rank; k++) out[k] = number_or_new(f->s, dims->dims[k]);
+}
+
+static void new_sizes(const finding *f, hia_size *out, uint32_t rank) {
+  for (uint32_t k = 0; k < rank; k++) out[k] = new_size(f->s, -1);
+}
+
+/* The result of an op that computes, or reads a param or a literal. */
+static void by_rule(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  const hia_graph *g = f->s->g;
+  hia_value_id x = node->n_ins ? in(f, n, 0) : HIA_NONE;
+  switch ((hia_shape_rule)hiaR_ops[node->op].shape) {
+  case HIA_SHAPE_ELEMENTWISE: elementwise(f, n, out, rank); return;
+  case HIA_SHAPE_ROW: copy(f, out, x, 1, rank); return;
+  case HIA_SHAPE_PART:
+    out[0] = length(f, n);
+    copy(f, out + 1, x, 1, rank - 1);
+    return;
+  case HIA_SHAPE_CUT:
+    copy(f, out, x, 0, rank);
+    out[node->imm] = length(f, n);
+    return;
+  case HIA_SHAPE_ROWS: {
+    uint32_t of_index = rank_of(f, in(f, n, 1));
+    copy(f, out, in(f, n, 1), 0, of_index);
+    copy(f, out + of_index, x, 1, rank - of_index);
+    return;
+  }
+  case HIA_SHAPE_WITH:
+  case HIA_SHAPE_LAST:
+  case HIA_SHAPE_ZEROS:
+  case HIA_SHAPE_SCATTER: copy(f, out, x, 0, rank); return;
+  case HIA_SHAPE_COLLECT:
+  case HIA_SHAPE_FIT:
+  case HIA_SHAPE_LABELS: copy(f, out, in(f, n, 1), 0, rank); return;
+  case HIA_SHAPE_CAT: cat(f, n, out, rank); return;
+  case HIA_SHAPE_STACK: stack(f, n, out, rank); return;
+  case HIA_SHAPE_RESHAPE: stated(f, n, 1, out); return;
+  case HIA_SHAPE_FULL: stated(f, n, 1, out); return;
+  case HIA_SHAPE_IOTA: stated(f, n, 0, out); return;
+  case HIA_SHAPE_ONE_HOT: stated(f, n, 1, out); return;
+  case HIA_SHAPE_EXPECT: expect(f, n, out, rank); return;
+  case HIA_SHAPE_REDUCE: reduce(f, n, out, rank); return;
+  case HIA_SHAPE_PRODUCT: product(f, n, out, rank, false, false); return;
+  case HIA_SHAPE_PRODUCT_AT: product(f, n, out, rank, true, false); return;
+  case HIA_SHAPE_PRODUCT_BT: product(f, n, out, rank, false, true); return;
+  case HIA_SHAPE_OUTER:
+    out[0] = axis(f, x, 0);
+    out[1] = axis(f, in(f, n, 1), 0);
+    return;
+  case HIA_SHAPE_TRANSPOSE:
+    out[0] = axis(f, x, 1);
+    out[1] = axis(f, x, 0);
+    return;
+  case HIA_SHAPE_PARAM:
+    of_dims(f,
+            node->op == HIA_OP_PARAM ? &g->params.data[node->imm].shape
+                                     : &g->literals.data[node->imm].shape,
+            out);
+    return;
+  default: new_sizes(f, out, rank); return;
+  }
+}
+
+/* ---- nodes ---- */
+
+static hia_size *room(const finding *f, hia_value_id v) {
+  f->of[v].axes = HIA_NEW_ARRAY(f->s->arena, hia_size, rank_of(f, v) + 1);
+  return f->of[v].axes;
+}
+
+static bool is_tensor(const finding *f, hia_value_id v) {
+  return hiaG_type_kind(f->s->g->types, hiaG_type(f->fn, v)) == HIA_KIND_TENSOR;
+}
+
+/* The results of a branch, once both arms have been seen, and of a loop. */
+static void yielded(const finding *f, hia_node_id owner, hia_region_id region) {
+  const hia_node *node = &f->fn->nodes.data[owner];
+  hia_node_id yield = hiaG_yield_of(f->fn, region);
+  uint32_t first = node->op == HIA_OP_LOOP;
+  for (uint32_t i = 0; i < node->n_outs; i++) {
+    hia_value_id v = node->outs + i, a = in(f, yield, first + i);
+    if (!is_tensor(f, v) || f->of[v].axes) continue;
+    uint32_t rank = rank_of(f, v);
+    hia_size *out = room(f, v);
+    copy(f, out, a, 0, rank);
+    if (node->op != HIA_OP_IF) continue;
+    hia_value_id b = in(f, hiaG_yield_of(f->fn, node->regions), i);
+    for (uint32_t k = 0; k < rank; k++)
+      if (axis(f, b, k) != out[k]) out[k] = new_size(f->s, -1);
+  }
+}
+
+static void look_at(const finding *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  if (node->op == HIA_OP_YIELD) {
+    hia_node_id owner = f->fn->regions.data[node->region].owner;
+    bool is_last = node->region != 0 && (f->fn->nodes.data[owner].op != HIA_OP_IF ||
+                                         node->region == f->fn->nodes.data[owner].regions + 1);
+    bool is_round = node->region != 0 && f->fn->nodes.data[owner].op == HIA_OP_LOOP &&
+                    node->region == f->fn->nodes.data[owner].regions + 1;
+    if (is_last && !is_round && f->fn->nodes.data[owner].op != HIA_OP_MAP)
+      yielded(f, owner, node->region);
+    return;
+  }
+  if (node->op == HIA_OP_DIM) {
+    f->of[node->outs].integer = axis(f, in(f, n, 0), (uint32_t)node->imm);
+    return;
+  }
+  if (node->op == HIA_OP_IF || node->op == HIA_OP_LOOP) return; /* when their regions were seen */
+  for (uint32_t i = 0; i < node->n_outs; i++) {
+    hia_value_id v = node->outs + i;
+    if (!is_tensor(f, v) || f->of[v].axes) continue;
+    hia_size *out = room(f, v);
+    if (node->n_outs == 1)
+      by_rule(f, n, out, rank_of(f, v));
+    else
+      new_sizes(f, out, rank_of(f, v));
+  }
+}
+
+void hiaG_sizes_find(hia_sizes *s, const hia_fn *fn, hia_value_sizes *known) {
+  finding f = {.s = s, .fn = fn, .of = known};
+  HIA_EACH_NODE(fn, n) look_at(&f, n);
+}
