@@ -89,8 +89,10 @@ static int resume(training *r) {
   size_t size;
   hia_error *error;
   hia_status status = hia_trainer_load(r->trainer, r->t->checkpoint, &extra, &size, &error);
-  if (status != HIA_OK) return tool_fail(error, status);
-  int code = train_decode(r->t->checkpoint, extra, size, &r->deciding, &r->state);
+  int code = status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
+  if (status == HIA_ARGUMENT) fputs(TRAIN_HINT, stderr);
+  if (code != EXIT_FINE) return code;
+  code = train_decode(r->t->checkpoint, extra, size, &r->deciding, &r->state);
   hia_trainer_free_extra(r->trainer, extra, size);
   return code;
 }

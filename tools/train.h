@@ -98,6 +98,11 @@ double train_rate(const tool_training *t, uint64_t step, uint64_t n_steps);
 
 /* ---- train_state.c: the bytes of a checkpoint that are not the trainer's ---- */
 
+/* What is said below an error of a checkpoint that is of another training. */
+#define TRAIN_HINT                                                                                 \
+  "      = hint: with the same options the training continues; without the checkpoint it begins "  \
+  "anew\n"
+
 /* Appends an epoch. Returns false if there is no memory. */
 bool train_add_epoch(train_state *state, const train_epoch *epoch);
 /* The last epoch that was better than all before it; NULL if there is none. */

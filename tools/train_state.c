@@ -99,9 +99,7 @@ static int other_option(const decoding *d, size_t i, const char *before) {
     code = wrong(d, "was made with %s%s%s", name, is_hash ? "" : " ", is_hash ? "" : before);
   else
     code = wrong(d, "was made with %s %s, not %s", name, before, now);
-  fputs("      = hint: with the same options the training continues; without the checkpoint it "
-        "begins anew\n",
-        stderr);
+  fputs(TRAIN_HINT, stderr);
   return code;
 }
 
