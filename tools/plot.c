@@ -197,7 +197,7 @@ static void draw_legend(drawing *d, const panel *p) {
     put(d, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"end\">", right, p->top - 8);
     put_text(d, c->name);
     put(d, "</text>\n");
-    right -= 7.0 * (double)strlen(c->name) + 8; /* about as wide as the text */
+    right -= 6.3 * (double)strlen(c->name) + 8; /* about as wide as the text */
     put(d, "<path class=\"curve\" stroke=\"%s\" d=\"M%.2f %.2fh-20\"/>\n", c->color, right,
         p->top - 12);
     right -= 40;

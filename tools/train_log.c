@@ -123,6 +123,8 @@ static int append(const char *path, const char *bytes, size_t n) {
     else if (errno != EINTR)
       wrong = errno;
   }
+  /* On the disk before the checkpoint is. */
+  if (!wrong && S_ISREG(info.st_mode) && fsync(file) != 0) wrong = errno;
   if (wrong && S_ISREG(info.st_mode) && ftruncate(file, info.st_size) != 0) wrong = errno;
   if (close(file) != 0 && !wrong) wrong = errno;
   return wrong;
