@@ -75,7 +75,7 @@ static int open_lists(const tool_options *o, tool_arguments *a) {
   return code;
 }
 
-static int cannot_write(const char *path, int wrong) {
+int tool_cannot_write(const char *path, int wrong) {
   fprintf(stderr, "error[io]: cannot write %s: %s\n", path, strerror(wrong));
   return EXIT_PROGRAM;
 }
@@ -95,7 +95,7 @@ static int write_vocab(const char *path, const hia_words *words) {
   bool is_open = tool_output_open(&t, path);
   if (!is_open) t.wrong = errno;
   tool_output_close(&t, is_open && write_words(&t, words));
-  return t.wrong ? cannot_write(path, t.wrong) : EXIT_FINE;
+  return t.wrong ? tool_cannot_write(path, t.wrong) : EXIT_FINE;
 }
 
 /* ---- arguments ---- */
@@ -104,6 +104,7 @@ typedef struct reading {
   hia_engine *engine;
   hia_function *function;
   const tool_options *o;
+  char *const *words; /* the arguments */
   bool may_stream;
   tool_arguments *args;
 } reading;
@@ -121,7 +122,7 @@ static hia_status read_value(const reading *r, size_t i, const char *path, const
                              const file *f, hia_error **error) {
   const hia_type_info *type = hia_function_param_type(r->function, i);
   hia_value **value = &r->args->values[i];
-  hia_word_kind kind = hiaR_word_kind(r->o->args[i]);
+  hia_word_kind kind = hiaR_word_kind(r->words[i]);
   if (kind == HIA_WORD_FILE)
     return hia_value_parse_text(r->function, i, path, f->text, f->len, value, error);
   if (kind == HIA_WORD_SAVED)
@@ -147,7 +148,7 @@ static int open_stream(const reading *r, size_t i, bool *is_stream) {
   hia_status status = hia_function_prepare_for(r->function, &run, &error);
   hia_bracket_options options = bracket_options(r);
   if (status == HIA_OK)
-    status = hiaR_word_open_stream(r->o->args[i], hia_function_param_type(r->function, i), &options,
+    status = hiaR_word_open_stream(r->words[i], hia_function_param_type(r->function, i), &options,
                                    &r->args->streams[i], &error);
   *is_stream = status == HIA_OK;
   if (status == HIA_OK) return EXIT_FINE;
@@ -157,7 +158,7 @@ static int open_stream(const reading *r, size_t i, bool *is_stream) {
 }
 
 static int read_arg(const reading *r, size_t i) {
-  const char *word = r->o->args[i];
+  const char *word = r->words[i];
   hia_word_kind kind = hiaR_word_kind(word);
   hia_error *error = NULL;
   hia_status status;
@@ -242,10 +243,36 @@ int tool_args(hia_engine *engine, hia_function **function, const tool_options *o
   args->values = calloc(n + 1, sizeof(hia_value *));
   args->streams = calloc(n + 1, sizeof(hia_stream *));
   if (!args->values || !args->streams) return tool_fail(NULL, HIA_MEMORY);
-  reading r = {engine, *function, options, may_stream, args};
+  reading r = {engine, *function, options, options->args, may_stream, args};
   int code = read_args(&r);
   *function = r.function;
   return code;
+}
+
+/* Reads one file of --data or --dev. */
+static int read_data(reading *r, const char *path) {
+  size_t size = strlen(path) + 2;
+  char *word = malloc(size);
+  if (!word) return tool_fail(NULL, HIA_MEMORY);
+  snprintf(word, size, "@%s", path);
+  r->words = &word;
+  int code = read_arg(r, 0);
+  free(word);
+  return code;
+}
+
+int tool_data(hia_engine *engine, hia_function *loss, const tool_options *options,
+              tool_arguments *args) {
+  const tool_training *t = &options->training;
+  *args = (tool_arguments){.values = calloc(2, sizeof(hia_value *))};
+  if (!args->values) return tool_fail(NULL, HIA_MEMORY);
+  int code = open_lists(options, args);
+  tool_arguments one = *args;
+  reading r = {engine, loss, options, NULL, false, &one};
+  if (code == EXIT_FINE) code = read_data(&r, t->data);
+  one.values++;
+  if (code == EXIT_FINE && t->dev) code = read_data(&r, t->dev);
+  return code == EXIT_FINE ? write_vocab(options->build_vocab, args->vocab) : code;
 }
 
 void tool_free_args(tool_arguments *args, size_t n) {
@@ -264,7 +291,7 @@ void tool_free_args(tool_arguments *args, size_t n) {
 int tool_result_begin(const char *path) {
   if (!path) return EXIT_FINE;
   int wrong = hiaR_output_check(path); /* before the run, which may take an hour */
-  return wrong ? cannot_write(path, wrong) : EXIT_FINE;
+  return wrong ? tool_cannot_write(path, wrong) : EXIT_FINE;
 }
 
 int tool_result_fits(const char *path, const hia_function *function) {

@@ -15,6 +15,8 @@ const tool_command tool_commands[] = {
      tool_bench},
     {BUILD, "build", "FILE [ARG...]", "compile a program ahead of time, to link with libhiaton_rt",
      tool_build},
+    {TRAIN, "train", "FILE", "train the params of a program: they follow the gradient of its loss",
+     tool_train},
     {COMPLETION, "completion", "SHELL", "print what completes commands and options in bash or zsh",
      tool_completion},
     {EXPLAIN, "explain", "[CODE]", "say what the code of an error means, or list the codes",

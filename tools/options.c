@@ -2,11 +2,12 @@
 /* The options of all commands, in one table: parsing and --help both come from it. */
 #include "runtime/program/words.h"
 #include "tools/tool.h"
+#include <float.h>
 #include <getopt.h>
 #include <stdio.h>
 
 /* The commands that are about a program. */
-#define ALL (RUN | CHECK | DUMP | BENCH | BUILD)
+#define ALL (RUN | CHECK | DUMP | BENCH | BUILD | TRAIN)
 
 const tool_row tool_rows[] = {
     {OPT_FN, RUN | BENCH, "fn", "NAME", NULL, "the function to call, fact or fact(i64); else main"},
@@ -18,15 +19,55 @@ const tool_row tool_rows[] = {
      "an expression in place of a function; it may use the definitions of FILE: -e 'fib(20)'"},
     {OPT_OUTPUT, RUN, "o", "FILE", NULL,
      "write the result to FILE.hiav or, for NumPy, to FILE.npy or FILE.npz"},
-    {OPT_VOCAB, RUN | BENCH, "vocab", "FILE", NULL,
+    {OPT_DATA, TRAIN, "data", "FILE", NULL,
+     "the examples: FILE.ptb, FILE.hiav, or any other that is an argument @FILE of run"},
+    {OPT_DEV, TRAIN, "dev", "FILE", NULL,
+     "examples that are not trained on: after each epoch they decide which params are the best"},
+    {OPT_LOSS, TRAIN, "loss", "NAME", NULL,
+     "the function that becomes small; it takes an array of examples (loss)"},
+    {OPT_METRIC, TRAIN, "metric", "NAME", NULL,
+     "a function of the examples of --dev: the best params are those with the highest result; else "
+     "those with the lowest loss"},
+    {OPT_PER_EXAMPLE, TRAIN, "per-example", NULL, NULL,
+     "show losses divided by the number of examples, for a loss that is a sum over them"},
+    {OPT_EPOCHS, TRAIN, "epochs", "N", NULL, "how often each example is trained on (10)"},
+    {OPT_BATCH, TRAIN, "batch", "N", NULL, "the examples of a step (32)"},
+    {OPT_OPTIMIZER, TRAIN, "optimizer", "NAME", "sgd adagrad adam adamw",
+     "sgd, adagrad, adam (the default) or adamw"},
+    {OPT_LR, TRAIN, "lr", "X", NULL, "the learning rate (0.001)"},
+    {OPT_MOMENTUM, TRAIN, "momentum", "X", NULL,
+     "of sgd: how much of a step the next one keeps (0)"},
+    {OPT_BETA1, TRAIN, "beta1", "X", NULL, "of adam and adamw: the decay of the mean (0.9)"},
+    {OPT_BETA2, TRAIN, "beta2", "X", NULL, "of adam and adamw: the decay of the variance (0.999)"},
+    {OPT_EPSILON, TRAIN, "epsilon", "X", NULL,
+     "of all but sgd: what is added to the root in the denominator (1e-8)"},
+    {OPT_DECAY, TRAIN, "decay", "X", NULL, "weight decay (0)"},
+    {OPT_CLIP, TRAIN, "clip", "NORM", NULL, "scale gradients of a larger norm down to this one"},
+    {OPT_SCHEDULE, TRAIN, "schedule", "NAME", "constant linear cosine",
+     "constant (the default); linear or cosine: the rate falls to 0 until the last step"},
+    {OPT_WARMUP, TRAIN, "warmup", "STEPS", NULL, "the rate rises in the first steps (0)"},
+    {OPT_SAVE, TRAIN, "save", "FILE", NULL,
+     "write the best params, without --dev the last ones, to FILE.safetensors or FILE.npz"},
+    {OPT_CHECKPOINT, TRAIN, "checkpoint", "FILE", NULL,
+     "what --resume continues from, written after each epoch (that of --save with .checkpoint)"},
+    {OPT_CHECKPOINT_STEPS, TRAIN, "checkpoint-steps", "N", NULL,
+     "write the checkpoint after every N steps, too"},
+    {OPT_RESUME, TRAIN, "resume", NULL, NULL,
+     "continue from the checkpoint if there is one, as if the training had not stopped"},
+    {OPT_LOG, TRAIN, "log", "FILE", NULL, "append a line of JSON for each epoch: docs/training.md"},
+    {OPT_PLOT, TRAIN, "plot", "FILE", NULL, "draw losses and metric over the epochs, as FILE.svg"},
+    {OPT_VOCAB, RUN | BENCH | TRAIN, "vocab", "FILE", NULL,
      "the words of trees in @FILE.ptb, one a line; any other is the word <unk>"},
-    {OPT_LABELS, RUN | BENCH, "labels", "FILE", NULL,
+    {OPT_LABELS, RUN | BENCH | TRAIN, "labels", "FILE", NULL,
      "the labels of trees in @FILE.ptb, one a line; without it labels are numbers"},
-    {OPT_BUILD_VOCAB, RUN, "build-vocab", "FILE", NULL,
+    {OPT_BUILD_VOCAB, RUN | TRAIN, "build-vocab", "FILE", NULL,
      "write the words of the trees in @FILE.ptb, one a line, in the order in which they come"},
     {OPT_SEED, RUN | BENCH, "seed", "N", NULL,
      "the number from which the initialisers of params make their values (0)"},
-    {OPT_PARAMS, RUN | BENCH, "params", "FILE", NULL,
+    {OPT_SEED, TRAIN, "seed", "N", NULL,
+     "the number from which the params are made, unless there is --params, and the order of the "
+     "examples (0)"},
+    {OPT_PARAMS, RUN | BENCH | TRAIN, "params", "FILE", NULL,
      "read the params from FILE.safetensors or FILE.npz"},
     {OPT_SEED, BUILD, "seed", "N", NULL,
      "what is built makes its params from this number (0), unless it is given others"},
@@ -48,11 +89,11 @@ const tool_row tool_rows[] = {
     {OPT_MAP, BUILD, "map", NULL, NULL,
      "also functions that compute all rows of columns: P_fib_map"},
     {OPT_PARALLEL, BUILD, "parallel", NULL, NULL, "code that several threads can run at once"},
-    {OPT_ENGINE, RUN, "engine", "NAME", "jit interp expand",
+    {OPT_ENGINE, RUN | TRAIN, "engine", "NAME", "jit interp expand",
      "jit (native code, the default), interp (tagged tokens) or expand (graph copies)"},
     {OPT_ENGINE, BENCH, "engine", "LIST", "jit interp expand",
      "which engines, separated by commas (jit,interp,expand)"},
-    {OPT_THREADS, RUN, "threads", "N", NULL,
+    {OPT_THREADS, RUN | TRAIN, "threads", "N", NULL,
      "threads of the run; 0, the default: as many as there are cores"},
     {OPT_THREADS, DUMP, "threads", "N", NULL,
      "from 2 on: the graph or code for a run on several threads"},
@@ -72,19 +113,19 @@ const tool_row tool_rows[] = {
     {OPT_AFTER, DUMP, "after", "PASS", "PASS", "the graph as this pass leaves it"},
     {OPT_FORMAT, DUMP, "format", "FORMAT", "text dot",
      "text, which can be read back, or dot (ast, graph, static), for Graphviz"},
-    {OPT_FROM_IR, ALL, "from-ir", NULL, NULL,
+    {OPT_FROM_IR, RUN | CHECK | DUMP | BENCH | BUILD, "from-ir", NULL, NULL,
      "FILE is a graph, as dump --stage graph and static write it"},
-    {OPT_NO_EXTERN, RUN | BENCH, "no-extern", NULL, NULL,
+    {OPT_NO_EXTERN, RUN | BENCH | TRAIN, "no-extern", NULL, NULL,
      "the program may not call C functions: for programs that you do not trust"},
-    {OPT_MAX_DEPTH, RUN | BENCH, "max-depth", "BYTES", NULL,
+    {OPT_MAX_DEPTH, RUN | BENCH | TRAIN, "max-depth", "BYTES", NULL,
      "stack that a run may use: 500K, 64M, 2G; else the memory that is available"},
-    {OPT_MAX_MEMORY, RUN | BENCH, "max-memory", "BYTES", NULL,
+    {OPT_MAX_MEMORY, RUN | BENCH | TRAIN, "max-memory", "BYTES", NULL,
      "memory that a run may use in all; of native code its values in memory, without its stack"},
     {OPT_TIMEOUT, RUN, "timeout", "SECONDS", NULL,
      "end the run after this time, which includes compiling: 2, 0.5"},
     {OPT_TIMEOUT, BENCH, "timeout", "SECONDS", NULL,
      "end the command when a run takes longer than this: 2, 0.5"},
-    {OPT_BUDGET, RUN | BENCH, "budget", "SECONDS", NULL,
+    {OPT_BUDGET, RUN | BENCH | TRAIN, "budget", "SECONDS", NULL,
      "after this time of compiling, compile the rest without optimising (10)"},
     {OPT_FUEL, RUN, "fuel", "N", NULL,
      "end the run when it would make more calls, loop rounds and work on tensors: 500, 20K, 5M "
@@ -92,21 +133,21 @@ const tool_row tool_rows[] = {
     {OPT_FUEL, DUMP, "fuel", NULL, NULL, "the graph or code for a run with --fuel"},
     {OPT_FUEL, BUILD, "fuel", NULL, NULL, "code whose calls use up their context's fuel"},
     {OPT_FUEL, BENCH, "fuel", "N", NULL, "run with this fuel: to measure what fuel costs"},
-    {OPT_LEVEL, RUN | DUMP | BENCH | BUILD, "opt", "LEVEL", "0 1 2 3",
+    {OPT_LEVEL, RUN | DUMP | BENCH | BUILD | TRAIN, "opt", "LEVEL", "0 1 2 3",
      "optimisation of native code, 0 to 3 (3)"},
-    {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD, "no-pass", "LIST", "PASS all",
+    {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD | TRAIN, "no-pass", "LIST", "PASS all",
      "graph passes to leave out, separated by commas, or all"},
-    {OPT_NO_MERGE, RUN | DUMP | BENCH | BUILD, "no-merge", NULL, NULL,
+    {OPT_NO_MERGE, RUN | DUMP | BENCH | BUILD | TRAIN, "no-merge", NULL, NULL,
      "native code that makes equal calls of a function as often as written: to compare"},
     {OPT_ALWAYS_FORK, RUN | DUMP | BENCH, "always-fork", NULL, NULL,
      "native code for several threads on one too: to measure what it costs"},
     {OPT_UNCHECKED, RUN | DUMP | BENCH | BUILD, "unchecked", NULL, NULL,
      "native code without its entry check and limits: to measure what it costs"},
-    {OPT_FAST_PRODUCTS, RUN | BENCH, "fast-products", NULL, NULL,
+    {OPT_FAST_PRODUCTS, RUN | BENCH | TRAIN, "fast-products", NULL, NULL,
      "leave large products of floats to OpenBLAS, which rounds as the machine has it"},
     {OPT_FAST_PRODUCTS, BUILD, "fast-products", NULL, NULL,
      "code that leaves large products of floats to OpenBLAS, which rounds as the machine has it"},
-    {OPT_VERIFY, RUN | DUMP | BENCH | BUILD, "verify", NULL, NULL,
+    {OPT_VERIFY, RUN | DUMP | BENCH | BUILD | TRAIN, "verify", NULL, NULL,
      "check the graph after every pass"},
     {OPT_HELP, ALL | HELP | COMPLETION | EXPLAIN, "help", NULL, NULL, "this list"},
     {.name = NULL},
@@ -136,15 +177,25 @@ static bool takes_file(const tool_command *command) { return command->bit & ALL;
 
 /* ---- help ---- */
 
+/* An option and its operand, as --help has them. */
+static int print_left(const tool_row *row, char *text, size_t size) {
+  return snprintf(text, size, "%s%s%s%s", dashes(row), row->name, row->operand ? " " : "",
+                  row->operand ? row->operand : "");
+}
+
 void tool_help(const tool_command *command) {
+  char left[32];
+  int width = 19;
   printf("usage: hiaton %s [OPTION...] %s\n\n%c%s.\n\n", command->name, command->operands,
          toupper((unsigned char)command->summary[0]), command->summary + 1);
   for (size_t i = 0; i < N_ROWS; i++) {
+    int n = print_left(&tool_rows[i], left, sizeof left);
+    if (tool_rows[i].commands & command->bit && n > width) width = n;
+  }
+  for (size_t i = 0; i < N_ROWS; i++) {
     if (!(tool_rows[i].commands & command->bit)) continue;
-    char left[32];
-    snprintf(left, sizeof left, "%s%s%s%s", dashes(&tool_rows[i]), tool_rows[i].name,
-             tool_rows[i].operand ? " " : "", tool_rows[i].operand ? tool_rows[i].operand : "");
-    printf("  %-19s %s\n", left, tool_rows[i].help);
+    print_left(&tool_rows[i], left, sizeof left);
+    printf("  %-*s %s\n", width, left, tool_rows[i].help);
   }
   if (command->bit & BUILD)
     fputs("\nWith --exe and --shared each ARG is a word for the linker, such as other.o or -lz, "
@@ -171,6 +222,8 @@ void tool_help(const tool_command *command) {
 }
 
 /* ---- operands of options ---- */
+
+#define MAX_EPOCHS 1000000
 
 /* The number of a word among those of a row's values. */
 static bool parse_word(const tool_row *row, const char *word, size_t len, unsigned *index) {
@@ -233,6 +286,65 @@ static const char *set_target(tool_options *o, tool_option option, const char *p
   return NULL;
 }
 
+/* A number of which `is_valid` holds. */
+static bool is_positive(double x) { return x > 0 && x <= DBL_MAX; }
+static bool is_from_0(double x) { return x >= 0 && x <= DBL_MAX; }
+static bool is_below_1(double x) { return x >= 0 && x < 1; }
+static bool parse_real(const char *text, bool (*is_valid)(double), double *x) {
+  char *end;
+  if (!isdigit((unsigned char)text[0]) && text[0] != '.') return false;
+  *x = strtod(text, &end);
+  return end > text && !*end && is_valid(*x);
+}
+
+/* As set, of the options that train alone has. */
+static const char *set_training(tool_options *o, const tool_row *row, const char *operand) {
+  static const char a_count[] = "a number from 1", from_0[] = "a number from 0";
+  static const char below_1[] = "a number from 0 and below 1", above_0[] = "a number above 0";
+  tool_training *t = &o->training;
+  unsigned index = 0;
+  switch (row->id) {
+  case OPT_DATA:
+  case OPT_DEV:
+    if (!*operand || *operand == '@') return "the name of a file, without @";
+    *(row->id == OPT_DATA ? &t->data : &t->dev) = operand;
+    return NULL;
+  case OPT_LOSS: t->loss = operand; return NULL;
+  case OPT_METRIC: t->metric = operand; return NULL;
+  case OPT_PER_EXAMPLE: t->is_per_example = true; return NULL;
+  case OPT_EPOCHS:
+    return hiaR_word_number(operand, 1, MAX_EPOCHS, &t->epochs) ? NULL
+                                                                : "a number from 1 to 1000000";
+  case OPT_BATCH: return hiaR_word_number(operand, 1, UINT32_MAX, &t->batch) ? NULL : a_count;
+  case OPT_OPTIMIZER:
+    if (!parse_word(row, operand, strlen(operand), &index)) return "sgd, adagrad, adam or adamw";
+    t->trainer.optimizer = (hia_optimizer)index;
+    return NULL;
+  case OPT_LR: return parse_real(operand, is_positive, &t->trainer.rate) ? NULL : above_0;
+  case OPT_MOMENTUM: return parse_real(operand, is_below_1, &t->trainer.momentum) ? NULL : below_1;
+  case OPT_BETA1: return parse_real(operand, is_below_1, &t->trainer.beta1) ? NULL : below_1;
+  case OPT_BETA2: return parse_real(operand, is_below_1, &t->trainer.beta2) ? NULL : below_1;
+  case OPT_EPSILON: return parse_real(operand, is_from_0, &t->trainer.epsilon) ? NULL : from_0;
+  case OPT_DECAY: return parse_real(operand, is_from_0, &t->trainer.decay) ? NULL : from_0;
+  case OPT_CLIP: return parse_real(operand, is_positive, &t->trainer.max_norm) ? NULL : above_0;
+  case OPT_SCHEDULE:
+    if (!parse_word(row, operand, strlen(operand), &index)) return "constant, linear or cosine";
+    t->schedule = (tool_schedule)index;
+    return NULL;
+  case OPT_WARMUP: return hiaR_word_number(operand, 0, UINT32_MAX, &t->warmup) ? NULL : from_0;
+  case OPT_SAVE: return set_target(o, row->id, operand, &t->save);
+  case OPT_CHECKPOINT: return set_target(o, row->id, operand, &t->checkpoint);
+  case OPT_CHECKPOINT_STEPS:
+    return hiaR_word_number(operand, 1, UINT64_MAX, &t->checkpoint_steps) ? NULL : a_count;
+  case OPT_RESUME: t->may_resume = true; return NULL;
+  case OPT_LOG: return set_target(o, row->id, operand, &t->log);
+  case OPT_PLOT:
+    if (!hiaR_word_ends_in(operand, ".svg")) return "FILE.svg";
+    return set_target(o, row->id, operand, &t->plot);
+  default: return "an option of this command";
+  }
+}
+
 /* Applies one option. Returns NULL, or what its operand should have been. */
 static const char *set(tool_options *o, const tool_command *command, const tool_row *row,
                        const char *operand) {
@@ -246,7 +358,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     return NULL;
   case OPT_ENGINE:
     if (!parse_engines(row, operand, o)) return "jit, interp or expand";
-    if (command->bit & RUN && o->n_engines != 1) return "one engine";
+    if (!(command->bit & BENCH) && o->n_engines != 1) return "one engine";
     return NULL;
   case OPT_THREADS:
     if (!parse_threads(operand, o)) return "a number up to 1024";
@@ -317,8 +429,8 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_PARALLEL: o->parallel = true; return NULL;
   case OPT_HELP: o->wants_help = true; return NULL;
   case OPT_EXPRESSION: o->expression = operand; return NULL;
+  default: return set_training(o, row, operand);
   }
-  return "an option of this command";
 }
 
 /* ---- parsing ---- */
@@ -412,7 +524,7 @@ static int parse_options(const tool_command *command, int argc, char **argv, too
       const tool_row *row = found_row(command, id);
       const char *wanted = set(o, command, row, optarg);
       if (wanted) return set_wrong(command, row, optarg, wanted);
-      o->given |= UINT64_C(1) << row->id;
+      o->given[row->id] = true;
       if (o->wants_help) return EXIT_FINE;
     }
   }
@@ -432,12 +544,25 @@ static int take_file(const tool_command *command, tool_options *o) {
   return EXIT_FINE;
 }
 
+/* The checkpoint lies beside the params that are saved, unless there is --checkpoint. */
+static bool name_checkpoint(tool_options *o) {
+  static char name[PATH_MAX];
+  tool_training *t = &o->training;
+  if (!t->save || t->checkpoint) return true;
+  int len = snprintf(name, sizeof name, "%s.checkpoint", t->save);
+  if (len < 0 || (size_t)len >= sizeof name) return false;
+  return set_target(o, OPT_CHECKPOINT, name, &t->checkpoint) == NULL;
+}
+
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *o) {
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
-  if (command->bit & RUN) engine.threads = hiaR_word_cores();
+  if (command->bit & (RUN | TRAIN)) engine.threads = hiaR_word_cores();
   engine.process_symbols = true;
-  *o = (tool_options){.command = command->bit, .engine = engine, .dump = dump, .runs = 10};
+  const tool_training training = {
+      .loss = "loss", .epochs = 10, .batch = 32, .trainer = HIA_TRAINER_OPTIONS_INIT};
+  *o = (tool_options){
+      .training = training, .command = command->bit, .engine = engine, .dump = dump, .runs = 10};
   o->threads[o->n_threads++] = engine.threads;
   /* Operands move to the front of argv: there is always room, since one was read for each. */
   o->args = argv + 1;
@@ -449,6 +574,8 @@ int tool_parse(const tool_command *command, int argc, char **argv, tool_options 
   }
   code = take_file(command, o);
   if (code != EXIT_FINE) return code;
+  if (command->bit & TRAIN && !name_checkpoint(o))
+    return tool_usage(command, "--save: the name is too long");
   if (o->dump.after && !tool_has(o, OPT_STAGE)) o->dump.stage = HIA_STAGE_GRAPH;
   code = tool_rules(command, o);
   if (o->expression) {

@@ -19,6 +19,7 @@ static struct {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   bool must_end;
+  int len; /* of the line that is shown */
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static double seconds_since(const struct timespec *start) {
@@ -53,7 +54,6 @@ static int write_line(const char *text, int old) {
 static void *show(void *unused) {
   (void)unused;
   struct timespec next = progress.start;
-  int len = 0;
   add_ms(&next, FIRST_MS);
   pthread_mutex_lock(&progress.lock);
   while (!progress.must_end) {
@@ -61,12 +61,12 @@ static void *show(void *unused) {
     char text[MAX_LINE];
     int at = snprintf(text, sizeof text, "%.1f s", seconds_since(&progress.start));
     progress.say(progress.user, text + at, sizeof text - (size_t)at);
-    len = write_line(text, len);
+    progress.len = write_line(text, progress.len);
     clock_gettime(CLOCK_MONOTONIC, &next);
     add_ms(&next, NEXT_MS);
   }
   pthread_mutex_unlock(&progress.lock);
-  if (len) write_line("", len);
+  if (progress.len) write_line("", progress.len);
   return NULL;
 }
 
@@ -78,6 +78,7 @@ void tool_progress_begin(const hia_function *function, tool_say say, void *user)
   progress.say = say;
   progress.user = user;
   progress.must_end = false;
+  progress.len = 0;
   clock_gettime(CLOCK_MONOTONIC, &progress.start);
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -100,4 +101,12 @@ void tool_progress_end(void) {
   pthread_mutex_unlock(&progress.lock);
   pthread_join(progress.thread, NULL);
   pthread_cond_destroy(&progress.changed);
+}
+
+void tool_progress_print(const char *text) {
+  bool is_shown = progress.is_running;
+  if (is_shown) pthread_mutex_lock(&progress.lock);
+  if (is_shown && progress.len) progress.len = write_line("", progress.len);
+  fputs(text, stderr);
+  if (is_shown) pthread_mutex_unlock(&progress.lock);
 }

@@ -47,59 +47,111 @@ static bool has_no_trees(const tool_options *o) {
 static bool reads_params(const tool_options *o) { return o->params != NULL; }
 static bool builds_vocab(const tool_options *o) { return o->build_vocab != NULL; }
 
-#define A(option) (UINT64_C(1) << (option))
+static bool has_no_momentum(const tool_options *o) {
+  return o->training.trainer.optimizer != HIA_SGD;
+}
+static bool has_no_betas(const tool_options *o) {
+  return o->training.trainer.optimizer != HIA_ADAM && o->training.trainer.optimizer != HIA_ADAMW;
+}
+static bool has_no_epsilon(const tool_options *o) {
+  return o->training.trainer.optimizer == HIA_SGD;
+}
+static bool has_no_examples_in_brackets(const tool_options *o) {
+  const tool_training *t = &o->training;
+  return !hiaR_word_ends_in(t->data, ".ptb") && !(t->dev && hiaR_word_ends_in(t->dev, ".ptb"));
+}
+static bool has_no_dev(const tool_options *o) { return !o->training.dev; }
+static bool has_no_checkpoint(const tool_options *o) { return !o->training.checkpoint; }
+
+enum { MAX_RULED = 12 };
 
 /* If `is_wrong`, none of these options may be given. The first row that applies is reported. */
 static const struct rule {
   int commands;
-  uint64_t options;
+  tool_option options[MAX_RULED]; /* fewer than these; 0 ends them */
   bool (*is_wrong)(const tool_options *options);
   const char *why; /* behind the option's name */
 } rules[] = {
-    {RUN | BENCH | DUMP, A(OPT_FN), has_expression, "has no effect with -e"},
-    {RUN | CHECK | BENCH | DUMP, A(OPT_FROM_IR), has_expression,
+    {RUN | BENCH | DUMP, {OPT_FN}, has_expression, "has no effect with -e"},
+    {RUN | CHECK | BENCH | DUMP,
+     {OPT_FROM_IR},
+     has_expression,
      "has no effect with -e: a graph defines no names"},
-    {RUN | BENCH, A(OPT_LEVEL) | A(OPT_NO_MERGE) | A(OPT_ALWAYS_FORK) | A(OPT_UNCHECKED),
-     is_never_native, "is for native code, which --engine jit alone makes"},
-    {RUN | BENCH, A(OPT_MAX_DEPTH) | A(OPT_TIMEOUT), is_unchecked,
+    {RUN | BENCH | TRAIN,
+     {OPT_LEVEL, OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_UNCHECKED},
+     is_never_native,
+     "is for native code, which --engine jit alone makes"},
+    {RUN | BENCH,
+     {OPT_MAX_DEPTH, OPT_TIMEOUT},
+     is_unchecked,
      "has no effect with --unchecked, which leaves all limits out"},
-    {RUN | BENCH | DUMP, A(OPT_ALWAYS_FORK), has_fuel,
+    {RUN | BENCH | DUMP,
+     {OPT_ALWAYS_FORK},
+     has_fuel,
      "has no effect with --fuel: such runs are on one thread"},
-    {RUN | BENCH | DUMP, A(OPT_THREADS), has_more_threads_than_fuel,
+    {RUN | BENCH | DUMP,
+     {OPT_THREADS},
+     has_more_threads_than_fuel,
      "above 1 has no effect with --fuel: such runs are on one thread"},
-    {BUILD, A(OPT_PARALLEL), has_fuel, "has no effect with --fuel: such calls are on one thread"},
-    {RUN | BENCH, A(OPT_THREADS), has_more_threads_than_expand,
+    {BUILD, {OPT_PARALLEL}, has_fuel, "has no effect with --fuel: such calls are on one thread"},
+    {RUN | BENCH | TRAIN,
+     {OPT_THREADS},
+     has_more_threads_than_expand,
      "above 1 has no effect with --engine expand, which is on one thread"},
-    {RUN | BENCH, A(OPT_VOCAB) | A(OPT_LABELS) | A(OPT_BUILD_VOCAB), has_no_trees,
+    {TRAIN,
+     {OPT_VOCAB, OPT_LABELS, OPT_BUILD_VOCAB},
+     has_no_examples_in_brackets,
+     "is for trees: neither --data nor --dev is FILE.ptb"},
+    {RUN | BENCH,
+     {OPT_VOCAB, OPT_LABELS, OPT_BUILD_VOCAB},
+     has_no_trees,
      "is for trees: there is no argument @FILE.ptb"},
-    {RUN | BENCH | BUILD, A(OPT_SEED), reads_params,
+    {RUN | BENCH | BUILD,
+     {OPT_SEED},
+     reads_params,
      "has no effect with --params, which has all values"},
-    {RUN, A(OPT_VOCAB), builds_vocab, "has no effect with --build-vocab, which takes all words"},
-    {DUMP, A(OPT_AFTER), is_of_another_stage, "shows the graph: it goes with --stage graph alone"},
+    {RUN | TRAIN,
+     {OPT_VOCAB},
+     builds_vocab,
+     "has no effect with --build-vocab, which takes all words"},
+    {TRAIN, {OPT_MOMENTUM}, has_no_momentum, "is for --optimizer sgd"},
+    {TRAIN, {OPT_BETA1, OPT_BETA2}, has_no_betas, "is for --optimizer adam and adamw"},
+    {TRAIN, {OPT_EPSILON}, has_no_epsilon, "has no effect with --optimizer sgd"},
+    {TRAIN, {OPT_METRIC}, has_no_dev, "is computed of the examples of --dev, and there are none"},
+    {TRAIN,
+     {OPT_RESUME, OPT_CHECKPOINT_STEPS},
+     has_no_checkpoint,
+     "is for a checkpoint: there is neither --checkpoint nor --save"},
+    {DUMP, {OPT_AFTER}, is_of_another_stage, "shows the graph: it goes with --stage graph alone"},
     {DUMP,
-     A(OPT_FN) | A(OPT_FUEL) | A(OPT_COUNT) | A(OPT_THREADS) | A(OPT_LEVEL) | A(OPT_NO_PASS) |
-         A(OPT_NO_MERGE) | A(OPT_ALWAYS_FORK) | A(OPT_UNCHECKED) | A(OPT_VERIFY),
-     is_ast, "has no effect on --stage ast, which is the whole program as it was read"},
-    {DUMP, A(OPT_LEVEL) | A(OPT_UNCHECKED), is_no_code,
+     {OPT_FN, OPT_FUEL, OPT_COUNT, OPT_THREADS, OPT_LEVEL, OPT_NO_PASS, OPT_NO_MERGE,
+      OPT_ALWAYS_FORK, OPT_UNCHECKED, OPT_VERIFY},
+     is_ast,
+     "has no effect on --stage ast, which is the whole program as it was read"},
+    {DUMP,
+     {OPT_LEVEL, OPT_UNCHECKED},
+     is_no_code,
      "is for native code: --stage llvm-opt and asm show it"},
-    {DUMP, A(OPT_LEVEL), is_unoptimized, "has no effect on --stage llvm, see llvm-opt and asm"},
+    {DUMP, {OPT_LEVEL}, is_unoptimized, "has no effect on --stage llvm, see llvm-opt and asm"},
     {DUMP,
-     A(OPT_FUEL) | A(OPT_THREADS) | A(OPT_NO_PASS) | A(OPT_NO_MERGE) | A(OPT_ALWAYS_FORK) |
-         A(OPT_VERIFY),
-     is_as_built, "has no effect on the graph as it was built: name a pass with --after"},
-    {DUMP, A(OPT_FN), is_from_ir, "has no effect with --from-ir: the whole graph is shown"},
-    {DUMP, A(OPT_COUNT), is_from_ir,
+     {OPT_FUEL, OPT_THREADS, OPT_NO_PASS, OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_VERIFY},
+     is_as_built,
+     "has no effect on the graph as it was built: name a pass with --after"},
+    {DUMP, {OPT_FN}, is_from_ir, "has no effect with --from-ir: the whole graph is shown"},
+    {DUMP,
+     {OPT_COUNT},
+     is_from_ir,
      "has no effect with --from-ir: the graph counts if it was dumped so"},
 };
 
 static int check_options(const tool_command *command, const tool_options *o) {
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
     const struct rule *r = &rules[i];
-    uint64_t met = r->options & o->given;
-    if (!(r->commands & o->command) || !met || !r->is_wrong(o)) continue;
-    tool_option first = 0;
-    while (!(met >> first & 1)) first++;
-    return tool_usage(command, "%s %s", tool_option_name(first), r->why);
+    if (!(r->commands & o->command)) continue;
+    const tool_option *first = r->options;
+    while (*first && !tool_has(o, *first)) first++;
+    if (*first && r->is_wrong(o))
+      return tool_usage(command, "%s %s", tool_option_name(*first), r->why);
   }
   return EXIT_FINE;
 }
@@ -126,9 +178,9 @@ static int check_target(const tool_command *command, const tool_options *o, size
     if (is_file_of(o->args[k], t->path))
       return tool_usage(command, "%s %s would replace the argument `%s`", name, t->path,
                         o->args[k]);
-  static const char *const names[] = {"--vocab", "--labels", "--params"};
-  const char *const lists[] = {o->vocab, o->labels, o->params};
-  for (size_t k = 0; k < 3; k++)
+  static const char *const names[] = {"--vocab", "--labels", "--params", "--data", "--dev"};
+  const char *const lists[] = {o->vocab, o->labels, o->params, o->training.data, o->training.dev};
+  for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++)
     if (lists[k] && tool_is_same_file(t->path, lists[k]))
       return tool_usage(command, "%s %s would replace the file of %s", name, t->path, names[k]);
   /* Some of the arguments of build are files: objects and libraries to link. */
@@ -147,6 +199,7 @@ static int check_target(const tool_command *command, const tool_options *o, size
 }
 
 int tool_rules(const tool_command *command, const tool_options *o) {
+  if (command->bit & TRAIN && !o->training.data) return tool_usage(command, "--data is missing");
   int code = check_options(command, o);
   for (size_t i = 0; code == EXIT_FINE && i < o->n_targets; i++) code = check_target(command, o, i);
   return code;

@@ -20,14 +20,14 @@ enum {
 #define MAX_FUNCTIONS 32
 #define MAX_ENGINES   16
 #define MAX_COUNTS    16
-#define MAX_OUTPUTS   4
+#define MAX_OUTPUTS   8
 
 /* The results that build can make. */
 typedef enum tool_kind { TOOL_OBJECT, TOOL_STATIC, TOOL_SHARED, TOOL_EXE } tool_kind;
 
-/* The options of all commands, at most 64. */
+/* The options of all commands. 0 is none of them. */
 typedef enum tool_option {
-  OPT_FN,
+  OPT_FN = 1,
   OPT_EXPRESSION,
   OPT_OUTPUT,
   OPT_HEADER,
@@ -68,8 +68,32 @@ typedef enum tool_option {
   OPT_PARAMS,
   OPT_SAVE_PARAMS,
   OPT_VERIFY,
-  OPT_HELP,
+  OPT_DATA,
+  OPT_DEV,
+  OPT_LOSS,
+  OPT_METRIC,
+  OPT_PER_EXAMPLE,
+  OPT_EPOCHS,
+  OPT_BATCH,
+  OPT_OPTIMIZER,
+  OPT_LR,
+  OPT_MOMENTUM,
+  OPT_BETA1,
+  OPT_BETA2,
+  OPT_EPSILON,
+  OPT_DECAY,
+  OPT_CLIP,
+  OPT_SCHEDULE,
+  OPT_WARMUP,
+  OPT_SAVE,
+  OPT_CHECKPOINT,
+  OPT_CHECKPOINT_STEPS,
+  OPT_RESUME,
+  OPT_LOG,
+  OPT_PLOT,
+  OPT_HELP, /* the last one */
 } tool_option;
+#define N_OPTIONS ((size_t)OPT_HELP + 1)
 
 /* Sets of commands: a bit each. */
 enum {
@@ -80,7 +104,8 @@ enum {
   BUILD = 16,
   COMPLETION = 32,
   EXPLAIN = 64,
-  HELP = 128
+  HELP = 128,
+  TRAIN = 256
 };
 
 /* An option of some commands: parsing, --help, the manual page and the completion of shells come
@@ -102,9 +127,26 @@ typedef struct tool_target {
   const char *path;
 } tool_target;
 
+/* How the rate changes from step to step, after the warm-up. */
+typedef enum tool_schedule { TOOL_CONSTANT, TOOL_LINEAR, TOOL_COSINE } tool_schedule;
+
+/* What train has beyond the other commands. */
+typedef struct tool_training {
+  const char *data, *dev;    /* files; dev may be NULL */
+  const char *loss, *metric; /* functions; metric may be NULL */
+  bool is_per_example;       /* losses are shown divided by the number of examples */
+  uint64_t epochs, batch;    /* batch: examples of a step */
+  hia_trainer_options trainer;
+  tool_schedule schedule;
+  uint64_t warmup;                            /* steps */
+  const char *save, *checkpoint, *log, *plot; /* files; or NULL */
+  uint64_t checkpoint_steps;                  /* 0: only after each epoch */
+  bool may_resume;
+} tool_training;
+
 typedef struct tool_options {
   int command;            /* RUN, ... */
-  uint64_t given;         /* the options that are there, a bit each */
+  bool given[N_OPTIONS];  /* the options that are there */
   const char *file;       /* FILE: a path, or "-" for standard input */
   const char *expression; /* -e; FILE is then NULL if there is none */
   char **args;            /* n_args words behind FILE */
@@ -132,6 +174,7 @@ typedef struct tool_options {
   const char *trace;                /* the file for its timeline, or NULL */
   tool_target targets[MAX_OUTPUTS]; /* all files that will be written */
   size_t n_targets;
+  tool_training training;    /* of train */
   hia_engine_options engine; /* but for its kind; in bench but for its threads */
   hia_dump_options dump;
 } tool_options;
@@ -151,7 +194,7 @@ void tool_help(const tool_command *command);
 /* An option's name with its dashes. */
 const char *tool_option_name(tool_option option);
 static inline bool tool_has(const tool_options *options, tool_option option) {
-  return options->given >> option & 1;
+  return options->given[option];
 }
 
 /* ---- rules.c: words that exclude each other ---- */
@@ -217,6 +260,13 @@ typedef struct tool_arguments {
 int tool_args(hia_engine *engine, hia_function **function, const tool_options *options,
               bool may_stream, tool_arguments *args);
 void tool_free_args(tool_arguments *args, size_t n);
+/* Reads the files of --data and --dev into args->values[0] and [1], as @FILE is read for the
+ * parameter of the function, which has a type; without --dev the second one is NULL. Otherwise as
+ * tool_args; the caller frees 2 of them. */
+int tool_data(hia_engine *engine, hia_function *loss, const tool_options *options,
+              tool_arguments *args);
+/* Says that a file could not be written, for a reason of errno. Returns EXIT_PROGRAM. */
+int tool_cannot_write(const char *path, int wrong);
 /* Checks that the file for a result can be written; `path` is NULL if it is printed. */
 int tool_result_begin(const char *path);
 /* Checks whether such a file can have what the function returns. */
@@ -265,6 +315,8 @@ typedef void (*tool_say)(void *user, char *text, size_t size);
 void tool_progress_begin(const hia_function *function, tool_say say, void *user);
 /* Erases the line. tool_fail does that, too; without a line it does nothing. */
 void tool_progress_end(void);
+/* Prints a text, whose last line ends, on standard error, above the line if there is one. */
+void tool_progress_print(const char *text);
 
 /* ---- the commands ---- */
 
@@ -273,6 +325,7 @@ int tool_check(const tool_options *options);
 int tool_dump(const tool_options *options);
 int tool_bench(const tool_options *options);
 int tool_build(const tool_options *options);
+int tool_train(const tool_options *options);
 int tool_completion(const tool_options *options);
 int tool_explain(const tool_options *options);
 int tool_help_command(const tool_options *options);

@@ -85,7 +85,7 @@ for file in "$examples"/*.hia; do
   ffi=
   grep -q '^extern' "$file" && ffi=-lffi
   t "$name: the example of its header compiles" $c "$name.example.c" "$name.o" $static $ffi -o "$name.example"
-  if [[ $name == perceptron || $name == gradients ]]; then # the example's tensors have one element an axis
+  if [[ $name =~ ^(perceptron|gradients|xor)$ ]]; then # the example's tensors have one element an axis
     wrong "$name: and runs" 1 'error.shape.' "./$name.example"
   else
     t "$name: and runs" "./$name.example"
@@ -108,7 +108,7 @@ for file in "$examples"/*.hia; do
     size=$(stat -c %s stripped)
     limit=262144
     [ "$name" = tree ] && limit=300000       # it reads and writes data, and checks the sizes of tensors in it
-    [[ $name == perceptron || $name == gradients ]] && limit=660000 # it has tensors and products, for three kinds of processor
+    [[ $name =~ ^(perceptron|gradients|xor)$ ]] && limit=660000 # it has tensors and products, for three kinds of processor
     if [ "$size" -lt $limit ]; then ok; else bad "$name: the stripped program has $size bytes"; fi
     needs=$(readelf -d "$name" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libc|libm)\.so')
     # The interpreter calls host functions through libffi.

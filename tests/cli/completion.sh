@@ -105,7 +105,7 @@ if [ -n "$zsh" ]; then
   verdict 'it registers itself' "$(specifications hiaton '' | head -n 1)" 'compdef _hiaton hiaton'
   for command in $commands; do
     verdict "options of $command in zsh" \
-      "$(specifications hiaton "$command" '' | sed -nE 's/^(\*|\(- \*\))?(-[a-z-]+)[=+]?\[.*/\2/p' | LC_ALL=C sort)" \
+      "$(specifications hiaton "$command" '' | sed -nE 's/^(\*|\(- \*\))?(-[a-z0-9-]+)[=+]?\[.*/\2/p' | LC_ALL=C sort)" \
       "$("$hiaton" "$command" --help | grep -oE '^  -[^ ]+' | tr -d ' ' | LC_ALL=C sort)"
   done
   verdict 'an engine in zsh' "$(specifications hiaton run '' | grep -c -e '^--engine=\[.*\]:NAME:( jit interp expand)$')" 1

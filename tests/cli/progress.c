@@ -151,6 +151,36 @@ static void stream(void) {
   unlink(vocabulary);
 }
 
+/* The line stays below those of the epochs. As above the program works longer until there is one.
+ */
+static void training(void) {
+  static const char text[] = "type N = N(rounds: i32)\n"
+                             "param w: f32[1] = zeros()\n"
+                             "fn work(k: i32) -> f32 =\n"
+                             "  (loop (i = 0, s = 1.0) while i < k { (i + 1, s * 0.5 + w[0]) }).1\n"
+                             "fn one(n: N) -> f32 = match n { N(k) => work(k) }\n"
+                             "fn loss(ns: [N]) -> f32 = sum([one(n) for n in ns])\n";
+  const char *program = write_file("train.hia", text);
+  const char *words[] = {"train", program,    "--data", NULL,   "--batch", "1", "--epochs",
+                         "9",     "--engine", "interp", "--lr", "1e-9",    NULL};
+  for (int n = 1 << 15; n < 1 << 25; n *= 2) {
+    char data[200];
+    snprintf(data, sizeof data, "[N(%d), N(%d), N(%d), N(%d)]", n, n, n, n);
+    words[3] = write_file("train.txt", data);
+    check(run(true, 120, words) == 0, "a training");
+    if (strstr(shown, " of 4, loss ") && strstr(shown, "     \repoch ")) break;
+  }
+  check(strstr(shown, " s, epoch ") && strstr(shown, " of 9, batch ") && strstr(shown, ", loss "),
+        "where it is");
+  check(strstr(shown, " examples/s, ") && strstr(shown, " left"), "and how long it takes");
+  check(strstr(shown, "     \repoch ") && strstr(shown, "epoch 9 of 9: loss "),
+        "a line for each epoch");
+  check(!strchr(printed, '\r') && strncmp(printed, "9 epochs, 36 steps: ", 20) == 0,
+        "a line at the end");
+  check(run(false, 0, words) == 0 && !strchr(shown, '\r') && strstr(shown, "\nepoch 9 of 9: "),
+        "no line in a pipe");
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
   hiaton = argv[1];
@@ -163,6 +193,7 @@ int main(int argc, char **argv) {
   short_run();
   bench();
   stream();
+  training();
   printf("%d passed, %d failed, 0 skipped\n", passed, failed);
   return failed != 0;
 }

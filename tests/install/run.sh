@@ -119,9 +119,9 @@ for command in $("$prefix/bin/hiaton" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')
   t "manual page: $command" grep -q "^\.SS hiaton $command " "$page"
   # The section of a command has the options of its --help, each with an entry of its own.
   none "manual page: the options of $command" "$(diff \
-    <("$prefix/bin/hiaton" "$command" --help | sed -nE 's/^  (--?[a-z-]+).*/\1/p') \
+    <("$prefix/bin/hiaton" "$command" --help | sed -nE 's/^  (--?[a-z0-9-]+).*/\1/p') \
     <(sed -n "/^\.SS hiaton $command /,/^\.SH/p" "$page" | sed '1!{/^\.SS/,$d}' |
-      sed -nE 's/\\-/-/g; s/^\\fB(--?[a-z-]+)\\fR.*/\1/p'))"
+      sed -nE 's/\\-/-/g; s/^\\fB(--?[a-z0-9-]+)\\fR.*/\1/p'))"
 done
 if command -v groff >/dev/null; then
   none 'manual page: no warnings' "$(groff -man -ww -Tutf8 "$page" 2>&1 >/dev/null)"
