@@ -249,7 +249,8 @@ static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
   hiaG_remove(fn, n);
 }
 
-/* True if the function and all that it calls have no `grad` nodes. */
+/* True if the function and all that it calls have no `grad` nodes, and have bodies: what this round
+ * makes is differentiated in the next one. */
 static bool is_plain(hia_grad *d, hia_fn_id f) {
   bool *is_met = HIA_NEW_ARRAY(d->arena, bool, d->g->fns.len);
   hia_u32vec left = {0};
@@ -257,6 +258,7 @@ static bool is_plain(hia_grad *d, hia_fn_id f) {
   is_met[f] = true;
   while (left.len) {
     const hia_fn *fn = hiaG_fn(d->g, left.data[--left.len]);
+    if (fn->nodes.len == fn->n_params) return false;
     HIA_EACH_NODE(fn, n) {
       const hia_node *node = &fn->nodes.data[n];
       if (node->op == HIA_OP_GRAD) return false;
