@@ -289,7 +289,7 @@ static bool replace_in(hia_grad *d, hia_fn *fn, bool *is_left) {
   return is_changed;
 }
 
-static bool has_gradients(const hia_graph *g) {
+bool hiaG_has_gradients(const hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed) continue;
@@ -300,7 +300,7 @@ static bool has_gradients(const hia_graph *g) {
 }
 
 void hiaG_grad(hia_graph *g) {
-  if (!has_gradients(g)) return;
+  if (!hiaG_has_gradients(g)) return;
   hia_grad d = {.g = g, .arena = &g->comp->scratch};
   for (bool is_left = true; is_left;) {
     bool is_changed = false;

@@ -16,6 +16,7 @@
 
 #include "graph/gradient.h"
 #include "graph/graph.h"
+#include "graph/sizes.h"
 
 /* The params that one `grad` node asks for: flags by number. */
 typedef struct hia_grad_params {
@@ -176,6 +177,8 @@ typedef struct hia_back {
   HIA_VEC(hia_kept) kept;
   HIA_VEC(hia_place) places;
   HIA_VEC(hia_same_shape) shapes;
+  hia_sizes sizes;          /* once f.back is simplified */
+  hia_value_sizes *of_fn;   /* by value of fn */
   uint32_t *first_kept;     /* by value: NONE, or the first hia_kept of it */
   hia_grad_record *records; /* by node of fn */
 } hia_back;
@@ -186,6 +189,8 @@ typedef struct hia_back {
 const hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f);
 /* Finds which values vary (grad_active.c). */
 void hiaG_grad_activity(hia_back *b);
+/* Adds to g->tapes what is kept, once it is laid out (grad_report.c). */
+void hiaG_grad_report(const hia_back *b);
 /* Builds the body of f.back. */
 void hiaG_grad_back(hia_back *b);
 /* Simplifies it by what is known about sizes, so that less is kept (grad_sizes.c). */

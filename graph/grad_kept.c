@@ -430,6 +430,7 @@ void hiaG_grad_kept(hia_back *b) {
   ctors c = {0};
   lay_out(&k, 0, version.tape, 0, &c);
   define(&k, version.tape, &c);
+  if (b->g->tapes) hiaG_grad_report(b);
   read_tapes(&k);
   for (uint32_t i = 0; i < b->fn->n_params; i++) k.map[i] = i;
   copy_region(&k, 0, 0);

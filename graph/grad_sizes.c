@@ -12,7 +12,6 @@
  * Where a value is needed for its shape alone, another one that is kept and has this shape takes
  * its place. */
 #include "graph/grad.h"
-#include "graph/sizes.h"
 #include "graph/sums.h"
 #include <stdlib.h>
 
@@ -21,7 +20,6 @@ typedef struct simplifying {
   hia_graph *g;
   hia_fn *back;
   hia_arena *arena;
-  hia_sizes sizes;
   uint32_t n;                  /* values that f.back had at first */
   HIA_VEC(hia_value_sizes) of; /* by value of f.back */
   uint32_t *kept_by; /* by value, of the first n: the hia_kept that it stands for, and 1; or 0 */
@@ -41,7 +39,7 @@ static bool is_same(const simplifying *s, hia_value_id a, hia_value_id b) {
 /* The constant size of an axis, or -1. */
 static int64_t number_of(const simplifying *s, hia_value_id v, uint32_t axis) {
   const hia_size *axes = s->of.data[v].axes;
-  return axes ? hiaG_size_number(&s->sizes, axes[axis]) : -1;
+  return axes ? hiaG_size_number(&s->b->sizes, axes[axis]) : -1;
 }
 
 /* ---- finding sizes ---- */
@@ -54,22 +52,22 @@ static void give(simplifying *s, hia_value_id to, const hia_value_sizes *from) {
 }
 
 static void find_sizes(simplifying *s) {
-  const hia_back *b = s->b;
-  hiaG_sizes_init(&s->sizes, s->g, s->arena);
-  hia_value_sizes *of_f = hiaG_sizes_new(&s->sizes, b->fn);
-  hiaG_sizes_find(&s->sizes, b->fn, of_f);
-  s->of.data = hiaG_sizes_new(&s->sizes, s->back);
+  hia_back *b = s->b;
+  hiaG_sizes_init(&s->b->sizes, s->g, s->arena);
+  b->of_fn = hiaG_sizes_new(&s->b->sizes, b->fn);
+  hiaG_sizes_find(&s->b->sizes, b->fn, b->of_fn);
+  s->of.data = hiaG_sizes_new(&s->b->sizes, s->back);
   s->of.len = s->of.cap = s->n;
   for (uint32_t i = 0; i < b->kept.len; i++) {
     const hia_kept *is = &b->kept.data[i];
     if (is->kind != HIA_KEPT_VALUE) continue;
-    give(s, is->stands_for, &of_f[is->value]);
-    s->of.data[is->stands_for].integer = of_f[is->value].integer;
+    give(s, is->stands_for, &b->of_fn[is->value]);
+    s->of.data[is->stands_for].integer = b->of_fn[is->value].integer;
   }
   for (uint32_t i = 0; i < b->shapes.len; i++)
     if (hiaG_type_kind(s->g->types, hiaG_type(b->fn, b->shapes.data[i].of)) == HIA_KIND_TENSOR)
-      give(s, b->shapes.data[i].gradient, &of_f[b->shapes.data[i].of]);
-  hiaG_sizes_find(&s->sizes, s->back, s->of.data);
+      give(s, b->shapes.data[i].gradient, &b->of_fn[b->shapes.data[i].of]);
+  hiaG_sizes_find(&s->b->sizes, s->back, s->of.data);
 }
 
 /* ---- parts that are all of a tensor ---- */

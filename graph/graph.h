@@ -272,7 +272,8 @@ typedef struct hia_graph {
   HIA_VEC(hia_extern) externs;
   HIA_VEC(hia_param_spec) params;       /* what PARAM nodes read; those of a program, all of them */
   HIA_VEC(hia_tensor_literal) literals; /* what LITERAL nodes are; never changed */
-  HIA_VEC(hia_gradient_of) gradients;   /* what GRAD nodes compute; never changed */
+  hia_text *tapes; /* the pass `grad` adds what tapes keep, and why; NULL: it does not */
+  HIA_VEC(hia_gradient_of) gradients; /* what GRAD nodes compute; never changed */
   hia_index name_index, loc_index;
   bool is_read;      /* from text: that is of a user, so a FIELD may name a wrong constructor */
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
@@ -586,13 +587,19 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all funct
 bool *hiaG_params_read(const hia_graph *g, const bool *wanted, hia_arena *arena);
 /* True if a call of a function of the host has no gradient. One of integers is constant. */
 bool hiaG_extern_lacks_gradient(const hia_extern *e);
-/* step.c: adds a root with the parameters of `loss`, a root whose result is one float. It gives the
+/* step.c: of which params a root can be trained: those that it may read; why it cannot be, or NULL;
+ * and the first function of the host that it may call and that has no gradient, or NULL. */
+const bool *hiaG_params_read_by(const hia_graph *g, hia_fn_id f, hia_arena *arena);
+const char *hiaG_cannot_step(const hia_graph *g, hia_fn_id f);
+const hia_extern *hiaG_lacks_gradient(const hia_graph *g, hia_fn_id f, hia_arena *scratch);
+/* Adds a root with the parameters of `loss`, a root whose result is one float. It gives the
  * loss and the gradients of the wanted params, in order: of a scalar the gradient; of a tensor the
  * rows that have one (op TOUCHED) and the gradient of these. The other roots are roots no more. */
 hia_fn_id hiaG_step(hia_graph *g, hia_fn_id loss, const bool *wanted);
 /* The types of these results, after the loss. Returns how many there are; `out` may be NULL. */
 uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_t n,
                          const bool *wanted, hia_type *out);
+bool hiaG_has_gradients(const hia_graph *g);
 void hiaG_grad(hia_graph *g);    /* grad.c: gradients become calls of functions */
 void hiaG_fuel(hia_graph *g);    /* fuel.c: calls, rounds and tensors use up fuel */
 void hiaG_streams(hia_graph *g); /* streams.c: arrays in the roots' arguments may be streams */

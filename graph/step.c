@@ -26,6 +26,44 @@ uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_
   return len;
 }
 
+const hia_extern *hiaG_lacks_gradient(const hia_graph *g, hia_fn_id f, hia_arena *scratch) {
+  bool *is_met = HIA_NEW_ARRAY(scratch, bool, (size_t)g->fns.len + 1);
+  hia_u32vec left = {0};
+  hiaR_push(scratch, &left, f);
+  is_met[f] = true;
+  for (uint32_t i = 0; i < left.len; i++) {
+    const hia_fn *fn = hiaG_fn(g, left.data[i]);
+    HIA_EACH_NODE(fn, n) {
+      const hia_node *node = &fn->nodes.data[n];
+      if (node->op == HIA_OP_HOST && hiaG_extern_lacks_gradient(&g->externs.data[node->imm]))
+        return &g->externs.data[node->imm];
+      hia_fn_id called = hiaG_called(g, node);
+      if (called == HIA_NONE || is_met[called]) continue;
+      is_met[called] = true;
+      hiaR_push(scratch, &left, called);
+    }
+  }
+  return NULL;
+}
+
+const bool *hiaG_params_read_by(const hia_graph *g, hia_fn_id f, hia_arena *arena) {
+  bool *wanted = HIA_NEW_ARRAY(arena, bool, (size_t)g->params.len + 1);
+  for (uint32_t i = 0; i < g->params.len; i++) wanted[i] = true;
+  return hiaG_params_read(g, wanted, arena) + (size_t)f * g->params.len;
+}
+
+const char *hiaG_cannot_step(const hia_graph *g, hia_fn_id f) {
+  const hia_fn *fn = hiaG_fn(g, f);
+  hia_arena *scratch = &g->comp->scratch;
+  if (fn->n_results != 1 || (fn->results[0] != HIA_F32 && fn->results[0] != HIA_F64))
+    return "the function differentiates no other one, and its result is no f32 or f64";
+  const bool *reads = hiaG_params_read_by(g, f, scratch);
+  bool reads_some = false;
+  for (uint32_t i = 0; i < g->params.len; i++) reads_some |= reads[i];
+  if (!reads_some) return "the function differentiates no other one, and reads no param";
+  return hiaG_lacks_gradient(g, f, scratch) ? "the function may call one of the host" : NULL;
+}
+
 static hia_value_id op(hia_graph *g, hia_fn *fn, unsigned number, const hia_value_id *ins,
                        uint32_t n) {
   return hiaG_op(g, fn, 0, number, ins, n, fn->loc);

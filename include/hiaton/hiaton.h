@@ -530,6 +530,8 @@ typedef enum hia_stage {
   HIA_STAGE_LLVM = 3,           /* LLVM IR as made from it */
   HIA_STAGE_LLVM_OPTIMIZED = 4, /* LLVM IR after LLVM's passes */
   HIA_STAGE_ASM = 5,            /* assembly */
+  HIA_STAGE_TAPE = 6, /* what gradients keep of each call, and why (docs/gradients.md). Of a
+                         function that computes no gradient: of its own, for training */
 } hia_stage;
 
 typedef enum hia_format { HIA_FORMAT_TEXT = 0, HIA_FORMAT_DOT = 1 } hia_format;

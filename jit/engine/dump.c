@@ -102,6 +102,27 @@ static hia_status dump_native(hia_module *module, dumping *d, const hia_graph *g
                    why[0] ? why : hiaR_status_message(status));
 }
 
+/* The graph's report of its tapes. Where nothing is differentiated, and the dump is of one
+ * function, that function is, as a trainer does it. */
+static hia_status dump_tapes(hia_module *module, dumping *d, hia_error **error) {
+  hia_graph *g = d->graph;
+  const hia_allocator *allocator = &module->engine->allocator;
+  const hia_function *f = d->n == 1 ? d->functions[0] : NULL;
+  if (g->state != HIA_FUNCTIONS)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "a static graph has no gradients");
+  if (!hiaG_has_gradients(g)) {
+    hia_fn_id root = f && !module->program ? f->root : 0;
+    const char *why = f ? hiaG_cannot_step(g, root) : "no function differentiates another one";
+    if (why) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "there are no tapes: %s", why);
+    const bool *wanted = hiaG_params_read_by(g, root, &d->comp.scratch);
+    hiaG_step(g, root, wanted);
+  }
+  g->tapes = &d->text;
+  hiaG_grad(g);
+  g->tapes = NULL;
+  return HIA_OK;
+}
+
 /* What reads the program: the graph, or the whole of the dump if it is of the program itself. */
 static hia_status begin(hia_module *module, void *user, hia_error **error) {
   dumping *d = user;
@@ -127,6 +148,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   if (why)
     return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph cannot be run with fuel: %s", why);
+  if (o->stage == HIA_STAGE_TAPE) return dump_tapes(module, d, error);
   bool as_built = o->stage == HIA_STAGE_GRAPH && !o->after;
   if (!as_built && g->state == HIA_FUNCTIONS) {
     hia_pass_options passes =
@@ -145,7 +167,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
 static hia_status check_dump(hia_module *module, const dumping *d, hia_error **error) {
   const hia_dump_options *o = d->options;
   const hia_allocator *allocator = &module->engine->allocator;
-  if ((unsigned)o->stage > HIA_STAGE_ASM)
+  if ((unsigned)o->stage > HIA_STAGE_TAPE)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "there is no stage number %u",
                      (unsigned)o->stage);
   if (o->after && o->stage != HIA_STAGE_GRAPH)

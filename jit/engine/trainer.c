@@ -39,27 +39,6 @@ typedef struct making {
   hia_function *step;
 } making;
 
-/* The first function of the host that f may call and that has no gradient; NULL: none. */
-static const hia_extern *find_host(const hia_graph *g, hia_fn_id f, hia_arena *scratch) {
-  bool *is_met = HIA_NEW_ARRAY(scratch, bool, (size_t)g->fns.len + 1);
-  hia_u32vec left = {0};
-  hiaR_push(scratch, &left, f);
-  is_met[f] = true;
-  for (uint32_t i = 0; i < left.len; i++) {
-    const hia_fn *fn = hiaG_fn(g, left.data[i]);
-    HIA_EACH_NODE(fn, n) {
-      const hia_node *node = &fn->nodes.data[n];
-      if (node->op == HIA_OP_HOST && hiaG_extern_lacks_gradient(&g->externs.data[node->imm]))
-        return &g->externs.data[node->imm];
-      hia_fn_id called = hiaG_called(g, node);
-      if (called == HIA_NONE || is_met[called]) continue;
-      is_met[called] = true;
-      hiaR_push(scratch, &left, called);
-    }
-  }
-  return NULL;
-}
-
 /* In a try of the module, and of the unit. */
 static hia_status make_step(hia_module *module, void *user, hia_error **error) {
   making *m = user;
@@ -73,15 +52,13 @@ static hia_status make_step(hia_module *module, void *user, hia_error **error) {
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "`%s` is of a static graph, which has no gradients", name);
   hia_arena *scratch = &m->unit->comp.scratch;
-  const hia_extern *host = find_host(g, root, scratch);
+  const hia_extern *host = hiaG_lacks_gradient(g, root, scratch);
   if (host)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "`%s` may call `%s`, a function of the host, which has no gradient", name,
                      host->name);
   uint32_t n = g->params.len, n_read = 0;
-  bool *wanted = HIA_NEW_ARRAY(scratch, bool, (size_t)n + 1);
-  for (uint32_t i = 0; i < n; i++) wanted[i] = true;
-  const bool *reads = hiaG_params_read(g, wanted, scratch) + (size_t)root * n;
+  const bool *reads = hiaG_params_read_by(g, root, scratch);
   for (uint32_t i = 0; i < n; i++) n_read += reads[i];
   if (!n_read)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,

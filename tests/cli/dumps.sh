@@ -69,5 +69,6 @@ for program in branches loops tails fails data; do
   golden "$program.ll" cat "$program.hia" --stage llvm
   golden "$program.asm" functions "$program.hia" --stage asm
 done
+golden tapes.tape cat tapes.hia --stage tape --fn loss
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
