@@ -50,6 +50,13 @@ static uint32_t rank_of(const finding *f, hia_value_id v) {
 }
 static hia_size axis(const finding *f, hia_value_id v, uint32_t k) { return f->of[v].axes[k]; }
 
+/* The number that an i64 is, or -1: it is not known, or below 0. */
+static int64_t number_of(const finding *f, hia_value_id v) {
+  hia_word word;
+  if (hiaG_is_const(f->fn, v, &word)) return hiaR_to_i64(word) < 0 ? -1 : hiaR_to_i64(word);
+  return f->of[v].integer == HIA_NONE ? -1 : hiaG_size_number(f->s, f->of[v].integer);
+}
+
 /* The size that an i64 is; it may be below 0, and then what it is the size of fails. */
 static hia_size of_integer(const finding *f, hia_value_id v) {
   hia_word word;
@@ -101,14 +108,9 @@ static void expect(const finding *f, hia_node_id n, hia_size *out, uint32_t rank
 
 /* The length of from .. to: the operands 1 and 2. */
 static hia_size length(const finding *f, hia_node_id n) {
-  hia_word from, to;
-  bool are = hiaG_is_const(f->fn, in(f, n, 1), &from) && hiaG_is_const(f->fn, in(f, n, 2), &to);
-  if (!are) {
-    bool from_0 = hiaG_is_const(f->fn, in(f, n, 1), &from) && from == 0;
-    return from_0 ? of_integer(f, in(f, n, 2)) : new_size(f->s, -1);
-  }
-  return number_or_new(
-      f->s, hiaR_to_i64(to) < hiaR_to_i64(from) ? -1 : hiaR_to_i64(to) - hiaR_to_i64(from));
+  int64_t from = number_of(f, in(f, n, 1)), to = number_of(f, in(f, n, 2));
+  if (from >= 0 && to >= from) return hiaG_size_of_number(f->s, to - from);
+  return from == 0 ? of_integer(f, in(f, n, 2)) : new_size(f->s, -1);
 }
 
 static void cat(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
@@ -253,6 +255,14 @@ static void yielded(const finding *f, hia_node_id owner, hia_region_id region) {
   }
 }
 
+/* Bounds of parts are sums of sizes. */
+static void add_integers(const finding *f, hia_node_id n) {
+  hia_value_id v = f->fn->nodes.data[n].outs;
+  if (hiaG_type(f->fn, v) != HIA_I64 || f->of[v].integer != HIA_NONE) return;
+  int64_t a = number_of(f, in(f, n, 0)), b = number_of(f, in(f, n, 1));
+  if (a >= 0 && b >= 0 && b <= INT64_MAX - a) f->of[v].integer = hiaG_size_of_number(f->s, a + b);
+}
+
 static void look_at(const finding *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   if (node->op == HIA_OP_YIELD) {
@@ -269,6 +279,7 @@ static void look_at(const finding *f, hia_node_id n) {
     f->of[node->outs].integer = axis(f, in(f, n, 0), (uint32_t)node->imm);
     return;
   }
+  if (node->op == HIA_OP_ADD) add_integers(f, n);
   if (node->op == HIA_OP_IF || node->op == HIA_OP_LOOP) return; /* when their regions were seen */
   for (uint32_t i = 0; i < node->n_outs; i++) {
     hia_value_id v = node->outs + i;
