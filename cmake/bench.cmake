@@ -163,7 +163,7 @@ foreach(source IN LISTS bench_programs)
 endforeach()
 target_sources(bench_data PRIVATE bench/treebank.c)
 target_sources(bench_limits PRIVATE bench/limits_large.c)
-foreach(name models)
+foreach(name models train)
   target_sources(bench_${name} PRIVATE bench/likelihood.c bench/networks.c bench/peers.c bench/treebank.c
     bench/weights.c)
   if(HIA_GXX)
