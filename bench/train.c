@@ -316,9 +316,8 @@ static void measure_threads(const char *row, act what, const batches both[2], be
   for (int i = -1; i < runs; i++) {      /* the first time is not counted */
     double losses[2] = {0, 0};
     for (int k = 0; k < 2; k++) {
-      work w = {
-          what,       .trainer = both[k].trainer, .args = both[k].of, .n = both[k].n, .stride = 1,
-          .n_args = 1};
+      const batches *b = &both[k];
+      work w = {what, .trainer = b->trainer, .args = b->of, .n = b->n, .stride = 1, .n_args = 1};
       double start = bench_now();
       for (int p = 0; p < passes; p++) losses[k] += pass(&w);
       ms[k][i < 0 ? 0 : i] = (bench_now() - start) / passes;
