@@ -199,6 +199,30 @@ static bool keep(void *user, const char *bytes, size_t len) {
   return true;
 }
 
+/* The text of a file, with `more` at its end; the caller frees it. */
+static char *text_of(const char *path, const char *more) {
+  char *text = NULL;
+  size_t len;
+  FILE *from = fopen(path, "r"), *to = open_memstream(&text, &len);
+  if (!from || !to) {
+    perror(path);
+    exit(1);
+  }
+  for (int c; (c = getc(from)) != EOF;) putc(c, to);
+  fputs(more ? more : "", to);
+  fclose(from);
+  if (fclose(to) != 0) bench_check(HIA_MEMORY, NULL);
+  return text;
+}
+
+bench_program bench_open_with(const char *path, const char *more, const char *function,
+                              const bench_options *options) {
+  char *text = text_of(path, more);
+  bench_program p = bench_open_text(path, text, function, options);
+  free(text);
+  return p;
+}
+
 bench_program bench_open_graph(const bench_program *from) {
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;

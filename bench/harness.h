@@ -72,6 +72,9 @@ void bench_check(hia_status status, hia_error *const *error);
 bench_program bench_open(const char *path, const char *function, const bench_options *options);
 bench_program bench_open_text(const char *name, const char *text, const char *function,
                               const bench_options *options);
+/* The same of a file, with `more` at its end; NULL: with nothing more. */
+bench_program bench_open_with(const char *path, const char *more, const char *function,
+                              const bench_options *options);
 /* The static graph of a native program, in the interpreter. */
 bench_program bench_open_graph(const bench_program *program);
 void bench_close(bench_program *program);

@@ -149,7 +149,7 @@ add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(harness|likelihood|limits_large|treebank|weights|accuracy|lanes[^/]*|reference[^/]*)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(harness|likelihood|limits_large|networks|peers|treebank|weights|accuracy|lanes[^/]*|reference[^/]*)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
@@ -163,10 +163,13 @@ foreach(source IN LISTS bench_programs)
 endforeach()
 target_sources(bench_data PRIVATE bench/treebank.c)
 target_sources(bench_limits PRIVATE bench/limits_large.c)
-target_sources(bench_models PRIVATE bench/likelihood.c bench/treebank.c bench/weights.c)
-if(HIA_GXX)
-  target_compile_definitions(bench_models PRIVATE "HIA_GXX_PROGRAM=\"${HIA_GXX}\"")
-endif()
+foreach(name models train)
+  target_sources(bench_${name} PRIVATE bench/likelihood.c bench/networks.c bench/peers.c bench/treebank.c
+    bench/weights.c)
+  if(HIA_GXX)
+    target_compile_definitions(bench_${name} PRIVATE "HIA_GXX_PROGRAM=\"${HIA_GXX}\"")
+  endif()
+endforeach()
 target_link_libraries(bench_products PRIVATE hiaton_rt ${CMAKE_DL_LIBS})
 
 # Errors and speed of the elementary functions, which it contains itself.

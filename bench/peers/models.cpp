@@ -5,8 +5,8 @@
 //
 //   peer_models MODEL SIZE infer BATCH SENTENCES MIN_SECONDS REPEATS FOLDER
 //
-// bench/models.c describes the files of FOLDER. BATCH is 1. With CHECK in the environment it prints
-// the summed loss.
+// bench/networks.h describes the files of FOLDER. BATCH is 1. With CHECK in the environment it
+// prints the summed loss.
 #include <algorithm>
 #include <cblas.h>
 #include <chrono>

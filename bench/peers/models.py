@@ -4,8 +4,8 @@ reimplemented.
 
     models.py MODEL SIZE infer BATCH SENTENCES MIN_SECONDS REPEATS FOLDER
 
-MODEL is treelstm, treernn, rntn, bilstm (nn.LSTM), bilstm_cell (a step at a time) or topdown. bench/models.c describes
-the files of FOLDER. BATCH is 1. With CHECK in the environment it prints the summed loss."""
+MODEL is treelstm, treernn, rntn, bilstm (nn.LSTM), bilstm_cell (a step at a time) or topdown. bench/networks.h
+describes the files of FOLDER. BATCH is 1. With CHECK in the environment it prints the summed loss."""
 import os
 import sys
 import time

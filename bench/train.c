@@ -1,0 +1,461 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Measures training: a step for each sentence, on one thread, next to programs by hand and to
+ * PyTorch; a gradient next to the function that it is of; two threads next to one; the gradient of
+ * a deep recursion.
+ *
+ *   bench_train [--quick | --check] [--runs N] [--only NAME]
+ *
+ * NAME is treelstm, treernn, rntn, bilstm, felsenstein, threads or depth. bench/peers.h describes
+ * the programs next to hiaton. Their summed losses must be hiaton's, before and after an epoch. A
+ * round has a measurement of each; figures are medians of wall-clock rates. */
+#include "bench/harness.h"
+#include "bench/likelihood.h"
+#include "bench/networks.h"
+#include "bench/peers.h"
+#include "bench/treebank.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_RUNS = 99, MAX_PATH = BENCH_MAX_PATH, BATCH = 25, MAX_BATCHES = 16 };
+enum { LEVELS = 10000000, QUICK_LEVELS = 1000000 };
+#define MAX_RATIO    2.5
+#define MIN_SPEED_UP 1.8
+
+enum { HAND, TORCH, N_PEERS };
+static const char *const peer_names[N_PEERS] = {"by hand", "PyTorch"};
+
+/* The networks that are compared, and their targets: how many times as fast; 0: none. */
+enum { N_TRAINED = 3 };
+static const struct {
+  size_t network;
+  double min_of[N_PEERS];
+} trained[N_TRAINED] = {
+    {BENCH_TREE_LSTM, {[HAND] = 0.8, [TORCH] = 8}},
+    {BENCH_TREE_RNN, {[HAND] = 0.75}},
+    {BENCH_RNTN, {[HAND] = 0.9}},
+};
+/* All whose loss is a float: the top-down TreeLSTM has only words. */
+static const size_t with_gradient[] = {BENCH_TREE_LSTM, BENCH_TREE_RNN, BENCH_TREE_RNN_LOOP,
+                                       BENCH_RNTN, BENCH_BILSTM};
+
+static bench_treebank treebank;
+static const char *only; /* NULL: all */
+
+static bool is_chosen(const char *name) { return !only || strcmp(only, name) == 0; }
+
+static void fail(const char *what) {
+  fflush(stdout);
+  perror(what);
+  exit(1);
+}
+
+/* ---- what is measured ---- */
+
+typedef enum act { CALL, GRADIENT, STEP } act;
+
+/* The same act with one list of arguments after the other. */
+typedef struct work {
+  act act;
+  hia_function *function;
+  hia_trainer *trainer;   /* of the function; CALL has none */
+  hia_value *const *args; /* list i begins at i * stride */
+  size_t n, stride, n_args;
+} work;
+
+/* A number, or the first part of what is returned. */
+static double number_of(const hia_value *result) {
+  float single;
+  double x = NAN;
+  if (hia_value_get_f32(result, &single) == HIA_OK) return (double)single;
+  if (hia_value_get_f64(result, &x) == HIA_OK) return x;
+  hia_value *first = hia_value_part(result, 0);
+  bench_check(hia_value_get_f64(first, &x), NULL);
+  hia_value_free(first);
+  return x;
+}
+
+/* Returns the loss. */
+static double perform(const work *w, size_t i) {
+  hia_value *const *args = w->args + i * w->stride, *result;
+  hia_error *error;
+  double loss = NAN;
+  switch (w->act) {
+  case CALL:
+    bench_check(hia_call(w->function, args, w->n_args, &result, &error), &error);
+    loss = number_of(result);
+    hia_value_free(result);
+    break;
+  case GRADIENT:
+    bench_check(hia_trainer_gradient(w->trainer, args, w->n_args, NULL, &loss, &error), &error);
+    break;
+  case STEP:
+    bench_check(hia_trainer_step(w->trainer, args, w->n_args, NULL, &loss, &error), &error);
+    break;
+  }
+  return loss;
+}
+
+static double pass(const work *w) {
+  double sum = 0;
+  for (size_t i = 0; i < w->n; i++) sum += perform(w, i);
+  return sum;
+}
+
+/* Lists of arguments a second, of whole passes that take this long in all. */
+static double rate(const work *w, double seconds) {
+  size_t n = 0;
+  double start = bench_now(), ms;
+  if (bench_is_quick()) seconds = 0;
+  do {
+    pass(w);
+    n += w->n;
+    ms = bench_now() - start;
+  } while (ms < seconds * 1e3);
+  return (double)n / (ms / 1e3);
+}
+
+static hia_trainer *new_trainer(hia_function *loss) {
+  hia_trainer_options options = HIA_TRAINER_OPTIONS_INIT;
+  hia_trainer *trainer;
+  hia_error *error;
+  options.optimizer = HIA_SGD;
+  options.rate = BENCH_PEERS_RATE;
+  bench_check(hia_trainer_new(loss, &options, &trainer, &error), &error);
+  return trainer;
+}
+
+/* The sentences of a network, one at a time. */
+static work work_of(const bench_runner *r, act what, hia_trainer *trainer) {
+  return (work){.act = what,
+                .function = r->program.function,
+                .trainer = trainer,
+                .args = *r->args,
+                .n = r->n,
+                .stride = sizeof *r->args / sizeof **r->args,
+                .n_args = r->n_args};
+}
+
+/* ---- a step for each sentence ---- */
+
+static void measure_steps(size_t row, int runs) {
+  const bench_network *network = &bench_networks[trained[row].network];
+  double own[MAX_RUNS], theirs[N_PEERS][MAX_RUNS], median[N_PEERS];
+  bench_peer peers[N_PEERS] = {
+      [HAND] = bench_peer_by_hand(network, BENCH_TRAIN),
+      [TORCH] = bench_peer_torch(network, BENCH_TRAIN, false),
+  };
+  bench_runner r = bench_runner_open(network, &treebank);
+  hia_trainer *trainer = new_trainer(r.program.function);
+  work call = work_of(&r, CALL, NULL), step = work_of(&r, STEP, trainer);
+  double before = pass(&call);
+  pass(&step);
+  double after = pass(&call);
+  if (!(after < before))
+    bench_wrong("%s: %.9g after an epoch, %.9g before", network->title, after, before);
+  for (int k = 0; k < N_PEERS; k++)
+    if (bench_peer_exists(&peers[k]))
+      bench_peer_compare(&peers[k], peer_names[k], network, before, after);
+  for (int i = 0; i < runs; i++) {
+    own[i] = rate(&step, 0.3);
+    for (int k = 0; k < N_PEERS; k++)
+      if (bench_peer_exists(&peers[k])) theirs[k][i] = bench_peer_rate(&peers[k], network);
+  }
+  double per_second = bench_median(own, (size_t)runs);
+  printf("%-22s %9.1f", network->title, per_second);
+  for (int k = 0; k < N_PEERS; k++) {
+    median[k] = bench_peer_exists(&peers[k]) ? bench_median(theirs[k], (size_t)runs) : NAN;
+    char row_name[64], column[64];
+    snprintf(row_name, sizeof row_name, "%s, training", network->title);
+    snprintf(column, sizeof column, "hiaton/%s", peer_names[k]);
+    double least = trained[row].min_of[k];
+    bench_print_target(row_name, column, per_second / median[k], 2,
+                       least > 0 ? BENCH_AT_LEAST(least) : BENCH_NO_TARGET);
+  }
+  for (int k = 0; k < N_PEERS; k++)
+    if (bench_peer_exists(&peers[k]))
+      printf(" %10.1f", median[k]);
+    else
+      printf(" %10s", "-");
+  printf("\n");
+  fflush(stdout);
+  hia_trainer_free(trainer);
+  bench_runner_close(&r);
+}
+
+static void print_steps(int runs) {
+  printf("%-22s %9s", "sentences/s, training", "hiaton");
+  for (int k = 0; k < N_PEERS; k++) {
+    char column[64];
+    snprintf(column, sizeof column, "hiaton/%s", peer_names[k]);
+    bench_print_target_heading(column);
+  }
+  for (int k = 0; k < N_PEERS; k++) printf(" %10s", peer_names[k]);
+  printf("\n");
+  for (size_t i = 0; i < N_TRAINED; i++)
+    if (is_chosen(bench_networks[trained[i].network].name)) measure_steps(i, runs);
+  printf("\n");
+}
+
+/* ---- a gradient next to its function ---- */
+
+/* Of all branch lengths, which a tensor has: they are set in the tree first. */
+static const char lengths_gradient[] =
+    "fn nodes(t: Tree) -> i64 =\n"
+    "  match t { Leaf(_, _) => 1, Node(left, right, _) => nodes(left) + nodes(right) + 1 }\n"
+    "fn get_lengths(t: Tree, lengths: f64[?], i: i64) -> (f64[?], i64) =\n"
+    "  match t {\n"
+    "    Leaf(_, length) => (set(lengths, i, length), i + 1),\n"
+    "    Node(left, right, length) => {\n"
+    "      let (lengths, i) = get_lengths(left, lengths, i);\n"
+    "      let (lengths, i) = get_lengths(right, lengths, i);\n"
+    "      (set(lengths, i, length), i + 1)\n"
+    "    },\n"
+    "  }\n"
+    "fn set_lengths(t: Tree, lengths: f64[m], i: i64) -> (Tree, i64) =\n"
+    "  match t {\n"
+    "    Leaf(taxon, _) => (Leaf(taxon, lengths[i]), i + 1),\n"
+    "    Node(left, right, _) => {\n"
+    "      let (left, i) = set_lengths(left, lengths, i);\n"
+    "      let (right, i) = set_lengths(right, lengths, i);\n"
+    "      (Node(left, right, lengths[i]), i + 1)\n"
+    "    },\n"
+    "  }\n"
+    "fn at(lengths: f64[m], t: Tree, patterns: i32[?, n], counts: f64[n], rates: f64[k]) -> f64 =\n"
+    "  main(set_lengths(t, lengths, 0).0, patterns, counts, rates)\n"
+    "fn gradient(t: Tree, patterns: i32[?, n], counts: f64[n], rates: f64[k]) =\n"
+    "  value_and_grad(at, wrt = lengths)(get_lengths(t, zeros(nodes(t)), 0).0, t, patterns, "
+    "counts,\n"
+    "    rates)\n";
+
+static void compare_gradient(const char *title, const work *function, const work *gradient,
+                             int runs) {
+  double us[2][MAX_RUNS], values[2] = {pass(function), pass(gradient)};
+  if (values[0] != values[1])
+    bench_wrong("%s: %.17g, but %.17g with its gradient", title, values[0], values[1]);
+  for (int i = 0; i < runs; i++) {
+    us[0][i] = 1e6 / rate(function, 0.3);
+    us[1][i] = 1e6 / rate(gradient, 0.3);
+  }
+  double one = bench_median(us[0], (size_t)runs), both = bench_median(us[1], (size_t)runs);
+  char row[64];
+  snprintf(row, sizeof row, "%s, gradient", title);
+  printf("%-22s %10.1f %10.1f", title, one, both);
+  bench_print_target(row, "gradient/function", both / one, 2, BENCH_AT_MOST(MAX_RATIO));
+  printf("\n");
+  fflush(stdout);
+}
+
+static void compare_network(const bench_network *network, int runs) {
+  bench_runner r = bench_runner_open(network, &treebank);
+  hia_trainer *trainer = new_trainer(r.program.function);
+  work call = work_of(&r, CALL, NULL), gradient = work_of(&r, GRADIENT, trainer);
+  compare_gradient(network->title, &call, &gradient, runs);
+  hia_trainer_free(trainer);
+  bench_runner_close(&r);
+}
+
+static void compare_likelihood(int runs) {
+  static const char *const names[2] = {"main", "gradient"};
+  bench_program programs[2];
+  hia_value *args[2][4];
+  work works[2];
+  for (int k = 0; k < 2; k++) {
+    programs[k] = bench_likelihood_open(lengths_gradient, names[k], args[k]);
+    works[k] = (work){CALL, .function = programs[k].function, .args = args[k], .n = 1, .n_args = 4};
+  }
+  compare_gradient("Felsenstein", &works[0], &works[1], runs);
+  for (int k = 0; k < 2; k++) bench_likelihood_close(&programs[k], args[k]);
+}
+
+static void print_gradients(int runs) {
+  printf("%-22s %10s %10s", "us a call", "function", "gradient");
+  bench_print_target_heading("gradient/function");
+  printf("\n");
+  for (size_t i = 0; i < sizeof with_gradient / sizeof *with_gradient; i++) {
+    const bench_network *network = &bench_networks[with_gradient[i]];
+    if (is_chosen(network->name)) compare_network(network, runs);
+  }
+  if (is_chosen("felsenstein")) compare_likelihood(runs);
+  printf("\n");
+}
+
+/* ---- two threads ---- */
+
+/* A network on so many threads, with batches. */
+typedef struct batches {
+  bench_program program;
+  hia_trainer *trainer;
+  hia_value *of[MAX_BATCHES];
+  size_t n;
+} batches;
+
+static batches open_batches(const bench_network *network, unsigned threads) {
+  batches b = {.program = bench_network_open(network, threads)};
+  b.trainer = new_trainer(b.program.function);
+  b.n = bench_network_sentences(network) / BATCH;
+  if (b.n == 0) b.n = 1;
+  for (size_t i = 0; i < b.n; i++)
+    b.of[i] = bench_network_trees(&b.program, &treebank, i * BATCH, BATCH);
+  return b;
+}
+
+static void close_batches(batches *b) {
+  for (size_t i = 0; i < b->n; i++) hia_value_free(b->of[i]);
+  hia_trainer_free(b->trainer);
+  bench_close(&b->program);
+}
+
+/* Both make the same steps, so the losses stay the same. */
+static void measure_threads(const char *row, act what, const batches both[2], bench_target target,
+                            int runs) {
+  double ms[2][MAX_RUNS];
+  int passes = bench_is_quick() ? 1 : 3; /* in a measurement */
+  for (int i = -1; i < runs; i++) {      /* the first time is not counted */
+    double losses[2] = {0, 0};
+    for (int k = 0; k < 2; k++) {
+      const batches *b = &both[k];
+      work w = {what, .trainer = b->trainer, .args = b->of, .n = b->n, .stride = 1, .n_args = 1};
+      double start = bench_now();
+      for (int p = 0; p < passes; p++) losses[k] += pass(&w);
+      ms[k][i < 0 ? 0 : i] = (bench_now() - start) / passes;
+    }
+    if (losses[0] != losses[1])
+      bench_wrong("%s: %.17g on two threads, %.17g on one", row, losses[1], losses[0]);
+  }
+  double one = bench_median(ms[0], (size_t)runs), two = bench_median(ms[1], (size_t)runs);
+  printf("%-22s %10.2f %10.2f", row, one, two);
+  bench_print_target(row, "one/two threads", one / two, 2, target);
+  printf("\n");
+  fflush(stdout);
+}
+
+static void print_threads(int runs) {
+  const bench_network *network = &bench_networks[BENCH_TREE_LSTM];
+  bench_pin(false);
+  batches both[2] = {open_batches(network, 1), open_batches(network, 2)};
+  size_t n = 0;
+  for (size_t i = 0; i < both[0].n; i++) n += hia_value_len(both[0].of[i]);
+  char heading[64];
+  snprintf(heading, sizeof heading, "%zu in batches of %d", n, BATCH);
+  printf("%-22s %10s %10s", heading, "one, ms", "two, ms");
+  bench_print_target_heading("one/two threads");
+  printf("\n");
+  measure_threads("gradients", GRADIENT, both, BENCH_NO_TARGET, runs);
+  measure_threads("gradients and steps", STEP, both, BENCH_AT_LEAST(MIN_SPEED_UP), runs);
+  for (int k = 0; k < 2; k++) close_batches(&both[k]);
+  bench_pin(true);
+  printf("\n");
+}
+
+/* ---- deep recursion ---- */
+
+static const char deep[] = "fn f(n: i32, x: f64) -> f64 = if n == 0 then x else sin(f(n - 1, x))\n"
+                           "fn main(n: i32, x: f64) -> f64 = grad(f, wrt = x)(n, x)\n";
+
+static int levels(void) { return bench_is_quick() ? QUICK_LEVELS : LEVELS; }
+
+/* MiB, of a process of the gradient built ahead of time, which has no LLVM. */
+static double deep_peak(const char *folder) {
+  char path[MAX_PATH], program[MAX_PATH], n[32];
+  snprintf(path, sizeof path, "%s/deep.hia", folder);
+  snprintf(program, sizeof program, "%s/deep", folder);
+  snprintf(n, sizeof n, "%d", levels());
+  FILE *to = fopen(path, "w");
+  if (!to || fputs(deep, to) < 0 || fclose(to) != 0) fail(path);
+  const char *build[] = {HIA_PROGRAM, "build", path, "--exe", "-o", program, NULL};
+  const char *run[] = {program, n, "0.5", NULL};
+  bench_process(build);
+  double peak = bench_process_peak(run);
+  unlink(program);
+  unlink(path);
+  return peak;
+}
+
+static void print_depth(double peak, int runs) {
+  static const char *const names[2] = {"f", "main"};
+  const bench_options options = {.kind = HIA_ENGINE_JIT, .threads = 1};
+  bench_program programs[2];
+  hia_value *args[2][2];
+  double ns[2][MAX_RUNS];
+  work works[2];
+  for (int k = 0; k < 2; k++) {
+    char n[32];
+    hia_error *error;
+    programs[k] = bench_open_text("deep.hia", deep, names[k], &options);
+    hia_function *f = programs[k].function;
+    snprintf(n, sizeof n, "%d", levels());
+    bench_check(hia_value_parse_text(f, 0, NULL, n, strlen(n), &args[k][0], &error), &error);
+    bench_check(hia_value_parse_text(f, 1, NULL, "0.5", 3, &args[k][1], &error), &error);
+    works[k] = (work){CALL, .function = f, .args = args[k], .n = 1, .n_args = 2};
+    pass(&works[k]);
+  }
+  for (int i = 0; i < runs; i++)
+    for (int k = 0; k < 2; k++) ns[k][i] = 1e9 / rate(&works[k], 0) / levels();
+  double one = bench_median(ns[0], (size_t)runs), both = bench_median(ns[1], (size_t)runs);
+  printf("%-22s %10s %10s", "ns a level", "function", "gradient");
+  bench_print_target_heading("gradient/function");
+  printf(" %s\n", "gradient: peak bytes a level");
+  printf("sin, %-17d %10.1f %10.1f", levels(), one, both);
+  bench_print_target("sin", "gradient/function", both / one, 2, BENCH_NO_TARGET);
+  printf(" %.1f\n\n", peak * 1024 * 1024 / levels());
+  for (int k = 0; k < 2; k++) {
+    for (int i = 0; i < 2; i++) hia_value_free(args[k][i]);
+    bench_close(&programs[k]);
+  }
+}
+
+static bool is_name(const char *name) {
+  static const char *const names[] = {"treelstm",    "treernn", "rntn", "bilstm",
+                                      "felsenstein", "threads", "depth"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
+int main(int argc, char **argv) {
+  int runs = 5;
+  bool is_known = true;
+  for (int i = 1; i < argc; i++) {
+    if (bench_take_option(argv[i]))
+      continue;
+    else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
+      runs = atoi(argv[++i]);
+    else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+      is_known &= is_name(only = argv[++i]);
+    else
+      is_known = false;
+  }
+  if (!is_known || runs < 1 || runs > MAX_RUNS) {
+    fprintf(stderr,
+            "usage: %s [--quick | --check] [--runs N] "
+            "[--only treelstm|treernn|rntn|bilstm|felsenstein|threads|depth]\n",
+            argv[0]);
+    return 2;
+  }
+  if (bench_is_quick()) runs = 1;
+  bool is_of_all = !only, has_steps = is_of_all, has_network = false;
+  for (size_t i = 0; i < BENCH_N_NETWORKS; i++) has_network |= is_chosen(bench_networks[i].name);
+  for (size_t i = 0; i < N_TRAINED; i++)
+    has_steps |= is_chosen(bench_networks[trained[i].network].name);
+  char folder[] = "/tmp/hiaton-bench-XXXXXX";
+  if (!mkdtemp(folder)) fail(folder);
+  bench_print_machine();
+  double peak = is_chosen("depth") ? deep_peak(folder) : 0; /* first: see bench_process_peak */
+  treebank = bench_treebank_write(folder);
+  bench_peers_find();
+  if (treebank.is_generated) puts("the treebank is generated: HIATON_SST_DIR is not set");
+  puts("");
+  bench_pin(true);
+  bench_networks_write_weights(has_network ? only : "treelstm");
+  if (has_steps && !bench_is_quick()) bench_networks_write_sentences(&treebank);
+  if (has_steps) print_steps(runs);
+  if (has_network || is_chosen("felsenstein")) print_gradients(runs);
+  if (is_chosen("threads")) print_threads(runs);
+  if (is_chosen("depth")) print_depth(peak, runs);
+  bench_treebank_remove(&treebank);
+  rmdir(folder);
+  return bench_end();
+}
