@@ -281,6 +281,22 @@ Test(graph, copying_a_body_into_another_function) {
   hiaR_comp_free(&e.comp);
 }
 
+/* The gradient of a param as a sum, of which the rows are collected. */
+Test(graph, gradients_by_row) {
+  env e;
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_graph *g = read_text(&e, graph_file("grad_rows"));
+    cr_assert_str_eq(text_of(&e, g), graph_file("grad_rows"));
+    cr_assert_null(hiaG_verify(g), "%s", hiaG_verify(g));
+    g->gradients.data[0].wrt[0] = (hia_wrt){.is_param = false, .is_sum = true, .i = 0};
+    cr_assert_not_null(strstr(hiaG_verify(g), "the gradient of a scalar is no sum"));
+    g->gradients.data[0].wrt[0] = (hia_wrt){.is_param = true, .is_sum = false, .i = 0};
+    cr_assert_not_null(strstr(hiaG_verify(g), "f64[?]"), "%s", hiaG_verify(g));
+  });
+  hiaR_comp_free(&e.comp);
+}
+
 Test(graph, gradients_are_copied_and_drawn) {
   env e;
   env_init(&e);
