@@ -94,6 +94,19 @@ def numbered(t, vocabulary):
     return (t[0], numbered(t[1], vocabulary), numbered(t[2], vocabulary))
 
 
+def weights(shapes, seed):
+    """Uniform: words' vectors up to 0.5, biases up to 0.1, matrices by Glorot and Bengio; the tensor of the RNTN less,
+    since a step that enlarges differences enlarges rounding errors."""
+    random = np.random.RandomState(seed)
+
+    def bound(name, shape):
+        fixed = {'E': 0.5, 'V': 0.05}
+        return fixed.get(name, 0.1 if len(shape) == 1 else (6 / (shape[-1] + shape[-2])) ** 0.5)
+
+    return {name: random.uniform(-bound(name, shape), bound(name, shape), shape).astype(np.float32)
+            for name, shape in shapes.items()}
+
+
 def write_safetensors(path, tensors):
     """An 8-byte length, a JSON object of dtypes, shapes and places, and the elements."""
     header, at = {}, 0

@@ -76,19 +76,6 @@ def check(what, words, compare):
         verdict(what, str(e))
 
 
-def weights(shapes, seed):
-    """Uniform: words' vectors up to 0.5, biases up to 0.1, matrices by Glorot and Bengio; the tensor of the RNTN less,
-    since a step that enlarges differences enlarges rounding errors."""
-    random = np.random.RandomState(seed)
-
-    def bound(name, shape):
-        fixed = {'E': 0.5, 'V': 0.05}
-        return fixed.get(name, 0.1 if len(shape) == 1 else (6 / (shape[-1] + shape[-2])) ** 0.5)
-
-    return {name: random.uniform(-bound(name, shape), bound(name, shape), shape).astype(np.float32)
-            for name, shape in shapes.items()}
-
-
 def saved(name, tensors):
     path = os.path.join(work, name + '.safetensors')
     files.write_safetensors(path, tensors)
@@ -161,7 +148,7 @@ class Treebank:
 def tree_models(bank):
     networks = {'tree_rnn': models.TreeRnn, 'rntn': models.Rntn, 'tree_lstm': models.TreeLstm}
     for seed, (name, model) in enumerate(networks.items()):
-        w = weights(model.shapes(WORDS), seed)
+        w = files.weights(model.shapes(WORDS), seed)
         params = saved(name, w)
         peer = model(w)
         expected = [peer.run(t) for t in bank.numbered]
@@ -215,7 +202,7 @@ def small(name):
 
 
 def tagger():
-    w = weights(models.Tagger.shapes(), 10)
+    w = files.weights(models.Tagger.shapes(), 10)
     random = np.random.RandomState(11)
     sentences = [(random.randint(0, 1000, n), random.randint(0, 300, n)) for n in (1, 2, 9, 40)]
     peer = models.Tagger(w)
@@ -241,7 +228,7 @@ def size(tree):
 
 
 def top_down():
-    w = weights(models.TopDown.shapes(), 20)
+    w = files.weights(models.TopDown.shapes(), 20)
     peer = models.TopDown(w)
     roots = list(range(0, 1000, 83))
     for depth in (0, 1, 5, 12):
