@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # products are small, and NumPy reads it when it is imported
+
 import numpy as np
 
 import autodiff
