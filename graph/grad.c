@@ -136,6 +136,7 @@ static void make(hia_grad *d, uint32_t version) {
   b.fn = hiaG_grad_inlined(d, v.fn);
   b.back = hiaG_fn(d->g, v.back);
   hiaG_grad_activity(&b);
+  hiaG_grad_find_sizes(&b);
   hiaG_grad_back(&b);
   hiaG_grad_sizes(&b);
   hiaG_grad_kept(&b);

@@ -177,7 +177,7 @@ typedef struct hia_back {
   HIA_VEC(hia_kept) kept;
   HIA_VEC(hia_place) places;
   HIA_VEC(hia_same_shape) shapes;
-  hia_sizes sizes;          /* once f.back is simplified */
+  hia_sizes sizes;
   hia_value_sizes *of_fn;   /* by value of fn */
   uint32_t *first_kept;     /* by value: NONE, or the first hia_kept of it */
   hia_grad_record *records; /* by node of fn */
@@ -193,7 +193,9 @@ void hiaG_grad_activity(hia_back *b);
 void hiaG_grad_report(const hia_back *b);
 /* Builds the body of f.back. */
 void hiaG_grad_back(hia_back *b);
-/* Simplifies it by what is known about sizes, so that less is kept (grad_sizes.c). */
+/* Finds what is known about the sizes of f's values (grad_sizes.c). */
+void hiaG_grad_find_sizes(hia_back *b);
+/* Simplifies f.back by what is known about sizes, so that less is kept (grad_sizes.c). */
 void hiaG_grad_sizes(hia_back *b);
 /* Lays out the tapes, and builds the body of f.kept. */
 void hiaG_grad_kept(hia_back *b);

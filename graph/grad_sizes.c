@@ -51,11 +51,14 @@ static void give(simplifying *s, hia_value_id to, const hia_value_sizes *from) {
   memcpy(s->of.data[to].axes, from->axes, rank * sizeof *from->axes);
 }
 
+void hiaG_grad_find_sizes(hia_back *b) {
+  hiaG_sizes_init(&b->sizes, b->g, b->d->arena);
+  b->of_fn = hiaG_sizes_new(&b->sizes, b->fn);
+  hiaG_sizes_find(&b->sizes, b->fn, b->of_fn);
+}
+
 static void find_sizes(simplifying *s) {
-  hia_back *b = s->b;
-  hiaG_sizes_init(&s->b->sizes, s->g, s->arena);
-  b->of_fn = hiaG_sizes_new(&s->b->sizes, b->fn);
-  hiaG_sizes_find(&s->b->sizes, b->fn, b->of_fn);
+  const hia_back *b = s->b;
   s->of.data = hiaG_sizes_new(&s->b->sizes, s->back);
   s->of.len = s->of.cap = s->n;
   for (uint32_t i = 0; i < b->kept.len; i++) {
