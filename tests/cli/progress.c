@@ -160,7 +160,8 @@ static void training(void) {
                              "  (loop (i = 0, s = 1.0) while i < k { (i + 1, s * 0.5 + w[0]) }).1\n"
                              "fn one(n: N) -> f32 = match n { N(k) => work(k) }\n"
                              "fn loss(ns: [N]) -> f32 = sum([one(n) for n in ns])\n";
-  const char *program = write_file("train.hia", text);
+  char program[600]; /* write_file's names are used again */
+  snprintf(program, sizeof program, "%s", write_file("train.hia", text));
   const char *words[] = {"train", program,    "--data", NULL,   "--batch", "1", "--epochs",
                          "9",     "--engine", "interp", "--lr", "1e-9",    NULL};
   for (int n = 1 << 15; n < 1 << 25; n *= 2) {
