@@ -145,6 +145,7 @@ static void follows_its_gradient(hia_engine_kind kind, unsigned threads) {
 
 Test(engine_trainer, follows_its_gradient) {
   follows_its_gradient(HIA_ENGINE_INTERP, 1);
+  follows_its_gradient(HIA_ENGINE_EXPAND, 1);
   follows_its_gradient(HIA_ENGINE_JIT, 1);
   follows_its_gradient(HIA_ENGINE_JIT, 3);
 }
@@ -179,6 +180,54 @@ Test(engine_trainer, bits_of_all_engines) {
     cr_assert_arr_eq(is, expected, sizeof is);
     cr_assert_arr_eq(losses, first, sizeof losses);
   }
+}
+
+/* What no word has touched stays, also with momentum and decay. */
+Test(engine_trainer, of_an_empty_batch) {
+  open_at(HIA_ENGINE_JIT, 1);
+  train("loss", HIA_ADAMW);
+  hia_value *full = words("[2, 2]"), *empty = words("[]");
+  double loss = -1;
+  cr_assert_eq(hia_trainer_step(trainer, &full, 1, NULL, NULL, NULL), HIA_OK);
+  float *before[3], *g = NULL;
+  for (size_t i = 0; i < 3; i++) before[i] = param(i);
+  cr_assert_eq(hia_trainer_step(trainer, &empty, 1, NULL, &loss, NULL), HIA_OK);
+  cr_assert_eq(loss, 0);
+  for (size_t i = 0; i < 3; i++) {
+    float *is = param(i);
+    cr_assert_arr_eq(is, before[i], lens[i] * sizeof *is, "param %zu", i);
+    free(is);
+    free(before[i]);
+    g = gradient(i);
+    for (size_t k = 0; k < lens[i]; k++) cr_assert_eq(g[k], 0);
+    free(g);
+  }
+  cr_assert_eq(hia_trainer_norm(trainer), 0);
+  hia_value_free(full);
+  hia_value_free(empty);
+  close_all();
+}
+
+/* A step costs the same in all engines. */
+Test(engine_trainer, with_fuel) {
+  static const hia_engine_kind kinds[] = {HIA_ENGINE_INTERP, HIA_ENGINE_EXPAND, HIA_ENGINE_JIT};
+  uint64_t left[3];
+  for (int i = 0; i < 3; i++) {
+    open_at(kinds[i], 1);
+    train("loss", HIA_SGD);
+    hia_value *arg = words("[4, 1, 4]");
+    hia_run_stats used = HIA_RUN_STATS_INIT;
+    hia_run_options run = HIA_RUN_OPTIONS_INIT;
+    run.has_fuel = true;
+    run.fuel = 1000;
+    run.stats = &used;
+    cr_assert_eq(hia_trainer_step(trainer, &arg, 1, &run, NULL, NULL), HIA_OK);
+    left[i] = used.fuel_left;
+    hia_value_free(arg);
+    close_all();
+  }
+  cr_assert_lt(left[0], 1000);
+  cr_assert(left[1] == left[0] && left[2] == left[0]);
 }
 
 Test(engine_trainer, of_doubles) {
