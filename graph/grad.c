@@ -306,7 +306,7 @@ void hiaG_grad(hia_graph *g) {
   for (bool is_left = true; is_left;) {
     bool is_changed = false;
     is_left = false;
-    d.group = NULL;
+    d.effects = NULL;
     for (hia_fn_id f = 0, n = g->fns.len; f < n; f++) {
       if (hiaG_fn(g, f)->is_removed || !replace_in(&d, hiaG_fn(g, f), &is_left)) continue;
       hiaG_compact(g, hiaG_fn(g, f));

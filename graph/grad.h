@@ -51,11 +51,10 @@ typedef struct hia_grad {
   HIA_VEC(hia_grad_of_type) of_types;
   HIA_VEC(bool) carries; /* by type, less HIA_FIRST_TYPE: it can have a gradient; as of n_ctors */
   uint32_t n_ctors;
-  /* Of hiaG_grad_inlined, by function, of the first n_grouped; `group` is NULL when there may be
-   * others that are differentiated. */
-  uint32_t n_grouped;
-  uint32_t *group; /* those that call each other */
-  bool *is_recursive;
+  /* Of hiaG_grad_inlined, by function, of the first n_looked_at. `effects` is NULL when others may
+   * be differentiated. */
+  uint32_t n_looked_at;
+  const uint16_t *effects;
   const hia_fn **inlined; /* NULL: not asked for yet */
 } hia_grad;
 

@@ -935,23 +935,17 @@ static bool is_computed(const hia_fn *fn, hia_value_id v) {
   return op->gradient == HIA_GRADIENT_OWN && op->shape != HIA_SHAPE_NONE;
 }
 
-/* The elements of a tensor; UINT64_MAX: how many is not known. */
-static uint64_t n_elements(const reverse *r, hia_value_id v) {
-  const hia_size *axes = r->b->of_fn[v].axes;
-  uint64_t n = 1;
-  if (hiaG_type_kind(r->g->types, hiaG_type(r->fn, v)) != HIA_KIND_TENSOR) return n;
-  for (uint32_t k = 0; k < hiaG_rank(r->g->types, hiaG_type(r->fn, v)); k++) {
-    int64_t one = axes ? hiaG_size_number(&r->b->sizes, axes[k]) : -1;
-    if (one < 0 || __builtin_mul_overflow(n, (uint64_t)one, &n)) return UINT64_MAX;
-  }
-  return n;
+static bool is_small(const reverse *r, hia_value_id v) {
+  enum { SMALL = 64 };
+  hia_type type = hiaG_type(r->fn, v);
+  return hiaG_type_kind(r->g->types, type) == HIA_KIND_TENSOR &&
+         hiaG_sizes_elements(&r->b->sizes, &r->b->of_fn[v], hiaG_rank(r->g->types, type)) <= SMALL;
 }
 
 /* By value: it is used in rounds of a loop that it is not computed in, so that a sum would grow
  * from round to round: as a whole, by a tensor; or by index, and the tensor is so small that adding
  * to all of it takes no more than the part of a sum. */
 static bool *find_used_in_rounds(const reverse *r) {
-  enum { SMALL = 64 };
   const hia_fn *fn = r->fn;
   bool *is_used = HIA_NEW_ARRAY(r->d->arena, bool, fn->values.len + 1);
   uint32_t *n_loops = HIA_NEW_ARRAY(r->d->arena, uint32_t, fn->regions.len + 1);
@@ -963,7 +957,7 @@ static bool *find_used_in_rounds(const reverse *r) {
       hia_value_id v = hiaG_in(fn, n, i);
       bool is_indexed = hiaG_indexes(node->op) && i == 0;
       if (n_loops[node->region] > n_loops[hiaG_def(fn, v)->region])
-        is_used[v] |= !is_indexed || n_elements(r, v) <= SMALL;
+        is_used[v] |= !is_indexed || is_small(r, v);
     }
   }
   return is_used;

@@ -10,34 +10,17 @@ enum {
   MAX_GROWTH = 4000, /* nodes that one function may grow by */
 };
 
-static void find_groups(hia_grad *d) {
-  const hia_graph *g = d->g;
-  uint32_t n = g->fns.len;
-  uint32_t *first = HIA_NEW_ARRAY(d->arena, uint32_t, (size_t)n + 1);
-  hia_u32vec callees = {0};
+/* Looks at the functions that there are now; what was inlined before stays. */
+static void look(hia_grad *d) {
+  uint32_t n = d->g->fns.len;
   const hia_fn **inlined = HIA_NEW_ARRAY(d->arena, const hia_fn *, (size_t)n + 1);
-  for (uint32_t i = 0; i < d->n_grouped; i++) inlined[i] = d->inlined[i];
+  for (uint32_t i = 0; i < d->n_looked_at; i++) inlined[i] = d->inlined[i];
   d->inlined = inlined;
-  d->n_grouped = n;
-  d->is_recursive = HIA_NEW_ARRAY(d->arena, bool, (size_t)n + 1);
-  d->group = HIA_NEW_ARRAY(d->arena, uint32_t, (size_t)n + 1);
-  for (hia_fn_id f = 0; f < n; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    first[f] = callees.len;
-    if (fn->is_removed) continue;
-    HIA_EACH_NODE(fn, at) {
-      hia_fn_id called = hiaG_called(g, &fn->nodes.data[at]);
-      if (called == HIA_NONE) continue;
-      d->is_recursive[f] |= called == f;
-      hiaR_push(d->arena, &callees, called);
-    }
-  }
-  first[n] = callees.len;
-  hiaG_scc(d->arena, n, first, callees.data, d->group);
-  uint32_t *sizes = HIA_NEW_ARRAY(d->arena, uint32_t, (size_t)n + 1);
-  for (hia_fn_id f = 0; f < n; f++) sizes[d->group[f]]++;
-  for (hia_fn_id f = 0; f < n; f++) d->is_recursive[f] |= sizes[d->group[f]] > 1;
+  d->n_looked_at = n;
+  d->effects = hiaG_find_effects(d->g, d->arena);
 }
+
+static bool is_recursive(const hia_grad *d, hia_fn_id f) { return d->effects[f] & HIA_E_RECURSIVE; }
 
 static uint32_t n_nodes(const hia_fn *fn) {
   uint32_t n = 0;
@@ -93,7 +76,7 @@ static const hia_fn *inline_into(hia_grad *d, hia_fn_id f) {
       continue;
     }
     hia_fn_id callee = hiaG_callee(&copy->nodes.data[n]);
-    if (d->is_recursive[callee]) continue;
+    if (is_recursive(d, callee)) continue;
     uint32_t size = n_nodes(d->inlined[callee]);
     if (size > MOST_NODES || grown + size > MAX_GROWTH) continue;
     grown += size;
@@ -110,7 +93,7 @@ static const hia_fn *inline_into(hia_grad *d, hia_fn_id f) {
  * program.
  */
 const hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f) {
-  if (!d->group) find_groups(d);
+  if (!d->effects) look(d);
   hia_u32vec left = {0};
   hiaR_push(d->arena, &left, f);
   while (left.len) {
@@ -124,7 +107,7 @@ const hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f) {
     HIA_EACH_NODE(fn, n) {
       if (fn->nodes.data[n].op != HIA_OP_CALL) continue;
       hia_fn_id callee = hiaG_callee(&fn->nodes.data[n]);
-      if (!d->is_recursive[callee] && !d->inlined[callee]) hiaR_push(d->arena, &left, callee);
+      if (!is_recursive(d, callee) && !d->inlined[callee]) hiaR_push(d->arena, &left, callee);
     }
     if (left.len == n_before) d->inlined[at] = inline_into(d, at);
   }

@@ -20,18 +20,6 @@ static void place(const reporting *r, hia_loc_id loc) {
 
 /* ---- sizes ---- */
 
-/* The bytes of a tensor's elements; -1: they are not known. */
-static int64_t bytes_of(const reporting *r, hia_value_id v) {
-  hia_type type = hiaG_type(r->b->fn, v);
-  const hia_size *axes = r->b->of_fn[v].axes;
-  uint64_t n = hiaR_dtype_size(hiaG_dtype(r->g->types, type));
-  for (uint32_t k = 0; k < hiaG_rank(r->g->types, type); k++) {
-    int64_t one = axes ? hiaG_size_number(&r->b->sizes, axes[k]) : -1;
-    if (one < 0 || __builtin_mul_overflow(n, (uint64_t)one, &n) || n > INT64_MAX) return -1;
-  }
-  return (int64_t)n;
-}
-
 /* The type, with the sizes that are known. */
 static void type_of(const reporting *r, hia_value_id v) {
   hia_type type = hiaG_type(r->b->fn, v);
@@ -77,9 +65,13 @@ static void origin(const reporting *r, const hia_kept *is) {
   else
     hiaR_text_addf(r->out, ", of `%s`", hiaR_ops[node->op].name);
   if (node->op != HIA_OP_ARG) place(r, node->loc);
-  bool is_tensor = hiaG_type_kind(r->g->types, hiaG_type(fn, is->value)) == HIA_KIND_TENSOR;
-  int64_t bytes = is_tensor ? bytes_of(r, is->value) : -1;
-  if (bytes >= 0) hiaR_text_addf(r->out, ", %" PRId64 " bytes", bytes);
+  hia_type type = hiaG_type(fn, is->value);
+  if (hiaG_type_kind(r->g->types, type) != HIA_KIND_TENSOR) return;
+  uint64_t size = hiaR_dtype_size(hiaG_dtype(r->g->types, type)), bytes;
+  uint64_t n =
+      hiaG_sizes_elements(&r->b->sizes, &r->b->of_fn[is->value], hiaG_rank(r->g->types, type));
+  if (n != UINT64_MAX && !__builtin_mul_overflow(n, size, &bytes))
+    hiaR_text_addf(r->out, ", %" PRIu64 " bytes", bytes);
 }
 
 /* The op of a node of f.back; of a part of a sum its constructor. */

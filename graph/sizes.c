@@ -38,6 +38,16 @@ hia_value_sizes *hiaG_sizes_new(hia_sizes *s, const hia_fn *fn) {
   return of;
 }
 
+uint64_t hiaG_sizes_elements(const hia_sizes *s, const hia_value_sizes *of, uint32_t rank) {
+  uint64_t n = 1;
+  if (!of->axes) return UINT64_MAX;
+  for (uint32_t k = 0; k < rank; k++) {
+    int64_t one = hiaG_size_number(s, of->axes[k]);
+    if (one < 0 || __builtin_mul_overflow(n, (uint64_t)one, &n)) return UINT64_MAX;
+  }
+  return n;
+}
+
 bool hiaG_sizes_equal(const hia_value_sizes *a, const hia_value_sizes *b, uint32_t rank) {
   return a->axes && b->axes && (rank == 0 || memcmp(a->axes, b->axes, rank * sizeof *a->axes) == 0);
 }

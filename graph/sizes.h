@@ -37,6 +37,8 @@ hia_size hiaG_size_of_number(hia_sizes *s, int64_t n);
 static inline int64_t hiaG_size_number(const hia_sizes *s, hia_size size) {
   return s->numbers.data[size];
 }
+/* The elements of a tensor of the rank; UINT64_MAX: how many is not known. */
+uint64_t hiaG_sizes_elements(const hia_sizes *s, const hia_value_sizes *of, uint32_t rank);
 /* True if two tensors of the rank have the same shape in every run. */
 bool hiaG_sizes_equal(const hia_value_sizes *a, const hia_value_sizes *b, uint32_t rank);
 
