@@ -119,32 +119,15 @@ static void measure(size_t model, int runs) {
   }
   double per_second = bench_median(own, (size_t)runs);
   printf("%-14s %9.1f", m->title, per_second);
-  for (int k = 0; k < N_PEERS; k++) {
-    median[k] = bench_peer_exists(&peers[k]) ? bench_median(theirs[k], (size_t)runs) : NAN;
-    char column[64];
-    snprintf(column, sizeof column, "hiaton/%s", peer_names[k]);
-    bench_print_target(m->title, column, per_second / median[k], 2,
-                       min_of[model][k] > 0 ? BENCH_AT_LEAST(min_of[model][k]) : BENCH_NO_TARGET);
-  }
   for (int k = 0; k < N_PEERS; k++)
-    if (bench_peer_exists(&peers[k]))
-      printf(" %10.1f", median[k]);
-    else
-      printf(" %10s", "-");
-  printf("\n");
-  fflush(stdout);
+    median[k] = bench_peer_exists(&peers[k]) ? bench_median(theirs[k], (size_t)runs) : NAN;
+  bench_peers_print_row(m->title, peer_names, N_PEERS, per_second, median, min_of[model]);
   bench_runner_close(&r);
 }
 
 static void print_rates(const char *only, int runs) {
   printf("%-14s %9s", "sentences/s", "hiaton");
-  for (int k = 0; k < N_PEERS; k++) {
-    char column[64];
-    snprintf(column, sizeof column, "hiaton/%s", peer_names[k]);
-    bench_print_target_heading(column);
-  }
-  for (int k = 0; k < N_PEERS; k++) printf(" %10s", peer_names[k]);
-  printf("\n");
+  bench_peers_print_heading(peer_names, N_PEERS);
   for (size_t i = 0; i < N_MODELS; i++)
     if (!only || strcmp(only, bench_networks[i].name) == 0) measure(i, runs);
   printf("\n");

@@ -169,3 +169,32 @@ void bench_peer_compare(const bench_peer *p, const char *name, const bench_netwo
     compare(network->title, name, " after an epoch", figure_in(text, p, "after1epoch(B=1)="),
             after);
 }
+
+/* ---- tables ---- */
+
+void bench_peers_print_heading(const char *const *names, size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    char column[64];
+    snprintf(column, sizeof column, "hiaton/%s", names[k]);
+    bench_print_target_heading(column);
+  }
+  for (size_t k = 0; k < n; k++) printf(" %10s", names[k]);
+  printf("\n");
+}
+
+void bench_peers_print_row(const char *row, const char *const *names, size_t n, double own,
+                           const double *rates, const double *least) {
+  for (size_t k = 0; k < n; k++) {
+    char column[64];
+    snprintf(column, sizeof column, "hiaton/%s", names[k]);
+    bench_print_target(row, column, own / rates[k], 2,
+                       least[k] > 0 ? BENCH_AT_LEAST(least[k]) : BENCH_NO_TARGET);
+  }
+  for (size_t k = 0; k < n; k++)
+    if (isnan(rates[k]))
+      printf(" %10s", "-");
+    else
+      printf(" %10.1f", rates[k]);
+  printf("\n");
+  fflush(stdout);
+}

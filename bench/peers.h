@@ -39,4 +39,11 @@ double bench_peer_rate(const bench_peer *peer, const bench_network *network);
 void bench_peer_compare(const bench_peer *peer, const char *peer_name, const bench_network *network,
                         double loss, double after);
 
+/* What is behind the rates of hiaton in a table: how many times those of each peer they are, then
+ * the peers' own. The heading, and a row: `rates` are the peers', NAN where there is none; `least`
+ * are the targets of the ratios, 0 where there is none. */
+void bench_peers_print_heading(const char *const *names, size_t n);
+void bench_peers_print_row(const char *row, const char *const *names, size_t n, double own,
+                           const double *rates, const double *least);
+
 #endif

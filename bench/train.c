@@ -165,35 +165,18 @@ static void measure_steps(size_t row, int runs) {
   }
   double per_second = bench_median(own, (size_t)runs);
   printf("%-22s %9.1f", network->title, per_second);
-  for (int k = 0; k < N_PEERS; k++) {
-    median[k] = bench_peer_exists(&peers[k]) ? bench_median(theirs[k], (size_t)runs) : NAN;
-    char row_name[64], column[64];
-    snprintf(row_name, sizeof row_name, "%s, training", network->title);
-    snprintf(column, sizeof column, "hiaton/%s", peer_names[k]);
-    double least = trained[row].min_of[k];
-    bench_print_target(row_name, column, per_second / median[k], 2,
-                       least > 0 ? BENCH_AT_LEAST(least) : BENCH_NO_TARGET);
-  }
   for (int k = 0; k < N_PEERS; k++)
-    if (bench_peer_exists(&peers[k]))
-      printf(" %10.1f", median[k]);
-    else
-      printf(" %10s", "-");
-  printf("\n");
-  fflush(stdout);
+    median[k] = bench_peer_exists(&peers[k]) ? bench_median(theirs[k], (size_t)runs) : NAN;
+  char row_name[64];
+  snprintf(row_name, sizeof row_name, "%s, training", network->title);
+  bench_peers_print_row(row_name, peer_names, N_PEERS, per_second, median, trained[row].min_of);
   hia_trainer_free(trainer);
   bench_runner_close(&r);
 }
 
 static void print_steps(int runs) {
   printf("%-22s %9s", "sentences/s, training", "hiaton");
-  for (int k = 0; k < N_PEERS; k++) {
-    char column[64];
-    snprintf(column, sizeof column, "hiaton/%s", peer_names[k]);
-    bench_print_target_heading(column);
-  }
-  for (int k = 0; k < N_PEERS; k++) printf(" %10s", peer_names[k]);
-  printf("\n");
+  bench_peers_print_heading(peer_names, N_PEERS);
   for (size_t i = 0; i < N_TRAINED; i++)
     if (is_chosen(bench_networks[trained[i].network].name)) measure_steps(i, runs);
   printf("\n");
