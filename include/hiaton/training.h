@@ -16,10 +16,9 @@
  * The bits of what a step computes depend on the params, the arguments, the options, and the state
  * alone: not on the engine, the machine, or the number of threads.
  *
- * A trainer belongs to one thread at a time. The module may be used by others meanwhile; params
- * that a host sets during a step are not changed by that step as if they had been set before it:
- * the step takes its gradient at those that its run began with, and changes those that are current
- * when it has it. */
+ * A trainer belongs to one thread at a time. The module may be used by others meanwhile, who may
+ * also set params: a step takes its gradient at the params with which its run began, and changes
+ * those that are current when it has the gradient. */
 #ifndef HIATON_TRAINING_H
 #define HIATON_TRAINING_H
 
@@ -57,6 +56,7 @@ typedef enum hia_optimizer {
 typedef struct hia_trainer_options {
   size_t size;
   hia_optimizer optimizer;
+  /* What the equation of the optimizer does not have is checked, and not used. */
   double rate;         /* above 0 */
   double momentum;     /* from 0 on and below 1 */
   double beta1, beta2; /* from 0 on and below 1 */
