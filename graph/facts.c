@@ -4,7 +4,7 @@
 #include "graph/analysis.h"
 
 static bool is_made_elsewhere(const hia_node *node) {
-  return node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN;
+  return node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN || node->op == HIA_OP_DEFER;
 }
 
 static bool has_slow_path(const hia_graph *g, hia_fn_id f) {

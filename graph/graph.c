@@ -539,7 +539,8 @@ hia_fn_id hiaG_called(const hia_graph *g, const hia_node *node) {
   switch (node->op) {
   case HIA_OP_CALL:
   case HIA_OP_FORK:
-  case HIA_OP_JOIN: return hiaG_callee(node);
+  case HIA_OP_JOIN:
+  case HIA_OP_DEFER: return hiaG_callee(node);
   case HIA_OP_GRAD: return hiaG_gradient_of(g, node)->fn;
   default: return HIA_NONE;
   }

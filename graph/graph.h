@@ -200,6 +200,8 @@ typedef struct hia_fn {
                      where calls must be made. Instead of making a call, this
                      function may jump to it (opt_unroll.c) */
   bool *owns; /* by parameter: the function owns its reference, and not the caller; NULL: none */
+  hia_dims *rows; /* of a segment (batch.h): the shape of a row, of each parameter and each result;
+                     else NULL */
   hia_type *params, *results; /* flattened: no tuples */
   uint32_t n_params, n_results;
   hia_type *sig_params, sig_result; /* as in the source, tuples whole; roots only */
@@ -617,6 +619,7 @@ void hiaG_inline_call(hia_graph *g, hia_fn *fn, hia_node_id call, const hia_fn *
                       hia_subst *subst);
 void hiaG_inline(hia_graph *g);       /* opt_inline.c: small non-recursive functions */
 void hiaG_inline_loops(hia_graph *g); /* opt_inline.c: functions that have become loops */
+void hiaG_batch(hia_graph *g);        /* batch.c: tensor operations for many activations */
 void hiaG_halve(hia_graph *g);        /* opt_halve.c: maps that other workers may share */
 /* map.c: what compares the elements of a map, directly in its region, looks at this array. */
 void hiaG_compare_shapes(hia_graph *g, hia_fn *fn, hia_region_id each, hia_value_id array);

@@ -64,6 +64,15 @@ const hia_pass hiaG_passes[] = {
     FN("cse", hiaG_cse, "operations that were done before"),
     FN("dce", hiaG_dce, "values that are not used"),
     GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
+    {"batch",
+     "tensor operations for many activations at a time",
+     HIA_PASS_GRAPH,
+     {.graph = hiaG_batch},
+     false,
+     HIA_USE_NATIVE,
+     false,
+     false,
+     false},
     NATIVE("halve", hiaG_halve, HIA_USE_PARALLEL, "comprehensions that other workers may share"),
     MAPS("fill", hiaG_fill, HIA_USE_NATIVE, "comprehensions become loops that fill arrays"),
     GRAPH("map", hiaG_map, true, "comprehensions become loops that change arrays"),
@@ -147,6 +156,7 @@ void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
     hiaR_look(g->comp);
     bool has_time = pass->is_cheap || !hiaR_is_late(g->comp);
     bool is_wanted = pass->is_required || (has_time && !is_listed(options->disabled, pass->name));
+    if (options->fuel && strcmp(pass->name, "batch") == 0) is_wanted = false; /* its charges stand between */
     if (is_wanted && pass->use <= options->use && (!pass->is_fuel || options->fuel) &&
         (!pass->is_stream || options->streams)) {
       uint64_t start = options->after ? hiaR_now() : 0;

@@ -24,7 +24,7 @@ hia_size hiaG_size_of_number(hia_sizes *s, int64_t n) {
   return new_size(s, n);
 }
 
-static hia_size number_or_new(hia_sizes *s, int64_t n) {
+hia_size hiaG_size_or_new(hia_sizes *s, int64_t n) {
   return n < 0 ? new_size(s, -1) : hiaG_size_of_number(s, n);
 }
 
@@ -70,7 +70,7 @@ static int64_t number_of(const finding *f, hia_value_id v) {
 /* The size that an i64 is; it may be below 0, and then what it is the size of fails. */
 static hia_size of_integer(const finding *f, hia_value_id v) {
   hia_word word;
-  if (hiaG_is_const(f->fn, v, &word)) return number_or_new(f->s, hiaR_to_i64(word));
+  if (hiaG_is_const(f->fn, v, &word)) return hiaG_size_or_new(f->s, hiaR_to_i64(word));
   if (f->of[v].integer == HIA_NONE) f->of[v].integer = new_size(f->s, -1);
   return f->of[v].integer;
 }
@@ -138,7 +138,7 @@ static void cat(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
     for (uint32_t k = 0; k < rank; k++)
       if (hiaG_size_number(f->s, axis(f, in(f, n, i), k)) >= 0) out[k] = axis(f, in(f, n, i), k);
   }
-  out[node->imm] = number_or_new(f->s, sum);
+  out[node->imm] = hiaG_size_or_new(f->s, sum);
 }
 
 static void stack(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
@@ -171,7 +171,7 @@ static void product(const finding *f, hia_node_id n, hia_size *out, uint32_t ran
 }
 
 static void of_dims(const finding *f, const hia_dims *dims, hia_size *out) {
-  for (uint32_t k = 0; k < dims->rank; k++) out[k] = number_or_new(f->s, dims->dims[k]);
+  for (uint32_t k = 0; k < dims->rank; k++) out[k] = hiaG_size_or_new(f->s, dims->dims[k]);
 }
 
 static void new_sizes(const finding *f, hia_size *out, uint32_t rank) {

@@ -33,6 +33,7 @@ void hiaG_sizes_find(hia_sizes *s, const hia_fn *fn, hia_value_sizes *known);
 hia_value_sizes *hiaG_sizes_new(hia_sizes *s, const hia_fn *fn); /* such an array */
 
 hia_size hiaG_size_of_number(hia_sizes *s, int64_t n);
+hia_size hiaG_size_or_new(hia_sizes *s, int64_t n); /* below 0: one of its own */
 /* The constant, or -1. */
 static inline int64_t hiaG_size_number(const hia_sizes *s, hia_size size) {
   return s->numbers.data[size];

@@ -42,6 +42,12 @@ typedef struct hia_loop {
   LLVMValueRef function;
 } hia_loop;
 
+/* The entry of a segment whose rows the module notes. */
+typedef struct hia_segment_entry {
+  hia_fn_id fn;
+  LLVMValueRef entry;
+} hia_segment_entry;
+
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
 typedef struct hia_flow {
   LLVMBasicBlockRef from[2]; /* branch: the blocks that enter `join` from THEN and ELSE;
@@ -102,6 +108,7 @@ typedef struct hia_emit {
   struct hia_row_work *row_work;                    /* emit_map.c: by function; or NULL */
   LLVMValueRef elementary[HIA_MAX_ELEMENTARY][2];   /* emit_elementary.c: at f32, f64; or NULL */
   uint32_t n_inlined;                               /* calls of these that LLVM may inline */
+  HIA_VEC(hia_segment_entry) segments;             /* emit_batch.c */
   HIA_VEC(hia_loop) loops;                          /* emit_fused.c */
 
   LLVMContextRef llvm;
@@ -257,6 +264,8 @@ void hiaL_declare(hia_emit *e, hia_fn_id id);
 void hiaL_declare_cells(hia_emit *e);
 /* Builds the hia_native_entry of a function, through which the runtime calls it. */
 void hiaL_entry(hia_emit *e, hia_fn_id id);
+/* The same as the body of f, which is one. */
+void hiaL_build_entry(hia_emit *e, hia_fn_id id, LLVMValueRef f);
 
 /* open_args begins e->args with the hidden argument; build_call builds the call of e->fns[callee]
  * with e->args. */
@@ -299,6 +308,18 @@ LLVMValueRef hiaL_call_elementary(hia_emit *e, const char *name, hia_dtype t, LL
 /* If emit->fn is a kernel: builds its code for operands that fit. The builder is left where others
  * come. */
 void hiaL_open_kernel(hia_emit *e);
+
+/* ---- emit_batch.c ---- */
+
+/* The entries of segments: after all functions. */
+void hiaL_write_segments(hia_emit *e);
+/* In an entry: what is pending is computed before the runtime gets the results. */
+void hiaL_settle(hia_emit *e, hia_fn_id id);
+
+/* ---- emit_operation.c ---- */
+
+/* Room for the words of the operands of any operation of the function. */
+LLVMValueRef hiaL_operand_block(hia_emit *e);
 
 /* ---- emit_map.c ---- */
 
@@ -421,6 +442,8 @@ bool hiaL_has_calls(const hia_emit *e, hia_region_id head); /* true if the loop 
 /* Builds the failure of the run, which ends the block. `code`: i64. */
 void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code);
 /* The same because an array of n elements has no element `first`, or no slice first .. end. */
+void hiaL_fail_range_of(hia_emit *e, hia_loc_id loc, uint32_t code, LLVMValueRef first,
+                        LLVMValueRef end, LLVMValueRef n); /* code: hiaR_range_code */
 void hiaL_fail_range(hia_emit *e, hia_loc_id loc, bool is_slice, LLVMValueRef first,
                      LLVMValueRef end, LLVMValueRef n);
 void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueRef code);

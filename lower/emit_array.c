@@ -388,6 +388,8 @@ void hiaL_emit_CONCAT(hia_emit *e, hia_node_id n) {
 
 bool hiaL_has_blocks(const hia_fn *fn) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    if (fn->nodes.data[n].op == HIA_OP_CONCAT || hiaG_is_operation(fn, n)) return true;
+    if (fn->nodes.data[n].op == HIA_OP_CONCAT || fn->nodes.data[n].op == HIA_OP_DEFER ||
+        hiaG_is_operation(fn, n))
+      return true;
   return false;
 }

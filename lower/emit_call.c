@@ -197,9 +197,11 @@ void hiaL_declare_cells(hia_emit *e) {
       add_cell(e, fn->slow_path);
       continue;
     }
-    for (hia_node_id n = 0; n < fn->nodes.len; n++)
-      if (fn->nodes.data[n].op == HIA_OP_CALL_I)
-        add_cell(e, e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)].callee);
+    for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+      const hia_node *node = &fn->nodes.data[n];
+      if (node->op == HIA_OP_CALL_I) add_cell(e, e->g->sites.data[HIA_IMM_A(node->imm)].callee);
+      if (node->op == HIA_OP_DEFER) add_cell(e, hiaG_callee(node));
+    }
   }
   if (!e->cells.len) return;
   LLVMTypeRef type = LLVMArrayType2(e->ptr, e->cells.len);
@@ -304,8 +306,12 @@ void hiaL_emit_YIELD(hia_emit *e, hia_node_id n) {
 /* ---- the entry of a root: words in, words out ---- */
 
 void hiaL_entry(hia_emit *e, hia_fn_id id) {
+  hiaL_build_entry(e, id, e->fns[id].entry);
+}
+
+void hiaL_build_entry(hia_emit *e, hia_fn_id id, LLVMValueRef f) {
   const hia_fn *fn = hiaG_fn(e->g, id);
-  LLVMValueRef f = e->fns[id].entry, block = LLVMGetParam(f, 0);
+  LLVMValueRef block = LLVMGetParam(f, 0);
   e->function = f;
   e->context = LLVMGetParam(f, 1);
   hiaL_at(e, hiaL_block(e, "entry"));
@@ -316,6 +322,7 @@ void hiaL_entry(hia_emit *e, hia_fn_id id) {
   hiaL_open_scope(e, LLVMGetValueName(f), HIA_NONE);
   hiaL_set_debug_loc(e, HIA_NONE, false);
   LLVMValueRef call = hiaL_build_call(e, id);
+  hiaL_settle(e, id);
   hiaL_no_debug_loc(e);
   for (uint32_t i = 0; i < fn->n_results; i++) {
     LLVMValueRef value = hiaL_result(e, call, fn->n_results, i);

@@ -66,16 +66,21 @@ void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code
   hiaL_fail_with(e, loc, LLVMConstInt(e->types[HIA_I32], (unsigned)status, false), code);
 }
 
-void hiaL_fail_range(hia_emit *e, hia_loc_id loc, bool is_slice, LLVMValueRef first,
-                     LLVMValueRef end, LLVMValueRef n) {
+void hiaL_fail_range_of(hia_emit *e, hia_loc_id loc, uint32_t code, LLVMValueRef first,
+                        LLVMValueRef end, LLVMValueRef n) {
   if (hiaL_is_leaf(e, e->id)) {
     hiaL_restart(e);
     LLVMBuildUnreachable(e->b);
     return;
   }
-  LLVMValueRef args[5] = {hiaL_number(e, 32, loc), hiaL_number(e, 32, is_slice), first, end, n};
+  LLVMValueRef args[5] = {hiaL_number(e, 32, loc), hiaL_number(e, 32, code), first, end, n};
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_range, args, 5);
   LLVMBuildUnreachable(e->b);
+}
+
+void hiaL_fail_range(hia_emit *e, hia_loc_id loc, bool is_slice, LLVMValueRef first,
+                     LLVMValueRef end, LLVMValueRef n) {
+  hiaL_fail_range_of(e, loc, is_slice, first, end, n);
 }
 
 void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueRef code) {

@@ -48,11 +48,15 @@ static LLVMValueRef description(hia_emit *e, hia_node_id n) {
 }
 
 /* Room for the words of the operands of any operation of the function. */
-static LLVMValueRef operand_block(hia_emit *e) {
+LLVMValueRef hiaL_operand_block(hia_emit *e) {
   if (e->operands) return e->operands;
   uint32_t most = 1;
-  for (hia_node_id n = 0; n < e->fn->nodes.len; n++)
-    if (hiaG_is_operation(e->fn, n) && hiaL_node(e, n)->n_ins > most) most = hiaL_node(e, n)->n_ins;
+  for (hia_node_id n = 0; n < e->fn->nodes.len; n++) {
+    const hia_node *node = hiaL_node(e, n);
+    if (!hiaG_is_operation(e->fn, n) && node->op != HIA_OP_DEFER) continue;
+    if (node->n_ins > most) most = node->n_ins;
+    if (node->n_outs > most) most = node->n_outs;
+  }
   LLVMBasicBlockRef here = hiaL_here(e);
   hiaL_at_start(e, LLVMGetEntryBasicBlock(e->function));
   e->operands = LLVMBuildAlloca(e->b, LLVMArrayType2(e->types[HIA_I64], most), "operands");
@@ -62,7 +66,7 @@ static LLVMValueRef operand_block(hia_emit *e) {
 
 void hiaL_emit_operation(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
-  LLVMValueRef block = operand_block(e);
+  LLVMValueRef block = hiaL_operand_block(e);
   for (uint32_t i = 0; i < node->n_ins; i++) {
     hiaL_store_word(e, hiaL_word_at(e, block, i), hiaL_in(e, n, i),
                     hiaG_type(e->fn, hiaG_in(e->fn, n, i)));

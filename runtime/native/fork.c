@@ -10,6 +10,7 @@
  * Why no workers wait in a circle: an invocation waits only for a job that was begun after it, and
  * for what is stacked on it, which was begun after it too. */
 #include "runtime/heap/object.h"
+#include "runtime/native/batch.h"
 #include "runtime/native/context.h"
 
 enum { SMALL = 16 };      /* words of a job that is reused */
@@ -263,7 +264,8 @@ static uint32_t serve_thief(hia_context *context, hia_mailbox *mailbox, const ch
   /* The thief found this worker in its own run, but the worker may have gone to another since. */
   bool is_part = thief->awaited && is_part_of(context, thief->awaited);
   bool may_give = (is_part || !thief->awaited) && thief->may_be_given;
-  hia_job *job = thief->team == context->team ? oldest(context, sp, pc, may_give, &n_frames) : NULL;
+  bool may_share = thief->team == context->team && !hiaR_batch_is_pending(context);
+  hia_job *job = may_share ? oldest(context, sp, pc, may_give, &n_frames) : NULL;
   if (job) {
     context->is_shared = 1;
     hiaR_note_processor(context);

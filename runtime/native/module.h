@@ -41,6 +41,24 @@ typedef struct hia_native_operation {
   hia_operation o;
 } hia_native_operation;
 
+/* A segment (graph/batch.h), as generated code describes it: a constant. The words of its block are
+ * its operands, tensors of as many rows as are computed at a time, and its results. */
+typedef struct hia_segment_word {
+  uint8_t dtype;
+  uint8_t rank;     /* of the tensor of one row; 0: the operand is a scalar, and no result is */
+  uint16_t spare;
+  uint32_t n;       /* elements of a row */
+  const int64_t *dims; /* of a row; not read if the rank is 0 */
+} hia_segment_word;
+typedef struct hia_segment {
+  hia_native_entry entry;
+  uint32_t number; /* no other segment of the program has it */
+  uint16_t n_ins, n_outs;
+  uint64_t owns;                 /* bit i: the entry takes the reference of operand i */
+  uint64_t row_bytes;            /* of a row's operands and results */
+  const hia_segment_word *words; /* operands, then results */
+} hia_segment;
+
 typedef struct hia_code_module hia_code_module;
 
 /* Runs a root of the module's image: hiaR_interpret. Only the record of a module with an image

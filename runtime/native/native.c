@@ -255,6 +255,7 @@ void hiaR_context_use_heap(hia_context *context, hia_heap *heap, const hia_shape
                            const hia_word *params) {
   context->shapes = shapes;
   context->params = params;
+  context->batch = NULL; /* it was the last run's, and went with that one's heap */
   if (heap)
     hiaR_local_begin(&context->local, heap);
   else if (context->local.heap)

@@ -36,6 +36,8 @@ void hiaR_stub_own(void);
 void hiaR_stub_slice(void);
 void hiaR_stub_concat(void);
 void hiaR_stub_operate(void);
+void hiaR_stub_defer(void);
+void hiaR_stub_settle(void);
 void hiaR_stub_range(void);
 /* Where a frame returns whose return address was replaced: barrier.c. */
 void hiaR_stub_return(void);
@@ -62,6 +64,9 @@ hia_word hiaR_native_concat(hia_context *context, const hia_word *arrays, uint32
                             uint32_t loc, const char *sp, uintptr_t pc);
 void hiaR_native_operate(hia_context *context, const hia_native_operation *operation,
                          hia_word *words, uint32_t loc, const char *sp, uintptr_t pc);
+void hiaR_native_defer(hia_context *context, const hia_segment *segment, hia_word *words,
+                       uint32_t loc, const char *sp, uintptr_t pc);
+void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_range(uint32_t loc, uint32_t code, const hia_range *range,
                                  hia_context *context, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,

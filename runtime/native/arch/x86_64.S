@@ -444,6 +444,45 @@ hiaR_stub_operate:
         .cfi_endproc
         .size   hiaR_stub_operate, .-hiaR_stub_operate
 
+/* hiaR_stub_defer: rdi the segment, rsi the words, edx the location. */
+        .globl  hiaR_stub_defer
+        .type   hiaR_stub_defer, @function
+        .p2align 4
+hiaR_stub_defer:
+        .cfi_startproc
+        movl    %edx, %ecx
+        movq    %rsi, %rdx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    8(%rsp), %r8
+        movq    (%rsp), %r9
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_defer@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_defer, .-hiaR_stub_defer
+
+/* hiaR_stub_settle */
+        .globl  hiaR_stub_settle
+        .type   hiaR_stub_settle, @function
+        .p2align 4
+hiaR_stub_settle:
+        .cfi_startproc
+        movq    %r13, %rdi
+        leaq    8(%rsp), %rsi
+        movq    (%rsp), %rdx
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_settle@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_settle, .-hiaR_stub_settle
+
 /* hiaR_stub_range: edi location, esi code; rdx, rcx and r8 become a hia_range on the stack. */
         .globl  hiaR_stub_range
         .type   hiaR_stub_range, @function

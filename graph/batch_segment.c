@@ -1,0 +1,365 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Segments: deferred nodes of a region that are computed together.
+ *
+ *     %5 = product W, %3               %7, %8 = defer "f segment 1" %3
+ *     %6 = add %5, b
+ *     %7, %8 = ..                      fn "f segment 1" (%X) {
+ *                                        %n = dim 0 %X
+ *                                        %Y = product_bt %X, W
+ *                                        ... the same nodes, over rows ...
+ *                                        yield %7, %8
+ *                                      }
+ *
+ * Deferred nodes are gathered until something uses one of their results; there the `defer` stands.
+ * Those that depend on nothing late are a segment of their own: all of its rows, of whatever depth
+ * of recursion, are there before any other segment begins.
+ *
+ * Finding segments and lifting them reads the function as it was, with scalars that are scalars;
+ * then types change (batch_types.c), and then the function. */
+#include "graph/batch.h"
+
+enum { MAX_INPUTS = 60, MAX_MEMBERS = 1000 };
+
+typedef struct hia_segment_site {
+  hia_fn_id fn;   /* the segment */
+  hia_node_id at; /* the `defer` stands before it */
+  hia_u32vec members, inputs, outputs;
+} segment;
+
+typedef HIA_VEC(segment) segments;
+
+typedef struct group {
+  hia_u32vec members;
+  uint32_t number;
+} group;
+
+typedef struct finding {
+  hia_batching *b;
+  hia_fn_id f;
+  const hia_fn *fn;
+  const hia_batch_fn *of;
+  segments *found;
+  uint32_t *uses, *inside; /* by value: in the function; in the group that is being closed */
+  uint32_t *member_of;     /* by node: number of its group; 0: none */
+  uint32_t n_groups;
+} finding;
+
+/* ---- one segment ---- */
+
+static hia_type lifted_type(const finding *f, hia_value_id v) {
+  hia_types *types = f->b->g->types;
+  hia_type type = hiaG_type(f->fn, v);
+  bool is_box = hiaG_is_scalar(type) && f->of->is_late[v];
+  return hiaG_tensor(types, hiaG_dtype(types, type), hiaG_rank(types, type) + 1 + is_box);
+}
+
+static bool has(const hia_u32vec *list, uint32_t item) {
+  for (uint32_t i = 0; i < list->len; i++)
+    if (list->data[i] == item) return true;
+  return false;
+}
+
+static void find_words(finding *f, segment *s) {
+  for (uint32_t i = 0; i < s->members.len; i++)
+    f->inside[f->fn->nodes.data[s->members.data[i]].outs] = 0;
+  for (uint32_t i = 0; i < s->members.len; i++) {
+    const hia_node *node = &f->fn->nodes.data[s->members.data[i]];
+    for (uint32_t k = 0; k < node->n_ins; k++) {
+      hia_value_id v = f->fn->edges.data[node->ins + k];
+      hia_node_id def = f->fn->values.data[v].node;
+      if (has(&s->members, def))
+        f->inside[v]++;
+      else if (!f->of->is_uniform[v] && !has(&s->inputs, v))
+        hiaR_push(f->b->arena, &s->inputs, v);
+    }
+  }
+  for (uint32_t i = 0; i < s->members.len; i++) {
+    hia_value_id v = f->fn->nodes.data[s->members.data[i]].outs;
+    if (f->uses[v] != f->inside[v]) hiaR_push(f->b->arena, &s->outputs, v);
+  }
+}
+
+static void lift_inputs(hia_lifting *l, const segment *s, const finding *f) {
+  hia_graph *g = f->b->g;
+  for (uint32_t i = 0; i < s->inputs.len; i++) {
+    hia_value_id v = s->inputs.data[i], own = i;
+    if (i == 0) l->n_rows = hiaG_computed(g, l->to, 0, HIA_OP_DIM, &own, 1, HIA_I64, 0, HIA_NONE);
+    bool is_box = hiaG_is_scalar(hiaG_type(f->fn, v)) && f->of->is_late[v];
+    if (is_box) {
+      hia_value_id ins[2] = {own, l->n_rows};
+      own = hiaG_computed(g, l->to, 0, HIA_OP_RESHAPE, ins, 2, HIA_N_DTYPES, 0, HIA_NONE);
+    }
+    l->values[v] = (hia_lifted){own, true};
+  }
+}
+
+/* Of the tensor of one row: of a late scalar that of its only element. */
+static hia_dims shape_of(const finding *f, hia_value_id v) {
+  hia_dims shape = {.rank = hiaG_rank(f->b->g->types, hiaG_type(f->fn, v))};
+  if (!shape.rank && f->of->is_late[v]) shape = (hia_dims){.rank = 1, .dims = {1}};
+  if (shape.rank && !hiaG_is_scalar(hiaG_type(f->fn, v)))
+    hiaG_batch_shape(f->b, f->f, v, shape.dims);
+  return shape;
+}
+
+static void find_shapes(const finding *f, segment *s) {
+  hia_fn *fn = hiaG_fn(f->b->g, s->fn);
+  fn->rows = HIA_NEW_ARRAY(&f->b->g->comp->arena, hia_dims, s->inputs.len + s->outputs.len);
+  for (uint32_t i = 0; i < s->inputs.len; i++) fn->rows[i] = shape_of(f, s->inputs.data[i]);
+  for (uint32_t i = 0; i < s->outputs.len; i++)
+    fn->rows[s->inputs.len + i] = shape_of(f, s->outputs.data[i]);
+}
+
+static void make_function(finding *f, segment *s) {
+  hia_graph *g = f->b->g;
+  hia_type *params = HIA_NEW_ARRAY(f->b->arena, hia_type, s->inputs.len);
+  hia_type *results = HIA_NEW_ARRAY(f->b->arena, hia_type, s->outputs.len);
+  for (uint32_t i = 0; i < s->inputs.len; i++) params[i] = lifted_type(f, s->inputs.data[i]);
+  for (uint32_t i = 0; i < s->outputs.len; i++) {
+    hia_type type = hiaG_type(f->fn, s->outputs.data[i]);
+    results[i] =
+        hiaG_tensor(g->types, hiaG_dtype(g->types, type), hiaG_rank(g->types, type) + 1);
+  }
+  const char *suffix = hiaR_arena_printf(f->b->arena, " segment %u", ++f->b->n_segments);
+  s->fn = hiaG_fn_new(g, hiaG_new_name(g, f->fn->name, suffix), f->fn->source, f->fn->loc, params,
+                      s->inputs.len, results, s->outputs.len);
+  find_shapes(f, s);
+  hia_lifting l = {.b = f->b, .from = f->f, .to = hiaG_fn(g, s->fn)};
+  l.values = HIA_NEW_ARRAY(f->b->arena, hia_lifted, f->fn->values.len + 1);
+  for (uint32_t i = 0; i < f->fn->values.len; i++) l.values[i].v = HIA_NONE;
+  lift_inputs(&l, s, f);
+  for (uint32_t i = 0; i < s->members.len; i++) hiaG_lift(&l, s->members.data[i]);
+  hia_value_id *yields = HIA_NEW_ARRAY(f->b->arena, hia_value_id, s->outputs.len);
+  for (uint32_t i = 0; i < s->outputs.len; i++) yields[i] = l.values[s->outputs.data[i]].v;
+  hiaG_yield(g, l.to, 0, yields, s->outputs.len);
+}
+
+/* ---- groups ---- */
+
+static void close_members(finding *f, const uint32_t *members, uint32_t n, hia_node_id at) {
+  segment s = {.at = at};
+  for (uint32_t i = 0; i < n; i++) hiaR_push(f->b->arena, &s.members, members[i]);
+  find_words(f, &s);
+  if (s.inputs.len > MAX_INPUTS && n > 1) {
+    close_members(f, members, n / 2, at);
+    close_members(f, members + n / 2, n - n / 2, at);
+    return;
+  }
+  if (s.outputs.len) make_function(f, &s); /* else nobody needs it */
+  hiaR_push(f->b->arena, f->found, s);
+}
+
+static void close(finding *f, group *x, hia_node_id at) {
+  if (x->members.len) close_members(f, x->members.data, x->members.len, at);
+  memset(x, 0, sizeof *x);
+}
+
+/* True if the node, or one in it, has a member of the group as an operand. */
+static bool uses(const finding *f, hia_node_id n, const group *x) {
+  if (!x->members.len) return false;
+  hia_node_id end = f->fn->nodes.data[n].regions == HIA_NONE ? HIA_NONE : hiaG_walk_over(f->fn, n);
+  for (hia_node_id at = n;; at = hiaG_walk_next(f->fn, at)) {
+    if (at != n && at == end) return false;
+    const hia_node *node = &f->fn->nodes.data[at];
+    for (uint32_t i = 0; i < node->n_ins; i++)
+      if (f->member_of[f->fn->values.data[hiaG_in(f->fn, at, i)].node] == x->number) return true;
+    if (f->fn->nodes.data[n].regions == HIA_NONE) return false;
+  }
+}
+
+/* Of the two groups that are open, the one that the node belongs to. */
+static group *group_of(finding *f, hia_node_id n, group *ready, group *late) {
+  for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++) {
+    hia_value_id v = hiaG_in(f->fn, n, i);
+    uint32_t number = f->member_of[f->fn->values.data[v].node];
+    if (f->of->is_late[v] && (!ready->members.len || number != ready->number)) return late;
+  }
+  return ready;
+}
+
+static void add(finding *f, group *x, hia_node_id n) {
+  if (!x->members.len) x->number = ++f->n_groups;
+  f->member_of[n] = x->number;
+  hiaR_push(f->b->arena, &x->members, n);
+}
+
+static void find_in(finding *f, hia_region_id r) {
+  group ready = {0}, late = {0};
+  for (hia_node_id n = f->fn->regions.data[r].first; n != HIA_NONE; n = f->fn->nodes.data[n].next) {
+    const hia_node *node = &f->fn->nodes.data[n];
+    if (hiaG_is_deferred(f->b, f->f, n)) {
+      group *x = group_of(f, n, &ready, &late);
+      if (x->members.len == MAX_MEMBERS) close(f, &ready, n), close(f, &late, n);
+      add(f, x, n);
+      continue;
+    }
+    if (node->op == HIA_OP_YIELD || uses(f, n, &ready) || uses(f, n, &late)) {
+      close(f, &ready, n);
+      close(f, &late, n);
+    }
+    for (uint32_t k = 0; k < hiaG_n_regions(node->op); k++) find_in(f, node->regions + k);
+  }
+}
+
+/* ---- the function afterwards ---- */
+
+typedef struct rewriting {
+  hia_batching *b;
+  hia_fn_id f;
+  hia_fn *fn;
+  const hia_batch_fn *of;
+  uint32_t n_values, n_nodes; /* that there were */
+  hia_subst subst;
+  bool *was_scalar; /* by value */
+  bool *is_gone;    /* by node */
+} rewriting;
+
+static hia_value_id insert(rewriting *w, hia_node_id at, unsigned op, const hia_value_id *ins,
+                           uint32_t n, hia_type type, uint64_t imm) {
+  hia_loc_id loc = w->fn->nodes.data[at].loc;
+  return hiaG_out(w->fn, hiaG_insert(w->b->g, w->fn, at, op, ins, n, &type, 1, imm, loc), 0);
+}
+
+static bool is_late(const rewriting *w, hia_value_id v) {
+  return v < w->n_values && w->of->is_late[v];
+}
+
+static hia_value_id forced(rewriting *w, hia_node_id at, hia_value_id v) {
+  return insert(w, at, HIA_OP_FORCE, &v, 1, hiaG_type(w->fn, v), 0);
+}
+
+/* The scalar of a tensor of one element. */
+static hia_value_id unboxed(rewriting *w, hia_node_id at, hia_value_id box) {
+  hia_type scalar = (hia_type)hiaG_tensor_dtype(w->b->g->types, hiaG_type(w->fn, box));
+  hia_value_id ins[2] = {forced(w, at, box), insert(w, at, HIA_OP_CONST, NULL, 0, HIA_I64, 0)};
+  return insert(w, at, HIA_OP_ROW, ins, 2, scalar, 0);
+}
+
+static hia_value_id boxed(rewriting *w, hia_node_id at, hia_value_id v) {
+  hia_type type = hiaG_tensor(w->b->g->types, (hia_dtype)hiaG_type(w->fn, v), 1);
+  return insert(w, at, HIA_OP_STACK, &v, 1, type, 0);
+}
+
+/* ---- where late scalars go ---- */
+
+typedef struct storing {
+  const hia_batching *b;
+  hia_value_id v;
+  bool is_late;
+} storing;
+static void look_at_store(void *user, hia_value_id v, uint32_t place) {
+  storing *s = user;
+  if (v == s->v) s->is_late |= !hiaR_is_scalar(s->b->g->types->places.data[place].type);
+}
+
+/* True if operand i, a scalar, goes where a late one is expected. */
+static bool wants_late(const rewriting *w, hia_node_id n, uint32_t i) {
+  const hia_fn *fn = w->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->op == HIA_OP_CALL) return w->b->fns[hiaG_callee(node)].late_params[i];
+  if (node->op == HIA_OP_LOOP) {
+    hia_node_id arg = fn->regions.data[node->regions].first;
+    while (fn->nodes.data[arg].imm != i) arg = fn->nodes.data[arg].next;
+    return is_late(w, fn->nodes.data[arg].outs);
+  }
+  if (node->op == HIA_OP_YIELD) {
+    const hia_region *r = &fn->regions.data[node->region];
+    if (node->region == 0) return w->of->late_results[i];
+    const hia_node *owner = &fn->nodes.data[r->owner];
+    if (owner->op == HIA_OP_IF) return is_late(w, owner->outs + i);
+    if (r->kind == HIA_REGION_HEAD) return i > 0 && is_late(w, owner->outs + i - 1);
+    if (r->kind == HIA_REGION_ROUND) {
+      hia_node_id arg = fn->regions.data[owner->regions].first;
+      while (fn->nodes.data[arg].imm != i) arg = fn->nodes.data[arg].next;
+      return is_late(w, fn->nodes.data[arg].outs);
+    }
+  }
+  storing s = {w->b, hiaG_in(fn, n, i), false};
+  hiaG_batch_stores(w->b->g, fn, n, look_at_store, &s);
+  return s.is_late;
+}
+
+static hia_value_id operand(rewriting *w, hia_node_id n, uint32_t i) {
+  hia_value_id v = hiaG_in(w->fn, n, i), is = hiaG_resolve(&w->subst, v);
+  if (v < w->n_values && w->was_scalar[v]) {
+    bool wants = wants_late(w, n, i);
+    if (wants == is_late(w, v)) return is;
+    return wants ? boxed(w, n, is) : unboxed(w, n, is);
+  }
+  bool may_be_pending = is_late(w, v) || !hiaG_is_tensor(w->b->g, w->fn, is);
+  if (may_be_pending && hiaG_reads_elements(w->b->g, w->fn, n, i)) return forced(w, n, is);
+  return is;
+}
+
+/* Elements that are late are tensors of one element: a pack of them has one axis too many. */
+static void narrow(rewriting *w, hia_node_id n) {
+  hia_graph *g = w->b->g;
+  hia_fn *fn = w->fn;
+  hia_type element = hiaG_element(g->types, hiaG_type(fn, hiaG_in(fn, n, 0)));
+  hia_value_id old = fn->nodes.data[n].outs;
+  hia_type is = hiaG_type(fn, old);
+  if (hiaG_type_kind(g->types, element) != HIA_KIND_TENSOR || fn->nodes.data[n].n_ins != 1) return;
+  hia_value_id ins[2] = {hiaG_in(fn, n, 0), insert(w, n, HIA_OP_CONST, NULL, 0, HIA_I64, 1)};
+  hia_type wide = hiaG_tensor(g->types, hiaG_tensor_dtype(g->types, is), 2);
+  hia_value_id all = insert(w, n, HIA_OP_PACK, ins, 2, wide, 0);
+  hia_value_id shape[2] = {all, insert(w, n, HIA_OP_DIM, &all, 1, HIA_I64, 0)};
+  hiaG_replace(&w->subst, old, insert(w, n, HIA_OP_RESHAPE, shape, 2, is, 0));
+  w->is_gone[n] = true;
+}
+
+static void rewrite_node(rewriting *w, hia_node_id n) {
+  if (n >= w->n_nodes) hiaG_rewrite_ins(&w->subst, w->fn, n); /* a `defer` */
+  if (n >= w->n_nodes || w->is_gone[n]) return;
+  uint32_t n_ins = w->fn->nodes.data[n].n_ins;
+  hia_value_id *ins = HIA_NEW_ARRAY(w->b->arena, hia_value_id, n_ins);
+  for (uint32_t i = 0; i < n_ins; i++) ins[i] = operand(w, n, i);
+  hiaG_set_ins(w->b->g, w->fn, n, ins, n_ins);
+  if (w->fn->nodes.data[n].op == HIA_OP_PACK) narrow(w, n);
+}
+
+static void place(rewriting *w, const segment *s) {
+  for (uint32_t i = 0; i < s->members.len; i++) w->is_gone[s->members.data[i]] = true;
+  if (!s->outputs.len) return;
+  hia_type *outs = HIA_NEW_ARRAY(w->b->arena, hia_type, s->outputs.len);
+  hia_value_id *ins = HIA_NEW_ARRAY(w->b->arena, hia_value_id, s->inputs.len);
+  for (uint32_t i = 0; i < s->outputs.len; i++) outs[i] = hiaG_type(w->fn, s->outputs.data[i]);
+  for (uint32_t i = 0; i < s->inputs.len; i++) ins[i] = hiaG_resolve(&w->subst, s->inputs.data[i]);
+  hia_loc_id loc = w->fn->nodes.data[s->members.data[0]].loc;
+  hia_node_id n = hiaG_insert(w->b->g, w->fn, s->at, HIA_OP_DEFER, ins, s->inputs.len, outs,
+                              s->outputs.len, s->fn, loc);
+  for (uint32_t i = 0; i < s->outputs.len; i++)
+    hiaG_replace(&w->subst, s->outputs.data[i], hiaG_out(w->fn, n, i));
+}
+
+void hiaG_batch_find_segments(hia_batching *b, hia_fn_id f) {
+  const hia_fn *fn = hiaG_fn(b->g, f);
+  hia_batch_fn *of = &b->fns[f];
+  segments *found = HIA_NEW(b->arena, segments);
+  finding x = {.b = b, .f = f, .fn = fn, .of = of, .found = found};
+  x.uses = HIA_NEW_ARRAY(b->arena, uint32_t, fn->values.len + 1);
+  x.inside = HIA_NEW_ARRAY(b->arena, uint32_t, fn->values.len + 1);
+  x.member_of = HIA_NEW_ARRAY(b->arena, uint32_t, fn->nodes.len + 1);
+  of->was_scalar = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
+  for (hia_value_id v = 0; v < fn->values.len; v++)
+    of->was_scalar[v] = hiaG_is_scalar(hiaG_type(fn, v));
+  HIA_EACH_NODE(fn, n)
+    for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) x.uses[hiaG_in(fn, n, i)]++;
+  find_in(&x, 0);
+  of->segments = found;
+}
+
+void hiaG_batch_place_segments(hia_batching *b, hia_fn_id f) {
+  hia_fn *fn = hiaG_fn(b->g, f);
+  hia_batch_fn *of = &b->fns[f];
+  const segments *found = of->segments;
+  rewriting w = {b, f, fn, of, fn->values.len, fn->nodes.len, hiaG_subst(b->g, fn),
+                 of->was_scalar, HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1)};
+  for (uint32_t i = 0; i < found->len; i++) place(&w, &found->data[i]);
+  for (hia_node_id n = fn->regions.data[0].first, next; n != HIA_NONE; n = next) {
+    rewrite_node(&w, n);
+    next = hiaG_walk_next(fn, n);
+  }
+  for (hia_node_id n = 0; n < w.n_nodes; n++)
+    if (w.is_gone[n]) hiaG_remove(fn, n);
+  hiaG_compact(b->g, fn);
+}

@@ -1,0 +1,23 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* What is pending in a worker: rows of segments that compiled code has noted and that nobody has
+ * computed yet (docs/batching.md).
+ *
+ * A `defer` makes a row: it takes the references of its operands and gives pending tensors, headers
+ * without elements. Rows that depend on nothing pending have depth 0, others one more than the
+ * deepest that they depend on. When elements are needed, the worker *settles*: from depth to depth
+ * and from segment to segment, it gathers the operands of up to hundred rows into tensors, calls the
+ * segment, and makes the pending tensors of these rows views of its results. That is the batching by
+ * depth of Looks and others ("Deep Learning with Dynamic Computation Graphs", ICLR 2017), of whole
+ * segments.
+ *
+ * A worker's rows are its own: it hands out no job while it has some, and settles before a job or a
+ * run ends. All of it is memory of the run's heap. */
+#ifndef HIA_NATIVE_BATCH_H
+#define HIA_NATIVE_BATCH_H
+
+#include "runtime/native/context.h"
+
+/* True if rows are noted that have not been computed. */
+bool hiaR_batch_is_pending(const hia_context *context);
+
+#endif
