@@ -63,14 +63,14 @@ static hia_fn_id make_inner(hia_graph *g, hia_fn_id root) {
   for (uint32_t i = 0; i < fn->n_params; i++) map[i] = i;
   hiaG_copy_region(g, inner, 0, HIA_NONE, fn, 0, map, HIA_NONE);
   hia_node_id yield = hiaG_yield_of(fn, 0);
-  hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id,
-                                    (size_t)fn->n_params + fn->n_results + 1);
+  hia_value_id *ins =
+      HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, (size_t)fn->n_params + fn->n_results + 1);
   for (uint32_t i = 0; i < fn->n_results; i++) ins[i] = map[hiaG_in(fn, yield, i)];
   hiaG_yield(g, inner, 0, ins, fn->n_results);
   hiaG_clear_body(g, fn);
   for (uint32_t i = 0; i < fn->n_params; i++) ins[i] = i;
-  hia_node_id call = hiaG_add(g, fn, 0, HIA_OP_CALL, ins, fn->n_params, fn->results, fn->n_results,
-                              id, fn->loc);
+  hia_node_id call =
+      hiaG_add(g, fn, 0, HIA_OP_CALL, ins, fn->n_params, fn->results, fn->n_results, id, fn->loc);
   fn->nodes.data[call].flags |= HIA_NODE_TAIL;
   for (uint32_t i = 0; i < fn->n_results; i++) ins[i] = hiaG_out(fn, call, i);
   hiaG_yield(g, fn, 0, ins, fn->n_results);
@@ -180,8 +180,10 @@ static bool shape_of(const simplifying *s, hia_value_id v, int64_t dims[HIA_MAX_
 
 static hia_value_id number(simplifying *s, hia_node_id at, int64_t n) {
   hia_type i64 = HIA_I64;
-  return hiaG_out(s->fn, hiaG_insert(s->b->g, s->fn, at, HIA_OP_CONST, NULL, 0, &i64, 1,
-                                     hiaR_from_i64(n), s->fn->nodes.data[at].loc), 0);
+  return hiaG_out(s->fn,
+                  hiaG_insert(s->b->g, s->fn, at, HIA_OP_CONST, NULL, 0, &i64, 1, hiaR_from_i64(n),
+                              s->fn->nodes.data[at].loc),
+                  0);
 }
 
 static void replace(simplifying *s, hia_node_id n, hia_value_id by) {
@@ -199,10 +201,10 @@ static void simplify_zeros(simplifying *s, hia_node_id n) {
   if (!shape_of(s, hiaG_in(s->fn, n, 0), dims) || !rank) return;
   hia_loc_id loc = s->fn->nodes.data[n].loc;
   hia_type scalar = (hia_type)hiaG_tensor_dtype(s->b->g->types, type);
-  ins[0] = hiaG_out(s->fn, hiaG_insert(s->b->g, s->fn, n, HIA_OP_CONST, NULL, 0, &scalar, 1, 0, loc), 0);
+  ins[0] =
+      hiaG_out(s->fn, hiaG_insert(s->b->g, s->fn, n, HIA_OP_CONST, NULL, 0, &scalar, 1, 0, loc), 0);
   for (uint32_t k = 0; k < rank; k++) ins[1 + k] = number(s, n, dims[k]);
-  hia_node_id full =
-      hiaG_insert(s->b->g, s->fn, n, HIA_OP_FULL, ins, 1 + rank, &type, 1, 0, loc);
+  hia_node_id full = hiaG_insert(s->b->g, s->fn, n, HIA_OP_FULL, ins, 1 + rank, &type, 1, 0, loc);
   replace(s, n, hiaG_out(s->fn, full, 0));
 }
 
@@ -222,7 +224,8 @@ static void simplify_expect(simplifying *s, hia_node_id n) {
 static void simplify_fit(simplifying *s, hia_node_id n) {
   int64_t a[HIA_MAX_RANK], b[HIA_MAX_RANK];
   hia_value_id v = hiaG_in(s->fn, n, 0), x = hiaG_in(s->fn, n, 1);
-  if (hiaG_type(s->fn, v) != hiaG_type(s->fn, x) || !shape_of(s, v, a) || !shape_of(s, x, b)) return;
+  if (hiaG_type(s->fn, v) != hiaG_type(s->fn, x) || !shape_of(s, v, a) || !shape_of(s, x, b))
+    return;
   uint32_t rank = hiaG_rank(s->b->g->types, hiaG_type(s->fn, v));
   if (memcmp(a, b, rank * sizeof *a) == 0) replace(s, n, v);
 }
@@ -238,7 +241,8 @@ static void check_index(simplifying *s, hia_node_id n, bool is_label) {
   hia_value_id ins[3], x = hiaG_in(s->fn, n, 0), at = hiaG_in(s->fn, n, 1);
   uint32_t n_ins = s->fn->nodes.data[n].n_ins;
   bool is_scalar = hiaG_is_scalar(hiaG_type(s->fn, at));
-  if (!is_scalar || (is_label ? hiaG_def(s->fn, at)->op == HIA_OP_WITHIN : is_checked(s, at))) return;
+  if (!is_scalar || (is_label ? hiaG_def(s->fn, at)->op == HIA_OP_WITHIN : is_checked(s, at)))
+    return;
   if (hiaG_rank(s->b->g->types, hiaG_type(s->fn, x)) != 1 || !shape_of(s, x, dims) || dims[0] < 1)
     return;
   if (hiaG_is_constant(hiaG_def(s->fn, x)->op)) return;

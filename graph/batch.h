@@ -12,12 +12,10 @@
  * calls, branches, loops, and fields of types that no host sees.
  *
  *   batch.c          the pass; brings each function into a form in which segments are large
- *   batch_sizes.c    constant sizes of tensors, across calls and fields: what is in a segment cannot
- *                    fail
- *   batch_late.c     which values are late
- *   batch_types.c    types of which fields are late scalars
- *   batch_lift.c     an operation over rows
- *   batch_segment.c  segments, and what stands in their place */
+ *   batch_sizes.c    constant sizes of tensors, across calls and fields: what is in a segment
+ * cannot fail batch_late.c     which values are late batch_types.c    types of which fields are
+ * late scalars batch_lift.c     an operation over rows batch_segment.c  segments, and what stands
+ * in their place */
 #ifndef HIA_BATCH_H
 #define HIA_BATCH_H
 
@@ -25,7 +23,7 @@
 #include "graph/sizes.h"
 
 enum {
-  HIA_BATCH_HEAVY = 2048,     /* elements of a matrix whose products are worth a batch */
+  HIA_BATCH_HEAVY = 1,        /* elements of a matrix whose products are worth a batch */
   HIA_BATCH_OWN_MATRIX = 4096 /* of a matrix that each row has for itself, at most */
 };
 

@@ -68,8 +68,7 @@ static void call(looking *l, hia_node_id n) {
   hia_batch_fn *callee = &l->b->fns[hiaG_callee(node)];
   for (uint32_t i = 0; i < node->n_ins; i++)
     pass_on(l, hiaG_in(l->fn, n, i), &callee->late_params[i]);
-  for (uint32_t i = 0; i < node->n_outs; i++)
-    receive(l, node->outs + i, callee->late_results[i]);
+  for (uint32_t i = 0; i < node->n_outs; i++) receive(l, node->outs + i, callee->late_results[i]);
 }
 
 static void computes(looking *l, hia_node_id n) {

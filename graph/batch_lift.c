@@ -281,7 +281,8 @@ static value index_of(hia_lifting *l, hia_node_id n, uint32_t i) {
 static value row(hia_lifting *l, hia_node_id n) {
   const hia_node node = from(l)->nodes.data[n];
   uint32_t rank = rank_in(l, n, 0) - 1;
-  if (has_rows(l, n, 1)) return picked(l, own(l, n, 0), index_of(l, n, 1), size_in(l, n, 0, 0), node.loc);
+  if (has_rows(l, n, 1))
+    return picked(l, own(l, n, 0), index_of(l, n, 1), size_in(l, n, 0, 0), node.loc);
   int64_t dims[HIA_MAX_RANK];
   for (uint32_t k = 0; k < rank; k++) dims[k] = size_in(l, n, 0, k + 1);
   value first = own(l, n, 1);
@@ -406,8 +407,7 @@ static value uniform(hia_lifting *l, hia_value_id v) {
   const hia_node node = *hiaG_def(from(l), v);
   hia_type type = hiaG_type(from(l), v);
   value *ins = HIA_NEW_ARRAY(l->b->arena, value, node.n_ins);
-  for (uint32_t i = 0; i < node.n_ins; i++)
-    ins[i] = uniform(l, from(l)->edges.data[node.ins + i]);
+  for (uint32_t i = 0; i < node.n_ins; i++) ins[i] = uniform(l, from(l)->edges.data[node.ins + i]);
   hia_node_id copy =
       hiaG_add(l->b->g, l->to, 0, node.op, ins, node.n_ins, &type, 1, node.imm, node.loc);
   *z = (hia_lifted){hiaG_out(l->to, copy, 0), false};
@@ -430,8 +430,8 @@ static bool is_copied(const looking *l, hia_node_id n) {
   if (node->n_outs != 1 || hiaG_n_regions(node->op) || !node->n_ins) return false;
   for (uint32_t i = 0; i < node->n_ins; i++)
     if (is_row(l, in(l, n, i))) return false;
-  bool is_pure = !hiaG_node_does(l->b->g, l->fn, n,
-                                 ~(unsigned)(HIA_E_READS | HIA_E_ALLOCATES | HIA_E_RAISES));
+  bool is_pure =
+      !hiaG_node_does(l->b->g, l->fn, n, ~(unsigned)(HIA_E_READS | HIA_E_ALLOCATES | HIA_E_RAISES));
   hia_type_kind kind = hiaG_type_kind(l->b->g->types, hiaG_type(l->fn, out(l, n)));
   if (!is_pure || (kind != HIA_KIND_SCALAR && kind != HIA_KIND_TENSOR)) return false;
   if (!hiaG_node_does(l->b->g, l->fn, n, HIA_E_RAISES)) return true;

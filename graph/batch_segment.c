@@ -14,6 +14,9 @@
  * Those that depend on nothing late are a segment of their own: all of its rows, of whatever depth
  * of recursion, are there before any other segment begins.
  *
+ * A node that puts something into an object, and does nothing else, does not use it: it goes behind
+ * the `defer`.
+ *
  * Finding segments and lifting them reads the function as it was, with scalars that are scalars;
  * then types change (batch_types.c), and then the function. */
 #include "graph/batch.h"
@@ -26,7 +29,15 @@ typedef struct hia_segment_site {
   hia_u32vec members, inputs, outputs;
 } segment;
 
-typedef HIA_VEC(segment) segments;
+/* A node that goes before another. */
+typedef struct moving {
+  hia_node_id n, at;
+} moving;
+
+typedef struct segments {
+  HIA_VEC(segment) list;
+  HIA_VEC(moving) moved;
+} segments;
 
 typedef struct group {
   hia_u32vec members;
@@ -42,6 +53,8 @@ typedef struct finding {
   uint32_t *uses, *inside; /* by value: in the function; in the group that is being closed */
   uint32_t *member_of;     /* by node: number of its group; 0: none */
   uint32_t n_groups;
+  bool *is_waiting; /* by node: it goes behind what is closed next */
+  hia_u32vec waiting;
 } finding;
 
 /* ---- one segment ---- */
@@ -117,8 +130,7 @@ static void make_function(finding *f, segment *s) {
   for (uint32_t i = 0; i < s->inputs.len; i++) params[i] = lifted_type(f, s->inputs.data[i]);
   for (uint32_t i = 0; i < s->outputs.len; i++) {
     hia_type type = hiaG_type(f->fn, s->outputs.data[i]);
-    results[i] =
-        hiaG_tensor(g->types, hiaG_dtype(g->types, type), hiaG_rank(g->types, type) + 1);
+    results[i] = hiaG_tensor(g->types, hiaG_dtype(g->types, type), hiaG_rank(g->types, type) + 1);
   }
   const char *suffix = hiaR_arena_printf(f->b->arena, " segment %u", ++f->b->n_segments);
   s->fn = hiaG_fn_new(g, hiaG_new_name(g, f->fn->name, suffix), f->fn->source, f->fn->loc, params,
@@ -146,7 +158,7 @@ static void close_members(finding *f, const uint32_t *members, uint32_t n, hia_n
     return;
   }
   if (s.outputs.len) make_function(f, &s); /* else nobody needs it */
-  hiaR_push(f->b->arena, f->found, s);
+  hiaR_push(f->b->arena, &f->found->list, s);
 }
 
 static void close(finding *f, group *x, hia_node_id at) {
@@ -154,17 +166,37 @@ static void close(finding *f, group *x, hia_node_id at) {
   memset(x, 0, sizeof *x);
 }
 
-/* True if the node, or one in it, has a member of the group as an operand. */
-static bool uses(const finding *f, hia_node_id n, const group *x) {
-  if (!x->members.len) return false;
-  hia_node_id end = f->fn->nodes.data[n].regions == HIA_NONE ? HIA_NONE : hiaG_walk_over(f->fn, n);
-  for (hia_node_id at = n;; at = hiaG_walk_next(f->fn, at)) {
-    if (at != n && at == end) return false;
-    const hia_node *node = &f->fn->nodes.data[at];
-    for (uint32_t i = 0; i < node->n_ins; i++)
-      if (f->member_of[f->fn->values.data[hiaG_in(f->fn, at, i)].node] == x->number) return true;
-    if (f->fn->nodes.data[n].regions == HIA_NONE) return false;
+static void close_both(finding *f, group *ready, group *late, hia_node_id at) {
+  close(f, ready, at);
+  close(f, late, at);
+  for (uint32_t i = 0; i < f->waiting.len; i++) {
+    f->is_waiting[f->waiting.data[i]] = false;
+    hiaR_push(f->b->arena, &f->found->moved, ((moving){f->waiting.data[i], at}));
   }
+  f->waiting.len = 0;
+}
+
+/* True if the node, or one in it, has as an operand what is in a group, or what waits. */
+static bool uses_open(const finding *f, hia_node_id n, const group *ready, const group *late) {
+  if (!ready->members.len && !late->members.len) return false;
+  bool has_regions = f->fn->nodes.data[n].regions != HIA_NONE;
+  hia_node_id end = has_regions ? hiaG_walk_over(f->fn, n) : HIA_NONE;
+  for (hia_node_id at = n; at == n || at != end; at = hiaG_walk_next(f->fn, at)) {
+    const hia_node *node = &f->fn->nodes.data[at];
+    for (uint32_t i = 0; i < node->n_ins; i++) {
+      hia_node_id def = f->fn->values.data[hiaG_in(f->fn, at, i)].node;
+      uint32_t number = f->member_of[def];
+      if (f->is_waiting[def] || (number && (number == ready->number || number == late->number)))
+        return true;
+    }
+    if (!has_regions) break;
+  }
+  return false;
+}
+
+static bool may_wait(const finding *f, hia_node_id n) {
+  unsigned op = f->fn->nodes.data[n].op;
+  return op == HIA_OP_DATA || op == HIA_OP_ARRAY;
 }
 
 /* Of the two groups that are open, the one that the node belongs to. */
@@ -185,20 +217,26 @@ static void add(finding *f, group *x, hia_node_id n) {
 
 static void find_in(finding *f, hia_region_id r) {
   group ready = {0}, late = {0};
+  hia_u32vec outer = f->waiting;
+  memset(&f->waiting, 0, sizeof f->waiting);
   for (hia_node_id n = f->fn->regions.data[r].first; n != HIA_NONE; n = f->fn->nodes.data[n].next) {
     const hia_node *node = &f->fn->nodes.data[n];
     if (hiaG_is_deferred(f->b, f->f, n)) {
       group *x = group_of(f, n, &ready, &late);
-      if (x->members.len == MAX_MEMBERS) close(f, &ready, n), close(f, &late, n);
+      if (x->members.len == MAX_MEMBERS) close_both(f, &ready, &late, n);
       add(f, x, n);
       continue;
     }
-    if (node->op == HIA_OP_YIELD || uses(f, n, &ready) || uses(f, n, &late)) {
-      close(f, &ready, n);
-      close(f, &late, n);
+    bool is_used = uses_open(f, n, &ready, &late);
+    if (is_used && may_wait(f, n)) {
+      f->is_waiting[n] = true;
+      hiaR_push(f->b->arena, &f->waiting, n);
+      continue;
     }
+    if (is_used || node->op == HIA_OP_YIELD) close_both(f, &ready, &late, n);
     for (uint32_t k = 0; k < hiaG_n_regions(node->op); k++) find_in(f, node->regions + k);
   }
+  f->waiting = outer;
 }
 
 /* ---- the function afterwards ---- */
@@ -339,6 +377,7 @@ void hiaG_batch_find_segments(hia_batching *b, hia_fn_id f) {
   x.uses = HIA_NEW_ARRAY(b->arena, uint32_t, fn->values.len + 1);
   x.inside = HIA_NEW_ARRAY(b->arena, uint32_t, fn->values.len + 1);
   x.member_of = HIA_NEW_ARRAY(b->arena, uint32_t, fn->nodes.len + 1);
+  x.is_waiting = HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1);
   of->was_scalar = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
   for (hia_value_id v = 0; v < fn->values.len; v++)
     of->was_scalar[v] = hiaG_is_scalar(hiaG_type(fn, v));
@@ -352,9 +391,18 @@ void hiaG_batch_place_segments(hia_batching *b, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(b->g, f);
   hia_batch_fn *of = &b->fns[f];
   const segments *found = of->segments;
-  rewriting w = {b, f, fn, of, fn->values.len, fn->nodes.len, hiaG_subst(b->g, fn),
-                 of->was_scalar, HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1)};
-  for (uint32_t i = 0; i < found->len; i++) place(&w, &found->data[i]);
+  rewriting w = {b,
+                 f,
+                 fn,
+                 of,
+                 fn->values.len,
+                 fn->nodes.len,
+                 hiaG_subst(b->g, fn),
+                 of->was_scalar,
+                 HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1)};
+  for (uint32_t i = 0; i < found->list.len; i++) place(&w, &found->list.data[i]);
+  for (uint32_t i = 0; i < found->moved.len; i++)
+    hiaG_move(fn, found->moved.data[i].n, found->moved.data[i].at);
   for (hia_node_id n = fn->regions.data[0].first, next; n != HIA_NONE; n = next) {
     rewrite_node(&w, n);
     next = hiaG_walk_next(fn, n);

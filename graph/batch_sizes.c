@@ -57,8 +57,9 @@ static void seed(finding *f, hia_value_sizes *sizes, hia_type type, const known 
 uint32_t hiaG_batch_place(const hia_graph *g, hia_type type, uint32_t ctor, uint32_t word) {
   const hia_types *types = g->types;
   const hia_type_entry *entry = &types->entries.data[type - HIA_FIRST_TYPE];
-  const hia_layout *layout =
-      entry->kind == HIA_KIND_ARRAY ? &entry->layout : &types->ctors.data[entry->first + ctor].layout;
+  const hia_layout *layout = entry->kind == HIA_KIND_ARRAY
+                                 ? &entry->layout
+                                 : &types->ctors.data[entry->first + ctor].layout;
   return layout->first + word;
 }
 

@@ -86,7 +86,8 @@ static hia_type new_data(changing *c, hia_type type) {
       fields[i] = changed_words(c, field.type, &place);
     }
     const char *own = types->names.data + ctor.name;
-    defs[k] = (hia_ctor_def){hiaR_arena_strndup(c->b->arena, own, strlen(own)), names, fields, ctor.n};
+    defs[k] =
+        (hia_ctor_def){hiaR_arena_strndup(c->b->arena, own, strlen(own)), names, fields, ctor.n};
   }
   hiaG_data_define(types, to, defs, entry.n);
   return to;

@@ -18,11 +18,12 @@ static LLVMValueRef word_of(hia_emit *e, hia_type row, const hia_dims *dims, uin
     sizes[k] = hiaL_number(e, 64, (uint64_t)dims->dims[k]);
     n *= (uint64_t)dims->dims[k];
   }
-  LLVMValueRef all = rank ? hiaL_variable(e, "sizes", LLVMConstArray2(e->types[HIA_I64], sizes, rank))
-                          : LLVMConstNull(e->ptr);
+  LLVMValueRef all =
+      rank ? hiaL_variable(e, "sizes", LLVMConstArray2(e->types[HIA_I64], sizes, rank))
+           : LLVMConstNull(e->ptr);
   *bytes += n * hiaR_dtype_size(dtype);
-  LLVMValueRef fields[] = {hiaL_number(e, 8, dtype), hiaL_number(e, 8, rank),
-                           hiaL_number(e, 16, 0), hiaL_number(e, 32, n), all};
+  LLVMValueRef fields[] = {hiaL_number(e, 8, dtype), hiaL_number(e, 8, rank), hiaL_number(e, 16, 0),
+                           hiaL_number(e, 32, n), all};
   return hiaL_structure(e, fields, HIA_LEN(fields));
 }
 
@@ -63,8 +64,8 @@ static LLVMValueRef segment_of(hia_emit *e, hia_node_id n) {
     if (fn->owns && fn->owns[i]) owns |= (uint64_t)1 << i;
   }
   for (uint32_t i = 0; i < node->n_outs; i++)
-    words[node->n_ins + i] = word_of(e, hiaG_type(e->fn, hiaG_out(e->fn, n, i)),
-                                     &fn->rows[fn->n_params + i], &bytes);
+    words[node->n_ins + i] =
+        word_of(e, hiaG_type(e->fn, hiaG_out(e->fn, n, i)), &fn->rows[fn->n_params + i], &bytes);
   uint32_t n_words = fn->n_params + fn->n_results;
   LLVMValueRef list = LLVMConstArray2(LLVMTypeOf(words[0]), words, n_words);
   LLVMValueRef fields[] = {entry_of(e, id),

@@ -3,10 +3,14 @@
 #include "runtime/native/batch.h"
 #include "runtime/tensor/tensor.h"
 
+#ifdef HIA_STRESS
+enum { BLOCK = 3 };
+#else
+enum { BLOCK = 64 }; /* rows that are computed at a time */
+#endif
 enum {
-  BLOCK = 64,                /* rows that are computed at a time */
-  CHUNK = 32 << 10,          /* bytes of rows that are allocated at a time */
-  MOST_BYTES = 256 << 20,    /* of rows' operands and results, that are noted before a settling */
+  CHUNK = 32 << 10,       /* bytes of rows that are allocated at a time */
+  MOST_BYTES = 256 << 20, /* of rows' operands and results, that are noted before a settling */
   FIRST_DEPTHS = 16
 };
 
@@ -234,8 +238,7 @@ static bool compute(const settling *x) {
   for (uint32_t i = 0; i < s->n_outs; i++) scatter(x, i, block[s->n_ins + i]);
   for (uint32_t k = 0; k < x->n; k++)
     for (uint32_t i = 0; i < s->n_ins; i++)
-      if (s->words[i].rank)
-        hiaR_tensor_drop(&x->context->local, x->rows[k]->words[i], is_shared);
+      if (s->words[i].rank) hiaR_tensor_drop(&x->context->local, x->rows[k]->words[i], is_shared);
   return true;
 }
 

@@ -5,10 +5,10 @@
  * A `defer` makes a row: it takes the references of its operands and gives pending tensors, headers
  * without elements. Rows that depend on nothing pending have depth 0, others one more than the
  * deepest that they depend on. When elements are needed, the worker *settles*: from depth to depth
- * and from segment to segment, it gathers the operands of up to hundred rows into tensors, calls the
- * segment, and makes the pending tensors of these rows views of its results. That is the batching by
- * depth of Looks and others ("Deep Learning with Dynamic Computation Graphs", ICLR 2017), of whole
- * segments.
+ * and from segment to segment, it gathers the operands of up to hundred rows into tensors, calls
+ * the segment, and makes the pending tensors of these rows views of its results. That is the
+ * batching by depth of Looks and others ("Deep Learning with Dynamic Computation Graphs", ICLR
+ * 2017), of whole segments.
  *
  * A worker's rows are its own: it hands out no job while it has some, and settles before a job or a
  * run ends. All of it is memory of the run's heap. */
