@@ -39,7 +39,8 @@ typedef enum hia_fused_kind {
   HIA_NOT_FUSED,
   HIA_FUSED_LANES,  /* an op on scalars that is lifted, exists for vectors, and cannot fail but for
                        shapes that do not fit */
-  HIA_FUSED_VIEW,   /* a part, a row, a reshape or a check of sizes whose result is a tensor */
+  HIA_FUSED_VIEW,   /* a part, also along the last axis, a row, a reshape or a check of sizes, whose
+                       result is a tensor */
   HIA_FUSED_GATHER, /* rows of a matrix, by a vector of indices */
   HIA_FUSED_FOLD,   /* a reduction along the last axis, or of all elements */
 } hia_fused_kind;

@@ -82,6 +82,10 @@ static bool is_fold(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
 
 hia_fused_kind hiaG_fused_kind(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   switch (fn->nodes.data[n].op) {
+  case HIA_OP_CUT:
+    return is_view(g, fn, n) && fn->nodes.data[n].imm + 1 == rank_of(g, fn, hiaG_in(fn, n, 0))
+               ? HIA_FUSED_VIEW
+               : HIA_NOT_FUSED;
   case HIA_OP_PART:
   case HIA_OP_ROW:
   case HIA_OP_RESHAPE:

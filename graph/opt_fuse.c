@@ -95,6 +95,7 @@ enum { BY_ROWS = 1, THROUGH = 2 };
 
 static uint8_t ways_of(const fusing *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
+  if (node->op == HIA_OP_CUT) return BY_ROWS;
   switch (kind_of(f, n)) {
   case HIA_FUSED_GATHER: return BY_ROWS;
   case HIA_FUSED_FOLD:

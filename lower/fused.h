@@ -60,6 +60,8 @@ typedef struct hia_known {
   LLVMValueRef data;                 /* STORED: the address of the elements */
   hia_value_id of;                   /* SHOWN, GATHERED */
   LLVMValueRef first;                /* SHOWN: NULL stands for 0 */
+  LLVMValueRef pitch;                /* SHOWN: elements from a row's to the next one's, along the last
+                                        axis; NULL: as many as it has columns */
   hia_value_id by;                   /* GATHERED: the indices */
   hia_spread spread[3];              /* COMPUTED: of the operands */
   uint32_t row_axis[3];              /* EACH_ROW: the first axis of the result's that is in a row */
@@ -93,6 +95,7 @@ typedef struct hia_fused_step {
   hia_type by_dtype;  /* of the indices */
   hia_value_id value; /* whose element the step computes or loads */
   LLVMValueRef first; /* how far that element is behind the loop's; NULL: it is the same */
+  LLVMValueRef pitch; /* elements from one row's to the next one's; NULL: the loop's columns */
 } hia_fused_step;
 
 /* One loop, and the results that it makes. */

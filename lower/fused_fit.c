@@ -98,7 +98,7 @@ static void know_view(hia_fused *f, hia_node_id n) {
   *z = *x;
   z->kind = HIA_SHOWN;
   z->of = of;
-  z->first = NULL;
+  z->first = z->pitch = NULL;
   z->loop = v;
   switch (hiaL_node(e, n)->op) {
   case HIA_OP_PART: {
@@ -107,6 +107,15 @@ static void know_view(hia_fused *f, hia_node_id n) {
     require(f, LLVMBuildICmp(e->b, LLVMIntULE, to, x->dims[0], "")); /* as unsigned: from, too */
     z->first = LLVMBuildMul(e->b, from, hiaL_count_from(f, x, 1), "first");
     z->dims[0] = LLVMBuildSub(e->b, to, from, "size");
+    break;
+  }
+  case HIA_OP_CUT: {
+    LLVMValueRef from = hiaL_in(e, n, 1), to = hiaL_in(e, n, 2);
+    z->pitch = x->dims[x->rank - 1];
+    require(f, LLVMBuildICmp(e->b, LLVMIntULE, from, to, ""));
+    require(f, LLVMBuildICmp(e->b, LLVMIntULE, to, z->pitch, ""));
+    z->first = from;
+    z->dims[z->rank - 1] = LLVMBuildSub(e->b, to, from, "size");
     break;
   }
   case HIA_OP_ROW: {
@@ -124,10 +133,13 @@ static void know_view(hia_fused *f, hia_node_id n) {
     z->first = NULL;
 }
 
-/* Follows views to the value whose elements they show; *first becomes the place of element 0. */
-static hia_value_id shown_by(hia_fused *f, hia_value_id v, LLVMValueRef *first) {
+/* Follows views to the value whose elements they show; *first becomes the place of element 0,
+ * *pitch what there is from row to row. */
+static hia_value_id shown_by(hia_fused *f, hia_value_id v, LLVMValueRef *first,
+                             LLVMValueRef *pitch) {
   const hia_known *x = &f->values[v];
   while (x->kind == HIA_SHOWN) {
+    if (x->pitch) *pitch = x->pitch;
     if (x->first) *first = *first ? LLVMBuildAdd(f->e->b, *first, x->first, "first") : x->first;
     v = x->of;
     x = &f->values[v];
@@ -139,9 +151,9 @@ static hia_value_id shown_by(hia_fused *f, hia_value_id v, LLVMValueRef *first) 
  * nobody waits for the test. */
 static void require_rows(hia_fused *f, const hia_known *z) {
   hia_emit *e = f->e;
-  LLVMValueRef first = NULL;
-  hia_value_id by = shown_by(f, z->by, &first);
-  if (f->values[by].kind != HIA_STORED || first) {
+  LLVMValueRef first = NULL, pitch = NULL;
+  hia_value_id by = shown_by(f, z->by, &first, &pitch);
+  if (f->values[by].kind != HIA_STORED || first || pitch) {
     require(f, hiaL_number(e, 1, 0));
     return;
   }
@@ -315,9 +327,10 @@ static LLVMValueRef address_of(hia_fused *f, hia_value_id v, LLVMValueRef first)
 static bool add_gathered(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
   hia_emit *e = f->e;
   const hia_known *x = &f->values[z->value];
-  LLVMValueRef first = NULL, none = NULL;
-  hia_value_id of = shown_by(f, x->of, &first), by = shown_by(f, x->by, &none);
-  if (f->values[of].kind != HIA_STORED || f->values[by].kind != HIA_STORED || none || z->first)
+  LLVMValueRef first = NULL, none = NULL, pitch = NULL;
+  hia_value_id of = shown_by(f, x->of, &first, &pitch), by = shown_by(f, x->by, &none, &pitch);
+  if (f->values[of].kind != HIA_STORED || f->values[by].kind != HIA_STORED || none || z->first ||
+      pitch || z->pitch)
     return false;
   need_columns(f, p, x->dims[1]);
   z->from = address_of(f, of, first);
@@ -327,19 +340,34 @@ static bool add_gathered(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
 }
 
 static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMValueRef first,
-                         hia_spread spread);
+                         LLVMValueRef pitch, hia_spread spread);
+
+/* The same where of each row of `z`, which has `pitch` columns, the loop takes those from `first`
+ * on. */
+static uint32_t add_part(hia_fused *f, hia_fused_plan *p, const hia_known *z, uint32_t i,
+                         hia_value_id v, LLVMValueRef first, LLVMValueRef pitch) {
+  const hia_known *x = &f->values[v];
+  hia_spread spread = z->spread[i];
+  require_equal(f, z->dims[z->rank - 1], pitch);
+  if (x->kind == HIA_SCALAR || spread == HIA_EACH) return add_step(f, p, v, first, pitch, HIA_EACH);
+  if (spread == HIA_ONE) return add_step(f, p, v, NULL, NULL, spread);
+  if (spread == HIA_EACH_ROW)
+    return z->row_axis[i] == z->rank - 1 ? add_step(f, p, v, NULL, NULL, spread) : HIA_NONE;
+  require_equal(f, hiaL_count_from(f, x, 0), pitch);
+  return x->kind == HIA_STORED ? add_step(f, p, v, first, NULL, spread) : HIA_NONE;
+}
 
 /* Operand i, `v`, of `z`, which is COMPUTED. Its elements are `first` behind those of the loop. */
 static uint32_t add_operand(hia_fused *f, hia_fused_plan *p, const hia_known *z, uint32_t i,
                             hia_value_id v, LLVMValueRef first) {
   const hia_known *x = &f->values[v];
   hia_spread spread = z->spread[i];
-  if (x->kind == HIA_SCALAR || spread == HIA_EACH) return add_step(f, p, v, first, HIA_EACH);
+  if (x->kind == HIA_SCALAR || spread == HIA_EACH) return add_step(f, p, v, first, NULL, HIA_EACH);
   if (spread == HIA_EACH_ROW) need_columns(f, p, hiaL_count_from(f, z, z->row_axis[i]));
   if (spread == HIA_EACH_COLUMN) need_columns(f, p, hiaL_count_from(f, x, 0));
   if (first && spread == HIA_EACH_ROW) return HIA_NONE;
   if (first && spread == HIA_EACH_COLUMN) require_multiple(f, first, p->n_cols);
-  return add_step(f, p, v, NULL, spread);
+  return add_step(f, p, v, NULL, NULL, spread);
 }
 
 static bool add_operands(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
@@ -348,7 +376,8 @@ static bool add_operands(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
   z->node = e->fn->values.data[z->value].node;
   for (uint32_t i = 0; i < hiaL_node(e, z->node)->n_ins; i++) {
     hia_value_id in = hiaG_in(e->fn, z->node, i);
-    z->ins[i] = add_operand(f, p, known, i, in, z->first);
+    z->ins[i] = z->pitch ? add_part(f, p, known, i, in, z->first, z->pitch)
+                         : add_operand(f, p, known, i, in, z->first);
     if (z->ins[i] == HIA_NONE) return false;
   }
   return true;
@@ -364,21 +393,28 @@ static uint32_t push_step(hia_fused_plan *p, const hia_fused_step *z) {
  * of its step. NONE: there would be too many, or this loop cannot have it. Values lead to earlier
  * ones only. */
 static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMValueRef first,
-                         hia_spread spread) {
+                         LLVMValueRef pitch, hia_spread spread) {
   hia_emit *e = f->e;
-  v = shown_by(f, v, &first);
+  if (f->values[v].kind == HIA_SHOWN && f->values[v].pitch && spread == HIA_EACH && !pitch)
+    need_columns(f, p, f->values[v].dims[f->values[v].rank - 1]);
+  else if (f->values[v].kind == HIA_SHOWN && pitch)
+    return HIA_NONE; /* a part of a part, of which each has rows of its own */
+  v = shown_by(f, v, &first, &pitch);
   const hia_known *x = &f->values[v];
-  if (x->kind == HIA_SCALAR) first = NULL;
+  if (pitch && spread != HIA_EACH) return HIA_NONE;
+  if (x->kind == HIA_SCALAR) first = pitch = NULL;
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const hia_fused_step *s = &p->steps[i];
-    if (s->value == v && s->first == first && s->spread == spread && s->kind != HIA_STEP_FOLD)
+    if (s->value == v && s->first == first && s->pitch == pitch && s->spread == spread &&
+        s->kind != HIA_STEP_FOLD)
       return i;
   }
   hia_fused_step z = {.kind = HIA_STEP_LOAD,
                       .dtype = hiaG_dtype(e->g->types, hiaG_type(e->fn, v)),
                       .spread = spread,
                       .value = v,
-                      .first = first};
+                      .first = first,
+                      .pitch = pitch};
   switch (x->kind) {
   case HIA_SCALAR:
     z.kind = HIA_STEP_SPLAT;
@@ -406,7 +442,7 @@ static uint32_t add_fold(hia_fused *f, hia_fused_plan *p, hia_value_id v) {
                       .dtype = hiaG_dtype(e->g->types, hiaG_type(e->fn, v)),
                       .node = n,
                       .value = v};
-  z.ins[0] = add_step(f, p, of, NULL, HIA_EACH);
+  z.ins[0] = add_step(f, p, of, NULL, NULL, HIA_EACH);
   return z.ins[0] == HIA_NONE ? HIA_NONE : push_step(p, &z);
 }
 
@@ -469,7 +505,7 @@ hia_fused_plan *hiaL_plan_loops(hia_fused *f) {
       plans = p;
     }
     p->of[p->n] = i;
-    p->step[p->n] = is_folded ? add_fold(f, p, v) : add_step(f, p, v, NULL, HIA_EACH);
+    p->step[p->n] = is_folded ? add_fold(f, p, v) : add_step(f, p, v, NULL, NULL, HIA_EACH);
     if (p->step[p->n++] == HIA_NONE) return NULL;
   }
   for (const hia_fused_plan *p = plans; p; p = p->next) require_size(f, p);

@@ -12,7 +12,7 @@
 _Static_assert(HIA_LOOP_LANES == (int)HIA_LANES, "partial sums are lanes");
 _Static_assert(HIA_FUSED_COLUMNS / HIA_SUM_BLOCK <= HIA_SUM_BLOCK, "sums of blocks are a block");
 
-enum { MAX_PARAMS = 3 + 2 * HIA_FUSED_STEPS + HIA_FUSED_RESULTS };
+enum { MAX_PARAMS = 3 + 3 * HIA_FUSED_STEPS + HIA_FUSED_RESULTS };
 
 /* A text that is equal for loops of equal steps, whose function has the same parameters. */
 static const char *key_of(hia_emit *e, const hia_fused_plan *p) {
@@ -23,7 +23,8 @@ static const char *key_of(hia_emit *e, const hia_fused_plan *p) {
     const hia_fused_step *z = &p->steps[i];
     hiaR_text_addf(&text, ";%u:%u", z->kind, z->dtype);
     if (z->kind == HIA_STEP_LOAD)
-      hiaR_text_addf(&text, ":%u:%u", z->spread, z->by ? 1 + z->by_dtype : 0);
+      hiaR_text_addf(&text, ":%u:%u%s", z->spread, z->by ? 1 + z->by_dtype : 0,
+                     z->pitch ? ":p" : "");
     if (z->kind != HIA_STEP_APPLY && z->kind != HIA_STEP_FOLD) continue;
     const hia_node *node = hiaL_node(e, z->node);
     hiaR_text_addf(&text, ":%u:%llu", node->op, (unsigned long long)node->imm);
@@ -70,6 +71,7 @@ typedef struct loop {
   LLVMTypeRef scalars[HIA_N_REPRS]; /* what e->types is outside of the loop */
   LLVMValueRef function, begin, end, n_cols;
   LLVMValueRef from[HIA_FUSED_STEPS], by[HIA_FUSED_STEPS]; /* parameters; from: or of this row */
+  LLVMValueRef pitch[HIA_FUSED_STEPS]; /* parameters */
   LLVMValueRef to[HIA_FUSED_RESULTS];
   fold folds[HIA_FUSED_STEPS];
   bool adds; /* a reduction is a sum or a product */
@@ -443,7 +445,8 @@ static void find_row(loop *l, const LLVMValueRef *from, const LLVMValueRef *to, 
       i = LLVMBuildSExt(e->b, i, l->scalars[HIA_I64], "");
       l->from[k] = element_at(l, z->dtype, from[k], LLVMBuildMul(e->b, i, l->n_cols, ""));
     } else if (z->spread == HIA_EACH) {
-      l->from[k] = element_at(l, z->dtype, from[k], first);
+      LLVMValueRef own = z->pitch ? LLVMBuildMul(e->b, row, l->pitch[k], "") : first;
+      l->from[k] = element_at(l, z->dtype, from[k], own);
     } else if (z->spread == HIA_EACH_ROW) {
       e->values[k] = splat(l, load_element(l, z->dtype, element_at(l, z->dtype, from[k], row)));
     }
@@ -514,6 +517,7 @@ static LLVMValueRef declare(hia_emit *e, const hia_fused_plan *p) {
     if (z->kind == HIA_STEP_SPLAT) params[n++] = e->types[z->dtype];
     if (z->kind == HIA_STEP_LOAD) params[n++] = e->ptr;
     if (z->by) params[n++] = e->ptr;
+    if (z->kind == HIA_STEP_LOAD && z->pitch) params[n++] = i64;
   }
   uint32_t first_result = n;
   for (uint32_t k = 0; k < p->n; k++) params[n++] = e->ptr;
@@ -537,6 +541,7 @@ static void take_parameters(loop *l) {
     if (z->kind == HIA_STEP_SPLAT) e->values[k] = splat(l, LLVMGetParam(l->function, n++));
     if (z->kind == HIA_STEP_LOAD) l->from[k] = LLVMGetParam(l->function, n++);
     if (z->by) l->by[k] = LLVMGetParam(l->function, n++);
+    if (z->kind == HIA_STEP_LOAD && z->pitch) l->pitch[k] = LLVMGetParam(l->function, n++);
     if (z->kind == HIA_STEP_LOAD && z->spread == HIA_ONE)
       e->values[k] = splat(l, load_element(l, z->dtype, l->from[k]));
     if (z->kind == HIA_STEP_FOLD) make_places(l, k);
