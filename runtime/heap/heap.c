@@ -40,7 +40,8 @@ enum {
   LARGEST_CHUNK = 8 << 10,
   BATCH = 64,
   KEPT = 16 << 10,
-  KEPT_LARGE = 160 << 10
+  KEPT_LARGE = 160 << 10,
+  MOST_KEPT = 0
 };
 #else
 enum {
@@ -49,6 +50,7 @@ enum {
   BATCH = 2 << 10,      /* bytes that are carved at a time */
   KEPT = 4 << 20,       /* bytes of chunks kept from one run to the next */
   KEPT_LARGE = 8 << 20, /* bytes of large blocks that nobody uses */
+  MOST_KEPT = 64 << 20, /* of either, if the last run had so much */
 };
 #endif
 
@@ -144,13 +146,22 @@ static void free_chunks(const hia_heap *heap, hia_heap_chunk *chunk) {
 
 /* ---- large blocks ----
  *
- * Those that nobody uses any more are kept, up to KEPT_LARGE bytes: the system would give
+ * Those that nobody uses any more are kept, up to KEPT_LARGE bytes, or as many as the last run had
+ * at most and MOST_KEPT: the system would give
  * their pages again one by one, zeroed, which takes longer than what a kernel does with them. The
  * newest comes first. They do not count as the run's bytes. The caller has the lock. */
 
+/* What is kept of a kind: `least` bytes, or what the last run had, which the next one may need. */
+static size_t most_kept(const hia_heap *heap, size_t least) {
+  size_t last = heap->last < MOST_KEPT ? heap->last : MOST_KEPT;
+  return last > least ? last : least;
+}
+
 /* False: it is not kept. */
 static bool keep_large(hia_heap *heap, hia_large_block *large) {
-  if (large->size > KEPT_LARGE / 2 || large->size > KEPT_LARGE - heap->kept_bytes) return false;
+  size_t most = most_kept(heap, KEPT_LARGE);
+  if (large->size > most / 2 || heap->kept_bytes > most || large->size > most - heap->kept_bytes)
+    return false;
   heap->kept_bytes += large->size;
   large->next = heap->kept;
   heap->kept = large;
@@ -184,15 +195,25 @@ static void end_large(hia_heap *heap) {
 }
 
 void hiaR_heap_end(hia_heap *heap) {
+  size_t peak = atomic_load_explicit(&heap->peak, memory_order_relaxed);
+  if (heap->chunks || heap->large) heap->last = peak;
   end_large(heap);
   if (!heap->chunks) return;
   for (unsigned c = 0; c < HIA_HEAP_CLASSES; c++)
     atomic_store_explicit(&heap->free[c], NULL, memory_order_relaxed);
   hia_heap_chunk *rest = NULL;
+  size_t most = most_kept(heap, KEPT);
+  while (heap->spare && heap->spare_bytes > most) { /* a run before the last one had more */
+    hia_heap_chunk *chunk = heap->spare;
+    heap->spare = chunk->next;
+    heap->spare_bytes -= chunk->size;
+    chunk->next = rest;
+    rest = chunk;
+  }
   while (heap->chunks) {
     hia_heap_chunk *chunk = heap->chunks;
     heap->chunks = chunk->next;
-    bool is_kept = chunk->size <= KEPT - heap->spare_bytes;
+    bool is_kept = heap->spare_bytes <= most && chunk->size <= most - heap->spare_bytes;
     hia_heap_chunk **list = is_kept ? &heap->spare : &rest;
     if (is_kept) heap->spare_bytes += chunk->size;
     POISON(chunk + 1, chunk->size - sizeof *chunk);

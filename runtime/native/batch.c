@@ -9,25 +9,28 @@ enum { BLOCK = 3 };
 enum { BLOCK = 64 }; /* rows that are computed at a time */
 #endif
 enum {
-  CHUNK = 32 << 10,       /* bytes of rows that are allocated at a time */
-  MOST_BYTES = 256 << 20, /* of rows' operands and results, that are noted before a settling */
-  FIRST_DEPTHS = 16
+  CHUNK = 32 << 10,     /* bytes of rows that are allocated at a time */
+  MOST_BYTES = 8 << 20, /* of rows' operands and results, that are noted before a settling */
 };
 
 typedef struct row {
-  struct row *next; /* of the same segment and depth */
-  hia_word words[]; /* operands, of which it has the references, and results, likewise */
+  struct row *older; /* noted before this one */
+  struct row *next;  /* of the same segment and level */
+  uint32_t queue;    /* of its segment */
+  uint32_t depth;    /* the longest way from a row that depends on nothing pending */
+  uint32_t height;   /* the longest way to a row on which none depends */
+  hia_word words[];  /* operands, of which it has the references, and results, likewise */
 } row;
 
-typedef struct rows {
-  row *first, *last;
+typedef struct level {
+  row *first;
   uint32_t n;
-} rows;
+} level;
 
+/* The rows of a segment. */
 typedef struct queue {
   const hia_segment *segment;
-  rows *depths;
-  uint32_t n, most; /* depths that have rows are below n; places */
+  level *levels; /* n_levels of the batch, while it settles */
 } queue;
 
 typedef struct chunk {
@@ -40,8 +43,13 @@ typedef struct hia_batch {
   uint32_t n_queues, most_queues;
   uint32_t *of; /* by number of a segment: its queue, and 1; 0: it has none */
   uint32_t n_of;
-  uint32_t n_rows, n_depths; /* pending */
+  row *newest;
+  uint32_t n_rows, n_levels; /* pending; of depths */
   uint64_t bytes;
+  level *levels; /* of all queues */
+  size_t levels_size;
+  row **wave, **ordered; /* the rows that are computed */
+  uint32_t most_wave;
   chunk *chunks;
   char *at, *end;
   bool is_settling;
@@ -110,34 +118,16 @@ static queue *queue_of(hia_context *context, hia_batch *b, const hia_segment *s)
   return &b->queues[b->of[s->number] - 1];
 }
 
-static rows *rows_at(hia_context *context, queue *q, uint32_t depth) {
-  if (depth >= q->most) {
-    uint32_t n = depth < FIRST_DEPTHS ? FIRST_DEPTHS : 2 * depth;
-    rows *depths = grow(context, q->depths, q->most * sizeof *depths, n * sizeof *depths);
-    if (!depths) return NULL;
-    q->depths = depths;
-    q->most = n;
-  }
-  if (depth >= q->n) q->n = depth + 1;
-  return &q->depths[depth];
-}
-
 /* ---- noting a row ---- */
 
-static uint32_t depth_of(const hia_segment *s, const hia_word *ins) {
-  uint32_t depth = 0;
-  for (uint32_t i = 0; i < s->n_ins; i++) {
-    if (!s->words[i].rank) continue;
-    hia_tensor *x = hiaR_tensor(ins[i]);
-    if (x->counted.ctor != HIA_TENSOR_PENDING) continue;
-    uint32_t own = (uint32_t)*hiaR_tensor_owner(x) + 1;
-    if (own > depth) depth = own;
-  }
-  return depth;
+/* The row whose result a tensor will be; NULL: it is there. */
+static row *row_of(hia_word word) {
+  hia_tensor *t = hiaR_tensor(word);
+  return t->counted.ctor == HIA_TENSOR_PENDING ? (row *)(uintptr_t)*hiaR_tensor_owner(t) : NULL;
 }
 
 /* A header with two references: the program's, and the row's. */
-static hia_word pending_new(hia_context *context, const hia_segment_word *w, uint32_t depth) {
+static hia_word pending_new(hia_context *context, const hia_segment_word *w, row *r) {
   size_t size = sizeof(hia_tensor) + ((size_t)w->rank + 1) * sizeof(hia_word);
   hia_tensor *t = hiaR_heap_take(&context->local, (unsigned)(size / 8), size);
   if (!t) return 0;
@@ -146,7 +136,7 @@ static hia_word pending_new(hia_context *context, const hia_segment_word *w, uin
   t->counted.spare = hiaR_tensor_spare((hia_dtype)w->dtype, w->rank);
   t->data = NULL;
   for (uint32_t k = 0; k < w->rank; k++) t->dims[k] = w->dims[k];
-  *hiaR_tensor_owner(t) = depth;
+  *hiaR_tensor_owner(t) = (hia_word)(uintptr_t)r;
   return (hia_word)(uintptr_t)t;
 }
 
@@ -154,25 +144,128 @@ static hia_word pending_new(hia_context *context, const hia_segment_word *w, uin
 static bool note(hia_context *context, const hia_segment *s, hia_word *words) {
   hia_batch *b = context->batch;
   queue *q = queue_of(context, b, s);
-  uint32_t depth = depth_of(s, words);
-  rows *list = q ? rows_at(context, q, depth) : NULL;
-  row *r = list ? row_new(context, b, s) : NULL;
+  row *r = q ? row_new(context, b, s) : NULL;
   if (!r) return false;
-  memcpy(r->words, words, s->n_ins * sizeof *words);
+  r->queue = (uint32_t)(q - b->queues);
+  r->depth = r->height = 0;
+  for (uint32_t i = 0; i < s->n_ins; i++) {
+    const row *from = s->words[i].rank ? row_of(words[i]) : NULL;
+    if (from && from->depth >= r->depth) r->depth = from->depth + 1;
+    r->words[i] = words[i];
+  }
   for (uint32_t i = 0; i < s->n_outs; i++) {
-    words[i] = r->words[s->n_ins + i] = pending_new(context, &s->words[s->n_ins + i], depth);
+    words[i] = r->words[s->n_ins + i] = pending_new(context, &s->words[s->n_ins + i], r);
     if (!words[i]) return false;
   }
-  r->next = NULL;
-  if (list->last)
-    list->last->next = r;
-  else
-    list->first = r;
-  list->last = r;
-  list->n++;
+  r->older = b->newest;
+  b->newest = r;
   b->n_rows++;
   b->bytes += s->row_bytes;
-  if (depth >= b->n_depths) b->n_depths = depth + 1;
+  if (r->depth >= b->n_levels) b->n_levels = r->depth + 1;
+  return true;
+}
+
+/* ---- levels ---- */
+
+/* One array of levels for all queues, zeroed. */
+static bool make_levels(hia_context *context, hia_batch *b) {
+  size_t size = (size_t)b->n_queues * b->n_levels * sizeof *b->levels;
+  if (size > b->levels_size) {
+    if (b->levels) hiaR_heap_release(&context->local, b->levels, b->levels_size);
+    b->levels_size = 2 * size;
+    b->levels = hiaR_heap_alloc(&context->local, b->levels_size);
+    if (!b->levels) return false;
+  }
+  memset(b->levels, 0, size);
+  for (uint32_t i = 0; i < b->n_queues; i++)
+    b->queues[i].levels = b->levels + (size_t)i * b->n_levels;
+  return true;
+}
+
+/* From the newest row to the oldest: so what depends on a row comes before it. */
+static void find_heights(const hia_batch *b) {
+  for (row *r = b->newest; r; r = r->older) {
+    const hia_segment *s = b->queues[r->queue].segment;
+    for (uint32_t i = 0; i < s->n_ins; i++) {
+      row *from = s->words[i].rank ? row_of(r->words[i]) : NULL;
+      if (from && from->height <= r->height) from->height = r->height + 1;
+    }
+  }
+}
+
+static uint32_t level_of(const hia_batch *b, const row *r, bool is_late) {
+  return is_late ? b->n_levels - 1 - r->height : r->depth;
+}
+
+/* How many waves there are if rows are computed as early as they can be, or as late. */
+static uint32_t count_waves(const hia_batch *b, bool is_late) {
+  uint32_t n = 0;
+  for (const row *r = b->newest; r; r = r->older)
+    n += b->queues[r->queue].levels[level_of(b, r, is_late)].n++ == 0;
+  memset(b->levels, 0, (size_t)b->n_queues * b->n_levels * sizeof *b->levels);
+  return n;
+}
+
+/* Fewer waves are larger ones. Leaves of trees come all at once if rows are computed as early as
+ * they can be; in a backward pass, if as late. */
+static void find_levels(const hia_batch *b) {
+  find_heights(b);
+  bool is_late = count_waves(b, true) < count_waves(b, false);
+  for (row *r = b->newest; r; r = r->older) {
+    level *l = &b->queues[r->queue].levels[level_of(b, r, is_late)];
+    r->next = l->first;
+    l->first = r;
+    l->n++;
+  }
+}
+
+/* ---- the order of a wave ---- */
+
+/* Where the rows' first tensors that are rows of others begin: so that what an earlier wave has
+ * computed is read as it lies there. */
+typedef struct origin {
+  const hia_tensor *owner;
+  uint32_t first, n; /* places in the order */
+} origin;
+
+static const hia_tensor *origin_of(const row *r, uint32_t i) {
+  hia_tensor *t = hiaR_tensor(r->words[i]);
+  return t->counted.ctor == HIA_TENSOR_VIEW ? hiaR_tensor(*hiaR_tensor_owner(t)) : NULL;
+}
+
+/* Puts rows that come from one tensor side by side, in the order in which they lie there. False:
+ * they come from too many. */
+static bool order_by(const hia_segment *s, row *const *wave, row **ordered, uint32_t n,
+                     uint32_t i) {
+  enum { MOST = 64 };
+  origin origins[MOST];
+  uint32_t n_origins = 0, last = 0, most = n / BLOCK + 4;
+  size_t bytes = (size_t)s->words[i].n * hiaR_dtype_size((hia_dtype)s->words[i].dtype);
+  if (!bytes) return false;
+  for (uint32_t k = 0; k < n; k++) {
+    const hia_tensor *owner = origin_of(wave[k], i);
+    if (!owner) return false;
+    if (!n_origins || origins[last].owner != owner) {
+      for (last = 0; last < n_origins && origins[last].owner != owner;) last++;
+      if (last == n_origins) {
+        if (n_origins == MOST || n_origins == most) return false;
+        origins[n_origins++] = (origin){owner, 0, 0};
+      }
+    }
+    origins[last].n++;
+  }
+  for (uint32_t k = 0, first = 0; k < n_origins; first += origins[k++].n) origins[k].first = first;
+  for (uint32_t k = 0; k < n; k++) ordered[k] = NULL;
+  for (uint32_t k = 0; k < n; k++) {
+    const hia_tensor *owner = origin_of(wave[k], i);
+    if (origins[last].owner != owner)
+      for (last = 0; origins[last].owner != owner;) last++;
+    const origin *o = &origins[last];
+    uint64_t place = (uint64_t)(hiaR_tensor(wave[k]->words[i])->data - owner->data) / bytes;
+    if (place >= o->n || ordered[o->first + place])
+      return false; /* not all of its rows, or twice */
+    ordered[o->first + place] = wave[k];
+  }
   return true;
 }
 
@@ -182,26 +275,43 @@ typedef struct settling {
   hia_context *context;
   hia_batch *b;
   const hia_segment *s;
-  row *rows[BLOCK];
+  row **rows;
   uint32_t n;
 } settling;
 
-/* The operands i of the rows, as one tensor: 0: no memory. */
+/* A view, if the rows lie one after the other already; 0: they do not, or there is no memory. */
+static hia_word lie_together(const settling *x, uint32_t i, const hia_dims *shape, size_t bytes) {
+  const hia_tensor *first = hiaR_tensor(x->rows[0]->words[i]), *owner = origin_of(x->rows[0], i);
+  hia_word view;
+  if (!owner) return 0;
+  for (uint32_t k = 1; k < x->n; k++)
+    if (hiaR_tensor(x->rows[k]->words[i])->data != first->data + k * bytes ||
+        origin_of(x->rows[k], i) != owner)
+      return 0;
+  hia_word ref = (hia_word)(uintptr_t)owner;
+  uint64_t at = (uint64_t)(first->data - owner->data) / hiaR_dtype_size(hiaR_tensor_dtype(first));
+  bool is_shared = x->context->is_shared != 0;
+  return hiaR_tensor_view(&x->context->local, ref, at, shape, is_shared, &view) ? view : 0;
+}
+
+/* The operands i of the rows, as one tensor; 0: no memory. */
 static hia_word gather(const settling *x, uint32_t i) {
   const hia_segment_word *w = &x->s->words[i];
-  hia_dims shape = {.rank = w->rank + 1u};
+  hia_dims shape;
+  hia_word ref;
+  size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
+  shape.rank = w->rank + 1u;
   shape.dims[0] = x->n;
   for (uint32_t k = 0; k < w->rank; k++) shape.dims[k + 1] = w->dims[k];
-  hia_word ref;
+  if (w->rank && (ref = lie_together(x, i, &shape, bytes))) return ref;
   if (!hiaR_tensor_new(&x->context->local, (hia_dtype)w->dtype, &shape, &ref)) return 0;
-  hia_tensor *t = hiaR_tensor(ref);
-  size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
-  for (uint32_t k = 0; k < x->n; k++) {
+  char *to = hiaR_tensor(ref)->data;
+  for (uint32_t k = 0; k < x->n; k++, to += bytes) {
     hia_word word = x->rows[k]->words[i];
     if (w->rank)
-      memcpy(t->data + k * bytes, hiaR_tensor(word)->data, bytes);
+      memcpy(to, hiaR_tensor(word)->data, bytes);
     else
-      hiaR_store((hia_repr)w->dtype, t->data + k * bytes, word);
+      hiaR_store((hia_repr)w->dtype, to, word);
   }
   return ref;
 }
@@ -225,7 +335,7 @@ static void scatter(const settling *x, uint32_t i, hia_word ref) {
   hiaR_tensor_drop(&x->context->local, ref, is_shared);
 }
 
-/* Computes up to BLOCK rows, which are in x->rows. False: no memory. */
+/* Computes up to BLOCK rows. False: no memory. */
 static bool compute(const settling *x) {
   const hia_segment *s = x->s;
   bool is_shared = x->context->is_shared != 0;
@@ -242,28 +352,46 @@ static bool compute(const settling *x) {
   return true;
 }
 
-static bool compute_all(hia_context *context, hia_batch *b, queue *q, uint32_t depth) {
-  settling x = {.context = context, .b = b, .s = q->segment};
-  row *r = q->depths[depth].first;
-  while (r) {
-    for (x.n = 0; r && x.n < BLOCK; r = r->next) x.rows[x.n++] = r;
+static bool make_room(hia_context *context, hia_batch *b, uint32_t n) {
+  if (n <= b->most_wave) return true;
+  uint32_t most = 2 * n;
+  row **wave = hiaR_heap_alloc(&context->local, 2 * (size_t)most * sizeof *wave);
+  if (!wave) return false;
+  if (b->wave) hiaR_heap_release(&context->local, b->wave, 2 * (size_t)b->most_wave * sizeof *wave);
+  b->wave = wave;
+  b->ordered = wave + most;
+  b->most_wave = most;
+  return true;
+}
+
+static bool compute_wave(hia_context *context, hia_batch *b, const hia_segment *s, const level *l) {
+  uint32_t n = 0;
+  if (!make_room(context, b, l->n)) return false;
+  for (row *r = l->first; r; r = r->next) b->wave[n++] = r;
+  row **rows = b->wave;
+  for (uint32_t i = 0; i < s->n_ins && rows == b->wave; i++)
+    if (s->words[i].rank && order_by(s, b->wave, b->ordered, n, i)) rows = b->ordered;
+  for (uint32_t at = 0; at < n; at += BLOCK) {
+    settling x = {context, b, s, rows + at, n - at < BLOCK ? n - at : BLOCK};
     if (!compute(&x)) return false;
   }
-  q->depths[depth] = (rows){0};
   return true;
 }
 
 static bool settle(hia_context *context) {
   hia_batch *b = context->batch;
-  if (!b || !b->n_rows || b->is_settling) return true;
+  if (b->is_settling) return true;
   b->is_settling = true;
-  for (uint32_t depth = 0; depth < b->n_depths; depth++)
+  if (!make_levels(context, b)) return false;
+  find_levels(b);
+  for (uint32_t depth = 0; depth < b->n_levels; depth++)
     for (uint32_t i = 0; i < b->n_queues; i++)
-      if (depth < b->queues[i].n && b->queues[i].depths[depth].n)
-        if (!compute_all(context, b, &b->queues[i], depth)) return false;
-  b->n_rows = b->n_depths = 0;
+      if (b->queues[i].levels[depth].n)
+        if (!compute_wave(context, b, b->queues[i].segment, &b->queues[i].levels[depth]))
+          return false;
+  b->newest = NULL;
+  b->n_rows = b->n_levels = 0;
   b->bytes = 0;
-  for (uint32_t i = 0; i < b->n_queues; i++) b->queues[i].n = 0;
   free_chunks(context, b);
   b->is_settling = false;
   return true;
