@@ -76,6 +76,7 @@ typedef struct hia_failure {
                         slice was asked for, 0 if an element */
   hia_range range;   /* RANGE */
   hia_misfit misfit; /* SHAPE */
+  hia_nan_origin nan; /* NAN_MADE */
   const char *host; /* name of the host function that returned `status`, owned by the program or its
                        image; else NULL */
   hia_backtrace backtrace; /* length 0: unknown */

@@ -63,6 +63,7 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
 hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits) {
   const hia_engine_options *o = &engine->options;
   hia_pass_options options = {.disabled = engine->disabled, .verify = o->verify};
+  options.trap_nan = o->trap_nan != 0;
   options.fuel = (traits & HIA_VERSION_FUELLED) != 0;
   options.streams = (traits & HIA_VERSION_STREAMS) != 0;
   bool is_parallel = (o->threads > 1 || o->always_fork) && !options.fuel;
@@ -114,7 +115,7 @@ static bool disable_passes(hia_engine *engine, const char *list) {
   return true;
 }
 
-HIA_SIZED(hia_engine_options, fast_products);
+HIA_SIZED(hia_engine_options, trap_nan);
 
 hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
   if (error) *error = NULL;

@@ -122,7 +122,7 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
   for (size_t i = 0; (pass = hia_pass_name(i)); i++) {
     /* The second run of a pass has the name of the first; some passes always run, and some are
      * not for the interpreter. */
-    if (strchr(pass, '.') || !strcmp(pass, "fuel") || !strcmp(pass, "effects") ||
+    if (strchr(pass, '.') || !strcmp(pass, "fuel") || !strcmp(pass, "trap") || !strcmp(pass, "effects") ||
         !strcmp(pass, "tail") || !strcmp(pass, "tag"))
       continue;
     bool is_native = !strcmp(pass, "fork") || !strcmp(pass, "unroll") || !strcmp(pass, "merge");
@@ -219,6 +219,7 @@ static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
   o.always_fork = way->always_fork;
   o.merge_calls = !way->no_merging;
   o.verify = true;
+  o.trap_nan = way->traps;
   o.process_symbols = true;
   hia_engine *engine = NULL;
   hia_error *error = NULL;
@@ -230,8 +231,12 @@ static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
 }
 
 static hia_engine *engine_of(diff_way *way) {
-  if (way->engine && ++way->uses < USES_OF_AN_ENGINE) return way->engine;
+  bool is_other = way->traps != way->has_traps;
+  if (way->engine && !is_other && ++way->uses < USES_OF_AN_ENGINE) return way->engine;
   forget(way);
+  way->has_traps = way->traps;
+  if (is_other) hia_engine_free(way->interp);
+  if (is_other) way->interp = NULL;
   hia_context_free(way->context);
   hia_engine_free(way->engine);
   way->uses = 0;
