@@ -40,8 +40,9 @@
  * COUNT nodes mark the calls and rounds of the source; in others they are the CALL nodes and
  * rounds.
  *
- * Must be the first pass (but for grad and trap): it charges for what stands in the graph, and merged, inlined or unrolled
- * calls are not those of the source. Requires nothing; keeps the graph counted if it was. */
+ * Must be the first pass (but for grad and trap): it charges for what stands in the graph, and
+ * merged, inlined or unrolled calls are not those of the source. Requires nothing; keeps the graph
+ * counted if it was. */
 #include "graph/sums.h"
 
 typedef struct fuelling {

@@ -566,7 +566,7 @@ typedef struct hia_pass {
   } run;
   bool is_required; /* cannot be switched off */
   hia_pass_use use;
-  bool is_cheap; /* not left out when the compilation is late */
+  bool is_cheap;         /* not left out when the compilation is late */
   hia_pass_for versions; /* if not ALL, it cannot be switched off */
 } hia_pass;
 extern const hia_pass hiaG_passes[]; /* in pipeline order; ends with a NULL name; a pass that runs

@@ -90,8 +90,7 @@ static void visit_function(trapping *t) {
   HIA_EACH_NODE(t->fn, n) {
     unsigned op = t->fn->nodes.data[n].op;
     if (!(hiaR_ops[op].traits & HIA_T_MAKES_NAN) && op != HIA_OP_HOST) continue;
-    for (uint32_t i = 0; i < t->fn->nodes.data[n].n_outs; i++)
-      check(t, n, hiaG_out(t->fn, n, i));
+    for (uint32_t i = 0; i < t->fn->nodes.data[n].n_outs; i++) check(t, n, hiaG_out(t->fn, n, i));
     is_changed = true;
   }
   if (is_changed) hiaG_compact(t->g, t->fn);

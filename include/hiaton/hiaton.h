@@ -616,9 +616,9 @@ typedef struct hia_build_options {
 /* Writes an object file of n functions, which have all their types; if n is 0, of every function
  * whose types are known. The same module, options and version of hiaton result in the same
  * bytes. `options` may be NULL for the defaults; of the engine's options, `count`, `opt_level`,
- * `disabled_passes`, `merge_calls`, `trap_nan` and `unchecked` apply. HIA_ARGUMENT if a function is generic, a
- * name is not possible in C or occurs twice, or the processor is not known; HIA_UNSUPPORTED
- * without native compilation; HIA_IO if `write` returns false. */
+ * `disabled_passes`, `merge_calls`, `trap_nan` and `unchecked` apply. HIA_ARGUMENT if a function is
+ * generic, a name is not possible in C or occurs twice, or the processor is not known;
+ * HIA_UNSUPPORTED without native compilation; HIA_IO if `write` returns false. */
 HIA_API hia_status hia_module_build_object(hia_module *module, hia_function *const *functions,
                                            size_t n, const hia_build_options *options,
                                            hia_write write, void *user, hia_error **error);

@@ -476,7 +476,8 @@ enum {
   HIA_T_GUARDED = 1 << 9,   /* makes sense only where a branch has led to it */
   HIA_T_READS = 1 << 10,    /* reads an object */
   HIA_T_CONSUMES = 1 << 11, /* native code hands the references of its operands over to it */
-  HIA_T_MAKES_NAN = 1 << 12, /* at floats: its result may be NaN, or have one, where no operand does */
+  HIA_T_MAKES_NAN =
+      1 << 12, /* at floats: its result may be NaN, or have one, where no operand does */
 };
 
 typedef struct hia_op_info {

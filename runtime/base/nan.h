@@ -10,8 +10,8 @@ enum { HIA_NAN_OPERANDS = 3 };
 typedef struct hia_nan_origin {
   uint16_t op; /* whose result is NaN, or has one */
   bool is_in_gradient;
-  uint8_t dtype;       /* of the result, and of its operands */
-  uint32_t n_operands; /* that are known: at most HIA_NAN_OPERANDS */
+  uint8_t dtype;                     /* of the result, and of its operands */
+  uint32_t n_operands;               /* that are known: at most HIA_NAN_OPERANDS */
   hia_word words[HIA_NAN_OPERANDS];  /* of operands that are scalars; of an op on elements: of those
                                         that made the NaN */
   hia_dims shapes[HIA_NAN_OPERANDS]; /* of other operands; rank 0: a scalar */

@@ -517,8 +517,8 @@ static hia_status look_for_nan(collecting *c, hia_word sum, uint32_t rank, bool 
   if (!is_sound(sum)) return HIA_INTERNAL;
   switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
   case HIA_SUM_BOTH:
-    is_done = push_ranked(c, word_at(sum, SECOND), rank) &&
-              push_ranked(c, word_at(sum, FIRST), rank);
+    is_done =
+        push_ranked(c, word_at(sum, SECOND), rank) && push_ranked(c, word_at(sum, FIRST), rank);
     break;
   case HIA_SUM_ROW:
     if (rank == 1)

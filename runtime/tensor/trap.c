@@ -120,8 +120,7 @@ static hia_nan_origin origin(const hia_operation *o, const hia_word *in, uint64_
   if (hiaR_takes_sum(nan.op) || nan.op == HIA_OP_HOST) return nan;
   for (uint32_t i = 1; i < o->n_in && i <= HIA_NAN_OPERANDS; i++) {
     if (!is_by_element) nan.shapes[i - 1] = hiaR_operand_dims(o, in, i);
-    if (is_by_element || !nan.shapes[i - 1].rank)
-      nan.words[i - 1] = element_of(o, in, i, &nan.at);
+    if (is_by_element || !nan.shapes[i - 1].rank) nan.words[i - 1] = element_of(o, in, i, &nan.at);
     nan.n_operands++;
   }
   return nan;

@@ -337,8 +337,8 @@ static void visit(void *user, const diff_case *c) {
     if (a->is_left_out) return;
     hia_error *error;
     diff_watch(c->path, 120);
-    if (hia_module_load_text(a->engines[a->traps], c->path, c->source, strlen(c->source), &a->module,
-                             &error)) {
+    if (hia_module_load_text(a->engines[a->traps], c->path, c->source, strlen(c->source),
+                             &a->module, &error)) {
       fail(a, c->path, "cannot be loaded", error);
       a->is_left_out = true;
       return;

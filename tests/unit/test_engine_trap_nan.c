@@ -120,9 +120,7 @@ static const struct {
     {"hosts", {"1", "0", "nan"}, "nan"},
     {"hosts", {"1", "0", "1e300"}, "NaN appeared: a function of the host returned it"},
     {"slope", {"[3, 4]"}, "[0.6000000000000001, 0.8]"},
-    {"slope",
-     {"[0, 0]"},
-     "NaN appeared in a gradient: `*` of 0.0 and inf, at [0] of f64[2]"},
+    {"slope", {"[0, 0]"}, "NaN appeared in a gradient: `*` of 0.0 and inf, at [0] of f64[2]"},
     {"tangent", {"0"}, "NaN appeared in a gradient: `*` of inf and 0.0"},
 };
 
@@ -171,8 +169,7 @@ static void check_training(size_t way, const char *loss, const char *good, const
   hia_trainer *trainer;
   hia_error *error;
   hia_value *arg;
-  cr_assert_eq(hia_trainer_new(f, &options, &trainer, &error), HIA_OK, "%s",
-               hia_error_text(error));
+  cr_assert_eq(hia_trainer_new(f, &options, &trainer, &error), HIA_OK, "%s", hia_error_text(error));
   if (good) {
     cr_assert_eq(hia_value_parse(f, 0, good, &arg, NULL), HIA_OK);
     cr_assert_eq(hia_trainer_step(trainer, &arg, 1, NULL, NULL, &error), HIA_OK, "%s",

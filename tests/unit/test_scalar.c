@@ -529,8 +529,9 @@ Test(read_word, out_of_range) {
 /* Ops without the trait give NaN only of an operand that is NaN; each with it makes one somewhere.
  */
 Test(scalar, which_ops_make_nan) {
-  static const double some[] = {0.0,      -0.0,     0.5,  -0.5, 1.0,    -1.0,   2.0,   -2.0, 3.5,
-                                INFINITY, -INFINITY, 1e30, -1e30, 1e-30, 1e-310, 1e300, 90.0, -90.0};
+  static const double some[] = {0.0,   -0.0,  0.5,    -0.5,     1.0,       -1.0,
+                                2.0,   -2.0,  3.5,    INFINITY, -INFINITY, 1e30,
+                                -1e30, 1e-30, 1e-310, 1e300,    90.0,      -90.0};
   enum { N = sizeof some / sizeof *some };
   for (unsigned op = 0; op < 64; op++) {
     const hia_op_info *info = &hiaR_ops[op];
