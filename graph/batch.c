@@ -19,10 +19,10 @@ enum {
 
 /* ---- whether there is something to do ---- */
 
-static bool is_large(const hia_param_spec *p) {
+static bool is_large(const hia_graph *g, const hia_param_spec *p) {
   uint64_t n = 1;
   for (uint32_t k = 0; k < p->shape.rank; k++) n *= (uint64_t)p->shape.dims[k];
-  return p->shape.rank > 1 && n >= HIA_BATCH_HEAVY;
+  return p->shape.rank > 1 && n >= (g->batches_all ? 1 : HIA_BATCH_HEAVY);
 }
 
 static bool is_wanted(const hia_graph *g) {
@@ -33,7 +33,7 @@ static bool is_wanted(const hia_graph *g) {
     HIA_EACH_NODE(fn, n) {
       const hia_node *node = &fn->nodes.data[n];
       has_product |= node->op == HIA_OP_PRODUCT || node->op == HIA_OP_PRODUCT_BT;
-      has_param |= node->op == HIA_OP_PARAM && is_large(&g->params.data[node->imm]);
+      has_param |= node->op == HIA_OP_PARAM && is_large(g, &g->params.data[node->imm]);
     }
   }
   return has_product && has_param;
@@ -166,7 +166,7 @@ static void inline_helpers(hia_graph *g) {
 /* ---- what sizes say ---- */
 
 typedef struct simplifying {
-  hia_batching *b;
+  hia_batcher *b;
   hia_fn_id f;
   hia_fn *fn;
   hia_subst subst;
@@ -276,7 +276,7 @@ static void simplify(simplifying *s, hia_node_id n) {
   }
 }
 
-static bool simplify_function(hia_batching *b, hia_fn_id f) {
+static bool simplify_function(hia_batcher *b, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(b->g, f);
   simplifying s = {b, f, fn, hiaG_subst(b->g, fn), false, fn->values.len};
   for (hia_node_id n = fn->regions.data[0].first, next; n != HIA_NONE; n = next) {
@@ -288,15 +288,15 @@ static bool simplify_function(hia_batching *b, hia_fn_id f) {
   return s.is_changed;
 }
 
-static void begin(hia_batching *b, hia_graph *g) {
-  *b = (hia_batching){.g = g, .arena = &g->comp->scratch, .n = g->fns.len};
+static void begin(hia_batcher *b, hia_graph *g) {
+  *b = (hia_batcher){.g = g, .arena = &g->comp->scratch, .n = g->fns.len};
   b->fns = HIA_NEW_ARRAY(b->arena, hia_batch_fn, b->n + 1);
   hiaG_batch_sizes(b);
 }
 
 static bool simplify_all(hia_graph *g) {
   hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-  hia_batching b;
+  hia_batcher b;
   bool is_changed = false;
   begin(&b, g);
   for (hia_fn_id f = 0; f < b.n; f++)
@@ -315,7 +315,7 @@ void hiaG_batch(hia_graph *g) {
   inline_helpers(g);
   clean(g);
   for (unsigned time = 0; time < TIMES && simplify_all(g); time++) clean(g);
-  hia_batching b;
+  hia_batcher b;
   begin(&b, g);
   for (hia_fn_id f = 0; f < b.n; f++)
     if (!hiaG_fn(g, f)->is_removed) hiaG_batch_find_liftable(&b, f);

@@ -23,8 +23,9 @@
 #include "graph/sizes.h"
 
 enum {
-  HIA_BATCH_HEAVY = 1,        /* elements of a matrix whose products are worth a batch */
-  HIA_BATCH_OWN_MATRIX = 4096 /* of a matrix that each row has for itself, at most */
+  HIA_BATCH_HEAVY = 2048,      /* elements of a matrix whose products are worth a batch */
+  HIA_BATCH_OWN_MATRIX = 4096, /* of a matrix that each row has for itself, at most */
+  HIA_BATCH_BLAS = 256 /* OpenBLAS computes no products that are smaller along an axis (kernel/blas.h) */
 };
 
 /* What is known of a function; all arrays are in the scratch arena. */
@@ -39,7 +40,7 @@ typedef struct hia_batch_fn {
   void *segments;                   /* batch_segment.c's */
 } hia_batch_fn;
 
-typedef struct hia_batching {
+typedef struct hia_batcher {
   hia_graph *g;
   hia_arena *arena; /* scratch */
   hia_sizes s;
@@ -49,7 +50,7 @@ typedef struct hia_batching {
   bool *late_places, *may_be_late;
   bool *is_outside; /* by type - HIA_FIRST_TYPE: a host sees its values */
   uint32_t n_segments;
-} hia_batching;
+} hia_batcher;
 
 static inline bool hiaG_is_tensor(const hia_graph *g, const hia_fn *fn, hia_value_id v) {
   return hiaG_type_kind(g->types, hiaG_type(fn, v)) == HIA_KIND_TENSOR;
@@ -58,15 +59,15 @@ static inline bool hiaG_is_tensor(const hia_graph *g, const hia_fn *fn, hia_valu
 /* ---- batch_sizes.c ---- */
 
 /* Finds b->fns[..].sizes, and sets b->is_outside. */
-void hiaG_batch_sizes(hia_batching *b);
+void hiaG_batch_sizes(hia_batcher *b);
 /* The constant size of an axis, or -1. */
-int64_t hiaG_batch_size(const hia_batching *b, hia_fn_id f, hia_value_id v, uint32_t axis);
+int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis);
 /* True if all sizes are constant: then dims[0 .. rank) are set. A scalar has none. */
-bool hiaG_batch_shape(const hia_batching *b, hia_fn_id f, hia_value_id v,
+bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
                       int64_t dims[HIA_MAX_RANK]);
 /* Operations whose results are known from sizes become simpler ones: `dim`, `zeros`, `fit`,
  * `expect`. Returns true if there were some; then sizes must be found anew. */
-bool hiaG_batch_simplify(hia_batching *b);
+bool hiaG_batch_simplify(hia_batcher *b);
 
 /* The place of word i of what a DATA, REUSE, ARRAY, SET or FILL takes, from operand `first` on, or
  * of what a FIELD or an AT gives: an index into types->places. */
@@ -82,7 +83,7 @@ uint32_t hiaG_batch_read_place(const hia_graph *g, const hia_fn *fn, hia_node_id
 /* ---- batch_lift.c ---- */
 
 /* Sets is_uniform, can_lift, is_heavy. */
-void hiaG_batch_find_liftable(hia_batching *b, hia_fn_id f);
+void hiaG_batch_find_liftable(hia_batcher *b, hia_fn_id f);
 
 /* Values of a function, as those of a segment. */
 typedef struct hia_lifted {
@@ -90,7 +91,7 @@ typedef struct hia_lifted {
   bool is_row;    /* it has the axis of the rows */
 } hia_lifted;
 typedef struct hia_lifting {
-  const hia_batching *b;
+  const hia_batcher *b;
   hia_fn_id from;
   hia_fn *to;
   hia_value_id n_rows; /* of the segment */
@@ -102,22 +103,22 @@ void hiaG_lift(hia_lifting *l, hia_node_id n);
 
 /* ---- batch_late.c ---- */
 
-void hiaG_batch_find_late(hia_batching *b);
+void hiaG_batch_find_late(hia_batcher *b);
 /* True if the node is computed later. Requires hiaG_batch_find_late. */
-bool hiaG_is_deferred(const hia_batching *b, hia_fn_id f, hia_node_id n);
+bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n);
 /* True if the node reads elements of operand i, a tensor, or through an object. */
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i);
 
 /* ---- batch_types.c ---- */
 
 /* Changes the types of values so that late scalars are tensors of one element. */
-void hiaG_batch_types(hia_batching *b);
+void hiaG_batch_types(hia_batcher *b);
 
 /* ---- batch_segment.c ---- */
 
 /* Finds the segments of a function, and makes them. Requires hiaG_batch_find_late. */
-void hiaG_batch_find_segments(hia_batching *b, hia_fn_id f);
+void hiaG_batch_find_segments(hia_batcher *b, hia_fn_id f);
 /* Puts them in the places of their nodes. Requires hiaG_batch_types. */
-void hiaG_batch_place_segments(hia_batching *b, hia_fn_id f);
+void hiaG_batch_place_segments(hia_batcher *b, hia_fn_id f);
 
 #endif

@@ -10,7 +10,7 @@
 #include "graph/sums.h"
 
 typedef struct looking {
-  hia_batching *b;
+  hia_batcher *b;
   hia_fn_id f;
   const hia_fn *fn;
   hia_batch_fn *of;
@@ -101,7 +101,7 @@ static void look_at(looking *l, hia_node_id n) {
       pass_on(l, hiaG_in(l->fn, n, i), &l->of->late_results[i]);
 }
 
-bool hiaG_is_deferred(const hia_batching *b, hia_fn_id f, hia_node_id n) {
+bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n) {
   const hia_batch_fn *of = &b->fns[f];
   const hia_node *node = &hiaG_fn(b->g, f)->nodes.data[n];
   return of->can_lift[n] && of->is_late[node->outs];
@@ -124,7 +124,7 @@ bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, ui
 }
 
 /* The words that the runtime and hosts know are what they are; a tensor there may be pending. */
-static void find_places(hia_batching *b) {
+static void find_places(hia_batcher *b) {
   const hia_types *types = b->g->types;
   b->may_be_late = HIA_NEW_ARRAY(b->arena, bool, types->places.len + 1);
   for (uint32_t i = 0; i < types->places.len; i++) b->may_be_late[i] = true;
@@ -143,7 +143,7 @@ static void find_places(hia_batching *b) {
   }
 }
 
-void hiaG_batch_find_late(hia_batching *b) {
+void hiaG_batch_find_late(hia_batcher *b) {
   find_places(b);
   b->late_places = HIA_NEW_ARRAY(b->arena, bool, b->g->types->places.len + 1);
   for (hia_fn_id f = 0; f < b->n; f++) {

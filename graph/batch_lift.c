@@ -9,7 +9,7 @@
 #include "graph/batch.h"
 
 typedef struct looking {
-  hia_batching *b;
+  hia_batcher *b;
   hia_fn_id f;
   const hia_fn *fn;
   hia_batch_fn *of;
@@ -84,6 +84,7 @@ static bool can_product(const looking *l, hia_node_id n) {
   if (!is_row(l, a) && is_row(l, b)) /* a matrix, or several, times a vector of each row */
     return of_b == 1 && (of_a == 2 || of_a == 3) && !is_bt;
   if (of_a == 2 && !fits_row(l, a)) return false;
+  if (of_a == 2 && depth >= HIA_BATCH_BLAS) return false; /* with all rows it could be one of those */
   return of_b == 1 ? is_row(l, b) : fits_row(l, b);
 }
 
@@ -441,15 +442,16 @@ static bool is_copied(const looking *l, hia_node_id n) {
 
 static bool is_heavy(const looking *l, hia_node_id n) {
   unsigned op = l->fn->nodes.data[n].op;
+  int64_t least = l->b->g->batches_all ? 1 : HIA_BATCH_HEAVY;
   if (op != HIA_OP_PRODUCT && op != HIA_OP_PRODUCT_BT) return false;
   for (uint32_t i = 0; i < 2; i++) {
     hia_value_id w = in(l, n, i);
-    if (!is_row(l, w) && rank_of(l, w) > 1 && elements(l, w) >= HIA_BATCH_HEAVY) return true;
+    if (!is_row(l, w) && rank_of(l, w) > 1 && elements(l, w) >= least) return true;
   }
   return false;
 }
 
-void hiaG_batch_find_liftable(hia_batching *b, hia_fn_id f) {
+void hiaG_batch_find_liftable(hia_batcher *b, hia_fn_id f) {
   looking l = {b, f, hiaG_fn(b->g, f), &b->fns[f]};
   l.of->is_uniform = HIA_NEW_ARRAY(b->arena, bool, l.fn->values.len + 1);
   l.of->can_lift = HIA_NEW_ARRAY(b->arena, bool, l.fn->nodes.len + 1);

@@ -45,7 +45,7 @@ typedef struct group {
 } group;
 
 typedef struct finding {
-  hia_batching *b;
+  hia_batcher *b;
   hia_fn_id f;
   const hia_fn *fn;
   const hia_batch_fn *of;
@@ -242,7 +242,7 @@ static void find_in(finding *f, hia_region_id r) {
 /* ---- the function afterwards ---- */
 
 typedef struct rewriting {
-  hia_batching *b;
+  hia_batcher *b;
   hia_fn_id f;
   hia_fn *fn;
   const hia_batch_fn *of;
@@ -281,7 +281,7 @@ static hia_value_id boxed(rewriting *w, hia_node_id at, hia_value_id v) {
 /* ---- where late scalars go ---- */
 
 typedef struct storing {
-  const hia_batching *b;
+  const hia_batcher *b;
   hia_value_id v;
   bool is_late;
 } storing;
@@ -369,7 +369,7 @@ static void place(rewriting *w, const segment *s) {
     hiaG_replace(&w->subst, s->outputs.data[i], hiaG_out(w->fn, n, i));
 }
 
-void hiaG_batch_find_segments(hia_batching *b, hia_fn_id f) {
+void hiaG_batch_find_segments(hia_batcher *b, hia_fn_id f) {
   const hia_fn *fn = hiaG_fn(b->g, f);
   hia_batch_fn *of = &b->fns[f];
   segments *found = HIA_NEW(b->arena, segments);
@@ -387,7 +387,7 @@ void hiaG_batch_find_segments(hia_batching *b, hia_fn_id f) {
   of->segments = found;
 }
 
-void hiaG_batch_place_segments(hia_batching *b, hia_fn_id f) {
+void hiaG_batch_place_segments(hia_batcher *b, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(b->g, f);
   hia_batch_fn *of = &b->fns[f];
   const segments *found = of->segments;

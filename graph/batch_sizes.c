@@ -15,7 +15,7 @@ typedef struct known {
 } known;
 
 typedef struct finding {
-  hia_batching *b;
+  hia_batcher *b;
   known **params, **results; /* by function */
   known *places;             /* by index into types->places */
 } finding;
@@ -105,7 +105,7 @@ void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_
 
 /* ---- types that hosts see ---- */
 
-static void see(hia_batching *b, hia_type type) {
+static void see(hia_batcher *b, hia_type type) {
   const hia_types *types = b->g->types;
   if (hiaG_is_scalar(type) || b->is_outside[type - HIA_FIRST_TYPE]) return;
   b->is_outside[type - HIA_FIRST_TYPE] = true;
@@ -125,7 +125,7 @@ static void see(hia_batching *b, hia_type type) {
   }
 }
 
-static void find_outside(hia_batching *b) {
+static void find_outside(hia_batcher *b) {
   b->is_outside = HIA_NEW_ARRAY(b->arena, bool, b->g->types->entries.len + 1);
   for (hia_fn_id f = 0; f < b->n; f++) {
     const hia_fn *fn = hiaG_fn(b->g, f);
@@ -229,7 +229,7 @@ static void find_in(finding *f, const finding *last, hia_fn_id id) {
 }
 
 /* Nothing was seen yet; but what a host gives may have any sizes. */
-static finding begin(hia_batching *b) {
+static finding begin(hia_batcher *b) {
   const hia_types *types = b->g->types;
   finding f = {.b = b};
   f.params = HIA_NEW_ARRAY(b->arena, known *, b->n + 1);
@@ -254,7 +254,7 @@ static finding begin(hia_batching *b) {
   return f;
 }
 
-void hiaG_batch_sizes(hia_batching *b) {
+void hiaG_batch_sizes(hia_batcher *b) {
   find_outside(b);
   hiaG_sizes_init(&b->s, b->g, b->arena);
   finding last = begin(b);
@@ -269,12 +269,12 @@ void hiaG_batch_sizes(hia_batching *b) {
   }
 }
 
-int64_t hiaG_batch_size(const hia_batching *b, hia_fn_id f, hia_value_id v, uint32_t axis) {
+int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis) {
   const hia_size *axes = b->fns[f].sizes[v].axes;
   return axes ? hiaG_size_number(&b->s, axes[axis]) : -1;
 }
 
-bool hiaG_batch_shape(const hia_batching *b, hia_fn_id f, hia_value_id v,
+bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
                       int64_t dims[HIA_MAX_RANK]) {
   const hia_fn *fn = hiaG_fn(b->g, f);
   if (hiaG_is_scalar(hiaG_type(fn, v))) return true;

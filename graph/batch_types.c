@@ -4,7 +4,7 @@
 #include "graph/batch.h"
 
 typedef struct changing {
-  hia_batching *b;
+  hia_batcher *b;
   hia_types *types;
   uint32_t n;    /* types that there were */
   bool *changes; /* by type - HIA_FIRST_TYPE */
@@ -124,7 +124,7 @@ static void change_function(changing *c, hia_fn_id f) {
                                                      : fn->results[i];
 }
 
-void hiaG_batch_types(hia_batching *b) {
+void hiaG_batch_types(hia_batcher *b) {
   changing c = {.b = b, .types = b->g->types, .n = b->g->types->entries.len};
   c.changes = HIA_NEW_ARRAY(b->arena, bool, c.n + 1);
   c.to = HIA_NEW_ARRAY(b->arena, hia_type, c.n + 1);

@@ -262,9 +262,9 @@ static void add_op(flattener *f, const hia_node *n, hia_node_id id) {
   node->what = is.what;
   node->imm = is.imm;
   node->is_set = is_set;
-  /* These only look at shapes, or at what operands consist of. */
+  /* These only look at their operands. */
   node->is_lent = n->op == HIA_OP_PACK || n->op == HIA_OP_WORK || n->op == HIA_OP_ALIKE ||
-                  hiaR_takes_sum(n->op);
+                  n->op == HIA_OP_TRAP || hiaR_takes_sum(n->op);
   node->weight = 1;
   if (n->op != HIA_OP_FAIL) {
     put_results(f, n);

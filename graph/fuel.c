@@ -40,8 +40,9 @@
  * COUNT nodes mark the calls and rounds of the source; in others they are the CALL nodes and
  * rounds.
  *
- * Must be the first pass: it charges for what stands in the graph, and merged, inlined or unrolled
- * calls are not those of the source. Requires nothing; keeps the graph counted if it was. */
+ * Must be the first pass (but for grad and trap): it charges for what stands in the graph, and
+ * merged, inlined or unrolled calls are not those of the source. Requires nothing; keeps the graph
+ * counted if it was. */
 #include "graph/sums.h"
 
 typedef struct fuelling {
@@ -100,7 +101,9 @@ static uint32_t operands_of_work(const hia_fn *fn, hia_node_id n) {
   uint32_t n_ins = node->n_ins;
   uint64_t known = 1;
   hia_word word;
-  if (node->op == HIA_OP_WORK || node->op == HIA_OP_ALIKE || !hiaG_is_operation(fn, n)) return 0;
+  if (node->op == HIA_OP_WORK || node->op == HIA_OP_ALIKE || node->op == HIA_OP_TRAP ||
+      !hiaG_is_operation(fn, n))
+    return 0;
   switch ((hia_shape_rule)hiaR_ops[node->op].shape) {
   case HIA_SHAPE_WITH:
   case HIA_SHAPE_PACK:

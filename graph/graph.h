@@ -280,6 +280,7 @@ typedef struct hia_graph {
   bool is_read;      /* from text: that is of a user, so a FIELD may name a wrong constructor */
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
   bool is_unrolled;  /* some recursion was unrolled */
+  bool batches_all;  /* hiaG_batch takes products with all params, and not only with large ones */
   bool merges_calls; /* hiaG_merge has run: a pass that brings equal calls together merges them */
 } hia_graph;
 
@@ -553,6 +554,13 @@ typedef enum hia_pass_use {
   HIA_USE_NATIVE,   /* only for a graph that becomes native code */
   HIA_USE_PARALLEL, /* only for a graph that becomes native code for several workers */
 } hia_pass_use;
+typedef enum hia_pass_for {
+  HIA_FOR_ALL,
+  HIA_FOR_TRAPS,   /* only for a graph in which operations that make NaN fail */
+  HIA_FOR_FUEL,    /* only for one that is to run with fuel, */
+  HIA_FOR_STREAMS, /* or with streams */
+  HIA_FOR_BATCHES, /* only for one that may compute operations later, and several at a time */
+} hia_pass_for;
 typedef struct hia_pass {
   const char *name, *doc;
   hia_pass_scope scope;
@@ -562,9 +570,8 @@ typedef struct hia_pass {
   } run;
   bool is_required; /* cannot be switched off */
   hia_pass_use use;
-  bool is_cheap; /* not left out when the compilation is late */
-  /* Only for a graph that is to run with fuel, or with streams; then it cannot be switched off. */
-  bool is_fuel, is_stream;
+  bool is_cheap;         /* not left out when the compilation is late */
+  hia_pass_for versions; /* if not ALL, it cannot be switched off */
 } hia_pass;
 extern const hia_pass hiaG_passes[]; /* in pipeline order; ends with a NULL name; a pass that runs
                                         twice has two rows, "cse" and "cse.2" */
@@ -572,6 +579,8 @@ typedef struct hia_pass_options {
   const char *disabled;   /* names separated by commas ("cse" means cse.2 too), "all", or NULL */
   const char *stop_after; /* a name, or NULL: run them all */
   hia_pass_use use;       /* what becomes of the graph */
+  hia_batching batch;     /* of operations on tensors; none with fuel or traps */
+  bool trap_nan;          /* operations that make NaN fail: hiaG_cannot_trap has returned NULL */
   bool fuel;              /* it is to run with fuel: hiaG_cannot_fuel has returned NULL */
   bool streams;           /* with streams as arguments: hiaG_cannot_stream has returned NULL */
   bool verify;            /* between passes; a defect throws INTERNAL with the graph's text */
@@ -635,6 +644,9 @@ void hiaG_reads(hia_graph *g, hia_fn *fn); /* opt_reads.c: elements are read bef
 void hiaG_fuse(hia_graph *g);              /* opt_fuse.c: elementwise operations in one loop */
 void hiaG_refs(hia_graph *g);              /* opt_refs.c: counts of references */
 void hiaG_tail(hia_graph *g);              /* opt_tail.c: tail calls of a group to loops */
+void hiaG_trap(hia_graph *g);              /* trap.c: operations that make NaN fail */
+/* Why operations that make NaN cannot fail in this graph ("it is ..."), or NULL. */
+const char *hiaG_cannot_trap(const hia_graph *g);
 /* Why a graph cannot be run with fuel ("it is ..."), or NULL. */
 const char *hiaG_cannot_fuel(const hia_graph *g);
 /* Why the arrays that are arguments of its roots cannot be streams ("it ..."), or NULL. Uses the

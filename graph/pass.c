@@ -4,11 +4,13 @@
  *   text, builder ──► frontend ──► function graphs
  *                                       │
  *                                      grad        gradients become calls
+ *                                     [trap]       only if NaN is to be found
  *                               [fuel] [streams]   only in runs with fuel, with streams
  *                                  sweep effects   what functions may do, recursive groups
  *                               copy fold cse dce  scalar optimisation
  *                                     inline       small functions that are not recursive
  *                                       │
+ *                                    [batch]       native code: segments for many activations
  *                                    [halve]       comprehensions that threads share
  *                                   fill, map      comprehensions become loops
  *                                       │          native code only:
@@ -39,22 +41,27 @@
 #include "graph/graph.h"
 
 #define FN(name, run_fn, doc)                                                                      \
-  {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL, false, false, false}
+  {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL, false, HIA_FOR_ALL}
 #define GRAPH(name, run_graph, is_required, doc)                                                   \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL, false, false, false}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL, false, HIA_FOR_ALL}
 #define NATIVE(name, run_graph, use, doc)                                                          \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, false, false, false}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, false, HIA_FOR_ALL}
 #define MAPS(name, run_graph, use, doc)                                                            \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, true, false, false}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, true, HIA_FOR_ALL}
 #define COUNTS(name, run_graph, doc)                                                               \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, HIA_USE_NATIVE, true, false, false}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, HIA_USE_NATIVE, true, HIA_FOR_ALL}
 #define FUEL(name, run_graph, doc)                                                                 \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, true, false}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, HIA_FOR_FUEL}
 #define STREAM(name, run_graph, doc)                                                               \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, false, true}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, HIA_FOR_STREAMS}
+#define BATCH(name, run_graph, doc)                                                                \
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, HIA_USE_NATIVE, false, HIA_FOR_BATCHES}
+#define TRAP(name, run_graph, doc)                                                                 \
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, HIA_FOR_TRAPS}
 
 const hia_pass hiaG_passes[] = {
     GRAPH("grad", hiaG_grad, true, "gradients become calls"),
+    TRAP("trap", hiaG_trap, "operations that make NaN fail (--trap-nan)"),
     FUEL("fuel", hiaG_fuel, "calls and loop rounds use up fuel (--fuel)"),
     STREAM("streams", hiaG_streams, "elements of arguments may lie in files"),
     GRAPH("sweep", hiaG_sweep, false, "functions that no root reaches"),
@@ -64,15 +71,7 @@ const hia_pass hiaG_passes[] = {
     FN("cse", hiaG_cse, "operations that were done before"),
     FN("dce", hiaG_dce, "values that are not used"),
     GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
-    {"batch",
-     "tensor operations for many activations at a time",
-     HIA_PASS_GRAPH,
-     {.graph = hiaG_batch},
-     false,
-     HIA_USE_NATIVE,
-     false,
-     false,
-     false},
+    BATCH("batch", hiaG_batch, "tensor operations for many activations at a time (--batch)"),
     NATIVE("halve", hiaG_halve, HIA_USE_PARALLEL, "comprehensions that other workers may share"),
     MAPS("fill", hiaG_fill, HIA_USE_NATIVE, "comprehensions become loops that fill arrays"),
     GRAPH("map", hiaG_map, true, "comprehensions become loops that change arrays"),
@@ -84,8 +83,7 @@ const hia_pass hiaG_passes[] = {
      false,
      HIA_USE_PARALLEL,
      false,
-     false,
-     false},
+     HIA_FOR_ALL},
     NATIVE("pair", hiaG_pair, HIA_USE_PARALLEL, "loops that call make two rounds in one"),
     NATIVE("fork", hiaG_fork, HIA_USE_PARALLEL, "calls that another worker may make"),
     NATIVE("cons", hiaG_cons, HIA_USE_NATIVE, "tail recursion modulo constructors"),
@@ -107,12 +105,11 @@ const hia_pass hiaG_passes[] = {
      true,
      HIA_USE_ALL,
      false,
-     false,
-     false},
+     HIA_FOR_ALL},
     NATIVE("fuse", hiaG_fuse, HIA_USE_NATIVE, "operations on elements of tensors, in one loop"),
     COUNTS("refs", hiaG_refs, "counts of references to data and arrays"),
     GRAPH("tag", hiaG_tag, true, "the static graph"),
-    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false, false, false},
+    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false, HIA_FOR_ALL},
 };
 
 /* True if `name` (of a pass) is in the list. A word without a number stands for all of its
@@ -151,14 +148,25 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
   hiaR_arena_free(&g->comp->scratch);
 }
 
+static bool is_for(const hia_pass *pass, const hia_pass_options *options) {
+  switch (pass->versions) {
+  case HIA_FOR_ALL: return true;
+  case HIA_FOR_TRAPS: return options->trap_nan;
+  case HIA_FOR_FUEL: return options->fuel;
+  case HIA_FOR_STREAMS: return options->streams;
+  case HIA_FOR_BATCHES: /* what fails between operations on tensors would end every segment */
+    return options->batch != HIA_BATCH_NONE && !options->fuel && !options->trap_nan;
+  }
+  return false;
+}
+
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
+  g->batches_all = options->batch == HIA_BATCH_ALL;
   for (const hia_pass *pass = hiaG_passes; pass->name; pass++) {
     hiaR_look(g->comp);
     bool has_time = pass->is_cheap || !hiaR_is_late(g->comp);
     bool is_wanted = pass->is_required || (has_time && !is_listed(options->disabled, pass->name));
-    if (options->fuel && strcmp(pass->name, "batch") == 0) is_wanted = false; /* its charges stand between */
-    if (is_wanted && pass->use <= options->use && (!pass->is_fuel || options->fuel) &&
-        (!pass->is_stream || options->streams)) {
+    if (is_wanted && pass->use <= options->use && is_for(pass, options)) {
       uint64_t start = options->after ? hiaR_now() : 0;
       hiaG_run_pass(g, pass);
       uint64_t taken = options->after ? hiaR_now() - start : 0;

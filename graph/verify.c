@@ -168,6 +168,30 @@ static void check_alike(hia_verifier *v, hia_node_id n) {
                 hiaG_type_text(types, x));
 }
 
+/* The result of an op and its operands: scalars and tensors of one float dtype, or a sum. */
+static void check_trap(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_types *types = v->g->types;
+  const hia_node *node = &fn->nodes.data[n];
+  if (!hiaR_trap_takes(node->imm, node->n_ins))
+    hiaG_defect(v, n, "%" PRIu64 " is no op that makes NaN, or has other operands", node->imm);
+  hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), HIA_I64);
+  unsigned op = (unsigned)(node->imm % HIA_TRAP_GRADIENT);
+  hia_dtype dtype = hiaG_dtype(types, in_type(fn, n, 0));
+  if (dtype != HIA_F32 && dtype != HIA_F64)
+    hiaG_defect(v, n, "operand 0 is %s, but must be of floats",
+                hiaG_type_text(types, in_type(fn, n, 0)));
+  for (uint32_t i = 1; i < node->n_ins; i++) {
+    hia_type type = in_type(fn, n, i);
+    bool is_sum = hiaR_takes_sum(op) && i == 1;
+    hia_type ranked = is_sum ? hiaG_ranked_operand(types, op, 0, type) : type;
+    if (hiaG_dtype(types, ranked) != dtype || is_sum != (ranked != type) ||
+        (is_sum && hiaG_rank(types, ranked) != hiaG_rank(types, in_type(fn, n, 0))))
+      hiaG_defect(v, n, "operand %u is %s, which this op does not take", i,
+                  hiaG_type_text(types, type));
+  }
+}
+
 static void check_rule(hia_verifier *v, hia_node_id n) {
   if (v->fn->nodes.data[n].op == HIA_OP_PARAM)
     check_param(v, n);
@@ -177,6 +201,8 @@ static void check_rule(hia_verifier *v, hia_node_id n) {
     check_alike(v, n);
   else if (v->fn->nodes.data[n].op == HIA_OP_WORK)
     check_work(v, n);
+  else if (v->fn->nodes.data[n].op == HIA_OP_TRAP)
+    check_trap(v, n);
   else if (hiaG_is_operation(v->fn, n))
     check_operation(v, n);
   else if (hiaR_ops[v->fn->nodes.data[n].op].rule != HIA_RULE_CONTROL)

@@ -135,6 +135,43 @@ void hiaL_emit_ALIKE(hia_emit *e, hia_node_id n) {
   hiaL_at(e, next);
 }
 
+/* True if the scalar operand i is NaN. */
+static LLVMValueRef is_nan(hia_emit *e, hia_node_id n, uint32_t i) {
+  LLVMValueRef x = hiaL_in(e, n, i);
+  return LLVMBuildFCmp(e->b, LLVMRealUNO, x, x, "is_nan");
+}
+
+/* Of scalars. The operation is called where it fails; a leaf function begins again instead, and the
+ * code of rows of a map notes the row. */
+static void trap_scalars(hia_emit *e, hia_node_id n) {
+  LLVMBasicBlockRef look = hiaL_block(e, "nan"), fail = hiaL_block(e, "nan_made"),
+                    next = hiaL_block(e, "no_nan");
+  hiaL_unlikely(e, is_nan(e, n, 0), look, next);
+  hiaL_at(e, look);
+  LLVMValueRef had = hiaL_number(e, 1, 0);
+  for (uint32_t i = 1; i < hiaL_node(e, n)->n_ins; i++)
+    had = LLVMBuildOr(e->b, had, is_nan(e, n, i), "had_nan");
+  LLVMBuildCondBr(e->b, had, next, fail);
+  hiaL_at(e, fail);
+  if (hiaL_is_leaf(e, e->id) || hiaL_is_for_kernels(e)) {
+    hiaL_fail(e, hiaL_node(e, n)->loc, HIA_NAN_MADE, hiaL_number(e, 64, 0));
+  } else {
+    hiaL_emit_operation(e, n);
+    LLVMBuildUnreachable(e->b);
+  }
+  hiaL_at(e, next);
+}
+
+void hiaL_emit_TRAP(hia_emit *e, hia_node_id n) {
+  for (uint32_t i = 0; i < hiaL_node(e, n)->n_ins; i++) {
+    if (hiaG_is_scalar(hiaG_type(e->fn, hiaG_in(e->fn, n, i)))) continue;
+    hiaL_emit_operation(e, n);
+    return;
+  }
+  trap_scalars(e, n);
+  hiaL_out(e, n, 0, hiaL_number(e, 64, 0));
+}
+
 /* An element of a vector is a load. */
 void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
   hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));

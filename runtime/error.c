@@ -189,6 +189,14 @@ static const char *shape_message(hia_arena *arena, const hia_failure *failure) {
   return text.data;
 }
 
+static const char *nan_message(hia_arena *arena, const hia_failure *failure) {
+  hia_text text;
+  hiaR_text_init(&text, arena);
+  hiaR_text_addf(&text, "%s", hiaR_status_message(HIA_NAN_MADE));
+  hiaR_nan_print(&failure->nan, &text);
+  return text.data;
+}
+
 static const char *message_of(hia_error *error, const failed_run *run) {
   hia_arena *arena = &error->comp.arena;
   const hia_bounds *bounds = run->bounds;
@@ -202,6 +210,7 @@ static const char *message_of(hia_error *error, const failed_run *run) {
     return hiaR_arena_printf(arena, "%s(%lld)", message, (long long)run->failure->code);
   case HIA_RANGE: return range_message(arena, run->failure);
   case HIA_SHAPE: return shape_message(arena, run->failure);
+  case HIA_NAN_MADE: return nan_message(arena, run->failure);
   case HIA_DEPTH:
     if (!bounds->depth) return message;
     return hiaR_arena_printf(arena, "%s: more than %s of %s", message,

@@ -71,11 +71,12 @@ typedef struct hia_places {
 
 /* How a run ended. For resource statuses the backtrace says where the run was when it stopped. */
 typedef struct hia_failure {
-  hia_status status; /* HIA_OK: it did not fail */
-  int64_t code;      /* FAILED: the argument of fail; FUEL: what was left, unsigned; RANGE: 1 if a
-                        slice was asked for, 0 if an element */
-  hia_range range;   /* RANGE */
-  hia_misfit misfit; /* SHAPE */
+  hia_status status;  /* HIA_OK: it did not fail */
+  int64_t code;       /* FAILED: the argument of fail; FUEL: what was left, unsigned; RANGE: 1 if a
+                         slice was asked for, 0 if an element */
+  hia_range range;    /* RANGE */
+  hia_misfit misfit;  /* SHAPE */
+  hia_nan_origin nan; /* NAN_MADE */
   const char *host; /* name of the host function that returned `status`, owned by the program or its
                        image; else NULL */
   hia_backtrace backtrace; /* length 0: unknown */

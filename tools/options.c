@@ -134,6 +134,13 @@ const tool_row tool_rows[] = {
     {OPT_FUEL, DUMP, "fuel", NULL, NULL, "the graph or code for a run with --fuel"},
     {OPT_FUEL, BUILD, "fuel", NULL, NULL, "code whose calls use up their context's fuel"},
     {OPT_FUEL, BENCH, "fuel", "N", NULL, "run with this fuel: to measure what fuel costs"},
+    {OPT_TRAP_NAN, RUN | BENCH | TRAIN, "trap-nan", NULL, NULL,
+     "end the run at the operation whose result is NaN first, with its chain of calls"},
+    {OPT_TRAP_NAN, DUMP, "trap-nan", NULL, NULL, "the graph or code for a run with --trap-nan"},
+    {OPT_TRAP_NAN, BUILD, "trap-nan", NULL, NULL, "code that fails where an operation makes NaN"},
+    {OPT_BATCH, RUN | DUMP | BENCH | BUILD | TRAIN, "batch", "MODE", "none segments all",
+     "what native code computes for many activations at a time: none, segments of operations on tensors with "
+     "products with large params, or all (segments)"},
     {OPT_LEVEL, RUN | DUMP | BENCH | BUILD | TRAIN, "opt", "LEVEL", "0 1 2 3",
      "optimisation of native code, 0 to 3 (3)"},
     {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD | TRAIN, "no-pass", "LIST", "PASS all",
@@ -397,6 +404,13 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     o->has_fuel = o->dump.fuel = true;
     if (!operand || hiaR_word_scaled(operand, 1000, &o->fuel)) return NULL;
     return "a number of calls, loop rounds and work on tensors, as in 5000 or 20M";
+  case OPT_TRAP_NAN: o->engine.trap_nan = 1; return NULL;
+  case OPT_BATCH:
+    o->engine.batch = strcmp(operand, "none") == 0       ? HIA_BATCH_NONE
+                      : strcmp(operand, "segments") == 0 ? HIA_BATCH_SEGMENTS
+                      : strcmp(operand, "all") == 0      ? HIA_BATCH_ALL
+                                                         : HIA_BATCH_ALL + 1;
+    return o->engine.batch > HIA_BATCH_ALL ? "none, segments or all" : NULL;
   case OPT_LEVEL:
     if (!hiaR_word_number(operand, 0, 3, &number)) return "a number from 0 to 3";
     o->engine.opt_level = (int)number;

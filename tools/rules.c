@@ -63,7 +63,7 @@ static bool has_no_examples_in_brackets(const tool_options *o) {
 static bool has_no_dev(const tool_options *o) { return !o->training.dev; }
 static bool has_no_checkpoint(const tool_options *o) { return !o->training.checkpoint; }
 
-enum { MAX_RULED = 12 };
+enum { MAX_RULED = 13 };
 
 /* If `is_wrong`, none of these options may be given. The first row that applies is reported. */
 static const struct rule {
@@ -124,7 +124,7 @@ static const struct rule {
      "is for a checkpoint: there is neither --checkpoint nor --save"},
     {DUMP, {OPT_AFTER}, is_of_another_stage, "shows the graph: it goes with --stage graph alone"},
     {DUMP,
-     {OPT_FN, OPT_FUEL, OPT_COUNT, OPT_THREADS, OPT_LEVEL, OPT_NO_PASS, OPT_NO_MERGE,
+     {OPT_FN, OPT_FUEL, OPT_TRAP_NAN, OPT_BATCH, OPT_COUNT, OPT_THREADS, OPT_LEVEL, OPT_NO_PASS, OPT_NO_MERGE,
       OPT_ALWAYS_FORK, OPT_UNCHECKED, OPT_VERIFY},
      is_ast,
      "has no effect on --stage ast, which is the whole program as it was read"},
@@ -134,7 +134,7 @@ static const struct rule {
      "is for native code: --stage llvm-opt and asm show it"},
     {DUMP, {OPT_LEVEL}, is_unoptimized, "has no effect on --stage llvm, see llvm-opt and asm"},
     {DUMP,
-     {OPT_FUEL, OPT_THREADS, OPT_NO_PASS, OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_VERIFY},
+     {OPT_FUEL, OPT_TRAP_NAN, OPT_BATCH, OPT_THREADS, OPT_NO_PASS, OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_VERIFY},
      is_as_built,
      "has no effect on the graph as it was built: name a pass with --after"},
     {DUMP, {OPT_FN}, is_from_ir, "has no effect with --from-ir: the whole graph is shown"},

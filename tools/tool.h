@@ -55,6 +55,8 @@ typedef enum tool_option {
   OPT_TIMEOUT,
   OPT_BUDGET,
   OPT_FUEL,
+  OPT_TRAP_NAN,
+  OPT_BATCH,
   OPT_LEVEL,
   OPT_NO_PASS,
   OPT_NO_MERGE,

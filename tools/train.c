@@ -114,8 +114,9 @@ static int diverged(const training *r, const char *what, double x) {
   tool_progress_end();
   fprintf(stderr,
           "error[diverged]: %s is %s in epoch %zu, batch %" PRIu64 "\n"
-          "      = hint: a smaller --lr, or --clip, may help%s%s\n",
+          "      = hint: %sa smaller --lr, or --clip, may help%s%s\n",
           what, isnan(x) ? "not a number" : "infinite", r->state.n_epochs + 1, r->state.batch + 1,
+          isnan(x) ? "--trap-nan shows where NaN begins; " : "",
           exists(r->t->checkpoint) ? "; the last checkpoint is kept: " : "",
           exists(r->t->checkpoint) ? r->t->checkpoint : "");
   return EXIT_PROGRAM;

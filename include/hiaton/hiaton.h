@@ -115,6 +115,15 @@ typedef enum hia_engine_kind {
       2, /* calls copy the callee's graph: the baseline of the papers, for comparison */
 } hia_engine_kind;
 
+/* What native code computes for many activations of a function at a time (docs/batching.md). Results
+ * have the same bits. */
+typedef enum hia_batching {
+  HIA_BATCH_SEGMENTS = 0, /* operations on tensors, where products with large params are among them
+                           */
+  HIA_BATCH_NONE = 1,
+  HIA_BATCH_ALL = 2, /* also with small params: to measure, and to test */
+} hia_batching;
+
 /* HIA_ENGINE_OPTIONS_INIT holds the default of each field. */
 typedef struct hia_engine_options {
   size_t size;                    /* sizeof(hia_engine_options) */
@@ -162,6 +171,12 @@ typedef struct hia_engine_options {
      as in the order that the language defines. What hiaton builds for other programs has the
      option too. 0: results are the same everywhere (docs/kernels.md, "OpenBLAS") */
   uint64_t fast_products;
+  /* Not 0: an operation that makes a NaN fails with HIA_NAN_MADE, at the same operation in all
+     engines and at any number of threads: the first one in sequential order whose result is NaN, or
+     has one, while none of its operands is or has (docs/language.md, "Traps of NaN"). What is built
+     for other programs has such traps too. 0: NaNs are values like others */
+  uint64_t trap_nan;
+  uint64_t batch; /* a hia_batching. Runs with fuel, and with trap_nan, are not batched */
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -183,7 +198,9 @@ typedef struct hia_engine_options {
    NULL,                                                                                           \
    NULL,                                                                                           \
    10000000000u,                                                                                   \
-   0}
+   0,                                                                                              \
+   0,                                                                                              \
+   HIA_BATCH_SEGMENTS}
 
 /* Makes an engine; `options` may be NULL for the defaults. This is cheap: nothing is started or
  * loaded before it is needed. HIA_ARGUMENT if an option is not valid or is of a later version. */
@@ -610,9 +627,9 @@ typedef struct hia_build_options {
 /* Writes an object file of n functions, which have all their types; if n is 0, of every function
  * whose types are known. The same module, options and version of hiaton result in the same
  * bytes. `options` may be NULL for the defaults; of the engine's options, `count`, `opt_level`,
- * `disabled_passes`, `merge_calls` and `unchecked` apply. HIA_ARGUMENT if a function is generic, a
- * name is not possible in C or occurs twice, or the processor is not known; HIA_UNSUPPORTED
- * without native compilation; HIA_IO if `write` returns false. */
+ * `disabled_passes`, `merge_calls`, `trap_nan` and `unchecked` apply. HIA_ARGUMENT if a function is
+ * generic, a name is not possible in C or occurs twice, or the processor is not known;
+ * HIA_UNSUPPORTED without native compilation; HIA_IO if `write` returns false. */
 HIA_API hia_status hia_module_build_object(hia_module *module, hia_function *const *functions,
                                            size_t n, const hia_build_options *options,
                                            hia_write write, void *user, hia_error **error);

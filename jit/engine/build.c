@@ -37,11 +37,7 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id **roots_
 static hia_status cannot_build(const hia_building *b, const hia_graph *g, hia_error **error) {
   hia_status refused = hiaJ_refuse(b->module, g, HIA_TO_BUILD, error);
   if (refused) return refused;
-  const char *why = b->options->fuel ? hiaG_cannot_fuel(g) : NULL;
-  if (!why) return HIA_OK;
-  return hiaJ_fail(&b->module->engine->allocator, error, HIA_UNSUPPORTED,
-                   "`hiaton dump --stage graph` writes one that can",
-                   "this graph cannot be built with fuel: %s", why);
+  return hiaJ_refuse_options(b->module, g, b->options->fuel, "built", error);
 }
 
 static void run_passes(hia_building *b, hia_graph *g, hia_pass_use use) {

@@ -144,10 +144,8 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   const hia_dump_options *o = d->options;
   hia_graph *g = d->graph;
   if (o->stage == HIA_STAGE_AST) return HIA_OK;
-  const char *why = o->fuel ? hiaG_cannot_fuel(g) : NULL;
-  if (why)
-    return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
-                     "this graph cannot be run with fuel: %s", why);
+  hia_status refused = hiaJ_refuse_options(module, g, o->fuel, "run", error);
+  if (refused) return refused;
   if (o->stage == HIA_STAGE_TAPE) return dump_tapes(module, d, error);
   bool as_built = o->stage == HIA_STAGE_GRAPH && !o->after;
   if (!as_built && g->state == HIA_FUNCTIONS) {

@@ -50,6 +50,9 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
   if (o->opt_level < 0 || o->opt_level > 3)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "optimisation level %d; there are 0 to 3", o->opt_level);
+  if (o->batch > HIA_BATCH_ALL)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "batching %llu; there are 0 to 2",
+                     (unsigned long long)o->batch);
   if (o->disabled_passes) {
     size_t len;
     const char *name = unknown_pass(o->disabled_passes, &len);
@@ -63,6 +66,8 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
 hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits) {
   const hia_engine_options *o = &engine->options;
   hia_pass_options options = {.disabled = engine->disabled, .verify = o->verify};
+  options.trap_nan = o->trap_nan != 0;
+  options.batch = (hia_batching)o->batch;
   options.fuel = (traits & HIA_VERSION_FUELLED) != 0;
   options.streams = (traits & HIA_VERSION_STREAMS) != 0;
   bool is_parallel = (o->threads > 1 || o->always_fork) && !options.fuel;
@@ -114,7 +119,7 @@ static bool disable_passes(hia_engine *engine, const char *list) {
   return true;
 }
 
-HIA_SIZED(hia_engine_options, fast_products);
+HIA_SIZED(hia_engine_options, batch);
 
 hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
   if (error) *error = NULL;

@@ -387,6 +387,10 @@ typedef enum hia_graph_use {
 } hia_graph_use;
 hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_use use,
                        hia_error **error);
+/* The same if the graph cannot have the engine's traps of NaN, or fuel; `doing` is "run" or
+ * "built". */
+hia_status hiaJ_refuse_options(const hia_module *module, const hia_graph *g, bool has_fuel,
+                               const char *doing, hia_error **error);
 /* Returns the host functions that the externs of a graph of the module are bound to, in the
  * graph's arena, which may throw. */
 const hia_host_target *hiaJ_hosts_of(const hia_module *module, const hia_graph *g);

@@ -90,6 +90,17 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
   return HIA_OK;
 }
 
+hia_status hiaJ_refuse_options(const hia_module *module, const hia_graph *g, bool has_fuel,
+                               const char *doing, hia_error **error) {
+  bool traps = module->engine->options.trap_nan != 0;
+  const char *what = "traps of NaN", *why = traps ? hiaG_cannot_trap(g) : NULL;
+  if (!why && has_fuel) what = "fuel", why = hiaG_cannot_fuel(g);
+  if (!why) return HIA_OK;
+  return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED,
+                   "`hiaton dump --stage graph` writes one that can",
+                   "this graph cannot be %s with %s: %s", doing, what, why);
+}
+
 typedef struct job {
   hia_unit *unit;
   hia_function *function;
@@ -169,11 +180,7 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
       return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL, "`%s` cannot have a stream: %s",
                        j->function->signature, no_stream);
   }
-  const char *why = is_fuelled ? hiaG_cannot_fuel(unit->graph) : NULL;
-  if (!why) return HIA_OK;
-  return hiaJ_fail(allocator, error, HIA_UNSUPPORTED,
-                   "`hiaton dump --stage graph` writes one that can",
-                   "this graph cannot be run with fuel: %s", why);
+  return hiaJ_refuse_options(module, unit->graph, is_fuelled, "run", error);
 }
 
 static void run_passes(const hia_module *module, hia_unit *unit, hia_traits traits) {

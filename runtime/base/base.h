@@ -389,6 +389,7 @@ typedef enum hia_shape_rule {
   HIA_SHAPE_PARAM,     /* none -> of a param, or of a literal */
   HIA_SHAPE_WORK,      /* fuel, operands of an op -> fuel */
   HIA_SHAPE_ALIKE,     /* i, x, array of x -> i */
+  HIA_SHAPE_TRAP,      /* result of an op, its operands -> scalar */
   /* Of what differentiation makes. */
   HIA_SHAPE_COLLECT,      /* sum, x -> as x */
   HIA_SHAPE_TOUCHED,      /* sum, x -> a vector */
@@ -454,6 +455,13 @@ static inline bool hiaR_takes_sum(unsigned op) {
  * second. Instead of the operands of PACK, CUT, TOUCHED and COLLECT_ROWS it takes the result. */
 bool hiaR_work_takes(uint64_t op, uint32_t n);
 
+/* The immediate of a TRAP: the op whose result it checks, HIA_TRAP_GRADIENT more where that op
+ * computes a gradient. */
+#define HIA_TRAP_GRADIENT 1000u
+_Static_assert(HIA_OP_LIMIT <= 1000, "the immediate of TRAP has two parts");
+/* True if it is the immediate of a TRAP with n operands, the result among them. */
+bool hiaR_trap_takes(uint64_t imm, uint32_t n);
+
 /* Traits. */
 enum {
   HIA_T_COMMUTES = 1 << 0,   /* a op b is b op a, bit for bit */
@@ -468,6 +476,8 @@ enum {
   HIA_T_GUARDED = 1 << 9,   /* makes sense only where a branch has led to it */
   HIA_T_READS = 1 << 10,    /* reads an object */
   HIA_T_CONSUMES = 1 << 11, /* native code hands the references of its operands over to it */
+  HIA_T_MAKES_NAN =
+      1 << 12, /* at floats: its result may be NaN, or have one, where no operand does */
 };
 
 typedef struct hia_op_info {

@@ -135,7 +135,8 @@ uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t rank
   case HIA_SHAPE_LABELS: return a && b == a - 1 ? b : HIA_NONE;
   case HIA_SHAPE_PARAM:
   case HIA_SHAPE_WORK:
-  case HIA_SHAPE_ALIKE: return HIA_NONE;
+  case HIA_SHAPE_ALIKE:
+  case HIA_SHAPE_TRAP: return HIA_NONE;
   case HIA_SHAPE_TRANSPOSE: return a == 2 ? 2 : HIA_NONE;
   case HIA_SHAPE_COLLECT: return a && b == a ? a : HIA_NONE;
   case HIA_SHAPE_TOUCHED: return a && b == a ? 1 : HIA_NONE;
@@ -185,7 +186,15 @@ bool hiaR_work_takes(uint64_t op, uint32_t n) {
   case HIA_SHAPE_EXPECT:
   case HIA_SHAPE_PARAM:
   case HIA_SHAPE_WORK:
-  case HIA_SHAPE_ALIKE: return false;
+  case HIA_SHAPE_ALIKE:
+  case HIA_SHAPE_TRAP: return false;
   }
   return false;
+}
+
+bool hiaR_trap_takes(uint64_t imm, uint32_t n) {
+  uint64_t op = imm < HIA_TRAP_GRADIENT ? imm : imm - HIA_TRAP_GRADIENT;
+  if (op >= HIA_OP_LIMIT || !hiaR_ops[op].name || !n) return false;
+  if (op == HIA_OP_HOST) return true;
+  return hiaR_ops[op].traits & HIA_T_MAKES_NAN && n <= 4;
 }

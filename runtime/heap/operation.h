@@ -5,6 +5,7 @@
 #ifndef HIA_OPERATION_H
 #define HIA_OPERATION_H
 
+#include "runtime/base/nan.h"
 #include "runtime/base/shape.h"
 #include "runtime/heap/array.h"
 
@@ -52,15 +53,16 @@ typedef struct hia_misfortune {
   bool is_slice;      /* RANGE: a slice was asked for */
   hia_range_of of;    /* RANGE: of what */
   hia_misfit misfit;  /* SHAPE */
+  hia_nan_origin nan; /* NAN_MADE */
   uint64_t fuel_left; /* FUEL */
 } hia_misfortune;
 
 /* Computes the operation: *out becomes the word of the result; a reference is the caller's. Of the
  * operands it gets the references that it *keeps*, as said at each, or *takes*; they are gone,
  * whatever it returns. All others are lent. Returns HIA_OK; HIA_MEMORY; with *why HIA_RANGE and
- * HIA_SHAPE, HIA_FUEL; HIA_EMPTY; what the op on scalars returns; or HIA_CANCELLED: the run must
- * end, for a reason that the caller knows (hia_heap.must_end). *out is then unchanged. Threads may
- * compute operations at the same time, in environments of their own. */
+ * HIA_SHAPE, HIA_FUEL, HIA_NAN_MADE; HIA_EMPTY; what the op on scalars returns; or HIA_CANCELLED:
+ * the run must end, for a reason that the caller knows (hia_heap.must_end). *out is then unchanged.
+ * Threads may compute operations at the same time, in environments of their own. */
 typedef hia_status (*hia_operate)(const hia_env *env, const hia_operation *o, const hia_word *in,
                                   hia_word *out, hia_misfortune *why);
 

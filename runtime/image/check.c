@@ -508,6 +508,35 @@ static bool check_alike(checker *c, const hia_image_node *n) {
          bad(c, "an operation gives no such result");
 }
 
+/* Operand i of a TRAP: a scalar, or a tensor, or a sum of what operand 0 is. */
+static bool check_trapped(checker *c, const hia_image_node *n, uint32_t i) {
+  const hia_image_section *s = c->s;
+  hia_dtype dtype = (hia_dtype)c->kernels[n->what].dtype, its = dtype;
+  uint32_t in = c->words[n->ins + i], slot = in & ~HIA_IMAGE_TAKEN, rank = 0;
+  if (in != slot) return bad(c, "operand %u cannot be taken", i);
+  hia_type type = slot < s->n_slots - s->n_consts ? ref_type(c, s, slot) : HIA_NONE;
+  const hia_type_entry *t = tensor_type(c, type);
+  if (i == 1 && hiaR_takes_sum((unsigned)(n->imm % HIA_TRAP_GRADIENT))) {
+    const hia_type_entry *x = tensor_type(c, ref_type(c, s, c->words[n->ins] & ~HIA_IMAGE_TAKEN));
+    if (!x) return bad(c, "an operation on operands that it does not take");
+    if (!t) return check_read(c, s, slot, ref_type(c, s, c->words[n->ins])); /* a constant */
+    if (hiaR_sum_of(&c->table, type, &its, &rank) && rank == x->n && its == dtype) return true;
+    return bad(c, "slot %u is used as of another type", slot);
+  }
+  return !t || (t->kind == HIA_KIND_TENSOR && t->element == (hia_type)dtype) ||
+         bad(c, "slot %u is used as of another type", slot);
+}
+
+static bool check_trap(checker *c, const hia_image_node *n) {
+  hia_dtype dtype = (hia_dtype)c->kernels[n->what].dtype;
+  if ((dtype != HIA_F32 && dtype != HIA_F64) || !hiaR_trap_takes(n->imm, n->n_ins))
+    return bad(c, "an operation at another dtype");
+  for (uint32_t i = 0; i < n->n_ins; i++)
+    if (!check_trapped(c, n, i)) return false;
+  return ref_type(c, c->s, c->words[n->outs]) == HIA_NONE ||
+         bad(c, "an operation gives no such result");
+}
+
 static bool is_vector(const hia_type_entry *t, bool may_be_i32) {
   return t && t->kind == HIA_KIND_TENSOR && t->n == 1 &&
          (t->element == HIA_I64 || (may_be_i32 && t->element == HIA_I32));
@@ -553,6 +582,7 @@ static bool check_operation(checker *c, const hia_image_node *n) {
   if (k->op == HIA_OP_LITERAL) return check_literal(c, n);
   if (k->op == HIA_OP_WORK) return check_work(c, n);
   if (k->op == HIA_OP_ALIKE) return check_alike(c, n);
+  if (k->op == HIA_OP_TRAP) return check_trap(c, n);
   if (hiaR_takes_sum(k->op)) return check_collect(c, n);
   if (!hiaR_rule_takes(rule, dtype)) return bad(c, "an operation at another dtype");
   for (uint32_t i = 0; i < n->n_ins; i++) {

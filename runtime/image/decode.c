@@ -267,6 +267,13 @@ static const hia_get *decode_field(hia_decoder *d, const hia_image_node *n) {
   return get;
 }
 
+/* True if operand i, a reference, is no tensor, but an array or a sum. */
+static bool is_other(unsigned op, uint64_t imm, uint32_t i) {
+  if (op == HIA_OP_TRAP) return i == 1 && hiaR_takes_sum((unsigned)(imm % HIA_TRAP_GRADIENT));
+  if (op == HIA_OP_ALIKE) return i == 2;
+  return i == 0 && (op == HIA_OP_PACK || hiaR_takes_sum(op));
+}
+
 static void decode_operation(hia_decoder *d, const hia_image_node *n, hia_instr *out) {
   const hia_image_kernel *k = &d->t.kernels[n->what];
   hia_given_kernel kernel = find_kernel(d->kernels, k);
@@ -281,9 +288,7 @@ static void decode_operation(hia_decoder *d, const hia_image_node *n, hia_instr 
   for (uint32_t i = 0; i < n->n_ins; i++) {
     uint32_t in = d->words[n->ins + i];
     uint64_t bit = (uint64_t)1 << (i < HIA_MAX_TAKING ? i : HIA_MAX_TAKING);
-    bool is_other = i == 0 ? k->op == HIA_OP_PACK || hiaR_takes_sum(k->op)
-                           : i == 2 && k->op == HIA_OP_ALIKE; /* an array, or a sum */
-    if (hiaR_is_ref(d, hiaR_slot_of(in)) && !is_other) o.tensors |= bit;
+    if (hiaR_is_ref(d, hiaR_slot_of(in)) && !is_other(k->op, n->imm, i)) o.tensors |= bit;
     if (in & HIA_IMAGE_TAKEN) o.takes |= bit;
   }
   if (k->op == HIA_OP_LITERAL) {

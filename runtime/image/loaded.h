@@ -347,6 +347,7 @@ typedef struct hia_cause {
   hia_range range;
   const char *host;
   hia_misfit misfit;
+  hia_nan_origin nan;
 } hia_cause;
 
 /* Of an operation that has failed. */
@@ -355,6 +356,7 @@ static inline hia_cause hiaR_cause_of(hia_status status, const hia_misfortune *w
   if (status == HIA_RANGE)
     cause.code = hiaR_range_code(why->of, why->is_slice), cause.range = why->range;
   if (status == HIA_SHAPE) cause.misfit = why->misfit;
+  if (status == HIA_NAN_MADE) cause.nan = why->nan;
   if (status == HIA_FUEL) cause.code = (int64_t)why->fuel_left;
   return cause;
 }

@@ -589,6 +589,7 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
       failure->code = x.cause.code;
       failure->range = x.cause.range;
       failure->misfit = x.cause.misfit;
+      failure->nan = x.cause.nan;
       failure->host = x.cause.host;
       uint32_t loc = x.failed->section->locs[x.failed_node];
       hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);

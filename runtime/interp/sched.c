@@ -577,6 +577,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
       failure->code = run.failed_cause.code;
       failure->range = run.failed_cause.range;
       failure->misfit = run.failed_cause.misfit;
+      failure->nan = run.failed_cause.nan;
       failure->host = run.failed_cause.host;
       uint32_t loc = run.failed->section->locs[run.failed_node];
       hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);

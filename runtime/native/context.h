@@ -121,7 +121,8 @@ struct hia_context {
   struct hia_batch *batch;  /* of the run: what is pending in this worker; NULL: nothing was yet */
   const hia_shapes *shapes; /* of the run's program */
   hia_range range;          /* of an operation that fails with HIA_RANGE, */
-  hia_misfit misfit;        /* or with HIA_SHAPE */
+  hia_misfit misfit;        /* or with HIA_SHAPE, */
+  hia_nan_origin nan;       /* or with HIA_NAN_MADE */
   uint64_t heap_run;        /* of a helper: hia_heap.run, of the heap that `local` belongs to */
   uint64_t unlent;          /* what `fuel` points at when the run has no fuel */
   bool is_deep;             /* its stack has left the first KEEP bytes */

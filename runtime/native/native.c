@@ -132,8 +132,11 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
     *failure = (hia_failure){.status = hiaR_host_status((uint32_t)status & ~HIA_STATUS_OF_HOST),
                              .host = (const char *)(uintptr_t)code};
   else
-    *failure = (hia_failure){
-        .status = status, .code = code, .range = context->range, .misfit = context->misfit};
+    *failure = (hia_failure){.status = status,
+                             .code = code,
+                             .range = context->range,
+                             .misfit = context->misfit,
+                             .nan = context->nan};
   if (invocation->job) {
     /* It ends because an invocation below it does, or it would not be too deep on another stack. */
     bool is_over = atomic_load(&invocation->job->is_cancelled) || atomic_load(&context->team->stop);
@@ -354,7 +357,7 @@ HIA_UNINSTRUMENTED hia_word hiaR_native_concat(hia_context *context, const hia_w
 HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
                                             const hia_native_operation *operation, hia_word *words,
                                             uint32_t loc, const char *sp, uintptr_t pc) {
-  need_heap(context, loc, sp, pc);
+  if (operation->o.op != HIA_OP_TRAP) need_heap(context, loc, sp, pc); /* it may be of scalars */
   const hia_env env = {&context->local, context->shapes, context->params, context->is_shared != 0};
   hia_misfortune why;
   hia_status status = operation->operate(&env, &operation->o, words, words, &why);
@@ -362,6 +365,7 @@ HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
   if (status == HIA_CANCELLED) leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
   if (status == HIA_RANGE) context->range = why.range;
   if (status == HIA_SHAPE) context->misfit = why.misfit;
+  if (status == HIA_NAN_MADE) context->nan = why.nan;
   int64_t code = status == HIA_FUEL    ? (int64_t)why.fuel_left
                  : status == HIA_RANGE ? hiaR_range_code(why.of, why.is_slice)
                                        : 0;

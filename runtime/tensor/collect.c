@@ -493,6 +493,48 @@ static hia_status list_touched(collecting *c, bool are_all) {
   return hiaR_work_on(&c->work, n + n_words) ? HIA_OK : HIA_CANCELLED;
 }
 
+/* ---- NaNs ---- */
+
+/* A part of a sum of this rank is to be looked through; NOTHING has no NaN. */
+static bool push_ranked(collecting *c, hia_word sum, uint32_t rank) {
+  return sum < HIA_FIRST_ADDRESS || (push(c, rank) && push(c, sum));
+}
+
+/* What a constructor itself has: from the field `first` to the field `last`, tensors. */
+static hia_status look_at_tensors(collecting *c, hia_word sum, uint32_t first, uint32_t last,
+                                  bool *has) {
+  for (uint32_t field = first; field <= last && !*has; field += SECOND - FIRST) {
+    const hia_tensor *x = tensor_at(sum, field);
+    uint64_t at = 0;
+    if (!hiaR_work_find_nan(&c->work, x, &at)) return HIA_CANCELLED;
+    *has = at < hiaR_tensor_len(x);
+  }
+  return HIA_OK;
+}
+
+static hia_status look_for_nan(collecting *c, hia_word sum, uint32_t rank, bool *has) {
+  bool is_done = true;
+  if (!is_sound(sum)) return HIA_INTERNAL;
+  switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
+  case HIA_SUM_BOTH:
+    is_done =
+        push_ranked(c, word_at(sum, SECOND), rank) && push_ranked(c, word_at(sum, FIRST), rank);
+    break;
+  case HIA_SUM_ROW:
+    if (rank == 1)
+      *has = hiaR_is_nan(c->dtype,
+                         hiaR_load((hia_repr)c->dtype, (const char *)hiaR_object(sum) + SECOND));
+    else
+      is_done = push_ranked(c, word_at(sum, FIRST), rank - 1);
+    break;
+  case HIA_SUM_PART: is_done = push_ranked(c, word_at(sum, FIRST), rank); break;
+  case HIA_SUM_DENSE: return look_at_tensors(c, sum, FIRST, FIRST, has);
+  case HIA_SUM_ROWS: return look_at_tensors(c, sum, SECOND, SECOND, has);
+  default: return look_at_tensors(c, sum, FIRST, SECOND, has);
+  }
+  return is_done ? HIA_OK : HIA_MEMORY;
+}
+
 /* ---- the operations ---- */
 
 /* `x` is a tensor of the shape of all. */
@@ -517,6 +559,21 @@ static void end(collecting *c) {
 static void use_few(pending *p) {
   p->words = p->few;
   p->size = HIA_LEN(p->few);
+}
+
+hia_status hiaR_sum_has_nan(const hia_env *env, hia_dtype dtype, uint32_t rank, hia_word sum,
+                            bool *has) {
+  collecting c = {.env = env, .work = hiaR_work(env), .dtype = dtype};
+  use_few(&c.pending);
+  *has = false;
+  hia_status status = push_ranked(&c, sum, rank) ? HIA_OK : HIA_MEMORY;
+  while (!status && !*has && c.pending.n) {
+    hia_word next = c.pending.words[--c.pending.n];
+    uint32_t its = (uint32_t)c.pending.words[--c.pending.n];
+    status = hiaR_work_on(&c.work, 10) ? look_for_nan(&c, next, its, has) : HIA_CANCELLED;
+  }
+  end(&c);
+  return status;
 }
 
 static hia_status collect_in(collecting *c, hia_word sum) {

@@ -217,6 +217,12 @@ for engine in native interp; do
 done
 t 'a program without' "$hiaton" build "$examples/fib.hia" --exe -o fib_exe
 wrong 'takes none' 2 'built with it' ./fib_exe --fuel 3
+echo 'fn main(x: f64) = 1 + log(x)' >nan.hia
+t 'a program with traps of NaN' "$hiaton" build nan.hia --trap-nan --exe -o nan_exe
+for engine in native interp; do
+  is "that makes none ($engine)" 1.0 ./nan_exe 1 --engine $engine
+  wrong "or one ($engine)" 1 'nan.hia:1:23: error.nan.: NaN appeared: `log` of -1.0' ./nan_exe -1 --engine $engine
+done
 
 # Values: one reader and printer, in the program and in `hiaton run`.
 printf 'fn main(a: (i32, (f64, bool)), x: f32, n: i64) = (n, x, a)\n' >values.hia

@@ -48,8 +48,8 @@ c '--version' hiaton --v
 for command in $commands; do
   c "$("$hiaton" "$command" --help | grep -oE '^  -[^ ]+' | tr -d ' ' | LC_ALL=C sort | paste -sd' ')" hiaton "$command" -
 done
-c '--threads --time --timeout --trace' hiaton run --t
-c '--threads --time --timeout --trace' hiaton run a.hia 5 --t
+c '--threads --time --timeout --trace --trap-nan' hiaton run --t
+c '--threads --time --timeout --trace --trap-nan' hiaton run a.hia 5 --t
 c 'interp' hiaton run --engine i
 c 'expand interp jit' hiaton run --engine ''
 c 'interp' hiaton run --engine = i

@@ -199,6 +199,19 @@ every 'what does not end' 1 '' 'error\[fuel\]: out of fuel.*in busy at .*endless
 every 'fuel for the call' 0 1 '' run examples/fib.hia --fn fib 1 --fuel 1
 every 'none for the call' 1 '' '^error\[fuel\]: out of fuel$' run examples/fib.hia --fn fib 1 --fuel 0
 every 'a static graph' 1 '' 'error\[unsupported\].*is a static graph' run --from-ir "$work/uncounted.ir" 20 --fuel 9
+echo 'fn worse(x: f64) = sqrt(x - 1) fn main(x: f64) = { let y = worse(x); y * 2 }' >"$work/nan.hia"
+every 'a NaN is a value' 0 nan '' run "$work/nan.hia" 0.5
+every 'or ends the run' 1 '' 'nan.hia:1:20: error\[nan\]: NaN appeared: `sqrt` of -0.5.*in worse at .*nan.hia:1:20.*called from main at .*nan.hia:1:60' \
+  run "$work/nan.hia" 0.5 --trap-nan
+every 'if an operation makes it' 0 nan '' run "$work/nan.hia" nan --trap-nan
+every 'also with fuel' 1 '' 'error\[nan\]: NaN appeared' run "$work/nan.hia" 0.5 --trap-nan --fuel 1
+every 'which may run out first' 1 '' 'error\[fuel\]: out of fuel' run "$work/nan.hia" 0.5 --trap-nan --fuel 0
+"$hiaton" dump "$work/nan.hia" --stage graph >"$work/nan.ir"
+every 'of a graph too' 1 '' 'error\[nan\]' run --from-ir "$work/nan.ir" 0.5 --trap-nan
+"$hiaton" dump "$work/nan.hia" >"$work/nan.ir"
+every 'but of no static one' 1 '' 'error\[unsupported\]: this graph cannot be run with traps of NaN: it is a static graph' \
+  run --from-ir "$work/nan.ir" 0.5 --trap-nan
+every 'a trap in a benchmark' 1 '' 'error\[nan\]' bench "$work/nan.hia" 0.5 --trap-nan --runs 1
 for fuel in -1 1.5 x 1KB 1k5 K 99999999999999999999 18446744073709552K 20000000T ''; do
   t "fuel of '$fuel'" 2 '' 'a number of calls' run "$work/down.hia" 1000 --fuel="$fuel"
 done
@@ -709,11 +722,11 @@ both() { # WHAT WORD... : refused, and names the first option of the two
 }
 both 'a pass after another stage' dump examples/fib.hia --stage asm --after fold
 both 'a pass after static' dump examples/fib.hia --after fold --stage static
-for option in '--fn fib' --fuel --count '--threads 2' '--opt 1' '--no-pass all' --no-merge --always-fork --unchecked --verify; do
+for option in '--fn fib' --fuel --trap-nan --count '--threads 2' '--opt 1' '--no-pass all' --no-merge --always-fork --unchecked --verify; do
   # shellcheck disable=SC2086
   both "the tree with $option" dump examples/fib.hia --stage ast $option
 done
-for option in --fuel '--threads 2' '--opt 1' '--no-pass all' --no-merge --always-fork --unchecked --verify; do
+for option in --fuel --trap-nan '--threads 2' '--opt 1' '--no-pass all' --no-merge --always-fork --unchecked --verify; do
   # shellcheck disable=SC2086
   both "the graph as built with $option" dump examples/fib.hia --stage graph $option
 done

@@ -253,8 +253,11 @@ t 'a failure of the program' 1 '' 'train.hia:[0-9]+:[0-9]+: error.div-zero.: div
   "${on[@]}" --loss fails --batch 3
 clear
 t 'a loss that is no number' 1 '' '^epoch 1 of 10: .*error.diverged.: the loss is not a number in epoch 2, batch 1
- *= hint: a smaller --lr, or --clip, may help; the last checkpoint is kept: m.safetensors.checkpoint$' \
+ *= hint: --trap-nan shows where NaN begins; a smaller --lr, or --clip, may help; the last checkpoint is kept: m.safetensors.checkpoint$' \
   "${on[@]}" --loss steep --optimizer sgd --lr 3 --save m.safetensors
+clear
+t 'which is found by a trap' 1 '' 'epoch 1 of 10: .*train.hia:[0-9]+:[0-9]+: error.nan.: NaN appeared.*in steep at .*train.hia:' \
+  "${on[@]}" --loss steep --optimizer sgd --lr 3 --trap-nan
 t 'a log on a full disk' 1 '' 'error.io.: cannot write /dev/full: No space left on device' "${on[@]}" --log /dev/full
 
 # A disk that is full after the first checkpoints, which grow.

@@ -34,7 +34,8 @@ typedef struct aot {
   uint32_t n_programs, n_cases;
   uint32_t in_turn, turn; /* one program in so many is built */
   bool is_left_out;
-  hia_engine *engine;
+  hia_engine *engines[2]; /* the second one has traps of NaN */
+  bool traps;             /* the program is of that one */
   hia_module *module;
   char *source, *path;
   instance instances[MAX_INSTANCES];
@@ -327,16 +328,17 @@ static void add_case(aot *a, const diff_case *c) {
 static void visit(void *user, const diff_case *c) {
   aot *a = user;
   if (c->is_rejected || c->is_large || !strncmp(c->expected, "rejected", 8)) return;
-  if (!a->source || strcmp(a->source, c->source) != 0) {
+  if (!a->source || a->traps != c->traps || strcmp(a->source, c->source) != 0) {
     end_program(a);
+    a->traps = c->traps;
     a->source = strdup(c->source);
     a->path = strdup(c->path);
     a->is_left_out = a->turn++ % a->in_turn != 0;
     if (a->is_left_out) return;
     hia_error *error;
     diff_watch(c->path, 120);
-    if (hia_module_load_text(a->engine, c->path, c->source, strlen(c->source), &a->module,
-                             &error)) {
+    if (hia_module_load_text(a->engines[a->traps], c->path, c->source, strlen(c->source),
+                             &a->module, &error)) {
       fail(a, c->path, "cannot be loaded", error);
       a->is_left_out = true;
       return;
@@ -362,9 +364,12 @@ void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, un
   hia_error *error = NULL;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.link_externs = true; /* of the C library */
+  hia_engine_options with_traps = options;
+  with_traps.trap_nan = true;
   if (!a->cases || !a->table) {
     fail(a, folder, "cannot be written", NULL);
-  } else if (hia_engine_new(&options, &a->engine, &error) != HIA_OK) {
+  } else if (hia_engine_new(&options, &a->engines[0], &error) != HIA_OK ||
+             hia_engine_new(&with_traps, &a->engines[1], &error) != HIA_OK) {
     fail(a, folder, "no engine", error);
   } else {
     fprintf(a->cases, "#include \"aot_main.h\"\n");
@@ -377,6 +382,7 @@ void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, un
   }
   if (a->cases && fclose(a->cases) != 0) fail(a, folder, "cannot be written", NULL);
   if (a->table && fclose(a->table) != 0) fail(a, folder, "cannot be written", NULL);
-  hia_engine_free(a->engine);
+  hia_engine_free(a->engines[0]);
+  hia_engine_free(a->engines[1]);
   free(a);
 }

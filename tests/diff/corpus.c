@@ -4,6 +4,7 @@
  *   # small: FN ARG... => OUTCOME     in all ways
  *   # large: FN ARG... => OUTCOME     native code only (all ways with --large)
  *   # fuel N: FN ARG... => OUTCOME    with N fuel, in all ways that can have fuel
+ *   # trap: FN ARG... => OUTCOME      operations that make NaN fail; also `# trap fuel N:`
  *   # rejected: LINE[:COL]...         the program is wrong, in these places and nowhere else
  *   # ----                            the rest is another program; line numbers continue
  *
@@ -80,6 +81,7 @@ static void check(const corpus *all, const diff_case *c) {
     /* The usual ways: optimised code, on one worker or several. */
     if (native_only && (way->kind != HIA_ENGINE_JIT || way->opt_level < 2 || way->count)) continue;
     if (c->fuel && !diff_takes_fuel(way)) continue;
+    way->traps = c->traps;
     char what[512];
     snprintf(what, sizeof what, "%s:%u (%s)", c->path, c->line, way->name);
     diff_watch(what, 300);
@@ -134,9 +136,14 @@ static void run_program(const char *path, uint32_t first, const char *source, co
     bool is_large = starts(copy, "# large: "), is_small = starts(copy, "# small: ");
     char *run = is_large || is_small ? copy + 9 : copy, *end = NULL;
     uint64_t fuel = 0;
-    if (starts(copy, "# fuel ")) fuel = strtoull(copy + 7, &end, 10);
+    bool traps = starts(copy, "# trap: ") || starts(copy, "# trap fuel ");
+    const char *of_fuel = starts(copy, "# fuel ")        ? copy + 7
+                          : starts(copy, "# trap fuel ") ? copy + 12
+                                                         : NULL;
+    if (of_fuel) fuel = strtoull(of_fuel, &end, 10);
     bool has_fuel = end && starts(end, ": ");
     if (has_fuel) run = end + 2;
+    if (traps && !has_fuel) run = copy + 8;
     if (starts(copy, "# rejected: ")) {
       gen_text expected = {0};
       gen_text_add(&expected, "rejected %s", copy + 12);
@@ -148,7 +155,7 @@ static void run_program(const char *path, uint32_t first, const char *source, co
                               .is_rejected = true});
       gen_text_free(&expected);
       n_runs++;
-    } else if (is_large || is_small || has_fuel) {
+    } else if (is_large || is_small || has_fuel || traps) {
       char *arrow = strstr(copy, " => "), *words[17];
       uint32_t n = arrow ? (*arrow = 0, split(run, words, 17)) : 0;
       if (n == 0) {
@@ -164,6 +171,7 @@ static void run_program(const char *path, uint32_t first, const char *source, co
                                 .args = words + 1,
                                 .n_args = n - 1,
                                 .fuel = has_fuel ? &fuel : NULL,
+                                .traps = traps,
                                 .expected = arrow + 4,
                                 .is_large = is_large});
       n_runs++;

@@ -35,6 +35,7 @@ static void add_way(diff_way *ways, uint32_t *n, diff_way way) {
   if (way.kind == HIA_ENGINE_INTERP) gen_text_add(&name, ":%u", way.threads);
   if (diff_is_parallel(&way)) gen_text_add(&name, ":t%u", way.threads);
   if (way.always_fork) gen_text_add(&name, ":fork");
+  if (way.batch) gen_text_add(&name, way.batch == HIA_BATCH_ALL ? ":batch" : ":no-batches");
   for (const char *s = way.disabled; s && *s;) { /* "a,b" is ":no-a:no-b" */
     size_t len = strcspn(s, ",");
     gen_text_add(&name, ":no-%.*s", (int)len, s);
@@ -98,6 +99,9 @@ static void add_native(diff_way *ways, uint32_t *n) {
   WAY(1, .threads = 3, .count = true);
   WAY(1, .threads = 8, .count = true, .disabled = "unroll");
   WAY(1, .threads = 3, .disabled = "inline,fold,cse");
+  WAY(1, .batch = HIA_BATCH_ALL);
+  WAY(1, .batch = HIA_BATCH_ALL, .threads = 3);
+  WAY(2, .batch = HIA_BATCH_NONE);
   WAY(1, .threads = 2, .through_text = true, .stage = HIA_STAGE_GRAPH, .after = "tail");
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC);
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC, .interpreted = true);
@@ -122,8 +126,8 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
   for (size_t i = 0; (pass = hia_pass_name(i)); i++) {
     /* The second run of a pass has the name of the first; some passes always run, and some are
      * not for the interpreter. */
-    if (strchr(pass, '.') || !strcmp(pass, "fuel") || !strcmp(pass, "effects") ||
-        !strcmp(pass, "tail") || !strcmp(pass, "tag"))
+    if (strchr(pass, '.') || !strcmp(pass, "fuel") || !strcmp(pass, "trap") ||
+        !strcmp(pass, "effects") || !strcmp(pass, "tail") || !strcmp(pass, "tag"))
       continue;
     bool is_native = !strcmp(pass, "fork") || !strcmp(pass, "unroll") || !strcmp(pass, "merge");
     if (interp && !is_native)
@@ -219,6 +223,8 @@ static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
   o.always_fork = way->always_fork;
   o.merge_calls = !way->no_merging;
   o.verify = true;
+  o.trap_nan = way->traps;
+  o.batch = way->batch;
   o.process_symbols = true;
   hia_engine *engine = NULL;
   hia_error *error = NULL;
@@ -230,8 +236,12 @@ static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
 }
 
 static hia_engine *engine_of(diff_way *way) {
-  if (way->engine && ++way->uses < USES_OF_AN_ENGINE) return way->engine;
+  bool is_other = way->traps != way->has_traps;
+  if (way->engine && !is_other && ++way->uses < USES_OF_AN_ENGINE) return way->engine;
   forget(way);
+  way->has_traps = way->traps;
+  if (is_other) hia_engine_free(way->interp);
+  if (is_other) way->interp = NULL;
   hia_context_free(way->context);
   hia_engine_free(way->engine);
   way->uses = 0;

@@ -16,12 +16,15 @@ typedef struct diff_way {
   const char *disabled; /* passes; NULL: none */
   bool count;
   bool always_fork, no_merging; /* of native code */
+  hia_batching batch;
   bool through_text;            /* the graph is printed and read back, and that graph is run */
   hia_stage stage;              /* of that graph */
   const char *after;            /* and the pass; NULL: as built */
   bool interpreted;     /* the interpreter runs the graph that was printed for native code */
   bool typed;           /* called by its typed entry, as a C function */
   bool map;             /* by its map entry */
+  bool traps;           /* operations that make NaN fail; another value makes another engine */
+  bool has_traps;       /* `engine` has them */
   hia_engine *engine;   /* made at the first use, and again after USES_OF_AN_ENGINE */
   hia_context *context; /* if `typed` or `map` */
   hia_engine *interp;   /* if `interpreted` */
@@ -111,6 +114,7 @@ typedef struct diff_case {
   char *const *args;
   uint32_t n_args;
   const uint64_t *fuel; /* NULL: without */
+  bool traps;           /* operations that make NaN fail */
   const char *expected;
   bool is_rejected, is_large;
 } diff_case;

@@ -161,6 +161,25 @@ class TopDown:
 
         return form(0)
 
+    def loss(self, tree):
+        """Of a tree (word, left, right, next), whose parts may be None, given its root; from a list, like grow."""
+        zeros = np.zeros(self.w['E'].shape[1])
+        waiting, total = [(None, tree[0], zeros, zeros, tree)], 0
+        while waiting:
+            edge, before, h, c, (word, left, right, beside) = waiting.pop()
+            if edge is not None:
+                h, c = lstm_step(self.w['W'][edge] @ np.concatenate([self.w['E'][before], h]) + self.w['b'][edge], c)
+                total -= log_softmax(self.w['Wo'] @ h)[word]
+            adds = self.w['A'] @ np.concatenate([self.w['E'][word], h]) + self.w['a']
+            edges = [(self.LEFT, left), (self.RIGHT, right)]
+            if edge is not None:
+                edges.append((self.NX_LEFT if edge in (self.LEFT, self.NX_LEFT) else self.NX_RIGHT, beside))
+            for e, node in edges:
+                total += np.logaddexp(0, adds[e] if node is None else -adds[e])
+                if node is not None:
+                    waiting.append((e, word, h, c, node))
+        return total
+
 
 # Likelihoods of phylogenetic trees. A tree is (taxon, length) or (left, right, length).
 

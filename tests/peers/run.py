@@ -241,6 +241,29 @@ def top_down():
               'trees of %s nodes, not %s' % ([size(t) for t in printed], [size(t) for t in expected]))
 
 
+def top_down_loss():
+    w = files.weights(models.TopDown.shapes(), 21)
+    peer, random = models.TopDown(w), np.random.RandomState(22)
+
+    def tree(n):
+        if n == 0:
+            return None
+        left, right = random.randint(0, n), random.randint(0, n)
+        left, right = min(left, right), max(left, right)
+        return int(random.randint(0, 1000)), tree(left), tree(right - left), tree(n - 1 - right)
+
+    def text(t):
+        return 'None' if t is None else 'Word(%d, %s, %s, %s)' % (t[0], text(t[1]), text(t[2]), text(t[3]))
+
+    # What is next to the root counts for nothing.
+    trees = [tree(n) for n in (1, 2, 3, 5, 9, 17, 60)]
+    total = sum(peer.loss(t) for t in trees)
+    given = '@' + write('top_down', '[%s]' % ', '.join(text(t) for t in trees))
+    check('top_down_tree_lstm, loss',
+          [example('top_down_tree_lstm.hia'), '--fn', 'loss', given, '--params', saved('top_down_loss', w)],
+          lambda loss: None if near(loss, total) else '%r, not %r' % (loss, total))
+
+
 def felsenstein():
     def random_tree(random, taxa, root=True):
         length = 0.0 if root else random.uniform(0.01, 0.6)
@@ -295,6 +318,7 @@ def main():
         small('tensor_programs')
         tagger()
         top_down()
+        top_down_loss()
         felsenstein()
     print('%d passed, %d failed, %d skipped' % (passed, failed, skipped))
     sys.exit(failed > 0)

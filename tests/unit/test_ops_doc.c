@@ -43,6 +43,7 @@ static const char *const shapes[] = {
     [HIA_SHAPE_PARAM] = "stated",
     [HIA_SHAPE_WORK] = "fuel",
     [HIA_SHAPE_ALIKE] = "scalar, x, array",
+    [HIA_SHAPE_TRAP] = "x, operands",
     [HIA_SHAPE_ELEMENTWISE] = "elementwise",
     [HIA_SHAPE_DIM] = "x to scalar",
     [HIA_SHAPE_ROW] = "x, scalar",

@@ -523,3 +523,32 @@ Test(read_word, out_of_range) {
   cr_assert_eq(hiaR_read_word(limit, limit + 10, false, true, HIA_I32, &word), HIA_NUMBER_OK);
   cr_assert_eq(word, hiaR_from_i32(INT32_MIN));
 }
+
+/* ---- NaN ---- */
+
+/* Ops without the trait give NaN only of an operand that is NaN; each with it makes one somewhere.
+ */
+Test(scalar, which_ops_make_nan) {
+  static const double some[] = {0.0,   -0.0,  0.5,    -0.5,     1.0,       -1.0,
+                                2.0,   -2.0,  3.5,    INFINITY, -INFINITY, 1e30,
+                                -1e30, 1e-30, 1e-310, 1e300,    90.0,      -90.0};
+  enum { N = sizeof some / sizeof *some };
+  for (unsigned op = 0; op < 64; op++) {
+    const hia_op_info *info = &hiaR_ops[op];
+    if (!info->name || op == HIA_OP_FAIL || op == HIA_OP_SELECT) continue;
+    for (hia_dtype t = HIA_F32; t <= HIA_F64; t++) {
+      if (!hiaR_rule_takes((hia_rule)info->rule, t)) continue;
+      if (hiaR_rule_result((hia_rule)info->rule, t) != t) continue;
+      bool makes = false;
+      for (unsigned i = 0; i < N * N * N; i++) {
+        hia_word in[3], out;
+        const unsigned at[3] = {i % N, i / N % N, i / N / N};
+        for (int k = 0; k < 3; k++)
+          in[k] = t == HIA_F32 ? hiaR_from_f32((float)some[at[k]]) : hiaR_from_f64(some[at[k]]);
+        cr_assert_eq(hiaR_scalar_eval(op, t, op == HIA_OP_CAST ? t : 0, in, &out), HIA_OK);
+        makes |= t == HIA_F32 ? isnan(hiaR_to_f32(out)) : isnan(hiaR_to_f64(out));
+      }
+      cr_assert_eq(makes, (info->traits & HIA_T_MAKES_NAN) != 0, "%s", info->name);
+    }
+  }
+}

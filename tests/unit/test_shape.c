@@ -473,6 +473,7 @@ static uint32_t rank_by_rule(unsigned op, uint64_t imm, const hia_dims *x, uint3
   case HIA_SHAPE_PARAM:
   case HIA_SHAPE_WORK:
   case HIA_SHAPE_ALIKE:
+  case HIA_SHAPE_TRAP:
   case HIA_SHAPE_NONE: break;
   }
   return fit == HIA_FIT_NEVER ? HIA_NONE : out.rank;
