@@ -138,9 +138,12 @@ const tool_row tool_rows[] = {
      "end the run at the operation whose result is NaN first, with its chain of calls"},
     {OPT_TRAP_NAN, DUMP, "trap-nan", NULL, NULL, "the graph or code for a run with --trap-nan"},
     {OPT_TRAP_NAN, BUILD, "trap-nan", NULL, NULL, "code that fails where an operation makes NaN"},
-    {OPT_BATCH, RUN | DUMP | BENCH | BUILD | TRAIN, "batch", "MODE", "none segments all",
-     "what native code computes for many activations at a time: none, segments of operations on tensors with "
-     "products with large params, or all (segments)"},
+    {OPT_BATCHING, RUN | DUMP | BENCH | BUILD, "batch", "MODE", "none segments all",
+     "what native code computes for many calls at a time: nothing, operations on tensors among which "
+     "are products with large params, or with any (segments)"},
+    {OPT_BATCHING, TRAIN, "batching", "MODE", "none segments all",
+     "what native code computes for many calls at a time: nothing, operations on tensors among which "
+     "are products with large params, or with any (segments)"},
     {OPT_LEVEL, RUN | DUMP | BENCH | BUILD | TRAIN, "opt", "LEVEL", "0 1 2 3",
      "optimisation of native code, 0 to 3 (3)"},
     {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD | TRAIN, "no-pass", "LIST", "PASS all",
@@ -405,7 +408,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     if (!operand || hiaR_word_scaled(operand, 1000, &o->fuel)) return NULL;
     return "a number of calls, loop rounds and work on tensors, as in 5000 or 20M";
   case OPT_TRAP_NAN: o->engine.trap_nan = 1; return NULL;
-  case OPT_BATCH:
+  case OPT_BATCHING:
     o->engine.batch = strcmp(operand, "none") == 0       ? HIA_BATCH_NONE
                       : strcmp(operand, "segments") == 0 ? HIA_BATCH_SEGMENTS
                       : strcmp(operand, "all") == 0      ? HIA_BATCH_ALL

@@ -56,7 +56,7 @@ typedef enum tool_option {
   OPT_BUDGET,
   OPT_FUEL,
   OPT_TRAP_NAN,
-  OPT_BATCH,
+  OPT_BATCHING,
   OPT_LEVEL,
   OPT_NO_PASS,
   OPT_NO_MERGE,

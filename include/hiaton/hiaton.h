@@ -115,15 +115,6 @@ typedef enum hia_engine_kind {
       2, /* calls copy the callee's graph: the baseline of the papers, for comparison */
 } hia_engine_kind;
 
-/* What native code computes for many activations of a function at a time (docs/batching.md). Results
- * have the same bits. */
-typedef enum hia_batching {
-  HIA_BATCH_SEGMENTS = 0, /* operations on tensors, where products with large params are among them
-                           */
-  HIA_BATCH_NONE = 1,
-  HIA_BATCH_ALL = 2, /* also with small params: to measure, and to test */
-} hia_batching;
-
 /* HIA_ENGINE_OPTIONS_INIT holds the default of each field. */
 typedef struct hia_engine_options {
   size_t size;                    /* sizeof(hia_engine_options) */
