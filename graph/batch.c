@@ -315,6 +315,7 @@ void hiaG_batch(hia_graph *g) {
   inline_helpers(g);
   clean(g);
   for (unsigned time = 0; time < TIMES && simplify_all(g); time++) clean(g);
+  hiaG_effects(g);
   hia_batcher b;
   begin(&b, g);
   for (hia_fn_id f = 0; f < b.n; f++)

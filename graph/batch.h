@@ -25,7 +25,8 @@
 enum {
   HIA_BATCH_HEAVY = 2048,      /* elements of a matrix whose products are worth a batch */
   HIA_BATCH_OWN_MATRIX = 4096, /* of a matrix that each row has for itself, at most */
-  HIA_BATCH_BLAS = 256 /* OpenBLAS computes no products that are smaller along an axis (kernel/blas.h) */
+  HIA_BATCH_BLAS =
+      256 /* OpenBLAS computes no products that are smaller along an axis (kernel/blas.h) */
 };
 
 /* What is known of a function; all arrays are in the scratch arena. */

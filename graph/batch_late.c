@@ -152,11 +152,21 @@ void hiaG_batch_find_late(hia_batcher *b) {
     b->fns[f].late_params = HIA_NEW_ARRAY(b->arena, bool, fn->n_params + 1);
     b->fns[f].late_results = HIA_NEW_ARRAY(b->arena, bool, fn->n_results + 1);
   }
-  for (bool is_changed = true; is_changed;) {
+  /* Callees first, then callers first, and so on: results are found on the one way, parameters on
+   * the other. */
+  uint32_t *group = HIA_NEW_ARRAY(b->arena, uint32_t, b->n + 1), n_live = 0;
+  for (hia_fn_id f = 0; f < b->n; f++) {
+    group[f] = hiaG_fn(b->g, f)->is_removed ? HIA_NONE : hiaG_fn(b->g, f)->group;
+    n_live += group[f] != HIA_NONE;
+  }
+  const hia_fn_id *order = hiaG_buckets(b->arena, b->n, b->n, group, NULL).items;
+  bool is_down = false;
+  for (bool is_changed = true; is_changed; is_down = !is_down) {
     is_changed = false;
-    for (hia_fn_id f = 0; f < b->n; f++) {
+    hiaR_look(b->g->comp);
+    for (uint32_t k = 0; k < n_live; k++) {
+      hia_fn_id f = order[is_down ? n_live - 1 - k : k];
       looking l = {b, f, hiaG_fn(b->g, f), &b->fns[f], false};
-      if (l.fn->is_removed) continue;
       HIA_EACH_NODE(l.fn, n) look_at(&l, n);
       is_changed |= l.is_changed;
     }

@@ -84,7 +84,8 @@ static bool can_product(const looking *l, hia_node_id n) {
   if (!is_row(l, a) && is_row(l, b)) /* a matrix, or several, times a vector of each row */
     return of_b == 1 && (of_a == 2 || of_a == 3) && !is_bt;
   if (of_a == 2 && !fits_row(l, a)) return false;
-  if (of_a == 2 && depth >= HIA_BATCH_BLAS) return false; /* with all rows it could be one of those */
+  if (of_a == 2 && depth >= HIA_BATCH_BLAS)
+    return false; /* with all rows it could be one of those */
   return of_b == 1 ? is_row(l, b) : fits_row(l, b);
 }
 
@@ -424,13 +425,17 @@ void hiaG_lift(hia_lifting *l, hia_node_id n) {
 }
 
 /* A node that may be copied into a segment: it computes one value, of what all activations share,
- * and cannot fail. */
-static bool is_copied(const looking *l, hia_node_id n) {
+ * and cannot fail. `depths`, by value: of the computations that lead there. */
+static bool is_copied(const looking *l, hia_node_id n, uint8_t *depths) {
+  enum { DEEPEST = 100 };
   const hia_node *node = &l->fn->nodes.data[n];
   if (hiaG_is_constant(node->op)) return node->op != HIA_OP_UNDEF;
   if (node->n_outs != 1 || hiaG_n_regions(node->op) || !node->n_ins) return false;
-  for (uint32_t i = 0; i < node->n_ins; i++)
-    if (is_row(l, in(l, n, i))) return false;
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    hia_value_id v = in(l, n, i);
+    if (is_row(l, v) || depths[v] == DEEPEST) return false;
+    if (depths[v] >= depths[node->outs]) depths[node->outs] = (uint8_t)(depths[v] + 1);
+  }
   bool is_pure =
       !hiaG_node_does(l->b->g, l->fn, n, ~(unsigned)(HIA_E_READS | HIA_E_ALLOCATES | HIA_E_RAISES));
   hia_type_kind kind = hiaG_type_kind(l->b->g->types, hiaG_type(l->fn, out(l, n)));
@@ -456,9 +461,10 @@ void hiaG_batch_find_liftable(hia_batcher *b, hia_fn_id f) {
   l.of->is_uniform = HIA_NEW_ARRAY(b->arena, bool, l.fn->values.len + 1);
   l.of->can_lift = HIA_NEW_ARRAY(b->arena, bool, l.fn->nodes.len + 1);
   l.of->is_heavy = HIA_NEW_ARRAY(b->arena, bool, l.fn->nodes.len + 1);
+  uint8_t *depths = HIA_NEW_ARRAY(b->arena, uint8_t, l.fn->values.len + 1);
   HIA_EACH_NODE(l.fn, n) {
     const hia_node *node = &l.fn->nodes.data[n];
-    if (is_copied(&l, n)) {
+    if (is_copied(&l, n, depths)) {
       l.of->is_uniform[node->outs] = true;
       continue;
     }

@@ -21,7 +21,11 @@
  * then types change (batch_types.c), and then the function. */
 #include "graph/batch.h"
 
-enum { MAX_INPUTS = 60, MAX_MEMBERS = 1000 };
+enum {
+  MAX_INPUTS = 60,
+  MAX_MEMBERS = 1000,
+  MAX_LOOKED = 200 /* nodes in a branch or a loop that may end a segment */
+};
 
 typedef struct hia_segment_site {
   hia_fn_id fn;   /* the segment */
@@ -176,20 +180,24 @@ static void close_both(finding *f, group *ready, group *late, hia_node_id at) {
   f->waiting.len = 0;
 }
 
-/* True if the node, or one in it, has as an operand what is in a group, or what waits. */
+static bool is_open(const finding *f, hia_value_id v, const group *ready, const group *late) {
+  hia_node_id def = f->fn->values.data[v].node;
+  uint32_t number = f->member_of[def];
+  return f->is_waiting[def] || (number && (number == ready->number || number == late->number));
+}
+
+/* True if the node, or one in it, has as an operand what is in a group, or what waits; or if there
+ * are too many nodes in it to look at. */
 static bool uses_open(const finding *f, hia_node_id n, const group *ready, const group *late) {
   if (!ready->members.len && !late->members.len) return false;
   bool has_regions = f->fn->nodes.data[n].regions != HIA_NONE;
   hia_node_id end = has_regions ? hiaG_walk_over(f->fn, n) : HIA_NONE;
+  uint32_t left = MAX_LOOKED;
   for (hia_node_id at = n; at == n || at != end; at = hiaG_walk_next(f->fn, at)) {
-    const hia_node *node = &f->fn->nodes.data[at];
-    for (uint32_t i = 0; i < node->n_ins; i++) {
-      hia_node_id def = f->fn->values.data[hiaG_in(f->fn, at, i)].node;
-      uint32_t number = f->member_of[def];
-      if (f->is_waiting[def] || (number && (number == ready->number || number == late->number)))
-        return true;
-    }
+    for (uint32_t i = 0; i < f->fn->nodes.data[at].n_ins; i++)
+      if (is_open(f, hiaG_in(f->fn, at, i), ready, late)) return true;
     if (!has_regions) break;
+    if (!left--) return true;
   }
   return false;
 }
@@ -215,28 +223,54 @@ static void add(finding *f, group *x, hia_node_id n) {
   hiaR_push(f->b->arena, &x->members, n);
 }
 
-static void find_in(finding *f, hia_region_id r) {
-  group ready = {0}, late = {0};
-  hia_u32vec outer = f->waiting;
-  memset(&f->waiting, 0, sizeof f->waiting);
-  for (hia_node_id n = f->fn->regions.data[r].first; n != HIA_NONE; n = f->fn->nodes.data[n].next) {
-    const hia_node *node = &f->fn->nodes.data[n];
-    if (hiaG_is_deferred(f->b, f->f, n)) {
-      group *x = group_of(f, n, &ready, &late);
-      if (x->members.len == MAX_MEMBERS) close_both(f, &ready, &late, n);
-      add(f, x, n);
-      continue;
-    }
-    bool is_used = uses_open(f, n, &ready, &late);
-    if (is_used && may_wait(f, n)) {
-      f->is_waiting[n] = true;
-      hiaR_push(f->b->arena, &f->waiting, n);
-      continue;
-    }
-    if (is_used || node->op == HIA_OP_YIELD) close_both(f, &ready, &late, n);
-    for (uint32_t k = 0; k < hiaG_n_regions(node->op); k++) find_in(f, node->regions + k);
+/* A region that is being walked through: its groups, and what waits. Regions nest as deep as the
+ * program's branches, so the walk keeps a stack of them. */
+typedef struct open_region {
+  hia_node_id next;
+  hia_region_id left, end; /* regions of the last node that come next */
+  group ready, late;
+  hia_u32vec waiting;
+} open_region;
+
+static void look_at(finding *f, open_region *r, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  if (hiaG_is_deferred(f->b, f->f, n)) {
+    group *x = group_of(f, n, &r->ready, &r->late);
+    if (x->members.len == MAX_MEMBERS) close_both(f, &r->ready, &r->late, n);
+    add(f, x, n);
+    return;
   }
-  f->waiting = outer;
+  bool is_used = uses_open(f, n, &r->ready, &r->late);
+  if (is_used && may_wait(f, n)) {
+    f->is_waiting[n] = true;
+    hiaR_push(f->b->arena, &f->waiting, n);
+    return;
+  }
+  if (is_used || node->op == HIA_OP_YIELD) close_both(f, &r->ready, &r->late, n);
+  r->left = node->regions;
+  r->end = node->regions + hiaG_n_regions(node->op);
+}
+
+static void find_segments(finding *f) {
+  HIA_VEC(open_region) stack = {0};
+  hiaR_push(f->b->arena, &stack, (open_region){.next = f->fn->regions.data[0].first});
+  while (stack.len) {
+    open_region *r = &stack.data[stack.len - 1];
+    if (r->left < r->end) {
+      open_region inner = {.next = f->fn->regions.data[r->left++].first};
+      r->waiting = f->waiting;
+      memset(&f->waiting, 0, sizeof f->waiting);
+      hiaR_push(f->b->arena, &stack, inner);
+    } else if (r->next == HIA_NONE) {
+      stack.len--;
+      if (stack.len) f->waiting = stack.data[stack.len - 1].waiting;
+    } else {
+      hia_node_id n = r->next;
+      r->next = f->fn->nodes.data[n].next;
+      r->left = r->end = 0;
+      look_at(f, r, n);
+    }
+  }
 }
 
 /* ---- the function afterwards ---- */
@@ -285,7 +319,7 @@ typedef struct storing {
   hia_value_id v;
   bool is_late;
 } storing;
-static void look_at_store(void *user, hia_value_id v, uint32_t place) {
+static void see_store(void *user, hia_value_id v, uint32_t place) {
   storing *s = user;
   if (v == s->v) s->is_late |= !hiaR_is_scalar(s->b->g->types->places.data[place].type);
 }
@@ -313,7 +347,7 @@ static bool wants_late(const rewriting *w, hia_node_id n, uint32_t i) {
     }
   }
   storing s = {w->b, hiaG_in(fn, n, i), false};
-  hiaG_batch_stores(w->b->g, fn, n, look_at_store, &s);
+  hiaG_batch_stores(w->b->g, fn, n, see_store, &s);
   return s.is_late;
 }
 
@@ -383,7 +417,7 @@ void hiaG_batch_find_segments(hia_batcher *b, hia_fn_id f) {
     of->was_scalar[v] = hiaG_is_scalar(hiaG_type(fn, v));
   HIA_EACH_NODE(fn, n)
     for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) x.uses[hiaG_in(fn, n, i)]++;
-  find_in(&x, 0);
+  find_segments(&x);
   of->segments = found;
 }
 

@@ -108,7 +108,7 @@ typedef struct hia_emit {
   struct hia_row_work *row_work;                    /* emit_map.c: by function; or NULL */
   LLVMValueRef elementary[HIA_MAX_ELEMENTARY][2];   /* emit_elementary.c: at f32, f64; or NULL */
   uint32_t n_inlined;                               /* calls of these that LLVM may inline */
-  HIA_VEC(hia_segment_entry) segments;             /* emit_batch.c */
+  HIA_VEC(hia_segment_entry) segments;              /* emit_batch.c */
   HIA_VEC(hia_loop) loops;                          /* emit_fused.c */
 
   LLVMContextRef llvm;

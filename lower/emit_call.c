@@ -305,9 +305,7 @@ void hiaL_emit_YIELD(hia_emit *e, hia_node_id n) {
 
 /* ---- the entry of a root: words in, words out ---- */
 
-void hiaL_entry(hia_emit *e, hia_fn_id id) {
-  hiaL_build_entry(e, id, e->fns[id].entry);
-}
+void hiaL_entry(hia_emit *e, hia_fn_id id) { hiaL_build_entry(e, id, e->fns[id].entry); }
 
 void hiaL_build_entry(hia_emit *e, hia_fn_id id, LLVMValueRef f) {
   const hia_fn *fn = hiaG_fn(e->g, id);

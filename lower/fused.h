@@ -60,11 +60,11 @@ typedef struct hia_known {
   LLVMValueRef data;                 /* STORED: the address of the elements */
   hia_value_id of;                   /* SHOWN, GATHERED */
   LLVMValueRef first;                /* SHOWN: NULL stands for 0 */
-  LLVMValueRef pitch;                /* SHOWN: elements from a row's to the next one's, along the last
-                                        axis; NULL: as many as it has columns */
-  hia_value_id by;                   /* GATHERED: the indices */
-  hia_spread spread[3];              /* COMPUTED: of the operands */
-  uint32_t row_axis[3];              /* EACH_ROW: the first axis of the result's that is in a row */
+  LLVMValueRef pitch;   /* SHOWN: elements from a row's to the next one's, along the last
+                           axis; NULL: as many as it has columns */
+  hia_value_id by;      /* GATHERED: the indices */
+  hia_spread spread[3]; /* COMPUTED: of the operands */
+  uint32_t row_axis[3]; /* EACH_ROW: the first axis of the result's that is in a row */
   hia_value_id loop; /* a value of the same shape: values that lead to the same one share a loop */
 } hia_known;
 

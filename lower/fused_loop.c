@@ -71,7 +71,7 @@ typedef struct loop {
   LLVMTypeRef scalars[HIA_N_REPRS]; /* what e->types is outside of the loop */
   LLVMValueRef function, begin, end, n_cols;
   LLVMValueRef from[HIA_FUSED_STEPS], by[HIA_FUSED_STEPS]; /* parameters; from: or of this row */
-  LLVMValueRef pitch[HIA_FUSED_STEPS]; /* parameters */
+  LLVMValueRef pitch[HIA_FUSED_STEPS];                     /* parameters */
   LLVMValueRef to[HIA_FUSED_RESULTS];
   fold folds[HIA_FUSED_STEPS];
   bool adds; /* a reduction is a sum or a product */

@@ -139,10 +139,12 @@ const tool_row tool_rows[] = {
     {OPT_TRAP_NAN, DUMP, "trap-nan", NULL, NULL, "the graph or code for a run with --trap-nan"},
     {OPT_TRAP_NAN, BUILD, "trap-nan", NULL, NULL, "code that fails where an operation makes NaN"},
     {OPT_BATCHING, RUN | DUMP | BENCH | BUILD, "batch", "MODE", "none segments all",
-     "what native code computes for many calls at a time: nothing, operations on tensors among which "
+     "what native code computes for many calls at a time: nothing, operations on tensors among "
+     "which "
      "are products with large params, or with any (segments)"},
     {OPT_BATCHING, TRAIN, "batching", "MODE", "none segments all",
-     "what native code computes for many calls at a time: nothing, operations on tensors among which "
+     "what native code computes for many calls at a time: nothing, operations on tensors among "
+     "which "
      "are products with large params, or with any (segments)"},
     {OPT_LEVEL, RUN | DUMP | BENCH | BUILD | TRAIN, "opt", "LEVEL", "0 1 2 3",
      "optimisation of native code, 0 to 3 (3)"},

@@ -59,10 +59,11 @@ typedef struct hia_allocator {
   void *user;
 } hia_allocator;
 
-/* What native code computes for many activations of a function at a time (docs/batching.md). Results
- * have the same bits. */
+/* What native code computes for many activations of a function at a time (docs/batching.md).
+ * Results have the same bits. */
 typedef enum hia_batching {
-  HIA_BATCH_SEGMENTS = 0, /* operations on tensors, where products with large params are among them */
+  HIA_BATCH_SEGMENTS =
+      0, /* operations on tensors, where products with large params are among them */
   HIA_BATCH_NONE = 1,
   HIA_BATCH_ALL = 2, /* also with small params: to measure, and to test */
 } hia_batching;
