@@ -30,7 +30,8 @@ typedef struct level {
 /* The rows of a segment. */
 typedef struct queue {
   const hia_segment *segment;
-  level *levels; /* n_levels of the batch, while it settles */
+  uint32_t number; /* of the segment, whose module may be gone when the next run begins */
+  level *levels;   /* n_levels of the batch, while it settles */
 } queue;
 
 typedef struct chunk {
@@ -59,16 +60,41 @@ bool hiaR_batch_is_pending(const hia_context *context) {
   return context->batch && context->batch->n_rows;
 }
 
-/* ---- memory of the run ---- */
+/* ---- memory: rows are the heap's of the run, the tables are kept from run to run ---- */
 
 /* A larger copy of an array, whose new part is zeroed. NULL: no memory. */
 static void *grow(hia_context *context, void *old, size_t old_size, size_t size) {
-  char *new = hiaR_heap_alloc(&context->local, size);
+  char *new = hiaR_alloc(context->allocator, size);
   if (!new) return NULL;
   if (old_size) memcpy(new, old, old_size);
   memset(new + old_size, 0, size - old_size);
-  if (old_size) hiaR_heap_release(&context->local, old, old_size);
+  if (old_size) hiaR_free(context->allocator, old, old_size);
   return new;
+}
+
+/* Segments are those of the code that is run. */
+void hiaR_batch_begin(hia_context *context) {
+  hia_batch *b = context->batch;
+  if (!b) return;
+  for (uint32_t i = 0; i < b->n_queues; i++) b->of[b->queues[i].number] = 0;
+  b->n_queues = b->n_rows = b->n_levels = 0;
+  b->newest = NULL;
+  b->bytes = 0;
+  b->chunks = NULL; /* they went with the heap of a run that failed */
+  b->at = b->end = NULL;
+  b->is_settling = false;
+}
+
+void hiaR_batch_free(hia_context *context) {
+  hia_batch *b = context->batch;
+  if (!b) return;
+  const hia_allocator *a = context->allocator;
+  if (b->queues) hiaR_free(a, b->queues, b->most_queues * sizeof *b->queues);
+  if (b->of) hiaR_free(a, b->of, b->n_of * sizeof *b->of);
+  if (b->levels) hiaR_free(a, b->levels, b->levels_size);
+  if (b->wave) hiaR_free(a, b->wave, 2 * (size_t)b->most_wave * sizeof *b->wave);
+  hiaR_free(a, b, sizeof *b);
+  context->batch = NULL;
 }
 
 static row *row_new(hia_context *context, hia_batch *b, const hia_segment *s) {
@@ -112,7 +138,7 @@ static queue *queue_of(hia_context *context, hia_batch *b, const hia_segment *s)
       b->queues = all;
       b->most_queues = n;
     }
-    b->queues[b->n_queues++].segment = s;
+    b->queues[b->n_queues++] = (queue){.segment = s, .number = s->number};
     b->of[s->number] = b->n_queues;
   }
   return &b->queues[b->of[s->number] - 1];
@@ -171,10 +197,10 @@ static bool note(hia_context *context, const hia_segment *s, hia_word *words) {
 static bool make_levels(hia_context *context, hia_batch *b) {
   size_t size = (size_t)b->n_queues * b->n_levels * sizeof *b->levels;
   if (size > b->levels_size) {
-    if (b->levels) hiaR_heap_release(&context->local, b->levels, b->levels_size);
+    if (b->levels) hiaR_free(context->allocator, b->levels, b->levels_size);
     b->levels_size = 2 * size;
-    b->levels = hiaR_heap_alloc(&context->local, b->levels_size);
-    if (!b->levels) return false;
+    b->levels = hiaR_alloc(context->allocator, b->levels_size);
+    if (!b->levels) return b->levels_size = 0, false;
   }
   memset(b->levels, 0, size);
   for (uint32_t i = 0; i < b->n_queues; i++)
@@ -355,9 +381,9 @@ static bool compute(const settling *x) {
 static bool make_room(hia_context *context, hia_batch *b, uint32_t n) {
   if (n <= b->most_wave) return true;
   uint32_t most = 2 * n;
-  row **wave = hiaR_heap_alloc(&context->local, 2 * (size_t)most * sizeof *wave);
+  row **wave = hiaR_alloc(context->allocator, 2 * (size_t)most * sizeof *wave);
   if (!wave) return false;
-  if (b->wave) hiaR_heap_release(&context->local, b->wave, 2 * (size_t)b->most_wave * sizeof *wave);
+  if (b->wave) hiaR_free(context->allocator, b->wave, 2 * (size_t)b->most_wave * sizeof *wave);
   b->wave = wave;
   b->ordered = wave + most;
   b->most_wave = most;

@@ -11,12 +11,16 @@
  * 2017), of whole segments.
  *
  * A worker's rows are its own: it hands out no job while it has some, and settles before a job or a
- * run ends. All of it is memory of the run's heap. */
+ * run ends. The rows are memory of the run's heap. */
 #ifndef HIA_NATIVE_BATCH_H
 #define HIA_NATIVE_BATCH_H
 
 #include "runtime/native/context.h"
 
+/* Called when a context is attached to a heap: nothing is pending. */
+void hiaR_batch_begin(hia_context *context);
+/* Frees what the context has for batches. */
+void hiaR_batch_free(hia_context *context);
 /* True if rows are noted that have not been computed. */
 bool hiaR_batch_is_pending(const hia_context *context);
 

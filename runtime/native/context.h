@@ -118,7 +118,7 @@ struct hia_context {
   const hia_word *params; /* hia_limits.params */
   hia_local_heap local;   /* heap NULL: the run makes no objects */
 
-  struct hia_batch *batch;  /* of the run: what is pending in this worker; NULL: nothing was yet */
+  struct hia_batch *batch;  /* what is pending (batch.h); NULL: nothing was yet */
   const hia_shapes *shapes; /* of the run's program */
   hia_range range;          /* of an operation that fails with HIA_RANGE, */
   hia_misfit misfit;        /* or with HIA_SHAPE, */

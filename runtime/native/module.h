@@ -45,9 +45,9 @@ typedef struct hia_native_operation {
  * its operands, tensors of as many rows as are computed at a time, and its results. */
 typedef struct hia_segment_word {
   uint8_t dtype;
-  uint8_t rank;     /* of the tensor of one row; 0: the operand is a scalar, and no result is */
+  uint8_t rank; /* of the tensor of one row; 0: the operand is a scalar, and no result is */
   uint16_t spare;
-  uint32_t n;       /* elements of a row */
+  uint32_t n;          /* elements of a row */
   const int64_t *dims; /* of a row; not read if the rank is 0 */
 } hia_segment_word;
 typedef struct hia_segment {

@@ -17,6 +17,7 @@
  *
  * A failure reads its backtrace off the stack where it happens, and jumps back to where the
  * invocation was entered. */
+#include "runtime/native/batch.h"
 #include "runtime/native/context.h"
 #include <stdlib.h>
 
@@ -58,6 +59,7 @@ void hiaR_context_free(hia_context *context) {
   if (!context) return;
   hiaR_team_forget(context);
   hiaR_jobs_free(context);
+  hiaR_batch_free(context);
   hiaR_barriers_free(context);
   hiaR_fiber_free(&context->fiber);
   hiaR_stack_release(&context->stack);
@@ -258,7 +260,7 @@ void hiaR_context_use_heap(hia_context *context, hia_heap *heap, const hia_shape
                            const hia_word *params) {
   context->shapes = shapes;
   context->params = params;
-  context->batch = NULL; /* it was the last run's, and went with that one's heap */
+  hiaR_batch_begin(context);
   if (heap)
     hiaR_local_begin(&context->local, heap);
   else if (context->local.heap)
