@@ -312,6 +312,17 @@ static void through_op(reverse *r, hia_node_id n) {
     if (gradients[i] != HIA_NONE) add(r, id_of(r, hiaG_in(r->fn, n, i)), gradients[i]);
 }
 
+static hia_value_id *take_all(reverse *r, hia_node_id n, bool *is_some) {
+  const hia_node *node = &r->fn->nodes.data[n];
+  hia_value_id *taken = HIA_NEW_ARRAY(r->d->arena, hia_value_id, node->n_outs + 1);
+  *is_some = false;
+  for (uint32_t i = 0; i < node->n_outs; i++) {
+    taken[i] = take(r, node->outs + i);
+    *is_some |= taken[i] != HIA_NONE;
+  }
+  return taken;
+}
+
 static void through_call(reverse *r, hia_node_id n) {
   const hia_node node = r->fn->nodes.data[n];
   const hia_fn *callee = hiaG_fn(r->g, hiaG_callee(&node));
@@ -348,6 +359,36 @@ static void through_call(reverse *r, hia_node_id n) {
       r->d->params.data[params].reads + (size_t)hiaG_callee(&node) * r->g->params.len;
   for (uint32_t p = 0; p < r->g->params.len; p++)
     if (reads[p]) add(r, r->fn->values.len + p, hiaG_out(r->back, call, at++));
+}
+
+/* A gradient of its own is a call: of the arguments, of what flows to the results and, if it takes
+ * them, of these. */
+static void through_own(reverse *r, hia_node_id n) {
+  const hia_node node = r->fn->nodes.data[n];
+  hia_own own = hiaG_own_gradient(r->g, &node);
+  hia_u32vec args = {0};
+  bool is_some;
+  hia_value_id *dy = take_all(r, n, &is_some);
+  if (!is_some) return;
+  for (uint32_t i = 0; i < node.n_ins; i++)
+    hiaR_push(r->d->arena, &args, read(r, hiaG_in(r->fn, n, i)));
+  for (uint32_t i = 0; i < node.n_outs; i++) {
+    if (!hiaG_is_of_floats(r->g->types, hiaG_type(r->fn, node.outs + i))) continue;
+    hiaR_push(r->d->arena, &args, dy[i] == HIA_NONE ? zero(r, node.outs + i) : dy[i]);
+  }
+  for (uint32_t i = 0; i < node.n_outs && own.takes_results; i++)
+    hiaR_push(r->d->arena, &args, read(r, node.outs + i));
+  const hia_fn *gradient = hiaG_fn(r->g, own.gradient);
+  if (r->g->is_counted) node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0);
+  hia_node_id call = node_of(r, HIA_OP_CALL, args.data, args.len, gradient->results,
+                             gradient->n_results, own.gradient);
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < node.n_ins; i++) {
+    hia_value_id v = hiaG_in(r->fn, n, i);
+    if (!hiaG_is_of_floats(r->g->types, hiaG_type(r->fn, v))) continue;
+    has_shape_of(r, hiaG_out(r->back, call, at), v);
+    add_dense(r, v, hiaG_out(r->back, call, at++));
+  }
 }
 
 static void through_region(reverse *r, uint32_t place);
@@ -397,17 +438,6 @@ static hia_u32vec gradients_for(reverse *r, uint32_t place, hia_u32vec ids, cont
   r->place = outer;
   r->region = region;
   return list;
-}
-
-static hia_value_id *take_all(reverse *r, hia_node_id n, bool *is_some) {
-  const hia_node *node = &r->fn->nodes.data[n];
-  hia_value_id *taken = HIA_NEW_ARRAY(r->d->arena, hia_value_id, node->n_outs + 1);
-  *is_some = false;
-  for (uint32_t i = 0; i < node->n_outs; i++) {
-    taken[i] = take(r, node->outs + i);
-    *is_some |= taken[i] != HIA_NONE;
-  }
-  return taken;
 }
 
 /* Nothing came of going through a node: it and what is in it keep nothing. */
@@ -897,6 +927,10 @@ static void through_concat(reverse *r, hia_node_id n) {
 static void through_node(reverse *r, hia_node_id n) {
   const hia_node *node = &r->fn->nodes.data[n];
   r->loc = node->loc;
+  if (hiaG_has_own_gradient(r->g, node)) {
+    through_own(r, n);
+    return;
+  }
   switch (node->op) {
   case HIA_OP_ARG:
   case HIA_OP_PARAM: return; /* what comes from here has its gradient */

@@ -20,7 +20,11 @@ static void look(hia_grad *d) {
   d->effects = hiaG_find_effects(d->g, d->arena);
 }
 
-static bool is_recursive(const hia_grad *d, hia_fn_id f) { return d->effects[f] & HIA_E_RECURSIVE; }
+/* Not what has a gradient of its own, nor what is to be computed again as a call. */
+static bool may_inline(const hia_grad *d, hia_fn_id f) {
+  const hia_fn *fn = hiaG_fn(d->g, f);
+  return !(d->effects[f] & HIA_E_RECURSIVE) && fn->gradient == HIA_NONE && !fn->is_recomputed;
+}
 
 static uint32_t n_nodes(const hia_fn *fn) {
   uint32_t n = 0;
@@ -76,7 +80,7 @@ static const hia_fn *inline_into(hia_grad *d, hia_fn_id f) {
       continue;
     }
     hia_fn_id callee = hiaG_callee(&copy->nodes.data[n]);
-    if (is_recursive(d, callee)) continue;
+    if (!may_inline(d, callee)) continue;
     uint32_t size = n_nodes(d->inlined[callee]);
     if (size > MOST_NODES || grown + size > MAX_GROWTH) continue;
     grown += size;
@@ -107,7 +111,7 @@ const hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f) {
     HIA_EACH_NODE(fn, n) {
       if (fn->nodes.data[n].op != HIA_OP_CALL) continue;
       hia_fn_id callee = hiaG_callee(&fn->nodes.data[n]);
-      if (!is_recursive(d, callee) && !d->inlined[callee]) hiaR_push(d->arena, &left, callee);
+      if (may_inline(d, callee) && !d->inlined[callee]) hiaR_push(d->arena, &left, callee);
     }
     if (left.len == n_before) d->inlined[at] = inline_into(d, at);
   }
