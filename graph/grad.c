@@ -98,6 +98,7 @@ static void declare(hia_grad *d, hia_grad_version *v) {
   hiaR_push(d->arena, &types, v->tape);
   v->kept = hiaG_fn_new(g, hiaG_new_name(g, fn->name, ".kept"), fn->source, fn->loc, fn->params,
                         fn->n_params, types.data, types.len);
+  hiaG_fn(g, v->kept)->is_recomputed = fn->is_recomputed;
   types.len = 0;
   hiaR_push(d->arena, &types, v->tape);
   for (uint32_t i = 0; i < fn->n_results; i++)
@@ -137,6 +138,7 @@ static void make(hia_grad *d, uint32_t version) {
   b.back = hiaG_fn(d->g, v.back);
   hiaG_grad_activity(&b);
   hiaG_grad_find_sizes(&b);
+  hiaG_grad_find_sections(&b);
   hiaG_grad_back(&b);
   hiaG_grad_sizes(&b);
   hiaG_grad_kept(&b);
@@ -374,6 +376,9 @@ static void replace_all(hia_graph *g) {
 }
 
 void hiaG_grad(hia_graph *g) {
+  uint32_t n = g->fns.len;
   if (hiaG_has_gradients(g)) replace_all(g);
+  /* What this has made stays marked, so that it is not inlined next to the call that it repeats. */
+  for (hia_fn_id f = 0; f < n; f++) hiaG_fn(g, f)->is_recomputed = false;
   forget_own(g);
 }

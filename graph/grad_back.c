@@ -87,6 +87,13 @@ static uint32_t keep(reverse *r, uint32_t place, hia_kept kept, hia_type type) {
   return r->b->kept.len - 1;
 }
 
+/* True if a place is that of what a node of f computes. */
+static bool is_home(const reverse *r, uint32_t place, hia_node_id n) {
+  const hia_place *p = &r->b->places.data[place];
+  if (p->forward != r->fn->nodes.data[n].region) return false;
+  return p->kind != HIA_PLACE_AGAIN || hiaG_grad_is_in_section(r->b, n, p->section);
+}
+
 /* What a node of f has kept itself. */
 static hia_value_id record_of(reverse *r, hia_node_id n, hia_type type) {
   hia_kept kept = {
@@ -99,24 +106,25 @@ static hia_value_id record_of(reverse *r, hia_node_id n, hia_type type) {
 /* The value of f.back that is equal to a value of f. */
 static hia_value_id read(reverse *r, hia_value_id v) {
   const hia_node *def = hiaG_def(r->fn, v);
+  hia_node_id n = r->fn->values.data[v].node;
   hia_type type = hiaG_type(r->fn, v);
   if (hiaG_is_constant(def->op)) return value_of(r, def->op, NULL, 0, type, def->imm);
   /* In the arm that reads it, if there are only branches in between: then what is kept in an arm is
    * all there is. But once for all rounds of a loop. */
   uint32_t place = r->place;
-  for (uint32_t p = place; r->b->places.data[p].forward != def->region;
-       p = r->b->places.data[p].outer)
+  for (uint32_t p = place; !is_home(r, p, n); p = r->b->places.data[p].outer)
     if (r->b->places.data[p].kind != HIA_PLACE_ARM) place = r->b->places.data[p].outer;
   for (uint32_t p = place; def->op == HIA_OP_ARG; p = r->b->places.data[p].outer) {
     const hia_place *is = &r->b->places.data[p];
-    if (is->forward != def->region) continue;
+    if (!is_home(r, p, n)) continue;
     if (is->kind == HIA_PLACE_EACH) return is->tape; /* the index of an element */
     break;
   }
+  /* What was kept outside of a section is not computed again. */
   for (uint32_t i = r->b->first_kept[v]; i != HIA_NONE; i = r->b->kept.data[i].next)
     for (uint32_t p = place;; p = r->b->places.data[p].outer) {
       if (r->b->kept.data[i].place == p) return r->b->kept.data[i].stands_for;
-      if (r->b->places.data[p].forward == def->region) break;
+      if (is_home(r, p, n) && r->b->places.data[p].kind != HIA_PLACE_AGAIN) break;
     }
   hia_kept kept = {
       .kind = HIA_KEPT_VALUE, .value = v, .node = HIA_NONE, .next = r->b->first_kept[v]};
@@ -323,6 +331,19 @@ static hia_value_id *take_all(reverse *r, hia_node_id n, bool *is_some) {
   return taken;
 }
 
+/* Makes a call of f once more, for its tape: of the arguments, which are kept instead. */
+static hia_value_id recompute(reverse *r, hia_node_id n, hia_fn_id kept) {
+  const hia_node node = r->fn->nodes.data[n];
+  const hia_fn *fn = hiaG_fn(r->g, kept);
+  hia_u32vec args = {0};
+  for (uint32_t i = 0; i < node.n_ins; i++)
+    hiaR_push(r->d->arena, &args, read(r, hiaG_in(r->fn, n, i)));
+  r->b->records[n].is_recomputed = true;
+  if (r->g->is_counted) node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0);
+  hia_node_id call = node_of(r, HIA_OP_CALL, args.data, args.len, fn->results, fn->n_results, kept);
+  return hiaG_out(r->back, call, fn->n_results - 1);
+}
+
 static void through_call(reverse *r, hia_node_id n) {
   const hia_node node = r->fn->nodes.data[n];
   const hia_fn *callee = hiaG_fn(r->g, hiaG_callee(&node));
@@ -344,7 +365,8 @@ static void through_call(reverse *r, hia_node_id n) {
   const hia_grad_version version = r->d->versions.data[v];
   r->b->records[n].version = v;
   r->b->records[n].type = version.tape;
-  args.data[0] = record_of(r, n, version.tape);
+  args.data[0] =
+      callee->is_recomputed ? recompute(r, n, version.kept) : record_of(r, n, version.tape);
   const hia_fn *back = hiaG_fn(r->g, version.back);
   if (r->g->is_counted) node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0);
   hia_node_id call =
@@ -443,7 +465,10 @@ static hia_u32vec gradients_for(reverse *r, uint32_t place, hia_u32vec ids, cont
 /* Nothing came of going through a node: it and what is in it keep nothing. */
 static void forget(reverse *r, hia_node_id n) {
   hia_node_id end = hiaG_walk_over(r->fn, n);
-  for (; n != end; n = hiaG_walk_next(r->fn, n)) r->b->records[n].kept = HIA_NONE;
+  for (; n != end; n = hiaG_walk_next(r->fn, n)) {
+    r->b->records[n].kept = HIA_NONE;
+    r->b->records[n].is_recomputed = false;
+  }
 }
 
 static void through_branch(reverse *r, hia_node_id n) {
@@ -922,6 +947,32 @@ static void through_concat(reverse *r, hia_node_id n) {
   }
 }
 
+/* ---- sections (grad_again.c) ---- */
+
+/* At the end of a section: what is read of it comes from a call, whose results follow from that. */
+static void enter_section(reverse *r, hia_node_id n) {
+  uint32_t number = r->b->section_of[n];
+  hia_section *s = &r->b->sections.data[number];
+  const hia_fn *callee = hiaG_fn(r->g, s->callee);
+  hia_u32vec ins = {0};
+  HIA_VEC(hia_type) types = {0};
+  for (uint32_t i = 0; i < s->inputs.len; i++) {
+    hiaR_push(r->d->arena, &ins, read(r, s->inputs.data[i]));
+    hiaR_push(r->d->arena, &types, hiaG_type(r->fn, s->inputs.data[i]));
+  }
+  s->again = hiaG_fn_new(r->g, hiaG_new_name(r->g, callee->name, ".again"), callee->source,
+                         callee->loc, types.data, types.len, NULL, 0);
+  hiaG_fn(r->g, s->again)->is_recomputed = true;
+  s->count = r->g->is_counted ? node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0) : HIA_NONE;
+  s->call = node_of(r, HIA_OP_CALL, ins.data, ins.len, NULL, 0, s->again);
+  s->place =
+      new_place(r, HIA_PLACE_AGAIN, r->fn->nodes.data[n].region, r->region, r->place, HIA_NONE);
+  r->b->places.data[s->place].section = number;
+  r->place = s->place;
+}
+
+static void leave_section(reverse *r) { r->place = r->b->places.data[r->place].outer; }
+
 /* ---- all of f ---- */
 
 static void through_node(reverse *r, hia_node_id n) {
@@ -931,6 +982,8 @@ static void through_node(reverse *r, hia_node_id n) {
     through_own(r, n);
     return;
   }
+  if (node->flags & HIA_NODE_END) enter_section(r, n);
+  if (node->flags & HIA_NODE_BEGIN) leave_section(r);
   switch (node->op) {
   case HIA_OP_ARG:
   case HIA_OP_PARAM: return; /* what comes from here has its gradient */

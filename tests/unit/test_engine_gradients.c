@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of programs made at random, next to central differences: scalars and vectors through
  * branches, loops, comprehensions, tuples, data, helpers and recursions, and a param; and through a
- * function that brings its own gradient. The programs
+ * function that brings its own gradient, and others whose calls are computed again. The programs
  * have no kinks where they are looked at, and their values are of the size of 1. */
 #include "tests/unit/helper_random.h"
 #include "tests/unit/helper_text.h"
@@ -202,7 +202,8 @@ static void make(maker *m, uint32_t seed) {
          "  gradient(g, (_, y)) =\n"
          "  { let t = tanh(x); (g * (1 - t * t) * sum(v * v), 2 * v * (g * y / sum(v * v))) }\n");
   for (int i = 0; i < 3; i++) {
-    say(m, "fn helper%d(x: f64, v: f64[4], n: i32) -> f64 = { let y = x * 0.5; ", i);
+    say(m, "%sfn helper%d(x: f64, v: f64[4], n: i32) -> f64 = { let y = x * 0.5; ",
+        pick(m, 3) ? "" : "recompute ", i);
     if (i == 1) say(m, "if n <= 0 then x else tanh(helper1(");
     if (i == 1) scalar(m, 2);
     if (i == 1) say(m, ", v * 0.9, n - 1)) * ");
