@@ -76,6 +76,8 @@ _Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id l
 /* True if a value of this type can have a gradient: it is a float or a tensor of floats, or has
  * some in it. */
 bool hiaG_has_gradient(hia_grad *d, hia_type type);
+/* The constructor of the gradient of a Sum that has a field: the tensor. */
+enum { HIA_GRAD_OF_SUM = 1 };
 /* The type of its gradient, where it is added up; of a tensor the same type. */
 hia_type hiaG_grad_type(hia_grad *d, hia_type type);
 /* The same in gradients of data and arrays: of a tensor a Sum. */
