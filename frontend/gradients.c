@@ -290,8 +290,8 @@ static void check_own(finder *f, uint32_t fn) {
                        : found != fn ? "'%s' has a gradient of its own, but may call the impure "
                                        "function '%s'"
                                      : "'%s' is impure, so it can have no gradient";
-    hia_diag *diag = hiaF_error(p->diags, HIA_E0359, clause->pos, clause->end, text,
-                                name_of(f, fn), name_of(f, found));
+    hia_diag *diag = hiaF_error(p->diags, HIA_E0359, clause->pos, clause->end, text, name_of(f, fn),
+                                name_of(f, found));
     if (is_param) hiaF_hint(p->diags, diag, "take '%s' as a parameter", name_of(f, found));
     if (found != fn) note_chain(f, diag, found);
     hiaF_decl(p, fn)->broken = true;
