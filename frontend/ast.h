@@ -9,6 +9,7 @@
  *   const.c           consts: order, types, values
  *   params.c          params: sizes, initialisers
  *   solve.c           instances of functions and their result types (by infer.c, without messages)
+ *   own_gradient.c    functions that bring their own gradient
  *   check.c           types every instance once more, with messages (of matches: infer_match.c,
  *                     cover.c); final types (settle.c)
  *   advice.c          hints of type errors
@@ -417,6 +418,7 @@ typedef struct hia_decl {
   bool raises;     /* EXTERN: its calls may fail */
   bool is_endless; /* TYPE: it has no value; reported */
   uint8_t mark;    /* scratch of const.c: visit state */
+  bool recompute;  /* FN: gradients compute its calls again */
   hia_symbol_id symbol;
   uint32_t pos, end;               /* of its name */
   uint32_t head_end;               /* FN: the byte behind its parameters' closing bracket */
@@ -427,6 +429,10 @@ typedef struct hia_decl {
   hia_ast_id type;                 /* result, const or param type; or NONE */
   hia_ast_id body;                 /* or NONE */
   hia_ast_id first_node, end_node; /* its nodes */
+  /* FN, EXTERN: the function that its clause `gradient` is, which is a declaration of its own, in
+   * no list of functions; or NONE. FN: what it computes the gradient of; or NONE. */
+  uint32_t gradient, gradient_of;
+  uint32_t gradient_inst; /* EXTERN: the instance of that; or NONE */
   /* FN, EXTERN, PARAM */
   uint32_t fn; /* FN: its hia_decl_id (frontend.h); EXTERN, PARAM: its number among those */
   hia_itype *param_types; /* UNKNOWN: generic; of a CON, too */
@@ -447,6 +453,8 @@ typedef struct hia_inst {
   uint32_t decl; /* index into p->decls */
   const hia_itype *args;
   hia_itype want;       /* result type that a call requires of a failing function; else NONE */
+  hia_itype declared;   /* of its result; or NONE */
+  uint32_t gradient;    /* the instance of its clause `gradient`, once it is checked; or NONE */
   hia_itype result;     /* as far as it is known; DONE: final, BOTTOM or ERROR */
   uint8_t state;        /* hia_inst_state */
   bool is_bottom;       /* every path fails: its result joins with any type */
@@ -485,6 +493,7 @@ typedef struct hia_ast_grad {
   HIA_VEC(hia_wrt) wrt; /* parameters by their number; params by their declaration */
 } hia_ast_grad;
 
+typedef struct hia_elab hia_elab;
 struct hia_program {
   hia_comp *comp;
   hia_arena *arena; /* comp's */
@@ -664,11 +673,26 @@ const char *hiaF_builtin_name(uint32_t i); /* NULL behind the last */
 /* ---- gradients.c ---- */
 
 /* Finds, for each gradient without `wrt`, the params that its function may read, and reports
- * functions that have no gradient. After hiaF_names. */
+ * functions that have no gradient, and those that cannot bring their own. After hiaF_names. */
 void hiaF_gradients(hia_program *p);
 /* The NAME of what a gradient is with respect to; of a gradient without `wrt` that of the function.
  */
 hia_ast_id hiaF_wrt_node(const hia_program *p, const hia_ast_grad *grad, uint32_t i);
+
+/* ---- own_gradient.c: clauses `gradient` ---- */
+
+/* The type of the gradient of what has this type: of a float the same, of a tuple those of its
+ * parts, of which there may be none or one. NONE: it has none. */
+hia_itype hiaF_gradient_type(hia_itypes *it, hia_itype type);
+/* Of a call of the clause with these arguments: the type that its value must have. */
+hia_itype hiaF_clause_type(hia_program *p, const hia_decl *clause, const hia_itype *args);
+/* Finds the instance of the clause of an instance that is being checked, or reports why there can
+ * be none. The same for a function of the host. */
+void hiaF_own_gradient(hia_program *p, uint32_t inst);
+void hiaF_own_gradient_of_extern(hia_program *p, uint32_t decl);
+/* Expects, at the end of a clause whose value is words[0 ...), that gradients have the shapes of
+ * the parameters. */
+void hiaF_elab_gradient_shapes(hia_elab *e);
 
 /* ---- data.c ---- */
 
@@ -905,7 +929,7 @@ void hiaF_consts_unused(hia_program *p);
 
 /* One function being built. The words of a value are pushed on `words`; those of a variable lie in
  * `vars`, from slots[binder - first] on. */
-typedef struct hia_elab {
+struct hia_elab {
   hia_program *p;
   hia_arena *arena; /* the graph's; nothing here lives in the program's */
   hia_graph *g;
@@ -928,7 +952,7 @@ typedef struct hia_elab {
   uint32_t n_copies; /* how often what is made now is made: once for each way to an arm */
   hia_ast_id result; /* the declared type of its result, if that has sizes; else NONE */
   enum { HIA_SIZES_ALL, HIA_SIZES_OF_TENSORS, HIA_SIZES_IN_ARRAYS } which_sizes; /* sizes.c */
-} hia_elab;
+};
 
 /* sizes.c: binds the sizes that the type names, and expects the others, of a value whose words are
  * those from `at` on. Failures show `expr`: an expression, or the parameter. */

@@ -98,6 +98,7 @@ static void check_instance(hia_program *p, uint32_t id) {
     hiaF_diags_init(own, p->comp, p->source);
     p->diags = own;
     check_once(p, id);
+    hiaF_own_gradient(p, id);
     p->diags = outer;
     for (uint32_t i = 0; i < hiaF_inst(p, id)->callees.len; i++) {
       uint32_t callee = hiaF_inst(p, id)->callees.data[i];

@@ -372,6 +372,7 @@ static void bind(walk *w, hia_ast_id binder, hia_itype type, const hia_dim *dims
     set_var(w, binder, dims);
     return;
   }
+  if (!hiaF_is_tuple(type)) return; /* of a function that has an error */
   for (uint32_t i = 0; i < n->c; i++) {
     hia_itype part = hiaF_ituple_part(&w->p->it, type, i);
     bind(w, w->p->extra.data[n->b + i], part, dims);

@@ -287,6 +287,9 @@ static hia_fn_id function_of(hia_elab *e, uint32_t id) {
                            hiaG_loc(e->g, line, col, source, HIA_NONE), params.data, params.len,
                            flat.data, flat.n);
   hiaR_push(e->arena, &e->queue, id);
+  hia_fn *fn = hiaG_fn(e->g, e->fns[id]);
+  fn->is_recomputed = d->recompute;
+  if (inst->gradient != HIA_NONE) fn->gradient = function_of(e, inst->gradient);
   return e->fns[id];
 }
 
@@ -299,8 +302,11 @@ static uint32_t extern_of(hia_elab *e, uint32_t decl) {
   hia_type *params = HIA_NEW_ARRAY(e->arena, hia_type, d->n_params);
   for (uint32_t i = 0; i < d->n_params; i++) params[i] = hiaF_elab_type(e, d->param_types[i]);
   hia_type result = hiaF_elab_type(e, d->result);
-  return *made = hiaG_extern_new(e->g, hiaF_symbol_text(p, d->symbol), d->impure, d->raises, params,
-                                 d->n_params, result);
+  *made = hiaG_extern_new(e->g, hiaF_symbol_text(p, d->symbol), d->impure, d->raises, params,
+                          d->n_params, result);
+  if (d->gradient_inst != HIA_NONE)
+    e->g->externs.data[*made].gradient = function_of(e, d->gradient_inst);
+  return *made;
 }
 
 /* What a gradient of the graph's function is with respect to: parameters are words there. */
@@ -671,7 +677,9 @@ static void build_body(hia_elab *e, uint32_t id) {
   e->which_sizes = HIA_SIZES_ALL;
   e->result = hiaF_has_sizes(p, d->type) ? d->type : HIA_NONE;
   e->words.len = 0;
-  hiaF_elab(e, d->body, true);
+  bool is_clause = d->gradient_of != HIA_NONE;
+  hiaF_elab(e, d->body, !is_clause);
+  if (is_clause) hiaF_elab_gradient_shapes(e);
   hiaF_elab_yield(e, 0, 0);
 }
 

@@ -885,12 +885,15 @@ hia_itype hiaF_infer_body(hia_typing *t) {
     hiaF_infer_sizes(t, hiaF_node(t->p, t->p->extra.data[d->params + i])->b);
   inst = hiaF_inst(t->p, t->inst);
   hiaF_infer_sizes(t, d->type);
-  hia_itype want = inst->want != HIA_IT_NONE ? inst->want : d->result;
+  hia_itype want = inst->want != HIA_IT_NONE ? inst->want : inst->declared;
   hia_ast_id body = d->body;
   hia_itype type = hiaF_infer(t, body);
   if (want == HIA_IT_NONE) return type;
   const char *what = "";
-  if (t->report)
+  if (t->report && d->gradient_of != HIA_NONE)
+    what = hiaR_arena_printf(t->p->arena, "the gradient of '%s'",
+                             hiaF_symbol_text(t->p, hiaF_decl(t->p, d->gradient_of)->symbol));
+  else if (t->report)
     what = hiaR_arena_printf(t->p->arena, "the result of '%s'", hiaF_symbol_text(t->p, d->symbol));
   hiaF_accept_type(t, body, type, want, what);
   return want;

@@ -499,10 +499,13 @@ static void no_function(walker *w, const hia_ast *at, const char *name) {
   } else if (e != NULL && e->decl != HIA_NONE) {
     const hia_decl *d = hiaF_decl(p, e->decl);
     bool is_extern = d->kind == HIA_DECL_EXTERN;
-    diag = fail(w, HIA_E0350, at->start, at->end,
-                is_extern ? "'%s' is a function of the host, which has no gradient"
-                          : "'%s' is a %s, not a function",
-                text, decl_kind_text(d));
+    diag =
+        fail(w, HIA_E0350, at->start, at->end,
+             !is_extern                ? "'%s' is a %s, not a function"
+             : d->gradient == HIA_NONE ? "'%s' is a function of the host, which has no gradient"
+                                       : "'%s' is a function of the host: differentiate one that "
+                                         "calls it",
+             text, decl_kind_text(d));
     hiaF_note(p->diags, diag, d->pos, "defined here");
   } else if (e != NULL && hiaF_builtin(e->text, e->len) != HIA_OP_LIMIT) {
     diag = fail(w, HIA_E0350, at->start, at->end,
@@ -973,7 +976,8 @@ static void declare(hia_program *p, uint32_t id) {
   hia_decl *d = hiaF_decl(p, id);
   hia_symbol *e = &p->symbols.list.data[d->symbol];
   d->data = HIA_IT_ERROR;
-  if (is_wild(e)) return; /* reported */
+  if (is_wild(e)) return;                 /* reported */
+  if (d->gradient_of != HIA_NONE) return; /* programs cannot name it */
   if (d->kind == HIA_DECL_TYPE && e->type == HIA_NONE) d->data = hiaF_idata(&p->it, e->text, id);
   /* Its type stands before it. Constructors of a type with an error are not relied on. */
   if (d->kind == HIA_DECL_CON) {

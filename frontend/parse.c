@@ -244,6 +244,9 @@ static uint32_t add_decl(hia_parser *s, hia_decl_kind kind, hia_symbol_id symbol
                    .body = HIA_NONE,
                    .first_node = p->nodes.len,
                    .end_node = p->nodes.len,
+                   .gradient = HIA_NONE,
+                   .gradient_of = HIA_NONE,
+                   .gradient_inst = HIA_NONE,
                    .result = HIA_IT_NONE,
                    .const_type = HIA_IT_ERROR};
   uint32_t id = p->decls.len;
@@ -259,8 +262,8 @@ static uint32_t add_decl(hia_parser *s, hia_decl_kind kind, hia_symbol_id symbol
   return id;
 }
 
-static void parse_params(hia_parser *s, uint32_t decl, bool typed) {
-  uint32_t base = s->stack.len;
+/* Pushes the parameters. */
+static void parse_param_list(hia_parser *s, bool typed) {
   hiaF_expect(s, HIA_TOK_LPAREN, "after the name of the function");
   if (!s->panic && s->tok.kind != HIA_TOK_RPAREN) {
     do {
@@ -271,10 +274,129 @@ static void parse_params(hia_parser *s, uint32_t decl, bool typed) {
     } while (hiaF_more(s, HIA_TOK_RPAREN));
   }
   hiaF_expect(s, HIA_TOK_RPAREN, "or ','");
+}
+
+/* Those on the stack, from `base` on, are a declaration's. */
+static void set_params(hia_parser *s, uint32_t decl, uint32_t base) {
   uint32_t n = s->stack.len - base;
   uint32_t first = hiaF_list(s, base);
   hiaF_decl(s->p, decl)->params = first;
   hiaF_decl(s->p, decl)->n_params = n;
+}
+
+static void parse_params(hia_parser *s, uint32_t decl, bool typed) {
+  uint32_t base = s->stack.len;
+  parse_param_list(s, typed);
+  set_params(s, decl, base);
+}
+
+/* ---- clauses `gradient` ----
+ *
+ * `fn f(x: f64) = BODY gradient(g, y) = VALUE` is two functions, f and
+ *
+ *     fn f.gradient(x: f64, g, y) = VALUE
+ *
+ * with a name that no program can write. So that it has syntax of its own, the parameters are read
+ * twice. A name that is a tuple of names is one parameter, which a `let` takes apart. */
+
+/* Where the parser is, to come back. */
+typedef struct here {
+  hia_lexer lexer;
+  hia_token tok;
+  uint32_t prev_end;
+  uint8_t prev_kind;
+} here;
+
+static here where(const hia_parser *s) {
+  return (here){s->lexer, s->tok, s->prev_end, s->prev_kind};
+}
+
+static void go(hia_parser *s, here to) {
+  s->lexer = to.lexer;
+  s->tok = to.tok;
+  s->prev_end = to.prev_end;
+  s->prev_kind = to.prev_kind;
+}
+
+static bool is_word(const hia_parser *s, const char *word) {
+  return s->tok.kind == HIA_TOK_NAME && !strcmp(hiaF_symbol_text(s->p, s->tok.symbol), word);
+}
+
+/* Pushes the parameter that a binder becomes. Returns the `let` that takes it apart, or NONE. */
+static hia_ast_id parse_gradient_name(hia_parser *s, const char *hidden) {
+  hia_ast_id binder = hiaF_parse_binder(s), let = HIA_NONE;
+  const hia_ast n = *hiaF_node(s->p, binder);
+  hia_ast_id param = hiaF_new(s, HIA_AST_PARAM, n.start, n.end);
+  hia_symbol_id symbol = n.a;
+  if (n.kind == HIA_AST_BIND_WILD) symbol = hiaF_intern(&s->p->symbols, "_", 1);
+  if (n.kind == HIA_AST_BIND_TUPLE) {
+    symbol = hiaF_intern(&s->p->symbols, hidden, (uint32_t)strlen(hidden));
+    hia_ast_id name = hiaF_new(s, HIA_AST_NAME, n.start, n.end);
+    hiaF_node(s->p, name)->a = symbol;
+    let = hiaF_new(s, HIA_AST_LET, n.start, n.end);
+    hiaF_node(s->p, let)->a = binder;
+    hiaF_node(s->p, let)->c = name;
+  }
+  hiaF_node(s->p, param)->a = symbol;
+  hiaR_push(s->p->arena, &s->stack, param);
+  return let;
+}
+
+/* The value of a clause, behind the `let`s that take its parameters apart. */
+static hia_ast_id parse_gradient_value(hia_parser *s, const hia_ast_id lets[2]) {
+  uint32_t base = s->stack.len;
+  hia_ast_id value = hiaF_parse_expr(s);
+  for (uint32_t i = 0; i < 2; i++)
+    if (lets[i] != HIA_NONE) hiaR_push(s->p->arena, &s->stack, lets[i]);
+  uint32_t n = s->stack.len - base;
+  if (n == 0) return value;
+  const hia_ast of = *hiaF_node(s->p, value);
+  hia_ast_id block = hiaF_new(s, HIA_AST_BLOCK, of.start, of.end);
+  uint32_t first = hiaF_list(s, base);
+  hiaF_node(s->p, block)->a = value;
+  hiaF_node(s->p, block)->b = first;
+  hiaF_node(s->p, block)->c = n;
+  return block;
+}
+
+/* 'gradient' '(' binder [',' binder] ')' '=' expr, if it stands here. `params`: where those of the
+ * function begin. */
+static void parse_gradient(hia_parser *s, uint32_t of, here params, bool typed) {
+  hia_program *p = s->p;
+  if (s->panic || !is_word(s, "gradient")) return;
+  uint32_t pos = s->tok.start, base = s->stack.len;
+  const char *name = hiaF_symbol_text(p, hiaF_decl(p, of)->symbol);
+  const char *own = hiaR_arena_printf(p->arena, "%s.gradient", name);
+  hiaF_decl(p, of)->end_node = p->nodes.len;
+  hiaF_advance(s);
+  uint32_t decl =
+      add_decl(s, HIA_DECL_FN, hiaF_intern(&p->symbols, own, (uint32_t)strlen(own)), pos);
+  p->fns.len--; /* no function that programs or hosts could name */
+  hiaF_decl(p, decl)->fn = HIA_NONE;
+  hiaF_decl(p, decl)->gradient_of = of;
+  hiaF_decl(p, of)->gradient = decl;
+  here clause = where(s);
+  go(s, params);
+  parse_param_list(s, typed);
+  go(s, clause);
+  hia_ast_id lets[2] = {HIA_NONE, HIA_NONE};
+  if (hiaF_expect(s, HIA_TOK_LPAREN, "and a name for the gradient of the result")) {
+    lets[0] = parse_gradient_name(s, ".gradient");
+    if (hiaF_accept(s, HIA_TOK_COMMA)) lets[1] = parse_gradient_name(s, ".result");
+    hiaF_expect(s, HIA_TOK_RPAREN, "");
+  }
+  set_params(s, decl, base);
+  hiaF_decl(p, decl)->head_end = s->prev_end;
+  hiaF_expect(s, HIA_TOK_ASSIGN, "and the gradients of the parameters");
+  hia_ast_id body = parse_gradient_value(s, lets);
+  hiaF_decl(p, decl)->body = body;
+  hiaF_decl(p, decl)->end_node = p->nodes.len;
+}
+
+/* At the beginning of an item. `recompute` is no keyword: no item could begin with a name. */
+static bool at_item(const hia_parser *s) {
+  return starts_item((hia_token_kind)s->tok.kind) ||
+         (is_word(s, "recompute") && hiaF_peek(s).kind == HIA_TOK_FN);
 }
 
 /* `->`; or, reported, what other languages write before a result's type: `:`, or nothing. */
@@ -292,6 +414,7 @@ static uint32_t parse_fn(hia_parser *s) {
   hia_symbol_id name = hiaF_parse_name(s, "a function", false);
   if (name == HIA_NONE) return HIA_NONE;
   uint32_t decl = add_decl(s, HIA_DECL_FN, name, pos);
+  here params = where(s);
   parse_params(s, decl, false);
   hiaF_decl(s->p, decl)->head_end = s->prev_end;
   if (accept_arrow(s)) {
@@ -307,6 +430,7 @@ static uint32_t parse_fn(hia_parser *s) {
   }
   hia_ast_id body = hiaF_parse_expr(s);
   hiaF_decl(s->p, decl)->body = body;
+  parse_gradient(s, decl, params, false);
   return decl;
 }
 
@@ -318,10 +442,12 @@ static uint32_t parse_extern(hia_parser *s) {
   if (name == HIA_NONE) return HIA_NONE;
   uint32_t decl = add_decl(s, HIA_DECL_EXTERN, name, pos);
   hiaF_decl(s->p, decl)->impure = impure;
+  here params = where(s);
   parse_params(s, decl, true);
   hiaF_expect(s, HIA_TOK_ARROW, "and the type of the result");
   hia_ast_id type = hiaF_parse_type(s);
   hiaF_decl(s->p, decl)->type = type;
+  parse_gradient(s, decl, params, true);
   return decl;
 }
 
@@ -428,6 +554,11 @@ static void parse_item(hia_parser *s) {
   s->panic = s->hopeless = s->failed = false;
   s->depth = s->type_depth = 0;
   s->stack.len = 0;
+  bool recomputes = kind == HIA_TOK_NAME; /* `recompute fn` */
+  if (recomputes) {
+    hiaF_advance(s);
+    kind = HIA_TOK_FN;
+  }
   hiaF_advance(s);
   uint32_t decl = HIA_NONE;
   switch (kind) {
@@ -437,7 +568,7 @@ static void parse_item(hia_parser *s) {
   case HIA_TOK_CONST: decl = parse_const(s); break;
   default: decl = parse_param_item(s); break;
   }
-  if (!s->panic && s->tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s->tok.kind)) {
+  if (!s->panic && s->tok.kind != HIA_TOK_EOF && !at_item(s)) {
     if (s->tok.kind == HIA_TOK_SEMICOLON) {
       hia_diag *diag = hiaF_unexpected(s, "the next definition");
       hiaF_hint(s->p->diags, diag, "a definition needs no ';' at its end");
@@ -448,12 +579,15 @@ static void parse_item(hia_parser *s) {
   if (decl == HIA_NONE) {
     s->p->names_unreliable = true;
   } else {
-    hiaF_decl(s->p, decl)->end_node = s->p->nodes.len;
-    if (s->failed) hiaF_decl(s->p, decl)->broken = true;
+    hia_decl *d = hiaF_decl(s->p, decl);
+    d->recompute = recomputes;
+    if (d->gradient == HIA_NONE) d->end_node = s->p->nodes.len;
+    d->broken |= s->failed;
+    if (d->gradient != HIA_NONE) hiaF_decl(s->p, d->gradient)->broken |= s->failed;
     if (s->failed && kind == HIA_TOK_TYPE) s->p->names_unreliable = true; /* its constructors' */
   }
   s->p->parse_failed |= s->failed;
-  while (s->tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s->tok.kind)) hiaF_advance(s);
+  while (s->tok.kind != HIA_TOK_EOF && !at_item(s)) hiaF_advance(s);
 }
 
 /* Makes the expression behind the program the body of a function that no program can name. */
@@ -496,14 +630,14 @@ void hiaF_parse(hia_program *p) {
     return;
   }
   p->parsed = true;
-  if (s.tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s.tok.kind)) {
+  if (s.tok.kind != HIA_TOK_EOF && !at_item(&s)) {
     if (!skip_foreign_item(&s)) {
       hia_diag *diag = hiaF_unexpected(&s, "a definition (fn, const, type, param or extern)");
       hiaF_hint(p->diags, diag, "a function is written: fn f(x) = x + 1");
     }
     p->parse_failed = true;
     p->names_unreliable = true;
-    while (s.tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s.tok.kind)) hiaF_advance(&s);
+    while (s.tok.kind != HIA_TOK_EOF && !at_item(&s)) hiaF_advance(&s);
   }
   while (s.tok.kind != HIA_TOK_EOF) parse_item(&s);
   if (has_expression) parse_expression(p, &s.lexer);

@@ -87,6 +87,11 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
     hiaF_solve(p, inst);
     hiaR_push(p->arena, &roots, inst);
   }
+  for (uint32_t i = 0; i < p->externs.len; i++) {
+    hiaF_own_gradient_of_extern(p, p->externs.data[i]);
+    uint32_t inst = hiaF_decl(p, p->externs.data[i])->gradient_inst;
+    if (inst != HIA_NONE) hiaR_push(p->arena, &roots, inst);
+  }
   hiaF_check(p, roots.data, roots.len);
   hiaF_consts_unused(p);
   return p->parse_failed ? NULL : p;

@@ -92,14 +92,17 @@ uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia
   uint32_t k = find_slot(p, decl, args, want);
   if (p->inst_table.data[k] != HIA_NONE) return p->inst_table.data[k];
   if (want == HIA_IT_NONE && d->n_insts >= HIA_MAX_INSTANCES) return HIA_NONE;
+  hia_itype declared = d->gradient_of == HIA_NONE ? d->result : hiaF_clause_type(p, d, args);
   hia_itype *copy = HIA_NEW_ARRAY(p->arena, hia_itype, d->n_params);
   if (d->n_params > 0) memcpy(copy, args, d->n_params * sizeof *args);
   hia_inst inst = {.decl = decl,
                    .args = copy,
                    .want = want,
-                   .result = want != HIA_IT_NONE        ? want
-                             : d->result != HIA_IT_NONE ? d->result
-                                                        : (hia_itype)HIA_IT_UNKNOWN,
+                   .declared = declared,
+                   .gradient = HIA_NONE,
+                   .result = want != HIA_IT_NONE       ? want
+                             : declared != HIA_IT_NONE ? declared
+                                                       : (hia_itype)HIA_IT_UNKNOWN,
                    .caller = caller,
                    .call = call,
                    .last_caller = HIA_NONE,
@@ -155,7 +158,8 @@ static hia_itype type_body(solver *s, uint32_t id) {
 }
 
 static bool is_declared(const hia_program *p, const hia_inst *inst) {
-  return hiaF_decl(p, inst->decl)->result != HIA_IT_NONE;
+  (void)p;
+  return inst->declared != HIA_IT_NONE;
 }
 
 static void enqueue(solver *s, uint32_t id) {

@@ -98,6 +98,7 @@ static void declare(hia_grad *d, hia_grad_version *v) {
   hiaR_push(d->arena, &types, v->tape);
   v->kept = hiaG_fn_new(g, hiaG_new_name(g, fn->name, ".kept"), fn->source, fn->loc, fn->params,
                         fn->n_params, types.data, types.len);
+  hiaG_fn(g, v->kept)->is_recomputed = fn->is_recomputed;
   types.len = 0;
   hiaR_push(d->arena, &types, v->tape);
   for (uint32_t i = 0; i < fn->n_results; i++)
@@ -137,6 +138,7 @@ static void make(hia_grad *d, uint32_t version) {
   b.back = hiaG_fn(d->g, v.back);
   hiaG_grad_activity(&b);
   hiaG_grad_find_sizes(&b);
+  hiaG_grad_find_sections(&b);
   hiaG_grad_back(&b);
   hiaG_grad_sizes(&b);
   hiaG_grad_kept(&b);
@@ -151,6 +153,7 @@ static void make(hia_grad *d, uint32_t version) {
 static bool find_reads(const hia_graph *g, hia_fn_id f, const bool *wanted, bool *reads) {
   bool *own = reads + (size_t)f * g->params.len, is_new = false;
   const hia_fn *fn = hiaG_fn(g, f);
+  if (fn->gradient != HIA_NONE) return false; /* it says nothing of params */
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
     if (node->op == HIA_OP_PARAM && wanted[node->imm] && !own[node->imm])
@@ -194,6 +197,48 @@ static hia_value_id insert(hia_grad *d, hia_fn *fn, hia_node_id at, unsigned op,
   return hiaG_out(fn, hiaG_insert(d->g, fn, at, op, ins, n_ins, &type, 1, imm, loc), 0);
 }
 
+/* The calls in the place of a `grad` node: of what computes the value, and of what computes the
+ * gradients of those parameters that vary, and then of the params that are read. */
+typedef struct calls {
+  hia_node_id value, gradient;
+} calls;
+
+static hia_node_id call_back(hia_grad *d, hia_fn *fn, hia_node_id n, hia_u32vec ins, hia_fn_id f) {
+  hia_graph *g = d->g;
+  const hia_fn *back = hiaG_fn(g, f);
+  hia_loc_id loc = fn->nodes.data[n].loc;
+  if (g->is_counted) hiaG_insert(g, fn, n, HIA_OP_COUNT, NULL, 0, NULL, 0, 0, loc);
+  return hiaG_insert(g, fn, n, HIA_OP_CALL, ins.data, ins.len, back->results, back->n_results, f,
+                     loc);
+}
+
+static hia_value_id one(hia_grad *d, hia_fn *fn, hia_node_id n, hia_type type) {
+  hia_word word = type == HIA_F32 ? hiaR_from_f32(1) : hiaR_from_f64(1);
+  return insert(d, fn, n, HIA_OP_CONST, NULL, 0, type, word);
+}
+
+static calls call_version(hia_grad *d, hia_fn *fn, hia_node_id n, hia_u32vec args, uint32_t v) {
+  const hia_grad_version version = d->versions.data[v];
+  hia_type types[2] = {hiaG_fn(d->g, version.fn)->results[0], version.tape};
+  hia_node_id kept = hiaG_insert(d->g, fn, n, HIA_OP_CALL, args.data, args.len, types, 2,
+                                 version.kept, fn->nodes.data[n].loc);
+  hia_u32vec ins = {0};
+  hiaR_push(d->arena, &ins, hiaG_out(fn, kept, 1));
+  hiaR_push(d->arena, &ins, one(d, fn, n, types[0]));
+  return (calls){kept, call_back(d, fn, n, ins, version.back)};
+}
+
+/* Of a function with a gradient of its own. */
+static calls call_own(hia_grad *d, hia_fn *fn, hia_node_id n, hia_u32vec args, hia_fn_id f) {
+  const hia_fn *callee = hiaG_fn(d->g, f);
+  hia_own own = hiaG_own_of_fn(d->g, callee);
+  hia_node_id value = hiaG_insert(d->g, fn, n, HIA_OP_CALL, args.data, args.len, callee->results, 1,
+                                  f, fn->nodes.data[n].loc);
+  hiaR_push(d->arena, &args, one(d, fn, n, callee->results[0]));
+  if (own.takes_results) hiaR_push(d->arena, &args, hiaG_out(fn, value, 0));
+  return (calls){value, call_back(d, fn, n, args, own.gradient)};
+}
+
 /* Puts calls in the place of a `grad` node. */
 static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
   hia_graph *g = d->g;
@@ -202,24 +247,19 @@ static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
   const hia_fn *f = hiaG_fn(g, of->fn);
   uint32_t params = params_of(d, of);
   bool *varies = HIA_NEW_ARRAY(d->arena, bool, f->n_params + 1), seeded = true;
+  bool is_own = f->gradient != HIA_NONE;
+  for (uint32_t i = 0; i < f->n_params; i++)
+    varies[i] = is_own && hiaG_is_of_floats(g->types, f->params[i]);
   for (uint32_t i = 0; i < of->n; i++)
     if (!of->wrt[i].is_param) varies[of->wrt[i].i] = true;
-  uint32_t v = hiaG_grad_version(d, of->fn, params, varies, &seeded);
-  const hia_grad_version version = d->versions.data[v];
   hia_u32vec args = {0};
   for (uint32_t i = 0; i < node.n_ins; i++) hiaR_push(d->arena, &args, hiaG_in(fn, n, i));
-  hia_type types[2] = {f->results[0], version.tape};
-  hia_node_id kept =
-      hiaG_insert(g, fn, n, HIA_OP_CALL, args.data, args.len, types, 2, version.kept, node.loc);
-  hia_word one = types[0] == HIA_F32 ? hiaR_from_f32(1) : hiaR_from_f64(1);
-  hia_value_id ins[2] = {hiaG_out(fn, kept, 1),
-                         insert(d, fn, n, HIA_OP_CONST, NULL, 0, types[0], one)};
-  if (g->is_counted) hiaG_insert(g, fn, n, HIA_OP_COUNT, NULL, 0, NULL, 0, 0, node.loc);
-  const hia_fn *back = hiaG_fn(g, version.back);
-  hia_node_id call = hiaG_insert(g, fn, n, HIA_OP_CALL, ins, 2, back->results, back->n_results,
-                                 version.back, node.loc);
+  calls made =
+      is_own ? call_own(d, fn, n, args, of->fn)
+             : call_version(d, fn, n, args, hiaG_grad_version(d, of->fn, params, varies, &seeded));
+  hia_node_id call = made.gradient;
   uint32_t out = 0;
-  if (of->has_value) hiaG_replace(s, node.outs + out++, hiaG_out(fn, kept, 0));
+  if (of->has_value) hiaG_replace(s, node.outs + out++, hiaG_out(fn, made.value, 0));
   const bool *reads = d->params.data[params].reads + (size_t)of->fn * g->params.len;
   for (uint32_t i = 0; i < of->n; i++, out++) {
     uint32_t at = 0;
@@ -251,10 +291,11 @@ static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
 }
 
 /* True if the function and all that it calls have no `grad` nodes, and have bodies: what this round
- * makes is differentiated in the next one. */
+ * makes is differentiated in the next one. What has a gradient of its own is not looked into. */
 static bool is_plain(hia_grad *d, hia_fn_id f) {
   bool *is_met = HIA_NEW_ARRAY(d->arena, bool, d->g->fns.len);
   hia_u32vec left = {0};
+  if (hiaG_fn(d->g, f)->gradient != HIA_NONE) return true;
   hiaR_push(d->arena, &left, f);
   is_met[f] = true;
   while (left.len) {
@@ -263,7 +304,8 @@ static bool is_plain(hia_grad *d, hia_fn_id f) {
     HIA_EACH_NODE(fn, n) {
       const hia_node *node = &fn->nodes.data[n];
       if (node->op == HIA_OP_GRAD) return false;
-      if (node->op != HIA_OP_CALL || is_met[hiaG_callee(node)]) continue;
+      if (node->op != HIA_OP_CALL || is_met[hiaG_callee(node)] || hiaG_has_own_gradient(d->g, node))
+        continue;
       is_met[hiaG_callee(node)] = true;
       hiaR_push(d->arena, &left, hiaG_callee(node));
     }
@@ -300,8 +342,22 @@ bool hiaG_has_gradients(const hia_graph *g) {
   return false;
 }
 
-void hiaG_grad(hia_graph *g) {
-  if (!hiaG_has_gradients(g)) return;
+/* What functions say of their gradients has no meaning behind this pass; the functions that compute
+ * them go, if nothing calls them. */
+static void forget_own(hia_graph *g) {
+  bool is_some = false;
+  for (uint32_t i = 0; i < g->externs.len; i++) {
+    is_some |= g->externs.data[i].gradient != HIA_NONE;
+    g->externs.data[i].gradient = HIA_NONE;
+  }
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    is_some |= hiaG_fn(g, f)->gradient != HIA_NONE;
+    hiaG_fn(g, f)->gradient = HIA_NONE;
+  }
+  if (is_some) hiaG_sweep(g);
+}
+
+static void replace_all(hia_graph *g) {
   hia_grad d = {.g = g, .arena = &g->comp->scratch};
   for (bool is_left = true; is_left;) {
     bool is_changed = false;
@@ -317,4 +373,12 @@ void hiaG_grad(hia_graph *g) {
       hiaR_throw(g->comp, HIA_UNSUPPORTED, "a function that needs its own gradient");
   }
   g->gradients.len = 0;
+}
+
+void hiaG_grad(hia_graph *g) {
+  uint32_t n = g->fns.len;
+  if (hiaG_has_gradients(g)) replace_all(g);
+  /* What this has made stays marked, so that it is not inlined next to the call that it repeats. */
+  for (hia_fn_id f = 0; f < n; f++) hiaG_fn(g, f)->is_recomputed = false;
+  forget_own(g);
 }

@@ -76,6 +76,8 @@ _Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id l
 /* True if a value of this type can have a gradient: it is a float or a tensor of floats, or has
  * some in it. */
 bool hiaG_has_gradient(hia_grad *d, hia_type type);
+/* The constructor of the gradient of a Sum that has a field: the tensor. */
+enum { HIA_GRAD_OF_SUM = 1 };
 /* The type of its gradient, where it is added up; of a tensor the same type. */
 hia_type hiaG_grad_type(hia_grad *d, hia_type type);
 /* The same in gradients of data and arrays: of a tensor a Sum. */
@@ -135,6 +137,7 @@ typedef enum hia_place_kind {
   HIA_PLACE_HEAD, /* the head of a loop: kept in the place of its ROUND */
   HIA_PLACE_ROUND,
   HIA_PLACE_EACH,
+  HIA_PLACE_AGAIN, /* the body of a call that f.back makes again, within a region */
 } hia_place_kind;
 
 /* A region of f while it is gone through backwards. */
@@ -144,6 +147,7 @@ typedef struct hia_place {
   hia_region_id region;  /* of f.back: where its nodes go */
   hia_node_id anchor;    /* what is kept is read before this node of f.back */
   uint32_t outer;        /* the place of the region around it; NONE: BODY */
+  uint32_t section;      /* AGAIN: which */
   uint32_t record;       /* ARM, ROUND, EACH: the hia_kept RECORD that has it; else NONE */
   hia_value_id tape;     /* of f.back: the value whose fields are what is kept here */
   hia_u32vec kept;       /* indices */
@@ -155,10 +159,23 @@ typedef struct hia_place {
 typedef struct hia_grad_record {
   uint32_t kept;      /* index of its RECORD; NONE: f.back does not go through the node */
   uint32_t version;   /* CALL */
+  bool is_recomputed; /* CALL: f.back makes it again */
   uint32_t places[2]; /* IF: then, else. LOOP: head, round. MAP: each */
   hia_node_id n_then; /* IF: of f.back: the CONST with the number of THEN's constructors */
   hia_type type;      /* of the record */
 } hia_grad_record;
+
+/* The body of a call that f.back makes again (grad_again.c). */
+typedef struct hia_section {
+  uint32_t outer;         /* the section around it; NONE */
+  hia_node_id begin, end; /* of f: the nodes around it */
+  hia_fn_id callee;
+  hia_u32vec inputs, constants; /* values of f from outside of it that it uses */
+  /* Of f.back, once that goes through it; `place` is NONE before. */
+  uint32_t place;
+  hia_fn_id again; /* the function that is called */
+  hia_node_id call, count;
+} hia_section;
 
 /* A value of f.back that has the shape of a value of f: its gradient. */
 typedef struct hia_same_shape {
@@ -176,6 +193,8 @@ typedef struct hia_back {
   HIA_VEC(hia_kept) kept;
   HIA_VEC(hia_place) places;
   HIA_VEC(hia_same_shape) shapes;
+  HIA_VEC(hia_section) sections;
+  uint32_t *section_of; /* by node of fn: the innermost; NONE */
   hia_sizes sizes;
   hia_value_sizes *of_fn;   /* by value of fn */
   uint32_t *first_kept;     /* by value: NONE, or the first hia_kept of it */
@@ -188,6 +207,10 @@ typedef struct hia_back {
 const hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f);
 /* Finds which values vary (grad_active.c). */
 void hiaG_grad_activity(hia_back *b);
+/* Finds the sections of fn, and what they use (grad_again.c). */
+void hiaG_grad_find_sections(hia_back *b);
+/* True if the node of fn is in this section, or in one inside it. */
+bool hiaG_grad_is_in_section(const hia_back *b, hia_node_id n, uint32_t section);
 /* Adds to g->tapes what is kept, once it is laid out (grad_report.c). */
 void hiaG_grad_report(const hia_back *b);
 /* Builds the body of f.back. */

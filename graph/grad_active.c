@@ -72,7 +72,7 @@ static void look_at(activity *a, hia_node_id n) {
     return;
   }
   case HIA_OP_CALL: {
-    bool does = some_in_varies(a, n) || reads_some(a, hiaG_callee(node));
+    bool does = some_in_varies(a, n) || reads_some(a, hiaG_callee(node)); /* own: none */
     for (uint32_t i = 0; i < node->n_outs; i++) set(a, node->outs + i, does);
     return;
   }

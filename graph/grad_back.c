@@ -87,6 +87,13 @@ static uint32_t keep(reverse *r, uint32_t place, hia_kept kept, hia_type type) {
   return r->b->kept.len - 1;
 }
 
+/* True if a place is that of what a node of f computes. */
+static bool is_home(const reverse *r, uint32_t place, hia_node_id n) {
+  const hia_place *p = &r->b->places.data[place];
+  if (p->forward != r->fn->nodes.data[n].region) return false;
+  return p->kind != HIA_PLACE_AGAIN || hiaG_grad_is_in_section(r->b, n, p->section);
+}
+
 /* What a node of f has kept itself. */
 static hia_value_id record_of(reverse *r, hia_node_id n, hia_type type) {
   hia_kept kept = {
@@ -99,24 +106,25 @@ static hia_value_id record_of(reverse *r, hia_node_id n, hia_type type) {
 /* The value of f.back that is equal to a value of f. */
 static hia_value_id read(reverse *r, hia_value_id v) {
   const hia_node *def = hiaG_def(r->fn, v);
+  hia_node_id n = r->fn->values.data[v].node;
   hia_type type = hiaG_type(r->fn, v);
   if (hiaG_is_constant(def->op)) return value_of(r, def->op, NULL, 0, type, def->imm);
   /* In the arm that reads it, if there are only branches in between: then what is kept in an arm is
    * all there is. But once for all rounds of a loop. */
   uint32_t place = r->place;
-  for (uint32_t p = place; r->b->places.data[p].forward != def->region;
-       p = r->b->places.data[p].outer)
+  for (uint32_t p = place; !is_home(r, p, n); p = r->b->places.data[p].outer)
     if (r->b->places.data[p].kind != HIA_PLACE_ARM) place = r->b->places.data[p].outer;
   for (uint32_t p = place; def->op == HIA_OP_ARG; p = r->b->places.data[p].outer) {
     const hia_place *is = &r->b->places.data[p];
-    if (is->forward != def->region) continue;
+    if (!is_home(r, p, n)) continue;
     if (is->kind == HIA_PLACE_EACH) return is->tape; /* the index of an element */
     break;
   }
+  /* What was kept outside of a section is not computed again. */
   for (uint32_t i = r->b->first_kept[v]; i != HIA_NONE; i = r->b->kept.data[i].next)
     for (uint32_t p = place;; p = r->b->places.data[p].outer) {
       if (r->b->kept.data[i].place == p) return r->b->kept.data[i].stands_for;
-      if (r->b->places.data[p].forward == def->region) break;
+      if (is_home(r, p, n) && r->b->places.data[p].kind != HIA_PLACE_AGAIN) break;
     }
   hia_kept kept = {
       .kind = HIA_KEPT_VALUE, .value = v, .node = HIA_NONE, .next = r->b->first_kept[v]};
@@ -312,6 +320,30 @@ static void through_op(reverse *r, hia_node_id n) {
     if (gradients[i] != HIA_NONE) add(r, id_of(r, hiaG_in(r->fn, n, i)), gradients[i]);
 }
 
+static hia_value_id *take_all(reverse *r, hia_node_id n, bool *is_some) {
+  const hia_node *node = &r->fn->nodes.data[n];
+  hia_value_id *taken = HIA_NEW_ARRAY(r->d->arena, hia_value_id, node->n_outs + 1);
+  *is_some = false;
+  for (uint32_t i = 0; i < node->n_outs; i++) {
+    taken[i] = take(r, node->outs + i);
+    *is_some |= taken[i] != HIA_NONE;
+  }
+  return taken;
+}
+
+/* Makes a call of f once more, for its tape: of the arguments, which are kept instead. */
+static hia_value_id recompute(reverse *r, hia_node_id n, hia_fn_id kept) {
+  const hia_node node = r->fn->nodes.data[n];
+  const hia_fn *fn = hiaG_fn(r->g, kept);
+  hia_u32vec args = {0};
+  for (uint32_t i = 0; i < node.n_ins; i++)
+    hiaR_push(r->d->arena, &args, read(r, hiaG_in(r->fn, n, i)));
+  r->b->records[n].is_recomputed = true;
+  if (r->g->is_counted) node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0);
+  hia_node_id call = node_of(r, HIA_OP_CALL, args.data, args.len, fn->results, fn->n_results, kept);
+  return hiaG_out(r->back, call, fn->n_results - 1);
+}
+
 static void through_call(reverse *r, hia_node_id n) {
   const hia_node node = r->fn->nodes.data[n];
   const hia_fn *callee = hiaG_fn(r->g, hiaG_callee(&node));
@@ -333,7 +365,8 @@ static void through_call(reverse *r, hia_node_id n) {
   const hia_grad_version version = r->d->versions.data[v];
   r->b->records[n].version = v;
   r->b->records[n].type = version.tape;
-  args.data[0] = record_of(r, n, version.tape);
+  args.data[0] =
+      callee->is_recomputed ? recompute(r, n, version.kept) : record_of(r, n, version.tape);
   const hia_fn *back = hiaG_fn(r->g, version.back);
   if (r->g->is_counted) node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0);
   hia_node_id call =
@@ -348,6 +381,36 @@ static void through_call(reverse *r, hia_node_id n) {
       r->d->params.data[params].reads + (size_t)hiaG_callee(&node) * r->g->params.len;
   for (uint32_t p = 0; p < r->g->params.len; p++)
     if (reads[p]) add(r, r->fn->values.len + p, hiaG_out(r->back, call, at++));
+}
+
+/* A gradient of its own is a call: of the arguments, of what flows to the results and, if it takes
+ * them, of these. */
+static void through_own(reverse *r, hia_node_id n) {
+  const hia_node node = r->fn->nodes.data[n];
+  hia_own own = hiaG_own_gradient(r->g, &node);
+  hia_u32vec args = {0};
+  bool is_some;
+  hia_value_id *dy = take_all(r, n, &is_some);
+  if (!is_some) return;
+  for (uint32_t i = 0; i < node.n_ins; i++)
+    hiaR_push(r->d->arena, &args, read(r, hiaG_in(r->fn, n, i)));
+  for (uint32_t i = 0; i < node.n_outs; i++) {
+    if (!hiaG_is_of_floats(r->g->types, hiaG_type(r->fn, node.outs + i))) continue;
+    hiaR_push(r->d->arena, &args, dy[i] == HIA_NONE ? zero(r, node.outs + i) : dy[i]);
+  }
+  for (uint32_t i = 0; i < node.n_outs && own.takes_results; i++)
+    hiaR_push(r->d->arena, &args, read(r, node.outs + i));
+  const hia_fn *gradient = hiaG_fn(r->g, own.gradient);
+  if (r->g->is_counted) node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0);
+  hia_node_id call = node_of(r, HIA_OP_CALL, args.data, args.len, gradient->results,
+                             gradient->n_results, own.gradient);
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < node.n_ins; i++) {
+    hia_value_id v = hiaG_in(r->fn, n, i);
+    if (!hiaG_is_of_floats(r->g->types, hiaG_type(r->fn, v))) continue;
+    has_shape_of(r, hiaG_out(r->back, call, at), v);
+    add_dense(r, v, hiaG_out(r->back, call, at++));
+  }
 }
 
 static void through_region(reverse *r, uint32_t place);
@@ -399,21 +462,13 @@ static hia_u32vec gradients_for(reverse *r, uint32_t place, hia_u32vec ids, cont
   return list;
 }
 
-static hia_value_id *take_all(reverse *r, hia_node_id n, bool *is_some) {
-  const hia_node *node = &r->fn->nodes.data[n];
-  hia_value_id *taken = HIA_NEW_ARRAY(r->d->arena, hia_value_id, node->n_outs + 1);
-  *is_some = false;
-  for (uint32_t i = 0; i < node->n_outs; i++) {
-    taken[i] = take(r, node->outs + i);
-    *is_some |= taken[i] != HIA_NONE;
-  }
-  return taken;
-}
-
 /* Nothing came of going through a node: it and what is in it keep nothing. */
 static void forget(reverse *r, hia_node_id n) {
   hia_node_id end = hiaG_walk_over(r->fn, n);
-  for (; n != end; n = hiaG_walk_next(r->fn, n)) r->b->records[n].kept = HIA_NONE;
+  for (; n != end; n = hiaG_walk_next(r->fn, n)) {
+    r->b->records[n].kept = HIA_NONE;
+    r->b->records[n].is_recomputed = false;
+  }
 }
 
 static void through_branch(reverse *r, hia_node_id n) {
@@ -734,11 +789,113 @@ static void through_pack(reverse *r, hia_node_id n) {
   add(r, array, hiaG_grad_of_whole(r->d, here(r), type, hiaG_out(r->back, map, 0)));
 }
 
+/* ---- sums, of second derivatives: what flows to a sum flows to each of its contributions ---- */
+
+static hia_value_id of_sum(reverse *r, hia_type sum, hia_value_id tensor) {
+  return value_of(r, HIA_OP_DATA, &tensor, 1, hiaG_grad_stored(r->d, sum), HIA_GRAD_OF_SUM);
+}
+
+static void through_collect(reverse *r, hia_node_id n) {
+  const hia_node node = r->fn->nodes.data[n];
+  hia_value_id dy = take(r, node.outs), sum = hiaG_in(r->fn, n, 0);
+  if (dy == HIA_NONE || !r->b->varies[sum]) return;
+  if (r->b->is_sum[node.outs]) dy = op_of(r, HIA_OP_COLLECT, dy, read(r, node.outs));
+  add(r, sum, of_sum(r, hiaG_type(r->fn, sum), dy));
+}
+
+static hia_value_id size_of(reverse *r, hia_value_id x, uint32_t axis) {
+  return value_of(r, HIA_OP_DIM, &x, 1, HIA_I64, axis);
+}
+
+/* The rows of x, of axis 0, from `from` on and before `to`. */
+static hia_value_id rows(reverse *r, hia_value_id x, hia_value_id from, hia_value_id to) {
+  return value_of(r, HIA_OP_PART, (hia_value_id[]){x, from, to}, 3, hiaG_type(r->back, x), 0);
+}
+
+/* x as a matrix, as outer products see it: of the rows that they have, which are the first. */
+static hia_value_id as_matrix(reverse *r, hia_value_id x, hia_value_id n_rows) {
+  uint32_t rank = hiaG_rank(r->g->types, hiaG_type(r->back, x));
+  hia_value_id ins[3] = {x, HIA_NONE, size_of(r, x, rank - 1)};
+  ins[1] = size_of(r, x, 0);
+  for (uint32_t i = 1; i < rank - 1; i++) ins[1] = op_of(r, HIA_OP_MUL, ins[1], size_of(r, x, i));
+  hia_type matrix = hiaG_tensor(r->g->types, hiaG_dtype(r->g->types, hiaG_type(r->back, x)), 2);
+  if (rank != 2) x = value_of(r, HIA_OP_RESHAPE, ins, 3, matrix, 0);
+  return rows(r, x, constant(r, HIA_I64, 0), n_rows);
+}
+
+/* Of a contribution: what flows to its operand i, given that `x` flows to the sum. */
+static hia_value_id to_contribution(reverse *r, hia_node_id n, uint32_t i, hia_value_id x) {
+  const hia_node *node = &r->fn->nodes.data[n];
+  hia_value_id v = hiaG_in(r->fn, n, i), a, b;
+  hia_type type = hiaG_type(r->fn, v);
+  bool is_sum = hiaG_is_sum(r->g->types, type);
+  switch ((hia_sum_ctor)node->imm) {
+  case HIA_SUM_DENSE: /* it may be part of more rows */
+    return rows(r, x, constant(r, HIA_I64, 0), size_of(r, read(r, v), 0));
+  case HIA_SUM_ROW:
+    x = op_of(r, HIA_OP_ROW, x, read(r, hiaG_in(r->fn, n, 0)));
+    return is_sum ? of_sum(r, type, x) : x;
+  case HIA_SUM_ROWS: return op_of(r, HIA_OP_ROWS, x, read(r, hiaG_in(r->fn, n, 0)));
+  case HIA_SUM_PART:
+    a = read(r, hiaG_in(r->fn, n, 0));
+    return of_sum(r, type, rows(r, x, a, size_of(r, x, 0)));
+  default: break;
+  }
+  a = read(r, hiaG_in(r->fn, n, 0));
+  b = read(r, hiaG_in(r->fn, n, 1));
+  bool is_outer = node->imm == HIA_SUM_OUTER;
+  x = as_matrix(r, x, size_of(r, a, is_outer ? 0 : 1));
+  if (i == 1) return op_of(r, HIA_OP_PRODUCT, a, x);
+  return is_outer ? op_of(r, HIA_OP_PRODUCT, x, b) : op_of(r, HIA_OP_PRODUCT_BT, b, x);
+}
+
+static void through_sum(reverse *r, hia_node_id n, hia_value_id dy) {
+  const hia_node node = r->fn->nodes.data[n];
+  hia_dtype dtype;
+  uint32_t rank;
+  hia_u32vec ids = {0}, yields[2] = {{0}, {0}};
+  HIA_VEC(hia_type) types = {0};
+  hiaG_sum_of(r->g->types, hiaG_type(r->fn, node.outs), &dtype, &rank);
+  hia_type i32 = HIA_I32, tensor = hiaG_tensor(r->g->types, dtype, rank);
+  hia_node_id number = node_of(r, HIA_OP_CTOR, &dy, 1, &i32, 1, 0);
+  hia_value_id cond = op_of(r, HIA_OP_NE, hiaG_out(r->back, number, 0), constant(r, HIA_I32, 0));
+  hia_node_id branch = node_of(r, HIA_OP_IF, &cond, 1, NULL, 0, 0);
+  hia_region_id arms = r->back->nodes.data[branch].regions, outer = r->region;
+  for (uint32_t i = 0; i < node.n_ins; i++) {
+    hia_value_id v = hiaG_in(r->fn, n, i);
+    if (!r->b->varies[v]) continue;
+    r->region = arms;
+    hia_value_id x = value_of(r, HIA_OP_FIELD, &dy, 1, tensor, HIA_IMM(HIA_GRAD_OF_SUM, 0));
+    hiaR_push(r->d->arena, &yields[0], to_contribution(r, n, i, x));
+    r->region = arms + 1;
+    bool is_tensor = hiaG_type_kind(r->g->types, hiaG_type(r->fn, v)) == HIA_KIND_TENSOR;
+    hia_value_id none =
+        is_tensor ? op_of(r, HIA_OP_ZEROS, read(r, v), HIA_NONE) : zero(r, id_of(r, v));
+    hiaR_push(r->d->arena, &yields[1], none);
+    hiaR_push(r->d->arena, &ids, v);
+    hiaR_push(r->d->arena, &types, hiaG_type(r->back, none));
+  }
+  r->region = outer;
+  for (uint32_t k = 0; k < 2; k++)
+    hiaG_yield(r->g, r->back, arms + k, yields[k].data, yields[k].len);
+  hiaG_set_outs(r->g, r->back, branch, types.data, types.len);
+  for (uint32_t i = 0; i < ids.len; i++) add_dense(r, ids.data[i], hiaG_out(r->back, branch, i));
+}
+
 /* What flows to the fields, if the value has a gradient. */
 static void through_data(reverse *r, hia_node_id n) {
   const hia_node node = r->fn->nodes.data[n];
   hia_value_id dy = take(r, node.outs);
   if (dy == HIA_NONE) return;
+  if (hiaG_is_sum(r->g->types, hiaG_type(r->fn, node.outs))) {
+    if (node.imm != HIA_SUM_BOTH) {
+      through_sum(r, n, dy);
+      return;
+    }
+    for (uint32_t i = 0; i < 2; i++)
+      if (r->b->varies[hiaG_in(r->fn, n, i)]) add(r, hiaG_in(r->fn, n, i), dy);
+    return;
+  }
   hia_type type = hiaG_type(r->fn, node.outs), i32 = HIA_I32;
   uint32_t ctor = (uint32_t)node.imm;
   hia_u32vec ids = {0}, yields[2] = {{0}, {0}};
@@ -892,11 +1049,43 @@ static void through_concat(reverse *r, hia_node_id n) {
   }
 }
 
+/* ---- sections (grad_again.c) ---- */
+
+/* At the end of a section: what is read of it comes from a call, whose results follow from that. */
+static void enter_section(reverse *r, hia_node_id n) {
+  uint32_t number = r->b->section_of[n];
+  hia_section *s = &r->b->sections.data[number];
+  const hia_fn *callee = hiaG_fn(r->g, s->callee);
+  hia_u32vec ins = {0};
+  HIA_VEC(hia_type) types = {0};
+  for (uint32_t i = 0; i < s->inputs.len; i++) {
+    hiaR_push(r->d->arena, &ins, read(r, s->inputs.data[i]));
+    hiaR_push(r->d->arena, &types, hiaG_type(r->fn, s->inputs.data[i]));
+  }
+  s->again = hiaG_fn_new(r->g, hiaG_new_name(r->g, callee->name, ".again"), callee->source,
+                         callee->loc, types.data, types.len, NULL, 0);
+  hiaG_fn(r->g, s->again)->is_recomputed = true;
+  s->count = r->g->is_counted ? node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0) : HIA_NONE;
+  s->call = node_of(r, HIA_OP_CALL, ins.data, ins.len, NULL, 0, s->again);
+  s->place =
+      new_place(r, HIA_PLACE_AGAIN, r->fn->nodes.data[n].region, r->region, r->place, HIA_NONE);
+  r->b->places.data[s->place].section = number;
+  r->place = s->place;
+}
+
+static void leave_section(reverse *r) { r->place = r->b->places.data[r->place].outer; }
+
 /* ---- all of f ---- */
 
 static void through_node(reverse *r, hia_node_id n) {
   const hia_node *node = &r->fn->nodes.data[n];
   r->loc = node->loc;
+  if (hiaG_has_own_gradient(r->g, node)) {
+    through_own(r, n);
+    return;
+  }
+  if (node->flags & HIA_NODE_END) enter_section(r, n);
+  if (node->flags & HIA_NODE_BEGIN) leave_section(r);
   switch (node->op) {
   case HIA_OP_ARG:
   case HIA_OP_PARAM: return; /* what comes from here has its gradient */
@@ -906,6 +1095,7 @@ static void through_node(reverse *r, hia_node_id n) {
   case HIA_OP_CALL: through_call(r, n); return;
   case HIA_OP_PACK: through_pack(r, n); return;
   case HIA_OP_DATA: through_data(r, n); return;
+  case HIA_OP_COLLECT: through_collect(r, n); return;
   case HIA_OP_FIELD: through_field(r, n); return;
   case HIA_OP_ARRAY: through_array(r, n); return;
   case HIA_OP_AT: through_at(r, n); return;

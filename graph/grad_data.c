@@ -5,6 +5,7 @@
  * are the types that the pass makes:
  *
  *     of a data type T    None | one constructor for each of T's, of the gradients of its fields
+ *     of a Sum            None | the tensor that flows to all of its contributions alike
  *     of an array [E]     Nothing | Both(a, b) | Whole([gradients of E]) | At(i, gradients of E)
  *                         | Part(i, x)
  *
@@ -146,17 +147,29 @@ static void define_of_array(hia_grad *d, const hia_grad_of_type *is) {
   hiaG_grad_define(d, is->gradient, defs, N_ARRAY_CTORS);
 }
 
+/* Of second derivatives. Here the tensor itself is stored: a sum is collected once. */
+static void define_of_sum(hia_grad *d, const hia_grad_of_type *is) {
+  hia_dtype dtype;
+  uint32_t rank;
+  type_vec fields = {0};
+  hia_ctor_def defs[2] = {ctor_def(d, 0, fields)};
+  hiaG_sum_of(d->g->types, is->type, &dtype, &rank);
+  hiaR_push(d->arena, &fields, hiaG_tensor(d->g->types, dtype, rank));
+  defs[HIA_GRAD_OF_SUM] = ctor_def(d, 1, fields);
+  hiaG_grad_define(d, is->gradient, defs, 2);
+}
+
 static uint32_t find_of_type(hia_grad *d, hia_type type) {
   for (uint32_t i = 0; i < d->of_types.len; i++)
     if (d->of_types.data[i].type == type) return i;
-  if (hiaG_is_sum(d->g->types, type))
-    hiaR_throw(d->g->comp, HIA_UNSUPPORTED, "no second derivatives with respect to params");
   hia_grad_of_type is = {.type = type, .add = HIA_NONE, .into = HIA_NONE};
   bool is_array = hiaG_type_kind(d->g->types, type) == HIA_KIND_ARRAY;
   is.gradient = hiaG_grad_named_type(
       d, hiaR_arena_printf(d->arena, "Gradient %s", hiaG_type_text(d->g->types, type)));
   hiaR_push(d->arena, &d->of_types, is); /* before what it consists of: types may be recursive */
-  if (is_array)
+  if (hiaG_is_sum(d->g->types, type))
+    define_of_sum(d, &is);
+  else if (is_array)
     define_of_array(d, &is);
   else
     define_of_data(d, &is);

@@ -2,7 +2,12 @@
 /* What is differentiated has the bodies of its small helpers in it. Else each call of one would
  * have a tape, an object of its own, and what is known about sizes would end at its border. It
  * happens here and not in the pass `inline`, which comes later and depends on options: gradients do
- * not. */
+ * not.
+ *
+ * That is also so of functions whose calls a gradient makes again: as a call of its own such a
+ * function would add up what flows to its arguments before its caller adds that to what flows there
+ * from elsewhere, so the mark would change how gradients are rounded. Their bodies stand between
+ * two nodes (HIA_NODE_BEGIN, HIA_NODE_END): grad_again.c. */
 #include "graph/grad.h"
 
 enum {
@@ -20,7 +25,20 @@ static void look(hia_grad *d) {
   d->effects = hiaG_find_effects(d->g, d->arena);
 }
 
-static bool is_recursive(const hia_grad *d, hia_fn_id f) { return d->effects[f] & HIA_E_RECURSIVE; }
+static bool may_inline(const hia_grad *d, hia_fn_id f) {
+  return !(d->effects[f] & HIA_E_RECURSIVE) && hiaG_fn(d->g, f)->gradient == HIA_NONE;
+}
+
+/* Puts the two nodes around a call. */
+static void bracket(hia_grad *d, hia_fn *fn, hia_node_id call, hia_fn_id callee) {
+  hia_loc_id loc = fn->nodes.data[call].loc;
+  hia_type type = HIA_BOOL;
+  hia_node_id next = fn->nodes.data[call].next;
+  hia_node_id begin = hiaG_insert(d->g, fn, call, HIA_OP_UNDEF, NULL, 0, &type, 1, callee, loc);
+  hia_node_id end = hiaG_insert(d->g, fn, next, HIA_OP_UNDEF, NULL, 0, &type, 1, callee, loc);
+  fn->nodes.data[begin].flags |= HIA_NODE_BEGIN;
+  fn->nodes.data[end].flags |= HIA_NODE_END;
+}
 
 static uint32_t n_nodes(const hia_fn *fn) {
   uint32_t n = 0;
@@ -76,10 +94,11 @@ static const hia_fn *inline_into(hia_grad *d, hia_fn_id f) {
       continue;
     }
     hia_fn_id callee = hiaG_callee(&copy->nodes.data[n]);
-    if (is_recursive(d, callee)) continue;
+    if (!may_inline(d, callee)) continue;
     uint32_t size = n_nodes(d->inlined[callee]);
     if (size > MOST_NODES || grown + size > MAX_GROWTH) continue;
     grown += size;
+    if (hiaG_fn(d->g, callee)->is_recomputed) bracket(d, copy, n, callee);
     hia_node_id before = copy->nodes.data[n].prev;
     hia_region_id region = copy->nodes.data[n].region;
     hiaG_inline_call(d->g, copy, n, d->inlined[callee], &subst);
@@ -107,7 +126,7 @@ const hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f) {
     HIA_EACH_NODE(fn, n) {
       if (fn->nodes.data[n].op != HIA_OP_CALL) continue;
       hia_fn_id callee = hiaG_callee(&fn->nodes.data[n]);
-      if (!is_recursive(d, callee) && !d->inlined[callee]) hiaR_push(d->arena, &left, callee);
+      if (may_inline(d, callee) && !d->inlined[callee]) hiaR_push(d->arena, &left, callee);
     }
     if (left.len == n_before) d->inlined[at] = inline_into(d, at);
   }

@@ -9,7 +9,8 @@
  *     branch   a type of its own, unless it is the only thing that is kept around it
  *     loop     End | Round(words..., rest): a list, the last round first
  *     map      the array of its elements has the words behind those of each element
- *     call     the tape that the callee returns */
+ *     call     the tape that the callee returns
+ *     section  no type: what f.back reads of it are results of a call (grad_again.c) */
 #include "graph/grad.h"
 
 typedef struct keeping {
@@ -21,6 +22,7 @@ typedef struct keeping {
   hia_value_id *map;     /* by value of fn: that of f.kept */
   hia_value_id *records; /* by node of fn: the value of f.kept that has its record */
   hia_value_id *aliases; /* by value of f.back: the one that is the same, or NONE */
+  uint32_t section;      /* whose nodes are copied, not to f.kept but to what f.back calls; NONE */
 } keeping;
 
 /* The constructors of a type that is being laid out. */
@@ -203,6 +205,25 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
   }
 }
 
+/* The results of the call that computes again what f.back reads of a section. */
+static void lay_out_section(keeping *k, hia_section *s) {
+  if (s->place == HIA_NONE) return;
+  hia_u32vec words = words_of(k, s->place);
+  hia_fn *again = hiaG_fn(k->g, s->again);
+  again->results = HIA_NEW_ARRAY(&k->g->comp->arena, hia_type, words.len + 1);
+  again->n_results = words.len;
+  again->is_removed = words.len == 0;
+  if (again->is_removed) {
+    hiaG_remove(k->back, s->call);
+    if (s->count != HIA_NONE) hiaG_remove(k->back, s->count);
+    return;
+  }
+  for (uint32_t i = 0; i < words.len; i++) again->results[i] = lay_out_word(k, words.data[i]);
+  hiaG_set_outs(k->g, k->back, s->call, again->results, words.len);
+  for (uint32_t i = 0; i < words.len; i++)
+    k->aliases[kept_of(k, words.data[i])->stands_for] = hiaG_out(k->back, s->call, i);
+}
+
 /* f.back reads the tape where so far UNDEF nodes stood. */
 static void read_tapes(keeping *k) {
   for (uint32_t i = 0; i < k->b->kept.len; i++) {
@@ -237,6 +258,12 @@ static void read_tapes(keeping *k) {
 /* ---- f.kept ---- */
 
 static void copy_region(keeping *k, hia_region_id from, hia_region_id to);
+
+/* True if what is made here has the record of a node of f: nodes of sections have theirs in what
+ * f.back calls. */
+static bool keeps(const keeping *k, hia_node_id n) {
+  return k->b->records[n].kept != HIA_NONE && k->b->section_of[n] == k->section;
+}
 
 static hia_value_id value_kept(const keeping *k, uint32_t kept) {
   const hia_kept *is = kept_of(k, kept);
@@ -293,7 +320,7 @@ static void copy_yield(keeping *k, hia_region_id from, hia_region_id to, hia_val
 static void copy_branch(keeping *k, hia_node_id n, hia_region_id to) {
   const hia_grad_record *is = &k->b->records[n];
   types_vec types = out_types(k, n);
-  bool is_kept = is->kept != HIA_NONE;
+  bool is_kept = keeps(k, n);
   if (is_kept) hiaR_push(k->d->arena, &types, is->type);
   hia_node_id copy = copy_node(k, n, to, operands(k, n), types, node_of(k, n)->imm);
   for (uint32_t i = 0; i < 2; i++) {
@@ -314,7 +341,7 @@ static void copy_args(keeping *k, hia_region_id from, hia_region_id to) {
 static void copy_loop(keeping *k, hia_node_id n, hia_region_id to) {
   const hia_grad_record *is = &k->b->records[n];
   hia_arena *arena = k->d->arena;
-  bool is_kept = is->kept != HIA_NONE;
+  bool is_kept = keeps(k, n);
   hia_loc_id loc = node_of(k, n)->loc;
   hia_u32vec ins = operands(k, n);
   types_vec types = out_types(k, n);
@@ -373,7 +400,7 @@ static hia_value_id elements_alone(keeping *k, hia_node_id n, hia_region_id to, 
 static void copy_map(keeping *k, hia_node_id n, hia_region_id to) {
   const hia_grad_record *is = &k->b->records[n];
   hia_u32vec words = {0};
-  if (is->kept != HIA_NONE) words = words_of_each(k, n);
+  if (keeps(k, n)) words = words_of_each(k, n);
   types_vec types = out_types(k, n);
   if (words.len) types.data[0] = is->type;
   hia_node_id copy = copy_node(k, n, to, operands(k, n), types, node_of(k, n)->imm);
@@ -384,7 +411,7 @@ static void copy_map(keeping *k, hia_node_id n, hia_region_id to) {
   for (uint32_t i = 0; i < words.len; i++)
     hiaR_push(k->d->arena, &ins, value_kept(k, words.data[i]));
   hiaG_yield(k->g, k->kept, each, ins.data, ins.len);
-  if (is->kept == HIA_NONE) return;
+  if (!keeps(k, n)) return;
   k->records[n] = hiaG_out(k->kept, copy, 0);
   if (words.len) k->map[node_of(k, n)->outs] = elements_alone(k, n, to, k->records[n]);
 }
@@ -392,7 +419,7 @@ static void copy_map(keeping *k, hia_node_id n, hia_region_id to) {
 static void copy_call(keeping *k, hia_node_id n, hia_region_id to) {
   const hia_grad_record *is = &k->b->records[n];
   types_vec types = out_types(k, n);
-  if (is->kept == HIA_NONE) {
+  if (!keeps(k, n)) {
     copy_node(k, n, to, operands(k, n), types, node_of(k, n)->imm);
     return;
   }
@@ -402,9 +429,10 @@ static void copy_call(keeping *k, hia_node_id n, hia_region_id to) {
   k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
 }
 
-/* The nodes of a region but ARGs and the YIELD. */
-static void copy_region(keeping *k, hia_region_id from, hia_region_id to) {
-  for (hia_node_id n = k->fn->regions.data[from].first; n != HIA_NONE; n = node_of(k, n)->next) {
+/* The nodes from n on and before `end` but ARGs, the YIELD, and what stands around sections. */
+static void copy_nodes(keeping *k, hia_node_id n, hia_node_id end, hia_region_id to) {
+  for (; n != end; n = node_of(k, n)->next) {
+    if (node_of(k, n)->flags & (HIA_NODE_BEGIN | HIA_NODE_END)) continue;
     switch (node_of(k, n)->op) {
     case HIA_OP_ARG:
     case HIA_OP_YIELD: break;
@@ -417,6 +445,32 @@ static void copy_region(keeping *k, hia_region_id from, hia_region_id to) {
   }
 }
 
+static void copy_region(keeping *k, hia_region_id from, hia_region_id to) {
+  copy_nodes(k, k->fn->regions.data[from].first, HIA_NONE, to);
+}
+
+/* Builds the function that computes again what f.back reads of a section. */
+static void build_again(const keeping *kept, uint32_t section) {
+  keeping k = *kept;
+  const hia_section *s = &k.b->sections.data[section];
+  if (s->place == HIA_NONE || hiaG_fn(k.g, s->again)->is_removed) return;
+  k.section = section;
+  k.kept = hiaG_fn(k.g, s->again);
+  k.map = HIA_NEW_ARRAY(k.d->arena, hia_value_id, k.fn->values.len + 1);
+  k.records = HIA_NEW_ARRAY(k.d->arena, hia_value_id, k.fn->nodes.len + 1);
+  for (uint32_t i = 0; i < s->inputs.len; i++) k.map[s->inputs.data[i]] = hiaG_out(k.kept, i, 0);
+  for (uint32_t i = 0; i < s->constants.len; i++) {
+    hia_node_id n = k.fn->values.data[s->constants.data[i]].node;
+    copy_node(&k, n, 0, (hia_u32vec){0}, out_types(&k, n), node_of(&k, n)->imm);
+  }
+  copy_nodes(&k, node_of(&k, s->begin)->next, s->end, 0);
+  hia_u32vec words = words_of(&k, s->place), results = {0};
+  for (uint32_t i = 0; i < words.len; i++)
+    hiaR_push(k.d->arena, &results, value_kept(&k, words.data[i]));
+  hiaG_yield(k.g, k.kept, 0, results.data, results.len);
+  hiaG_compact(k.g, k.kept);
+}
+
 void hiaG_grad_kept(hia_back *b) {
   hia_grad *d = b->d;
   const hia_grad_version version = d->versions.data[b->version];
@@ -424,15 +478,20 @@ void hiaG_grad_kept(hia_back *b) {
   k.kept = hiaG_fn(b->g, version.kept);
   k.map = HIA_NEW_ARRAY(d->arena, hia_value_id, b->fn->values.len + 1);
   k.records = HIA_NEW_ARRAY(d->arena, hia_value_id, b->fn->nodes.len + 1);
-  k.aliases = HIA_NEW_ARRAY(d->arena, hia_value_id, b->back->values.len + 1);
-  memset(k.aliases, 0xff, (b->back->values.len + 1) * sizeof *k.aliases);
+  /* The calls of sections will have as many results as they compute again. */
+  size_t n_values = (size_t)b->back->values.len + b->kept.len + 1;
+  k.aliases = HIA_NEW_ARRAY(d->arena, hia_value_id, n_values);
+  memset(k.aliases, 0xff, n_values * sizeof *k.aliases);
+  k.section = HIA_NONE;
   find_used(&k);
   ctors c = {0};
   lay_out(&k, 0, version.tape, 0, &c);
   define(&k, version.tape, &c);
+  for (uint32_t i = 0; i < b->sections.len; i++) lay_out_section(&k, &b->sections.data[i]);
   if (b->g->tapes) hiaG_grad_report(b);
   read_tapes(&k);
   for (uint32_t i = 0; i < b->fn->n_params; i++) k.map[i] = i;
   copy_region(&k, 0, 0);
   copy_yield(&k, 0, 0, tape_of(&k, 0, 0, b->fn->loc));
+  for (uint32_t i = 0; i < b->sections.len; i++) build_again(&k, i);
 }

@@ -106,6 +106,22 @@ static void readers(const reporting *r, const hia_kept *is) {
   }
 }
 
+/* Calls of which the arguments are kept alone: sections begin where one stood. */
+static void report_recomputed(const reporting *r) {
+  const hia_fn *fn = r->b->fn;
+  HIA_EACH_NODE(fn, n) {
+    const hia_node *node = &fn->nodes.data[n];
+    bool is_section = node->flags & HIA_NODE_BEGIN;
+    const hia_section *s = is_section ? &r->b->sections.data[r->b->section_of[n]] : NULL;
+    if (s && (s->place == HIA_NONE || hiaG_fn(r->g, s->again)->is_removed)) continue;
+    if (!s && !r->b->records[n].is_recomputed) continue;
+    hiaR_text_addf(r->out, "  of the call of %s",
+                   hiaG_fn(r->g, s ? s->callee : hiaG_callee(node))->name);
+    place(r, node->loc);
+    hiaR_text_addf(r->out, ": the arguments; the gradient makes it again\n");
+  }
+}
+
 static bool is_kept(const reporting *r, uint32_t i) {
   const hia_kept *is = &r->b->kept.data[i];
   return is->kind == HIA_KEPT_RECORD ? r->b->records[is->node].kept == i : is->is_used;
@@ -148,7 +164,7 @@ static void report_head(const reporting *r, const hia_place *p, bool keeps_some)
 static void report_place(const reporting *r, uint32_t number) {
   const hia_place *p = &r->b->places.data[number];
   bool keeps_some = false;
-  if (is_branch_alone(r, p)) return;
+  if (is_branch_alone(r, p) || p->kind == HIA_PLACE_AGAIN) return;
   for (uint32_t i = 0; i < p->kept.len; i++) keeps_some |= is_kept(r, p->kept.data[i]);
   bool is_own = p->kind == HIA_PLACE_BODY || p->kind == HIA_PLACE_ARM;
   if (!keeps_some && (!is_own || p->type == HIA_NONE)) return;
@@ -172,4 +188,5 @@ void hiaG_grad_report(const hia_back *b) {
     if (seeded[i]) hiaR_text_addf(r.out, "%s%u", n++ ? ", " : ", for the gradient of result ", i);
   hiaR_text_addf(r.out, " keeps\n");
   for (uint32_t i = 0; i < b->places.len; i++) report_place(&r, i);
+  report_recomputed(&r);
 }

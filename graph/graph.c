@@ -171,7 +171,7 @@ hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_i
   fn->name = hiaR_arena_strndup(arena, name, strlen(name));
   fn->source = source;
   fn->loc = loc;
-  fn->slow_path = HIA_NONE;
+  fn->slow_path = fn->gradient = HIA_NONE;
   fn->params = HIA_NEW_ARRAY(arena, hia_type, n_params);
   fn->results = HIA_NEW_ARRAY(arena, hia_type, n_results);
   if (n_params) memcpy(fn->params, params, n_params * sizeof *params);
@@ -471,6 +471,7 @@ uint32_t hiaG_extern_new(hia_graph *g, const char *name, bool is_impure, bool ra
   hia_extern e = {.name = hiaR_arena_strndup(arena, name, strlen(name)),
                   .is_impure = is_impure,
                   .raises = raises,
+                  .gradient = HIA_NONE,
                   .sig_params = HIA_NEW_ARRAY(arena, hia_type, n_params),
                   .n_sig_params = n_params,
                   .result = result};

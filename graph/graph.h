@@ -115,10 +115,13 @@ typedef struct hia_loc {
 
 /* ---- nodes, values, regions ---- */
 
-enum {                    /* hia_node.flags */
-       HIA_NODE_TAIL = 1, /* CALL, JOIN: absent from the backtrace: in tail position in the source,
-                             or no call of the source */
-       HIA_NODE_FREE = 4, /* LOOP: none of the source: its rounds use up no fuel */
+enum {                     /* hia_node.flags */
+       HIA_NODE_TAIL = 1,  /* CALL, JOIN: absent from the backtrace: in tail position in the source,
+                              or no call of the source */
+       HIA_NODE_FREE = 4,  /* LOOP: none of the source: its rounds use up no fuel */
+       HIA_NODE_BEGIN = 8, /* UNDEF, while functions are differentiated: what follows is the body of
+                              a call that the gradient makes again, up to the */
+       HIA_NODE_END = 16,
        HIA_NODE_DEAD = 2, /* removed from its list (function state); the index stays taken */
 };
 
@@ -199,6 +202,10 @@ typedef struct hia_fn {
   hia_fn_id slow_path; /* or NONE: returns the same for the same arguments, and is faster
                      where calls must be made. Instead of making a call, this
                      function may jump to it (opt_unroll.c) */
+  hia_fn_id gradient;  /* or NONE: the function that computes its gradient (hiaG_own_gradient), in
+                          place of those that the pass `grad` would make; until that pass */
+  bool is_recomputed;  /* a gradient keeps the arguments of its calls alone, and makes them again.
+                          Behind the pass `grad`: not inlined, else both calls would be one */
   bool *owns; /* by parameter: the function owns its reference, and not the caller; NULL: none */
   hia_dims *rows; /* of a segment (batch.h): the shape of a row, of each parameter and each result;
                      else NULL */
@@ -231,6 +238,7 @@ typedef struct hia_extern {
   const char *name;
   bool is_impure;
   bool raises;                  /* it may return a failure */
+  hia_fn_id gradient;           /* as of a hia_fn */
   hia_type *sig_params, result; /* as in the source */
   uint32_t n_sig_params;
   hia_type *params, *results; /* flattened: no tuples */
@@ -611,6 +619,22 @@ hia_fn_id hiaG_step(hia_graph *g, hia_fn_id loss, const bool *wanted);
 uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_t n,
                          const bool *wanted, hia_type *out);
 bool hiaG_has_gradients(const hia_graph *g);
+/* grad_own.c: the function that computes the gradient of a function or of an extern, "its own".
+ * That has the parameters, then a gradient of each result that is a float or a tensor of floats,
+ * and then, if it takes them, the results; its results are the gradients of those parameters that
+ * are floats or tensors of floats. Nothing flows to the others. */
+typedef struct hia_own {
+  hia_fn_id gradient; /* NONE: there is none */
+  bool takes_results;
+} hia_own;
+hia_own hiaG_own_gradient(const hia_graph *g, const hia_node *call); /* of a CALL or HOST */
+hia_own hiaG_own_of_fn(const hia_graph *g, const hia_fn *fn);
+bool hiaG_has_own_gradient(const hia_graph *g, const hia_node *call);
+/* True if the function has such parameters and results. */
+bool hiaG_fits_as_gradient(const hia_graph *g, hia_fn_id gradient, const hia_type *params,
+                           uint32_t n_params, const hia_type *results, uint32_t n_results);
+/* True if it is an f32, an f64, or a tensor of these. */
+bool hiaG_is_of_floats(const hia_types *types, hia_type type);
 void hiaG_grad(hia_graph *g);    /* grad.c: gradients become calls of functions */
 void hiaG_fuel(hia_graph *g);    /* fuel.c: calls, rounds and tensors use up fuel */
 void hiaG_streams(hia_graph *g); /* streams.c: arrays in the roots' arguments may be streams */

@@ -19,6 +19,9 @@
  * A function whose last call has been inlined is removed at once: later passes would only lose
  * time.
  *
+ * What a gradient computes again (is_recomputed) is not inlined: what it shares with the call that
+ * it repeats would be computed once, and kept from there on.
+ *
  * COUNT nodes stand before calls, in the caller: they stay when the call is replaced. */
 #include "graph/graph.h"
 
@@ -58,7 +61,7 @@ static size size_of(const hia_fn *fn) {
 
 static bool is_wanted(const inlining *i, const hia_fn *caller, hia_fn_id callee) {
   const hia_fn *fn = hiaG_fn(i->g, callee);
-  if (fn->effects & HIA_E_RECURSIVE || fn == caller) return false;
+  if (fn->effects & HIA_E_RECURSIVE || fn == caller || fn->is_recomputed) return false;
   size s = i->sizes[callee];
   if (s.has_forks) return false;
   if (!i->loops_only && s.cost <= SMALL_COST && s.nodes <= SMALL_NODES) return true;

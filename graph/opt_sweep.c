@@ -16,9 +16,13 @@ void hiaG_sweep(hia_graph *g) {
     is_reached[f] = true;
     hiaR_push(&g->comp->scratch, &todo, f);
   }
+  for (uint32_t i = 0; i < g->externs.len; i++)
+    if (g->externs.data[i].gradient != HIA_NONE)
+      reach(g, g->externs.data[i].gradient, is_reached, &todo);
   while (todo.len) {
     const hia_fn *fn = hiaG_fn(g, todo.data[--todo.len]);
     if (fn->slow_path != HIA_NONE) reach(g, fn->slow_path, is_reached, &todo);
+    if (fn->gradient != HIA_NONE) reach(g, fn->gradient, is_reached, &todo);
     HIA_EACH_NODE(fn, n) {
       hia_fn_id called = hiaG_called(g, &fn->nodes.data[n]);
       if (called != HIA_NONE) reach(g, called, is_reached, &todo);

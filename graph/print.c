@@ -309,6 +309,12 @@ static void type_list(const printer *p, const hia_type *types, uint32_t n) {
   word(p, ")");
 }
 
+static void own_gradient(printer *p, hia_fn_id f) {
+  if (f >= p->g->fns.len) return;
+  word(p, " gradient ");
+  name(p, hiaG_fn(p->g, f)->name);
+}
+
 static void extern_line(printer *p, const hia_extern *e) {
   word(p, "extern ");
   name(p, e->name);
@@ -321,6 +327,7 @@ static void extern_line(printer *p, const hia_extern *e) {
   hiaG_type_print(p->g->types, e->result, p->out);
   if (e->is_impure) word(p, " impure");
   if (e->raises) word(p, " raises");
+  own_gradient(p, e->gradient);
   word(p, "\n");
 }
 
@@ -352,6 +359,8 @@ static void header(printer *p) {
   if (fn->effects & HIA_E_COUNTS) word(p, " effect");
   if (fn->effects & HIA_E_IMPURE) word(p, " impure");
   if (fn->is_halving) word(p, " halving");
+  if (fn->is_recomputed) word(p, " recompute");
+  own_gradient(p, fn->gradient);
   if (fn->slow_path < p->g->fns.len) {
     word(p, " slow_path ");
     name(p, hiaG_fn(p->g, fn->slow_path)->name);

@@ -21,11 +21,13 @@ typedef HIA_VEC(label) label_table;
 typedef enum {
   FIX_VALUE,
   FIX_REGION,
-  FIX_CALLEE,      /* of a node */
-  FIX_CALLEE_SITE, /* of a site */
-  FIX_GRADIENT,    /* the function of a gradient */
-  FIX_SLOW_PATH,   /* of a function */
-  FIX_LOC_NODE,
+  FIX_CALLEE,       /* of a node */
+  FIX_CALLEE_SITE,  /* of a site */
+  FIX_GRADIENT,     /* the function of a gradient */
+  FIX_SLOW_PATH,    /* of a function */
+  FIX_OWN_GRADIENT, /* of a function */
+  FIX_OF_EXTERN,    /* the gradient of an extern */
+  FIX_LOC_NODE,     /* from here on: locations */
   FIX_LOC_FN,
   FIX_LOC_SITE,
 } fix_kind;
@@ -35,7 +37,7 @@ typedef enum {
 typedef struct {
   fix_kind kind;
   hia_fn_id fn;
-  uint32_t at;     /* edge, node, site or gradient to correct */
+  uint32_t at;     /* edge, node, site, gradient or extern to correct */
   uint32_t number; /* of the text; of callees: index into reader.callees */
   hia_position where;
 } fix;
@@ -492,6 +494,8 @@ static void function(reader *r) {
   if (hiaG_scan_word(r->s, "effect")) fn->effects |= HIA_E_COUNTS;
   if (hiaG_scan_word(r->s, "impure")) fn->effects |= HIA_E_IMPURE;
   fn->is_halving = hiaG_scan_word(r->s, "halving");
+  fn->is_recomputed = hiaG_scan_word(r->s, "recompute");
+  if (hiaG_scan_word(r->s, "gradient")) callee(r, FIX_OWN_GRADIENT, 0);
   if (hiaG_scan_word(r->s, "slow_path")) callee(r, FIX_SLOW_PATH, 0);
   fn->loc = location(r, FIX_LOC_FN, 0);
   hiaG_scan_need(r->s, '{');
@@ -548,15 +552,18 @@ static hia_fn_id find_fn(reader *r, const char *fn_name) {
 static void end_of_file(reader *r) {
   for (uint32_t i = 0; i < r->file_fixes.len; i++) {
     const fix *f = &r->file_fixes.data[i];
-    hia_fn *fn = hiaG_fn(r->g, f->fn);
+    hia_fn *fn = f->fn < r->g->fns.len ? hiaG_fn(r->g, f->fn) : NULL; /* NULL: of an extern */
     uint32_t is;
-    if (f->kind == FIX_CALLEE || f->kind == FIX_CALLEE_SITE || f->kind == FIX_SLOW_PATH ||
-        f->kind == FIX_GRADIENT) {
+    if (f->kind < FIX_LOC_NODE) {
       const char *callee_name = r->callees.data[f->number];
       is = find_fn(r, callee_name);
       if (is == HIA_NONE) hiaG_scan_fail(r->s, f->where, "there is no function %s", callee_name);
       if (f->kind == FIX_SLOW_PATH)
         fn->slow_path = is;
+      else if (f->kind == FIX_OWN_GRADIENT)
+        fn->gradient = is;
+      else if (f->kind == FIX_OF_EXTERN)
+        r->g->externs.data[f->at].gradient = is;
       else if (f->kind == FIX_CALLEE_SITE)
         r->g->sites.data[f->at].callee = is;
       else if (f->kind == FIX_GRADIENT)
@@ -596,6 +603,7 @@ static void extern_line(reader *r) {
   hiaR_index_add(r->s->scratch, &r->extern_names, hiaR_hash(extern_name, strlen(extern_name)),
                  r->g->externs.len);
   hiaG_extern_new(r->g, extern_name, is_impure, raises, r->s->parts.data, r->s->parts.len, result);
+  if (hiaG_scan_word(r->s, "gradient")) callee(r, FIX_OF_EXTERN, r->g->externs.len - 1);
 }
 
 static hia_init initialiser(hia_scanner *s) {

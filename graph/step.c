@@ -38,7 +38,7 @@ const hia_extern *hiaG_lacks_gradient(const hia_graph *g, hia_fn_id f, hia_arena
       if (node->op == HIA_OP_HOST && hiaG_extern_lacks_gradient(&g->externs.data[node->imm]))
         return &g->externs.data[node->imm];
       hia_fn_id called = hiaG_called(g, node);
-      if (called == HIA_NONE || is_met[called]) continue;
+      if (called == HIA_NONE || is_met[called] || hiaG_has_own_gradient(g, node)) continue;
       is_met[called] = true;
       hiaR_push(scratch, &left, called);
     }

@@ -569,6 +569,18 @@ static void check_slow_path(hia_verifier *v) {
     hiaG_defect(v, HIA_NONE, "its slow path is not one of the same type");
 }
 
+/* What computes the gradient of a function, or of an extern, is there and of its type. */
+static void check_own_gradient(hia_verifier *v, hia_fn_id gradient, const hia_type *params,
+                               uint32_t n_params, const hia_type *results, uint32_t n_results) {
+  if (gradient == HIA_NONE) return;
+  if (v->g->state != HIA_FUNCTIONS)
+    hiaG_defect(v, HIA_NONE, "a gradient of its own in the static graph");
+  if (gradient >= v->g->fns.len || hiaG_fn(v->g, gradient)->is_removed)
+    hiaG_defect(v, HIA_NONE, "what computes its gradient does not exist");
+  if (!hiaG_fits_as_gradient(v->g, gradient, params, n_params, results, n_results))
+    hiaG_defect(v, HIA_NONE, "what computes its gradient is not of its type");
+}
+
 static void check_header(hia_verifier *v, hia_index *names) {
   const hia_fn *fn = v->fn;
   uint32_t hash = hiaR_hash(fn->name, strlen(fn->name)), at = hash, other;
@@ -583,6 +595,7 @@ static void check_header(hia_verifier *v, hia_index *names) {
   check_types(v, "result", fn->results, fn->n_results);
   if (fn->is_root) check_signature(v);
   if (fn->slow_path != HIA_NONE) check_slow_path(v);
+  check_own_gradient(v, fn->gradient, fn->params, fn->n_params, fn->results, fn->n_results);
   if (fn->regions.len == 0) hiaG_defect(v, HIA_NONE, "there is no body");
 }
 
@@ -604,6 +617,7 @@ static void check_externs(hia_verifier *v) {
       if (strcmp(v->g->externs.data[other].name, e->name) == 0)
         hiaG_defect(v, HIA_NONE, "two externs have one name");
     hiaR_index_add(v->scratch, &names, hash, i);
+    check_own_gradient(v, e->gradient, e->params, e->n_params, e->results, e->n_results);
   }
 }
 

@@ -75,6 +75,7 @@ static bool has_float(const hia_type *types, uint32_t n) {
 }
 
 bool hiaG_extern_lacks_gradient(const hia_extern *e) {
+  if (e->gradient != HIA_NONE) return false;
   return e->is_impure || (has_float(e->params, e->n_params) && has_float(e->results, e->n_results));
 }
 
@@ -103,6 +104,7 @@ static calls find_calls(hia_verifier *v, bool *seen) {
       hia_fn_id called = hiaG_called(g, node);
       if (called == HIA_NONE) continue;
       if (called >= n_fns) hiaG_defect(v, n, "its callee does not exist");
+      if (node->op == HIA_OP_CALL && hiaG_fn(g, called)->gradient != HIA_NONE) continue;
       hiaR_push(v->scratch, &c.callees, called);
     }
   }

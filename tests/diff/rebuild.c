@@ -8,7 +8,8 @@
  * the chain of a failure are the same. Only positions differ.
  *
  * Left out are programs whose signatures compute sizes, `f32[2 * n]`, or name that of a variable:
- * the builder's have numbers and names that they bind. */
+ * the builder's have numbers and names that they bind. And those with functions that say more of
+ * their gradients than the builder can: a clause `gradient`, or `recompute`. */
 #define hia_error hia_error_number /* the tag of an enum in ast.h, and of a public structure */
 #include "frontend/ast.h"
 #undef hia_error
@@ -525,6 +526,7 @@ static void make_program(maker *m) {
   declare_params(m);
   for (uint32_t i = 0; i < p->fns.len; i++) {
     const hia_decl *d = hiaF_decl(p, p->fns.data[i]);
+    m->is_beyond |= d->gradient != HIA_NONE || d->recompute;
     if (!d->generic)
       function_of(m, hiaF_known_instance(p, p->fns.data[i], d->param_types, HIA_IT_NONE));
   }

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of programs made at random, next to central differences: scalars and vectors through
- * branches, loops, comprehensions, tuples, data, helpers and recursions, and a param. The programs
+ * branches, loops, comprehensions, tuples, data, helpers and recursions, and a param; and through a
+ * function that brings its own gradient, and others whose calls are computed again. The programs
  * have no kinks where they are looked at, and their values are of the size of 1. */
 #include "tests/unit/helper_random.h"
 #include "tests/unit/helper_text.h"
@@ -115,7 +116,7 @@ static void scalar(maker *m, int depth) {
     leaf(m);
     return;
   }
-  switch (pick(m, 18)) {
+  switch (pick(m, 19)) {
   case 0: two(m, "(", " + ", ")", depth); break;
   case 1: two(m, "(", " * ", ")", depth); break;
   case 2: two(m, "(", " - ", ")", depth); break;
@@ -136,6 +137,11 @@ static void scalar(maker *m, int depth) {
   case 13: named(m, depth); break;
   case 14: loop(m, depth); break;
   case 15: data(m, depth); break;
+  case 16:
+    say(m, "own(n, ");
+    scalar(m, depth - 1);
+    of_vector(m, ", ", ").1", depth);
+    break;
   default:
     if (m->n_helpers)
       call(m, depth);
@@ -191,9 +197,13 @@ static void vector(maker *m, int depth) {
 static void make(maker *m, uint32_t seed) {
   *m = (maker){.random = {seed * 2654435761u + 1}};
   say(m, "type Data = One(f: f64) | Two(w: f64[4], f: f64)\n"
-         "param P: f64[4, 4] = uniform(-0.5, 0.5)\n");
+         "param P: f64[4, 4] = uniform(-0.5, 0.5)\n"
+         "fn own(n: i32, x: f64, v: f64[4]) -> (i32, f64) = (n, tanh(x) * sum(v * v))\n"
+         "  gradient(g, (_, y)) =\n"
+         "  { let t = tanh(x); (g * (1 - t * t) * sum(v * v), 2 * v * (g * y / sum(v * v))) }\n");
   for (int i = 0; i < 3; i++) {
-    say(m, "fn helper%d(x: f64, v: f64[4], n: i32) -> f64 = { let y = x * 0.5; ", i);
+    say(m, "%sfn helper%d(x: f64, v: f64[4], n: i32) -> f64 = { let y = x * 0.5; ",
+        pick(m, 3) ? "" : "recompute ", i);
     if (i == 1) say(m, "if n <= 0 then x else tanh(helper1(");
     if (i == 1) scalar(m, 2);
     if (i == 1) say(m, ", v * 0.9, n - 1)) * ");

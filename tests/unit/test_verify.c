@@ -116,6 +116,21 @@ static const row function_rows[] = {
     {"fn f () -> (i32) slow_path g { %0:i32 = const 1 yield %0 }"
      "fn g () -> (bool) { %0:bool = const true yield %0 }",
      "not one of the same type"},
+    {"fn f (f32) -> (f32) gradient g { %0:f32 = arg 0 yield %0 }", "there is no function g"},
+    {"fn f (f32) -> (f32) gradient f { %0:f32 = arg 0 yield %0 }", "gradient is not of its type"},
+    {"fn f () -> (f32) gradient g { %0:f32 = const 0x1p+0 yield %0 }"
+     "fn g (f32) -> () { %0:f32 = arg 0 yield }",
+     "gradient is not of its type"},
+    {"fn f (f32) -> (f32) gradient g { %0:f32 = arg 0 yield %0 }"
+     "fn g (f32, f32, f64) -> (f32) { %0:f32 = arg 0\n%1:f32 = arg 1\n%2:f64 = arg 2 yield %0 }",
+     "gradient is not of its type"},
+    {"fn f (f32) -> (f32) gradient g { %0:f32 = arg 0 yield %0 }"
+     "fn g (f32, f32, f32, f32) -> (f32) { %0:f32 = arg 0\n%1:f32 = arg 1\n%2:f32 = arg 2\n"
+     "%3:f32 = arg 3 yield %0 }",
+     "gradient is not of its type"},
+    {"extern e (f32) -> f32 gradient g fn g (f32) -> (f32) { %0:f32 = arg 0 yield %0 }",
+     "gradient is not of its type"},
+    {"extern e (f32) -> f32 gradient g", "there is no function g"},
     {"fn f () -> () slow_path g { yield } fn g () -> () slow_path h { yield } fn h () -> () { "
      "yield }",
      "not one of the same type"},
