@@ -13,7 +13,7 @@
  * region that calls directly pays; one without calls does not; if all calls are behind one branch,
  * the arm taken decides. A fork counts as one that pays where the test would need something that
  * must not be computed early: operations that can fail, results of calls, results of other
- * branches. */
+ * branches; or a param. */
 #include "graph/analysis.h"
 
 enum {
@@ -79,7 +79,8 @@ static void compute(paying *p, hia_node_id n) {
   const hia_node *node = &p->fn->nodes.data[n];
   switch (node->op) {
   case HIA_OP_CONST: break;
-  case HIA_OP_UNDEF: return;
+  case HIA_OP_UNDEF:
+  case HIA_OP_PARAM: return; /* it is in the context of a run, which the test does not have */
   case HIA_OP_ENTER:
   case HIA_OP_SWITCH:
   case HIA_OP_MERGE_LOOP: /* of the first round */

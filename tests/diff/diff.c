@@ -10,11 +10,13 @@ static const char usage[] =
     "hia_diff [OPTION...] PATH...        programs with their expected results; a folder: all in "
     "it\n"
     "hia_diff --random [OPTION...]       generated programs\n"
+    "hia_diff --grad [OPTION...]         gradients of generated programs\n"
     "hia_diff --build [OPTION...]        generated programs, made by the builder\n"
     "hia_diff --rebuild PATH...          programs in files, made again by the builder\n"
     "hia_diff --mutate [OPTION...] [DIR] garbled programs, of those in DIR and of generated ones\n"
     "hia_diff --aot DIR PATH...          writes the programs' objects and what is expected to DIR\n"
-    "hia_diff --emit --seed N [--size N] prints a generated program and how to run it\n"
+    "hia_diff --emit --seed N [--size N] prints a generated program and how to run it, also "
+    "--grad\n"
     "hia_diff --write DIR [OPTION...]    writes generated programs with their expected results\n"
     "  --seed N       the first seed (1)\n"
     "  --count N      programs (1000, or no bound with --seconds)\n"
@@ -47,7 +49,7 @@ static int emit(uint64_t seed, uint32_t size, bool has_data) {
 
 int main(int argc, char **argv) {
   bool random = false, mutate = false, build = false, rebuild = false, emits = false;
-  bool large = false, list = false;
+  bool large = false, list = false, grad = false;
   const char *engines = NULL, *only = NULL, *aot = NULL, *write = NULL;
   unsigned threads = 1;
   diff_random_options o = {.seed = 1, .shrink_tries = 3000, .save = "."};
@@ -85,6 +87,8 @@ int main(int argc, char **argv) {
       takes_value = false;
       if (!strcmp(a, "--random"))
         random = true;
+      else if (!strcmp(a, "--grad"))
+        grad = true;
       else if (!strcmp(a, "--mutate"))
         mutate = true;
       else if (!strcmp(a, "--build"))
@@ -111,6 +115,10 @@ int main(int argc, char **argv) {
     if (takes_value) i++;
   }
   if (!o.count && !o.seconds) o.count = 1000;
+  if (emits && grad) {
+    diff_emit_gradients(o.seed);
+    return 0;
+  }
   if (emits) return emit(o.seed, o.size, o.has_data);
   diff_watch_init();
   diff_counts counts = {0, 0};
@@ -130,19 +138,21 @@ int main(int argc, char **argv) {
   }
   static diff_way ways[DIFF_MAX_WAYS];
   uint32_t n_ways = diff_ways(ways, engines);
-  for (uint32_t i = 0; only && i < n_ways;) {
+  for (uint32_t i = grad; only && i < n_ways;) { /* gradients are compared with the first way */
     if (!strcmp(ways[i].name, only))
       i++;
     else
       ways[i] = ways[--n_ways];
   }
   for (uint32_t i = 0; list && i < n_ways; i++) puts(ways[i].name);
-  if (n_ways == 0 || (!random && !mutate && n_paths == 0)) {
+  if (n_ways == 0 || (!random && !mutate && !grad && n_paths == 0)) {
     if (!list) fputs(usage, stderr);
     return list ? 0 : 2;
   }
   if (random) {
     diff_random(&o, ways, n_ways, &counts);
+  } else if (grad) {
+    diff_gradients(&o, ways, n_ways, &counts);
   } else if (rebuild) {
     diff_rebuild(paths, n_paths, ways, n_ways, in_turn, (uint32_t)o.seed, &counts);
   } else if (mutate) {

@@ -148,6 +148,14 @@ void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
 /* Writes `count` programs with their outcomes to a folder, as files of the form of corpus.c. */
 void diff_write(const diff_random_options *o, const char *folder, diff_counts *counts);
 
+/* ---- gradients.c: gradients of generated programs ---- */
+
+/* Compares each way with the first one. Of the options: seed, count, seconds, thorough and
+ * shrink_tries. */
+void diff_gradients(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
+                    diff_counts *counts);
+void diff_emit_gradients(uint64_t seed); /* prints a program and how to run it */
+
 /* ---- build.c: generated programs, made by the builder ---- */
 
 /* Of the options: seed, count, seconds, size and thorough. */

@@ -1,0 +1,221 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Programs made at random whose gradients are compared. */
+#include "tests/unit/helper_gradient_programs.h"
+#include "tests/unit/helper_random.h"
+#include <stdarg.h>
+
+typedef struct maker {
+  test_text text;
+  random_source random;
+  int n_helpers; /* that may be called: those before the function that is being made */
+  int n_names;   /* of variables so far */
+  bool in_loop;  /* the variable a is there, too */
+} maker;
+
+static uint32_t pick(maker *m, uint32_t n) { return random_below(&m->random, n); }
+
+__attribute__((format(printf, 2, 3))) static void say(maker *m, const char *fmt, ...) {
+  char piece[512];
+  va_list args;
+  va_start(args, fmt);
+  int n = vsnprintf(piece, sizeof piece, fmt, args);
+  va_end(args);
+  if (n < 0 || (size_t)n >= sizeof piece) abort();
+  test_text_take(&m->text, piece, (size_t)n);
+}
+
+static void scalar(maker *m, int depth);
+static void vector(maker *m, int depth);
+
+/* Decides in the same way at all points that are near. */
+static void condition(maker *m, int depth) {
+  switch (pick(m, 3)) {
+  case 0: say(m, "n %% 2 == %u", pick(m, 2)); break;
+  case 1: say(m, "x < %u.0", 3 + pick(m, 2)); break;
+  default:
+    say(m, "tanh(");
+    scalar(m, depth - 1);
+    say(m, ") > 1.5");
+  }
+}
+
+static void call(maker *m, int depth) {
+  say(m, "helper%u(", pick(m, (uint32_t)m->n_helpers));
+  scalar(m, depth - 1);
+  say(m, ", ");
+  vector(m, depth - 1);
+  say(m, ", n)");
+}
+
+static void loop(maker *m, int depth) {
+  bool was_in_loop = m->in_loop;
+  say(m, "{ let (_, r) = loop (i = 0, a: f64 = ");
+  scalar(m, depth - 1);
+  say(m, ") while i < %u { (i + 1, tanh(", pick(m, 4));
+  m->in_loop = true;
+  scalar(m, depth - 1);
+  m->in_loop = was_in_loop;
+  say(m, ")) }; r }");
+}
+
+static void data(maker *m, int depth) {
+  say(m, "(match (if ");
+  condition(m, depth);
+  say(m, " then One(");
+  scalar(m, depth - 1);
+  say(m, ") else Two(");
+  vector(m, depth - 1);
+  say(m, ", ");
+  scalar(m, depth - 1);
+  say(m, ")) { One(p) => tanh(p), Two(w, p) => p * sum(w) })");
+}
+
+static void two(maker *m, const char *before, const char *between, const char *after, int depth);
+
+/* Lists, which functions make and take apart; an array of them. */
+static void list(maker *m, int depth) { two(m, "total(list(", ", n + 1), ", ")", depth); }
+static void lists(maker *m, int depth) {
+  two(m, "sum([total(l, ", ") for l in [list(", ", n), ", depth);
+  say(m, "list(");
+  scalar(m, depth - 1);
+  say(m, ", 2), Nil]])");
+}
+
+static void two(maker *m, const char *before, const char *between, const char *after, int depth) {
+  say(m, "%s", before);
+  scalar(m, depth - 1);
+  say(m, "%s", between);
+  scalar(m, depth - 1);
+  say(m, "%s", after);
+}
+
+static void of_vector(maker *m, const char *before, const char *after, int depth) {
+  say(m, "%s", before);
+  vector(m, depth - 1);
+  say(m, "%s", after);
+}
+
+static void named(maker *m, int depth) {
+  int name = m->n_names++;
+  say(m, "{ let s%d: f64 = ", name);
+  scalar(m, depth - 1);
+  say(m, "; s%d * ", name);
+  scalar(m, depth - 1);
+  say(m, " + sin(s%d) }", name);
+}
+
+static void leaf(maker *m) {
+  switch (pick(m, 5)) {
+  case 0: say(m, "x"); break;
+  case 1: say(m, "y"); break;
+  case 2: say(m, "v[%u]", pick(m, 4)); break;
+  case 3: say(m, "%s", m->in_loop ? "a" : "x"); break;
+  default: say(m, "0.%uf64", 1 + pick(m, 9));
+  }
+}
+
+static void scalar(maker *m, int depth) {
+  if (depth <= 0) {
+    leaf(m);
+    return;
+  }
+  switch (pick(m, 20)) {
+  case 0: two(m, "(", " + ", ")", depth); break;
+  case 1: two(m, "(", " * ", ")", depth); break;
+  case 2: two(m, "(", " - ", ")", depth); break;
+  case 3: two(m, "(", " / (2.5 + tanh(", ")))", depth); break;
+  case 4: two(m, "(", ", ", ").0", depth); break;
+  case 5: two(m, "pow(1.5 + tanh(", "), tanh(", "))", depth); break;
+  case 6: two(m, "hypot(2 + tanh(", "), ", ")", depth); break;
+  case 7: of_vector(m, "sum(", ")", depth); break;
+  case 8: of_vector(m, "(", ")[2]", depth); break;
+  case 9: of_vector(m, "(v @ ", ")", depth); break;
+  case 10: of_vector(m, "log(sum(exp(tanh(", "))))", depth); break;
+  case 11: of_vector(m, "prod(sigmoid(", "))", depth); break;
+  case 12:
+    say(m, "(if ");
+    condition(m, depth);
+    two(m, " then ", " else ", ")", depth);
+    break;
+  case 13: named(m, depth); break;
+  case 14: loop(m, depth); break;
+  case 15: data(m, depth); break;
+  case 16: list(m, depth); break;
+  case 17: lists(m, depth); break;
+  default:
+    if (m->n_helpers)
+      call(m, depth);
+    else
+      leaf(m);
+  }
+}
+
+static void vector(maker *m, int depth) {
+  if (depth <= 0) {
+    say(m, "%s", pick(m, 3) ? "v" : "P[0]");
+    return;
+  }
+  switch (pick(m, 12)) {
+  case 0: of_vector(m, "tanh(", ")", depth); break;
+  case 1: of_vector(m, "(v * ", ")", depth); break;
+  case 2: of_vector(m, "(P @ ", ")", depth); break;
+  case 3: of_vector(m, "softmax(", ")", depth); break;
+  case 4: of_vector(m, "{ let w: f64[4] = ", "; concat(w[2..4], w[0..2]) * 0.5 }", depth); break;
+  case 5:
+    of_vector(m, "{ let w: f64[4] = ", "; concat(w[1..3], w[3..4], w[1..2] + w[2..3]) }", depth);
+    break;
+  case 6:
+    say(m, "[");
+    two(m, "", ", ", "", depth);
+    two(m, ", ", ", ", "]", depth);
+    break;
+  case 7:
+    of_vector(m, "{ let w: f64[4] = ", "; [tanh(", depth);
+    scalar(m, depth - 1);
+    say(m, ") * f64(k) + w[k] for k in 0i64..4] }");
+    break;
+  case 8:
+    say(m, "(");
+    scalar(m, depth - 1);
+    of_vector(m, " * ", ")", depth);
+    break;
+  case 9:
+    say(m, "set(");
+    vector(m, depth - 1);
+    say(m, ", %u, ", pick(m, 4));
+    scalar(m, depth - 1);
+    say(m, ")");
+    break;
+  case 10: of_vector(m, "(transpose(P[1..3]) @ P[1..3] @ ", ")", depth); break;
+  default:
+    say(m, "(if ");
+    condition(m, depth);
+    of_vector(m, " then ", " else v)", depth);
+  }
+}
+
+/* Helpers may call those before them, and themselves as often as n says. */
+void gradient_program(uint32_t seed, test_text *text) {
+  maker made = {.random = {seed * 2654435761u + 1}}, *m = &made;
+  say(m, "type Data = One(f: f64) | Two(w: f64[4], f: f64)\n"
+         "type List = Nil | Cons(head: f64, tail: List)\n"
+         "param P: f64[4, 4] = uniform(-0.5, 0.5)\n"
+         "fn list(x: f64, n: i32) -> List = if n <= 0 then Nil else Cons(tanh(x), list(x * 0.7, n "
+         "- 1))\n"
+         "fn total(l: List, y: f64) -> f64 = match l { Nil => y, Cons(h, t) => h * y + total(t, y "
+         "* 0.5) }\n");
+  for (int i = 0; i < 3; i++) {
+    say(m, "fn helper%d(x: f64, v: f64[4], n: i32) -> f64 = { let y = x * 0.5; ", i);
+    if (i == 1) say(m, "if n <= 0 then x else tanh(helper1(");
+    if (i == 1) scalar(m, 2);
+    if (i == 1) say(m, ", v * 0.9, n - 1)) * ");
+    scalar(m, 3);
+    say(m, " }\n");
+    m->n_helpers++;
+  }
+  say(m, "fn f(x: f64, y: f64, v: f64[4], n: i32) -> f64 = ");
+  scalar(m, 4);
+  say(m, "\nfn g(x: f64, y: f64, v: f64[4], n: i32) = value_and_grad(f, wrt = (x, y, v))(x, y, v, "
+         "n)\n");
+  *text = m->text;
+}
