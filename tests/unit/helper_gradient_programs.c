@@ -119,7 +119,7 @@ static void scalar(maker *m, int depth) {
     leaf(m);
     return;
   }
-  switch (pick(m, 20)) {
+  switch (pick(m, 21)) {
   case 0: two(m, "(", " + ", ")", depth); break;
   case 1: two(m, "(", " * ", ")", depth); break;
   case 2: two(m, "(", " - ", ")", depth); break;
@@ -142,6 +142,11 @@ static void scalar(maker *m, int depth) {
   case 15: data(m, depth); break;
   case 16: list(m, depth); break;
   case 17: lists(m, depth); break;
+  case 18:
+    say(m, "own(n, ");
+    scalar(m, depth - 1);
+    of_vector(m, ", ", ").1", depth);
+    break;
   default:
     if (m->n_helpers)
       call(m, depth);
@@ -200,12 +205,16 @@ void gradient_program(uint32_t seed, test_text *text) {
   say(m, "type Data = One(f: f64) | Two(w: f64[4], f: f64)\n"
          "type List = Nil | Cons(head: f64, tail: List)\n"
          "param P: f64[4, 4] = uniform(-0.5, 0.5)\n"
+         "fn own(n: i32, x: f64, v: f64[4]) -> (i32, f64) = (n, tanh(x) * sum(v * v))\n"
+         "  gradient(g, (_, y)) =\n"
+         "  { let t = tanh(x); (g * (1 - t * t) * sum(v * v), 2 * v * (g * y / sum(v * v))) }\n"
          "fn list(x: f64, n: i32) -> List = if n <= 0 then Nil else Cons(tanh(x), list(x * 0.7, n "
          "- 1))\n"
          "fn total(l: List, y: f64) -> f64 = match l { Nil => y, Cons(h, t) => h * y + total(t, y "
          "* 0.5) }\n");
   for (int i = 0; i < 3; i++) {
-    say(m, "fn helper%d(x: f64, v: f64[4], n: i32) -> f64 = { let y = x * 0.5; ", i);
+    say(m, "%sfn helper%d(x: f64, v: f64[4], n: i32) -> f64 = { let y = x * 0.5; ",
+        pick(m, 3) ? "" : "recompute ", i);
     if (i == 1) say(m, "if n <= 0 then x else tanh(helper1(");
     if (i == 1) scalar(m, 2);
     if (i == 1) say(m, ", v * 0.9, n - 1)) * ");
