@@ -23,7 +23,8 @@
 #include "graph/sizes.h"
 
 enum {
-  HIA_BATCH_HEAVY = 2048,      /* elements of a matrix whose products are worth a batch */
+  HIA_BATCH_WORTH = 256, /* elements of a matrix whose products are computed later in a graph ... */
+  HIA_BATCH_HEAVY = 2048,      /* ... that has a param of so many */
   HIA_BATCH_OWN_MATRIX = 4096, /* of a matrix that each row has for itself, at most */
   HIA_BATCH_BLAS =
       256 /* OpenBLAS computes no products that are smaller along an axis (kernel/blas.h) */

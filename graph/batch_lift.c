@@ -447,7 +447,7 @@ static bool is_copied(const looking *l, hia_node_id n, uint8_t *depths) {
 
 static bool is_heavy(const looking *l, hia_node_id n) {
   unsigned op = l->fn->nodes.data[n].op;
-  int64_t least = l->b->g->batches_all ? 1 : HIA_BATCH_HEAVY;
+  int64_t least = l->b->g->batches_all ? 1 : HIA_BATCH_WORTH;
   if (op != HIA_OP_PRODUCT && op != HIA_OP_PRODUCT_BT) return false;
   for (uint32_t i = 0; i < 2; i++) {
     hia_value_id w = in(l, n, i);

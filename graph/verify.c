@@ -436,6 +436,43 @@ static void check_fork_types(hia_verifier *v, hia_node_id n) {
   }
 }
 
+/* What is noted of one activation lacks the axis of the rows. A scalar that is late is a tensor of
+ * one element. */
+static void check_row_type(hia_verifier *v, hia_node_id n, hia_type row, hia_type rows) {
+  const hia_types *types = v->g->types;
+  hia_type_kind kind = hiaG_type_kind(types, row);
+  if (hiaG_type_kind(types, rows) != HIA_KIND_TENSOR ||
+      (kind != HIA_KIND_SCALAR && kind != HIA_KIND_TENSOR))
+    hiaG_defect(v, n, "its segment is about other types");
+  uint32_t rank = hiaG_rank(types, row), of_rows = hiaG_rank(types, rows);
+  if (hiaG_dtype(types, row) != hiaG_dtype(types, rows) ||
+      (of_rows != rank + 1 && !(rank == 1 && of_rows == 1)))
+    hiaG_defect(v, n, "its segment is about other types");
+}
+
+static void check_defer_types(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  uint32_t f = hiaG_callee(node);
+  if (f >= v->g->fns.len || v->g->fns.data[f]->is_removed)
+    hiaG_defect(v, n, "its segment does not exist");
+  const hia_fn *segment = hiaG_fn(v->g, f);
+  if (node->n_ins != segment->n_params || node->n_outs != segment->n_results)
+    hiaG_defect(v, n, "it has %u operands and %u results, but must have %u and %u", node->n_ins,
+                node->n_outs, segment->n_params, segment->n_results);
+  for (uint32_t i = 0; i < node->n_ins; i++)
+    check_row_type(v, n, in_type(fn, n, i), segment->params[i]);
+  for (uint32_t i = 0; i < node->n_outs; i++)
+    check_row_type(v, n, hiaG_type(fn, hiaG_out(fn, n, i)), segment->results[i]);
+}
+
+static void check_within(hia_verifier *v, hia_node_id n) {
+  hia_type i = in_type(v->fn, n, 1);
+  hiaG_expect_type(v, n, "operand", 0, in_type(v->fn, n, 0), HIA_I64);
+  if (i != HIA_I32 && i != HIA_I64) hiaG_defect(v, n, "its index is no integer");
+  hiaG_expect_type(v, n, "result", 0, hiaG_type(v->fn, v->fn->nodes.data[n].outs), i);
+}
+
 static void check_host_types(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -516,6 +553,10 @@ static void check_node(hia_verifier *v, hia_node_id n) {
   check_rule(v, n);
   check_imm(v, n);
   if (node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN) check_fork_types(v, n);
+  if (node->op == HIA_OP_DEFER) check_defer_types(v, n);
+  if (node->op == HIA_OP_WITHIN) check_within(v, n);
+  if (node->op == HIA_OP_FORCE)
+    hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), in_type(fn, n, 0));
   if (node->op == HIA_OP_HOST) check_host_types(v, n);
 }
 

@@ -150,7 +150,15 @@ Test(heap, memory_is_kept_and_returned) {
   hiaR_heap_release(&local, large, 1000000);
   cr_assert_leq(atomic_load(&heap.bytes) + 1000000, bytes);
   hiaR_heap_end(&heap);
-  cr_assert_leq(heap.spare_bytes, (size_t)4 << 20);
+  cr_assert_leq(heap.spare_bytes, bytes, "what the run had, the next one may need");
+#ifndef HIA_STRESS
+  cr_assert_gt(heap.spare_bytes, (size_t)4 << 20);
+#endif
+  hiaR_heap_begin(&heap, 0);
+  hiaR_local_begin(&local, &heap);
+  cr_assert_not_null(hiaR_heap_alloc(&local, 1000));
+  hiaR_heap_end(&heap);
+  cr_assert_leq(heap.spare_bytes, (size_t)4 << 20, "that did not need it");
   hiaR_heap_free(&heap);
   cr_assert_eq(from.blocks, 0);
 }
@@ -186,7 +194,7 @@ Test(heap, large_blocks_are_used_again) {
   hiaR_heap_release(&local, twice, 2 * SIZE);
   for (int i = 0; i < 300; i++) cr_assert_not_null(hiaR_heap_alloc(&local, SIZE));
   hiaR_heap_end(&heap);
-  cr_assert_leq(heap.kept_bytes, (size_t)8 << 20);
+  cr_assert_leq(heap.kept_bytes, (size_t)64 << 20);
   cr_assert_gt(heap.kept_bytes, 0);
   hiaR_heap_free(&heap);
   cr_assert_eq(from.blocks, 0);
