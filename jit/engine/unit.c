@@ -74,10 +74,10 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
                        hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
   if (!g->is_read) return HIA_OK; /* the passes make such operations for native code only */
-  const char *what = has_op(g, HIA_OP_DEST, HIA_OP_TAKE)     ? "destinations for results"
-                     : has_op(g, HIA_OP_FILL, HIA_OP_FILLED) ? "arrays that are not full yet"
+  const char *what = has_op(g, HIA_OP_DEST, HIA_OP_TAKE)      ? "destinations for results"
+                     : has_op(g, HIA_OP_FILL, HIA_OP_FILLED)  ? "arrays that are not full yet"
                      : has_op(g, HIA_OP_DEFER, HIA_OP_WITHIN) ? "operations that are computed later"
-                                                             : NULL;
+                                                              : NULL;
   if (use == HIA_TO_INTERPRET && has_op(g, HIA_OP_DUP, HIA_OP_GIVE))
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph counts references: it is for native code");
