@@ -13,6 +13,7 @@
 #include "bench/networks.h"
 #include "bench/peers.h"
 #include "bench/treebank.h"
+#include "bench/work.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,92 +53,6 @@ static void fail(const char *what) {
   exit(1);
 }
 
-/* ---- what is measured ---- */
-
-typedef enum act { CALL, GRADIENT, STEP } act;
-
-/* The same act with one list of arguments after the other. */
-typedef struct work {
-  act act;
-  hia_function *function;
-  hia_trainer *trainer;   /* of the function; CALL has none */
-  hia_value *const *args; /* list i begins at i * stride */
-  size_t n, stride, n_args;
-} work;
-
-/* A number, or the first part of what is returned. */
-static double number_of(const hia_value *result) {
-  float single;
-  double x = NAN;
-  if (hia_value_get_f32(result, &single) == HIA_OK) return (double)single;
-  if (hia_value_get_f64(result, &x) == HIA_OK) return x;
-  hia_value *first = hia_value_part(result, 0);
-  bench_check(hia_value_get_f64(first, &x), NULL);
-  hia_value_free(first);
-  return x;
-}
-
-/* Returns the loss. */
-static double perform(const work *w, size_t i) {
-  hia_value *const *args = w->args + i * w->stride, *result;
-  hia_error *error;
-  double loss = NAN;
-  switch (w->act) {
-  case CALL:
-    bench_check(hia_call(w->function, args, w->n_args, &result, &error), &error);
-    loss = number_of(result);
-    hia_value_free(result);
-    break;
-  case GRADIENT:
-    bench_check(hia_trainer_gradient(w->trainer, args, w->n_args, NULL, &loss, &error), &error);
-    break;
-  case STEP:
-    bench_check(hia_trainer_step(w->trainer, args, w->n_args, NULL, &loss, &error), &error);
-    break;
-  }
-  return loss;
-}
-
-static double pass(const work *w) {
-  double sum = 0;
-  for (size_t i = 0; i < w->n; i++) sum += perform(w, i);
-  return sum;
-}
-
-/* Lists of arguments a second, of whole passes that take this long in all. */
-static double rate(const work *w, double seconds) {
-  size_t n = 0;
-  double start = bench_now(), ms;
-  if (bench_is_quick()) seconds = 0;
-  do {
-    pass(w);
-    n += w->n;
-    ms = bench_now() - start;
-  } while (ms < seconds * 1e3);
-  return (double)n / (ms / 1e3);
-}
-
-static hia_trainer *new_trainer(hia_function *loss) {
-  hia_trainer_options options = HIA_TRAINER_OPTIONS_INIT;
-  hia_trainer *trainer;
-  hia_error *error;
-  options.optimizer = HIA_SGD;
-  options.rate = BENCH_PEERS_RATE;
-  bench_check(hia_trainer_new(loss, &options, &trainer, &error), &error);
-  return trainer;
-}
-
-/* The sentences of a network, one at a time. */
-static work work_of(const bench_runner *r, act what, hia_trainer *trainer) {
-  return (work){.act = what,
-                .function = r->program.function,
-                .trainer = trainer,
-                .args = *r->args,
-                .n = r->n,
-                .stride = sizeof *r->args / sizeof **r->args,
-                .n_args = r->n_args};
-}
-
 /* ---- a step for each sentence ---- */
 
 static void measure_steps(size_t row, int runs) {
@@ -148,18 +63,19 @@ static void measure_steps(size_t row, int runs) {
       [TORCH] = bench_peer_torch(network, BENCH_TRAIN, false),
   };
   bench_runner r = bench_runner_open(network, &treebank);
-  hia_trainer *trainer = new_trainer(r.program.function);
-  work call = work_of(&r, CALL, NULL), step = work_of(&r, STEP, trainer);
-  double before = pass(&call);
-  pass(&step);
-  double after = pass(&call);
+  hia_trainer *trainer = bench_work_trainer(r.program.function);
+  bench_work call = bench_work_of(&r, BENCH_CALL, NULL),
+             step = bench_work_of(&r, BENCH_STEP, trainer);
+  double before = bench_work_pass(&call);
+  bench_work_pass(&step);
+  double after = bench_work_pass(&call);
   if (!(after < before))
     bench_wrong("%s: %.9g after an epoch, %.9g before", network->title, after, before);
   for (int k = 0; k < N_PEERS; k++)
     if (bench_peer_exists(&peers[k]))
       bench_peer_compare(&peers[k], peer_names[k], network, before, after);
   for (int i = 0; i < runs; i++) {
-    own[i] = rate(&step, 0.3);
+    own[i] = bench_work_rate(&step, 0.3);
     for (int k = 0; k < N_PEERS; k++)
       if (bench_peer_exists(&peers[k])) theirs[k][i] = bench_peer_rate(&peers[k], network);
   }
@@ -213,14 +129,14 @@ static const char lengths_gradient[] =
     "counts,\n"
     "    rates)\n";
 
-static void compare_gradient(const char *title, const work *function, const work *gradient,
-                             int runs) {
-  double us[2][MAX_RUNS], values[2] = {pass(function), pass(gradient)};
+static void compare_gradient(const char *title, const bench_work *function,
+                             const bench_work *gradient, int runs) {
+  double us[2][MAX_RUNS], values[2] = {bench_work_pass(function), bench_work_pass(gradient)};
   if (values[0] != values[1])
     bench_wrong("%s: %.17g, but %.17g with its gradient", title, values[0], values[1]);
   for (int i = 0; i < runs; i++) {
-    us[0][i] = 1e6 / rate(function, 0.3);
-    us[1][i] = 1e6 / rate(gradient, 0.3);
+    us[0][i] = 1e6 / bench_work_rate(function, 0.3);
+    us[1][i] = 1e6 / bench_work_rate(gradient, 0.3);
   }
   double one = bench_median(us[0], (size_t)runs), both = bench_median(us[1], (size_t)runs);
   char row[64];
@@ -233,8 +149,9 @@ static void compare_gradient(const char *title, const work *function, const work
 
 static void compare_network(const bench_network *network, int runs) {
   bench_runner r = bench_runner_open(network, &treebank);
-  hia_trainer *trainer = new_trainer(r.program.function);
-  work call = work_of(&r, CALL, NULL), gradient = work_of(&r, GRADIENT, trainer);
+  hia_trainer *trainer = bench_work_trainer(r.program.function);
+  bench_work call = bench_work_of(&r, BENCH_CALL, NULL),
+             gradient = bench_work_of(&r, BENCH_GRADIENT, trainer);
   compare_gradient(network->title, &call, &gradient, runs);
   hia_trainer_free(trainer);
   bench_runner_close(&r);
@@ -244,10 +161,11 @@ static void compare_likelihood(int runs) {
   static const char *const names[2] = {"main", "gradient"};
   bench_program programs[2];
   hia_value *args[2][4];
-  work works[2];
+  bench_work works[2];
   for (int k = 0; k < 2; k++) {
     programs[k] = bench_likelihood_open(lengths_gradient, names[k], args[k]);
-    works[k] = (work){CALL, .function = programs[k].function, .args = args[k], .n = 1, .n_args = 4};
+    works[k] = (bench_work){BENCH_CALL, .function = programs[k].function, .args = args[k], .n = 1,
+                            .n_args = 4};
   }
   compare_gradient("Felsenstein", &works[0], &works[1], runs);
   for (int k = 0; k < 2; k++) bench_likelihood_close(&programs[k], args[k]);
@@ -277,7 +195,7 @@ typedef struct batches {
 
 static batches open_batches(const bench_network *network, unsigned threads) {
   batches b = {.program = bench_network_open(network, threads)};
-  b.trainer = new_trainer(b.program.function);
+  b.trainer = bench_work_trainer(b.program.function);
   b.n = bench_network_sentences(network) / BATCH;
   if (b.n == 0) b.n = 1;
   for (size_t i = 0; i < b.n; i++)
@@ -292,17 +210,18 @@ static void close_batches(batches *b) {
 }
 
 /* Both make the same steps, so the losses stay the same. */
-static void measure_threads(const char *row, act what, const batches both[2], bench_target target,
-                            int runs) {
+static void measure_threads(const char *row, bench_act what, const batches both[2],
+                            bench_target target, int runs) {
   double ms[2][MAX_RUNS];
   int passes = bench_is_quick() ? 1 : 3; /* in a measurement */
   for (int i = -1; i < runs; i++) {      /* the first time is not counted */
     double losses[2] = {0, 0};
     for (int k = 0; k < 2; k++) {
       const batches *b = &both[k];
-      work w = {what, .trainer = b->trainer, .args = b->of, .n = b->n, .stride = 1, .n_args = 1};
+      bench_work w = {what,      .trainer = b->trainer, .args = b->of,
+                      .n = b->n, .stride = 1,           .n_args = 1};
       double start = bench_now();
-      for (int p = 0; p < passes; p++) losses[k] += pass(&w);
+      for (int p = 0; p < passes; p++) losses[k] += bench_work_pass(&w);
       ms[k][i < 0 ? 0 : i] = (bench_now() - start) / passes;
     }
     if (losses[0] != losses[1])
@@ -326,8 +245,8 @@ static void print_threads(int runs) {
   printf("%-22s %10s %10s", heading, "one, ms", "two, ms");
   bench_print_target_heading("one/two threads");
   printf("\n");
-  measure_threads("gradients", GRADIENT, both, BENCH_NO_TARGET, runs);
-  measure_threads("gradients and steps", STEP, both, BENCH_AT_LEAST(MIN_SPEED_UP), runs);
+  measure_threads("gradients", BENCH_GRADIENT, both, BENCH_NO_TARGET, runs);
+  measure_threads("gradients and steps", BENCH_STEP, both, BENCH_AT_LEAST(MIN_SPEED_UP), runs);
   for (int k = 0; k < 2; k++) close_batches(&both[k]);
   bench_pin(true);
   printf("\n");
@@ -363,7 +282,7 @@ static void print_depth(double peak, int runs) {
   bench_program programs[2];
   hia_value *args[2][2];
   double ns[2][MAX_RUNS];
-  work works[2];
+  bench_work works[2];
   for (int k = 0; k < 2; k++) {
     char n[32];
     hia_error *error;
@@ -372,11 +291,11 @@ static void print_depth(double peak, int runs) {
     snprintf(n, sizeof n, "%d", levels());
     bench_check(hia_value_parse_text(f, 0, NULL, n, strlen(n), &args[k][0], &error), &error);
     bench_check(hia_value_parse_text(f, 1, NULL, "0.5", 3, &args[k][1], &error), &error);
-    works[k] = (work){CALL, .function = f, .args = args[k], .n = 1, .n_args = 2};
-    pass(&works[k]);
+    works[k] = (bench_work){BENCH_CALL, .function = f, .args = args[k], .n = 1, .n_args = 2};
+    bench_work_pass(&works[k]);
   }
   for (int i = 0; i < runs; i++)
-    for (int k = 0; k < 2; k++) ns[k][i] = 1e9 / rate(&works[k], 0) / levels();
+    for (int k = 0; k < 2; k++) ns[k][i] = 1e9 / bench_work_rate(&works[k], 0) / levels();
   double one = bench_median(ns[0], (size_t)runs), both = bench_median(ns[1], (size_t)runs);
   printf("%-22s %10s %10s", "ns a level", "function", "gradient");
   bench_print_target_heading("gradient/function");

@@ -149,7 +149,7 @@ add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(harness|likelihood|limits_large|networks|peers|treebank|weights|accuracy|lanes[^/]*|reference[^/]*)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(harness|likelihood|limits_large|networks|peers|treebank|weights|work|accuracy|lanes[^/]*|reference[^/]*)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
@@ -170,6 +170,7 @@ foreach(name models train)
     target_compile_definitions(bench_${name} PRIVATE "HIA_GXX_PROGRAM=\"${HIA_GXX}\"")
   endif()
 endforeach()
+target_sources(bench_train PRIVATE bench/work.c)
 target_link_libraries(bench_products PRIVATE hiaton_rt ${CMAKE_DL_LIBS})
 
 # Errors and speed of the elementary functions, which it contains itself.

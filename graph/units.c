@@ -64,6 +64,15 @@ static void find_imported(hia_arena *arena, const hia_graph *g, hia_codegen_unit
     if (hiaG_fn(g, f)->is_removed || slow == HIA_NONE) continue;
     units->is_imported[slow] |= units->of[f] != units->of[slow];
   }
+  /* The code of segments, which the module that notes their rows enters. */
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    for (hia_node_id n = 0; !fn->is_removed && n < fn->nodes.len; n++) {
+      if (fn->nodes.data[n].op != HIA_OP_DEFER) continue;
+      hia_fn_id segment = hiaG_callee(&fn->nodes.data[n]);
+      units->is_imported[segment] |= units->of[f] != units->of[segment];
+    }
+  }
 }
 
 hia_codegen_units hiaG_codegen_units(hia_arena *arena, const hia_graph *g, const hia_facts *facts) {

@@ -153,7 +153,7 @@ static void free_chunks(const hia_heap *heap, hia_heap_chunk *chunk) {
 
 /* What is kept of a kind: `least` bytes, or what the last run had, which the next one may need. */
 static size_t most_kept(const hia_heap *heap, size_t least) {
-  size_t last = heap->last < MOST_KEPT ? heap->last : MOST_KEPT;
+  size_t most = MOST_KEPT, last = heap->last < most ? heap->last : most;
   return last > least ? last : least;
 }
 

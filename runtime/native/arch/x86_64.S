@@ -445,6 +445,7 @@ hiaR_stub_operate:
         .size   hiaR_stub_operate, .-hiaR_stub_operate
 
 /* hiaR_stub_defer: rdi the segment, rsi the words, edx the location. */
+        .section .text.hiaR_stub_defer, "ax", @progbits /* a program that calls it has batches */
         .globl  hiaR_stub_defer
         .type   hiaR_stub_defer, @function
         .p2align 4
@@ -466,6 +467,7 @@ hiaR_stub_defer:
         .size   hiaR_stub_defer, .-hiaR_stub_defer
 
 /* hiaR_stub_settle */
+        .section .text.hiaR_stub_settle, "ax", @progbits /* a program that calls it has batches */
         .globl  hiaR_stub_settle
         .type   hiaR_stub_settle, @function
         .p2align 4
@@ -482,6 +484,7 @@ hiaR_stub_settle:
         retq
         .cfi_endproc
         .size   hiaR_stub_settle, .-hiaR_stub_settle
+        .text
 
 /* hiaR_stub_range: edi location, esi code; rdx, rcx and r8 become a hia_range on the stack. */
         .globl  hiaR_stub_range
