@@ -63,6 +63,7 @@ typedef struct bench_options {
   bool merge_calls; /* on by default in hiaton; comparisons turn it off */
   bool always_fork;
   bool fast_products;
+  hia_batching batch;
   bool fuel; /* runs are metered, with more fuel than they can use */
   const char *disabled_passes;
 } bench_options;

@@ -115,14 +115,14 @@ bench_peer bench_peer_libtorch(const bench_network *network) {
 
 /* The words of a command: NULL at the end. */
 static void words_of(const bench_peer *p, const bench_network *network, const char *seconds,
-                     const char *n, const char *argv[16]) {
+                     const char *batch, const char *n, const char *argv[16]) {
   size_t at = 0;
   argv[at++] = p->program;
   if (p->script[0]) argv[at++] = p->script;
   if (p->name) argv[at++] = p->name;
   argv[at++] = network->size;
   argv[at++] = p->mode == BENCH_TRAIN ? "train" : "infer";
-  argv[at++] = "1";
+  argv[at++] = batch;
   argv[at++] = n;
   argv[at++] = seconds;
   argv[at++] = "1";
@@ -131,10 +131,11 @@ static void words_of(const bench_peer *p, const bench_network *network, const ch
 }
 
 static void output_of(const bench_peer *p, const bench_network *network, char *text, size_t size) {
-  char n[32];
+  char n[32], batch[32];
   const char *argv[16];
+  snprintf(batch, sizeof batch, "%u", p->batch ? p->batch : 1);
   snprintf(n, sizeof n, "%zu", bench_network_sentences(network));
-  words_of(p, network, bench_is_quick() ? "0" : "0.3", n, argv);
+  words_of(p, network, bench_is_quick() ? "0" : "0.3", batch, n, argv);
   bench_process_text(argv, text, size);
 }
 

@@ -23,6 +23,7 @@ typedef struct bench_peer {
   char script[BENCH_MAX_PATH];  /* the program is a Python: this is its first argument */
   const char *name;             /* of the model: the first argument of its own; NULL: none */
   bench_mode mode;
+  unsigned batch; /* sentences; 0: one */
 } bench_peer;
 
 /* Looks for HIATON_PEERS_DIR and PyTorch, and prints what it has found. Comes first. */

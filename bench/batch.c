@@ -1,0 +1,231 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Measures batching over tags (docs/batching.md): batches of sentences through recursive networks,
+ * on one thread, next to the same programs without batching and to programs by hand, which batch
+ * level by level; and two threads next to one.
+ *
+ *   bench_batch [--quick | --check] [--runs N] [--only NAME]
+ *
+ * NAME is treelstm, treernn, rntn or threads. bench/peers.h describes the programs by hand. The
+ * losses must be those without batching, bit for bit. A round has a measurement of each; figures
+ * are medians of wall-clock rates. */
+#include "bench/harness.h"
+#include "bench/networks.h"
+#include "bench/peers.h"
+#include "bench/treebank.h"
+#include "bench/work.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_RUNS = 99, MAX_BATCHES = 256, N_SIZES = 5 };
+static const unsigned sizes[N_SIZES] = {1, 10, 25, 64, 256};
+#define MIN_SPEED_UP 1.85
+
+/* How many times as fast as by hand; 0: no target. */
+enum { N_COMPARED = 3 };
+static const struct {
+  size_t network;
+  double min_of[2][N_SIZES]; /* by bench_mode */
+} compared[N_COMPARED] = {
+    {BENCH_TREE_LSTM, {{1.4, 1.4, 1.3, 1.25, 1.15}, {1.4, 1.3, 1.25, 1.2, 1.1}}},
+    {BENCH_TREE_RNN, {[BENCH_INFER] = {[3] = 1.1}, [BENCH_TRAIN] = {[3] = 1.05}}},
+    {BENCH_RNTN, {[BENCH_INFER] = {[3] = 1.1}, [BENCH_TRAIN] = {[3] = 1.05}}},
+};
+static const char *const mode_names[2] = {"inference", "training"};
+
+static bench_treebank treebank;
+static const char *only; /* NULL: all */
+
+static bool is_chosen(const char *name) { return !only || strcmp(only, name) == 0; }
+
+static void fail(const char *what) {
+  fflush(stdout);
+  perror(what);
+  exit(1);
+}
+
+/* ---- a network with its sentences in batches ---- */
+
+typedef struct batches {
+  bench_program program;
+  hia_trainer *trainer;
+  hia_value *of[MAX_BATCHES];
+  size_t n;
+  unsigned size;
+} batches;
+
+static batches batches_open(const bench_network *network, unsigned threads, hia_batching batch) {
+  batches b = {.program = bench_network_open_batched(network, threads, batch)};
+  b.trainer = bench_work_trainer(b.program.function);
+  return b;
+}
+
+static void batches_clear(batches *b) {
+  for (size_t i = 0; i < b->n; i++) hia_value_free(b->of[i]);
+  b->n = 0;
+}
+
+static void batches_close(batches *b) {
+  batches_clear(b);
+  hia_trainer_free(b->trainer);
+  bench_close(&b->program);
+}
+
+/* Cuts the sentences into batches of a size. */
+static void batches_cut(batches *b, const bench_network *network, unsigned size) {
+  size_t n = bench_network_sentences(network);
+  hia_value *all = bench_network_trees(&b->program, &treebank, 0, n), *trees[MAX_BATCHES];
+  const hia_type_info *type = hia_function_param_type(b->program.function, 0);
+  batches_clear(b);
+  n = hia_value_len(all);
+  b->size = size;
+  for (size_t i = 0; i < n; i += size) {
+    size_t len = n - i < size ? n - i : size;
+    hia_error *error;
+    for (size_t k = 0; k < len; k++) trees[k] = hia_value_part(all, i + k);
+    bench_check(hia_value_array(b->program.engine, type, trees, len, &b->of[b->n++], &error),
+                &error);
+    for (size_t k = 0; k < len; k++) hia_value_free(trees[k]);
+  }
+  hia_value_free(all);
+}
+
+static bench_work work_of(const batches *b, bench_act act) {
+  return (bench_work){.act = act,
+                      .function = b->program.function,
+                      .trainer = b->trainer,
+                      .args = b->of,
+                      .n = b->n,
+                      .stride = 1,
+                      .n_args = 1};
+}
+
+/* Sentences a second. */
+static double rate_of(const batches *b, bench_mode mode, size_t n_sentences) {
+  bench_work w = work_of(b, mode == BENCH_TRAIN ? BENCH_STEP : BENCH_CALL);
+  return bench_work_rate(&w, 0.3) * (double)n_sentences / (double)b->n;
+}
+
+/* ---- next to one at a time, and by hand ---- */
+
+static void measure(const bench_network *network, batches both[2], bench_mode mode, double least,
+                    int runs) {
+  static const char *const names[] = {"by hand"};
+  double own[MAX_RUNS], none[MAX_RUNS], hand[MAX_RUNS];
+  bench_peer peer = bench_peer_by_hand(network, mode);
+  bench_work works[2] = {work_of(&both[0], BENCH_CALL), work_of(&both[1], BENCH_CALL)};
+  char row[96];
+  size_t n = 0;
+  peer.batch = both[0].size;
+  bool has_peer = bench_peer_exists(&peer) && getenv("HIATON_PEERS_DIR") && !bench_is_quick();
+  for (size_t i = 0; i < both[0].n; i++) n += hia_value_len(both[0].of[i]);
+  double losses[2] = {bench_work_pass(&works[0]), bench_work_pass(&works[1])};
+  if (mode == BENCH_INFER && losses[0] != losses[1])
+    bench_wrong("%s, %u: %.17g, but %.17g in batches", network->title, both[0].size, losses[1],
+                losses[0]);
+  for (int i = 0; i < runs; i++) {
+    own[i] = rate_of(&both[0], mode, n);
+    none[i] = rate_of(&both[1], mode, n);
+    hand[i] = has_peer ? bench_peer_rate(&peer, network) : NAN;
+  }
+  double per_second = bench_median(own, (size_t)runs), alone = bench_median(none, (size_t)runs);
+  double by_hand = has_peer ? bench_median(hand, (size_t)runs) : NAN;
+  snprintf(row, sizeof row, "%s, %u, %s", network->title, both[0].size, mode_names[mode]);
+  printf("%-30s %9.1f %10.1f", row, per_second, alone);
+  bench_print_target(row, "hiaton/alone", per_second / alone, 2, BENCH_NO_TARGET);
+  bench_peers_print_row(row, names, 1, per_second, &by_hand, &least);
+}
+
+static void compare(size_t row, int runs) {
+  const bench_network *network = &bench_networks[compared[row].network];
+  batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS),
+                     batches_open(network, 1, HIA_BATCH_NONE)};
+  for (size_t i = 0; i < N_SIZES; i++) {
+    if (i && sizes[i] > bench_network_sentences(network)) break;
+    for (int k = 0; k < 2; k++) batches_cut(&both[k], network, sizes[i]);
+    for (int mode = 0; mode < 2; mode++)
+      measure(network, both, (bench_mode)mode, compared[row].min_of[mode][i], runs);
+  }
+  for (int k = 0; k < 2; k++) batches_close(&both[k]);
+}
+
+/* ---- two threads ---- */
+
+static void compare_threads(int runs) {
+  const bench_network *network = &bench_networks[BENCH_TREE_LSTM];
+  bench_pin(false);
+  batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS),
+                     batches_open(network, 2, HIA_BATCH_SEGMENTS)};
+  printf("%-30s %9s %10s", "sentences/s", "one", "two");
+  bench_print_target_heading("two/one threads");
+  printf("\n");
+  for (size_t i = 1; i < N_SIZES; i++) {
+    double rates[2][MAX_RUNS];
+    char row[96];
+    if (sizes[i] > bench_network_sentences(network)) break;
+    for (int k = 0; k < 2; k++) batches_cut(&both[k], network, sizes[i]);
+    for (int mode = 0; mode < 2; mode++) {
+      for (int r = 0; r < runs; r++)
+        for (int k = 0; k < 2; k++)
+          rates[k][r] = rate_of(&both[k], (bench_mode)mode, bench_network_sentences(network));
+      double one = bench_median(rates[0], (size_t)runs), two = bench_median(rates[1], (size_t)runs);
+      snprintf(row, sizeof row, "%s, %u, %s", network->title, sizes[i], mode_names[mode]);
+      printf("%-30s %9.1f %10.1f", row, one, two);
+      bench_print_target(row, "two/one threads", two / one, 2, BENCH_AT_LEAST(MIN_SPEED_UP));
+      printf("\n");
+      fflush(stdout);
+    }
+  }
+  for (int k = 0; k < 2; k++) batches_close(&both[k]);
+  bench_pin(true);
+  printf("\n");
+}
+
+int main(int argc, char **argv) {
+  static const char *const names[] = {"by hand"};
+  int runs = 5;
+  bool is_known = true, has_network = false;
+  for (int i = 1; i < argc; i++) {
+    if (bench_take_option(argv[i]))
+      continue;
+    else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
+      runs = atoi(argv[++i]);
+    else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+      only = argv[++i];
+    else
+      is_known = false;
+  }
+  for (size_t i = 0; i < N_COMPARED; i++)
+    has_network |= is_chosen(bench_networks[compared[i].network].name);
+  if (!is_known || runs < 1 || runs > MAX_RUNS || (!has_network && !is_chosen("threads"))) {
+    fprintf(stderr,
+            "usage: %s [--quick | --check] [--runs N] [--only treelstm|treernn|rntn|threads]\n",
+            argv[0]);
+    return 2;
+  }
+  if (bench_is_quick()) runs = 1;
+  char folder[] = "/tmp/hiaton-bench-XXXXXX";
+  if (!mkdtemp(folder)) fail(folder);
+  bench_print_machine();
+  treebank = bench_treebank_write(folder);
+  bench_peers_find();
+  if (treebank.is_generated) puts("the treebank is generated: HIATON_SST_DIR is not set");
+  puts("");
+  bench_pin(true);
+  bench_networks_write_weights(NULL);
+  if (has_network && !bench_is_quick()) bench_networks_write_sentences(&treebank);
+  if (has_network) {
+    printf("%-30s %9s %10s", "sentences/s", "hiaton", "alone");
+    bench_print_target_heading("hiaton/alone");
+    bench_peers_print_heading(names, 1);
+    for (size_t i = 0; i < N_COMPARED; i++)
+      if (is_chosen(bench_networks[compared[i].network].name)) compare(i, runs);
+    printf("\n");
+  }
+  if (is_chosen("threads")) compare_threads(runs);
+  bench_treebank_remove(&treebank);
+  rmdir(folder);
+  return bench_end();
+}
