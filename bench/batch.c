@@ -142,12 +142,12 @@ static void compare(size_t row, int runs) {
   const bench_network *network = &bench_networks[compared[row].network];
   batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS),
                      batches_open(network, 1, HIA_BATCH_NONE)};
-  for (size_t i = 0; i < N_SIZES; i++) {
-    if (i && sizes[i] > bench_network_sentences(network)) break;
-    for (int k = 0; k < 2; k++) batches_cut(&both[k], network, sizes[i]);
-    for (int mode = 0; mode < 2; mode++)
+  for (int mode = 0; mode < 2; mode++) /* training, which changes params, comes last */
+    for (size_t i = 0; i < N_SIZES; i++) {
+      if (i && sizes[i] > bench_network_sentences(network)) break;
+      for (int k = 0; k < 2; k++) batches_cut(&both[k], network, sizes[i]);
       measure(network, both, (bench_mode)mode, compared[row].min_of[mode][i], runs);
-  }
+    }
   for (int k = 0; k < 2; k++) batches_close(&both[k]);
 }
 

@@ -356,8 +356,12 @@ const void *hiaR_param_packed(hia_tensor *tensor, const char *data, hia_packing 
   if (tensor->counted.ctor == HIA_TENSOR_VIEW) param = hiaR_tensor(*hiaR_tensor_owner(tensor));
   if (param->counted.ctor != HIA_TENSOR_PARAM || hiaR_tensor_rank(param) < 2) return NULL;
   uint32_t rank = hiaR_tensor_rank(tensor), of_param = hiaR_tensor_rank(param);
-  if (rank < 2 ||
-      memcmp(&tensor->dims[rank - 2], &param->dims[of_param - 2], 2 * sizeof *tensor->dims) != 0)
+  bool is_all_rows = packing == HIA_PACK_LEFT && rank == 2 && tensor->data == param->data &&
+                     tensor->dims[1] == param->dims[of_param - 1] &&
+                     hiaR_tensor_len(tensor) == hiaR_tensor_len(param);
+  if (!is_all_rows && /* of all matrices, as one */
+      (rank < 2 ||
+       memcmp(&tensor->dims[rank - 2], &param->dims[of_param - 2], 2 * sizeof *tensor->dims) != 0))
     return NULL;
   /* The form of a param on the left has the rows of all of its matrices side by side. */
   if (packing == HIA_PACK_LEFT && hiaR_tensor_len(tensor) != hiaR_tensor_len(param)) {
