@@ -63,7 +63,7 @@ struct hia_heap {
   _Atomic(hia_free_block *) free[HIA_HEAP_CLASSES]; /* lists handed over by workers */
   hia_heap_chunk *chunks, *spare;                   /* in use; kept from earlier runs */
   size_t spare_bytes;
-  size_t last; /* the most bytes that the last run had */
+  size_t last;                   /* the most bytes that the last run had */
   hia_large_block *large, *kept; /* in use; not */
   size_t kept_bytes;
 #ifdef HIA_CENSUS

@@ -17,9 +17,9 @@ typedef struct diff_way {
   bool count;
   bool always_fork, no_merging; /* of native code */
   hia_batching batch;
-  bool through_text;            /* the graph is printed and read back, and that graph is run */
-  hia_stage stage;              /* of that graph */
-  const char *after;            /* and the pass; NULL: as built */
+  bool through_text;    /* the graph is printed and read back, and that graph is run */
+  hia_stage stage;      /* of that graph */
+  const char *after;    /* and the pass; NULL: as built */
   bool interpreted;     /* the interpreter runs the graph that was printed for native code */
   bool typed;           /* called by its typed entry, as a C function */
   bool map;             /* by its map entry */
