@@ -4,9 +4,12 @@
 #include "runtime/tensor/tensor.h"
 
 #ifdef HIA_STRESS
-enum { BLOCK = 3 };
+enum { BLOCK = 3, LEAST = 1 };
 #else
-enum { BLOCK = 64 }; /* rows that are computed at a time */
+enum {
+  BLOCK = 64, /* rows that are computed at a time, */
+  LEAST = 8,  /* and not fewer so that another worker has some */
+};
 #endif
 enum {
   CHUNK = 32 << 10,     /* bytes of rows that are allocated at a time */
@@ -34,6 +37,13 @@ typedef struct queue {
   level *levels;   /* n_levels of the batch, while it settles */
 } queue;
 
+/* Rows that are computed at a time. */
+typedef struct block {
+  const hia_segment *s;
+  row **rows;
+  uint32_t n;
+} block;
+
 typedef struct chunk {
   struct chunk *next;
   size_t size;
@@ -49,16 +59,12 @@ typedef struct hia_batch {
   uint64_t bytes;
   level *levels; /* of all queues */
   size_t levels_size;
-  row **wave, **ordered; /* the rows that are computed */
-  uint32_t most_wave;
+  row **wave, **ordered; /* the rows of a level, as they were met and as they are computed */
+  block *blocks;         /* of them */
+  uint32_t most_rows;    /* in these three */
   chunk *chunks;
   char *at, *end;
-  bool is_settling;
 } hia_batch;
-
-bool hiaR_batch_is_pending(const hia_context *context) {
-  return context->batch && context->batch->n_rows;
-}
 
 /* ---- memory: rows are the heap's of the run, the tables are kept from run to run ---- */
 
@@ -72,18 +78,21 @@ static void *grow(hia_context *context, void *old, size_t old_size, size_t size)
   return new;
 }
 
-/* Segments are those of the code that is run. */
+/* The segments are those of the code that is run, and the rows went, or will go, with the heap. */
 void hiaR_batch_begin(hia_context *context) {
   hia_batch *b = context->batch;
+  context->settle = NULL;
   if (!b) return;
   for (uint32_t i = 0; i < b->n_queues; i++) b->of[b->queues[i].number] = 0;
   b->n_queues = b->n_rows = b->n_levels = 0;
   b->newest = NULL;
   b->bytes = 0;
-  b->chunks = NULL; /* they went with the heap of a run that failed */
+  b->chunks = NULL;
   b->at = b->end = NULL;
-  b->is_settling = false;
 }
+
+/* In one piece, which begins with `wave`. */
+static size_t lists_size(uint32_t n) { return n * (2 * sizeof(row *) + sizeof(block)); }
 
 void hiaR_batch_free(hia_context *context) {
   hia_batch *b = context->batch;
@@ -92,7 +101,7 @@ void hiaR_batch_free(hia_context *context) {
   if (b->queues) hiaR_free(a, b->queues, b->most_queues * sizeof *b->queues);
   if (b->of) hiaR_free(a, b->of, b->n_of * sizeof *b->of);
   if (b->levels) hiaR_free(a, b->levels, b->levels_size);
-  if (b->wave) hiaR_free(a, b->wave, 2 * (size_t)b->most_wave * sizeof *b->wave);
+  if (b->wave) hiaR_free(a, b->wave, lists_size(b->most_rows));
   hiaR_free(a, b, sizeof *b);
   context->batch = NULL;
 }
@@ -297,43 +306,43 @@ static bool order_by(const hia_segment *s, row *const *wave, row **ordered, uint
 
 /* ---- computing rows ---- */
 
+/* A block, in the hands of the worker that computes it. */
 typedef struct settling {
   hia_context *context;
-  hia_batch *b;
-  const hia_segment *s;
-  row **rows;
-  uint32_t n;
+  const block *b;
 } settling;
+
+static bool is_shared(const settling *x) { return x->context->is_shared != 0; }
 
 /* A view, if the rows lie one after the other already; 0: they do not, or there is no memory. */
 static hia_word lie_together(const settling *x, uint32_t i, const hia_dims *shape, size_t bytes) {
-  const hia_tensor *first = hiaR_tensor(x->rows[0]->words[i]), *owner = origin_of(x->rows[0], i);
+  const hia_tensor *first = hiaR_tensor(x->b->rows[0]->words[i]),
+                   *owner = origin_of(x->b->rows[0], i);
   hia_word view;
   if (!owner) return 0;
-  for (uint32_t k = 1; k < x->n; k++)
-    if (hiaR_tensor(x->rows[k]->words[i])->data != first->data + k * bytes ||
-        origin_of(x->rows[k], i) != owner)
+  for (uint32_t k = 1; k < x->b->n; k++)
+    if (hiaR_tensor(x->b->rows[k]->words[i])->data != first->data + k * bytes ||
+        origin_of(x->b->rows[k], i) != owner)
       return 0;
   hia_word ref = (hia_word)(uintptr_t)owner;
   uint64_t at = (uint64_t)(first->data - owner->data) / hiaR_dtype_size(hiaR_tensor_dtype(first));
-  bool is_shared = x->context->is_shared != 0;
-  return hiaR_tensor_view(&x->context->local, ref, at, shape, is_shared, &view) ? view : 0;
+  return hiaR_tensor_view(&x->context->local, ref, at, shape, is_shared(x), &view) ? view : 0;
 }
 
 /* The operands i of the rows, as one tensor; 0: no memory. */
 static hia_word gather(const settling *x, uint32_t i) {
-  const hia_segment_word *w = &x->s->words[i];
+  const hia_segment_word *w = &x->b->s->words[i];
   hia_dims shape;
   hia_word ref;
   size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
   shape.rank = w->rank + 1u;
-  shape.dims[0] = x->n;
+  shape.dims[0] = x->b->n;
   for (uint32_t k = 0; k < w->rank; k++) shape.dims[k + 1] = w->dims[k];
   if (w->rank && (ref = lie_together(x, i, &shape, bytes))) return ref;
   if (!hiaR_tensor_new(&x->context->local, (hia_dtype)w->dtype, &shape, &ref)) return 0;
   char *to = hiaR_tensor(ref)->data;
-  for (uint32_t k = 0; k < x->n; k++, to += bytes) {
-    hia_word word = x->rows[k]->words[i];
+  for (uint32_t k = 0; k < x->b->n; k++, to += bytes) {
+    hia_word word = x->b->rows[k]->words[i];
     if (w->rank)
       memcpy(to, hiaR_tensor(word)->data, bytes);
     else
@@ -344,101 +353,129 @@ static hia_word gather(const settling *x, uint32_t i) {
 
 /* The pending tensors i of the rows become views of a result. */
 static void scatter(const settling *x, uint32_t i, hia_word ref) {
-  const hia_segment_word *w = &x->s->words[x->s->n_ins + i];
-  bool is_shared = x->context->is_shared != 0;
+  const hia_segment_word *w = &x->b->s->words[x->b->s->n_ins + i];
   hia_tensor *all = hiaR_tensor(ref);
   size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
   hia_word owner = all->counted.ctor == HIA_TENSOR_VIEW ? *hiaR_tensor_owner(all) : ref;
-  for (uint32_t k = 0; k < x->n; k++) {
-    hia_word word = x->rows[k]->words[x->s->n_ins + i];
+  for (uint32_t k = 0; k < x->b->n; k++) {
+    hia_word word = x->b->rows[k]->words[x->b->s->n_ins + i];
     hia_tensor *t = hiaR_tensor(word);
-    hiaR_dup(owner, is_shared);
+    hiaR_dup(owner, is_shared(x));
     t->data = all->data + k * bytes;
     *hiaR_tensor_owner(t) = owner;
     t->counted.ctor = HIA_TENSOR_VIEW;
-    hiaR_tensor_drop(&x->context->local, word, is_shared);
+    hiaR_tensor_drop(&x->context->local, word, is_shared(x));
   }
-  hiaR_tensor_drop(&x->context->local, ref, is_shared);
+  hiaR_tensor_drop(&x->context->local, ref, is_shared(x));
 }
 
-/* Computes up to BLOCK rows. False: no memory. */
+/* False: no memory. */
 static bool compute(const settling *x) {
-  const hia_segment *s = x->s;
-  bool is_shared = x->context->is_shared != 0;
-  hia_word block[s->n_ins + s->n_outs];
+  const hia_segment *s = x->b->s;
+  hia_word words[s->n_ins + s->n_outs];
   for (uint32_t i = 0; i < s->n_ins; i++)
-    if (!(block[i] = gather(x, i))) return false;
-  hiaR_arch_call(x->context, (void (*)(void *))s->entry, block);
+    if (!(words[i] = gather(x, i))) return false;
+  hiaR_arch_call(x->context, (void (*)(void *))s->entry, words);
   for (uint32_t i = 0; i < s->n_ins; i++)
-    if (!(s->owns >> i & 1)) hiaR_tensor_drop(&x->context->local, block[i], is_shared);
-  for (uint32_t i = 0; i < s->n_outs; i++) scatter(x, i, block[s->n_ins + i]);
-  for (uint32_t k = 0; k < x->n; k++)
+    if (!(s->owns >> i & 1)) hiaR_tensor_drop(&x->context->local, words[i], is_shared(x));
+  for (uint32_t i = 0; i < s->n_outs; i++) scatter(x, i, words[s->n_ins + i]);
+  for (uint32_t k = 0; k < x->b->n; k++)
     for (uint32_t i = 0; i < s->n_ins; i++)
-      if (s->words[i].rank) hiaR_tensor_drop(&x->context->local, x->rows[k]->words[i], is_shared);
+      if (s->words[i].rank)
+        hiaR_tensor_drop(&x->context->local, x->b->rows[k]->words[i], is_shared(x));
   return true;
 }
+
+/* A hia_share_part (share.h) of a list of blocks. */
+static bool compute_block(hia_context *context, void *blocks, uint32_t i) {
+  return compute(&(settling){context, (const block *)blocks + i});
+}
+
+/* ---- settling ---- */
 
 static bool make_room(hia_context *context, hia_batch *b, uint32_t n) {
-  if (n <= b->most_wave) return true;
+  if (n <= b->most_rows) return true;
   uint32_t most = 2 * n;
-  row **wave = hiaR_alloc(context->allocator, 2 * (size_t)most * sizeof *wave);
-  if (!wave) return false;
-  if (b->wave) hiaR_free(context->allocator, b->wave, 2 * (size_t)b->most_wave * sizeof *wave);
-  b->wave = wave;
-  b->ordered = wave + most;
-  b->most_wave = most;
+  char *lists = hiaR_alloc(context->allocator, lists_size(most));
+  if (!lists) return false;
+  if (b->wave) hiaR_free(context->allocator, b->wave, lists_size(b->most_rows));
+  b->wave = (row **)(void *)lists;
+  b->ordered = b->wave + most;
+  b->blocks = (block *)(void *)(b->ordered + most);
+  b->most_rows = most;
   return true;
 }
 
-static bool compute_wave(hia_context *context, hia_batch *b, const hia_segment *s, const level *l) {
-  uint32_t n = 0;
-  if (!make_room(context, b, l->n)) return false;
-  for (row *r = l->first; r; r = r->next) b->wave[n++] = r;
-  row **rows = b->wave;
-  for (uint32_t i = 0; i < s->n_ins && rows == b->wave; i++)
-    if (s->words[i].rank && order_by(s, b->wave, b->ordered, n, i)) rows = b->ordered;
-  for (uint32_t at = 0; at < n; at += BLOCK) {
-    settling x = {context, b, s, rows + at, n - at < BLOCK ? n - at : BLOCK};
-    if (!compute(&x)) return false;
+/* So that each of the workers has as many rows, if there are enough. */
+static uint32_t block_size(uint32_t n, uint32_t n_workers) {
+  uint32_t n_blocks = (n + BLOCK - 1) / BLOCK;
+  n_blocks = (n_blocks + n_workers - 1) / n_workers * n_workers;
+  uint32_t size = (n + n_blocks - 1) / n_blocks, most = n < BLOCK ? n : BLOCK;
+  return size >= LEAST ? size : LEAST < most ? LEAST : most;
+}
+
+/* Adds the blocks of a wave, whose rows are put into the lists from place `at` on. Returns how many
+ * these are. */
+static uint32_t divide(hia_batch *b, const hia_segment *s, const level *l, uint32_t at,
+                       uint32_t n_workers, uint32_t *n_blocks) {
+  row **rows = b->wave + at;
+  uint32_t n = 0, size = block_size(l->n, n_workers);
+  for (row *r = l->first; r; r = r->next) rows[n++] = r;
+  for (uint32_t i = 0; i < s->n_ins && rows == b->wave + at; i++)
+    if (s->words[i].rank && order_by(s, rows, b->ordered + at, n, i)) rows = b->ordered + at;
+  for (uint32_t k = 0; k < n; k += size)
+    b->blocks[(*n_blocks)++] = (block){s, rows + k, n - k < size ? n - k : size};
+  return n;
+}
+
+/* The waves of a level depend on earlier ones alone. */
+static hia_status compute_level(hia_context *context, hia_batch *b, uint32_t number) {
+  uint32_t n_rows = 0, at = 0, n_blocks = 0, n_workers = hiaR_share_workers(context);
+  for (uint32_t i = 0; i < b->n_queues; i++) n_rows += b->queues[i].levels[number].n;
+  if (!make_room(context, b, n_rows)) return HIA_MEMORY;
+  for (uint32_t i = 0; i < b->n_queues; i++) {
+    const level *l = &b->queues[i].levels[number];
+    if (l->n) at += divide(b, b->queues[i].segment, l, at, n_workers, &n_blocks);
   }
-  return true;
+  return hiaR_share(context, n_blocks, compute_block, b->blocks);
 }
 
-static bool settle(hia_context *context) {
+static hia_status settle(hia_context *context) {
   hia_batch *b = context->batch;
-  if (b->is_settling) return true;
-  b->is_settling = true;
-  if (!make_levels(context, b)) return false;
+  hia_status status;
+  context->settle = NULL;
+  if (!make_levels(context, b)) return HIA_MEMORY;
   find_levels(b);
-  for (uint32_t depth = 0; depth < b->n_levels; depth++)
-    for (uint32_t i = 0; i < b->n_queues; i++)
-      if (b->queues[i].levels[depth].n)
-        if (!compute_wave(context, b, b->queues[i].segment, &b->queues[i].levels[depth]))
-          return false;
+  hiaR_share_begin(context);
+  for (uint32_t i = 0; i < b->n_levels; i++)
+    if ((status = compute_level(context, b, i))) return status;
+  if ((status = hiaR_share_end(context))) return status;
   b->newest = NULL;
   b->n_rows = b->n_levels = 0;
   b->bytes = 0;
   free_chunks(context, b);
-  b->is_settling = false;
-  return true;
+  return HIA_OK;
+}
+
+/* The frames of the runtime lie between the code that waits and that of segments. */
+static hia_status settle_from(hia_context *context, const char *sp, uintptr_t pc) {
+  hia_invocation *invocation = context->invocation;
+  hia_bridge bridge = {invocation->bridges, sp, pc};
+  invocation->bridges = &bridge;
+  hia_status status = settle(context);
+  invocation->bridges = bridge.outer;
+  return status;
+}
+
+static HIA_UNINSTRUMENTED void settle_at(hia_context *context, const char *sp, uintptr_t pc) {
+  hia_status status = settle_from(context, sp, pc);
+  if (HIA_UNLIKELY(status)) hiaR_native_fail(HIA_NONE, status, 0, context, sp, pc);
 }
 
 /* ---- what compiled code calls ---- */
 
-/* The frames of the runtime lie between the code that waits and that of segments. */
-static bool settle_from(hia_context *context, const char *sp, uintptr_t pc) {
-  hia_invocation *invocation = context->invocation;
-  hia_bridge bridge = {invocation->bridges, sp, pc};
-  invocation->bridges = &bridge;
-  bool has_memory = settle(context);
-  invocation->bridges = bridge.outer;
-  return has_memory;
-}
-
 HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc) {
-  if (!hiaR_batch_is_pending(context)) return;
-  if (HIA_UNLIKELY(!settle_from(context, sp, pc)))
-    hiaR_native_fail(HIA_NONE, HIA_MEMORY, 0, context, sp, pc);
+  if (context->settle) settle_at(context, sp, pc);
 }
 
 HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segment *segment,
@@ -450,5 +487,6 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
   }
   if (HIA_UNLIKELY(!note(context, segment, words)))
     hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
-  if (HIA_UNLIKELY(context->batch->bytes > MOST_BYTES)) hiaR_native_settle(context, sp, pc);
+  context->settle = settle_at;
+  if (HIA_UNLIKELY(context->batch->bytes > MOST_BYTES)) settle_at(context, sp, pc);
 }

@@ -239,6 +239,9 @@ HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_fra
                                               uint32_t index, const char *sp, uintptr_t pc) {
   hia_job *job = context->invocation->promoted;
   while (job->frame != frame || job->index != index) job = job->older; /* it is the first */
+  /* Others can help with what is pending, and what this worker runs meanwhile is computed apart. */
+  if (context->settle && !job->is_back && !hia_is_done(&job->is_done))
+    context->settle(context, sp, pc);
   hia_status status = hiaR_join_await(context, job, sp);
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
   if (job->is_back) {
@@ -464,7 +467,11 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
     left = hiaR_cross(context, (void (*)(void *))entry, block);
   }
   if (is_shared) hiaR_close_steal_request(context);
-  if (HIA_UNLIKELY(left)) hiaR_take_all_back(context, invocation);
+  if (HIA_UNLIKELY(left)) {
+    hiaR_take_all_back(context, invocation);
+    hiaR_share_abandon(context);
+    hiaR_batch_begin(context); /* the invocation that waits, if any, has settled before */
+  }
 #ifdef HIA_STRESS
   if (invocation->promoted)
     abort(); /* a fork that was promoted while it was not open: no join has removed it */

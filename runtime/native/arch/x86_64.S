@@ -486,6 +486,25 @@ hiaR_stub_settle:
         .size   hiaR_stub_settle, .-hiaR_stub_settle
         .text
 
+/* hiaR_stub_help */
+        .globl  hiaR_stub_help
+        .protected hiaR_stub_help
+        .type   hiaR_stub_help, @function
+        .p2align 4
+hiaR_stub_help:
+        .cfi_startproc
+        movq    %r13, %rdi
+        leaq    8(%rsp), %rsi
+        movq    (%rsp), %rdx
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_help@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_help, .-hiaR_stub_help
+
 /* hiaR_stub_range: edi location, esi code; rdx, rcx and r8 become a hia_range on the stack. */
         .globl  hiaR_stub_range
         .type   hiaR_stub_range, @function
