@@ -4,25 +4,28 @@
 #include "runtime/tensor/tensor.h"
 
 #ifdef HIA_STRESS
-enum { BLOCK = 3, LEAST = 1 };
+enum { BLOCK = 3, FIRST = 2, LEAST = 1 };
 #else
 enum {
   BLOCK = 64, /* rows that are computed at a time, */
-  LEAST = 8,  /* and not fewer so that another worker has some */
+  FIRST = 16, /* while no thief has come yet: it waits for the end of a block */
+  LEAST = 4,  /* and not fewer so that a thief has some */
 };
 #endif
 enum {
-  CHUNK = 32 << 10,     /* bytes of rows that are allocated at a time */
-  MOST_BYTES = 8 << 20, /* of rows' operands and results, that are noted before a settling */
+  CHUNK = 32 << 10,      /* bytes of rows that are allocated at a time */
+  MOST_BYTES = 8 << 20,  /* of rows' operands and results, that are noted before a settling */
+  MOST_HANDED = 1 << 20, /* of those that a job leaves to its owner */
 };
 
-typedef struct row {
-  struct row *older; /* noted before this one */
-  struct row *next;  /* of the same segment and level */
-  uint32_t queue;    /* of its segment */
-  uint32_t depth;    /* the longest way from a row that depends on nothing pending */
-  uint32_t height;   /* the longest way to a row on which none depends */
-  hia_word words[];  /* operands, of which it has the references, and results, likewise */
+typedef struct hia_row {
+  struct hia_row *older; /* noted before this one */
+  struct hia_row *next;  /* of the same segment and level */
+  const hia_segment *segment;
+  uint32_t queue;   /* of its segment */
+  uint32_t depth;   /* the longest way from a row that depends on nothing pending */
+  uint32_t height;  /* the longest way to a row on which none depends */
+  hia_word words[]; /* operands, of which it has the references, and results, likewise */
 } row;
 
 typedef struct level {
@@ -44,8 +47,8 @@ typedef struct block {
   uint32_t n;
 } block;
 
-typedef struct chunk {
-  struct chunk *next;
+typedef struct hia_row_chunk {
+  struct hia_row_chunk *next;
   size_t size;
 } chunk;
 
@@ -54,16 +57,13 @@ typedef struct hia_batch {
   uint32_t n_queues, most_queues;
   uint32_t *of; /* by number of a segment: its queue, and 1; 0: it has none */
   uint32_t n_of;
-  row *newest;
-  uint32_t n_rows, n_levels; /* pending; of depths */
-  uint64_t bytes;
+  hia_rows rows; /* pending */
   level *levels; /* of all queues */
   size_t levels_size;
   row **wave, **ordered; /* the rows of a level, as they were met and as they are computed */
   block *blocks;         /* of them */
   uint32_t most_rows;    /* in these three */
-  chunk *chunks;
-  char *at, *end;
+  char *at, *end;        /* the rest of the newest chunk of rows */
 } hia_batch;
 
 /* ---- memory: rows are the heap's of the run, the tables are kept from run to run ---- */
@@ -78,16 +78,18 @@ static void *grow(hia_context *context, void *old, size_t old_size, size_t size)
   return new;
 }
 
+static hia_batch *new_batch(const hia_context *context) {
+  return hiaR_alloc(context->allocator, sizeof(hia_batch));
+}
+
 /* The segments are those of the code that is run, and the rows went, or will go, with the heap. */
 void hiaR_batch_begin(hia_context *context) {
   hia_batch *b = context->batch;
   context->settle = NULL;
   if (!b) return;
   for (uint32_t i = 0; i < b->n_queues; i++) b->of[b->queues[i].number] = 0;
-  b->n_queues = b->n_rows = b->n_levels = 0;
-  b->newest = NULL;
-  b->bytes = 0;
-  b->chunks = NULL;
+  b->n_queues = 0;
+  b->rows = (hia_rows){0};
   b->at = b->end = NULL;
 }
 
@@ -112,8 +114,8 @@ static row *row_new(hia_context *context, hia_batch *b, const hia_segment *s) {
     size_t whole = size + sizeof(chunk) > CHUNK ? size + sizeof(chunk) : CHUNK;
     chunk *c = hiaR_heap_alloc(&context->local, whole);
     if (!c) return NULL;
-    *c = (chunk){b->chunks, whole};
-    b->chunks = c;
+    *c = (chunk){b->rows.chunks, whole};
+    b->rows.chunks = c;
     b->at = (char *)(c + 1);
     b->end = (char *)c + whole;
   }
@@ -123,9 +125,9 @@ static row *row_new(hia_context *context, hia_batch *b, const hia_segment *s) {
 }
 
 static void free_chunks(hia_context *context, hia_batch *b) {
-  while (b->chunks) {
-    chunk *c = b->chunks;
-    b->chunks = c->next;
+  while (b->rows.chunks) {
+    chunk *c = b->rows.chunks;
+    b->rows.chunks = c->next;
     hiaR_heap_release(&context->local, c, c->size);
   }
   b->at = b->end = NULL;
@@ -181,6 +183,7 @@ static bool note(hia_context *context, const hia_segment *s, hia_word *words) {
   queue *q = queue_of(context, b, s);
   row *r = q ? row_new(context, b, s) : NULL;
   if (!r) return false;
+  r->segment = s;
   r->queue = (uint32_t)(q - b->queues);
   r->depth = r->height = 0;
   for (uint32_t i = 0; i < s->n_ins; i++) {
@@ -192,11 +195,12 @@ static bool note(hia_context *context, const hia_segment *s, hia_word *words) {
     words[i] = r->words[s->n_ins + i] = pending_new(context, &s->words[s->n_ins + i], r);
     if (!words[i]) return false;
   }
-  r->older = b->newest;
-  b->newest = r;
-  b->n_rows++;
-  b->bytes += s->row_bytes;
-  if (r->depth >= b->n_levels) b->n_levels = r->depth + 1;
+  r->older = b->rows.newest;
+  if (!r->older) b->rows.oldest = r;
+  b->rows.newest = r;
+  b->rows.n++;
+  b->rows.bytes += s->row_bytes;
+  if (r->depth >= b->rows.n_levels) b->rows.n_levels = r->depth + 1;
   return true;
 }
 
@@ -204,7 +208,7 @@ static bool note(hia_context *context, const hia_segment *s, hia_word *words) {
 
 /* One array of levels for all queues, zeroed. */
 static bool make_levels(hia_context *context, hia_batch *b) {
-  size_t size = (size_t)b->n_queues * b->n_levels * sizeof *b->levels;
+  size_t size = (size_t)b->n_queues * b->rows.n_levels * sizeof *b->levels;
   if (size > b->levels_size) {
     if (b->levels) hiaR_free(context->allocator, b->levels, b->levels_size);
     b->levels_size = 2 * size;
@@ -213,14 +217,14 @@ static bool make_levels(hia_context *context, hia_batch *b) {
   }
   memset(b->levels, 0, size);
   for (uint32_t i = 0; i < b->n_queues; i++)
-    b->queues[i].levels = b->levels + (size_t)i * b->n_levels;
+    b->queues[i].levels = b->levels + (size_t)i * b->rows.n_levels;
   return true;
 }
 
 /* From the newest row to the oldest: so what depends on a row comes before it. */
 static void find_heights(const hia_batch *b) {
-  for (row *r = b->newest; r; r = r->older) {
-    const hia_segment *s = b->queues[r->queue].segment;
+  for (row *r = b->rows.newest; r; r = r->older) {
+    const hia_segment *s = r->segment;
     for (uint32_t i = 0; i < s->n_ins; i++) {
       row *from = s->words[i].rank ? row_of(r->words[i]) : NULL;
       if (from && from->height <= r->height) from->height = r->height + 1;
@@ -229,15 +233,15 @@ static void find_heights(const hia_batch *b) {
 }
 
 static uint32_t level_of(const hia_batch *b, const row *r, bool is_late) {
-  return is_late ? b->n_levels - 1 - r->height : r->depth;
+  return is_late ? b->rows.n_levels - 1 - r->height : r->depth;
 }
 
 /* How many waves there are if rows are computed as early as they can be, or as late. */
 static uint32_t count_waves(const hia_batch *b, bool is_late) {
   uint32_t n = 0;
-  for (const row *r = b->newest; r; r = r->older)
+  for (const row *r = b->rows.newest; r; r = r->older)
     n += b->queues[r->queue].levels[level_of(b, r, is_late)].n++ == 0;
-  memset(b->levels, 0, (size_t)b->n_queues * b->n_levels * sizeof *b->levels);
+  memset(b->levels, 0, (size_t)b->n_queues * b->rows.n_levels * sizeof *b->levels);
   return n;
 }
 
@@ -246,7 +250,7 @@ static uint32_t count_waves(const hia_batch *b, bool is_late) {
 static void find_levels(const hia_batch *b) {
   find_heights(b);
   bool is_late = count_waves(b, true) < count_waves(b, false);
-  for (row *r = b->newest; r; r = r->older) {
+  for (row *r = b->rows.newest; r; r = r->older) {
     level *l = &b->queues[r->queue].levels[level_of(b, r, is_late)];
     r->next = l->first;
     l->first = r;
@@ -407,19 +411,22 @@ static bool make_room(hia_context *context, hia_batch *b, uint32_t n) {
 }
 
 /* So that each of the workers has as many rows, if there are enough. */
-static uint32_t block_size(uint32_t n, uint32_t n_workers) {
-  uint32_t n_blocks = (n + BLOCK - 1) / BLOCK;
+static uint32_t block_size(const hia_context *context, uint32_t n) {
+  uint32_t n_workers = hiaR_share_workers(context);
+  uint32_t whole = context->team && n_workers == 1 ? FIRST : BLOCK;
+  uint32_t n_blocks = (n + whole - 1) / whole;
   n_blocks = (n_blocks + n_workers - 1) / n_workers * n_workers;
-  uint32_t size = (n + n_blocks - 1) / n_blocks, most = n < BLOCK ? n : BLOCK;
+  uint32_t size = (n + n_blocks - 1) / n_blocks, most = n < whole ? n : whole;
   return size >= LEAST ? size : LEAST < most ? LEAST : most;
 }
 
 /* Adds the blocks of a wave, whose rows are put into the lists from place `at` on. Returns how many
  * these are. */
-static uint32_t divide(hia_batch *b, const hia_segment *s, const level *l, uint32_t at,
-                       uint32_t n_workers, uint32_t *n_blocks) {
+static uint32_t divide(const hia_context *context, const hia_segment *s, const level *l,
+                       uint32_t at, uint32_t *n_blocks) {
+  hia_batch *b = context->batch;
   row **rows = b->wave + at;
-  uint32_t n = 0, size = block_size(l->n, n_workers);
+  uint32_t n = 0, size = block_size(context, l->n);
   for (row *r = l->first; r; r = r->next) rows[n++] = r;
   for (uint32_t i = 0; i < s->n_ins && rows == b->wave + at; i++)
     if (s->words[i].rank && order_by(s, rows, b->ordered + at, n, i)) rows = b->ordered + at;
@@ -430,12 +437,12 @@ static uint32_t divide(hia_batch *b, const hia_segment *s, const level *l, uint3
 
 /* The waves of a level depend on earlier ones alone. */
 static hia_status compute_level(hia_context *context, hia_batch *b, uint32_t number) {
-  uint32_t n_rows = 0, at = 0, n_blocks = 0, n_workers = hiaR_share_workers(context);
+  uint32_t n_rows = 0, at = 0, n_blocks = 0;
   for (uint32_t i = 0; i < b->n_queues; i++) n_rows += b->queues[i].levels[number].n;
   if (!make_room(context, b, n_rows)) return HIA_MEMORY;
   for (uint32_t i = 0; i < b->n_queues; i++) {
     const level *l = &b->queues[i].levels[number];
-    if (l->n) at += divide(b, b->queues[i].segment, l, at, n_workers, &n_blocks);
+    if (l->n) at += divide(context, b->queues[i].segment, l, at, &n_blocks);
   }
   return hiaR_share(context, n_blocks, compute_block, b->blocks);
 }
@@ -447,13 +454,11 @@ static hia_status settle(hia_context *context) {
   if (!make_levels(context, b)) return HIA_MEMORY;
   find_levels(b);
   hiaR_share_begin(context);
-  for (uint32_t i = 0; i < b->n_levels; i++)
+  for (uint32_t i = 0; i < b->rows.n_levels; i++)
     if ((status = compute_level(context, b, i))) return status;
   if ((status = hiaR_share_end(context))) return status;
-  b->newest = NULL;
-  b->n_rows = b->n_levels = 0;
-  b->bytes = 0;
   free_chunks(context, b);
+  b->rows = (hia_rows){0};
   return HIA_OK;
 }
 
@@ -472,7 +477,57 @@ static HIA_UNINSTRUMENTED void settle_at(hia_context *context, const char *sp, u
   if (HIA_UNLIKELY(status)) hiaR_native_fail(HIA_NONE, status, 0, context, sp, pc);
 }
 
+/* ---- jobs ---- */
+
+/* hia_job.adopt: none of its rows depends on one of the owner's. */
+static bool adopt(hia_context *context, hia_job *job) {
+  hia_batch *b = context->batch = context->batch ? context->batch : new_batch(context);
+  hia_rows *new = &job->rows, *all = &b->rows;
+  if (!b) return false;
+  for (row *r = new->newest; r; r = r->older) {
+    const queue *q = queue_of(context, b, r->segment);
+    if (!q) return false;
+    r->queue = (uint32_t)(q - b->queues);
+  }
+  new->oldest->older = all->newest;
+  if (!all->newest) all->oldest = new->oldest;
+  all->newest = new->newest;
+  all->n += new->n;
+  all->bytes += new->bytes;
+  if (new->n_levels > all->n_levels) all->n_levels = new->n_levels;
+  chunk **end = &new->chunks; /* the one that is being filled stays first */
+  while (*end) end = &(*end)->next;
+  if (all->chunks) {
+    *end = all->chunks->next;
+    all->chunks->next = new->chunks;
+  } else {
+    all->chunks = new->chunks;
+  }
+  context->settle = settle_at;
+  return true;
+}
+
+/* Of a job that ends with few rows, its owner computes them, with its own. */
+static void hand_over(hia_context *context, hia_job *job) {
+  hia_batch *b = context->batch;
+  job->rows = b->rows;
+  job->adopt = adopt;
+  b->rows = (hia_rows){0};
+  b->at = b->end = NULL;
+  context->settle = NULL;
+}
+
 /* ---- what compiled code calls ---- */
+
+/* At the end of an entry, which a join of this worker may have called. */
+HIA_UNINSTRUMENTED void hiaR_native_finish(hia_context *context, const char *sp, uintptr_t pc) {
+  const hia_invocation *invocation = context->invocation;
+  if (!context->settle || invocation->bridges) return;
+  if (invocation->job && context->batch->rows.bytes <= MOST_HANDED)
+    hand_over(context, invocation->job);
+  else
+    settle_at(context, sp, pc);
+}
 
 HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc) {
   if (context->settle) settle_at(context, sp, pc);
@@ -482,11 +537,11 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
                                           hia_word *words, uint32_t loc, const char *sp,
                                           uintptr_t pc) {
   if (HIA_UNLIKELY(!context->batch)) {
-    context->batch = grow(context, NULL, 0, sizeof *context->batch);
+    context->batch = new_batch(context);
     if (!context->batch) hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
   }
   if (HIA_UNLIKELY(!note(context, segment, words)))
     hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
   context->settle = settle_at;
-  if (HIA_UNLIKELY(context->batch->bytes > MOST_BYTES)) settle_at(context, sp, pc);
+  if (HIA_UNLIKELY(context->batch->rows.bytes > MOST_BYTES)) settle_at(context, sp, pc);
 }

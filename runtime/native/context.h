@@ -76,6 +76,14 @@ typedef struct hia_invocation {
   hia_failure *failure; /* where its failure is written */
 } hia_invocation;
 
+/* Rows that were noted and not computed (batch.h): a worker's, or of a job that has ended. */
+typedef struct hia_rows {
+  struct hia_row *newest, *oldest;
+  uint32_t n, n_levels; /* of depths */
+  uint64_t bytes;
+  struct hia_row_chunk *chunks; /* their memory */
+} hia_rows;
+
 struct hia_job {
   hia_job *older;        /* the next in its list: an invocation's, or a context's */
   hia_context *owner;    /* the worker that promoted it */
@@ -100,6 +108,10 @@ struct hia_job {
   uint64_t ns; /* that it took */
   uint64_t calls, rounds, steals;
   hia_failure failure;
+  /* Its results may be pending. Makes its rows those of its owner, which joins it; false: no
+   * memory. NULL: nothing is. */
+  bool (*adopt)(hia_context *owner, hia_job *job);
+  hia_rows rows;
 
   _Atomic uint32_t is_cancelled; /* set by the owner: its results are not needed any more */
   bool is_back;                  /* the owner runs it, or has run it, at the join */
@@ -347,6 +359,8 @@ void hiaR_barriers_free(hia_context *context);
 hia_job *hiaR_job_new(hia_context *context, uint32_t n_words);
 /* The job is in no list any more. Its block may be read until the next job is made or freed. */
 void hiaR_job_free(hia_context *context, hia_job *job);
+/* Looks for the end of a job for about `ns`. False: it is not done. */
+bool hiaR_look_for_end(hia_job *job, uint64_t ns);
 /* Waits until a job that was handed out is done. */
 void hiaR_await_job(hia_context *context, hia_job *job);
 /* The worker cannot go on, since a job was returned that it cannot run itself. Then it is part of a

@@ -88,6 +88,7 @@ hia_job *hiaR_job_new(hia_context *context, uint32_t n_words) {
   job->is_returned = job->is_back = job->is_begun = job->is_part = false;
   job->calls = job->rounds = job->steals = 0;
   job->failure.status = HIA_OK;
+  job->adopt = NULL;
   invocation->promoted = job;
   return job;
 }
@@ -488,7 +489,7 @@ static bool has_much_stack(stack_room room) {
   return room.left >= room.all - room.all / STACK_SHARE_GIVEN;
 }
 
-static bool look_for_end(hia_job *job, uint64_t ns) {
+bool hiaR_look_for_end(hia_job *job, uint64_t ns) {
   uint64_t start = hiaR_now();
   do {
     for (unsigned i = 0; i < 16; i++) {
@@ -500,7 +501,7 @@ static bool look_for_end(hia_job *job, uint64_t ns) {
 }
 
 void hiaR_await_job(hia_context *context, hia_job *job) {
-  while (!look_for_end(job, REPLY_NS)) {
+  while (!hiaR_look_for_end(job, REPLY_NS)) {
     hia_parker_arm(&context->parker);
     if (!hia_is_done(&job->is_done)) hia_parker_park(&context->parker, HIA_MAX_BACKOFF_NS);
     hia_parker_disarm(&context->parker);
@@ -519,7 +520,7 @@ static hia_status help_until_done(hia_context *context, hia_job *job, const char
       backoff = hiaR_backoff_start();
       continue;
     }
-    if (look_for_end(job, LOOK_NS)) break;
+    if (hiaR_look_for_end(job, LOOK_NS)) break;
     uint64_t ns = hiaR_backoff_next(&backoff);
     if (!ns) continue;
     hia_parker_arm(&context->parker);

@@ -235,12 +235,15 @@ HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *place) {
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
 }
 
+enum { SOON_NS = 20000 };
+
 HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame,
                                               uint32_t index, const char *sp, uintptr_t pc) {
   hia_job *job = context->invocation->promoted;
   while (job->frame != frame || job->index != index) job = job->older; /* it is the first */
-  /* Others can help with what is pending, and what this worker runs meanwhile is computed apart. */
-  if (context->settle && !job->is_back && !hia_is_done(&job->is_done))
+  /* What is pending is computed before this worker runs other jobs. But the thief may be about to
+   * end, and leave it more. */
+  if (context->settle && !job->is_back && !hiaR_look_for_end(job, SOON_NS))
     context->settle(context, sp, pc);
   hia_status status = hiaR_join_await(context, job, sp);
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
@@ -253,6 +256,8 @@ HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_fra
     invocation->bridges = bridge.outer;
   } else if (HIA_UNLIKELY(job->failure.status)) {
     leave(context, job->failure.status, HIA_NONE, 0, sp, pc, job);
+  } else if (job->adopt && HIA_UNLIKELY(!job->adopt(context, job))) {
+    leave(context, HIA_MEMORY, HIA_NONE, 0, sp, pc, NULL);
   }
   return hiaR_join_end(context, job);
 }

@@ -23,15 +23,19 @@ static bool take(hia_sharing *s, uint32_t *part) {
   return false;
 }
 
+/* The worker looks for a steal request. */
+static void poll(hia_context *context) {
+  hia_mailbox *mailbox = hia_steal_request_poll(&context->request);
+  if (mailbox) hiaR_share_serve(context, mailbox);
+}
+
 /* Computes parts while there are some. False: no memory. */
-static bool compute(hia_context *context, hia_sharing *s, bool serves) {
+static bool compute(hia_context *context, hia_sharing *s) {
   uint32_t part;
   while (take(s, &part)) {
     if (!s->part(context, s->arg, part)) return false;
     HIA_ATOMIC_ADD(&s->n_done, 1);
-    if (!serves) continue;
-    hia_mailbox *mailbox = hia_steal_request_poll(&context->request);
-    if (mailbox) hiaR_share_serve(context, mailbox);
+    if (s == &context->sharing) poll(context);
   }
   return true;
 }
@@ -50,7 +54,7 @@ static hia_status help(hia_context *context, hia_sharing *s) {
     uint64_t next = HIA_ATOMIC_LOAD(&s->next);
     if (next == NEVER || is_needed_elsewhere(context)) return HIA_OK;
     if ((uint32_t)next) {
-      if (!compute(context, s, false)) return HIA_MEMORY;
+      if (!compute(context, s)) return HIA_MEMORY;
       since = hiaR_now();
     } else if (hiaR_now() - since < EAGER_NS) {
       HIA_PAUSE();
@@ -142,11 +146,12 @@ hia_status hiaR_share(hia_context *context, uint32_t n, hia_share_part *part, vo
       if (!part(context, arg, i)) return HIA_MEMORY;
     return HIA_OK;
   }
+  poll(context);
   s->part = part;
   s->arg = arg;
   HIA_ATOMIC_STORE(&s->n_done, 0);
   HIA_ATOMIC_STORE(&s->next, ((HIA_ATOMIC_LOAD(&s->next) >> 32) + 1) << 32 | n);
-  if (!compute(context, s, true)) return HIA_MEMORY;
+  if (!compute(context, s)) return HIA_MEMORY;
   return await_parts(context, n);
 }
 

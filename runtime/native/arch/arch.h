@@ -38,6 +38,7 @@ void hiaR_stub_concat(void);
 void hiaR_stub_operate(void);
 void hiaR_stub_defer(void);
 void hiaR_stub_settle(void);
+void hiaR_stub_finish(void);
 void hiaR_stub_range(void);
 /* The entry of a help (share.h). */
 void hiaR_stub_help(void);
@@ -69,6 +70,7 @@ void hiaR_native_operate(hia_context *context, const hia_native_operation *opera
 void hiaR_native_defer(hia_context *context, const hia_segment *segment, hia_word *words,
                        uint32_t loc, const char *sp, uintptr_t pc);
 void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc);
+void hiaR_native_finish(hia_context *context, const char *sp, uintptr_t pc);
 /* Computes parts of what the owner of the innermost invocation's job shares. */
 void hiaR_native_help(hia_context *context, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_range(uint32_t loc, uint32_t code, const hia_range *range,
