@@ -391,8 +391,8 @@ static bool compute(const settling *x) {
 }
 
 /* A hia_share_part (share.h) of a list of blocks. */
-static bool compute_block(hia_context *context, void *blocks, uint32_t i) {
-  return compute(&(settling){context, (const block *)blocks + i});
+static hia_status compute_block(hia_context *context, void *blocks, uint32_t i) {
+  return compute(&(settling){context, (const block *)blocks + i}) ? HIA_OK : HIA_MEMORY;
 }
 
 /* ---- settling ---- */

@@ -368,9 +368,13 @@ HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
                                             const hia_native_operation *operation, hia_word *words,
                                             uint32_t loc, const char *sp, uintptr_t pc) {
   if (operation->o.op != HIA_OP_TRAP) need_heap(context, loc, sp, pc); /* it may be of scalars */
-  const hia_env env = {&context->local, context->shapes, context->params, context->is_shared != 0};
+  hia_native_crew crew;
+  bool has_crew = HIA_UNLIKELY(context->team != NULL) && hiaR_crew_join(context, &crew);
+  const hia_env env = {&context->local, context->shapes, context->params, context->is_shared != 0,
+                       has_crew ? &crew.crew : NULL};
   hia_misfortune why;
   hia_status status = operation->operate(&env, &operation->o, words, words, &why);
+  if (has_crew && !status) status = hiaR_crew_leave(&crew);
   if (HIA_LIKELY(!status)) return;
   if (status == HIA_CANCELLED) leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
   if (status == HIA_RANGE) context->range = why.range;

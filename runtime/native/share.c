@@ -5,9 +5,11 @@
 #define NEVER UINT64_MAX
 
 enum {
-  EAGER_NS = 100000, /* how long a help looks for the next round before it sleeps */
-  SLEEP_NS = 5000,   /* between two looks afterwards */
-  WAIT_NS = 100000,  /* how long the worker looks for the end of a round before it sleeps */
+  EAGER_NS = 100000,      /* how long a help looks for the next round before it sleeps */
+  SLEEP_NS = 5000,        /* between two looks afterwards */
+  LEAST = 1 << 18,        /* scalar operations that are worth a round of 2 us */
+  LEAST_CALLED = 1 << 21, /* if thieves have yet to come */
+  WAIT_NS = 100000,       /* how long the worker looks for the end of a round before it sleeps */
 };
 
 /* ---- parts ---- */
@@ -29,15 +31,18 @@ static void poll(hia_context *context) {
   if (mailbox) hiaR_share_serve(context, mailbox);
 }
 
-/* Computes parts while there are some. False: no memory. */
-static bool compute(hia_context *context, hia_sharing *s) {
+/* Computes parts while there are some. */
+static hia_status compute(hia_context *context, hia_sharing *s) {
   uint32_t part;
-  while (take(s, &part)) {
-    if (!s->part(context, s->arg, part)) return false;
+  hia_status status = HIA_OK;
+  context->sharing.is_busy = true;
+  while (!status && take(s, &part)) {
+    if ((status = s->part(context, s->arg, part))) break;
     HIA_ATOMIC_ADD(&s->n_done, 1);
     if (s == &context->sharing) poll(context);
   }
-  return true;
+  context->sharing.is_busy = false;
+  return status;
 }
 
 /* ---- the thief ---- */
@@ -54,7 +59,7 @@ static hia_status help(hia_context *context, hia_sharing *s) {
     uint64_t next = HIA_ATOMIC_LOAD(&s->next);
     if (next == NEVER || is_needed_elsewhere(context)) return HIA_OK;
     if ((uint32_t)next) {
-      if (!compute(context, s)) return HIA_MEMORY;
+      if ((status = compute(context, s))) return status;
       since = hiaR_now();
     } else if (hiaR_now() - since < EAGER_NS) {
       HIA_PAUSE();
@@ -141,18 +146,18 @@ static hia_status await_parts(hia_context *context, uint32_t n) {
 
 hia_status hiaR_share(hia_context *context, uint32_t n, hia_share_part *part, void *arg) {
   hia_sharing *s = &context->sharing;
-  if (!context->team) {
-    for (uint32_t i = n; i-- > 0;)
-      if (!part(context, arg, i)) return HIA_MEMORY;
-    return HIA_OK;
+  hia_status alone = HIA_OK;
+  if (!context->team || n == 1) { /* the one part may have rounds of its own */
+    for (uint32_t i = n; !alone && i-- > 0;) alone = part(context, arg, i);
+    return alone;
   }
   poll(context);
   s->part = part;
   s->arg = arg;
   HIA_ATOMIC_STORE(&s->n_done, 0);
   HIA_ATOMIC_STORE(&s->next, ((HIA_ATOMIC_LOAD(&s->next) >> 32) + 1) << 32 | n);
-  if (!compute(context, s)) return HIA_MEMORY;
-  return await_parts(context, n);
+  hia_status status = compute(context, s);
+  return status ? status : await_parts(context, n);
 }
 
 hia_status hiaR_share_end(hia_context *context) {
@@ -176,7 +181,41 @@ hia_status hiaR_share_end(hia_context *context) {
 }
 
 void hiaR_share_abandon(hia_context *context) {
-  context->sharing.is_open = false;
+  context->sharing.is_open = context->sharing.is_busy = false;
   context->sharing.n_helps = 0;
   HIA_ATOMIC_STORE(&context->sharing.next, NEVER);
+}
+
+/* ---- operations ---- */
+
+typedef struct operation_part {
+  hia_crew_part *part;
+  void *arg;
+} operation_part;
+
+static hia_status compute_part(hia_context *context, void *arg, uint32_t i) {
+  const operation_part *o = arg;
+  return o->part(&context->local, o->arg, i);
+}
+
+static hia_status share_operation(const hia_crew *crew, uint32_t n, hia_crew_part *part,
+                                  void *arg) {
+  hia_context *context = ((const hia_native_crew *)(const void *)crew)->context;
+  operation_part o = {part, arg};
+  if (!context->sharing.is_open) hiaR_share_begin(context); /* hiaR_crew_leave ends it */
+  return hiaR_share(context, n, compute_part, &o);
+}
+
+bool hiaR_crew_join(hia_context *context, hia_native_crew *crew) {
+  const hia_sharing *s = &context->sharing;
+  if (!context->team || s->is_busy) return false;
+  bool is_open = s->is_open; /* thieves are at hand */
+  uint32_t n = is_open ? hiaR_share_workers(context) : 1 + atomic_load(&context->team->n_helpers);
+  *crew = (hia_native_crew){{n, is_open ? LEAST : LEAST_CALLED, share_operation}, context, is_open};
+  return n > 1;
+}
+
+hia_status hiaR_crew_leave(const hia_native_crew *crew) {
+  bool is_own = crew->context->sharing.is_open && !crew->was_open;
+  return is_own ? hiaR_share_end(crew->context) : HIA_OK;
 }

@@ -14,11 +14,13 @@
 
 #include "runtime/error.h"
 #include "runtime/handoff.h"
+#include "runtime/heap/operation.h"
 #include "runtime/native/native.h"
 #include <stdatomic.h>
 
-/* Computes part i, on the stack of any worker of the run. False: no memory. */
-typedef bool hia_share_part(hia_context *context, void *arg, uint32_t i);
+/* Computes part i, on the stack of any worker of the run. HIA_MEMORY and HIA_CANCELLED end the run.
+ */
+typedef hia_status hia_share_part(hia_context *context, void *arg, uint32_t i);
 
 typedef struct hia_sharing {
   char apart[64]; /* from what only the worker uses */
@@ -30,6 +32,7 @@ typedef struct hia_sharing {
   void *arg;
   /* The worker's own. */
   bool is_open;
+  bool is_busy;     /* a part is being computed: there can be no other round meanwhile */
   uint32_t n_helps; /* that it has handed out since it was opened */
 } hia_sharing;
 
@@ -42,6 +45,18 @@ hia_status hiaR_share(hia_context *context, uint32_t n, hia_share_part *part, vo
 hia_status hiaR_share_end(hia_context *context);
 /* The workers that take part, with this one. */
 uint32_t hiaR_share_workers(const hia_context *context);
+
+/* The workers that compute one operation. */
+typedef struct hia_native_crew {
+  hia_crew crew; /* the first */
+  hia_context *context;
+  bool was_open;
+} hia_native_crew;
+
+/* Before an operation, for which *crew is made. False: there is nobody to share it with. */
+bool hiaR_crew_join(hia_context *context, hia_native_crew *crew);
+/* After it, if it has not failed. */
+hia_status hiaR_crew_leave(const hia_native_crew *crew);
 
 /* A steal request has come while the worker shares: replies. */
 void hiaR_share_serve(hia_context *context, hia_mailbox *mailbox);
