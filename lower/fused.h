@@ -60,8 +60,10 @@ typedef struct hia_known {
   LLVMValueRef data;                 /* STORED: the address of the elements */
   hia_value_id of;                   /* SHOWN, GATHERED */
   LLVMValueRef first;                /* SHOWN: NULL stands for 0 */
-  LLVMValueRef pitch;   /* SHOWN: elements from a row's to the next one's, along the last
-                           axis; NULL: as many as it has columns */
+  LLVMValueRef pitch;   /* SHOWN: elements from a row's to the next one's; NULL: they lie one after
+                           the other */
+  LLVMValueRef columns; /* with a pitch: of a row, which need not be along the last axis: */
+  bool is_reshaped;     /* ... the value was given another shape since */
   hia_value_id by;      /* GATHERED: the indices */
   hia_spread spread[3]; /* COMPUTED: of the operands */
   uint32_t row_axis[3]; /* EACH_ROW: the first axis of the result's that is in a row */

@@ -100,7 +100,11 @@ static void know_view(hia_fused *f, hia_node_id n) {
   z->of = of;
   z->first = z->pitch = NULL;
   z->loop = v;
-  switch (hiaL_node(e, n)->op) {
+  bool is_in_rows = x->kind == HIA_SHOWN && x->pitch;
+  uint32_t op = hiaL_node(e, n)->op;
+  if (is_in_rows && (op == HIA_OP_PART || op == HIA_OP_ROW || x->is_reshaped))
+    require(f, hiaL_number(e, 1, 0)); /* its elements would be in other places */
+  switch (op) {
   case HIA_OP_PART: {
     LLVMValueRef from = hiaL_in(e, n, 1), to = hiaL_in(e, n, 2);
     require(f, LLVMBuildICmp(e->b, LLVMIntULE, from, to, ""));
@@ -111,11 +115,11 @@ static void know_view(hia_fused *f, hia_node_id n) {
   }
   case HIA_OP_CUT: {
     LLVMValueRef from = hiaL_in(e, n, 1), to = hiaL_in(e, n, 2);
-    z->pitch = x->dims[x->rank - 1];
+    z->pitch = is_in_rows ? x->pitch : x->dims[x->rank - 1];
     require(f, LLVMBuildICmp(e->b, LLVMIntULE, from, to, ""));
-    require(f, LLVMBuildICmp(e->b, LLVMIntULE, to, z->pitch, ""));
+    require(f, LLVMBuildICmp(e->b, LLVMIntULE, to, x->dims[x->rank - 1], ""));
     z->first = from;
-    z->dims[z->rank - 1] = LLVMBuildSub(e->b, to, from, "size");
+    z->columns = z->dims[z->rank - 1] = LLVMBuildSub(e->b, to, from, "size");
     break;
   }
   case HIA_OP_ROW: {
@@ -129,6 +133,8 @@ static void know_view(hia_fused *f, hia_node_id n) {
   case HIA_OP_RESHAPE: know_reshape(f, n, x, z); break;
   default: know_expect(f, n, x, z);
   }
+  if (is_in_rows && !z->pitch) z->pitch = x->pitch;
+  z->is_reshaped = is_in_rows && (x->is_reshaped || op == HIA_OP_RESHAPE);
   if (z->first && LLVMIsAConstantInt(z->first) && LLVMConstIntGetZExtValue(z->first) == 0)
     z->first = NULL;
 }
@@ -396,7 +402,7 @@ static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMVa
                          LLVMValueRef pitch, hia_spread spread) {
   hia_emit *e = f->e;
   if (f->values[v].kind == HIA_SHOWN && f->values[v].pitch && spread == HIA_EACH && !pitch)
-    need_columns(f, p, f->values[v].dims[f->values[v].rank - 1]);
+    need_columns(f, p, f->values[v].columns);
   else if (f->values[v].kind == HIA_SHOWN && pitch)
     return HIA_NONE; /* a part of a part, of which each has rows of its own */
   v = shown_by(f, v, &first, &pitch);
