@@ -79,9 +79,10 @@ static const char text[] =
     "fn crash(n: i32) -> i32 = if n == 0 then 1 / n else bxor(crash(n - 1), n) + 1\n"
     "fn second_fails(n: i32) -> i32 = down(n) + crash(n)\n"
     "fn rounds(n: i32) -> i32 = { let (_, s) = loop (i = 0, s = 1) while i < n "
-    "{ (i + 1, bxor(shl(s, 3), s * 5 + i)) }; s }\n"
-    /* Batches: rows of trees of which thieves have some, waves of which they compute blocks, sums
-     * that they collect; control that waits for tensors; and an instance that fails. */
+    "{ (i + 1, bxor(shl(s, 3), s * 5 + i)) }; s }\n";
+/* The rest of the program: rows of trees of which thieves have some, waves of which they compute
+ * blocks, sums that they collect; control that waits for tensors; and an instance that fails. */
+static const char batches[] =
     "param W: f32[40, 80] = uniform(-0.3, 0.3)\n"
     "param E: f32[30, 40] = uniform(-1.0, 1.0)\n"
     "fn encode(t: Tree) -> (f32[40], f32) = match t {\n"
@@ -148,7 +149,9 @@ static loaded load(unsigned threads, size_t max_depth, const hia_allocator *allo
   options.batch = threads > 1 ? HIA_BATCH_ALL : HIA_BATCH_NONE;
   options.max_depth = max_depth;
   options.allocator = allocator;
-  return load_text(&options, "native_threads.hia", text, sizeof text - 1);
+  char all[sizeof text + sizeof batches];
+  int n = snprintf(all, sizeof all, "%s%s", text, batches);
+  return load_text(&options, "native_threads.hia", all, (size_t)n);
 }
 
 static _Atomic uint64_t n_steals;
