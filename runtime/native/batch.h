@@ -11,8 +11,9 @@
  * 2017), of whole segments.
  *
  * A worker's rows are its own. While it settles, thieves compute blocks of rows with it (share.h).
- * It settles before it hands out a job that could not do without what is pending, before it waits
- * at a join, and before a job or a run ends. The rows are memory of the run's heap. */
+ * It settles before it hands out a job that could not do without what is pending, before it runs
+ * other jobs at a join, and before a run ends. A job that ends with few rows leaves them to its
+ * owner. The rows are memory of the run's heap. */
 #ifndef HIA_NATIVE_BATCH_H
 #define HIA_NATIVE_BATCH_H
 
