@@ -105,33 +105,15 @@ void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_
 
 /* ---- types that hosts see ---- */
 
-static void see(hia_batcher *b, hia_type type) {
-  const hia_types *types = b->g->types;
-  if (hiaG_is_scalar(type) || b->is_outside[type - HIA_FIRST_TYPE]) return;
-  b->is_outside[type - HIA_FIRST_TYPE] = true;
-  const hia_type_entry *entry = &types->entries.data[type - HIA_FIRST_TYPE];
-  switch ((hia_type_kind)entry->kind) {
-  case HIA_KIND_TUPLE:
-    for (uint32_t i = 0; i < entry->n; i++) see(b, types->parts.data[entry->first + i]);
-    break;
-  case HIA_KIND_ARRAY: see(b, entry->element); break;
-  case HIA_KIND_DATA:
-    for (uint32_t c = 0; c < entry->n; c++) {
-      const hia_ctor *ctor = &types->ctors.data[entry->first + c];
-      for (uint32_t i = 0; i < ctor->n; i++) see(b, types->fields.data[ctor->first + i].type);
-    }
-    break;
-  default: break;
-  }
-}
-
 static void find_outside(hia_batcher *b) {
   b->is_outside = HIA_NEW_ARRAY(b->arena, bool, b->g->types->entries.len + 1);
   for (hia_fn_id f = 0; f < b->n; f++) {
     const hia_fn *fn = hiaG_fn(b->g, f);
     if (fn->is_removed || !fn->is_root) continue;
-    for (uint32_t i = 0; i < fn->n_params; i++) see(b, fn->params[i]);
-    for (uint32_t i = 0; i < fn->n_results; i++) see(b, fn->results[i]);
+    for (uint32_t i = 0; i < fn->n_params; i++)
+      hiaG_mark_parts(b->g->types, fn->params[i], b->is_outside);
+    for (uint32_t i = 0; i < fn->n_results; i++)
+      hiaG_mark_parts(b->g->types, fn->results[i], b->is_outside);
   }
 }
 

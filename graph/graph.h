@@ -90,6 +90,10 @@ void hiaG_data_sizes(hia_types *types, hia_type data, uint32_t number, const uin
 bool hiaG_data_has_sizes(const hia_types *types, hia_type data, uint32_t number,
                          const uint32_t *sizes, uint32_t n);
 /* True if these are the constructors of the type, but for sizes. */
+/* Marks a type and all that its values may lead to: marks[type - HIA_FIRST_TYPE]; no scalars. */
+void hiaG_mark_parts(const hia_types *types, hia_type type, bool *marks);
+/* True if its values are tensors, or may lead to some. */
+bool hiaG_holds_tensors(const hia_types *types, hia_type type, hia_arena *scratch);
 bool hiaG_data_is(const hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n);
 
 uint32_t hiaG_type_words(const hia_types *types, hia_type type);

@@ -361,6 +361,37 @@ const char *hiaG_type_text(const hia_types *types, hia_type type) {
   return text.data;
 }
 
+/* ---- what values lead to ---- */
+
+void hiaG_mark_parts(const hia_types *types, hia_type type, bool *marks) {
+  if (hiaG_is_scalar(type) || marks[type - HIA_FIRST_TYPE]) return;
+  marks[type - HIA_FIRST_TYPE] = true;
+  const hia_type_entry *entry = &types->entries.data[type - HIA_FIRST_TYPE];
+  switch ((hia_type_kind)entry->kind) {
+  case HIA_KIND_TUPLE:
+    for (uint32_t i = 0; i < entry->n; i++)
+      hiaG_mark_parts(types, types->parts.data[entry->first + i], marks);
+    break;
+  case HIA_KIND_ARRAY: hiaG_mark_parts(types, entry->element, marks); break;
+  case HIA_KIND_DATA:
+    for (uint32_t c = 0; c < entry->n; c++) {
+      const hia_ctor *ctor = &types->ctors.data[entry->first + c];
+      for (uint32_t i = 0; i < ctor->n; i++)
+        hiaG_mark_parts(types, types->fields.data[ctor->first + i].type, marks);
+    }
+    break;
+  default: break;
+  }
+}
+
+bool hiaG_holds_tensors(const hia_types *types, hia_type type, hia_arena *scratch) {
+  bool *marks = HIA_NEW_ARRAY(scratch, bool, types->entries.len + 1);
+  hiaG_mark_parts(types, type, marks);
+  for (uint32_t t = 0; t < types->entries.len; t++)
+    if (marks[t] && types->entries.data[t].kind == HIA_KIND_TENSOR) return true;
+  return false;
+}
+
 /* ---- copying ---- */
 
 /* The parts of which a type consists: those of a tuple, the element of an array. */

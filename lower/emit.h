@@ -313,8 +313,8 @@ void hiaL_open_kernel(hia_emit *e);
 
 /* The entries of segments: after all functions. */
 void hiaL_write_segments(hia_emit *e);
-/* In an entry: what is pending is computed before the runtime gets the results. */
-void hiaL_settle(hia_emit *e, hia_fn_id id);
+/* In an entry: what is pending is computed, or left to the worker that gets the results. */
+void hiaL_finish(hia_emit *e, hia_fn_id id);
 
 /* ---- emit_operation.c ---- */
 

@@ -132,9 +132,9 @@ static bool defers(const hia_emit *e) {
   return false;
 }
 
-void hiaL_settle(hia_emit *e, hia_fn_id id) {
+void hiaL_finish(hia_emit *e, hia_fn_id id) {
   if (hiaG_fn(e->g, id)->rows || !defers(e)) return; /* a segment defers nothing */
-  hiaL_call_abi(e, HIA_ABI_hiaR_stub_settle, NULL, 0);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_finish, NULL, 0);
 }
 
 /* ---- indices ---- */

@@ -320,7 +320,7 @@ void hiaL_build_entry(hia_emit *e, hia_fn_id id, LLVMValueRef f) {
   hiaL_open_scope(e, LLVMGetValueName(f), HIA_NONE);
   hiaL_set_debug_loc(e, HIA_NONE, false);
   LLVMValueRef call = hiaL_build_call(e, id);
-  hiaL_settle(e, id);
+  hiaL_finish(e, id);
   hiaL_no_debug_loc(e);
   for (uint32_t i = 0; i < fn->n_results; i++) {
     LLVMValueRef value = hiaL_result(e, call, fn->n_results, i);

@@ -176,11 +176,23 @@ static hia_fork_handing handing_of(const hia_emit *e, const hia_fn *callee, uint
   return HIA_FORK_SHARES;
 }
 
+/* The array that a comprehension fills has what this worker has put there, which the other does not
+ * look at. */
+static hia_fork_holding holding_of(const hia_emit *e, const hia_fn *callee, uint32_t param) {
+  hia_type t = callee->params[param];
+  if (callee->is_halving && param == 0) return HIA_FORK_HOLDS_NOTHING;
+  if (hiaG_type_kind(e->g->types, t) == HIA_KIND_TENSOR) return HIA_FORK_HOLDS_TENSOR;
+  return hiaG_holds_tensors(e->g->types, t, &e->comp->scratch) ? HIA_FORK_HOLDS_TENSORS
+                                                               : HIA_FORK_HOLDS_NOTHING;
+}
+
 void hiaL_emit_GIVE(hia_emit *e, hia_node_id n) {
   hiaR_push(&e->comp->scratch, &e->given, hiaG_in(e->fn, n, 0));
 }
 
-static void add_arg(hia_emit *e, LLVMValueRef value, hia_type t, hia_fork_handing handing) {
+static void add_arg(hia_emit *e, const hia_fn *callee, uint32_t param, LLVMValueRef value,
+                    hia_fork_handing handing) {
+  hia_type t = callee->params[param];
   int64_t addend;
   value = without_addend(value, t, &addend);
   uint32_t word = HIA_NONE;
@@ -190,8 +202,9 @@ static void add_arg(hia_emit *e, LLVMValueRef value, hia_type t, hia_fork_handin
   } else {
     word = keep(e, value);
   }
-  uint32_t row[HIA_FORK_ARG_WORDS] = {word, (uint32_t)hiaR_repr(t) | (uint32_t)handing << 16,
-                                      (uint32_t)(uint64_t)addend,
+  uint32_t how = (uint32_t)hiaR_repr(t) | (uint32_t)handing << 16;
+  how |= (uint32_t)holding_of(e, callee, param) << 24;
+  uint32_t row[HIA_FORK_ARG_WORDS] = {word, how, (uint32_t)(uint64_t)addend,
                                       (uint32_t)((uint64_t)addend >> 32)};
   for (uint32_t i = 0; i < HIA_FORK_ARG_WORDS; i++)
     hiaR_push(&e->comp->arena, &e->fork_args, row[i]);
@@ -210,7 +223,7 @@ static uint32_t new_site(hia_emit *e, hia_node_id n) {
   for (uint32_t i = 0; i < HIA_FORK_SITE_WORDS; i++)
     hiaR_push(&e->comp->arena, &e->fork_sites, row[i]);
   for (uint32_t i = 0; i < fn->n_params; i++)
-    add_arg(e, hiaL_in(e, n, i), fn->params[i], handing_of(e, fn, i, hiaG_in(e->fn, n, i)));
+    add_arg(e, fn, i, hiaL_in(e, n, i), handing_of(e, fn, i, hiaG_in(e->fn, n, i)));
   return site;
 }
 

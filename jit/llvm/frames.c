@@ -452,8 +452,11 @@ static void read_forks(making *m) {
     uint64_t row = i * HIA_FORK_ARG_WORDS;
     uint64_t addend = word_at(&arg_rows, row + 2) | (uint64_t)word_at(&arg_rows, row + 3) << 32;
     uint32_t how = word_at(&arg_rows, row + 1);
-    hia_fork_arg arg = {word_at(&arg_rows, row), (uint16_t)how, (uint16_t)(how >> 16),
-                        (int64_t)addend};
+    hia_fork_arg arg = {.word = word_at(&arg_rows, row),
+                        .repr = (uint16_t)how,
+                        .handing = (uint8_t)(how >> 16),
+                        .holding = (uint8_t)(how >> 24),
+                        .addend = (int64_t)addend};
     hiaR_push(&m->comp->arena, &m->args, arg);
   }
   for (uint64_t i = 0; i < rows.n; i++) {

@@ -9,12 +9,27 @@
 #include "runtime/base/shape.h"
 #include "runtime/heap/array.h"
 
+/* Part i of an operation, which any worker may compute, at the same time as others; `local` is that
+ * worker's. The end of the run may depend on it: HIA_CANCELLED, as from an operation; or
+ * HIA_MEMORY. */
+typedef hia_status hia_crew_part(hia_local_heap *local, void *arg, uint32_t i);
+
+/* Workers that may compute parts of an operation. */
+typedef struct hia_crew {
+  uint32_t n;     /* how many that would be, with the one that computes the operation: 2 or more */
+  uint64_t least; /* scalar operations that are worth sharing */
+  /* Computes parts 0 .. n - 1, each once and in any order. Returns when all are done; not HIA_OK:
+   * with that status the operation must end at once. */
+  hia_status (*share)(const struct hia_crew *crew, uint32_t n, hia_crew_part *part, void *arg);
+} hia_crew;
+
 /* What an operation may use: of the worker that computes it. */
 typedef struct hia_env {
   hia_local_heap *local;
   const hia_shapes *shapes;
   const hia_word *params; /* the values of the program's params that the run sees; NULL: none */
   bool is_shared;         /* the run has several workers */
+  const hia_crew *crew;   /* NULL: the worker computes it alone */
 } hia_env;
 
 /* What is the same whenever a node fires. */

@@ -294,7 +294,7 @@ static hia_status operate(expansion *x, hia_word *v, const hia_instr *in, hia_mi
   enum { FEW = 16 };
   hia_word few[FEW] = {0}, *operands = few;
   const hia_operation_instr *a = in->u.operation;
-  const hia_env env = {&x->heap, x->image->shapes, x->limits->params, false};
+  const hia_env env = {&x->heap, x->image->shapes, x->limits->params, false, NULL};
   size_t size = a->o.n_in * sizeof *operands;
   if (a->o.n_in > FEW && !(operands = hiaR_alloc(x->allocator, size))) return HIA_MEMORY;
   for (uint32_t i = 0; i < a->o.n_in; i++)

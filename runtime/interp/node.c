@@ -28,7 +28,7 @@ static hia_status operate(hia_worker *w, hia_word *slots, const hia_operation_in
   enum { FEW = 16 };
   hia_word few[FEW] = {0}, *in = few;
   const hia_allocator *allocator = w->run->allocator;
-  const hia_env env = {&w->heap, w->run->image->shapes, w->run->limits->params, w->is_shared};
+  const hia_env env = {&w->heap, w->run->image->shapes, w->run->limits->params, w->is_shared, NULL};
   if (a->o.n_in > FEW && !(in = hiaR_alloc(allocator, a->o.n_in * sizeof *in))) return HIA_MEMORY;
   get_operands(w, slots, a, in);
   hia_status status = HIA_INTERNAL;

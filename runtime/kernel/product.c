@@ -121,6 +121,18 @@ void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
   plan->parts = plan->row_parts * plan->col_parts;
 }
 
+void hiaR_product_divide(const hia_product *p, hia_product_plan *plan, size_t n) {
+  bool has_panels = plan->way == WAY_PANELS || plan->way == WAY_PLACE;
+  if (!plan->parts || !has_panels) return;
+  if (p->m >= n * ROWS / 2) {
+    plan->row_parts = ceiling(plan->row_parts, n) * n;
+  } else {
+    size_t panels = ceiling(p->n, plan->group), parts = ceiling(plan->col_parts, n) * n;
+    plan->col_parts = parts < panels ? parts : panels;
+  }
+  plan->parts = plan->row_parts * plan->col_parts;
+}
+
 /* Some rows of C, as many as a tile has, or fewer, and any number of columns, which are divided
  * evenly among the fewest tiles, a panel being the unit. a, b and c are of the first row and
  * column. */

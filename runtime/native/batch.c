@@ -4,22 +4,28 @@
 #include "runtime/tensor/tensor.h"
 
 #ifdef HIA_STRESS
-enum { BLOCK = 3 };
+enum { BLOCK = 3, FIRST = 2, LEAST = 1 };
 #else
-enum { BLOCK = 64 }; /* rows that are computed at a time */
+enum {
+  BLOCK = 64, /* rows that are computed at a time, */
+  FIRST = 16, /* while no thief has come yet: it waits for the end of a block */
+  LEAST = 4,  /* and not fewer so that a thief has some */
+};
 #endif
 enum {
-  CHUNK = 32 << 10,     /* bytes of rows that are allocated at a time */
-  MOST_BYTES = 8 << 20, /* of rows' operands and results, that are noted before a settling */
+  CHUNK = 32 << 10,      /* bytes of rows that are allocated at a time */
+  MOST_BYTES = 8 << 20,  /* of rows' operands and results, that are noted before a settling */
+  MOST_HANDED = 1 << 20, /* of those that a job leaves to its owner */
 };
 
-typedef struct row {
-  struct row *older; /* noted before this one */
-  struct row *next;  /* of the same segment and level */
-  uint32_t queue;    /* of its segment */
-  uint32_t depth;    /* the longest way from a row that depends on nothing pending */
-  uint32_t height;   /* the longest way to a row on which none depends */
-  hia_word words[];  /* operands, of which it has the references, and results, likewise */
+typedef struct hia_row {
+  struct hia_row *older; /* noted before this one */
+  struct hia_row *next;  /* of the same segment and level */
+  const hia_segment *segment;
+  uint32_t queue;   /* of its segment */
+  uint32_t depth;   /* the longest way from a row that depends on nothing pending */
+  uint32_t height;  /* the longest way to a row on which none depends */
+  hia_word words[]; /* operands, of which it has the references, and results, likewise */
 } row;
 
 typedef struct level {
@@ -34,8 +40,15 @@ typedef struct queue {
   level *levels;   /* n_levels of the batch, while it settles */
 } queue;
 
-typedef struct chunk {
-  struct chunk *next;
+/* Rows that are computed at a time. */
+typedef struct block {
+  const hia_segment *s;
+  row **rows;
+  uint32_t n;
+} block;
+
+typedef struct hia_row_chunk {
+  struct hia_row_chunk *next;
   size_t size;
 } chunk;
 
@@ -44,21 +57,14 @@ typedef struct hia_batch {
   uint32_t n_queues, most_queues;
   uint32_t *of; /* by number of a segment: its queue, and 1; 0: it has none */
   uint32_t n_of;
-  row *newest;
-  uint32_t n_rows, n_levels; /* pending; of depths */
-  uint64_t bytes;
+  hia_rows rows; /* pending */
   level *levels; /* of all queues */
   size_t levels_size;
-  row **wave, **ordered; /* the rows that are computed */
-  uint32_t most_wave;
-  chunk *chunks;
-  char *at, *end;
-  bool is_settling;
+  row **wave, **ordered; /* the rows of a level, as they were met and as they are computed */
+  block *blocks;         /* of them */
+  uint32_t most_rows;    /* in these three */
+  char *at, *end;        /* the rest of the newest chunk of rows */
 } hia_batch;
-
-bool hiaR_batch_is_pending(const hia_context *context) {
-  return context->batch && context->batch->n_rows;
-}
 
 /* ---- memory: rows are the heap's of the run, the tables are kept from run to run ---- */
 
@@ -72,18 +78,23 @@ static void *grow(hia_context *context, void *old, size_t old_size, size_t size)
   return new;
 }
 
-/* Segments are those of the code that is run. */
+static hia_batch *new_batch(const hia_context *context) {
+  return hiaR_alloc(context->allocator, sizeof(hia_batch));
+}
+
+/* The segments are those of the code that is run, and the rows went, or will go, with the heap. */
 void hiaR_batch_begin(hia_context *context) {
   hia_batch *b = context->batch;
+  context->settle = NULL;
   if (!b) return;
   for (uint32_t i = 0; i < b->n_queues; i++) b->of[b->queues[i].number] = 0;
-  b->n_queues = b->n_rows = b->n_levels = 0;
-  b->newest = NULL;
-  b->bytes = 0;
-  b->chunks = NULL; /* they went with the heap of a run that failed */
+  b->n_queues = 0;
+  b->rows = (hia_rows){0};
   b->at = b->end = NULL;
-  b->is_settling = false;
 }
+
+/* In one piece, which begins with `wave`. */
+static size_t lists_size(uint32_t n) { return n * (2 * sizeof(row *) + sizeof(block)); }
 
 void hiaR_batch_free(hia_context *context) {
   hia_batch *b = context->batch;
@@ -92,7 +103,7 @@ void hiaR_batch_free(hia_context *context) {
   if (b->queues) hiaR_free(a, b->queues, b->most_queues * sizeof *b->queues);
   if (b->of) hiaR_free(a, b->of, b->n_of * sizeof *b->of);
   if (b->levels) hiaR_free(a, b->levels, b->levels_size);
-  if (b->wave) hiaR_free(a, b->wave, 2 * (size_t)b->most_wave * sizeof *b->wave);
+  if (b->wave) hiaR_free(a, b->wave, lists_size(b->most_rows));
   hiaR_free(a, b, sizeof *b);
   context->batch = NULL;
 }
@@ -103,8 +114,8 @@ static row *row_new(hia_context *context, hia_batch *b, const hia_segment *s) {
     size_t whole = size + sizeof(chunk) > CHUNK ? size + sizeof(chunk) : CHUNK;
     chunk *c = hiaR_heap_alloc(&context->local, whole);
     if (!c) return NULL;
-    *c = (chunk){b->chunks, whole};
-    b->chunks = c;
+    *c = (chunk){b->rows.chunks, whole};
+    b->rows.chunks = c;
     b->at = (char *)(c + 1);
     b->end = (char *)c + whole;
   }
@@ -114,9 +125,9 @@ static row *row_new(hia_context *context, hia_batch *b, const hia_segment *s) {
 }
 
 static void free_chunks(hia_context *context, hia_batch *b) {
-  while (b->chunks) {
-    chunk *c = b->chunks;
-    b->chunks = c->next;
+  while (b->rows.chunks) {
+    chunk *c = b->rows.chunks;
+    b->rows.chunks = c->next;
     hiaR_heap_release(&context->local, c, c->size);
   }
   b->at = b->end = NULL;
@@ -172,6 +183,7 @@ static bool note(hia_context *context, const hia_segment *s, hia_word *words) {
   queue *q = queue_of(context, b, s);
   row *r = q ? row_new(context, b, s) : NULL;
   if (!r) return false;
+  r->segment = s;
   r->queue = (uint32_t)(q - b->queues);
   r->depth = r->height = 0;
   for (uint32_t i = 0; i < s->n_ins; i++) {
@@ -183,11 +195,12 @@ static bool note(hia_context *context, const hia_segment *s, hia_word *words) {
     words[i] = r->words[s->n_ins + i] = pending_new(context, &s->words[s->n_ins + i], r);
     if (!words[i]) return false;
   }
-  r->older = b->newest;
-  b->newest = r;
-  b->n_rows++;
-  b->bytes += s->row_bytes;
-  if (r->depth >= b->n_levels) b->n_levels = r->depth + 1;
+  r->older = b->rows.newest;
+  if (!r->older) b->rows.oldest = r;
+  b->rows.newest = r;
+  b->rows.n++;
+  b->rows.bytes += s->row_bytes;
+  if (r->depth >= b->rows.n_levels) b->rows.n_levels = r->depth + 1;
   return true;
 }
 
@@ -195,7 +208,7 @@ static bool note(hia_context *context, const hia_segment *s, hia_word *words) {
 
 /* One array of levels for all queues, zeroed. */
 static bool make_levels(hia_context *context, hia_batch *b) {
-  size_t size = (size_t)b->n_queues * b->n_levels * sizeof *b->levels;
+  size_t size = (size_t)b->n_queues * b->rows.n_levels * sizeof *b->levels;
   if (size > b->levels_size) {
     if (b->levels) hiaR_free(context->allocator, b->levels, b->levels_size);
     b->levels_size = 2 * size;
@@ -204,14 +217,14 @@ static bool make_levels(hia_context *context, hia_batch *b) {
   }
   memset(b->levels, 0, size);
   for (uint32_t i = 0; i < b->n_queues; i++)
-    b->queues[i].levels = b->levels + (size_t)i * b->n_levels;
+    b->queues[i].levels = b->levels + (size_t)i * b->rows.n_levels;
   return true;
 }
 
 /* From the newest row to the oldest: so what depends on a row comes before it. */
 static void find_heights(const hia_batch *b) {
-  for (row *r = b->newest; r; r = r->older) {
-    const hia_segment *s = b->queues[r->queue].segment;
+  for (row *r = b->rows.newest; r; r = r->older) {
+    const hia_segment *s = r->segment;
     for (uint32_t i = 0; i < s->n_ins; i++) {
       row *from = s->words[i].rank ? row_of(r->words[i]) : NULL;
       if (from && from->height <= r->height) from->height = r->height + 1;
@@ -220,15 +233,15 @@ static void find_heights(const hia_batch *b) {
 }
 
 static uint32_t level_of(const hia_batch *b, const row *r, bool is_late) {
-  return is_late ? b->n_levels - 1 - r->height : r->depth;
+  return is_late ? b->rows.n_levels - 1 - r->height : r->depth;
 }
 
 /* How many waves there are if rows are computed as early as they can be, or as late. */
 static uint32_t count_waves(const hia_batch *b, bool is_late) {
   uint32_t n = 0;
-  for (const row *r = b->newest; r; r = r->older)
+  for (const row *r = b->rows.newest; r; r = r->older)
     n += b->queues[r->queue].levels[level_of(b, r, is_late)].n++ == 0;
-  memset(b->levels, 0, (size_t)b->n_queues * b->n_levels * sizeof *b->levels);
+  memset(b->levels, 0, (size_t)b->n_queues * b->rows.n_levels * sizeof *b->levels);
   return n;
 }
 
@@ -237,7 +250,7 @@ static uint32_t count_waves(const hia_batch *b, bool is_late) {
 static void find_levels(const hia_batch *b) {
   find_heights(b);
   bool is_late = count_waves(b, true) < count_waves(b, false);
-  for (row *r = b->newest; r; r = r->older) {
+  for (row *r = b->rows.newest; r; r = r->older) {
     level *l = &b->queues[r->queue].levels[level_of(b, r, is_late)];
     r->next = l->first;
     l->first = r;
@@ -297,43 +310,43 @@ static bool order_by(const hia_segment *s, row *const *wave, row **ordered, uint
 
 /* ---- computing rows ---- */
 
+/* A block, in the hands of the worker that computes it. */
 typedef struct settling {
   hia_context *context;
-  hia_batch *b;
-  const hia_segment *s;
-  row **rows;
-  uint32_t n;
+  const block *b;
 } settling;
+
+static bool is_shared(const settling *x) { return x->context->is_shared != 0; }
 
 /* A view, if the rows lie one after the other already; 0: they do not, or there is no memory. */
 static hia_word lie_together(const settling *x, uint32_t i, const hia_dims *shape, size_t bytes) {
-  const hia_tensor *first = hiaR_tensor(x->rows[0]->words[i]), *owner = origin_of(x->rows[0], i);
+  const hia_tensor *first = hiaR_tensor(x->b->rows[0]->words[i]),
+                   *owner = origin_of(x->b->rows[0], i);
   hia_word view;
   if (!owner) return 0;
-  for (uint32_t k = 1; k < x->n; k++)
-    if (hiaR_tensor(x->rows[k]->words[i])->data != first->data + k * bytes ||
-        origin_of(x->rows[k], i) != owner)
+  for (uint32_t k = 1; k < x->b->n; k++)
+    if (hiaR_tensor(x->b->rows[k]->words[i])->data != first->data + k * bytes ||
+        origin_of(x->b->rows[k], i) != owner)
       return 0;
   hia_word ref = (hia_word)(uintptr_t)owner;
   uint64_t at = (uint64_t)(first->data - owner->data) / hiaR_dtype_size(hiaR_tensor_dtype(first));
-  bool is_shared = x->context->is_shared != 0;
-  return hiaR_tensor_view(&x->context->local, ref, at, shape, is_shared, &view) ? view : 0;
+  return hiaR_tensor_view(&x->context->local, ref, at, shape, is_shared(x), &view) ? view : 0;
 }
 
 /* The operands i of the rows, as one tensor; 0: no memory. */
 static hia_word gather(const settling *x, uint32_t i) {
-  const hia_segment_word *w = &x->s->words[i];
+  const hia_segment_word *w = &x->b->s->words[i];
   hia_dims shape;
   hia_word ref;
   size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
   shape.rank = w->rank + 1u;
-  shape.dims[0] = x->n;
+  shape.dims[0] = x->b->n;
   for (uint32_t k = 0; k < w->rank; k++) shape.dims[k + 1] = w->dims[k];
   if (w->rank && (ref = lie_together(x, i, &shape, bytes))) return ref;
   if (!hiaR_tensor_new(&x->context->local, (hia_dtype)w->dtype, &shape, &ref)) return 0;
   char *to = hiaR_tensor(ref)->data;
-  for (uint32_t k = 0; k < x->n; k++, to += bytes) {
-    hia_word word = x->rows[k]->words[i];
+  for (uint32_t k = 0; k < x->b->n; k++, to += bytes) {
+    hia_word word = x->b->rows[k]->words[i];
     if (w->rank)
       memcpy(to, hiaR_tensor(word)->data, bytes);
     else
@@ -344,111 +357,191 @@ static hia_word gather(const settling *x, uint32_t i) {
 
 /* The pending tensors i of the rows become views of a result. */
 static void scatter(const settling *x, uint32_t i, hia_word ref) {
-  const hia_segment_word *w = &x->s->words[x->s->n_ins + i];
-  bool is_shared = x->context->is_shared != 0;
+  const hia_segment_word *w = &x->b->s->words[x->b->s->n_ins + i];
   hia_tensor *all = hiaR_tensor(ref);
   size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
   hia_word owner = all->counted.ctor == HIA_TENSOR_VIEW ? *hiaR_tensor_owner(all) : ref;
-  for (uint32_t k = 0; k < x->n; k++) {
-    hia_word word = x->rows[k]->words[x->s->n_ins + i];
+  for (uint32_t k = 0; k < x->b->n; k++) {
+    hia_word word = x->b->rows[k]->words[x->b->s->n_ins + i];
     hia_tensor *t = hiaR_tensor(word);
-    hiaR_dup(owner, is_shared);
+    hiaR_dup(owner, is_shared(x));
     t->data = all->data + k * bytes;
     *hiaR_tensor_owner(t) = owner;
     t->counted.ctor = HIA_TENSOR_VIEW;
-    hiaR_tensor_drop(&x->context->local, word, is_shared);
+    hiaR_tensor_drop(&x->context->local, word, is_shared(x));
   }
-  hiaR_tensor_drop(&x->context->local, ref, is_shared);
+  hiaR_tensor_drop(&x->context->local, ref, is_shared(x));
 }
 
-/* Computes up to BLOCK rows. False: no memory. */
+/* False: no memory. */
 static bool compute(const settling *x) {
-  const hia_segment *s = x->s;
-  bool is_shared = x->context->is_shared != 0;
-  hia_word block[s->n_ins + s->n_outs];
+  const hia_segment *s = x->b->s;
+  hia_word words[s->n_ins + s->n_outs];
   for (uint32_t i = 0; i < s->n_ins; i++)
-    if (!(block[i] = gather(x, i))) return false;
-  hiaR_arch_call(x->context, (void (*)(void *))s->entry, block);
+    if (!(words[i] = gather(x, i))) return false;
+  hiaR_arch_call(x->context, (void (*)(void *))s->entry, words);
   for (uint32_t i = 0; i < s->n_ins; i++)
-    if (!(s->owns >> i & 1)) hiaR_tensor_drop(&x->context->local, block[i], is_shared);
-  for (uint32_t i = 0; i < s->n_outs; i++) scatter(x, i, block[s->n_ins + i]);
-  for (uint32_t k = 0; k < x->n; k++)
+    if (!(s->owns >> i & 1)) hiaR_tensor_drop(&x->context->local, words[i], is_shared(x));
+  for (uint32_t i = 0; i < s->n_outs; i++) scatter(x, i, words[s->n_ins + i]);
+  for (uint32_t k = 0; k < x->b->n; k++)
     for (uint32_t i = 0; i < s->n_ins; i++)
-      if (s->words[i].rank) hiaR_tensor_drop(&x->context->local, x->rows[k]->words[i], is_shared);
+      if (s->words[i].rank)
+        hiaR_tensor_drop(&x->context->local, x->b->rows[k]->words[i], is_shared(x));
   return true;
 }
+
+/* A hia_share_part (share.h) of a list of blocks. */
+static hia_status compute_block(hia_context *context, void *blocks, uint32_t i) {
+  return compute(&(settling){context, (const block *)blocks + i}) ? HIA_OK : HIA_MEMORY;
+}
+
+/* ---- settling ---- */
 
 static bool make_room(hia_context *context, hia_batch *b, uint32_t n) {
-  if (n <= b->most_wave) return true;
+  if (n <= b->most_rows) return true;
   uint32_t most = 2 * n;
-  row **wave = hiaR_alloc(context->allocator, 2 * (size_t)most * sizeof *wave);
-  if (!wave) return false;
-  if (b->wave) hiaR_free(context->allocator, b->wave, 2 * (size_t)b->most_wave * sizeof *wave);
-  b->wave = wave;
-  b->ordered = wave + most;
-  b->most_wave = most;
+  char *lists = hiaR_alloc(context->allocator, lists_size(most));
+  if (!lists) return false;
+  if (b->wave) hiaR_free(context->allocator, b->wave, lists_size(b->most_rows));
+  b->wave = (row **)(void *)lists;
+  b->ordered = b->wave + most;
+  b->blocks = (block *)(void *)(b->ordered + most);
+  b->most_rows = most;
   return true;
 }
 
-static bool compute_wave(hia_context *context, hia_batch *b, const hia_segment *s, const level *l) {
-  uint32_t n = 0;
-  if (!make_room(context, b, l->n)) return false;
-  for (row *r = l->first; r; r = r->next) b->wave[n++] = r;
-  row **rows = b->wave;
-  for (uint32_t i = 0; i < s->n_ins && rows == b->wave; i++)
-    if (s->words[i].rank && order_by(s, b->wave, b->ordered, n, i)) rows = b->ordered;
-  for (uint32_t at = 0; at < n; at += BLOCK) {
-    settling x = {context, b, s, rows + at, n - at < BLOCK ? n - at : BLOCK};
-    if (!compute(&x)) return false;
-  }
-  return true;
+/* So that each of the workers has as many rows, if there are enough. */
+static uint32_t block_size(const hia_context *context, uint32_t n) {
+  uint32_t n_workers = hiaR_share_workers(context);
+  uint32_t whole = context->team && n_workers == 1 ? FIRST : BLOCK;
+  uint32_t n_blocks = (n + whole - 1) / whole;
+  n_blocks = (n_blocks + n_workers - 1) / n_workers * n_workers;
+  uint32_t size = (n + n_blocks - 1) / n_blocks, most = n < whole ? n : whole;
+  return size >= LEAST ? size : LEAST < most ? LEAST : most;
 }
 
-static bool settle(hia_context *context) {
+/* Adds the blocks of a wave, whose rows are put into the lists from place `at` on. Returns how many
+ * these are. */
+static uint32_t divide(const hia_context *context, const hia_segment *s, const level *l,
+                       uint32_t at, uint32_t *n_blocks) {
   hia_batch *b = context->batch;
-  if (b->is_settling) return true;
-  b->is_settling = true;
-  if (!make_levels(context, b)) return false;
+  row **rows = b->wave + at;
+  uint32_t n = 0, size = block_size(context, l->n);
+  for (row *r = l->first; r; r = r->next) rows[n++] = r;
+  for (uint32_t i = 0; i < s->n_ins && rows == b->wave + at; i++)
+    if (s->words[i].rank && order_by(s, rows, b->ordered + at, n, i)) rows = b->ordered + at;
+  for (uint32_t k = 0; k < n; k += size)
+    b->blocks[(*n_blocks)++] = (block){s, rows + k, n - k < size ? n - k : size};
+  return n;
+}
+
+/* The waves of a level depend on earlier ones alone. */
+static hia_status compute_level(hia_context *context, hia_batch *b, uint32_t number) {
+  uint32_t n_rows = 0, at = 0, n_blocks = 0;
+  for (uint32_t i = 0; i < b->n_queues; i++) n_rows += b->queues[i].levels[number].n;
+  if (!make_room(context, b, n_rows)) return HIA_MEMORY;
+  for (uint32_t i = 0; i < b->n_queues; i++) {
+    const level *l = &b->queues[i].levels[number];
+    if (l->n) at += divide(context, b->queues[i].segment, l, at, &n_blocks);
+  }
+  return hiaR_share(context, n_blocks, compute_block, b->blocks);
+}
+
+static hia_status settle(hia_context *context) {
+  hia_batch *b = context->batch;
+  hia_status status;
+  context->settle = NULL;
+  if (!make_levels(context, b)) return HIA_MEMORY;
   find_levels(b);
-  for (uint32_t depth = 0; depth < b->n_levels; depth++)
-    for (uint32_t i = 0; i < b->n_queues; i++)
-      if (b->queues[i].levels[depth].n)
-        if (!compute_wave(context, b, b->queues[i].segment, &b->queues[i].levels[depth]))
-          return false;
-  b->newest = NULL;
-  b->n_rows = b->n_levels = 0;
-  b->bytes = 0;
+  hiaR_share_begin(context);
+  for (uint32_t i = 0; i < b->rows.n_levels; i++)
+    if ((status = compute_level(context, b, i))) return status;
+  if ((status = hiaR_share_end(context))) return status;
   free_chunks(context, b);
-  b->is_settling = false;
+  b->rows = (hia_rows){0};
+  return HIA_OK;
+}
+
+/* The frames of the runtime lie between the code that waits and that of segments. */
+static hia_status settle_from(hia_context *context, const char *sp, uintptr_t pc) {
+  hia_invocation *invocation = context->invocation;
+  hia_bridge bridge = {invocation->bridges, sp, pc};
+  invocation->bridges = &bridge;
+  hia_status status = settle(context);
+  invocation->bridges = bridge.outer;
+  return status;
+}
+
+static HIA_UNINSTRUMENTED void settle_at(hia_context *context, const char *sp, uintptr_t pc) {
+  hia_status status = settle_from(context, sp, pc);
+  if (HIA_UNLIKELY(status)) hiaR_native_fail(HIA_NONE, status, 0, context, sp, pc);
+}
+
+/* ---- jobs ---- */
+
+/* hia_job.adopt: none of its rows depends on one of the owner's. */
+static bool adopt(hia_context *context, hia_job *job) {
+  hia_batch *b = context->batch = context->batch ? context->batch : new_batch(context);
+  hia_rows *new = &job->rows, *all = &b->rows;
+  if (!b) return false;
+  for (row *r = new->newest; r; r = r->older) {
+    const queue *q = queue_of(context, b, r->segment);
+    if (!q) return false;
+    r->queue = (uint32_t)(q - b->queues);
+  }
+  new->oldest->older = all->newest;
+  if (!all->newest) all->oldest = new->oldest;
+  all->newest = new->newest;
+  all->n += new->n;
+  all->bytes += new->bytes;
+  if (new->n_levels > all->n_levels) all->n_levels = new->n_levels;
+  chunk **end = &new->chunks; /* the one that is being filled stays first */
+  while (*end) end = &(*end)->next;
+  if (all->chunks) {
+    *end = all->chunks->next;
+    all->chunks->next = new->chunks;
+  } else {
+    all->chunks = new->chunks;
+  }
+  context->settle = settle_at;
   return true;
+}
+
+/* Of a job that ends with few rows, its owner computes them, with its own. */
+static void hand_over(hia_context *context, hia_job *job) {
+  hia_batch *b = context->batch;
+  job->rows = b->rows;
+  job->adopt = adopt;
+  b->rows = (hia_rows){0};
+  b->at = b->end = NULL;
+  context->settle = NULL;
 }
 
 /* ---- what compiled code calls ---- */
 
-/* The frames of the runtime lie between the code that waits and that of segments. */
-static bool settle_from(hia_context *context, const char *sp, uintptr_t pc) {
-  hia_invocation *invocation = context->invocation;
-  hia_bridge bridge = {invocation->bridges, sp, pc};
-  invocation->bridges = &bridge;
-  bool has_memory = settle(context);
-  invocation->bridges = bridge.outer;
-  return has_memory;
+/* At the end of an entry, which a join of this worker may have called. */
+HIA_UNINSTRUMENTED void hiaR_native_finish(hia_context *context, const char *sp, uintptr_t pc) {
+  const hia_invocation *invocation = context->invocation;
+  if (!context->settle || invocation->bridges) return;
+  if (invocation->job && context->batch->rows.bytes <= MOST_HANDED)
+    hand_over(context, invocation->job);
+  else
+    settle_at(context, sp, pc);
 }
 
 HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc) {
-  if (!hiaR_batch_is_pending(context)) return;
-  if (HIA_UNLIKELY(!settle_from(context, sp, pc)))
-    hiaR_native_fail(HIA_NONE, HIA_MEMORY, 0, context, sp, pc);
+  if (context->settle) settle_at(context, sp, pc);
 }
 
 HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segment *segment,
                                           hia_word *words, uint32_t loc, const char *sp,
                                           uintptr_t pc) {
   if (HIA_UNLIKELY(!context->batch)) {
-    context->batch = grow(context, NULL, 0, sizeof *context->batch);
+    context->batch = new_batch(context);
     if (!context->batch) hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
   }
   if (HIA_UNLIKELY(!note(context, segment, words)))
     hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
-  if (HIA_UNLIKELY(context->batch->bytes > MOST_BYTES)) hiaR_native_settle(context, sp, pc);
+  context->settle = settle_at;
+  if (HIA_UNLIKELY(context->batch->rows.bytes > MOST_BYTES)) settle_at(context, sp, pc);
 }

@@ -10,18 +10,19 @@
  * batching by depth of Looks and others ("Deep Learning with Dynamic Computation Graphs", ICLR
  * 2017), of whole segments.
  *
- * A worker's rows are its own: it hands out no job while it has some, and settles before a job or a
- * run ends. The rows are memory of the run's heap. */
+ * A worker's rows are its own. While it settles, thieves compute blocks of rows with it (share.h).
+ * It settles before it hands out a job that could not do without what is pending, before it runs
+ * other jobs at a join, and before a run ends. A job that ends with few rows leaves them to its
+ * owner. The rows are memory of the run's heap. */
 #ifndef HIA_NATIVE_BATCH_H
 #define HIA_NATIVE_BATCH_H
 
 #include "runtime/native/context.h"
 
-/* Called when a context is attached to a heap: nothing is pending. */
+/* Nothing is pending: a context was attached to a heap, or the invocation has failed that had noted
+ * the rows. */
 void hiaR_batch_begin(hia_context *context);
 /* Frees what the context has for batches. */
 void hiaR_batch_free(hia_context *context);
-/* True if rows are noted that have not been computed. */
-bool hiaR_batch_is_pending(const hia_context *context);
 
 #endif

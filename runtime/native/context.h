@@ -25,6 +25,7 @@
 #include "runtime/native/module.h"
 #include "runtime/native/native.h"
 #include "runtime/native/sanitizer.h"
+#include "runtime/native/share.h"
 #include "runtime/pool.h"
 #include <hiaton/runtime.h>
 #include <pthread.h>
@@ -75,6 +76,14 @@ typedef struct hia_invocation {
   hia_failure *failure; /* where its failure is written */
 } hia_invocation;
 
+/* Rows that were noted and not computed (batch.h): a worker's, or of a job that has ended. */
+typedef struct hia_rows {
+  struct hia_row *newest, *oldest;
+  uint32_t n, n_levels; /* of depths */
+  uint64_t bytes;
+  struct hia_row_chunk *chunks; /* their memory */
+} hia_rows;
+
 struct hia_job {
   hia_job *older;        /* the next in its list: an invocation's, or a context's */
   hia_context *owner;    /* the worker that promoted it */
@@ -99,6 +108,10 @@ struct hia_job {
   uint64_t ns; /* that it took */
   uint64_t calls, rounds, steals;
   hia_failure failure;
+  /* Its results may be pending. Makes its rows those of its owner, which joins it; false: no
+   * memory. NULL: nothing is. */
+  bool (*adopt)(hia_context *owner, hia_job *job);
+  hia_rows rows;
 
   _Atomic uint32_t is_cancelled; /* set by the owner: its results are not needed any more */
   bool is_back;                  /* the owner runs it, or has run it, at the join */
@@ -118,7 +131,9 @@ struct hia_context {
   const hia_word *params; /* hia_limits.params */
   hia_local_heap local;   /* heap NULL: the run makes no objects */
 
-  struct hia_batch *batch;  /* what is pending (batch.h); NULL: nothing was yet */
+  struct hia_batch *batch; /* rows (batch.h); NULL: there was none yet */
+  /* Computes what is pending; NULL: nothing is. So only programs with batches need batch.c. */
+  void (*settle)(hia_context *context, const char *sp, uintptr_t pc);
   const hia_shapes *shapes; /* of the run's program */
   hia_range range;          /* of an operation that fails with HIA_RANGE, */
   hia_misfit misfit;        /* or with HIA_SHAPE, */
@@ -180,6 +195,7 @@ struct hia_context {
   bool may_be_given;      /* it has the stack for a job that cannot be begun again; likewise */
   hia_parker parker;
   _Atomic uint32_t has_cancelled_job;
+  hia_sharing sharing;
 };
 
 static inline hia_context *hiaR_context_of(hia_mailbox *mailbox) {
@@ -338,6 +354,21 @@ void hiaR_barriers_free(hia_context *context);
 
 /* ---- fork.c ---- */
 
+/* A new job of the innermost invocation's, the newest of those promoted, without a fork and without
+ * arguments; with space for `n_words`. NULL: no memory. */
+hia_job *hiaR_job_new(hia_context *context, uint32_t n_words);
+/* The job is in no list any more. Its block may be read until the next job is made or freed. */
+void hiaR_job_free(hia_context *context, hia_job *job);
+/* Looks for the end of a job for about `ns`. False: it is not done. */
+bool hiaR_look_for_end(hia_job *job, uint64_t ns);
+/* Waits until a job that was handed out is done. */
+void hiaR_await_job(hia_context *context, hia_job *job);
+/* The worker cannot go on, since a job was returned that it cannot run itself. Then it is part of a
+ * job that is not needed (hia_job.is_part), and so is the worker: waits until it is told so.
+ * Returns the status with which it must end. */
+hia_status hiaR_await_end(hia_context *context);
+/* True if what the worker runs is part of a job, so that it is not needed when the job is not. */
+bool hiaR_is_part_of(const hia_context *context, const hia_job *job);
 /* At a join: waits until the job is done, or is the worker's own again (is_back). Meanwhile the
  * worker runs other jobs on top of its stack, whose pointer is `sp`. Another status than HIA_OK:
  * the invocation must end. */

@@ -10,8 +10,8 @@
  * Why no workers wait in a circle: an invocation waits only for a job that was begun after it, and
  * for what is stacked on it, which was begun after it too. */
 #include "runtime/heap/object.h"
-#include "runtime/native/batch.h"
 #include "runtime/native/context.h"
+#include "runtime/tensor/tensor.h"
 
 enum { SMALL = 16 };      /* words of a job that is reused */
 enum { MAX_TESTED = 16 }; /* arguments of a fork that is tested for whether it pays */
@@ -61,8 +61,7 @@ static size_t job_size(uint32_t n_words) {
   return sizeof(hia_job) + n_words * sizeof(hia_word);
 }
 
-/* The caller sets its block and all that differs from a finished job. */
-static hia_job *job_new(hia_context *context, uint32_t n_words) {
+static hia_job *take_spare(hia_context *context, uint32_t n_words) {
   hia_job *job = n_words <= SMALL ? context->spare : NULL;
   if (job) {
     context->spare = job->older;
@@ -74,14 +73,33 @@ static hia_job *job_new(hia_context *context, uint32_t n_words) {
   return job;
 }
 
+hia_job *hiaR_job_new(hia_context *context, uint32_t n_words) {
+  hia_invocation *invocation = context->invocation;
+  hia_job *job = take_spare(context, n_words);
+  if (!job) return NULL;
+  job->older = invocation->promoted;
+  job->owner = context;
+  job->thief = NULL;
+  job->frame = NULL;
+  job->n_params = 0;
+  job->gives = false;
+  atomic_store_explicit(&job->is_done, 0, memory_order_relaxed);
+  atomic_store_explicit(&job->is_cancelled, 0, memory_order_relaxed);
+  job->is_returned = job->is_back = job->is_begun = job->is_part = false;
+  job->calls = job->rounds = job->steals = 0;
+  job->failure.status = HIA_OK;
+  job->adopt = NULL;
+  invocation->promoted = job;
+  return job;
+}
+
 static void retire(hia_context *context) {
   hia_job *job = context->retired;
   context->retired = NULL;
   if (job) hiaR_free(context->allocator, job, job_size(job->n_words));
 }
 
-/* Its block may be read until the next job is made or freed. */
-static void job_free(hia_context *context, hia_job *job) {
+void hiaR_job_free(hia_context *context, hia_job *job) {
   if (job->n_words > SMALL) {
     retire(context);
     context->retired = job;
@@ -191,24 +209,12 @@ static HIA_UNINSTRUMENTED void take(const latent *fork, hia_job *job) {
 
 /* NULL: no memory. The fork then stays latent. */
 static hia_job *promote(hia_context *context, const latent *fork) {
-  hia_invocation *invocation = context->invocation;
-  hia_job *job = job_new(context, fork->site->n_params + fork->site->n_results);
-  if (!job) return NULL;
-  take(fork, job);
-  job->older = invocation->promoted;
-  job->owner = context;
-  job->thief = NULL;
-  atomic_store_explicit(&job->is_done, 0, memory_order_relaxed);
-  atomic_store_explicit(&job->is_cancelled, 0, memory_order_relaxed);
-  job->is_returned = job->is_back = job->is_begun = job->is_part = false;
-  job->calls = job->rounds = job->steals = 0;
-  job->failure.status = HIA_OK;
-  invocation->promoted = job;
+  hia_job *job = hiaR_job_new(context, fork->site->n_params + fork->site->n_results);
+  if (job) take(fork, job);
   return job;
 }
 
-/* True if what this worker runs is part of a job, so that it is not needed when the job is not. */
-static bool is_part_of(const hia_context *context, const hia_job *job) {
+bool hiaR_is_part_of(const hia_context *context, const hia_job *job) {
   const hia_invocation *i = context->invocation;
   while (i && i->job != job && i->is_part) i = i->outer;
   return i && i->job == job;
@@ -240,7 +246,7 @@ static hia_job *oldest(hia_context *context, const char *sp, uintptr_t pc, bool 
   if (ring.forks[(at - 1) % HIA_LEN(ring.forks)].site->gives && !may_give) return NULL;
   retire(context);
   hia_job *job = promote(context, &ring.forks[--at % HIA_LEN(ring.forks)]);
-  if (n > HIA_MAX_RESERVED) n = HIA_MAX_RESERVED;
+  if (n > HIA_MAX_RESERVED - 1) n = HIA_MAX_RESERVED - 1; /* and the job, if it is put back */
   for (; job && n && at; n--) {
     hia_job *next = promote(context, &ring.forks[--at % HIA_LEN(ring.forks)]);
     if (!next) break;
@@ -256,16 +262,44 @@ static void unreserve(hia_invocation *invocation, const hia_job *job) {
   if (n && invocation->reserved[n - 1] == job) invocation->n_reserved--;
 }
 
+/* Puts the job that `oldest` has returned back, so that it is returned next time. */
+static void reserve(hia_invocation *invocation, hia_job *job) {
+  memmove(invocation->reserved + 1, invocation->reserved,
+          invocation->n_reserved * sizeof(hia_job *));
+  invocation->reserved[0] = job;
+  invocation->n_reserved++;
+  job->is_back = true;
+}
+
+/* True if an argument is a pending tensor, or may lead to one: another worker could not compute it.
+ */
+static bool may_await(const hia_job *job) {
+  for (uint32_t i = 0; i < job->n_params; i++) {
+    unsigned holding = job->args[i].holding;
+    if (holding == HIA_FORK_HOLDS_TENSORS) return true;
+    if (holding == HIA_FORK_HOLDS_TENSOR && hiaR_object(job->block[i])->ctor == HIA_TENSOR_PENDING)
+      return true;
+  }
+  return false;
+}
+
 /* Replies with a job, or with none. Returns how many frames it had to look at. */
 static uint32_t serve_thief(hia_context *context, hia_mailbox *mailbox, const char *sp,
                             uintptr_t pc) {
   hia_context *thief = hiaR_context_of(mailbox);
   uint32_t n_frames = 0;
   /* The thief found this worker in its own run, but the worker may have gone to another since. */
-  bool is_part = thief->awaited && is_part_of(context, thief->awaited);
+  bool is_part = thief->awaited && hiaR_is_part_of(context, thief->awaited);
   bool may_give = (is_part || !thief->awaited) && thief->may_be_given;
-  bool may_share = thief->team == context->team && !hiaR_batch_is_pending(context);
-  hia_job *job = may_share ? oldest(context, sp, pc, may_give, &n_frames) : NULL;
+  bool is_member = thief->team == context->team;
+  hia_job *job = is_member ? oldest(context, sp, pc, may_give, &n_frames) : NULL;
+  if (job && context->settle && may_await(job)) {
+    /* It is for the next request. This thief soon asks again, and helps to compute. */
+    reserve(context->invocation, job);
+    hia_mailbox_reply(mailbox, NULL);
+    context->settle(context, sp, pc);
+    return n_frames;
+  }
   if (job) {
     context->is_shared = 1;
     hiaR_note_processor(context);
@@ -300,6 +334,10 @@ void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
   uint64_t now = hiaR_now();
   bool is_soon = now < context->gives_from; /* the thief sets the limit again */
   hia_mailbox *mailbox = is_soon ? NULL : hia_steal_request_poll(&context->request);
+  if (context->sharing.is_open) {
+    if (mailbox) hiaR_share_serve(context, mailbox);
+    return;
+  }
   if (mailbox) {
     uint64_t pause = (uint64_t)serve_thief(context, mailbox, sp, pc) * FRAME_NS;
     context->gives_from = now + (pause > context->pause ? pause : context->pause);
@@ -451,7 +489,7 @@ static bool has_much_stack(stack_room room) {
   return room.left >= room.all - room.all / STACK_SHARE_GIVEN;
 }
 
-static bool look_for_end(hia_job *job, uint64_t ns) {
+bool hiaR_look_for_end(hia_job *job, uint64_t ns) {
   uint64_t start = hiaR_now();
   do {
     for (unsigned i = 0; i < 16; i++) {
@@ -460,6 +498,14 @@ static bool look_for_end(hia_job *job, uint64_t ns) {
     }
   } while (hiaR_now() - start < ns);
   return false;
+}
+
+void hiaR_await_job(hia_context *context, hia_job *job) {
+  while (!hiaR_look_for_end(job, REPLY_NS)) {
+    hia_parker_arm(&context->parker);
+    if (!hia_is_done(&job->is_done)) hia_parker_park(&context->parker, HIA_MAX_BACKOFF_NS);
+    hia_parker_disarm(&context->parker);
+  }
 }
 
 /* Runs other jobs, or sleeps, until `job` is done. The worker's steal request is closed. */
@@ -474,7 +520,7 @@ static hia_status help_until_done(hia_context *context, hia_job *job, const char
       backoff = hiaR_backoff_start();
       continue;
     }
-    if (look_for_end(job, LOOK_NS)) break;
+    if (hiaR_look_for_end(job, LOOK_NS)) break;
     uint64_t ns = hiaR_backoff_next(&backoff);
     if (!ns) continue;
     hia_parker_arm(&context->parker);
@@ -486,10 +532,7 @@ static hia_status help_until_done(hia_context *context, hia_job *job, const char
   return status;
 }
 
-/* The job was begun with references that its owner does not have any more, and was returned. Then
- * it was part of a job that is not needed (hia_job.is_part), and so is the owner: waits until it is
- * told so. */
-static hia_status await_end(hia_context *context) {
+hia_status hiaR_await_end(hia_context *context) {
   hia_backoff backoff = hiaR_backoff_start();
   hia_status status;
   while (!(status = hiaR_end_status(context))) {
@@ -520,7 +563,9 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
     if (status) return status;
   }
   if (!job->is_returned) return HIA_OK;
-  if (job->gives && job->is_begun) return await_end(context);
+  if (job->gives && job->is_begun)
+    return hiaR_await_end(context); /* the references that it was given are gone */
+  ;
   /* The reason may be that the run ends. */
   job->is_back = true;
   return hiaR_end_status(context);
@@ -536,7 +581,7 @@ hia_word *hiaR_join_end(hia_context *context, hia_job *job) {
   context->steals += job->steals; /* also of a job that was returned */
   /* Its owner may have come back to it before the thief has begun it. */
   if (job->thief) adapt_pause(context, job->is_begun ? job->ns : 0);
-  job_free(context, job);
+  hiaR_job_free(context, job);
   return job->block + job->n_params;
 }
 
@@ -557,12 +602,8 @@ void hiaR_take_all_back(hia_context *context, hia_invocation *invocation) {
   while (invocation->promoted) {
     hia_job *job = invocation->promoted;
     invocation->promoted = job->older;
-    while (!job->is_back && !look_for_end(job, REPLY_NS)) {
-      hia_parker_arm(&context->parker);
-      if (!hia_is_done(&job->is_done)) hia_parker_park(&context->parker, HIA_MAX_BACKOFF_NS);
-      hia_parker_disarm(&context->parker);
-    }
+    if (!job->is_back) hiaR_await_job(context, job);
     context->steals += job->steals;
-    job_free(context, job);
+    hiaR_job_free(context, job);
   }
 }

@@ -39,13 +39,21 @@ typedef enum hia_fork_handing {
   HIA_FORK_GIVES,  /* it is the thief's: the frame will not look at it again */
 } hia_fork_handing;
 
+/* What of an argument other workers could not compute (batch.h). */
+typedef enum hia_fork_holding {
+  HIA_FORK_HOLDS_NOTHING,
+  HIA_FORK_HOLDS_TENSOR,  /* it is a tensor, which may be pending */
+  HIA_FORK_HOLDS_TENSORS, /* an object, through which pending ones may be reached */
+} hia_fork_holding;
+
 /* An argument: words[word], a value of the type in as many bytes as it has, plus `addend`
  * (integers only, with the type's wrap-around); or the addend alone. */
 typedef struct hia_fork_arg {
-  uint32_t word;    /* HIA_NONE: a constant */
-  uint16_t repr;    /* hia_repr */
-  uint16_t handing; /* hia_fork_handing */
-  int64_t addend;   /* a constant in canonical form */
+  uint32_t word;   /* HIA_NONE: a constant */
+  uint16_t repr;   /* hia_repr */
+  uint8_t handing; /* hia_fork_handing */
+  uint8_t holding; /* hia_fork_holding */
+  int64_t addend;  /* a constant in canonical form */
 } hia_fork_arg;
 
 /* A fork in the code of a function. */

@@ -235,10 +235,16 @@ HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *place) {
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
 }
 
+enum { SOON_NS = 20000 };
+
 HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame,
                                               uint32_t index, const char *sp, uintptr_t pc) {
   hia_job *job = context->invocation->promoted;
   while (job->frame != frame || job->index != index) job = job->older; /* it is the first */
+  /* What is pending is computed before this worker runs other jobs. But the thief may be about to
+   * end, and leave it more. */
+  if (context->settle && !job->is_back && !hiaR_look_for_end(job, SOON_NS))
+    context->settle(context, sp, pc);
   hia_status status = hiaR_join_await(context, job, sp);
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
   if (job->is_back) {
@@ -250,6 +256,8 @@ HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_fra
     invocation->bridges = bridge.outer;
   } else if (HIA_UNLIKELY(job->failure.status)) {
     leave(context, job->failure.status, HIA_NONE, 0, sp, pc, job);
+  } else if (job->adopt && HIA_UNLIKELY(!job->adopt(context, job))) {
+    leave(context, HIA_MEMORY, HIA_NONE, 0, sp, pc, NULL);
   }
   return hiaR_join_end(context, job);
 }
@@ -360,9 +368,13 @@ HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
                                             const hia_native_operation *operation, hia_word *words,
                                             uint32_t loc, const char *sp, uintptr_t pc) {
   if (operation->o.op != HIA_OP_TRAP) need_heap(context, loc, sp, pc); /* it may be of scalars */
-  const hia_env env = {&context->local, context->shapes, context->params, context->is_shared != 0};
+  hia_native_crew crew;
+  bool has_crew = HIA_UNLIKELY(context->team != NULL) && hiaR_crew_join(context, &crew);
+  const hia_env env = {&context->local, context->shapes, context->params, context->is_shared != 0,
+                       has_crew ? &crew.crew : NULL};
   hia_misfortune why;
   hia_status status = operation->operate(&env, &operation->o, words, words, &why);
+  if (has_crew && !status) status = hiaR_crew_leave(&crew);
   if (HIA_LIKELY(!status)) return;
   if (status == HIA_CANCELLED) leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
   if (status == HIA_RANGE) context->range = why.range;
@@ -464,7 +476,11 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
     left = hiaR_cross(context, (void (*)(void *))entry, block);
   }
   if (is_shared) hiaR_close_steal_request(context);
-  if (HIA_UNLIKELY(left)) hiaR_take_all_back(context, invocation);
+  if (HIA_UNLIKELY(left)) {
+    hiaR_take_all_back(context, invocation);
+    hiaR_share_abandon(context);
+    hiaR_batch_begin(context); /* the invocation that waits, if any, has settled before */
+  }
 #ifdef HIA_STRESS
   if (invocation->promoted)
     abort(); /* a fork that was promoted while it was not open: no join has removed it */

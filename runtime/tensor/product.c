@@ -44,11 +44,55 @@ static bool pack(const hia_env *env, hia_product *p, room *r, hia_work *work) {
   return true;
 }
 
+/* ---- products that several workers compute ---- */
+
+typedef struct divided {
+  const hia_product *p;
+  const hia_product_plan *plan;
+  bool is_fast;
+} divided;
+
+static hia_status compute_part(hia_local_heap *local, void *arg, uint32_t i) {
+  const divided *d = arg;
+  const hia_env env = {.local = local};
+  hia_work work = hiaR_work(&env);
+  room scratch;
+  if (!take_room(&env, d->plan->scratch, &scratch)) return HIA_MEMORY;
+  bool goes_on = true;
+  for (size_t step = 0; goes_on && step < d->plan->steps; step++) {
+    if (d->is_fast)
+      hiaR_blas_step(d->p, d->plan, i, step);
+    else
+      hiaR_product_step(d->p, d->plan, i, step, scratch.at);
+    goes_on = hiaR_work_on(&work, HIA_WORK);
+  }
+  give_room(&env, &scratch);
+  return goes_on ? HIA_OK : HIA_CANCELLED;
+}
+
+static bool is_worth_sharing(const hia_env *env, const hia_product *p) {
+  return env->crew && (double)p->m * (double)p->n * (double)p->k >= (double)env->crew->least;
+}
+
+static hia_status share(const hia_env *env, const hia_product *p, const hia_product_plan *plan,
+                        bool is_fast) {
+  divided d = {p, plan, is_fast};
+  return env->crew->share(env->crew, (uint32_t)plan->parts, compute_part, &d);
+}
+
 static hia_status multiply(const hia_env *env, hia_product *p, hia_work *work) {
   room packed = {0}, scratch = {0};
   bool goes_on = p->packed || !hiaR_product_packs(p) || pack(env, p, &packed, work);
   hia_product_plan plan;
   hiaR_product_plan(p, &plan);
+  if (goes_on && is_worth_sharing(env, p)) {
+    hiaR_product_divide(p, &plan, env->crew->n);
+    if (plan.parts > 1) {
+      hia_status status = share(env, p, &plan, false);
+      give_room(env, &packed);
+      return status;
+    }
+  }
   bool has_room = take_room(env, plan.scratch, &scratch);
   size_t steps = plan.parts * plan.steps;
   uint64_t each = 20 + (steps > 1 ? HIA_WORK : (uint64_t)p->m * p->n * p->k / 16);
@@ -68,9 +112,10 @@ static bool is_fast(const hia_env *env, const hia_product *p) {
   return env->local->heap->fast_products && hiaR_blas_takes(p);
 }
 
-static hia_status multiply_fast(const hia_product *p, hia_work *work) {
+static hia_status multiply_fast(const hia_env *env, const hia_product *p, hia_work *work) {
   hia_product_plan plan;
   hiaR_blas_plan(p, &plan);
+  if (plan.parts > 1 && env->crew) return share(env, p, &plan, true);
   for (size_t i = 0; i < plan.parts; i++)
     for (size_t step = 0; step < plan.steps; step++) {
       if (!hiaR_work_on(work, HIA_WORK)) return HIA_CANCELLED;
@@ -80,7 +125,7 @@ static hia_status multiply_fast(const hia_product *p, hia_work *work) {
 }
 
 hia_status hiaR_work_multiply(const hia_env *env, hia_product *p, hia_work *work) {
-  return is_fast(env, p) ? multiply_fast(p, work) : multiply(env, p, work);
+  return is_fast(env, p) ? multiply_fast(env, p, work) : multiply(env, p, work);
 }
 
 /* ---- the matrices of two tensors ---- */
@@ -169,7 +214,7 @@ static hia_status product(HIA_COMPUTE) {
     bool is_left = is_fast(env, &p);
     if (has_columns && !is_left) p.packed = hiaR_param_packed(y, b, HIA_PACK_RIGHT, go_on, &work);
     status = work.is_over ? HIA_CANCELLED
-             : is_left    ? multiply_fast(&p, &work)
+             : is_left    ? multiply_fast(env, &p, &work)
                           : multiply(env, &p, &work);
     if (status) return status;
   }

@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Native code on several threads, through the public API, in the difficult cases: memory runs out,
  * threads cannot be started, runs are cancelled, several host threads use one engine, there are
- * more workers than cores, recursions are deep on every stack. Each run has the outcome of one
- * thread, with the same text of the error, or the status of the resource that ran out. The engine
- * is usable afterwards, nothing leaks, and idle threads take no time.
+ * more workers than cores, recursions are deep on every stack, batches are shared. Each run has the
+ * outcome of one thread, with the same text of the error, or the status of the resource that ran
+ * out. The engine is usable afterwards, nothing leaks, and idle threads take no time.
  *
  *   native_threads [SCALE]      (100: ten thousand cancels; 1000 for long runs)
  *
@@ -80,6 +80,26 @@ static const char text[] =
     "fn second_fails(n: i32) -> i32 = down(n) + crash(n)\n"
     "fn rounds(n: i32) -> i32 = { let (_, s) = loop (i = 0, s = 1) while i < n "
     "{ (i + 1, bxor(shl(s, 3), s * 5 + i)) }; s }\n";
+/* The rest of the program: rows of trees of which thieves have some, waves of which they compute
+ * blocks, sums that they collect; control that waits for tensors; and an instance that fails. */
+static const char batches[] =
+    "param W: f32[40, 80] = uniform(-0.3, 0.3)\n"
+    "param E: f32[30, 40] = uniform(-1.0, 1.0)\n"
+    "fn encode(t: Tree) -> (f32[40], f32) = match t {\n"
+    "  Leaf(id) => { let h = E[abs(id) % 30]; (h, h[1]) },\n"
+    "  Node(l, r) => { let (hl, a) = encode(l); let (hr, b) = encode(r);\n"
+    "    let h = tanh(W @ concat(hl, hr)); (h, a + b * 0.5 + h[2]) } }\n"
+    "fn sized(i: i32) -> Tree = planted(2 + i % 4, i)\n"
+    "fn score(n: i32) -> f32 = sum([encode(sized(i)).1 for i in 0..n])\n"
+    "fn as_number(x: f32) -> i32 = i32(x * 1000.0)\n"
+    "fn scores(n: i32) -> i32 = as_number(score(n))\n"
+    "fn slopes(n: i32) -> i32 = { let (v, (w, e)) = value_and_grad(score, wrt = (W, E))(n);\n"
+    "  as_number(v + sum(w) * 0.01 + sum(e)) }\n"
+    "fn one_tree(n: i32) -> i32 = as_number(encode(planted(n, 1)).1)\n"
+    "fn walk(h: f32[40], n: i32) -> f32 = { let x = tanh(W @ concat(h, h)); if n == 0 then x[0]\n"
+    "  else if x[1] > 0.0 then walk(x, n - 1) + x[3] else walk(0.0 - x, n - 1) * 0.5 }\n"
+    "fn walks(n: i32) -> i32 = as_number(sum([walk(E[i % 30], 5 + i % 3) for i in 0..n]))\n"
+    "fn halts(n: i32) -> i32 = as_number(sum([encode(sized(i / (n / 2 - i))).1 for i in 0..n]))\n";
 
 typedef struct job {
   const char *function;
@@ -107,6 +127,11 @@ static const job jobs[] = {
     {"felled_twice", 14},
     {"early_rotten", 12},
     {"late_rotten", 12},
+    {"scores", 60},
+    {"slopes", 40},
+    {"one_tree", 8},
+    {"walks", 40},
+    {"halts", 30},
 };
 static const unsigned n_threads[] = {2, 3, 8};
 
@@ -121,9 +146,12 @@ static uint64_t random_state = 0x9e3779b97f4a7c15;
 static loaded load(unsigned threads, size_t max_depth, const hia_allocator *allocator) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.threads = threads;
+  options.batch = threads > 1 ? HIA_BATCH_ALL : HIA_BATCH_NONE;
   options.max_depth = max_depth;
   options.allocator = allocator;
-  return load_text(&options, "native_threads.hia", text, sizeof text - 1);
+  char all[sizeof text + sizeof batches];
+  int n = snprintf(all, sizeof all, "%s%s", text, batches);
+  return load_text(&options, "native_threads.hia", all, (size_t)n);
 }
 
 static _Atomic uint64_t n_steals;
@@ -307,9 +335,10 @@ static void *request(void *user) {
 
 static void run_cancelled(unsigned threads, long n, unsigned long counts[2]) {
   /* The larger ones are cancelled while they run, the smaller ones sometimes too late. */
-  static const job cancelled[] = {{"fib", 25},      {"takes", 15}, {"small_first", 100000},
-                                  {"eight", 20000}, {"wides", 19}, {"small_last", 100000},
-                                  {"first", 14},    {"late", 22},  {"both", 100000}};
+  static const job cancelled[] = {{"fib", 25},      {"takes", 15},  {"small_first", 100000},
+                                  {"eight", 20000}, {"wides", 19},  {"small_last", 100000},
+                                  {"first", 14},    {"late", 22},   {"both", 100000},
+                                  {"scores", 100},  {"slopes", 60}, {"walks", 60}};
   loaded l = load(threads, 0, NULL), single = load(1, 0, NULL);
   outcome right[HIA_LEN(cancelled)];
   uint64_t typical[HIA_LEN(cancelled)];
@@ -549,7 +578,7 @@ int main(int argc, char **argv) {
   timed("several hosts", &start);
   for (size_t t = 0; t < HIA_LEN(n_threads); t++) run_with_fewer(n_threads[t]);
   timed("fewer threads", &start);
-  static const size_t hungry[] = {0, 4, 6, 8};
+  static const size_t hungry[] = {0, 4, 6, 8, 20, 21};
   for (size_t i = 0; i < HIA_LEN(hungry); i++)
     for (size_t t = 0; t < HIA_LEN(n_threads); t++) {
       const job *j = &jobs[hungry[i]];

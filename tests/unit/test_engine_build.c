@@ -345,6 +345,7 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_fork_arg, word)
   FIELD(hia_fork_arg, repr)
   FIELD(hia_fork_arg, handing)
+  FIELD(hia_fork_arg, holding)
   FIELD(hia_fork_arg, addend)
   FIELD(hia_fork_site, around)
   FIELD(hia_fork_site, index)

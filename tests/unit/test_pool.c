@@ -205,7 +205,7 @@ static hia_fork_frame *forks_of(frame *f) { return (hia_fork_frame *)(void *)f->
 static frame bottom(void) { return (frame){.pc = 0}; }
 
 static void begin(frame *f, frame *caller) {
-  static hia_fork_arg arg = {0, HIA_I64, HIA_FORK_LENDS, 0};
+  static hia_fork_arg arg = {.repr = HIA_I64, .handing = HIA_FORK_LENDS};
   static hia_fork_site site = {HIA_NONE, 0, 1, 1, 0, 0, 1, 0};
   f->pc = (uintptr_t)f;
   f->caller = caller;

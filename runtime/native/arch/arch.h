@@ -38,7 +38,10 @@ void hiaR_stub_concat(void);
 void hiaR_stub_operate(void);
 void hiaR_stub_defer(void);
 void hiaR_stub_settle(void);
+void hiaR_stub_finish(void);
 void hiaR_stub_range(void);
+/* The entry of a help (share.h). */
+void hiaR_stub_help(void);
 /* Where a frame returns whose return address was replaced: barrier.c. */
 void hiaR_stub_return(void);
 /* What the stubs call, in native.c. `pc` lies in the function of compiled code that called the
@@ -67,6 +70,9 @@ void hiaR_native_operate(hia_context *context, const hia_native_operation *opera
 void hiaR_native_defer(hia_context *context, const hia_segment *segment, hia_word *words,
                        uint32_t loc, const char *sp, uintptr_t pc);
 void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc);
+void hiaR_native_finish(hia_context *context, const char *sp, uintptr_t pc);
+/* Computes parts of what the owner of the innermost invocation's job shares. */
+void hiaR_native_help(hia_context *context, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_range(uint32_t loc, uint32_t code, const hia_range *range,
                                  hia_context *context, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,

@@ -484,7 +484,45 @@ hiaR_stub_settle:
         retq
         .cfi_endproc
         .size   hiaR_stub_settle, .-hiaR_stub_settle
+
+/* hiaR_stub_finish */
+        .section .text.hiaR_stub_finish, "ax", @progbits /* a program that calls it has batches */
+        .globl  hiaR_stub_finish
+        .type   hiaR_stub_finish, @function
+        .p2align 4
+hiaR_stub_finish:
+        .cfi_startproc
+        movq    %r13, %rdi
+        leaq    8(%rsp), %rsi
+        movq    (%rsp), %rdx
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_finish@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_finish, .-hiaR_stub_finish
         .text
+
+/* hiaR_stub_help */
+        .globl  hiaR_stub_help
+        .protected hiaR_stub_help
+        .type   hiaR_stub_help, @function
+        .p2align 4
+hiaR_stub_help:
+        .cfi_startproc
+        movq    %r13, %rdi
+        leaq    8(%rsp), %rsi
+        movq    (%rsp), %rdx
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_help@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_help, .-hiaR_stub_help
 
 /* hiaR_stub_range: edi location, esi code; rdx, rcx and r8 become a hia_range on the stack. */
         .globl  hiaR_stub_range
