@@ -80,6 +80,8 @@ typedef struct hia_ctor_def {
   uint32_t n_fields;
 } hia_ctor_def;
 hia_type hiaG_data(hia_types *types, const char *name);
+/* A new one, whose name begins with `name`. */
+hia_type hiaG_new_data(hia_types *types, const char *name, hia_arena *scratch);
 bool hiaG_data_is_defined(const hia_types *types, hia_type data);
 void hiaG_data_define(hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n);
 /* Sets the sizes that the fields of a constructor declare, which so far has none: n of them, as in
