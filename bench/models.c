@@ -3,7 +3,7 @@
  * programs by hand and to PyTorch; the likelihood of a tree (likelihood.c); two threads next to
  * one; compile time; memory.
  *
- *   bench_models [--quick | --check] [--runs N] [--only MODEL | --only likelihood]
+ *   bench_models [--quick | --check] [--runs N] [--only MODEL | --only likelihood | --only threads]
  *
  * bench/peers.h describes the programs next to hiaton. Their summed losses must be hiaton's. A
  * round has a measurement of each; figures are medians of wall-clock rates. */
@@ -297,7 +297,8 @@ int main(int argc, char **argv) {
       is_known = false;
   }
   if (!is_known || runs < 1 || runs > MAX_RUNS) {
-    fprintf(stderr, "usage: %s [--quick | --check] [--runs N] [--only MODEL]\n", argv[0]);
+    fprintf(stderr, "usage: %s [--quick | --check] [--runs N] [--only MODEL|likelihood|threads]\n",
+            argv[0]);
     return 2;
   }
   if (bench_is_quick()) runs = 1;
@@ -313,12 +314,11 @@ int main(int argc, char **argv) {
   bench_networks_write_sentences(&treebank);
   bench_networks_write_weights(only);
   bool is_likelihood = only && strcmp(only, "likelihood") == 0;
-  if (!is_likelihood) print_rates(only, runs);
+  bool is_threads = only && strcmp(only, "threads") == 0;
+  if (!is_likelihood && !is_threads) print_rates(only, runs);
   if (!only || is_likelihood) bench_likelihood(BENCH_NETWORKS_FOLDER, runs);
-  if (!only) {
-    print_threads(runs);
-    print_compile(runs);
-  }
+  if (!only || is_threads) print_threads(runs);
+  if (!only) print_compile(runs);
   bench_treebank_remove(&treebank);
   rmdir(folder);
   return bench_end();

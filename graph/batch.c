@@ -307,8 +307,15 @@ static bool simplify_all(hia_graph *g) {
 
 /* ---- the pass ---- */
 
+static void find(hia_batcher *b, hia_graph *g) {
+  begin(b, g);
+  for (hia_fn_id f = 0; f < b->n; f++)
+    if (!hiaG_fn(g, f)->is_removed) hiaG_batch_find_liftable(b, f);
+  hiaG_batch_find_late(b);
+}
+
 void hiaG_batch(hia_graph *g) {
-  enum { TIMES = 3 };
+  enum { TIMES = 3, MOST_SPLIT = 8 };
   if (!is_wanted(g)) return;
   separate_roots(g, &g->comp->scratch);
   hiaG_effects(g);
@@ -317,10 +324,12 @@ void hiaG_batch(hia_graph *g) {
   for (unsigned time = 0; time < TIMES && simplify_all(g); time++) clean(g);
   hiaG_effects(g);
   hia_batcher b;
-  begin(&b, g);
-  for (hia_fn_id f = 0; f < b.n; f++)
-    if (!hiaG_fn(g, f)->is_removed) hiaG_batch_find_liftable(&b, f);
-  hiaG_batch_find_late(&b);
+  find(&b, g);
+  for (unsigned time = 0; time < MOST_SPLIT && hiaG_batch_split(&b); time++) {
+    clean(g);
+    hiaG_effects(g);
+    find(&b, g);
+  }
   for (hia_fn_id f = 0; f < b.n; f++)
     if (!hiaG_fn(g, f)->is_removed) hiaG_batch_find_segments(&b, f);
   hiaG_batch_types(&b);

@@ -13,9 +13,12 @@
  *
  *   batch.c          the pass; brings each function into a form in which segments are large
  *   batch_sizes.c    constant sizes of tensors, across calls and fields: what is in a segment
- * cannot fail batch_late.c     which values are late batch_types.c    types of which fields are
- * late scalars batch_lift.c     an operation over rows batch_segment.c  segments, and what stands
- * in their place */
+ *                    cannot fail
+ *   batch_late.c     which values are late
+ *   batch_split.c    comprehensions whose elements wait together
+ *   batch_types.c    types of which fields are late scalars
+ *   batch_lift.c     an operation over rows
+ *   batch_segment.c  segments, and what stands in their place */
 #ifndef HIA_BATCH_H
 #define HIA_BATCH_H
 
@@ -110,6 +113,12 @@ void hiaG_batch_find_late(hia_batcher *b);
 bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n);
 /* True if the node reads elements of operand i, a tensor, or through an object. */
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i);
+
+/* ---- batch_split.c ---- */
+
+/* Splits maps that would wait at each element: one in each function. True if there were some; then
+ * all must be found anew. Requires hiaG_batch_find_late. */
+bool hiaG_batch_split(hia_batcher *b);
 
 /* ---- batch_types.c ---- */
 

@@ -358,7 +358,10 @@ static hia_value_id operand(rewriting *w, hia_node_id n, uint32_t i) {
     if (wants == is_late(w, v)) return is;
     return wants ? boxed(w, n, is) : unboxed(w, n, is);
   }
-  bool may_be_pending = is_late(w, v) || !hiaG_is_tensor(w->b->g, w->fn, is);
+  bool is_object = !hiaG_is_tensor(w->b->g, w->fn, is);
+  bool may_be_pending =
+      is_late(w, v) ||
+      (is_object && hiaG_holds_tensors(w->b->g->types, hiaG_type(w->fn, is), w->b->arena));
   if (may_be_pending && hiaG_reads_elements(w->b->g, w->fn, n, i)) return forced(w, n, is);
   return is;
 }

@@ -71,7 +71,7 @@ static hia_type new_data(changing *c, hia_type type) {
   hia_types *types = c->types;
   const hia_type_entry entry = types->entries.data[type - HIA_FIRST_TYPE];
   const char *name = types->names.data + entry.name;
-  hia_type to = hiaG_data(types, hiaR_arena_printf(c->b->arena, "%s_late", name));
+  hia_type to = hiaG_new_data(types, hiaR_arena_printf(c->b->arena, "%s_late", name), c->b->arena);
   c->to[type - HIA_FIRST_TYPE] = to;
   hia_ctor_def *defs = HIA_NEW_ARRAY(c->b->arena, hia_ctor_def, entry.n);
   for (uint32_t k = 0; k < entry.n; k++) {

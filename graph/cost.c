@@ -68,6 +68,7 @@ uint64_t hiaG_cost(const hia_fn *fn, hia_node_id n) {
 }
 
 bool hiaG_polls(const hia_fn *fn) {
+  if (fn->is_apart) return true;
   if (fn->nodes.len > HIA_MAX_STRAIGHT_LINE) return true;
   uint64_t cost = 0;
   for (hia_node_id n = 0; n < fn->nodes.len; n++) cost += hiaG_cost(fn, n);

@@ -80,6 +80,8 @@ typedef struct hia_ctor_def {
   uint32_t n_fields;
 } hia_ctor_def;
 hia_type hiaG_data(hia_types *types, const char *name);
+/* A new one, whose name begins with `name`. */
+hia_type hiaG_new_data(hia_types *types, const char *name, hia_arena *scratch);
 bool hiaG_data_is_defined(const hia_types *types, hia_type data);
 void hiaG_data_define(hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n);
 /* Sets the sizes that the fields of a constructor declare, which so far has none: n of them, as in
@@ -202,6 +204,7 @@ typedef struct hia_fn {
   bool is_removed;     /* ignored by all passes; its index stays taken */
   uint16_t effects;    /* HIA_E_ bits OF_CALLS, and RECURSIVE; by hiaG_effects */
   bool is_halving;     /* computes the elements of a map, in halves (opt_halve.c): not unrolled */
+  bool is_apart;       /* collects a sum (opt_apart.c), which may take long */
   uint32_t group;      /* strongly connected component of the call graph, callees first */
   hia_fn_id slow_path; /* or NONE: returns the same for the same arguments, and is faster
                      where calls must be made. Instead of making a call, this
@@ -658,6 +661,7 @@ void hiaG_inline(hia_graph *g);       /* opt_inline.c: small non-recursive funct
 void hiaG_inline_loops(hia_graph *g); /* opt_inline.c: functions that have become loops */
 void hiaG_batch(hia_graph *g);        /* batch.c: tensor operations for many activations */
 void hiaG_halve(hia_graph *g);        /* opt_halve.c: maps that other workers may share */
+void hiaG_apart(hia_graph *g);        /* opt_apart.c */
 /* map.c: what compares the elements of a map, directly in its region, looks at this array. */
 void hiaG_compare_shapes(hia_graph *g, hia_fn *fn, hia_region_id each, hia_value_id array);
 void hiaG_fill(hia_graph *g);              /* map.c: maps to loops that fill arrays */

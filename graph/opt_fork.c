@@ -67,9 +67,10 @@ typedef struct forking {
 
 /* ---- what there is ---- */
 
-static bool may_diverge(const forking *f, hia_node_id n) {
-  return f->fn->nodes.data[n].op == HIA_OP_CALL &&
-         hiaG_node_effects(f->g, f->fn, n) & HIA_E_DIVERGES;
+static bool may_take_long(const forking *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  return node->op == HIA_OP_CALL && (hiaG_node_effects(f->g, f->fn, n) & HIA_E_DIVERGES ||
+                                     hiaG_fn(f->g, hiaG_callee(node))->is_apart);
 }
 
 /* Marks the nodes that take long, and lists the regions. False: the function must not be changed,
@@ -85,7 +86,7 @@ static bool look(forking *f) {
       hiaR_push(f->scratch, &f->regions, node->regions);
       hiaR_push(f->scratch, &f->regions, node->regions + 1);
     }
-    if (!may_diverge(f, n)) continue;
+    if (!may_take_long(f, n)) continue;
     is_wanted = true;
     for (hia_node_id around = n; !f->takes_long[around];) {
       f->takes_long[around] = true;
@@ -120,16 +121,18 @@ static void list_region(forking *f, hia_region_id r) {
   }
 }
 
-/* A call in tail position comes last. One that computes elements of a map is none of the source. */
+/* A call in tail position comes last. One that computes elements of a map, or collects a sum, is
+ * none of the source. */
 static bool is_last(const forking *f, const hia_node *call) {
-  return call->flags & HIA_NODE_TAIL && !hiaG_fn(f->g, hiaG_callee(call))->is_halving;
+  const hia_fn *callee = hiaG_fn(f->g, hiaG_callee(call));
+  return call->flags & HIA_NODE_TAIL && !callee->is_halving && !callee->is_apart;
 }
 
 /* True if the call may be forked. Impure calls happen in sequential order, so a thief must not
  * begin them early. */
 static bool is_candidate(const forking *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
-  return may_diverge(f, n) && !is_last(f, node) && node->n_ins <= MAX_WORDS &&
+  return may_take_long(f, n) && !is_last(f, node) && node->n_ins <= MAX_WORDS &&
          node->n_outs <= MAX_WORDS && !(hiaG_node_effects(f->g, f->fn, n) & HIA_E_IMPURE);
 }
 

@@ -73,6 +73,7 @@ const hia_pass hiaG_passes[] = {
     GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
     BATCH("batch", hiaG_batch, "tensor operations for many activations at a time (--batch)"),
     NATIVE("halve", hiaG_halve, HIA_USE_PARALLEL, "comprehensions that other workers may share"),
+    NATIVE("apart", hiaG_apart, HIA_USE_PARALLEL, "sums that other workers may collect"),
     MAPS("fill", hiaG_fill, HIA_USE_NATIVE, "comprehensions become loops that fill arrays"),
     GRAPH("map", hiaG_map, true, "comprehensions become loops that change arrays"),
     NATIVE("merge", hiaG_merge, HIA_USE_NATIVE, "calls that were made before"),

@@ -46,7 +46,8 @@ static void find_long_regions(paying *p, hia_arena *arena) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++) {
     hia_region_id r = fn->nodes.data[n].region;
     cost[r] += hiaG_cost(fn, n);
-    if (calls_much(p->g, &fn->nodes.data[n]) || cost[r] > HIA_MAX_UNPOLLED_FN) p->is_long[r] = true;
+    if (calls_much(p->g, &fn->nodes.data[n]) || cost[r] > HIA_MAX_UNPOLLED_FN || fn->is_apart)
+      p->is_long[r] = true;
   }
   for (hia_region_id r = fn->regions.len; r-- > 0;) { /* children before their parents */
     p->takes_long[r] |= p->is_long[r] || fn->regions.data[r].kind == HIA_REGION_HEAD;

@@ -494,6 +494,7 @@ static void function(reader *r) {
   if (hiaG_scan_word(r->s, "effect")) fn->effects |= HIA_E_COUNTS;
   if (hiaG_scan_word(r->s, "impure")) fn->effects |= HIA_E_IMPURE;
   fn->is_halving = hiaG_scan_word(r->s, "halving");
+  fn->is_apart = hiaG_scan_word(r->s, "apart");
   fn->is_recomputed = hiaG_scan_word(r->s, "recompute");
   if (hiaG_scan_word(r->s, "gradient")) callee(r, FIX_OWN_GRADIENT, 0);
   if (hiaG_scan_word(r->s, "slow_path")) callee(r, FIX_SLOW_PATH, 0);

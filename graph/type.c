@@ -200,6 +200,14 @@ hia_type hiaG_data(hia_types *types, const char *name) {
                                     .repr = HIA_REPR_REF});
 }
 
+hia_type hiaG_new_data(hia_types *types, const char *name, hia_arena *scratch) {
+  uint32_t n = types->entries.len;
+  hia_type type = hiaG_data(types, name);
+  for (uint32_t i = 2; types->entries.len == n; i++)
+    type = hiaG_data(types, hiaR_arena_printf(scratch, "%s_%u", name, i));
+  return type;
+}
+
 bool hiaG_data_is_defined(const hia_types *types, hia_type data) {
   return entry_of(types, data, HIA_KIND_DATA)->n != 0;
 }

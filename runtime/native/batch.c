@@ -453,7 +453,7 @@ static hia_status settle(hia_context *context) {
   context->settle = NULL;
   if (!make_levels(context, b)) return HIA_MEMORY;
   find_levels(b);
-  hiaR_share_begin(context);
+  hiaR_share_begin(context, NULL, 0);
   for (uint32_t i = 0; i < b->rows.n_levels; i++)
     if ((status = compute_level(context, b, i))) return status;
   if ((status = hiaR_share_end(context))) return status;

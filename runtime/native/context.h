@@ -361,6 +361,10 @@ hia_job *hiaR_job_new(hia_context *context, uint32_t n_words);
 void hiaR_job_free(hia_context *context, hia_job *job);
 /* Looks for the end of a job for about `ns`. False: it is not done. */
 bool hiaR_look_for_end(hia_job *job, uint64_t ns);
+/* Promotes the oldest fork for a thief that has asked, from where compiled code is. NULL: there is
+ * none, or no memory; or, *must_settle, it cannot be begun before what is pending is computed. */
+hia_job *hiaR_fork_for(hia_context *context, hia_context *thief, const char *sp, uintptr_t pc,
+                       uint32_t *n_frames, bool *must_settle);
 /* Waits until a job that was handed out is done. */
 void hiaR_await_job(hia_context *context, hia_job *job);
 /* The worker cannot go on, since a job was returned that it cannot run itself. Then it is part of a

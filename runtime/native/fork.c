@@ -283,31 +283,38 @@ static bool may_await(const hia_job *job) {
   return false;
 }
 
-/* Replies with a job, or with none. Returns how many frames it had to look at. */
-static uint32_t serve_thief(hia_context *context, hia_mailbox *mailbox, const char *sp,
-                            uintptr_t pc) {
-  hia_context *thief = hiaR_context_of(mailbox);
-  uint32_t n_frames = 0;
+hia_job *hiaR_fork_for(hia_context *context, hia_context *thief, const char *sp, uintptr_t pc,
+                       uint32_t *n_frames, bool *must_settle) {
   /* The thief found this worker in its own run, but the worker may have gone to another since. */
   bool is_part = thief->awaited && hiaR_is_part_of(context, thief->awaited);
   bool may_give = (is_part || !thief->awaited) && thief->may_be_given;
-  bool is_member = thief->team == context->team;
-  hia_job *job = is_member ? oldest(context, sp, pc, may_give, &n_frames) : NULL;
-  if (job && context->settle && may_await(job)) {
-    /* It is for the next request. This thief soon asks again, and helps to compute. */
+  *n_frames = 0;
+  *must_settle = false;
+  if (thief->team != context->team) return NULL;
+  hia_job *job = oldest(context, sp, pc, may_give, n_frames);
+  if (!job) return NULL;
+  if (context->settle && may_await(job)) {
     reserve(context->invocation, job);
-    hia_mailbox_reply(mailbox, NULL);
-    context->settle(context, sp, pc);
-    return n_frames;
+    *must_settle = true;
+    return NULL;
   }
-  if (job) {
-    context->is_shared = 1;
-    hiaR_note_processor(context);
-    job->is_part = is_part;
-    job->thief = thief;
-    job->number = hiaR_event_promoted(context->ring);
-  }
+  context->is_shared = 1;
+  hiaR_note_processor(context);
+  job->is_part = is_part;
+  job->thief = thief;
+  job->number = hiaR_event_promoted(context->ring);
+  return job;
+}
+
+/* Replies with a job, or with none. Returns how many frames it had to look at. */
+static uint32_t serve_thief(hia_context *context, hia_mailbox *mailbox, const char *sp,
+                            uintptr_t pc) {
+  uint32_t n_frames;
+  bool must_settle;
+  hia_job *job = hiaR_fork_for(context, hiaR_context_of(mailbox), sp, pc, &n_frames, &must_settle);
   hia_mailbox_reply(mailbox, job);
+  /* The job is for the next request. This thief soon asks again, and helps to compute. */
+  if (must_settle) context->settle(context, sp, pc);
   return n_frames;
 }
 

@@ -369,7 +369,7 @@ HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
                                             uint32_t loc, const char *sp, uintptr_t pc) {
   if (operation->o.op != HIA_OP_TRAP) need_heap(context, loc, sp, pc); /* it may be of scalars */
   hia_native_crew crew;
-  bool has_crew = HIA_UNLIKELY(context->team != NULL) && hiaR_crew_join(context, &crew);
+  bool has_crew = HIA_UNLIKELY(context->team != NULL) && hiaR_crew_join(context, sp, pc, &crew);
   const hia_env env = {&context->local, context->shapes, context->params, context->is_shared != 0,
                        has_crew ? &crew.crew : NULL};
   hia_misfortune why;

@@ -80,8 +80,10 @@ HIA_UNINSTRUMENTED void hiaR_native_help(hia_context *context, const char *sp, u
 
 /* ---- the worker ---- */
 
-void hiaR_share_begin(hia_context *context) {
+void hiaR_share_begin(hia_context *context, const char *sp, uintptr_t pc) {
   hia_sharing *s = &context->sharing;
+  s->sp = sp;
+  s->pc = pc;
   s->is_open = true;
   s->n_helps = 0;
   uint64_t next = HIA_ATOMIC_LOAD(&s->next);
@@ -100,17 +102,26 @@ static hia_job *new_help(hia_context *context, hia_context *thief) {
   job->entry = (hia_native_entry)hiaR_stub_help;
   job->is_part = is_part;
   job->thief = thief;
+  job->number = hiaR_event_promoted(context->ring);
   context->sharing.n_helps++;
+  context->is_shared = 1;
+  hiaR_note_processor(context);
   return job;
 }
 
+/* Jobs are joined in the opposite order of their promotion, and helps before all forks. */
+static hia_job *fork_for(hia_context *context, hia_context *thief) {
+  const hia_sharing *s = &context->sharing;
+  uint32_t n_frames;
+  bool must_settle;
+  if (!s->sp || s->n_helps) return NULL;
+  return hiaR_fork_for(context, thief, s->sp, s->pc, &n_frames, &must_settle);
+}
+
 void hiaR_share_serve(hia_context *context, hia_mailbox *mailbox) {
-  hia_job *job = new_help(context, hiaR_context_of(mailbox));
-  if (job) {
-    context->is_shared = 1;
-    hiaR_note_processor(context);
-    job->number = hiaR_event_promoted(context->ring);
-  }
+  hia_context *thief = hiaR_context_of(mailbox);
+  hia_job *job = fork_for(context, thief);
+  if (!job) job = new_help(context, thief);
   hia_mailbox_reply(mailbox, job);
 }
 
@@ -200,18 +211,20 @@ static hia_status compute_part(hia_context *context, void *arg, uint32_t i) {
 
 static hia_status share_operation(const hia_crew *crew, uint32_t n, hia_crew_part *part,
                                   void *arg) {
-  hia_context *context = ((const hia_native_crew *)(const void *)crew)->context;
+  const hia_native_crew *c = (const hia_native_crew *)(const void *)crew;
   operation_part o = {part, arg};
-  if (!context->sharing.is_open) hiaR_share_begin(context); /* hiaR_crew_leave ends it */
-  return hiaR_share(context, n, compute_part, &o);
+  if (!c->context->sharing.is_open) /* hiaR_crew_leave ends it */
+    hiaR_share_begin(c->context, c->sp, c->pc);
+  return hiaR_share(c->context, n, compute_part, &o);
 }
 
-bool hiaR_crew_join(hia_context *context, hia_native_crew *crew) {
+bool hiaR_crew_join(hia_context *context, const char *sp, uintptr_t pc, hia_native_crew *crew) {
   const hia_sharing *s = &context->sharing;
   if (!context->team || s->is_busy) return false;
   bool is_open = s->is_open; /* thieves are at hand */
   uint32_t n = is_open ? hiaR_share_workers(context) : 1 + atomic_load(&context->team->n_helpers);
-  *crew = (hia_native_crew){{n, is_open ? LEAST : LEAST_CALLED, share_operation}, context, is_open};
+  *crew = (hia_native_crew){
+      {n, is_open ? LEAST : LEAST_CALLED, share_operation}, context, sp, pc, is_open};
   return n > 1;
 }
 

@@ -32,12 +32,16 @@ typedef struct hia_sharing {
   void *arg;
   /* The worker's own. */
   bool is_open;
+  const char *sp; /* where compiled code is, if its forks may be promoted: while no help has been */
+  uintptr_t pc;
   bool is_busy;     /* a part is being computed: there can be no other round meanwhile */
   uint32_t n_helps; /* that it has handed out since it was opened */
 } hia_sharing;
 
-/* Nothing may be shared yet, and no fork is promoted until the end. */
-void hiaR_share_begin(hia_context *context);
+/* Nothing may be shared yet. `sp` and `pc`: where compiled code is. A thief that asks gets one of
+ * its forks rather than a help, as long as there is none. sp NULL: no fork is promoted until the
+ * end. */
+void hiaR_share_begin(hia_context *context, const char *sp, uintptr_t pc);
 /* Computes parts 0 .. n - 1. Not HIA_OK: what runs here must end with that status; then
  * hiaR_share_end is not called. */
 hia_status hiaR_share(hia_context *context, uint32_t n, hia_share_part *part, void *arg);
@@ -50,11 +54,13 @@ uint32_t hiaR_share_workers(const hia_context *context);
 typedef struct hia_native_crew {
   hia_crew crew; /* the first */
   hia_context *context;
+  const char *sp; /* where compiled code is */
+  uintptr_t pc;
   bool was_open;
 } hia_native_crew;
 
 /* Before an operation, for which *crew is made. False: there is nobody to share it with. */
-bool hiaR_crew_join(hia_context *context, hia_native_crew *crew);
+bool hiaR_crew_join(hia_context *context, const char *sp, uintptr_t pc, hia_native_crew *crew);
 /* After it, if it has not failed. */
 hia_status hiaR_crew_leave(const hia_native_crew *crew);
 

@@ -149,7 +149,7 @@ static void free_room(collecting *c) {
 
 /* Room for vectors of the lengths m and n. */
 static bool make_room(collecting *c, uint64_t m, uint64_t n) {
-  enum { ALIGN = 64, MOST = 64, LARGE = 1 << 20 };
+  enum { ALIGN = 64, MOST = 240, LARGE = 1 << 20 };
   gathered *g = &c->gathered;
   uint64_t a_row = row_stride(m, c->element), b_row = row_stride(n, c->element);
   uint64_t each = (a_row + b_row) * c->element, eighth = c->len * c->element / 8;
