@@ -538,8 +538,10 @@ typedef enum hia_stage {
   HIA_STAGE_LLVM = 3,           /* LLVM IR as made from it */
   HIA_STAGE_LLVM_OPTIMIZED = 4, /* LLVM IR after LLVM's passes */
   HIA_STAGE_ASM = 5,            /* assembly */
-  HIA_STAGE_TAPE = 6, /* what gradients keep of each call, and why (docs/gradients.md). Of a
-                         function that computes no gradient: of its own, for training */
+  HIA_STAGE_TAPE = 6,    /* what gradients keep of each call, and why (docs/gradients.md). Of a
+                            function that computes no gradient: of its own, for training */
+  HIA_STAGE_BATCHES = 7, /* what native code computes for many calls at a time, where it waits for
+                            that, and why other products are computed alone (docs/batching.md) */
 } hia_stage;
 
 typedef enum hia_format { HIA_FORMAT_TEXT = 0, HIA_FORMAT_DOT = 1 } hia_format;
