@@ -436,8 +436,15 @@ typedef struct hia_run_stats {
   uint64_t heap_bytes;
   uint64_t system_bytes; /* of these, bytes that came from the allocator: engines keep some memory
                             from one run to the next, so that later runs need not ask for any */
+  /* What native code computed for many calls at a time (docs/batching.md); times of all threads
+     together. */
+  uint64_t batch_rows, batch_waves;
+  uint64_t batch_plan_ns;    /* finding waves */
+  uint64_t batch_gather_ns;  /* putting operands side by side */
+  uint64_t batch_compute_ns; /* the rest */
 } hia_run_stats;
-#define HIA_RUN_STATS_INIT {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0}
+#define HIA_RUN_STATS_INIT                                                                         \
+  {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0, 0, 0, 0, 0, 0}
 
 typedef struct hia_run_options {
   size_t size;

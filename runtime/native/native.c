@@ -535,6 +535,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
       hiaR_set_limits(context, limits ? limits->depth : 0, unwinder ? unwinder->max_frame : 0);
   if (status) return failure->status = status;
   context->calls = context->rounds = context->steals = 0;
+  context->batch_usage = (hia_batch_usage){0};
   context->unwinder = unwinder;
   context->cancelled = limits ? limits->cancelled : NULL;
   context->deadline = limits ? limits->deadline : 0;
@@ -572,6 +573,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   usage->calls = context->calls;
   usage->rounds = context->rounds;
   usage->steals = context->steals;
+  usage->batch = context->batch_usage;
   if (heap) usage->peak_bytes += atomic_load_explicit(&heap->peak, memory_order_relaxed);
   return failure->status;
 }
