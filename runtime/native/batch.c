@@ -44,7 +44,7 @@ typedef struct queue {
 typedef struct block {
   const hia_segment *s;
   row **rows;
-  uint32_t n;
+  uint32_t n, n_wave; /* of the whole wave */
 } block;
 
 typedef struct hia_row_chunk {
@@ -397,7 +397,13 @@ static bool compute(const settling *x) {
 
 /* A hia_share_part (share.h) of a list of blocks. */
 static hia_status compute_block(hia_context *context, void *blocks, uint32_t i) {
-  return compute(&(settling){context, (const block *)blocks + i}) ? HIA_OK : HIA_MEMORY;
+  const block *b = (const block *)blocks + i;
+  uint32_t n = b->n_wave < HIA_ROWS_MOST ? b->n_wave : HIA_ROWS_MOST;
+  uint64_t rows = HIA_ROWS(b->s->number, b->n, n);
+  hiaR_event(context->ring, HIA_EVENT_ROWS_BEGIN, rows);
+  bool is_done = compute(&(settling){context, b});
+  hiaR_event(context->ring, HIA_EVENT_ROWS_END, rows);
+  return is_done ? HIA_OK : HIA_MEMORY;
 }
 
 /* ---- settling ---- */
@@ -436,7 +442,7 @@ static uint32_t divide(const hia_context *context, const hia_segment *s, const l
   for (uint32_t i = 0; i < s->n_ins && rows == b->wave + at; i++)
     if (s->words[i].rank && order_by(s, rows, b->ordered + at, n, i)) rows = b->ordered + at;
   for (uint32_t k = 0; k < n; k += size)
-    b->blocks[(*n_blocks)++] = (block){s, rows + k, n - k < size ? n - k : size};
+    b->blocks[(*n_blocks)++] = (block){s, rows + k, n - k < size ? n - k : size, n};
   return n;
 }
 

@@ -544,8 +544,8 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->fuel = limits && limits->fuel ? limits->fuel : &context->unlent;
   context->max_workers = limits ? limits->threads : 1;
   context->pool = context->max_workers > 1 ? limits->pool : NULL;
-  context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;
   context->timeline = limits ? limits->timeline : NULL;
+  context->ring = hiaR_ring_of(context->timeline, 0);
   hia_heap *heap = limits ? limits->heap : NULL;
   hiaR_context_use_heap(context, heap, limits ? limits->shapes : NULL,
                         limits ? limits->params : NULL);
