@@ -316,7 +316,14 @@ static void find(hia_batcher *b, hia_graph *g) {
 
 void hiaG_batch(hia_graph *g) {
   enum { TIMES = 3, MOST_SPLIT = 8 };
-  if (!is_wanted(g)) return;
+  if (!is_wanted(g)) {
+    if (g->batches)
+      hiaR_text_addf(
+          g->batches,
+          "nothing is batched: there are no products, or no param of %u elements and more\n",
+          (unsigned)HIA_BATCH_HEAVY);
+    return;
+  }
   separate_roots(g, &g->comp->scratch);
   hiaG_effects(g);
   inline_helpers(g);
@@ -330,6 +337,7 @@ void hiaG_batch(hia_graph *g) {
     hiaG_effects(g);
     find(&b, g);
   }
+  if (g->batches) hiaG_batch_report(&b, g->batches);
   for (hia_fn_id f = 0; f < b.n; f++)
     if (!hiaG_fn(g, f)->is_removed) hiaG_batch_find_segments(&b, f);
   hiaG_batch_types(&b);

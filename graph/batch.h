@@ -16,6 +16,7 @@
  *                    cannot fail
  *   batch_late.c     which values are late
  *   batch_split.c    comprehensions whose elements wait together
+ *   batch_report.c   what is batched, and why other operations are not
  *   batch_types.c    types of which fields are late scalars
  *   batch_lift.c     an operation over rows
  *   batch_segment.c  segments, and what stands in their place */
@@ -119,6 +120,16 @@ bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, ui
 /* Splits maps that would wait at each element: one in each function. True if there were some; then
  * all must be found anew. Requires hiaG_batch_find_late. */
 bool hiaG_batch_split(hia_batcher *b);
+
+/* True if operand i of a node is needed at once, though it may be pending. Requires
+ * hiaG_batch_find_late, and types as they were. */
+bool hiaG_batch_waits(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i);
+
+/* ---- batch_report.c ---- */
+
+/* Appends what is batched, what is not, and why. Requires hiaG_batch_find_late, and types as they
+ * were. */
+void hiaG_batch_report(const hia_batcher *b, hia_text *out);
 
 /* ---- batch_types.c ---- */
 

@@ -32,7 +32,7 @@ enum {
 };
 
 typedef struct splitting {
-  hia_batcher *b;
+  const hia_batcher *b;
   hia_fn_id f;
   hia_fn *fn;
   const hia_batch_fn *of;
@@ -74,10 +74,11 @@ static bool may_hold_late(const splitting *s, hia_type type) {
   return false;
 }
 
-/* True if a YIELD of a branch, or of a loop, passes operand i on to a late value. */
+/* True if a YIELD of a branch, a loop, or the function, passes operand i on to a late value. */
 static bool yields_late(const splitting *s, hia_node_id n, uint32_t i) {
   const hia_fn *fn = s->fn;
   const hia_region *r = &fn->regions.data[fn->nodes.data[n].region];
+  if (r->owner == HIA_NONE) return s->of->late_results[i];
   const hia_node *owner = &fn->nodes.data[r->owner];
   if (owner->op == HIA_OP_IF) return s->of->is_late[owner->outs + i];
   if (owner->op != HIA_OP_LOOP) return false;
@@ -102,6 +103,11 @@ static bool operand_waits(const splitting *s, hia_node_id n, uint32_t i) {
   storing x = {s, v, false};
   hiaG_batch_stores(s->b->g, fn, n, see_store, &x);
   return !x.is_late;
+}
+
+bool hiaG_batch_waits(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i) {
+  splitting s = {.b = b, .f = f, .fn = hiaG_fn(b->g, f), .of = &b->fns[f]};
+  return operand_waits(&s, n, i);
 }
 
 static bool node_waits(const splitting *s, hia_node_id n) {
@@ -292,7 +298,7 @@ static void split(splitting *s, hia_node_id map) {
 }
 
 /* True if a map was split. */
-static bool split_one(hia_batcher *b, hia_fn_id f) {
+static bool split_one(const hia_batcher *b, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(b->g, f);
   splitting s = {.b = b, .f = f, .fn = fn, .of = &b->fns[f]};
   s.is_second = HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1);

@@ -80,6 +80,15 @@ static void fold(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *subst) {
   hiaG_remove(fn, n);
 }
 
+/* A call that is none any more is not counted, and uses no fuel: so these are the same in graphs
+ * with COUNT nodes and in others. */
+static void remove_count(hia_fn *fn, hia_node_id call) {
+  hia_node_id before = fn->nodes.data[call].prev;
+  if (before == HIA_NONE) return;
+  const hia_node *node = &fn->nodes.data[before];
+  if (node->op == HIA_OP_COUNT && node->imm == 0) hiaG_remove(fn, before);
+}
+
 /* Callees come first: what they call is in them already. */
 static const hia_fn *inline_into(hia_grad *d, hia_fn_id f) {
   const hia_fn *fn = hiaG_fn(d->g, f);
@@ -98,6 +107,7 @@ static const hia_fn *inline_into(hia_grad *d, hia_fn_id f) {
     uint32_t size = n_nodes(d->inlined[callee]);
     if (size > MOST_NODES || grown + size > MAX_GROWTH) continue;
     grown += size;
+    remove_count(copy, n);
     if (hiaG_fn(d->g, callee)->is_recomputed) bracket(d, copy, n, callee);
     hia_node_id before = copy->nodes.data[n].prev;
     hia_region_id region = copy->nodes.data[n].region;

@@ -289,7 +289,8 @@ typedef struct hia_graph {
   HIA_VEC(hia_extern) externs;
   HIA_VEC(hia_param_spec) params;       /* what PARAM nodes read; those of a program, all of them */
   HIA_VEC(hia_tensor_literal) literals; /* what LITERAL nodes are; never changed */
-  hia_text *tapes; /* the pass `grad` adds what tapes keep, and why; NULL: it does not */
+  hia_text *batches; /* the pass `batch` adds what it has found; NULL: it does not */
+  hia_text *tapes;   /* the pass `grad` adds what tapes keep, and why; NULL: it does not */
   HIA_VEC(hia_gradient_of) gradients; /* what GRAD nodes compute; never changed */
   hia_index name_index, loc_index;
   bool is_read;      /* from text: that is of a user, so a FIELD may name a wrong constructor */

@@ -28,6 +28,8 @@
   X(WORK_END)                                                                                      \
   X(JOB_BEGIN)  /* job: another thread than its owner runs it in native code; a steal */           \
   X(JOB_END)    /* job */                                                                          \
+  X(ROWS_BEGIN) /* HIA_ROWS: computes rows of a wave (native/batch.h) */                           \
+  X(ROWS_END)   /* the same */                                                                     \
   X(WAIT_BEGIN) /* job: a join that has to wait for it; jobs may run inside */                     \
   X(WAIT_END)   /* job */                                                                          \
   X(IDLE_BEGIN) /* nothing to do: looking for work, or asleep */                                   \
@@ -71,6 +73,15 @@ struct hia_ring {
 #define HIA_JOB(ring, i)    ((uint64_t)(ring) << HIA_JOB_OWNER_SHIFT | (i))
 #define HIA_JOB_OWNER(job)  ((uint32_t)((job) >> HIA_JOB_OWNER_SHIFT))
 #define HIA_JOB_INDEX(job)  ((job) & (((uint64_t)1 << HIA_JOB_OWNER_SHIFT) - 1))
+
+/* So many rows of a segment, of a wave of so many; in 16, 20 and 20 bits, of which the last two
+ * hold no more than they can. */
+#define HIA_ROWS_MOST ((1u << 20) - 1)
+#define HIA_ROWS(segment, n, all)                                                                  \
+  (((uint64_t)(segment) & 0xffff) << 40 | (uint64_t)(n) << 20 | (all))
+#define HIA_ROWS_SEGMENT(rows) ((unsigned)((rows) >> 40 & 0xffff))
+#define HIA_ROWS_N(rows)       ((unsigned)((rows) >> 20 & HIA_ROWS_MOST))
+#define HIA_ROWS_ALL(rows)     ((unsigned)((rows) & HIA_ROWS_MOST))
 
 /* A time span that belongs to no ring: a phase of the compiler. */
 typedef struct hia_span {

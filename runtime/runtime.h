@@ -164,6 +164,14 @@ typedef struct hia_limits {
 } hia_limits;
 size_t hiaR_default_depth(void); /* from the memory that is available now */
 
+/* What was computed in batches (native/batch.h); times in nanoseconds, of all workers together. */
+typedef struct hia_batch_usage {
+  uint64_t rows, waves;
+  uint64_t plan_ns;    /* finding waves and the order of their rows */
+  uint64_t gather_ns;  /* putting operands side by side */
+  uint64_t compute_ns; /* segments, and results */
+} hia_batch_usage;
+
 typedef struct hia_usage {
   uint64_t calls, rounds; /* of the source, in counted programs; else 0 */
   uint64_t firings;       /* live firings (interp, expand) */
@@ -172,6 +180,7 @@ typedef struct hia_usage {
   uint64_t peak_bytes;    /* maximum of bytes of frames, copies or stack */
   uint64_t steals;
   uint64_t heap_bytes, system_bytes; /* of the run's heap: hia_heap.taken, fresh */
+  hia_batch_usage batch;
 } hia_usage;
 
 #endif

@@ -108,9 +108,9 @@ const tool_row tool_rows[] = {
     {OPT_JSON, BENCH, "json", NULL, NULL,
      "print JSON instead of a table, times in nanoseconds, each sample too: docs/bench.md"},
     {OPT_JSON, CHECK, "json", NULL, NULL, "print the errors as JSON, for editors: docs/errors.md"},
-    {OPT_STAGE, DUMP, "stage", "STAGE", "ast graph static llvm llvm-opt asm tape",
-     "ast, graph (as built), static (tagged; the default), llvm, llvm-opt, asm, or tape (what "
-     "gradients keep)"},
+    {OPT_STAGE, DUMP, "stage", "STAGE", "ast graph static llvm llvm-opt asm tape batches",
+     "ast, graph (as built), static (tagged; the default), llvm, llvm-opt, asm, tape (what "
+     "gradients keep), or batches (what is computed for many calls at a time, and what is not)"},
     {OPT_AFTER, DUMP, "after", "PASS", "PASS", "the graph as this pass leaves it"},
     {OPT_FORMAT, DUMP, "format", "FORMAT", "text dot",
      "text, which can be read back, or dot (ast, graph, static), for Graphviz"},
@@ -386,7 +386,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_JSON: o->json = true; return NULL;
   case OPT_STAGE:
     if (!parse_word(row, operand, strlen(operand), &index))
-      return "ast, graph, static, llvm, llvm-opt, asm or tape";
+      return "ast, graph, static, llvm, llvm-opt, asm, tape or batches";
     o->dump.stage = (hia_stage)index;
     return NULL;
   case OPT_AFTER: o->dump.after = operand; return NULL;

@@ -436,8 +436,15 @@ typedef struct hia_run_stats {
   uint64_t heap_bytes;
   uint64_t system_bytes; /* of these, bytes that came from the allocator: engines keep some memory
                             from one run to the next, so that later runs need not ask for any */
+  /* What native code computed for many calls at a time (docs/batching.md); times of all threads
+     together. */
+  uint64_t batch_rows, batch_waves;
+  uint64_t batch_plan_ns;    /* finding waves */
+  uint64_t batch_gather_ns;  /* putting operands side by side */
+  uint64_t batch_compute_ns; /* the rest */
 } hia_run_stats;
-#define HIA_RUN_STATS_INIT {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0}
+#define HIA_RUN_STATS_INIT                                                                         \
+  {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0, 0, 0, 0, 0, 0}
 
 typedef struct hia_run_options {
   size_t size;
@@ -538,8 +545,10 @@ typedef enum hia_stage {
   HIA_STAGE_LLVM = 3,           /* LLVM IR as made from it */
   HIA_STAGE_LLVM_OPTIMIZED = 4, /* LLVM IR after LLVM's passes */
   HIA_STAGE_ASM = 5,            /* assembly */
-  HIA_STAGE_TAPE = 6, /* what gradients keep of each call, and why (docs/gradients.md). Of a
-                         function that computes no gradient: of its own, for training */
+  HIA_STAGE_TAPE = 6,    /* what gradients keep of each call, and why (docs/gradients.md). Of a
+                            function that computes no gradient: of its own, for training */
+  HIA_STAGE_BATCHES = 7, /* what native code computes for many calls at a time, where it waits for
+                            that, and why other products are computed alone (docs/batching.md) */
 } hia_stage;
 
 typedef enum hia_format { HIA_FORMAT_TEXT = 0, HIA_FORMAT_DOT = 1 } hia_format;

@@ -123,6 +123,21 @@ static hia_status dump_tapes(hia_module *module, dumping *d, hia_error **error) 
   return HIA_OK;
 }
 
+/* The graph's report of its batches. */
+static hia_status dump_batches(hia_module *module, dumping *d, hia_error **error) {
+  hia_graph *g = d->graph;
+  if (g->state != HIA_FUNCTIONS)
+    return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
+                     "a static graph has its batches already");
+  hia_pass_options passes = hiaJ_pass_options(module->engine, HIA_VERSION_GENERAL);
+  passes.stop_after = "batch";
+  g->batches = &d->text;
+  hiaG_run_passes(g, &passes);
+  g->batches = NULL;
+  if (!d->text.len) hiaR_text_addf(&d->text, "nothing is batched\n");
+  return HIA_OK;
+}
+
 /* What reads the program: the graph, or the whole of the dump if it is of the program itself. */
 static hia_status begin(hia_module *module, void *user, hia_error **error) {
   dumping *d = user;
@@ -147,6 +162,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   hia_status refused = hiaJ_refuse_options(module, g, o->fuel, "run", error);
   if (refused) return refused;
   if (o->stage == HIA_STAGE_TAPE) return dump_tapes(module, d, error);
+  if (o->stage == HIA_STAGE_BATCHES) return dump_batches(module, d, error);
   bool as_built = o->stage == HIA_STAGE_GRAPH && !o->after;
   if (!as_built && g->state == HIA_FUNCTIONS) {
     hia_pass_options passes =
@@ -165,7 +181,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
 static hia_status check_dump(hia_module *module, const dumping *d, hia_error **error) {
   const hia_dump_options *o = d->options;
   const hia_allocator *allocator = &module->engine->allocator;
-  if ((unsigned)o->stage > HIA_STAGE_TAPE)
+  if ((unsigned)o->stage > HIA_STAGE_BATCHES)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "there is no stage number %u",
                      (unsigned)o->stage);
   if (o->after && o->stage != HIA_STAGE_GRAPH)

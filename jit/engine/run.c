@@ -172,7 +172,7 @@ hia_traits hiaJ_traits_for(const hia_run_options *options) {
 }
 
 HIA_SIZED(hia_run_options, streams);
-HIA_SIZED(hia_run_stats, system_bytes);
+HIA_SIZED(hia_run_stats, batch_compute_ns);
 
 /* Of two limits; 0: none. */
 static size_t stricter(size_t a, size_t b) { return a && (!b || a < b) ? a : b; }
@@ -347,7 +347,12 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                        .fuel_left = fuel_left ? *fuel_left : 0,
                        .is_fuelled = fuel_left != NULL,
                        .heap_bytes = usage->heap_bytes,
-                       .system_bytes = usage->system_bytes};
+                       .system_bytes = usage->system_bytes,
+                       .batch_rows = usage->batch.rows,
+                       .batch_waves = usage->batch.waves,
+                       .batch_plan_ns = usage->batch.plan_ns,
+                       .batch_gather_ns = usage->batch.gather_ns,
+                       .batch_compute_ns = usage->batch.compute_ns};
   if (options->stats) hiaR_sized_copy_out(&own, sizeof own, options->stats, options->stats->size);
 }
 

@@ -183,6 +183,7 @@ static bool is_end(unsigned kind) { return kind <= HIA_EVENT_IDLE_END && !is_beg
 _Static_assert(HIA_EVENT_RUN_BEGIN % 2 == 0 && HIA_EVENT_RUN_END == HIA_EVENT_RUN_BEGIN + 1 &&
                    HIA_EVENT_WORK_END == HIA_EVENT_WORK_BEGIN + 1 &&
                    HIA_EVENT_JOB_END == HIA_EVENT_JOB_BEGIN + 1 &&
+                   HIA_EVENT_ROWS_END == HIA_EVENT_ROWS_BEGIN + 1 &&
                    HIA_EVENT_WAIT_END == HIA_EVENT_WAIT_BEGIN + 1 &&
                    HIA_EVENT_IDLE_END == HIA_EVENT_IDLE_BEGIN + 1,
                "slices come in pairs");
@@ -261,6 +262,11 @@ static void put_begin(reading *r, const track *t, const hia_event *e, uint64_t a
     putf(r->out, ",\"cat\":\"job\",\"name\":");
     put_string(r->out, is_cut ? "job" : callee_of(r, t, e));
     put_job(r, e);
+    break;
+  case HIA_EVENT_ROWS_BEGIN:
+    putf(r->out, ",\"cat\":\"batch\",\"name\":\"rows\"");
+    putf(r->out, ",\"args\":{\"segment\":%u,\"rows\":%u,\"wave\":%u}", HIA_ROWS_SEGMENT(e->what),
+         HIA_ROWS_N(e->what), HIA_ROWS_ALL(e->what));
     break;
   case HIA_EVENT_WAIT_BEGIN:
     putf(r->out, ",\"cat\":\"wait\",\"name\":\"wait\"");

@@ -44,7 +44,7 @@ typedef struct queue {
 typedef struct block {
   const hia_segment *s;
   row **rows;
-  uint32_t n;
+  uint32_t n, n_wave; /* of the whole wave */
 } block;
 
 typedef struct hia_row_chunk {
@@ -377,8 +377,10 @@ static void scatter(const settling *x, uint32_t i, hia_word ref) {
 static bool compute(const settling *x) {
   const hia_segment *s = x->b->s;
   hia_word words[s->n_ins + s->n_outs];
+  uint64_t begin = hiaR_now();
   for (uint32_t i = 0; i < s->n_ins; i++)
     if (!(words[i] = gather(x, i))) return false;
+  uint64_t gathered = hiaR_now();
   hiaR_arch_call(x->context, (void (*)(void *))s->entry, words);
   for (uint32_t i = 0; i < s->n_ins; i++)
     if (!(s->owns >> i & 1)) hiaR_tensor_drop(&x->context->local, words[i], is_shared(x));
@@ -387,12 +389,21 @@ static bool compute(const settling *x) {
     for (uint32_t i = 0; i < s->n_ins; i++)
       if (s->words[i].rank)
         hiaR_tensor_drop(&x->context->local, x->b->rows[k]->words[i], is_shared(x));
+  hia_batch_usage *usage = &x->context->batch_usage;
+  usage->gather_ns += gathered - begin;
+  usage->compute_ns += hiaR_now() - gathered;
   return true;
 }
 
 /* A hia_share_part (share.h) of a list of blocks. */
 static hia_status compute_block(hia_context *context, void *blocks, uint32_t i) {
-  return compute(&(settling){context, (const block *)blocks + i}) ? HIA_OK : HIA_MEMORY;
+  const block *b = (const block *)blocks + i;
+  uint32_t n = b->n_wave < HIA_ROWS_MOST ? b->n_wave : HIA_ROWS_MOST;
+  uint64_t rows = HIA_ROWS(b->s->number, b->n, n);
+  hiaR_event(context->ring, HIA_EVENT_ROWS_BEGIN, rows);
+  bool is_done = compute(&(settling){context, b});
+  hiaR_event(context->ring, HIA_EVENT_ROWS_END, rows);
+  return is_done ? HIA_OK : HIA_MEMORY;
 }
 
 /* ---- settling ---- */
@@ -431,19 +442,24 @@ static uint32_t divide(const hia_context *context, const hia_segment *s, const l
   for (uint32_t i = 0; i < s->n_ins && rows == b->wave + at; i++)
     if (s->words[i].rank && order_by(s, rows, b->ordered + at, n, i)) rows = b->ordered + at;
   for (uint32_t k = 0; k < n; k += size)
-    b->blocks[(*n_blocks)++] = (block){s, rows + k, n - k < size ? n - k : size};
+    b->blocks[(*n_blocks)++] = (block){s, rows + k, n - k < size ? n - k : size, n};
   return n;
 }
 
 /* The waves of a level depend on earlier ones alone. */
 static hia_status compute_level(hia_context *context, hia_batch *b, uint32_t number) {
   uint32_t n_rows = 0, at = 0, n_blocks = 0;
+  uint64_t begin = hiaR_now();
   for (uint32_t i = 0; i < b->n_queues; i++) n_rows += b->queues[i].levels[number].n;
   if (!make_room(context, b, n_rows)) return HIA_MEMORY;
   for (uint32_t i = 0; i < b->n_queues; i++) {
     const level *l = &b->queues[i].levels[number];
-    if (l->n) at += divide(context, b->queues[i].segment, l, at, &n_blocks);
+    if (!l->n) continue;
+    at += divide(context, b->queues[i].segment, l, at, &n_blocks);
+    context->batch_usage.waves++;
   }
+  context->batch_usage.rows += n_rows;
+  context->batch_usage.plan_ns += hiaR_now() - begin;
   return hiaR_share(context, n_blocks, compute_block, b->blocks);
 }
 
@@ -451,8 +467,10 @@ static hia_status settle(hia_context *context) {
   hia_batch *b = context->batch;
   hia_status status;
   context->settle = NULL;
+  uint64_t begin = hiaR_now();
   if (!make_levels(context, b)) return HIA_MEMORY;
   find_levels(b);
+  context->batch_usage.plan_ns += hiaR_now() - begin;
   hiaR_share_begin(context, NULL, 0);
   for (uint32_t i = 0; i < b->rows.n_levels; i++)
     if ((status = compute_level(context, b, i))) return status;

@@ -27,6 +27,7 @@
 #include "runtime/native/sanitizer.h"
 #include "runtime/native/share.h"
 #include "runtime/pool.h"
+#include "runtime/runtime.h"
 #include <hiaton/runtime.h>
 #include <pthread.h>
 
@@ -112,6 +113,7 @@ struct hia_job {
    * memory. NULL: nothing is. */
   bool (*adopt)(hia_context *owner, hia_job *job);
   hia_rows rows;
+  hia_batch_usage batch_usage;
 
   _Atomic uint32_t is_cancelled; /* set by the owner: its results are not needed any more */
   bool is_back;                  /* the owner runs it, or has run it, at the join */
@@ -181,6 +183,7 @@ struct hia_context {
   hia_job *spare;   /* small jobs, to be reused */
   hia_job *retired; /* a large one whose results are still being read */
   uint64_t steals;
+  hia_batch_usage batch_usage;
   uint64_t gives_from; /* hiaR_now() before which it hands out no job */
   uint64_t pause;      /* nanoseconds from one to the next */
   uint32_t n_brief;    /* of its last jobs, which one after the other were brief */
@@ -371,6 +374,8 @@ void hiaR_await_job(hia_context *context, hia_job *job);
  * job that is not needed (hia_job.is_part), and so is the worker: waits until it is told so.
  * Returns the status with which it must end. */
 hia_status hiaR_await_end(hia_context *context);
+/* What a job's thief has computed in batches counts as its owner's. */
+void hiaR_job_count(hia_context *context, const hia_job *job);
 /* True if what the worker runs is part of a job, so that it is not needed when the job is not. */
 bool hiaR_is_part_of(const hia_context *context, const hia_job *job);
 /* At a join: waits until the job is done, or is the worker's own again (is_back). Meanwhile the

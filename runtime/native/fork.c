@@ -89,6 +89,7 @@ hia_job *hiaR_job_new(hia_context *context, uint32_t n_words) {
   job->calls = job->rounds = job->steals = 0;
   job->failure.status = HIA_OK;
   job->adopt = NULL;
+  job->batch_usage = (hia_batch_usage){0};
   invocation->promoted = job;
   return job;
 }
@@ -451,8 +452,10 @@ void hiaR_job_share(const hia_job *job) {
 void hiaR_run_job(hia_context *context, hia_job *job) {
   hia_invocation invocation = {.job = job, .failure = &job->failure, .is_part = job->is_part};
   uint64_t calls = context->calls, rounds = context->rounds, steals = context->steals;
+  hia_batch_usage batch_usage = context->batch_usage;
   context->calls = context->rounds = 0;
   context->steals = 1;
+  context->batch_usage = (hia_batch_usage){0};
   hiaR_event(context->ring, HIA_EVENT_JOB_BEGIN, job->number);
   hiaR_event(context->ring, HIA_EVENT_CALLEE, (uintptr_t)job->entry);
   /* First the limit, then the reasons to end: other threads write them in the opposite order. */
@@ -468,6 +471,8 @@ void hiaR_run_job(hia_context *context, hia_job *job) {
   job->calls = context->calls;
   job->rounds = context->rounds;
   job->steals = context->steals;
+  job->batch_usage = context->batch_usage;
+  context->batch_usage = batch_usage;
   context->calls = calls;
   context->rounds = rounds;
   context->steals = steals;
@@ -578,6 +583,17 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
   return hiaR_end_status(context);
 }
 
+void hiaR_job_count(hia_context *context, const hia_job *job) {
+  hia_batch_usage *all = &context->batch_usage;
+  const hia_batch_usage *own = &job->batch_usage;
+  context->steals += job->steals; /* also of a job that was returned */
+  all->rows += own->rows;
+  all->waves += own->waves;
+  all->plan_ns += own->plan_ns;
+  all->gather_ns += own->gather_ns;
+  all->compute_ns += own->compute_ns;
+}
+
 hia_word *hiaR_join_end(hia_context *context, hia_job *job) {
   hia_invocation *invocation = context->invocation;
   invocation->promoted = job->older;
@@ -585,7 +601,7 @@ hia_word *hiaR_join_end(hia_context *context, hia_job *job) {
     context->calls += job->calls;
     context->rounds += job->rounds;
   }
-  context->steals += job->steals; /* also of a job that was returned */
+  hiaR_job_count(context, job);
   /* Its owner may have come back to it before the thief has begun it. */
   if (job->thief) adapt_pause(context, job->is_begun ? job->ns : 0);
   hiaR_job_free(context, job);
@@ -610,7 +626,7 @@ void hiaR_take_all_back(hia_context *context, hia_invocation *invocation) {
     hia_job *job = invocation->promoted;
     invocation->promoted = job->older;
     if (!job->is_back) hiaR_await_job(context, job);
-    context->steals += job->steals;
+    hiaR_job_count(context, job);
     hiaR_job_free(context, job);
   }
 }

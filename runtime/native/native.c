@@ -535,6 +535,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
       hiaR_set_limits(context, limits ? limits->depth : 0, unwinder ? unwinder->max_frame : 0);
   if (status) return failure->status = status;
   context->calls = context->rounds = context->steals = 0;
+  context->batch_usage = (hia_batch_usage){0};
   context->unwinder = unwinder;
   context->cancelled = limits ? limits->cancelled : NULL;
   context->deadline = limits ? limits->deadline : 0;
@@ -543,8 +544,8 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->fuel = limits && limits->fuel ? limits->fuel : &context->unlent;
   context->max_workers = limits ? limits->threads : 1;
   context->pool = context->max_workers > 1 ? limits->pool : NULL;
-  context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;
   context->timeline = limits ? limits->timeline : NULL;
+  context->ring = hiaR_ring_of(context->timeline, 0);
   hia_heap *heap = limits ? limits->heap : NULL;
   hiaR_context_use_heap(context, heap, limits ? limits->shapes : NULL,
                         limits ? limits->params : NULL);
@@ -572,6 +573,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   usage->calls = context->calls;
   usage->rounds = context->rounds;
   usage->steals = context->steals;
+  usage->batch = context->batch_usage;
   if (heap) usage->peak_bytes += atomic_load_explicit(&heap->peak, memory_order_relaxed);
   return failure->status;
 }

@@ -184,7 +184,7 @@ hia_status hiaR_share_end(hia_context *context) {
     hia_status status = failed_help(context);
     if (status) return status;
     invocation->promoted = job->older;
-    context->steals += job->steals;
+    hiaR_job_count(context, job);
     hiaR_job_free(context, job);
   }
   s->is_open = false;

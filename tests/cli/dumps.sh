@@ -70,5 +70,6 @@ for program in branches loops tails fails data; do
   golden "$program.asm" functions "$program.hia" --stage asm
 done
 golden tapes.tape cat tapes.hia --stage tape --fn loss
+golden batches.batches cat batches.hia --stage batches
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
