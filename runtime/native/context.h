@@ -369,13 +369,29 @@ bool hiaR_look_for_end(hia_job *job, uint64_t ns);
 hia_job *hiaR_fork_for(hia_context *context, hia_context *thief, const char *sp, uintptr_t pc,
                        uint32_t *n_frames, bool *must_settle);
 /* Waits until a job that was handed out is done. */
-void hiaR_await_job(hia_context *context, hia_job *job);
+static inline void hiaR_await_job(hia_context *context, hia_job *job) {
+  enum { LOOK_NS = 1000 };
+  while (!hiaR_look_for_end(job, LOOK_NS)) {
+    hia_parker_arm(&context->parker);
+    if (!hia_is_done(&job->is_done)) hia_parker_park(&context->parker, HIA_MAX_BACKOFF_NS);
+    hia_parker_disarm(&context->parker);
+  }
+}
 /* The worker cannot go on, since a job was returned that it cannot run itself. Then it is part of a
  * job that is not needed (hia_job.is_part), and so is the worker: waits until it is told so.
  * Returns the status with which it must end. */
 hia_status hiaR_await_end(hia_context *context);
 /* What a job's thief has computed in batches counts as its owner's. */
-void hiaR_job_count(hia_context *context, const hia_job *job);
+static inline void hiaR_job_count(hia_context *context, const hia_job *job) {
+  hia_batch_usage *all = &context->batch_usage;
+  const hia_batch_usage *own = &job->batch_usage;
+  context->steals += job->steals; /* also of a job that was returned */
+  all->rows += own->rows;
+  all->waves += own->waves;
+  all->plan_ns += own->plan_ns;
+  all->gather_ns += own->gather_ns;
+  all->compute_ns += own->compute_ns;
+}
 /* True if what the worker runs is part of a job, so that it is not needed when the job is not. */
 bool hiaR_is_part_of(const hia_context *context, const hia_job *job);
 /* At a join: waits until the job is done, or is the worker's own again (is_back). Meanwhile the

@@ -264,7 +264,7 @@ static void unreserve(hia_invocation *invocation, const hia_job *job) {
 }
 
 /* Puts the job that `oldest` has returned back, so that it is returned next time. */
-static void reserve(hia_invocation *invocation, hia_job *job) {
+static inline void reserve(hia_invocation *invocation, hia_job *job) {
   memmove(invocation->reserved + 1, invocation->reserved,
           invocation->n_reserved * sizeof(hia_job *));
   invocation->reserved[0] = job;
@@ -343,7 +343,7 @@ void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
   bool is_soon = now < context->gives_from; /* the thief sets the limit again */
   hia_mailbox *mailbox = is_soon ? NULL : hia_steal_request_poll(&context->request);
   if (context->sharing.is_open) {
-    if (mailbox) hiaR_share_serve(context, mailbox);
+    if (mailbox) context->sharing.serve(context, mailbox);
     return;
   }
   if (mailbox) {
@@ -512,14 +512,6 @@ bool hiaR_look_for_end(hia_job *job, uint64_t ns) {
   return false;
 }
 
-void hiaR_await_job(hia_context *context, hia_job *job) {
-  while (!hiaR_look_for_end(job, REPLY_NS)) {
-    hia_parker_arm(&context->parker);
-    if (!hia_is_done(&job->is_done)) hia_parker_park(&context->parker, HIA_MAX_BACKOFF_NS);
-    hia_parker_disarm(&context->parker);
-  }
-}
-
 /* Runs other jobs, or sleeps, until `job` is done. The worker's steal request is closed. */
 static hia_status help_until_done(hia_context *context, hia_job *job, const char *sp) {
   hia_status status = HIA_OK;
@@ -545,15 +537,12 @@ static hia_status help_until_done(hia_context *context, hia_job *job, const char
 }
 
 hia_status hiaR_await_end(hia_context *context) {
-  hia_backoff backoff = hiaR_backoff_start();
   hia_status status;
-  while (!(status = hiaR_end_status(context))) {
-    uint64_t ns = hiaR_backoff_next(&backoff);
-    if (!ns) continue;
+  while (!(status = hiaR_end_status(context))) { /* the thread that tells it wakes it */
     hia_parker_arm(&context->parker);
-    if (!(status = hiaR_end_status(context))) hia_parker_park(&context->parker, ns);
+    if (!atomic_load(&context->has_cancelled_job))
+      hia_parker_park(&context->parker, HIA_MAX_BACKOFF_NS);
     hia_parker_disarm(&context->parker);
-    if (status) break;
   }
   return status;
 }
@@ -581,17 +570,6 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
   /* The reason may be that the run ends. */
   job->is_back = true;
   return hiaR_end_status(context);
-}
-
-void hiaR_job_count(hia_context *context, const hia_job *job) {
-  hia_batch_usage *all = &context->batch_usage;
-  const hia_batch_usage *own = &job->batch_usage;
-  context->steals += job->steals; /* also of a job that was returned */
-  all->rows += own->rows;
-  all->waves += own->waves;
-  all->plan_ns += own->plan_ns;
-  all->gather_ns += own->gather_ns;
-  all->compute_ns += own->compute_ns;
 }
 
 hia_word *hiaR_join_end(hia_context *context, hia_job *job) {

@@ -478,7 +478,7 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
   if (is_shared) hiaR_close_steal_request(context);
   if (HIA_UNLIKELY(left)) {
     hiaR_take_all_back(context, invocation);
-    hiaR_share_abandon(context);
+    hiaR_share_abandon(&context->sharing);
     hiaR_batch_begin(context); /* the invocation that waits, if any, has settled before */
   }
 #ifdef HIA_STRESS

@@ -2,8 +2,6 @@
 /* Sharing parts of work with thieves (share.h). */
 #include "runtime/native/context.h"
 
-#define NEVER UINT64_MAX
-
 enum {
   EAGER_NS = 100000,      /* how long a help looks for the next round before it sleeps */
   SLEEP_NS = 5000,        /* between two looks afterwards */
@@ -17,7 +15,7 @@ enum {
 /* Takes a part of the round that is there. False: there is none. */
 static bool take(hia_sharing *s, uint32_t *part) {
   uint64_t next = HIA_ATOMIC_LOAD(&s->next);
-  while (next != NEVER && (uint32_t)next)
+  while (next != HIA_SHARES_NOTHING && (uint32_t)next)
     if (HIA_ATOMIC_CAS(&s->next, &next, next - 1)) {
       *part = (uint32_t)next - 1;
       return true;
@@ -28,7 +26,7 @@ static bool take(hia_sharing *s, uint32_t *part) {
 /* The worker looks for a steal request. */
 static void poll(hia_context *context) {
   hia_mailbox *mailbox = hia_steal_request_poll(&context->request);
-  if (mailbox) hiaR_share_serve(context, mailbox);
+  if (mailbox) context->sharing.serve(context, mailbox);
 }
 
 /* Computes parts while there are some. */
@@ -57,7 +55,7 @@ static hia_status help(hia_context *context, hia_sharing *s) {
   uint64_t since = hiaR_now();
   for (hia_status status; !(status = hiaR_end_status(context));) {
     uint64_t next = HIA_ATOMIC_LOAD(&s->next);
-    if (next == NEVER || is_needed_elsewhere(context)) return HIA_OK;
+    if (next == HIA_SHARES_NOTHING || is_needed_elsewhere(context)) return HIA_OK;
     if ((uint32_t)next) {
       if ((status = compute(context, s))) return status;
       since = hiaR_now();
@@ -79,16 +77,6 @@ HIA_UNINSTRUMENTED void hiaR_native_help(hia_context *context, const char *sp, u
 }
 
 /* ---- the worker ---- */
-
-void hiaR_share_begin(hia_context *context, const char *sp, uintptr_t pc) {
-  hia_sharing *s = &context->sharing;
-  s->sp = sp;
-  s->pc = pc;
-  s->is_open = true;
-  s->n_helps = 0;
-  uint64_t next = HIA_ATOMIC_LOAD(&s->next);
-  if (next == NEVER) HIA_ATOMIC_STORE(&s->next, 0);
-}
 
 uint32_t hiaR_share_workers(const hia_context *context) { return 1 + context->sharing.n_helps; }
 
@@ -118,11 +106,22 @@ static hia_job *fork_for(hia_context *context, hia_context *thief) {
   return hiaR_fork_for(context, thief, s->sp, s->pc, &n_frames, &must_settle);
 }
 
-void hiaR_share_serve(hia_context *context, hia_mailbox *mailbox) {
+static void serve(hia_context *context, hia_mailbox *mailbox) {
   hia_context *thief = hiaR_context_of(mailbox);
   hia_job *job = fork_for(context, thief);
   if (!job) job = new_help(context, thief);
   hia_mailbox_reply(mailbox, job);
+}
+
+void hiaR_share_begin(hia_context *context, const char *sp, uintptr_t pc) {
+  hia_sharing *s = &context->sharing;
+  s->serve = serve;
+  s->sp = sp;
+  s->pc = pc;
+  s->is_open = true;
+  s->n_helps = 0;
+  uint64_t next = HIA_ATOMIC_LOAD(&s->next);
+  if (next == HIA_SHARES_NOTHING) HIA_ATOMIC_STORE(&s->next, 0);
 }
 
 /* The status of a help that has ended without having been told to; HIA_OK: there is none. */
@@ -174,7 +173,7 @@ hia_status hiaR_share(hia_context *context, uint32_t n, hia_share_part *part, vo
 hia_status hiaR_share_end(hia_context *context) {
   hia_sharing *s = &context->sharing;
   hia_invocation *invocation = context->invocation;
-  HIA_ATOMIC_STORE(&s->next, NEVER);
+  HIA_ATOMIC_STORE(&s->next, HIA_SHARES_NOTHING);
   for (; s->n_helps; s->n_helps--) {
     hia_job *job = invocation->promoted;
     if (!hia_mailbox_take_back(&job->thief->mailbox, job)) {
@@ -189,12 +188,6 @@ hia_status hiaR_share_end(hia_context *context) {
   }
   s->is_open = false;
   return HIA_OK;
-}
-
-void hiaR_share_abandon(hia_context *context) {
-  context->sharing.is_open = context->sharing.is_busy = false;
-  context->sharing.n_helps = 0;
-  HIA_ATOMIC_STORE(&context->sharing.next, NEVER);
 }
 
 /* ---- operations ---- */

@@ -22,16 +22,20 @@
  */
 typedef hia_status hia_share_part(hia_context *context, void *arg, uint32_t i);
 
+#define HIA_SHARES_NOTHING UINT64_MAX
+
 typedef struct hia_sharing {
   char apart[64]; /* from what only the worker uses */
   /* In the upper half the number of the round, in the lower the number of its parts that nobody has
-   * taken. NEVER (share.c): the worker shares no more. */
+   * taken. HIA_SHARES_NOTHING: the worker shares no more. */
   _Atomic uint64_t next;
   _Atomic uint32_t n_done;
   hia_share_part *part; /* of the round; written before `next` */
   void *arg;
   /* The worker's own. */
   bool is_open;
+  /* Replies to a steal request, while it is open. So only programs that share need share.c. */
+  void (*serve)(hia_context *context, hia_mailbox *mailbox);
   const char *sp; /* where compiled code is, if its forks may be promoted: while no help has been */
   uintptr_t pc;
   bool is_busy;     /* a part is being computed: there can be no other round meanwhile */
@@ -64,9 +68,11 @@ bool hiaR_crew_join(hia_context *context, const char *sp, uintptr_t pc, hia_nati
 /* After it, if it has not failed. */
 hia_status hiaR_crew_leave(const hia_native_crew *crew);
 
-/* A steal request has come while the worker shares: replies. */
-void hiaR_share_serve(hia_context *context, hia_mailbox *mailbox);
 /* The invocation that shares has failed, and its jobs have ended. */
-void hiaR_share_abandon(hia_context *context);
+static inline void hiaR_share_abandon(hia_sharing *s) {
+  s->is_open = s->is_busy = false;
+  s->n_helps = 0;
+  HIA_ATOMIC_STORE(&s->next, HIA_SHARES_NOTHING);
+}
 
 #endif

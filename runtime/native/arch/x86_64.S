@@ -424,6 +424,7 @@ hiaR_stub_concat:
         .size   hiaR_stub_concat, .-hiaR_stub_concat
 
 /* hiaR_stub_operate: rdi the operation, rsi the words, edx the location. */
+        .section .text.hiaR_stub_operate, "ax", @progbits /* a program that calls it has tensors */
         .globl  hiaR_stub_operate
         .type   hiaR_stub_operate, @function
         .p2align 4
@@ -503,9 +504,9 @@ hiaR_stub_finish:
         retq
         .cfi_endproc
         .size   hiaR_stub_finish, .-hiaR_stub_finish
-        .text
 
 /* hiaR_stub_help */
+        .section .text.hiaR_stub_help, "ax", @progbits /* a program that shares operations calls it */
         .globl  hiaR_stub_help
         .protected hiaR_stub_help
         .type   hiaR_stub_help, @function
@@ -523,6 +524,7 @@ hiaR_stub_help:
         retq
         .cfi_endproc
         .size   hiaR_stub_help, .-hiaR_stub_help
+        .text
 
 /* hiaR_stub_range: edi location, esi code; rdx, rcx and r8 become a hia_range on the stack. */
         .globl  hiaR_stub_range
