@@ -564,9 +564,8 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
     if (status) return status;
   }
   if (!job->is_returned) return HIA_OK;
-  if (job->gives && job->is_begun)
-    return hiaR_await_end(context); /* the references that it was given are gone */
-  ;
+  /* The references that it was given are gone. */
+  if (job->gives && job->is_begun) return hiaR_await_end(context);
   /* The reason may be that the run ends. */
   job->is_back = true;
   return hiaR_end_status(context);

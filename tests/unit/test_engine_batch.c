@@ -57,7 +57,7 @@ Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
     outcome o = run(&p, "tree", n, 0), alone = run(&none, "tree", n, 0);
     cr_expect_eq(o.stats.batch_rows, 1u << n, "%d: %llu rows", n,
                  (unsigned long long)o.stats.batch_rows);
-    cr_expect_eq(o.stats.batch_waves, n + 1);
+    cr_expect_eq(o.stats.batch_waves, (uint64_t)n + 1);
     cr_expect_gt(o.stats.batch_compute_ns, 0);
     cr_expect_eq(alone.stats.batch_rows + alone.stats.batch_waves, 0);
     cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
