@@ -4,19 +4,17 @@
 #include "runtime/tensor/tensor.h"
 
 #ifdef HIA_STRESS
-enum { BLOCK = 3, FIRST = 2, LEAST = 1 };
+enum { BLOCK = 3, FIRST = 2, LEAST = 1, MOST_BYTES = 256 << 10, MOST_HANDED = 2 << 10 };
 #else
 enum {
-  BLOCK = 64, /* rows that are computed at a time, */
-  FIRST = 16, /* while no thief has come yet: it waits for the end of a block */
-  LEAST = 4,  /* and not fewer so that a thief has some */
-};
-#endif
-enum {
-  CHUNK = 32 << 10,      /* bytes of rows that are allocated at a time */
+  BLOCK = 64,            /* rows that are computed at a time, */
+  FIRST = 16,            /* while no thief has come yet: it waits for the end of a block */
+  LEAST = 4,             /* and not fewer so that a thief has some */
   MOST_BYTES = 8 << 20,  /* of rows' operands and results, that are noted before a settling */
   MOST_HANDED = 1 << 20, /* of those that a job leaves to its owner */
 };
+#endif
+enum { CHUNK = 32 << 10 }; /* bytes of rows that are allocated at a time */
 
 typedef struct hia_row {
   struct hia_row *older; /* noted before this one */

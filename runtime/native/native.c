@@ -235,7 +235,7 @@ HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *place) {
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
 }
 
-enum { SOON_NS = 20000 };
+enum { SOON_NS = 20000 }; /* how long a join waits for a thief before it settles */
 
 HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame,
                                               uint32_t index, const char *sp, uintptr_t pc) {

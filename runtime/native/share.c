@@ -2,12 +2,18 @@
 /* Sharing parts of work with thieves (share.h). */
 #include "runtime/native/context.h"
 
+#ifdef HIA_STRESS
+enum { LEAST = 16, LEAST_CALLED = 64 };
+#else
 enum {
-  EAGER_NS = 100000,      /* how long a help looks for the next round before it sleeps */
-  SLEEP_NS = 5000,        /* between two looks afterwards */
   LEAST = 1 << 18,        /* scalar operations that are worth a round of 2 us */
   LEAST_CALLED = 1 << 21, /* if thieves have yet to come */
-  WAIT_NS = 100000,       /* how long the worker looks for the end of a round before it sleeps */
+};
+#endif
+enum {
+  EAGER_NS = 100000, /* how long a help looks for the next round before it sleeps */
+  SLEEP_NS = 5000,   /* between two looks afterwards */
+  WAIT_NS = 100000,  /* how long the worker looks for the end of a round before it sleeps */
 };
 
 /* ---- parts ---- */
@@ -154,6 +160,20 @@ static hia_status await_parts(hia_context *context, uint32_t n) {
   return HIA_OK;
 }
 
+/* There will be no round any more. Waits until nobody computes a part: what parts read may go. */
+static void stop(hia_context *context) {
+  hia_sharing *s = &context->sharing;
+  hia_job *job = context->invocation->promoted;
+  HIA_ATOMIC_STORE(&s->next, HIA_SHARES_NOTHING);
+  for (uint32_t i = 0; i < s->n_helps; i++, job = job->older) {
+    if (job->is_back || hia_is_done(&job->is_done)) continue;
+    job->is_back = hia_mailbox_take_back(&job->thief->mailbox, job);
+    if (job->is_back) continue;
+    hia_parker_unpark(&job->thief->parker);
+    hiaR_await_job(context, job);
+  }
+}
+
 hia_status hiaR_share(hia_context *context, uint32_t n, hia_share_part *part, void *arg) {
   hia_sharing *s = &context->sharing;
   hia_status alone = HIA_OK;
@@ -167,21 +187,19 @@ hia_status hiaR_share(hia_context *context, uint32_t n, hia_share_part *part, vo
   HIA_ATOMIC_STORE(&s->n_done, 0);
   HIA_ATOMIC_STORE(&s->next, ((HIA_ATOMIC_LOAD(&s->next) >> 32) + 1) << 32 | n);
   hia_status status = compute(context, s);
-  return status ? status : await_parts(context, n);
+  if (!status) status = await_parts(context, n);
+  if (status) stop(context);
+  return status;
 }
 
 hia_status hiaR_share_end(hia_context *context) {
   hia_sharing *s = &context->sharing;
   hia_invocation *invocation = context->invocation;
-  HIA_ATOMIC_STORE(&s->next, HIA_SHARES_NOTHING);
+  stop(context);
+  hia_status status = failed_help(context);
+  if (status) return status;
   for (; s->n_helps; s->n_helps--) {
     hia_job *job = invocation->promoted;
-    if (!hia_mailbox_take_back(&job->thief->mailbox, job)) {
-      hia_parker_unpark(&job->thief->parker);
-      hiaR_await_job(context, job);
-    }
-    hia_status status = failed_help(context);
-    if (status) return status;
     invocation->promoted = job->older;
     hiaR_job_count(context, job);
     hiaR_job_free(context, job);

@@ -46,8 +46,8 @@ typedef struct hia_sharing {
  * its forks rather than a help, as long as there is none. sp NULL: no fork is promoted until the
  * end. */
 void hiaR_share_begin(hia_context *context, const char *sp, uintptr_t pc);
-/* Computes parts 0 .. n - 1. Not HIA_OK: what runs here must end with that status; then
- * hiaR_share_end is not called. */
+/* Computes parts 0 .. n - 1. Not HIA_OK: what runs here must end with that status; nobody computes
+ * a part any more, and hiaR_share_end is not called. */
 hia_status hiaR_share(hia_context *context, uint32_t n, hia_share_part *part, void *arg);
 /* Waits until no thief is in it. The result is that of hiaR_share. */
 hia_status hiaR_share_end(hia_context *context);

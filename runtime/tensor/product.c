@@ -115,7 +115,7 @@ static bool is_fast(const hia_env *env, const hia_product *p) {
 static hia_status multiply_fast(const hia_env *env, const hia_product *p, hia_work *work) {
   hia_product_plan plan;
   hiaR_blas_plan(p, &plan);
-  if (plan.parts > 1 && env->crew) return share(env, p, &plan, true);
+  if (plan.parts > 1 && is_worth_sharing(env, p)) return share(env, p, &plan, true);
   for (size_t i = 0; i < plan.parts; i++)
     for (size_t step = 0; step < plan.steps; step++) {
       if (!hiaR_work_on(work, HIA_WORK)) return HIA_CANCELLED;

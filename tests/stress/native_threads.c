@@ -85,6 +85,7 @@ static const char text[] =
 static const char batches[] =
     "param W: f32[40, 80] = uniform(-0.3, 0.3)\n"
     "param E: f32[30, 40] = uniform(-1.0, 1.0)\n"
+    "param P: f32[40, 512] = uniform(-0.1, 0.1)\n"
     "fn encode(t: Tree) -> (f32[40], f32) = match t {\n"
     "  Leaf(id) => { let h = E[abs(id) % 30]; (h, h[1]) },\n"
     "  Node(l, r) => { let (hl, a) = encode(l); let (hr, b) = encode(r);\n"
@@ -99,7 +100,11 @@ static const char batches[] =
     "fn walk(h: f32[40], n: i32) -> f32 = { let x = tanh(W @ concat(h, h)); if n == 0 then x[0]\n"
     "  else if x[1] > 0.0 then walk(x, n - 1) + x[3] else walk(0.0 - x, n - 1) * 0.5 }\n"
     "fn walks(n: i32) -> i32 = as_number(sum([walk(E[i % 30], 5 + i % 3) for i in 0..n]))\n"
-    "fn halts(n: i32) -> i32 = as_number(sum([encode(sized(i / (n / 2 - i))).1 for i in 0..n]))\n";
+    "fn halts(n: i32) -> i32 = as_number(sum([encode(sized(i / (n / 2 - i))).1 for i in 0..n]))\n"
+    /* Large products, whose parts thieves compute, of matrices that the operation itself packs. */
+    "fn rows(n: i32) -> f32[?, 512] = [P[i % 40] * f32(i % 7) for i in 0..n]\n"
+    "fn products(n: i32) -> i32 = { let a = rows(n); let p = transpose(P);\n"
+    "  as_number(sum(a @ p) + sum((a @ transpose(a))[n - 1])) }\n";
 
 typedef struct job {
   const char *function;
@@ -132,6 +137,7 @@ static const job jobs[] = {
     {"one_tree", 8},
     {"walks", 40},
     {"halts", 30},
+    {"products", 300},
 };
 static const unsigned n_threads[] = {2, 3, 8};
 
@@ -335,10 +341,11 @@ static void *request(void *user) {
 
 static void run_cancelled(unsigned threads, long n, unsigned long counts[2]) {
   /* The larger ones are cancelled while they run, the smaller ones sometimes too late. */
-  static const job cancelled[] = {{"fib", 25},      {"takes", 15},  {"small_first", 100000},
-                                  {"eight", 20000}, {"wides", 19},  {"small_last", 100000},
-                                  {"first", 14},    {"late", 22},   {"both", 100000},
-                                  {"scores", 100},  {"slopes", 60}, {"walks", 60}};
+  static const job cancelled[] = {{"fib", 25},       {"takes", 15},  {"small_first", 100000},
+                                  {"eight", 20000},  {"wides", 19},  {"small_last", 100000},
+                                  {"first", 14},     {"late", 22},   {"both", 100000},
+                                  {"scores", 100},   {"slopes", 60}, {"walks", 60},
+                                  {"products", 1500}};
   loaded l = load(threads, 0, NULL), single = load(1, 0, NULL);
   outcome right[HIA_LEN(cancelled)];
   uint64_t typical[HIA_LEN(cancelled)];
@@ -578,7 +585,7 @@ int main(int argc, char **argv) {
   timed("several hosts", &start);
   for (size_t t = 0; t < HIA_LEN(n_threads); t++) run_with_fewer(n_threads[t]);
   timed("fewer threads", &start);
-  static const size_t hungry[] = {0, 4, 6, 8, 20, 21};
+  static const size_t hungry[] = {0, 4, 6, 8, 20, 21, 25};
   for (size_t i = 0; i < HIA_LEN(hungry); i++)
     for (size_t t = 0; t < HIA_LEN(n_threads); t++) {
       const job *j = &jobs[hungry[i]];
