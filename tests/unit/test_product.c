@@ -119,9 +119,9 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
   reference(&p, right + (GUARD + offset) * element);
   for (size_t i = 0; i < HIA_LEN(kernels); i++) {
     if (!hiaR_product_use(kernels[i])) continue;
-    for (int is_packed = 0; is_packed < 2; is_packed++) {
+    for (unsigned how = 0; how < 4; how++) { /* packed; divided among three workers */
       void *packed = NULL;
-      if (is_packed) {
+      if (how & 1) {
         packed = block(hiaR_packed_size(p.dtype, p.k, p.n));
         hiaR_pack(p.dtype, p.k, p.n, p.b, packed);
       }
@@ -130,6 +130,7 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
       p.c = c + (GUARD + offset) * element;
       hia_product_plan plan;
       hiaR_product_plan(&p, &plan);
+      if (how & 2) hiaR_product_divide(&p, &plan, 3);
       void *scratch = block(plan.scratch);
       for (size_t part = plan.parts; part-- > 0;) /* any order */
         for (size_t step = 0; step < plan.steps; step++)
@@ -137,9 +138,9 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
       if (memcmp(c, right, size) != 0)
         for (size_t e = 0; e < size; e += element)
           cr_assert(memcmp(c + e, right + e, element) == 0,
-                    "%s: %zu x %zu x %zu, dtype %d, packed %d, added %d, transposed %d %d: at %zu "
+                    "%s: %zu x %zu x %zu, dtype %d, way %u, added %d, transposed %d %d: at %zu "
                     "%016llx, not %016llx",
-                    kernels[i], p.m, p.k, p.n, p.dtype, is_packed, p.is_added, is_a_transposed,
+                    kernels[i], p.m, p.k, p.n, p.dtype, how, p.is_added, is_a_transposed,
                     is_b_transposed, e / element - GUARD - offset,
                     *(unsigned long long *)(c + e / 8 * 8),
                     *(unsigned long long *)(right + e / 8 * 8));

@@ -467,63 +467,31 @@ hiaR_stub_defer:
         .cfi_endproc
         .size   hiaR_stub_defer, .-hiaR_stub_defer
 
-/* hiaR_stub_settle */
-        .section .text.hiaR_stub_settle, "ax", @progbits /* a program that calls it has batches */
-        .globl  hiaR_stub_settle
-        .type   hiaR_stub_settle, @function
+/* Stubs without arguments, which a program calls that has batches, or that shares operations. */
+        .macro  plain_stub name, call
+        .section .text.\name, "ax", @progbits
+        .globl  \name
+        .type   \name, @function
         .p2align 4
-hiaR_stub_settle:
+\name:
         .cfi_startproc
         movq    %r13, %rdi
         leaq    8(%rsp), %rsi
         movq    (%rsp), %rdx
         subq    $8, %rsp
         .cfi_def_cfa_offset 16
-        callq   hiaR_native_settle@PLT
+        callq   \call@PLT
         addq    $8, %rsp
         .cfi_def_cfa_offset 8
         retq
         .cfi_endproc
-        .size   hiaR_stub_settle, .-hiaR_stub_settle
+        .size   \name, .-\name
+        .endm
 
-/* hiaR_stub_finish */
-        .section .text.hiaR_stub_finish, "ax", @progbits /* a program that calls it has batches */
-        .globl  hiaR_stub_finish
-        .type   hiaR_stub_finish, @function
-        .p2align 4
-hiaR_stub_finish:
-        .cfi_startproc
-        movq    %r13, %rdi
-        leaq    8(%rsp), %rsi
-        movq    (%rsp), %rdx
-        subq    $8, %rsp
-        .cfi_def_cfa_offset 16
-        callq   hiaR_native_finish@PLT
-        addq    $8, %rsp
-        .cfi_def_cfa_offset 8
-        retq
-        .cfi_endproc
-        .size   hiaR_stub_finish, .-hiaR_stub_finish
-
-/* hiaR_stub_help */
-        .section .text.hiaR_stub_help, "ax", @progbits /* a program that shares operations calls it */
-        .globl  hiaR_stub_help
+        plain_stub hiaR_stub_settle, hiaR_native_settle
+        plain_stub hiaR_stub_finish, hiaR_native_finish
         .protected hiaR_stub_help
-        .type   hiaR_stub_help, @function
-        .p2align 4
-hiaR_stub_help:
-        .cfi_startproc
-        movq    %r13, %rdi
-        leaq    8(%rsp), %rsi
-        movq    (%rsp), %rdx
-        subq    $8, %rsp
-        .cfi_def_cfa_offset 16
-        callq   hiaR_native_help@PLT
-        addq    $8, %rsp
-        .cfi_def_cfa_offset 8
-        retq
-        .cfi_endproc
-        .size   hiaR_stub_help, .-hiaR_stub_help
+        plain_stub hiaR_stub_help, hiaR_native_help
         .text
 
 /* hiaR_stub_range: edi location, esi code; rdx, rcx and r8 become a hia_range on the stack. */
