@@ -112,6 +112,10 @@ void hiaG_lift(hia_lifting *l, hia_node_id n);
 void hiaG_batch_find_late(hia_batcher *b);
 /* True if the node is computed later. Requires hiaG_batch_find_late. */
 bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n);
+/* True if operand i, a scalar, goes where a late scalar is expected: as an argument, a variable of
+ * a loop, a result, or into a field. Requires hiaG_batch_find_late; may be asked after
+ * hiaG_batch_types, too, of the nodes that there were. */
+bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i);
 /* True if the node reads elements of operand i, a tensor, or through an object. */
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i);
 

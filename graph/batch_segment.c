@@ -312,49 +312,10 @@ static hia_value_id boxed(rewriting *w, hia_node_id at, hia_value_id v) {
   return insert(w, at, HIA_OP_STACK, &v, 1, type, 0);
 }
 
-/* ---- where late scalars go ---- */
-
-typedef struct storing {
-  const hia_batcher *b;
-  hia_value_id v;
-  bool is_late;
-} storing;
-static void see_store(void *user, hia_value_id v, uint32_t place) {
-  storing *s = user;
-  if (v == s->v) s->is_late |= !hiaR_is_scalar(s->b->g->types->places.data[place].type);
-}
-
-/* True if operand i, a scalar, goes where a late one is expected. */
-static bool wants_late(const rewriting *w, hia_node_id n, uint32_t i) {
-  const hia_fn *fn = w->fn;
-  const hia_node *node = &fn->nodes.data[n];
-  if (node->op == HIA_OP_CALL) return w->b->fns[hiaG_callee(node)].late_params[i];
-  if (node->op == HIA_OP_LOOP) {
-    hia_node_id arg = fn->regions.data[node->regions].first;
-    while (fn->nodes.data[arg].imm != i) arg = fn->nodes.data[arg].next;
-    return is_late(w, fn->nodes.data[arg].outs);
-  }
-  if (node->op == HIA_OP_YIELD) {
-    const hia_region *r = &fn->regions.data[node->region];
-    if (node->region == 0) return w->of->late_results[i];
-    const hia_node *owner = &fn->nodes.data[r->owner];
-    if (owner->op == HIA_OP_IF) return is_late(w, owner->outs + i);
-    if (r->kind == HIA_REGION_HEAD) return i > 0 && is_late(w, owner->outs + i - 1);
-    if (r->kind == HIA_REGION_ROUND) {
-      hia_node_id arg = fn->regions.data[owner->regions].first;
-      while (fn->nodes.data[arg].imm != i) arg = fn->nodes.data[arg].next;
-      return is_late(w, fn->nodes.data[arg].outs);
-    }
-  }
-  storing s = {w->b, hiaG_in(fn, n, i), false};
-  hiaG_batch_stores(w->b->g, fn, n, see_store, &s);
-  return s.is_late;
-}
-
 static hia_value_id operand(rewriting *w, hia_node_id n, uint32_t i) {
   hia_value_id v = hiaG_in(w->fn, n, i), is = hiaG_resolve(&w->subst, v);
   if (v < w->n_values && w->was_scalar[v]) {
-    bool wants = wants_late(w, n, i);
+    bool wants = hiaG_batch_passes_on(w->b, w->f, n, i);
     if (wants == is_late(w, v)) return is;
     return wants ? boxed(w, n, is) : unboxed(w, n, is);
   }

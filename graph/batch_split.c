@@ -43,16 +43,6 @@ typedef struct splitting {
 
 /* ---- what waits ---- */
 
-typedef struct storing {
-  const splitting *s;
-  hia_value_id v;
-  bool is_late;
-} storing;
-static void see_store(void *user, hia_value_id v, uint32_t place) {
-  storing *x = user;
-  if (v == x->v) x->is_late |= x->s->b->late_places[place];
-}
-
 /* True if tensors, or what will be late scalars, may be reached from a value that is no tensor. */
 static bool may_hold_late(const splitting *s, hia_type type) {
   const hia_types *types = s->b->g->types;
@@ -74,21 +64,8 @@ static bool may_hold_late(const splitting *s, hia_type type) {
   return false;
 }
 
-/* True if a YIELD of a branch, a loop, or the function, passes operand i on to a late value. */
-static bool yields_late(const splitting *s, hia_node_id n, uint32_t i) {
-  const hia_fn *fn = s->fn;
-  const hia_region *r = &fn->regions.data[fn->nodes.data[n].region];
-  if (r->owner == HIA_NONE) return s->of->late_results[i];
-  const hia_node *owner = &fn->nodes.data[r->owner];
-  if (owner->op == HIA_OP_IF) return s->of->is_late[owner->outs + i];
-  if (owner->op != HIA_OP_LOOP) return false;
-  if (r->kind == HIA_REGION_HEAD) return i > 0 && s->of->is_late[owner->outs + i - 1];
-  return s->of->is_late[owner->outs + i];
-}
-
 static bool operand_waits(const splitting *s, hia_node_id n, uint32_t i) {
   const hia_fn *fn = s->fn;
-  const hia_node *node = &fn->nodes.data[n];
   hia_value_id v = hiaG_in(fn, n, i);
   if (hiaG_is_deferred(s->b, s->f, n)) return false;
   if (!hiaG_is_scalar(hiaG_type(fn, v))) {
@@ -96,13 +73,7 @@ static bool operand_waits(const splitting *s, hia_node_id n, uint32_t i) {
     return s->of->is_late[v] ||
            (!hiaG_is_tensor(s->b->g, fn, v) && may_hold_late(s, hiaG_type(fn, v)));
   }
-  if (!s->of->is_late[v]) return false;
-  if (node->op == HIA_OP_CALL) return !s->b->fns[hiaG_callee(node)].late_params[i];
-  if (node->op == HIA_OP_LOOP) return !s->of->is_late[node->outs + i];
-  if (node->op == HIA_OP_YIELD && yields_late(s, n, i)) return false;
-  storing x = {s, v, false};
-  hiaG_batch_stores(s->b->g, fn, n, see_store, &x);
-  return !x.is_late;
+  return s->of->is_late[v] && !hiaG_batch_passes_on(s->b, s->f, n, i);
 }
 
 bool hiaG_batch_waits(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i) {

@@ -124,6 +124,15 @@ static void change_function(changing *c, hia_fn_id f) {
                                                      : fn->results[i];
 }
 
+/* Of the types that were made; there were n places before. */
+static void mark_places(changing *c, uint32_t n) {
+  uint32_t n_now = c->types->places.len;
+  bool *late = HIA_NEW_ARRAY(c->b->arena, bool, n_now + 1);
+  memcpy(late, c->b->late_places, n);
+  for (uint32_t i = n; i < n_now; i++) late[i] = !hiaR_is_scalar(c->types->places.data[i].type);
+  c->b->late_places = late;
+}
+
 void hiaG_batch_types(hia_batcher *b) {
   changing c = {.b = b, .types = b->g->types, .n = b->g->types->entries.len};
   c.changes = HIA_NEW_ARRAY(b->arena, bool, c.n + 1);
@@ -134,6 +143,8 @@ void hiaG_batch_types(hia_batcher *b) {
     for (uint32_t t = 0; t < c.n; t++)
       if (!c.changes[t] && must_change(&c, t)) again = c.changes[t] = true;
   }
+  uint32_t n_places = b->g->types->places.len;
   for (hia_fn_id f = 0; f < b->n; f++)
     if (!hiaG_fn(b->g, f)->is_removed) change_function(&c, f);
+  mark_places(&c, n_places);
 }
