@@ -11,12 +11,13 @@ static const char usage[] =
     "it\n"
     "hia_diff --random [OPTION...]       generated programs\n"
     "hia_diff --grad [OPTION...]         gradients of generated programs\n"
+    "hia_diff --batch [OPTION...]        generated programs with tensors that batch\n"
     "hia_diff --build [OPTION...]        generated programs, made by the builder\n"
     "hia_diff --rebuild PATH...          programs in files, made again by the builder\n"
     "hia_diff --mutate [OPTION...] [DIR] garbled programs, of those in DIR and of generated ones\n"
     "hia_diff --aot DIR PATH...          writes the programs' objects and what is expected to DIR\n"
     "hia_diff --emit --seed N [--size N] prints a generated program and how to run it, also "
-    "--grad\n"
+    "--grad, --batch\n"
     "hia_diff --write DIR [OPTION...]    writes generated programs with their expected results\n"
     "  --seed N       the first seed (1)\n"
     "  --count N      programs (1000, or no bound with --seconds)\n"
@@ -49,7 +50,8 @@ static int emit(uint64_t seed, uint32_t size, bool has_data) {
 
 int main(int argc, char **argv) {
   bool random = false, mutate = false, build = false, rebuild = false, emits = false;
-  bool large = false, list = false, grad = false;
+  bool large = false, list = false;
+  const diff_sort *sort = NULL;
   const char *engines = NULL, *only = NULL, *aot = NULL, *write = NULL;
   unsigned threads = 1;
   diff_random_options o = {.seed = 1, .shrink_tries = 3000, .save = "."};
@@ -88,7 +90,9 @@ int main(int argc, char **argv) {
       if (!strcmp(a, "--random"))
         random = true;
       else if (!strcmp(a, "--grad"))
-        grad = true;
+        sort = &diff_gradients;
+      else if (!strcmp(a, "--batch"))
+        sort = &diff_batches;
       else if (!strcmp(a, "--mutate"))
         mutate = true;
       else if (!strcmp(a, "--build"))
@@ -115,8 +119,8 @@ int main(int argc, char **argv) {
     if (takes_value) i++;
   }
   if (!o.count && !o.seconds) o.count = 1000;
-  if (emits && grad) {
-    diff_emit_gradients(o.seed);
+  if (emits && sort) {
+    diff_emit(sort, o.seed);
     return 0;
   }
   if (emits) return emit(o.seed, o.size, o.has_data);
@@ -138,21 +142,22 @@ int main(int argc, char **argv) {
   }
   static diff_way ways[DIFF_MAX_WAYS];
   uint32_t n_ways = diff_ways(ways, engines);
-  for (uint32_t i = grad; only && i < n_ways;) { /* gradients are compared with the first way */
+  for (uint32_t i = sort != NULL;
+       only && i < n_ways;) { /* samples are compared with the first way */
     if (!strcmp(ways[i].name, only))
       i++;
     else
       ways[i] = ways[--n_ways];
   }
   for (uint32_t i = 0; list && i < n_ways; i++) puts(ways[i].name);
-  if (n_ways == 0 || (!random && !mutate && !grad && n_paths == 0)) {
+  if (n_ways == 0 || (!random && !mutate && !sort && n_paths == 0)) {
     if (!list) fputs(usage, stderr);
     return list ? 0 : 2;
   }
   if (random) {
     diff_random(&o, ways, n_ways, &counts);
-  } else if (grad) {
-    diff_gradients(&o, ways, n_ways, &counts);
+  } else if (sort) {
+    diff_compare(sort, &o, ways, n_ways, &counts);
   } else if (rebuild) {
     diff_rebuild(paths, n_paths, ways, n_ways, in_turn, (uint32_t)o.seed, &counts);
   } else if (mutate) {

@@ -148,13 +148,39 @@ void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
 /* Writes `count` programs with their outcomes to a folder, as files of the form of corpus.c. */
 void diff_write(const diff_random_options *o, const char *folder, diff_counts *counts);
 
-/* ---- gradients.c: gradients of generated programs ---- */
+/* ---- compare.c: generated programs without a reference ---- */
+
+/* A program, and arguments for all of its functions that are run. */
+typedef struct diff_sample {
+  gen_text source;
+  char *args[16];
+  uint32_t n_args;
+  /* How it is run. */
+  bool has_traps, has_fuel;
+  bool is_whole;    /* native ways run all functions, and else two in turn: */
+  uint32_t in_turn; /* from this one on */
+} diff_sample;
+
+/* A sort of them. */
+typedef struct diff_sort {
+  const char *name; /* of the option of hia_diff */
+  /* Functions that are run if the program has them. There are always `value` and `slope`: that
+   * gives what value gives and gradients. */
+  const char *const *roots;
+  uint32_t n_roots;
+  /* Fills source and args. The program that it is made of, or NULL. */
+  gen_program *(*make)(uint64_t seed, diff_sample *s);
+  /* Of such a program, which may have been made smaller. False: there is no such sample. */
+  bool (*write)(gen_program *p, diff_sample *s);
+  bool batches; /* ways batch all that can be batched */
+} diff_sort;
+extern const diff_sort diff_gradients, diff_batches; /* gradients.c, batches.c */
 
 /* Compares each way with the first one. Of the options: seed, count, seconds, thorough and
  * shrink_tries. */
-void diff_gradients(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
-                    diff_counts *counts);
-void diff_emit_gradients(uint64_t seed); /* prints a program and how to run it */
+void diff_compare(const diff_sort *sort, const diff_random_options *o, diff_way *ways,
+                  uint32_t n_ways, diff_counts *counts);
+void diff_emit(const diff_sort *sort, uint64_t seed); /* prints a program and how to run it */
 
 /* ---- build.c: generated programs, made by the builder ---- */
 
