@@ -65,23 +65,26 @@ static bool start(void *user, void (*function)(void *), void *arg) {
   return true;
 }
 
-static void check(hia_status status, hia_status wanted, hia_error *error) {
+/* A call may be an argument, and set *error: the order in which arguments are evaluated is not
+ * defined. */
+static void check(hia_status status, hia_status wanted, hia_error **error) {
   if (status != wanted) {
     atomic_fetch_add(&n_wrong, 1);
-    fprintf(stderr, "%s: %s\n", hia_status_word(status), error ? hia_error_text(error) : "");
+    fprintf(stderr, "%s: %s\n", hia_status_word(status), *error ? hia_error_text(*error) : "");
   }
-  hia_error_free(error);
+  hia_error_free(*error);
+  *error = NULL;
 }
 
 static void call(hia_function *f, int64_t n, const hia_run_options *options, hia_status wanted,
                  int64_t result) {
-  hia_error *error;
+  hia_error *error = NULL;
   hia_value *arg = hia_value_i64(engine, n), *value;
   hia_status status = hia_run(f, &arg, 1, options, &value, &error);
   int64_t x = 0;
-  check(status, wanted, error);
+  check(status, wanted, &error);
   if (status == HIA_OK && (hia_value_get_i64(value, &x) != HIA_OK || x != result))
-    check(HIA_INTERNAL, HIA_OK, NULL);
+    check(HIA_INTERNAL, HIA_OK, &error);
   hia_value_free(value);
   hia_value_free(arg);
 }
@@ -98,10 +101,10 @@ static void *caller(void *arg) {
     options.timeout_ns = 0;
     options.cancel = cancel;
     if (i % 4 == 1) {
-      hia_error *error;
+      hia_error *error = NULL;
       hia_value *n = hia_value_i64(engine, 1), *value;
       hia_status status = hia_run(spin, &n, 1, &options, &value, &error);
-      check(status, HIA_CANCELLED, error);
+      check(status, HIA_CANCELLED, &error);
       hia_value_free(n);
     }
   }
@@ -120,26 +123,26 @@ static void run(hia_engine_kind kind, bool has_pool) {
   static const hia_thread_pool pool = {start, NULL};
   static int64_t user = 7;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-  hia_error *error;
+  hia_error *error = NULL;
   options.kind = kind;
   options.threads = 3;
   options.allocator = &allocator;
   if (has_pool) options.pool = &pool;
-  check(hia_engine_new(&options, &engine, &error), HIA_OK, error);
+  check(hia_engine_new(&options, &engine, &error), HIA_OK, &error);
   hia_host_function host = HIA_HOST_FUNCTION_INIT;
   host.declaration = "extern fn pure(x: i64) -> i64";
   host.function = (void (*)(void))pure;
-  check(hia_engine_register(engine, &host, &error), HIA_OK, error);
+  check(hia_engine_register(engine, &host, &error), HIA_OK, &error);
   host.declaration = "extern impure fn note(x: i64) -> i64";
   host.function = (void (*)(void))note;
   host.takes_user = true;
   host.user = &user;
-  check(hia_engine_register(engine, &host, &error), HIA_OK, error);
+  check(hia_engine_register(engine, &host, &error), HIA_OK, &error);
   check(hia_module_load_text(engine, "t.hia", text, sizeof text - 1, &module, &error), HIA_OK,
-        error);
-  check(hia_module_function(module, "fib", &fib, &error), HIA_OK, error);
-  check(hia_module_function(module, "noted", &noted, &error), HIA_OK, error);
-  check(hia_module_function(module, "spin", &spin, &error), HIA_OK, error);
+        &error);
+  check(hia_module_function(module, "fib", &fib, &error), HIA_OK, &error);
+  check(hia_module_function(module, "noted", &noted, &error), HIA_OK, &error);
+  check(hia_module_function(module, "spin", &spin, &error), HIA_OK, &error);
   cancel = hia_cancel_new(NULL);
   timeline = hia_timeline_new(NULL, 1000);
   hia_cancel_request(cancel);
