@@ -108,7 +108,9 @@ typedef struct storing {
 } storing;
 static void see_store(void *user, hia_value_id v, uint32_t place) {
   storing *s = user;
-  if (v == s->v) s->is_late |= s->b->late_places[place];
+  bool is_tensor = !hiaR_is_scalar(s->b->g->types->places.data[place].type);
+  if (v == s->v)
+    s->is_late |= is_tensor || s->b->late_places[place]; /* types have changed, or not */
 }
 
 static bool is_variable_late(const hia_fn *fn, const hia_batch_fn *of, const hia_node *loop,

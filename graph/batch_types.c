@@ -124,15 +124,6 @@ static void change_function(changing *c, hia_fn_id f) {
                                                      : fn->results[i];
 }
 
-/* Of the types that were made; there were n places before. */
-static void mark_places(changing *c, uint32_t n) {
-  uint32_t n_now = c->types->places.len;
-  bool *late = HIA_NEW_ARRAY(c->b->arena, bool, n_now + 1);
-  memcpy(late, c->b->late_places, n);
-  for (uint32_t i = n; i < n_now; i++) late[i] = !hiaR_is_scalar(c->types->places.data[i].type);
-  c->b->late_places = late;
-}
-
 void hiaG_batch_types(hia_batcher *b) {
   changing c = {.b = b, .types = b->g->types, .n = b->g->types->entries.len};
   c.changes = HIA_NEW_ARRAY(b->arena, bool, c.n + 1);
@@ -146,5 +137,7 @@ void hiaG_batch_types(hia_batcher *b) {
   uint32_t n_places = b->g->types->places.len;
   for (hia_fn_id f = 0; f < b->n; f++)
     if (!hiaG_fn(b->g, f)->is_removed) change_function(&c, f);
-  mark_places(&c, n_places);
+  bool *late = HIA_NEW_ARRAY(b->arena, bool, b->g->types->places.len + 1); /* and new places */
+  memcpy(late, b->late_places, n_places);
+  b->late_places = late;
 }
