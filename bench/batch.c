@@ -1,13 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures batching over tags (docs/batching.md): batches of sentences through recursive networks,
  * on one thread, next to the same programs without batching and to programs by hand, which batch
- * level by level; and two threads next to one.
+ * level by level; the same where equal nodes are computed once; and two threads next to one.
  *
  *   bench_batch [--quick | --check] [--runs N] [--only NAME]
  *
- * NAME is treelstm, treernn, rntn or threads. bench/peers.h describes the programs by hand. The
- * losses must be those without batching, bit for bit. A round has a measurement of each; figures
- * are medians of wall-clock rates. */
+ * NAME is treelstm, treernn, rntn, sharing or threads. bench/peers.h describes the programs by
+ * hand. The losses must be those without batching, bit for bit. A round has a measurement of each;
+ * figures are medians of wall-clock rates. */
 #include "bench/harness.h"
 #include "bench/networks.h"
 #include "bench/peers.h"
@@ -56,8 +56,9 @@ typedef struct batches {
   unsigned size;
 } batches;
 
-static batches batches_open(const bench_network *network, unsigned threads, hia_batching batch) {
-  batches b = {.program = bench_network_open_batched(network, threads, batch)};
+static batches batches_open(const bench_network *network, unsigned threads, hia_batching batch,
+                            bool share) {
+  batches b = {.program = bench_network_open_batched(network, threads, batch, share)};
   b.trainer = bench_work_trainer(b.program.function);
   return b;
 }
@@ -110,13 +111,14 @@ static double rate_of(const batches *b, bench_mode mode, size_t n_sentences) {
 
 /* ---- next to one at a time, and by hand ---- */
 
-static void measure(const bench_network *network, batches both[2], bench_mode mode, double least,
-                    int runs) {
+/* `other`: what the second of both is. */
+static void measure(const bench_network *network, batches both[2], const char *other,
+                    bench_mode mode, double least, int runs) {
   static const char *const names[] = {"by hand"};
   double own[MAX_RUNS], none[MAX_RUNS], hand[MAX_RUNS];
   bench_peer peer = bench_peer_by_hand(network, mode);
   bench_work works[2] = {work_of(&both[0], BENCH_CALL), work_of(&both[1], BENCH_CALL)};
-  char row[96];
+  char row[96], ratio[32];
   size_t n = 0;
   peer.batch = both[0].size;
   bool has_peer = bench_peer_exists(&peer) && getenv("HIATON_PEERS_DIR") && !bench_is_quick();
@@ -134,20 +136,36 @@ static void measure(const bench_network *network, batches both[2], bench_mode mo
   double by_hand = has_peer ? bench_median(hand, (size_t)runs) : NAN;
   snprintf(row, sizeof row, "%s, %u, %s", network->title, both[0].size, mode_names[mode]);
   printf("%-30s %9.1f %10.1f", row, per_second, alone);
-  bench_print_target(row, "hiaton/alone", per_second / alone, 2, BENCH_NO_TARGET);
+  snprintf(ratio, sizeof ratio, "hiaton/%s", other);
+  bench_print_target(row, ratio, per_second / alone, 2, BENCH_NO_TARGET);
   bench_peers_print_row(row, names, 1, per_second, &by_hand, &least);
 }
 
 static void compare(size_t row, int runs) {
   const bench_network *network = &bench_networks[compared[row].network];
-  batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS),
-                     batches_open(network, 1, HIA_BATCH_NONE)};
+  batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS, false),
+                     batches_open(network, 1, HIA_BATCH_NONE, false)};
   for (int mode = 0; mode < 2; mode++) /* training, which changes params, comes last */
     for (size_t i = 0; i < N_SIZES; i++) {
       if (i && sizes[i] > bench_network_sentences(network)) break;
       for (int k = 0; k < 2; k++) batches_cut(&both[k], network, sizes[i]);
-      measure(network, both, (bench_mode)mode, compared[row].min_of[mode][i], runs);
+      measure(network, both, "alone", (bench_mode)mode, compared[row].min_of[mode][i], runs);
     }
+  for (int k = 0; k < 2; k++) batches_close(&both[k]);
+}
+
+/* ---- equal nodes ---- */
+
+/* Leaves' results are there already when a batch comes again: in training params change. */
+static void compare_sharing(int runs) {
+  static const double least[2] = {1.6, 1.4};
+  const bench_network *network = &bench_networks[BENCH_TREE_LSTM];
+  batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS, true),
+                     batches_open(network, 1, HIA_BATCH_SEGMENTS, false)};
+  for (int mode = 0; mode < 2; mode++) {
+    for (int k = 0; k < 2; k++) batches_cut(&both[k], network, 64);
+    measure(network, both, "unshared", (bench_mode)mode, least[mode], runs);
+  }
   for (int k = 0; k < 2; k++) batches_close(&both[k]);
 }
 
@@ -156,8 +174,8 @@ static void compare(size_t row, int runs) {
 static void compare_threads(int runs) {
   const bench_network *network = &bench_networks[BENCH_TREE_LSTM];
   bench_pin(false);
-  batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS),
-                     batches_open(network, 2, HIA_BATCH_SEGMENTS)};
+  batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS, false),
+                     batches_open(network, 2, HIA_BATCH_SEGMENTS, false)};
   printf("%-30s %9s %10s", "sentences/s", "one", "two");
   bench_print_target_heading("two/one threads");
   printf("\n");
@@ -183,8 +201,16 @@ static void compare_threads(int runs) {
   printf("\n");
 }
 
-int main(int argc, char **argv) {
+static void print_heading(const char *other) {
   static const char *const names[] = {"by hand"};
+  char ratio[32];
+  snprintf(ratio, sizeof ratio, "hiaton/%s", other);
+  printf("%-30s %9s %10s", "sentences/s", "hiaton", other);
+  bench_print_target_heading(ratio);
+  bench_peers_print_heading(names, 1);
+}
+
+int main(int argc, char **argv) {
   int runs = 5;
   bool is_known = true, has_network = false;
   for (int i = 1; i < argc; i++) {
@@ -199,10 +225,12 @@ int main(int argc, char **argv) {
   }
   for (size_t i = 0; i < N_COMPARED; i++)
     has_network |= is_chosen(bench_networks[compared[i].network].name);
-  if (!is_known || runs < 1 || runs > MAX_RUNS || (!has_network && !is_chosen("threads"))) {
-    fprintf(stderr,
-            "usage: %s [--quick | --check] [--runs N] [--only treelstm|treernn|rntn|threads]\n",
-            argv[0]);
+  if (!is_known || runs < 1 || runs > MAX_RUNS ||
+      (!has_network && !is_chosen("sharing") && !is_chosen("threads"))) {
+    fprintf(
+        stderr,
+        "usage: %s [--quick | --check] [--runs N] [--only treelstm|treernn|rntn|sharing|threads]\n",
+        argv[0]);
     return 2;
   }
   if (bench_is_quick()) runs = 1;
@@ -215,13 +243,17 @@ int main(int argc, char **argv) {
   puts("");
   bench_pin(true);
   bench_networks_write_weights(NULL);
-  if (has_network && !bench_is_quick()) bench_networks_write_sentences(&treebank);
+  if ((has_network || is_chosen("sharing")) && !bench_is_quick())
+    bench_networks_write_sentences(&treebank);
   if (has_network) {
-    printf("%-30s %9s %10s", "sentences/s", "hiaton", "alone");
-    bench_print_target_heading("hiaton/alone");
-    bench_peers_print_heading(names, 1);
+    print_heading("alone");
     for (size_t i = 0; i < N_COMPARED; i++)
       if (is_chosen(bench_networks[compared[i].network].name)) compare(i, runs);
+    printf("\n");
+  }
+  if (is_chosen("sharing")) {
+    print_heading("unshared");
+    compare_sharing(runs);
     printf("\n");
   }
   if (is_chosen("threads")) compare_threads(runs);

@@ -151,6 +151,7 @@ static void open_engine(bench_program *p, const bench_options *options) {
   engine.always_fork = options->always_fork;
   engine.fast_products = options->fast_products;
   engine.batch = options->batch;
+  engine.share = options->share ? HIA_SHARE_ON : HIA_SHARE_OFF;
   engine.disabled_passes = options->disabled_passes;
   bench_check(hia_engine_new(&engine, &p->engine, &error), &error);
   if (options->kind == HIA_ENGINE_JIT) bench_check(hia_engine_native(p->engine, &error), &error);

@@ -64,7 +64,8 @@ typedef struct bench_options {
   bool always_fork;
   bool fast_products;
   hia_batching batch;
-  bool fuel; /* runs are metered, with more fuel than they can use */
+  bool share; /* on by default in hiaton, like merge_calls */
+  bool fuel;  /* runs are metered, with more fuel than they can use */
   const char *disabled_passes;
 } bench_options;
 /* Ends the benchmark with the error if there is one. `error` is read after the call that sets it;

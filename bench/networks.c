@@ -275,14 +275,15 @@ static void load_weights(const bench_network *m, const bench_program *p) {
 }
 
 bench_program bench_network_open(const bench_network *network, unsigned threads) {
-  return bench_network_open_batched(network, threads, HIA_BATCH_SEGMENTS);
+  return bench_network_open_batched(network, threads, HIA_BATCH_SEGMENTS, false);
 }
 
 bench_program bench_network_open_batched(const bench_network *network, unsigned threads,
-                                         hia_batching batch) {
+                                         hia_batching batch, bool share) {
   char path[MAX_PATH];
   bench_network_file(network, path);
-  bench_options options = {.kind = HIA_ENGINE_JIT, .threads = threads, .batch = batch};
+  bench_options options = {
+      .kind = HIA_ENGINE_JIT, .threads = threads, .batch = batch, .share = share};
   bench_program p = bench_open_with(path, network->more, network->function, &options);
   load_weights(network, &p);
   return p;

@@ -20,6 +20,7 @@ typedef struct hia_compile_options {
   bool unchecked;     /* leave out the check at function entry (for measurement only) */
   bool merge_calls;   /* equal calls of a function may be made once */
   bool fast_products; /* HIA_CODE_FAST_PRODUCTS */
+  bool share;         /* rows with equal operands are computed once */
   bool
       is_fuelled; /* roots take fuel, and give what is left: what a host comes in by sees to that */
   bool sanitize;  /* instrument for the sanitizer the library itself is built with */

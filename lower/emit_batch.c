@@ -48,6 +48,13 @@ void hiaL_write_segments(hia_emit *e) {
   }
 }
 
+static LLVMValueRef known_as(hia_emit *e, uint32_t n_ins) {
+  if (!e->options->share || n_ins > HIA_SEGMENT_MOST) return LLVMConstNull(e->ptr);
+  LLVMValueRef v = hiaL_variable(e, "known_as", hiaL_number(e, 64, 0));
+  LLVMSetGlobalConstant(v, false);
+  return v;
+}
+
 /* The hia_segment of a DEFER. */
 static LLVMValueRef segment_of(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
@@ -74,7 +81,8 @@ static LLVMValueRef segment_of(hia_emit *e, hia_node_id n) {
                            hiaL_number(e, 16, fn->n_results),
                            hiaL_number(e, 64, owns),
                            hiaL_number(e, 64, bytes),
-                           hiaL_variable(e, "words", list)};
+                           hiaL_variable(e, "words", list),
+                           known_as(e, node->n_ins)};
   return hiaL_variable(e, name, hiaL_structure(e, fields, HIA_LEN(fields)));
 }
 

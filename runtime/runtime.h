@@ -170,6 +170,7 @@ typedef struct hia_batch_usage {
   uint64_t plan_ns;    /* finding waves and the order of their rows */
   uint64_t gather_ns;  /* putting operands side by side */
   uint64_t compute_ns; /* segments, and results */
+  uint64_t shared;     /* rows, besides, whose results were those of equal ones */
 } hia_batch_usage;
 
 typedef struct hia_usage {

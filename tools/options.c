@@ -146,6 +146,9 @@ const tool_row tool_rows[] = {
      "what native code computes for many calls at a time: nothing, operations on tensors among "
      "which "
      "are products with large params, or with any (segments)"},
+    {OPT_SHARE, RUN | DUMP | BENCH | BUILD | TRAIN, "share", "MODE", "on off",
+     "of what is batched, compute what has equal operands once; and what depends on integers and "
+     "params alone once until a param changes (on)"},
     {OPT_LEVEL, RUN | DUMP | BENCH | BUILD | TRAIN, "opt", "LEVEL", "0 1 2 3",
      "optimisation of native code, 0 to 3 (3)"},
     {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD | TRAIN, "no-pass", "LIST", "PASS all",
@@ -416,6 +419,11 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
                       : strcmp(operand, "all") == 0      ? HIA_BATCH_ALL
                                                          : HIA_BATCH_ALL + 1;
     return o->engine.batch > HIA_BATCH_ALL ? "none, segments or all" : NULL;
+  case OPT_SHARE:
+    o->engine.share = strcmp(operand, "on") == 0    ? HIA_SHARE_ON
+                      : strcmp(operand, "off") == 0 ? HIA_SHARE_OFF
+                                                    : HIA_SHARE_OFF + 1;
+    return o->engine.share > HIA_SHARE_OFF ? "on or off" : NULL;
   case OPT_LEVEL:
     if (!hiaR_word_number(operand, 0, 3, &number)) return "a number from 0 to 3";
     o->engine.opt_level = (int)number;

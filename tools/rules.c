@@ -63,7 +63,7 @@ static bool has_no_examples_in_brackets(const tool_options *o) {
 static bool has_no_dev(const tool_options *o) { return !o->training.dev; }
 static bool has_no_checkpoint(const tool_options *o) { return !o->training.checkpoint; }
 
-enum { MAX_RULED = 13 };
+enum { MAX_RULED = 16 };
 
 /* If `is_wrong`, none of these options may be given. The first row that applies is reported. */
 static const struct rule {
@@ -125,11 +125,11 @@ static const struct rule {
     {DUMP, {OPT_AFTER}, is_of_another_stage, "shows the graph: it goes with --stage graph alone"},
     {DUMP,
      {OPT_FN, OPT_FUEL, OPT_TRAP_NAN, OPT_BATCHING, OPT_COUNT, OPT_THREADS, OPT_LEVEL, OPT_NO_PASS,
-      OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_UNCHECKED, OPT_VERIFY},
+      OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_UNCHECKED, OPT_VERIFY, OPT_SHARE},
      is_ast,
      "has no effect on --stage ast, which is the whole program as it was read"},
     {DUMP,
-     {OPT_LEVEL, OPT_UNCHECKED},
+     {OPT_LEVEL, OPT_UNCHECKED, OPT_SHARE},
      is_no_code,
      "is for native code: --stage llvm-opt and asm show it"},
     {DUMP, {OPT_LEVEL}, is_unoptimized, "has no effect on --stage llvm, see llvm-opt and asm"},

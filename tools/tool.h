@@ -57,6 +57,7 @@ typedef enum tool_option {
   OPT_FUEL,
   OPT_TRAP_NAN,
   OPT_BATCHING,
+  OPT_SHARE,
   OPT_LEVEL,
   OPT_NO_PASS,
   OPT_NO_MERGE,

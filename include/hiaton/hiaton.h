@@ -168,6 +168,7 @@ typedef struct hia_engine_options {
      for other programs has such traps too. 0: NaNs are values like others */
   uint64_t trap_nan;
   uint64_t batch; /* a hia_batching. Runs with fuel, and with trap_nan, are not batched */
+  uint64_t share; /* a hia_share_mode, of what is batched */
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -191,7 +192,8 @@ typedef struct hia_engine_options {
    10000000000u,                                                                                   \
    0,                                                                                              \
    0,                                                                                              \
-   HIA_BATCH_SEGMENTS}
+   HIA_BATCH_SEGMENTS,                                                                             \
+   HIA_SHARE_ON}
 
 /* Makes an engine; `options` may be NULL for the defaults. This is cheap: nothing is started or
  * loaded before it is needed. HIA_ARGUMENT if an option is not valid or is of a later version. */
@@ -442,9 +444,10 @@ typedef struct hia_run_stats {
   uint64_t batch_plan_ns;    /* finding waves */
   uint64_t batch_gather_ns;  /* putting operands side by side */
   uint64_t batch_compute_ns; /* the rest */
+  uint64_t batch_shared;     /* rows, besides, that were equal to others, and not computed */
 } hia_run_stats;
 #define HIA_RUN_STATS_INIT                                                                         \
-  {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 typedef struct hia_run_options {
   size_t size;

@@ -53,6 +53,9 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
   if (o->batch > HIA_BATCH_ALL)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "batching %llu; there are 0 to 2",
                      (unsigned long long)o->batch);
+  if (o->share > HIA_SHARE_OFF)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "sharing %llu; there are 0 and 1",
+                     (unsigned long long)o->share);
   if (o->disabled_passes) {
     size_t len;
     const char *name = unknown_pass(o->disabled_passes, &len);
@@ -90,6 +93,7 @@ hia_compile_options hiaJ_compile_options(const hia_engine *engine) {
                                .unchecked = engine->options.unchecked,
                                .merge_calls = engine->options.merge_calls,
                                .fast_products = engine->options.fast_products != 0,
+                               .share = engine->options.share == HIA_SHARE_ON,
                                .sanitize = IS_SANITIZED};
 }
 
@@ -119,7 +123,7 @@ static bool disable_passes(hia_engine *engine, const char *list) {
   return true;
 }
 
-HIA_SIZED(hia_engine_options, batch);
+HIA_SIZED(hia_engine_options, share);
 
 hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
   if (error) *error = NULL;

@@ -172,7 +172,7 @@ hia_traits hiaJ_traits_for(const hia_run_options *options) {
 }
 
 HIA_SIZED(hia_run_options, streams);
-HIA_SIZED(hia_run_stats, batch_compute_ns);
+HIA_SIZED(hia_run_stats, batch_shared);
 
 /* Of two limits; 0: none. */
 static size_t stricter(size_t a, size_t b) { return a && (!b || a < b) ? a : b; }
@@ -352,7 +352,8 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                        .batch_waves = usage->batch.waves,
                        .batch_plan_ns = usage->batch.plan_ns,
                        .batch_gather_ns = usage->batch.gather_ns,
-                       .batch_compute_ns = usage->batch.compute_ns};
+                       .batch_compute_ns = usage->batch.compute_ns,
+                       .batch_shared = usage->batch.shared};
   if (options->stats) hiaR_sized_copy_out(&own, sizeof own, options->stats, options->stats->size);
 }
 

@@ -120,6 +120,11 @@ typedef struct hia_index {
   uint32_t len, cap; /* cap: a power of two, or 0 */
 } hia_index;
 uint32_t hiaR_hash(const void *bytes, size_t len);
+/* Of numbers, one after the other; all bits of the result depend on all of them. */
+static inline uint64_t hiaR_mix(uint64_t hash, uint64_t number) {
+  hash = (hash ^ number) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 32;
+}
 uint32_t hiaR_index_next(const hia_index *index, uint32_t hash, uint32_t *at);
 void hiaR_index_add(hia_arena *arena, hia_index *index, uint32_t hash, uint32_t i);
 

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Rows of segments, and how they are computed (batch.h). */
 #include "runtime/native/batch.h"
+#include "runtime/param/param.h"
 #include "runtime/tensor/tensor.h"
 
 #ifdef HIA_STRESS
@@ -58,6 +59,10 @@ typedef struct hia_batch {
   hia_rows rows; /* pending */
   level *levels; /* of all queues */
   size_t levels_size;
+  /* Rows that equal ones are compared with, by their hash: a power of two places, at least twice as
+     many as there are rows. */
+  row **equal;
+  uint32_t n_places, n_equal;
   row **wave, **ordered; /* the rows of a level, as they were met and as they are computed */
   block *blocks;         /* of them */
   uint32_t most_rows;    /* in these three */
@@ -80,6 +85,14 @@ static hia_batch *new_batch(const hia_context *context) {
   return hiaR_alloc(context->allocator, sizeof(hia_batch));
 }
 
+/* There are no rows any more. */
+static void forget_rows(hia_batch *b) {
+  if (b->n_equal) memset(b->equal, 0, b->n_places * sizeof *b->equal);
+  b->n_equal = 0;
+  b->rows = (hia_rows){0};
+  b->at = b->end = NULL;
+}
+
 /* The segments are those of the code that is run, and the rows went, or will go, with the heap. */
 void hiaR_batch_begin(hia_context *context) {
   hia_batch *b = context->batch;
@@ -87,8 +100,7 @@ void hiaR_batch_begin(hia_context *context) {
   if (!b) return;
   for (uint32_t i = 0; i < b->n_queues; i++) b->of[b->queues[i].number] = 0;
   b->n_queues = 0;
-  b->rows = (hia_rows){0};
-  b->at = b->end = NULL;
+  forget_rows(b);
 }
 
 /* In one piece, which begins with `wave`. */
@@ -101,6 +113,7 @@ void hiaR_batch_free(hia_context *context) {
   if (b->queues) hiaR_free(a, b->queues, b->most_queues * sizeof *b->queues);
   if (b->of) hiaR_free(a, b->of, b->n_of * sizeof *b->of);
   if (b->levels) hiaR_free(a, b->levels, b->levels_size);
+  if (b->equal) hiaR_free(a, b->equal, b->n_places * sizeof *b->equal);
   if (b->wave) hiaR_free(a, b->wave, lists_size(b->most_rows));
   hiaR_free(a, b, sizeof *b);
   context->batch = NULL;
@@ -199,6 +212,125 @@ static bool note(hia_context *context, const hia_segment *s, hia_word *words) {
   b->rows.n++;
   b->rows.bytes += s->row_bytes;
   if (r->depth >= b->rows.n_levels) b->rows.n_levels = r->depth + 1;
+  return true;
+}
+
+/* ---- equal rows ----
+ *
+ * Functions are pure: of rows of a segment that have equal operands one is computed. Its results
+ * are those of all. Tensors are equal here if their elements are at the same place in memory, or
+ * they are the same pending tensor. So of equal trees the leaves are found to be equal, then what
+ * depends on these, and so on. */
+
+/* Of an operand. A tensor whose elements are there has the place of these, which no header has,
+ * unless there are none. */
+static hia_word identity(const hia_segment *s, uint32_t i, hia_word word) {
+  if (!s->words[i].rank) return word;
+  const hia_tensor *t = hiaR_tensor(word);
+  return t->data ? (hia_word)(uintptr_t)t->data : word;
+}
+
+static void identify(const hia_segment *s, const hia_word *words, hia_word *ids) {
+  for (uint32_t i = 0; i < s->n_ins; i++) ids[i] = identity(s, i, words[i]);
+}
+
+static bool is_equal(const row *r, const hia_segment *s, const hia_word *ids) {
+  bool is = r->segment->number == s->number;
+  for (uint32_t i = 0; is && i < s->n_ins; i++) is = identity(s, i, r->words[i]) == ids[i];
+  return is;
+}
+
+/* Where an equal row is, or would be. */
+static row **place_of(const hia_batch *b, const hia_segment *s, const hia_word *ids) {
+  uint64_t hash = s->number;
+  for (uint32_t i = 0; i < s->n_ins; i++) hash = hiaR_mix(hash, ids[i]);
+  uint32_t last = b->n_places - 1, at = (uint32_t)hash & last;
+  while (b->equal[at] && !is_equal(b->equal[at], s, ids)) at = (at + 1) & last;
+  return &b->equal[at];
+}
+
+static void put(const hia_batch *b, row *r) {
+  hia_word ids[HIA_SEGMENT_MOST];
+  identify(r->segment, r->words, ids);
+  *place_of(b, r->segment, ids) = r;
+}
+
+/* Makes room for one more. False: no memory. */
+static bool make_places(hia_context *context, hia_batch *b) {
+  if (2 * (b->n_equal + 1) <= b->n_places) return true;
+  uint32_t n_old = b->n_places, n = n_old ? 2 * n_old : 512;
+  row **old = b->equal, **new = grow(context, NULL, 0, n * sizeof *new);
+  if (!new) return false;
+  b->equal = new;
+  b->n_places = n;
+  for (uint32_t i = 0; i < n_old; i++)
+    if (old[i]) put(b, old[i]);
+  if (old) hiaR_free(context->allocator, old, n_old * sizeof *old);
+  return true;
+}
+
+static void drop_operands(hia_context *context, const hia_segment *s, const hia_word *words) {
+  for (uint32_t i = 0; i < s->n_ins; i++)
+    if (s->words[i].rank) hiaR_tensor_drop(&context->local, words[i], context->is_shared != 0);
+}
+
+/* Gives the results of an equal row, if there is one, and takes the references of the operands. */
+static bool find_equal(hia_context *context, const hia_segment *s, hia_word *words,
+                       const hia_word *ids) {
+  const hia_batch *b = context->batch;
+  const row *r = b->n_equal ? *place_of(b, s, ids) : NULL;
+  if (!r) return false;
+  drop_operands(context, s, words); /* the row has others */
+  for (uint32_t i = 0; i < s->n_outs; i++) {
+    words[i] = r->words[s->n_ins + i];
+    hiaR_dup(words[i], context->is_shared != 0);
+  }
+  return true;
+}
+
+/* The newest row: none is equal. */
+static void add_equal(hia_context *context) {
+  hia_batch *b = context->batch;
+  if (!make_places(context, b)) return;
+  put(b, b->rows.newest);
+  b->n_equal++;
+}
+
+/* ---- results that are kept with the params' state ---- */
+
+/* True if the results depend on integers and on params alone, such as a row of a matrix of them. */
+static bool is_of_params(const hia_segment *s, const hia_word *words) {
+  for (uint32_t i = 0; i < s->n_ins; i++) {
+    const hia_segment_word *w = &s->words[i];
+    if (!w->rank && (w->dtype == HIA_F32 || w->dtype == HIA_F64)) return false;
+    if (!w->rank) continue;
+    hia_tensor *t = hiaR_tensor(words[i]);
+    if (t->counted.ctor == HIA_TENSOR_VIEW) t = hiaR_tensor(*hiaR_tensor_owner(t));
+    if (t->counted.ctor != HIA_TENSOR_PARAM) return false;
+  }
+  return true;
+}
+
+static hia_memo_key key_of(const hia_segment *s, const hia_word *ids) {
+  static _Atomic uint64_t n;
+  uint64_t known_as = atomic_load_explicit(s->known_as, memory_order_relaxed);
+  if (!known_as) {
+    uint64_t new = atomic_fetch_add(&n, 1) + 1;
+    if (atomic_compare_exchange_strong(s->known_as, &known_as, new)) known_as = new;
+  }
+  return (hia_memo_key){known_as, ids, s->n_ins};
+}
+
+/* Gives the results that an earlier row has left, and takes the references of the operands. */
+static bool find_kept(hia_context *context, const hia_segment *s, hia_word *words,
+                      const hia_word *ids) {
+  const hia_memo *memo = context->params ? hiaR_params_kept(context->params) : NULL;
+  if (!memo || !is_of_params(s, words)) return false;
+  hia_memo_key key = key_of(s, ids);
+  const hia_word *found = hiaR_memo_find(memo, &key);
+  if (!found) return false;
+  drop_operands(context, s, words);
+  memcpy(words, found, s->n_outs * sizeof *words);
   return true;
 }
 
@@ -371,6 +503,32 @@ static void scatter(const settling *x, uint32_t i, hia_word ref) {
   hiaR_tensor_drop(&x->context->local, ref, is_shared(x));
 }
 
+/* Keeps the results of row k, which are side by side with those of others. */
+static void keep_row(const settling *x, hia_memo *memo, uint32_t k, const hia_word *all) {
+  const hia_segment *s = x->b->s;
+  hia_word ids[HIA_SEGMENT_MOST];
+  hia_memo_result results[s->n_outs];
+  for (uint32_t i = 0; i < s->n_outs; i++) {
+    const hia_segment_word *w = &s->words[s->n_ins + i];
+    size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
+    results[i] = (hia_memo_result){(hia_dtype)w->dtype, w->rank, w->dims,
+                                   hiaR_tensor(all[i])->data + k * bytes};
+  }
+  identify(s, x->b->rows[k]->words, ids);
+  hia_memo_key key = key_of(s, ids);
+  hiaR_memo_keep(memo, &key, results, s->n_outs);
+}
+
+static void keep(const settling *x, const hia_word *all) {
+  const hia_context *context = x->context;
+  for (uint32_t k = 0; k < x->b->n; k++) {
+    if (!is_of_params(x->b->s, x->b->rows[k]->words)) continue;
+    hia_memo *memo = hiaR_params_keep(context->params, context->local.heap->run);
+    if (!memo) return;
+    keep_row(x, memo, k, all);
+  }
+}
+
 /* False: no memory. */
 static bool compute(const settling *x) {
   const hia_segment *s = x->b->s;
@@ -382,6 +540,7 @@ static bool compute(const settling *x) {
   hiaR_arch_call(x->context, (void (*)(void *))s->entry, words);
   for (uint32_t i = 0; i < s->n_ins; i++)
     if (!(s->owns >> i & 1)) hiaR_tensor_drop(&x->context->local, words[i], is_shared(x));
+  if (s->known_as && x->context->params) keep(x, words + s->n_ins);
   for (uint32_t i = 0; i < s->n_outs; i++) scatter(x, i, words[s->n_ins + i]);
   for (uint32_t k = 0; k < x->b->n; k++)
     for (uint32_t i = 0; i < s->n_ins; i++)
@@ -474,7 +633,7 @@ static hia_status settle(hia_context *context) {
     if ((status = compute_level(context, b, i))) return status;
   if ((status = hiaR_share_end(context))) return status;
   free_chunks(context, b);
-  b->rows = (hia_rows){0};
+  forget_rows(b);
   return HIA_OK;
 }
 
@@ -528,12 +687,20 @@ static void hand_over(hia_context *context, hia_job *job) {
   hia_batch *b = context->batch;
   job->rows = b->rows;
   job->adopt = adopt;
-  b->rows = (hia_rows){0};
-  b->at = b->end = NULL;
+  forget_rows(b);
   context->settle = NULL;
 }
 
 /* ---- what compiled code calls ---- */
+
+/* Those of the same operands. False: there are none. */
+static bool find_results(hia_context *context, const hia_segment *s, hia_word *words) {
+  hia_word ids[HIA_SEGMENT_MOST];
+  identify(s, words, ids);
+  bool has = find_kept(context, s, words, ids) || find_equal(context, s, words, ids);
+  context->batch_usage.shared += has;
+  return has;
+}
 
 /* At the end of an entry, which a join of this worker may have called. */
 HIA_UNINSTRUMENTED void hiaR_native_finish(hia_context *context, const char *sp, uintptr_t pc) {
@@ -556,8 +723,10 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
     context->batch = new_batch(context);
     if (!context->batch) hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
   }
+  if (segment->known_as && find_results(context, segment, words)) return;
   if (HIA_UNLIKELY(!note(context, segment, words)))
     hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
+  if (segment->known_as) add_equal(context);
   context->settle = settle_at;
   if (HIA_UNLIKELY(context->batch->rows.bytes > MOST_BYTES)) settle_at(context, sp, pc);
 }

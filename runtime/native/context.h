@@ -391,6 +391,7 @@ static inline void hiaR_job_count(hia_context *context, const hia_job *job) {
   all->plan_ns += own->plan_ns;
   all->gather_ns += own->gather_ns;
   all->compute_ns += own->compute_ns;
+  all->shared += own->shared;
 }
 /* True if what the worker runs is part of a job, so that it is not needed when the job is not. */
 bool hiaR_is_part_of(const hia_context *context, const hia_job *job);

@@ -17,10 +17,10 @@
 #include "runtime/heap/operation.h"
 #include "runtime/native/native.h"
 
-#define HIA_RT_ABI        8
-#define HIA_RT_ABI_SYMBOL hia_rt_abi_8
+#define HIA_RT_ABI        9
+#define HIA_RT_ABI_SYMBOL hia_rt_abi_9
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0xde0971e7c3536aa9u
+#define HIA_RT_ABI_HASH 0xe4b00213ead1d662u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -50,6 +50,7 @@ typedef struct hia_segment_word {
   uint32_t n;          /* elements of a row */
   const int64_t *dims; /* of a row; not read if the rank is 0 */
 } hia_segment_word;
+enum { HIA_SEGMENT_MOST = 64 }; /* operands, if equal rows are computed once */
 typedef struct hia_segment {
   hia_native_entry entry;
   uint32_t number; /* no other segment of the program has it */
@@ -57,6 +58,9 @@ typedef struct hia_segment {
   uint64_t owns;                 /* bit i: the entry takes the reference of operand i */
   uint64_t row_bytes;            /* of a row's operands and results */
   const hia_segment_word *words; /* operands, then results */
+  /* A variable of the code, 0 at first, and then a number that no other segment ever has. NULL:
+   * rows are computed as often as they are noted, also if they are equal. */
+  _Atomic uint64_t *known_as;
 } hia_segment;
 
 typedef struct hia_code_module hia_code_module;

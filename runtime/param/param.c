@@ -27,6 +27,9 @@ struct hia_params {
   hia_allocator allocator;
   const hia_param_spec *specs;
   value **values; /* of a scalar NULL */
+  _Atomic(hia_memo *) memo;
+  bool is_trained;            /* hiaR_params_next has made it, */
+  _Atomic uint64_t first_run; /* and this run wanted to keep something first; 0: none */
   hia_word words[];
 };
 
@@ -131,6 +134,34 @@ static hia_params *new_params(const hia_param_spec *specs, uint32_t n,
   return p;
 }
 
+static hia_params *of_words(const hia_word *words) {
+  return (hia_params *)(void *)((char *)(uintptr_t)words - offsetof(hia_params, words));
+}
+
+hia_memo *hiaR_params_kept(const hia_word *words) {
+  return atomic_load_explicit(&of_words(words)->memo, memory_order_acquire);
+}
+
+hia_memo *hiaR_params_keep(const hia_word *words, uint64_t run) {
+  hia_params *p = of_words(words);
+  hia_memo *memo = atomic_load_explicit(&p->memo, memory_order_acquire);
+  if (memo) return memo;
+  uint64_t first = 0;
+  if (p->is_trained && (atomic_compare_exchange_strong(&p->first_run, &first, run) || first == run))
+    return NULL;
+  hia_memo *new = hiaR_memo_new(&p->allocator);
+  if (!new || atomic_compare_exchange_strong(&p->memo, &memo, new)) return new;
+  hiaR_memo_free(new);
+  return memo;
+}
+
+/* The state goes, or becomes another one. */
+static void forget_results(hia_params *p) {
+  hiaR_memo_free(atomic_load_explicit(&p->memo, memory_order_relaxed));
+  atomic_store_explicit(&p->memo, NULL, memory_order_relaxed);
+  atomic_store_explicit(&p->first_run, 0, memory_order_relaxed);
+}
+
 static void share(hia_params *p, uint32_t i, const hia_params *from) {
   p->words[i] = from->words[i];
   p->values[i] = from->values[i];
@@ -192,6 +223,7 @@ hia_params *hiaR_params_hold(hia_params *params) {
 void hiaR_params_release(hia_params *params) {
   if (!params || atomic_fetch_sub_explicit(&params->holders, 1, memory_order_acq_rel) != 1) return;
   for (uint32_t i = 0; i < params->n; i++) release_value(params->values[i]);
+  forget_results(params);
   const hia_allocator allocator = params->allocator;
   hiaR_free(&allocator, params, size_of(params->n));
 }
@@ -209,7 +241,8 @@ const void *hiaR_params_elements(const hia_params *params, uint32_t i) {
 }
 
 size_t hiaR_params_bytes(const hia_params *params) {
-  size_t bytes = size_of(params->n);
+  const hia_memo *memo = atomic_load_explicit(&params->memo, memory_order_acquire);
+  size_t bytes = size_of(params->n) + (memo ? hiaR_memo_bytes(memo) : 0);
   for (uint32_t i = 0; i < params->n; i++) {
     const value *v = params->values[i];
     if (!v) continue;
@@ -269,6 +302,8 @@ hia_status hiaR_params_next(const hia_params *now, hia_params *recycled, const b
   }
   if (!p) p = new_params(now->specs, now->n, &now->allocator);
   if (!p) return HIA_MEMORY;
+  p->is_trained = true;
+  forget_results(p);
   for (uint32_t i = 0; i < p->n; i++)
     if (!prepare(p, i, now, is_changed[i], &is_recycled[i])) {
       hiaR_params_release(p);

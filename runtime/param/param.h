@@ -15,7 +15,7 @@
 
 #include "runtime/base/param.h"
 #include "runtime/heap/operation.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/param/memo.h"
 
 typedef struct hia_params hia_params;
 
@@ -49,6 +49,16 @@ const hia_word *hiaR_params_words(const hia_params *params);
 const void *hiaR_params_elements(const hia_params *params, uint32_t i);
 /* Of the values and their packed forms, as much as belongs to this state or is shared by it. */
 size_t hiaR_params_bytes(const hia_params *params);
+
+/* ---- what is kept with a state ---- */
+
+/* The results that are kept with the state that has these words (hiaR_params_words), while it is
+ * held. NULL: none are. */
+hia_memo *hiaR_params_kept(const hia_word *words);
+/* The same, made if need be, for a run to keep results in; its number is that of its heap. NULL: no
+ * memory; or the state is one of training (hiaR_params_next), which will not last, as far as is
+ * known: no other run has asked for it. */
+hia_memo *hiaR_params_keep(const hia_word *words, uint64_t run);
 
 /* ---- the next state ----
  *

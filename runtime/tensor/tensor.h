@@ -28,7 +28,8 @@ typedef enum hia_tensor_kind {
   HIA_TENSOR_VIEW,    /* they are a part of another tensor's, to which it has a reference */
   HIA_TENSOR_OUTSIDE, /* they lie elsewhere; it belongs to no run, and is sticky */
   HIA_TENSOR_PARAM,   /* of a param (param/param.h): likewise; it goes with its state */
-  HIA_TENSOR_LITERAL, /* of a program: likewise; it goes with its code */
+  HIA_TENSOR_LITERAL, /* of a program: likewise; it goes with its code. Or kept with a state of
+                         params (param/memo.h): it goes with that */
   HIA_TENSOR_PENDING, /* its elements are not there yet (native/batch.h); it becomes a view. Where a
                          view has its owner it has the depth of its row */
 } hia_tensor_kind;

@@ -2,6 +2,7 @@
 /* What native code computes for many calls at a time: as many rows and waves as there must be, at
  * every width the bits of one at a time, and with any limit of memory these or none. */
 #include "helper_program.h"
+#include <hiaton/params.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,10 @@ static const char text[] =
     "fn wide(n: i32) -> f32 = { let s = seen(n); sum([{ let (k, x) = s[i]; f32(k) + x } for i in "
     "0..n]) }\n"
     "fn total(n: i32) -> f32 = sum([encode(i % 3, i)[1] for i in 0..n])\n"
+    /* Equal leaves, and so equal trees. */
+    "fn twin(n: i32, k: i32) -> f32[24] = if n == 0 then E[k % 2 + 3]\n"
+    "  else tanh(W @ concat(twin(n - 1, 2 * k), twin(n - 1, 2 * k + 1)))\n"
+    "fn twins(n: i32) -> f32 = twin(n, 1)[3]\n"
     "fn slope(n: i32) -> f32 = { let (x, (w, e)) = value_and_grad(total, wrt = (W, E))(n);\n"
     "  x + sum(w) + sum(e) }\n";
 
@@ -40,10 +45,11 @@ static outcome run(program *p, const char *name, int32_t n, size_t max_memory) {
   return o;
 }
 
-static program open_with(hia_batching batch, unsigned threads) {
+static program open_with(hia_batching batch, hia_share_mode share, unsigned threads) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = HIA_ENGINE_JIT;
   options.batch = batch;
+  options.share = share;
   options.threads = threads;
   return open_program(&options, text, "tree");
 }
@@ -52,7 +58,8 @@ static program open_with(hia_batching batch, unsigned threads) {
  * root. */
 Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
   if (!has_native()) cr_skip_test();
-  program p = open_with(HIA_BATCH_ALL, 1), none = open_with(HIA_BATCH_NONE, 1);
+  program p = open_with(HIA_BATCH_ALL, HIA_SHARE_OFF, 1),
+          none = open_with(HIA_BATCH_NONE, HIA_SHARE_ON, 1);
   for (int32_t n = 1; n < 8; n++) {
     outcome o = run(&p, "tree", n, 0), alone = run(&none, "tree", n, 0);
     cr_expect_eq(o.stats.batch_rows, 1u << n, "%d: %llu rows", n,
@@ -60,8 +67,33 @@ Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
     cr_expect_eq(o.stats.batch_waves, (uint64_t)n + 1);
     cr_expect_gt(o.stats.batch_compute_ns, 0);
     cr_expect_eq(alone.stats.batch_rows + alone.stats.batch_waves, 0);
+    cr_expect_eq(o.stats.batch_shared + alone.stats.batch_shared, 0);
     cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
   }
+  close_program(&none);
+  close_program(&p);
+}
+
+/* A tree of equal leaves has one row for each level, and one is the element of the root. The row of
+ * the lowest level depends on params alone: its results stay until one changes. */
+Test(engine_batch, equal_rows_are_computed_once) {
+  if (!has_native()) cr_skip_test();
+  program p = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, 1),
+          none = open_with(HIA_BATCH_NONE, HIA_SHARE_ON, 1);
+  for (uint64_t n = 1; n < 8; n++)
+    for (int again = 0; again < 2; again++) {
+      bool is_kept = n > 1 || again;
+      outcome o = run(&p, "twins", (int32_t)n, 0), alone = run(&none, "twins", (int32_t)n, 0);
+      cr_expect_eq(o.stats.batch_rows, n + 1 - is_kept, "%d: %llu rows", (int)n,
+                   (unsigned long long)o.stats.batch_rows);
+      cr_expect_eq(o.stats.batch_rows + o.stats.batch_shared, (uint64_t)1 << n);
+      cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+    }
+  cr_assert_eq(hia_module_seed_params(p.module, 7, NULL), HIA_OK);
+  cr_assert_eq(hia_module_seed_params(none.module, 7, NULL), HIA_OK);
+  outcome o = run(&p, "twins", 3, 0), alone = run(&none, "twins", 3, 0);
+  cr_expect_eq(o.stats.batch_rows, 4);
+  cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
   close_program(&none);
   close_program(&p);
 }
@@ -69,7 +101,7 @@ Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
 /* So does a comprehension whose elements a host could see: three rows, and one of the element. */
 Test(engine_batch, elements_wait_together) {
   if (!has_native()) cr_skip_test();
-  program p = open_with(HIA_BATCH_ALL, 1);
+  program p = open_with(HIA_BATCH_ALL, HIA_SHARE_OFF, 1);
   for (int32_t n = 1; n < 200; n = 3 * n + 1) {
     outcome o = run(&p, "wide", n, 0);
     cr_expect_geq(o.stats.batch_rows, 3 * (uint64_t)n);
@@ -91,15 +123,19 @@ static void expect_same(program *p, program *q, const char *name, int32_t n, con
 Test(engine_batch, every_width_gives_the_same_bits) {
   static const int32_t widths[] = {0, 1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 63, 64, 65, 129, 3000};
   if (!has_native()) cr_skip_test();
-  program alone = open_with(HIA_BATCH_NONE, 1), one = open_with(HIA_BATCH_ALL, 1),
-          three = open_with(HIA_BATCH_ALL, 3);
+  program alone = open_with(HIA_BATCH_NONE, HIA_SHARE_ON, 1),
+          one = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, 1),
+          three = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, 3),
+          apart = open_with(HIA_BATCH_ALL, HIA_SHARE_OFF, 3);
   for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
     static const char *const names[] = {"wide", "total", "slope"};
     for (size_t k = 0; k < 3; k++) {
       expect_same(&alone, &one, names[k], widths[i], "one thread");
       expect_same(&alone, &three, names[k], widths[i], "three threads");
+      expect_same(&alone, &apart, names[k], widths[i], "three threads, unshared");
     }
   }
+  close_program(&apart);
   close_program(&three);
   close_program(&one);
   close_program(&alone);
@@ -108,7 +144,7 @@ Test(engine_batch, every_width_gives_the_same_bits) {
 Test(engine_batch, memory_runs_out_or_does_not) {
   if (!has_native()) cr_skip_test();
   for (unsigned threads = 1; threads <= 3; threads += 2) {
-    program p = open_with(HIA_BATCH_ALL, threads);
+    program p = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, threads);
     outcome right = run(&p, "slope", 300, 0);
     unsigned n_failed = 0, n_done = 0;
     for (size_t most = 1 << 12; most < 64 << 20; most += most / 3) {

@@ -161,6 +161,31 @@ Test(param, states) {
   hiaR_params_release(NULL);
 }
 
+/* Results are kept with a state, unless it is one of training that nobody asks twice. */
+Test(param, kept_results) {
+  const bool is_changed[N] = {[W] = true};
+  bool is_recycled[N];
+  hia_params *first, *second, *third;
+  cr_assert_eq(make(5, NULL, NULL, &first), HIA_OK);
+  const hia_word *words = hiaR_params_words(first);
+  size_t before = hiaR_params_bytes(first);
+  cr_assert_null(hiaR_params_kept(words));
+  hia_memo *memo = hiaR_params_keep(words, 1);
+  cr_assert(memo && hiaR_params_kept(words) == memo && hiaR_params_keep(words, 2) == memo);
+  cr_assert_gt(hiaR_params_bytes(first), before);
+  cr_assert_eq(hiaR_params_next(first, NULL, is_changed, is_recycled, &second), HIA_OK);
+  words = hiaR_params_words(second);
+  cr_assert(!hiaR_params_kept(words) && !hiaR_params_keep(words, 3) && !hiaR_params_keep(words, 3));
+  cr_assert(hiaR_params_keep(words, 4) && hiaR_params_kept(words));
+  /* A state that becomes another one has no results of the one before. */
+  cr_assert_eq(hiaR_params_next(second, first, is_changed, is_recycled, &third), HIA_OK);
+  cr_assert(third == first && is_recycled[W]);
+  words = hiaR_params_words(third);
+  cr_assert(!hiaR_params_kept(words) && !hiaR_params_keep(words, 3));
+  hiaR_params_release(second);
+  hiaR_params_release(third);
+}
+
 static bool go_on(void *user, uint64_t ns) {
   (void)ns;
   int *left = user;
