@@ -997,17 +997,17 @@ rm a.o b.o both.o
 
 # ---- another runtime ----
 
-sed 's/hia_rt_abi_\([0-9]*\)/hia_rt_abi_9/g' fib.o >future.o
+sed 's/hia_rt_abi_\([0-9]*\)/hia_rt_abi_0/g' fib.o >future.o
 if $c use.c future.o tak.o $static -o use 2>err; then
   bad 'an object for another runtime links'
-elif grep -q 'undefined.*hia_rt_abi_9' err; then
+elif grep -q 'undefined.*hia_rt_abi_0' err; then
   ok
 else
   bad 'an object for another runtime' "$(cat err)"
 fi
 
 t 'as a shared library it lacks a symbol' $cc -shared future.o $shared -o libfuture.so
-wrong 'and is no library for a program' 1 'undefined.*hia_rt_abi_9' $c use.c -L. -lfuture tak.o $shared -o x
+wrong 'and is no library for a program' 1 'undefined.*hia_rt_abi_0' $c use.c -L. -lfuture tak.o $shared -o x
 
 # ---- a damaged image ----
 
