@@ -155,7 +155,9 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
   if (status != HIA_OK) return status;
   hia_compile_options options = hiaJ_compile_options(engine);
   options.is_fuelled = b->options->fuel;
-  options.sanitize = false; /* the same program gives the same object in every build of hiaton */
+  /* The same program gives the same object in every build of hiaton; but tests of it may want else.
+   */
+  options.sanitize &= engine->sanitizes_objects;
   char why[1024] = "";
   /* LLVM's frames cannot be unwound: from here to the end of the call nothing may throw. */
   b->comp.armed = false;

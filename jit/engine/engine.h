@@ -70,6 +70,9 @@ struct hia_engine {
   bool has_host_pool;       /* the threads are the host's, so no thread of the engine compiles */
   atomic_uint next_builder; /* tag of the next builder (builder.c) */
 
+  bool sanitizes_objects; /* tests set it: ThreadSanitizer sees no order that objects make by
+                             themselves, and would report races with the runtime */
+
   pthread_mutex_t lock; /* of what follows */
   bool native_tried;
   hia_status native_status;

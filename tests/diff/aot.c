@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The corpus ahead of time: for each program an object file with all instances that its runs need;
  * and a C file that calls them with their headers (aot_main.h). */
+#include "jit/engine/engine.h"
 #include "tests/diff/run.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -372,6 +373,7 @@ void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, un
              hia_engine_new(&with_traps, &a->engines[1], &error) != HIA_OK) {
     fail(a, folder, "no engine", error);
   } else {
+    a->engines[0]->sanitizes_objects = a->engines[1]->sanitizes_objects = true;
     fprintf(a->cases, "#include \"aot_main.h\"\n");
     for (uint32_t i = 0; i < n_paths; i++) diff_cases(paths[i], visit, a, counts);
     end_program(a);
