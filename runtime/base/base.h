@@ -120,7 +120,8 @@ typedef struct hia_index {
   uint32_t len, cap; /* cap: a power of two, or 0 */
 } hia_index;
 uint32_t hiaR_hash(const void *bytes, size_t len);
-/* Of numbers, one after the other; all bits of the result depend on all of them. */
+/* Of numbers, one after the other, for tables: the lower bits depend on all that differ in
+ * practice, such as the middle ones of addresses. */
 static inline uint64_t hiaR_mix(uint64_t hash, uint64_t number) {
   hash = (hash ^ number) * 0x9e3779b97f4a7c15u;
   return hash ^ hash >> 32;

@@ -249,12 +249,6 @@ static row **place_of(const hia_batch *b, const hia_segment *s, const hia_word *
   return &b->equal[at];
 }
 
-static void put(const hia_batch *b, row *r) {
-  hia_word ids[HIA_SEGMENT_MOST];
-  identify(r->segment, r->words, ids);
-  *place_of(b, r->segment, ids) = r;
-}
-
 /* Makes room for one more. False: no memory. */
 static bool make_places(hia_context *context, hia_batch *b) {
   if (2 * (b->n_equal + 1) <= b->n_places) return true;
@@ -263,8 +257,12 @@ static bool make_places(hia_context *context, hia_batch *b) {
   if (!new) return false;
   b->equal = new;
   b->n_places = n;
-  for (uint32_t i = 0; i < n_old; i++)
-    if (old[i]) put(b, old[i]);
+  for (uint32_t i = 0; i < n_old; i++) {
+    hia_word ids[HIA_SEGMENT_MOST];
+    if (!old[i]) continue;
+    identify(old[i]->segment, old[i]->words, ids);
+    *place_of(b, old[i]->segment, ids) = old[i];
+  }
   if (old) hiaR_free(context->allocator, old, n_old * sizeof *old);
   return true;
 }
@@ -288,11 +286,12 @@ static bool find_equal(hia_context *context, const hia_segment *s, hia_word *wor
   return true;
 }
 
-/* The newest row: none is equal. */
-static void add_equal(hia_context *context) {
+/* The newest row, whose operands these are: none is equal. */
+static void add_equal(hia_context *context, const hia_word *ids) {
   hia_batch *b = context->batch;
+  row *r = b->rows.newest;
   if (!make_places(context, b)) return;
-  put(b, b->rows.newest);
+  *place_of(b, r->segment, ids) = r;
   b->n_equal++;
 }
 
@@ -693,9 +692,9 @@ static void hand_over(hia_context *context, hia_job *job) {
 
 /* ---- what compiled code calls ---- */
 
-/* Those of the same operands. False: there are none. */
-static bool find_results(hia_context *context, const hia_segment *s, hia_word *words) {
-  hia_word ids[HIA_SEGMENT_MOST];
+/* Those of the same operands, by which equal rows find them. False: there are none. */
+static bool find_results(hia_context *context, const hia_segment *s, hia_word *words,
+                         hia_word *ids) {
   identify(s, words, ids);
   bool has = find_kept(context, s, words, ids) || find_equal(context, s, words, ids);
   context->batch_usage.shared += has;
@@ -723,10 +722,11 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
     context->batch = new_batch(context);
     if (!context->batch) hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
   }
-  if (segment->known_as && find_results(context, segment, words)) return;
+  hia_word ids[HIA_SEGMENT_MOST];
+  if (segment->known_as && find_results(context, segment, words, ids)) return;
   if (HIA_UNLIKELY(!note(context, segment, words)))
     hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
-  if (segment->known_as) add_equal(context);
+  if (segment->known_as) add_equal(context, ids);
   context->settle = settle_at;
   if (HIA_UNLIKELY(context->batch->rows.bytes > MOST_BYTES)) settle_at(context, sp, pc);
 }

@@ -48,7 +48,7 @@ size_t hiaR_memo_bytes(const hia_memo *memo) {
 static uint32_t list_of(const hia_memo_key *key) {
   uint64_t hash = key->function;
   for (uint32_t i = 0; i < key->n; i++) hash = hiaR_mix(hash, key->words[i]);
-  return (uint32_t)(hiaR_mix(hash, key->n) >> 32) % LISTS;
+  return (uint32_t)hash % LISTS;
 }
 
 static const entry *find(const entry *e, const hia_memo_key *key) {
