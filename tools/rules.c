@@ -63,12 +63,12 @@ static bool has_no_examples_in_brackets(const tool_options *o) {
 static bool has_no_dev(const tool_options *o) { return !o->training.dev; }
 static bool has_no_checkpoint(const tool_options *o) { return !o->training.checkpoint; }
 
-enum { MAX_RULED = 16 };
+enum { MAX_RULED = 13 };
 
 /* If `is_wrong`, none of these options may be given. The first row that applies is reported. */
 static const struct rule {
   int commands;
-  tool_option options[MAX_RULED]; /* fewer than these; 0 ends them */
+  tool_option options[MAX_RULED]; /* 0 ends them if they are fewer */
   bool (*is_wrong)(const tool_options *options);
   const char *why; /* behind the option's name */
 } rules[] = {
@@ -149,10 +149,10 @@ static int check_options(const tool_command *command, const tool_options *o) {
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
     const struct rule *r = &rules[i];
     if (!(r->commands & o->command)) continue;
-    const tool_option *first = r->options;
-    while (*first && !tool_has(o, *first)) first++;
-    if (*first && r->is_wrong(o))
-      return tool_usage(command, "%s %s", tool_option_name(*first), r->why);
+    size_t k = 0;
+    while (k < MAX_RULED && r->options[k] && !tool_has(o, r->options[k])) k++;
+    if (k < MAX_RULED && r->options[k] && r->is_wrong(o))
+      return tool_usage(command, "%s %s", tool_option_name(r->options[k]), r->why);
   }
   return EXIT_FINE;
 }
