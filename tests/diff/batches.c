@@ -53,15 +53,7 @@ typedef struct gen {
 static uint32_t below(gen *g, uint32_t n) { return gen_below(&g->r, n); }
 static bool chance(gen *g, uint32_t percent) { return gen_chance(&g->r, percent); }
 
-static void put(gen *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(gen *g, const char *format, ...) {
-  char text[256];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  gen_text_add(g->out, "%s", text);
-}
+#define put(g, ...) gen_text_add((g)->out, __VA_ARGS__)
 
 static uint32_t size(gen *g) { return g->sizes[below(g, N_SIZES)]; }
 static type vec(uint32_t n) { return (type){VEC, n}; }
@@ -536,8 +528,7 @@ static void write_function(gen *g, uint32_t number) {
 
 static void write_head(gen *g) {
   const uint32_t *n = g->sizes;
-  for (uint32_t i = 0; g->has_taps && i < 1; i++)
-    put(g, "extern impure fn tap_%s(x: %s) -> %s\n", g->dtype, g->dtype, g->dtype);
+  if (g->has_taps) put(g, "extern impure fn tap_%s(x: %s) -> %s\n", g->dtype, g->dtype, g->dtype);
   for (uint32_t i = 0; i < N_SIZES; i++) {
     for (uint32_t k = 0; k < N_SIZES; k++)
       put(g, "param W%u%u: %s[%u, %u] = uniform(-0.9, 0.9)\n", i, k, g->dtype, n[i], n[k]);

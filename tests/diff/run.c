@@ -36,6 +36,7 @@ static void add_way(diff_way *ways, uint32_t *n, diff_way way) {
   if (diff_is_parallel(&way)) gen_text_add(&name, ":t%u", way.threads);
   if (way.always_fork) gen_text_add(&name, ":fork");
   if (way.batch) gen_text_add(&name, way.batch == HIA_BATCH_ALL ? ":batch" : ":no-batches");
+  if (way.share) gen_text_add(&name, ":unshared");
   for (const char *s = way.disabled; s && *s;) { /* "a,b" is ":no-a:no-b" */
     size_t len = strcspn(s, ",");
     gen_text_add(&name, ":no-%.*s", (int)len, s);
@@ -101,6 +102,8 @@ static void add_native(diff_way *ways, uint32_t *n) {
   WAY(1, .threads = 3, .disabled = "inline,fold,cse");
   WAY(1, .batch = HIA_BATCH_ALL);
   WAY(1, .batch = HIA_BATCH_ALL, .threads = 3);
+  WAY(1, .batch = HIA_BATCH_ALL, .share = HIA_SHARE_OFF);
+  WAY(1, .batch = HIA_BATCH_ALL, .share = HIA_SHARE_OFF, .threads = 3);
   WAY(2, .batch = HIA_BATCH_NONE);
   WAY(1, .threads = 2, .through_text = true, .stage = HIA_STAGE_GRAPH, .after = "tail");
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC);
@@ -225,6 +228,7 @@ static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
   o.verify = true;
   o.trap_nan = way->traps;
   o.batch = way->batch;
+  o.share = way->share;
   o.process_symbols = true;
   hia_engine *engine = NULL;
   hia_error *error = NULL;

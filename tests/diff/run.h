@@ -17,6 +17,7 @@ typedef struct diff_way {
   bool count;
   bool always_fork, no_merging; /* of native code */
   hia_batching batch;
+  hia_share_mode share;
   bool through_text;    /* the graph is printed and read back, and that graph is run */
   hia_stage stage;      /* of that graph */
   const char *after;    /* and the pass; NULL: as built */

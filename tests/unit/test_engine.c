@@ -547,6 +547,12 @@ Test(engine, options_without_sense) {
   o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
   o.threads = 1000000;
   expect_error(hia_engine_new(&o, &engine, &error), &error, HIA_ARGUMENT, "threads");
+  o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
+  o.batch = HIA_BATCH_ALL + 1;
+  expect_error(hia_engine_new(&o, &engine, &error), &error, HIA_ARGUMENT, "batching");
+  o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
+  o.share = HIA_SHARE_OFF + 1;
+  expect_error(hia_engine_new(&o, &engine, &error), &error, HIA_ARGUMENT, "sharing");
   hia_allocator incomplete = {0};
   o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
   o.allocator = &incomplete;
