@@ -373,7 +373,9 @@ void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, un
              hia_engine_new(&with_traps, &a->engines[1], &error) != HIA_OK) {
     fail(a, folder, "no engine", error);
   } else {
+#ifdef HIA_TSAN /* AddressSanitizer's constructors would clash when the objects are linked */
     a->engines[0]->sanitizes_objects = a->engines[1]->sanitizes_objects = true;
+#endif
     fprintf(a->cases, "#include \"aot_main.h\"\n");
     for (uint32_t i = 0; i < n_paths; i++) diff_cases(paths[i], visit, a, counts);
     end_program(a);
