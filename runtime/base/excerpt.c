@@ -3,39 +3,18 @@
 #include "runtime/base/excerpt.h"
 #include <stdio.h>
 
-#define EXCERPT_WIDTH 96u /* characters of a source line that are shown */
-#define MAX_LABELS    8u  /* of those below a line */
-
-/* Length of a valid UTF-8 character at `s`, 0 if there is none. */
-static size_t utf8_len(const unsigned char *s, size_t n) {
-  if (s[0] < 0x80) return 1;
-  size_t len = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
-  if (len == 0 || len > n || s[0] > 0xf4) return 0;
-  for (size_t i = 1; i < len; i++)
-    if ((s[i] & 0xc0) != 0x80) return 0;
-  return len;
-}
+#define EXCERPT_WIDTH 96u  /* columns of a source line that are shown */
+#define MAX_SHOWN     4096 /* bytes before the caret, and behind it: few of them may take columns */
+#define MAX_LABELS    8u   /* of those below a line */
 
 void hiaR_show(hia_text *out, const char *bytes, size_t n, const char *mark) {
   for (size_t i = 0; i < n;) {
-    const unsigned char *c = (const unsigned char *)bytes + i;
-    size_t len = utf8_len(c, n - i);
-    char escape[8];
-    const char *s = bytes + i;
-    size_t s_len = len, columns = 1;
-    if (*c == '\t') {
-      s = " ", s_len = 1;
-    } else if (len == 0 || *c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0)) {
-      s_len = columns = (size_t)snprintf(escape, sizeof escape, "\\x%02x", *c);
-      s = escape;
-      len = 1;
-    }
-    if (mark == NULL) {
-      hiaR_text_add(out, s, s_len);
-    } else {
-      for (size_t k = 0; k < columns; k++) hiaR_text_add(out, mark, 1);
-    }
-    i += len;
+    hia_cluster k = hiaR_cluster(bytes + i, n - i);
+    bool is_escaped = k.escape[0] != '\0';
+    if (mark == NULL)
+      hiaR_text_add(out, is_escaped ? k.escape : bytes + i, is_escaped ? strlen(k.escape) : k.len);
+    for (uint32_t c = 0; mark != NULL && c < k.columns; c++) hiaR_text_add(out, mark, 1);
+    i += k.len;
   }
 }
 
@@ -73,24 +52,48 @@ static const char *byte_at(const shown *s, uint32_t col) {
   return s->start + (at < len ? at : len);
 }
 
-/* Shows a part of a long line around the caret. */
+/* Goes on over clusters up to the one that has byte `to`, as long as they take no more columns
+ * than `most` with those of *width, to which it adds theirs. */
+static const char *skip(const shown *s, const char *at, const char *to, size_t most,
+                        size_t *width) {
+  while (at < to) {
+    hia_cluster k = hiaR_cluster(at, (size_t)(s->stop - at));
+    if (at + k.len > to || *width + k.columns > most) break;
+    *width += k.columns;
+    at += k.len;
+  }
+  return at;
+}
+
+/* Shows a part of a long line, around the caret. */
 static void cut(shown *s, const char *caret) {
-  s->from = s->start, s->to = s->stop;
-  if ((size_t)(s->stop - s->start) > EXCERPT_WIDTH) {
-    if ((size_t)(caret - s->start) > EXCERPT_WIDTH / 2) s->from = caret - EXCERPT_WIDTH / 2;
-    while (s->from > s->start && is_continuation(*s->from)) s->from--;
-    if ((size_t)(s->to - s->from) > EXCERPT_WIDTH) s->to = s->from + EXCERPT_WIDTH;
-    while (s->to < s->stop && is_continuation(*s->to)) s->to++;
+  /* A line may be as long as a file. */
+  s->from = caret - s->start > MAX_SHOWN ? caret - MAX_SHOWN : s->start;
+  const char *end = s->stop - caret > MAX_SHOWN ? caret + MAX_SHOWN : s->stop;
+  while (s->from > s->start && is_continuation(*s->from)) s->from--;
+  size_t before = 0;
+  const char *at = skip(s, s->from, caret, SIZE_MAX, &before);
+  size_t width = before;
+  s->to = skip(s, at, end, EXCERPT_WIDTH, &width);
+  if (s->from > s->start || s->to < s->stop || width > EXCERPT_WIDTH) {
+    while (before > EXCERPT_WIDTH / 2) {
+      hia_cluster k = hiaR_cluster(s->from, (size_t)(s->stop - s->from));
+      before -= k.columns;
+      s->from += k.len;
+    }
+    width = before;
+    s->to = skip(s, at, end, EXCERPT_WIDTH, &width);
   }
   s->dots = s->from > s->start ? "..." : "";
 }
 
-/* How many columns the shown bytes before this one take. */
-static size_t column(const shown *s, const char *byte, hia_arena *arena) {
-  hia_text text;
-  hiaR_text_init(&text, arena);
-  hiaR_show(&text, s->from, (size_t)(byte - s->from), " ");
-  return text.len;
+/* How many columns the shown bytes before this one take: without the cluster that has it or, if it
+ * is_end of a stretch, with it. */
+static size_t column(const shown *s, const char *byte, bool is_end) {
+  size_t width = 0;
+  const char *at = skip(s, s->from, byte, SIZE_MAX, &width);
+  if (is_end && at < byte) width += hiaR_cluster(at, (size_t)(s->stop - at)).columns;
+  return width;
 }
 
 /* Puts a character below columns from .. to of a line of spaces. */
@@ -100,14 +103,13 @@ static void put(hia_text *row, size_t from, size_t to, char c) {
 }
 
 /* The columns of a span; false: it is not shown. */
-static bool columns(const shown *s, const hia_stretch *span, hia_arena *arena, size_t *from,
-                    size_t *to) {
+static bool columns(const shown *s, const hia_stretch *span, size_t *from, size_t *to) {
   const char *first = byte_at(s, span->col);
   size_t left = first < s->to ? (size_t)(s->to - first) : 0;
   if (first < s->from || (first >= s->to && first > s->from && s->to < s->stop)) return false;
-  *from = column(s, first, arena);
-  *to = column(s, first + (span->len < left ? span->len : left), arena);
-  if (*to <= *from) *to = *from + 1;
+  *from = column(s, first, false);
+  *to = column(s, first + (span->len < left ? span->len : left), true);
+  if (*to <= *from) *to = *from + 1; /* also behind the end of the line */
   return true;
 }
 
@@ -124,8 +126,7 @@ static void add_labels(const shown *s, uint32_t line, const hia_stretch *spans, 
   if (n > MAX_LABELS) n = MAX_LABELS;
   for (uint32_t i = 0; i < n; i++) {
     size_t from, to;
-    is_done[i] =
-        spans[i].line != line || !spans[i].label || !columns(s, &spans[i], out->arena, &from, &to);
+    is_done[i] = spans[i].line != line || !spans[i].label || !columns(s, &spans[i], &from, &to);
     n_left += !is_done[i];
   }
   while (n_left) {
@@ -136,7 +137,7 @@ static void add_labels(const shown *s, uint32_t line, const hia_stretch *spans, 
       size_t at = 0;
       for (uint32_t i = 0; i < n; i++) {
         size_t from, to;
-        if (is_done[i] || !columns(s, &spans[i], out->arena, &from, &to)) continue;
+        if (is_done[i] || !columns(s, &spans[i], &from, &to)) continue;
         if (row.len && from < row.len + 1) continue;
         if (next == n || from < at) next = i, at = from;
       }
@@ -163,9 +164,8 @@ static void add_line(const char *text, size_t text_len, uint32_t line, const hia
   hia_text row;
   hiaR_text_init(&row, out->arena);
   for (uint32_t i = 0; i < n; i++)
-    if (spans[i].line == line && columns(&s, &spans[i], out->arena, &from, &to))
-      put(&row, from, to, '~');
-  if (at && columns(&s, at, out->arena, &from, &to)) {
+    if (spans[i].line == line && columns(&s, &spans[i], &from, &to)) put(&row, from, to, '~');
+  if (at && columns(&s, at, &from, &to)) {
     put(&row, from, to, '~');
     row.data[from] = '^';
   }

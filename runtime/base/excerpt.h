@@ -17,4 +17,16 @@ typedef struct hia_stretch {
 void hiaR_excerpt_all(const char *text, size_t text_len, const hia_stretch *at,
                       const hia_stretch *others, uint32_t n, hia_text *out);
 
+/* ---- columns.c ---- */
+
+/* What is shown in one place: a character with the marks and joined characters that are drawn onto
+ * it; or an escape, of a byte that is not of UTF-8, or of a character that would not be seen. */
+typedef struct hia_cluster {
+  size_t len; /* bytes, at least 1 */
+  uint32_t columns;
+  char escape[12]; /* what is shown instead; or "" */
+} hia_cluster;
+/* The cluster at the beginning of a text of n bytes, n at least 1. */
+hia_cluster hiaR_cluster(const char *text, size_t n);
+
 #endif
