@@ -562,6 +562,7 @@ typedef struct hia_parser {
   bool failed;        /* some error was reported since the flag was last cleared */
   bool is_expression; /* parsing the expression behind the program */
   bool is_value;      /* parsing a value of the command line: inf and nan are numbers */
+  uint64_t misused;   /* keywords that were reported as names: a set of hia_token_kind */
   uint32_t depth, type_depth; /* levels of expressions and patterns, of types */
   hia_u32vec stack;           /* items of the lists that are being read */
 } hia_parser;
@@ -592,11 +593,30 @@ uint32_t hiaF_list(hia_parser *s, uint32_t base);
 /* After an item of a list: skips the comma and returns true if another item follows. `close` ends
  * the list. */
 bool hiaF_more(hia_parser *s, hia_token_kind close);
-/* A name. Reports an error and returns HIA_NONE if there is none; `_` is a name if `wild`. */
-hia_symbol_id hiaF_parse_name(hia_parser *s, const char *what, bool wild);
+/* What gets a name. */
+typedef enum hia_named {
+  HIA_NAMED_FN,
+  HIA_NAMED_CONST,
+  HIA_NAMED_PARAM, /* an item */
+  HIA_NAMED_TYPE,
+  HIA_NAMED_CON,
+  HIA_NAMED_PARAMETER, /* of a function, or a field of a constructor */
+  HIA_NAMED_LVAR,
+  HIA_NAMED_BINDER,  /* of a `let` or of a clause `gradient` */
+  HIA_NAMED_ELEMENT, /* of a comprehension */
+  HIA_NAMED_PATTERN,
+} hia_named;
+/* A name. Reports an error and returns HIA_NONE if there is none. A keyword that stands where the
+ * name should is reported and returned: hiaF_is_keyword(). Variables may be `_`. */
+hia_symbol_id hiaF_parse_name(hia_parser *s, hia_named named);
+/* True at a keyword in the place of a name: what is behind it goes on as behind a name. */
+bool hiaF_at_keyword_name(const hia_parser *s, hia_named named);
+/* True at a keyword that was reported as a name before, where a name would be its use. */
+bool hiaF_at_misused(const hia_parser *s);
+static inline bool hiaF_is_keyword(hia_symbol_id symbol) { return symbol < HIA_N_KEYWORDS; }
 bool hiaF_is_wild(const hia_parser *s, hia_symbol_id symbol);
-/* Skips to a `;`, `,` or closing bracket of this level, or to an item. Ends the panic if the token
- * there is `stop`. */
+/* Skips to a `;`, a `,` before another arm, or the `}` of this level, or to an item. Ends the panic
+ * if the token there is `stop`. */
 void hiaF_synchronize(hia_parser *s, hia_token_kind stop);
 
 hia_ast_id hiaF_parse_expr(hia_parser *s);

@@ -186,38 +186,125 @@ bool hiaF_is_wild(const hia_parser *s, hia_symbol_id symbol) {
   return e->len == 1 && e->text[0] == '_';
 }
 
-hia_symbol_id hiaF_parse_name(hia_parser *s, const char *what, bool wild) {
+static bool starts_item(hia_token_kind kind) {
+  return kind == HIA_TOK_FN || kind == HIA_TOK_EXTERN || kind == HIA_TOK_TYPE ||
+         kind == HIA_TOK_CONST || kind == HIA_TOK_PARAM;
+}
+
+/* ---- names ---- */
+
+#define SET(kind) ((uint64_t)1 << HIA_TOK_##kind)
+#define ITEM      (SET(FN) | SET(EXTERN) | SET(TYPE) | SET(CONST) | SET(PARAM) | SET(EOF))
+
+static const struct {
+  const char *what;
+  bool may_be_wild;
+  uint64_t next; /* tokens that may follow the name */
+} named[] = {
+    [HIA_NAMED_FN] = {"a function", false, SET(LPAREN)},
+    [HIA_NAMED_CONST] = {"a const", false, SET(COLON) | SET(ASSIGN)},
+    [HIA_NAMED_PARAM] = {"a param", false, SET(COLON)},
+    [HIA_NAMED_TYPE] = {"a type", false, SET(ASSIGN)},
+    [HIA_NAMED_CON] = {"a constructor", false, SET(LPAREN) | SET(BAR) | ITEM},
+    [HIA_NAMED_PARAMETER] = {"a parameter", true, SET(COLON) | SET(COMMA) | SET(RPAREN)},
+    [HIA_NAMED_LVAR] = {"a variable", true, SET(COLON) | SET(ASSIGN)},
+    [HIA_NAMED_BINDER] = {"a variable", true, SET(COLON) | SET(ASSIGN) | SET(COMMA) | SET(RPAREN)},
+    [HIA_NAMED_ELEMENT] = {"a variable", true, SET(IN)},
+    [HIA_NAMED_PATTERN] = {"a variable", true,
+                           SET(FAT_ARROW) | SET(ARROW) | SET(COLON) | SET(COMMA) | SET(RPAREN)},
+};
+
+static bool is_keyword(hia_token_kind kind) {
+  return kind >= HIA_FIRST_KEYWORD && kind < HIA_FIRST_KEYWORD + HIA_N_KEYWORDS;
+}
+
+/* `fn f`, `extern fn` and the like: the name is missing, and the next item begins. */
+static bool at_next_item(const hia_parser *s) {
+  hia_token_kind kind = (hia_token_kind)s->tok.kind, next = (hia_token_kind)hiaF_peek(s).kind;
+  if (kind == HIA_TOK_EXTERN) return next == HIA_TOK_FN || next == HIA_TOK_IMPURE;
+  return starts_item(kind) && next == HIA_TOK_NAME;
+}
+
+static bool is_misused_item(const hia_parser *s) {
+  return (s->misused >> s->tok.kind & 1) != 0 && !at_next_item(s);
+}
+
+bool hiaF_at_misused(const hia_parser *s) {
+  /* What stands behind a whole operand. */
+  static const uint64_t behind = ITEM | SET(RPAREN) | SET(RBRACKET) | SET(RBRACE) | SET(COMMA) |
+                                 SET(SEMICOLON) | SET(DOT) | SET(DOTDOT) | SET(PLUS) | SET(STAR) |
+                                 SET(SLASH) | SET(PERCENT) | SET(AT) | SET(EQ) | SET(NE) | SET(LT) |
+                                 SET(LE) | SET(GT) | SET(GE) | SET(THEN) | SET(ELSE) | SET(AND) |
+                                 SET(OR) | SET(IN) | SET(FOR) | SET(WHILE);
+  if (s->panic || (s->misused >> s->tok.kind & 1) == 0 || at_next_item(s)) return false;
+  return !hiaF_starts_expr((hia_token_kind)s->tok.kind) || (behind >> hiaF_peek(s).kind & 1) != 0;
+}
+
+bool hiaF_at_keyword_name(const hia_parser *s, hia_named what) {
+  if (s->panic || !is_keyword((hia_token_kind)s->tok.kind) || at_next_item(s)) return false;
+  return (named[what].next >> hiaF_peek(s).kind & 1) != 0;
+}
+
+hia_symbol_id hiaF_parse_name(hia_parser *s, hia_named n) {
+  const char *what = named[n].what;
   if (s->panic) return HIA_NONE;
   if (s->tok.kind == HIA_TOK_NAME) {
     hia_symbol_id symbol = s->tok.symbol;
-    if (!wild && hiaF_is_wild(s, symbol))
+    if (!named[n].may_be_wild && hiaF_is_wild(s, symbol))
       hiaF_soft_error(s, HIA_E0108, s->tok.start, s->tok.end, "'_' cannot be the name of %s", what);
     hiaF_advance(s);
     return symbol;
   }
-  if (s->tok.kind >= HIA_FIRST_KEYWORD && s->tok.kind < HIA_FIRST_KEYWORD + HIA_N_KEYWORDS &&
-      !(s->tok.kind >= HIA_TOK_FN && s->tok.kind <= HIA_TOK_PARAM)) {
-    hiaF_soft_error(s, HIA_E0105, s->tok.start, s->tok.end,
-                    "%s is a keyword and cannot be the name of %s", hiaF_token_text(s->tok.kind),
-                    what);
-    s->panic = true;
+  bool stands_for_name = hiaF_at_keyword_name(s, n);
+  if (!stands_for_name && (!is_keyword((hia_token_kind)s->tok.kind) || at_next_item(s) ||
+                           named[n].next >> s->tok.kind & 1)) {
+    hiaF_unexpected(s, hiaR_arena_printf(s->p->arena, "the name of %s", what));
     return HIA_NONE;
   }
-  hiaF_unexpected(s, hiaR_arena_printf(s->p->arena, "the name of %s", what));
-  return HIA_NONE;
+  hia_symbol_id symbol = s->tok.symbol;
+  const char *word = hiaF_symbol_text(s->p, symbol);
+  hia_diag *diag = hiaF_soft_error(s, HIA_E0105, s->tok.start, s->tok.end,
+                                   "'%s' is a keyword and cannot be the name of %s", word, what);
+  bool is_dtype = s->tok.kind >= HIA_TOK_BOOL && s->tok.kind <= HIA_TOK_F64;
+  if (is_dtype && n == HIA_NAMED_PARAMETER)
+    hiaF_hint(s->p->diags, diag, "a name stands before its type: x: %s", word);
+  else
+    hiaF_hint(s->p->diags, diag, "choose another name, such as '%s_'", word);
+  s->misused |= (uint64_t)1 << s->tok.kind;
+  s->panic = !stands_for_name;
+  if (s->panic) return HIA_NONE;
+  hiaF_advance(s);
+  return symbol;
 }
 
-static bool starts_item(hia_token_kind kind) {
-  return kind == HIA_TOK_FN || kind == HIA_TOK_EXTERN || kind == HIA_TOK_TYPE ||
-         kind == HIA_TOK_CONST || kind == HIA_TOK_PARAM;
+/* True at a `,` behind which an arm of a `match` begins: a pattern, and `=>`. */
+static bool at_next_arm(const hia_parser *s) {
+  hia_lexer ahead = s->lexer;
+  hia_token t = hiaF_lex(&ahead);
+  if (t.kind == HIA_TOK_MINUS) t = hiaF_lex(&ahead);
+  if (t.kind != HIA_TOK_NAME && t.kind != HIA_TOK_INT && t.kind != HIA_TOK_FLOAT &&
+      !is_keyword((hia_token_kind)t.kind))
+    return false;
+  t = hiaF_lex(&ahead);
+  if (t.kind == HIA_TOK_LPAREN) {
+    for (uint32_t depth = 1; depth > 0 && t.kind != HIA_TOK_EOF;) {
+      t = hiaF_lex(&ahead);
+      depth += t.kind == HIA_TOK_LPAREN;
+      depth -= t.kind == HIA_TOK_RPAREN;
+    }
+    t = hiaF_lex(&ahead);
+  }
+  return t.kind == HIA_TOK_FAT_ARROW;
 }
 
 void hiaF_synchronize(hia_parser *s, hia_token_kind stop) {
   uint32_t depth = 0;
   for (;;) {
     hia_token_kind kind = (hia_token_kind)s->tok.kind;
-    if (kind == HIA_TOK_EOF || starts_item(kind)) return;
-    if (depth == 0 && kind == stop && !s->hopeless) break;
+    if (kind == HIA_TOK_EOF || (starts_item(kind) && !is_misused_item(s))) return;
+    /* The error may be in brackets, whose commas separate no arms. */
+    if (depth == 0 && kind == stop && !s->hopeless && (kind != HIA_TOK_COMMA || at_next_arm(s)))
+      break;
     if (kind == HIA_TOK_LPAREN || kind == HIA_TOK_LBRACKET || kind == HIA_TOK_LBRACE) {
       depth++;
     } else if (kind == HIA_TOK_RPAREN || kind == HIA_TOK_RBRACKET || kind == HIA_TOK_RBRACE) {
@@ -269,7 +356,8 @@ static void parse_param_list(hia_parser *s, bool typed) {
     do {
       hia_ast_id param = hiaF_parse_variable(s, HIA_AST_PARAM);
       hiaR_push(s->p->arena, &s->stack, param);
-      if (typed && !s->panic && hiaF_node(s->p, param)->b == HIA_NONE)
+      const hia_ast *n = hiaF_node(s->p, param);
+      if (typed && !s->panic && n->b == HIA_NONE && !hiaF_is_keyword(n->a))
         hiaF_unexpected(s, "':' and a type");
     } while (hiaF_more(s, HIA_TOK_RPAREN));
   }
@@ -395,7 +483,7 @@ static void parse_gradient(hia_parser *s, uint32_t of, here params, bool typed) 
 
 /* At the beginning of an item. `recompute` is no keyword: no item could begin with a name. */
 static bool at_item(const hia_parser *s) {
-  return starts_item((hia_token_kind)s->tok.kind) ||
+  return (starts_item((hia_token_kind)s->tok.kind) && !is_misused_item(s)) ||
          (is_word(s, "recompute") && hiaF_peek(s).kind == HIA_TOK_FN);
 }
 
@@ -411,7 +499,7 @@ static bool accept_arrow(hia_parser *s) {
 
 static uint32_t parse_fn(hia_parser *s) {
   uint32_t pos = s->tok.start;
-  hia_symbol_id name = hiaF_parse_name(s, "a function", false);
+  hia_symbol_id name = hiaF_parse_name(s, HIA_NAMED_FN);
   if (name == HIA_NONE) return HIA_NONE;
   uint32_t decl = add_decl(s, HIA_DECL_FN, name, pos);
   here params = where(s);
@@ -438,7 +526,7 @@ static uint32_t parse_extern(hia_parser *s) {
   bool impure = hiaF_accept(s, HIA_TOK_IMPURE);
   hiaF_expect(s, HIA_TOK_FN, impure ? "after 'impure'" : "after 'extern'");
   uint32_t pos = s->tok.start;
-  hia_symbol_id name = hiaF_parse_name(s, "a function", false);
+  hia_symbol_id name = hiaF_parse_name(s, HIA_NAMED_FN);
   if (name == HIA_NONE) return HIA_NONE;
   uint32_t decl = add_decl(s, HIA_DECL_EXTERN, name, pos);
   hiaF_decl(s->p, decl)->impure = impure;
@@ -453,7 +541,7 @@ static uint32_t parse_extern(hia_parser *s) {
 
 static uint32_t parse_const(hia_parser *s) {
   uint32_t pos = s->tok.start;
-  hia_symbol_id name = hiaF_parse_name(s, "a const", false);
+  hia_symbol_id name = hiaF_parse_name(s, HIA_NAMED_CONST);
   if (name == HIA_NONE) return HIA_NONE;
   uint32_t decl = add_decl(s, HIA_DECL_CONST, name, pos);
   if (hiaF_accept(s, HIA_TOK_COLON)) {
@@ -468,7 +556,7 @@ static uint32_t parse_const(hia_parser *s) {
 
 static uint32_t parse_param_item(hia_parser *s) {
   uint32_t pos = s->tok.start;
-  hia_symbol_id name = hiaF_parse_name(s, "a param", false);
+  hia_symbol_id name = hiaF_parse_name(s, HIA_NAMED_PARAM);
   if (name == HIA_NONE) return HIA_NONE;
   uint32_t decl = add_decl(s, HIA_DECL_PARAM, name, pos);
   hiaF_expect(s, HIA_TOK_COLON, "and the type of the param");
@@ -482,7 +570,7 @@ static uint32_t parse_param_item(hia_parser *s) {
 
 static void check_capital(hia_parser *s, hia_symbol_id symbol, uint32_t pos, const char *what) {
   char c = hiaF_symbol_text(s->p, symbol)[0];
-  if (c >= 'A' && c <= 'Z') return;
+  if (hiaF_is_keyword(symbol) || (c >= 'A' && c <= 'Z')) return;
   hiaF_soft_error(s, HIA_E0101, pos, s->prev_end, "the name of %s starts with a capital letter",
                   what);
 }
@@ -490,7 +578,7 @@ static void check_capital(hia_parser *s, hia_symbol_id symbol, uint32_t pos, con
 /* variant := Name ['(' list(field) ')'] */
 static void parse_variant(hia_parser *s, uint32_t type) {
   uint32_t pos = s->tok.start;
-  hia_symbol_id name = hiaF_parse_name(s, "a constructor", false);
+  hia_symbol_id name = hiaF_parse_name(s, HIA_NAMED_CON);
   if (name == HIA_NONE) return;
   check_capital(s, name, pos, "a constructor");
   uint32_t decl = add_decl(s, HIA_DECL_CON, name, pos);
@@ -507,7 +595,7 @@ static void parse_variant(hia_parser *s, uint32_t type) {
 
 static uint32_t parse_type_item(hia_parser *s) {
   uint32_t pos = s->tok.start;
-  hia_symbol_id name = hiaF_parse_name(s, "a type", false);
+  hia_symbol_id name = hiaF_parse_name(s, HIA_NAMED_TYPE);
   if (name == HIA_NONE) return HIA_NONE;
   check_capital(s, name, pos, "a type");
   uint32_t decl = add_decl(s, HIA_DECL_TYPE, name, pos);
@@ -545,7 +633,7 @@ static bool skip_foreign_item(hia_parser *s) {
       s->tok.kind == HIA_TOK_LET ? "'%s' begins no definition" : "there is no '%s'", word);
   hiaF_hint(p->diags, diag, "%s", hint);
   p->names_unreliable = p->parse_failed = true;
-  while (s->tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s->tok.kind)) hiaF_advance(s);
+  while (s->tok.kind != HIA_TOK_EOF && !at_item(s)) hiaF_advance(s);
   return true;
 }
 

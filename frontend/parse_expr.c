@@ -250,7 +250,8 @@ static bool is_foreign_let(hia_parser *s) {
 }
 
 static void parse_lets(hia_parser *s) {
-  while (!s->panic && (s->tok.kind == HIA_TOK_LET || is_foreign_let(s))) parse_let(s, false);
+  while (!s->panic && ((s->tok.kind == HIA_TOK_LET && !hiaF_at_misused(s)) || is_foreign_let(s)))
+    parse_let(s, false);
 }
 
 /* An expression that ends in `;`, with more of the block behind it. */
@@ -308,7 +309,9 @@ hia_ast_id hiaF_parse_block(hia_parser *s) {
 static hia_ast_id parse_bare_let(hia_parser *s) {
   hia_ast_id id = hiaF_new(s, HIA_AST_BLOCK, s->tok.start, s->tok.end);
   uint32_t base = s->stack.len;
+  hia_token_kind next = (hia_token_kind)hiaF_peek(s).kind;
   hiaF_soft_unexpected(s, "an expression");
+  if (next != HIA_TOK_NAME && next != HIA_TOK_LPAREN) s->panic = true; /* no `let` that is whole */
   while (!s->panic && s->tok.kind == HIA_TOK_LET) parse_let(s, true);
   hia_ast_id result = hiaF_parse_expr(s);
   hiaF_node(s->p, id)->a = result;
@@ -349,8 +352,8 @@ static hia_ast_id parse_comprehension(hia_parser *s, uint32_t start, hia_ast_id 
   uint32_t base = s->stack.len;
   hiaF_advance(s);
   hia_ast_id name = hiaF_new(s, HIA_AST_BIND_NAME, s->tok.start, s->tok.end);
-  hia_symbol_id symbol = hiaF_parse_name(s, "a variable", true);
-  if (symbol == HIA_NONE || hiaF_is_wild(s, symbol))
+  hia_symbol_id symbol = hiaF_parse_name(s, HIA_NAMED_ELEMENT);
+  if (symbol == HIA_NONE || hiaF_is_keyword(symbol) || hiaF_is_wild(s, symbol))
     hiaF_node(s->p, name)->kind = HIA_AST_BIND_WILD;
   hiaF_node(s->p, name)->a = symbol;
   hiaF_expect(s, HIA_TOK_IN, "");
@@ -465,6 +468,11 @@ static hia_ast_id parse_name_expr(hia_parser *s) {
 
 static hia_ast_id parse_primary(hia_parser *s) {
   hia_ast_id id;
+  if (hiaF_at_misused(s)) {
+    id = error_node(s);
+    hiaF_advance(s);
+    return id;
+  }
   switch ((hia_token_kind)s->tok.kind) {
   case HIA_TOK_INT:
   case HIA_TOK_FLOAT:
@@ -697,7 +705,8 @@ static hia_ast_id parse_binary(hia_parser *s, unsigned min) {
     hiaF_leave(s);
     return error_node(s);
   }
-  hia_ast_id left = s->tok.kind == HIA_TOK_NOT && min <= LEVEL_NOT ? parse_not(s) : parse_unary(s);
+  bool is_not = s->tok.kind == HIA_TOK_NOT && min <= LEVEL_NOT && !hiaF_at_misused(s);
+  hia_ast_id left = is_not ? parse_not(s) : parse_unary(s);
   while (!s->panic) {
     binary op = binary_of((hia_token_kind)s->tok.kind);
     if (op.level == LEVEL_NONE || op.level < min) break;

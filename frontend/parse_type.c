@@ -52,7 +52,7 @@ hia_ast_id hiaF_parse_variable(hia_parser *s, hia_ast_kind kind) {
   }
   hia_ast_id id = hiaF_new(s, kind, s->tok.start, s->tok.end);
   hia_symbol_id symbol =
-      hiaF_parse_name(s, kind == HIA_AST_PARAM ? "a parameter" : "a variable", true);
+      hiaF_parse_name(s, kind == HIA_AST_PARAM ? HIA_NAMED_PARAMETER : HIA_NAMED_LVAR);
   hiaF_node(s->p, id)->a = symbol;
   if (hiaF_accept(s, HIA_TOK_COLON)) {
     hia_ast_id type = hiaF_parse_type(s);
@@ -210,6 +210,10 @@ static hia_ast_id parse_pattern(hia_parser *s) {
     return id;
   default: break;
   }
+  if (!negative && hiaF_at_keyword_name(s, HIA_NAMED_PATTERN)) {
+    hiaF_parse_name(s, HIA_NAMED_PATTERN);
+    return hiaF_new(s, HIA_AST_PAT_WILD, start, end);
+  }
   hia_diag *diag = hiaF_unexpected(s, negative ? "an integer" : "a pattern");
   if (s->tok.kind == HIA_TOK_FLOAT)
     hiaF_hint(s->p->diags, diag, "floats are compared with 'if', not matched");
@@ -229,9 +233,9 @@ hia_ast_id hiaF_parse_pattern(hia_parser *s) {
 static hia_ast_id parse_binder(hia_parser *s) {
   hia_ast_id id = hiaF_new(s, HIA_AST_BIND_NAME, s->tok.start, s->tok.end);
   if (s->tok.kind != HIA_TOK_LPAREN) {
-    hia_symbol_id symbol = hiaF_parse_name(s, "a variable", true);
+    hia_symbol_id symbol = hiaF_parse_name(s, HIA_NAMED_BINDER);
     hiaF_node(s->p, id)->a = symbol;
-    if (symbol == HIA_NONE || hiaF_is_wild(s, symbol))
+    if (symbol == HIA_NONE || hiaF_is_keyword(symbol) || hiaF_is_wild(s, symbol))
       hiaF_node(s->p, id)->kind = HIA_AST_BIND_WILD;
     return id;
   }
