@@ -12,6 +12,7 @@
  *   own_gradient.c    functions that bring their own gradient
  *   check.c           types every instance once more, with messages (of matches: infer_match.c,
  *                     cover.c); final types (settle.c)
+ *   ending.c          functions, and gradients of their own, that cannot end
  *   advice.c          hints of type errors
  *   dims.c            sizes of expressions; rejects programs in which sizes do not fit
  *   elab*.c           checked instances to graph functions */
@@ -463,6 +464,8 @@ typedef struct hia_inst {
   bool sound;           /* it and all its callees have no error */
   bool no_base;         /* result stayed unknown */
   bool ends;            /* some path through it makes only calls that can end */
+  bool settles;         /* the same, where calls of gradients count, too (ending.c) */
+  bool derives;         /* so does its derivative */
   bool queued;
   bool held;            /* the last typing of its body left a tainted literal unknown */
   bool conflict;        /* the last typing had an error, or the result reached no fixpoint */
@@ -920,6 +923,13 @@ bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n);
 void hiaF_note_instances(hia_program *p, uint32_t inst, hia_diag *diag);
 /* "f(i32, f64)": the name of an instance. */
 const char *hiaF_inst_name(const hia_program *p, uint32_t inst, hia_arena *arena);
+
+/* ---- ending.c ---- */
+
+/* Sets `ends` of these instances, which have been checked. */
+void hiaF_find_ending(hia_program *p, const hia_u32vec *reached);
+/* Reports clauses `gradient` among them that need themselves on every path. */
+void hiaF_check_own_gradients(hia_program *p, const hia_u32vec *reached);
 
 /* ---- dims.c: sizes of expressions ---- */
 

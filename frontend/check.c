@@ -112,92 +112,6 @@ static void check_instance(hia_program *p, uint32_t id) {
   hiaF_inst(p, id)->checked = true;
 }
 
-/* ---- functions that cannot end ----
- *
- * A function can end if some path through its body makes only calls of functions that can end: the
- * least fixpoint over the call graph. Callees are visited first; when a function turns out to end,
- * its callers are visited again. */
-
-static bool ends(const hia_program *p, const hia_inst *inst, hia_ast_id first, hia_ast_id id);
-
-static bool list_ends(const hia_program *p, const hia_inst *inst, hia_ast_id first,
-                      const hia_ast *n) {
-  for (uint32_t i = 0; i < n->c; i++)
-    if (!ends(p, inst, first, p->extra.data[n->b + i])) return false;
-  return true;
-}
-
-static bool ends(const hia_program *p, const hia_inst *inst, hia_ast_id first, hia_ast_id id) {
-  const hia_ast *n = hiaF_node(p, id);
-  const uint32_t *list = p->extra.data; /* at n->b where there is one */
-  switch ((hia_ast_kind)n->kind) {
-  case HIA_AST_TUPLE:
-  case HIA_AST_ARRAY:
-  case HIA_AST_CONVERT: return list_ends(p, inst, first, n);
-  case HIA_AST_COMP: /* may have no element */
-    for (uint32_t i = 1; i < n->c; i++)
-      if (!ends(p, inst, first, list[n->b + i])) return false;
-    return true;
-  case HIA_AST_INDEX: return ends(p, inst, first, n->a) && ends(p, inst, first, n->b);
-  case HIA_AST_SLICE:
-    return ends(p, inst, first, n->a) && ends(p, inst, first, n->b) && ends(p, inst, first, n->c);
-  case HIA_AST_CALL: {
-    hia_itype callee = inst->types[n->a - first];
-    if (!list_ends(p, inst, first, n)) return false;
-    return !hiaF_is_of_instance(hiaF_node(p, n->a)) || callee == HIA_NONE ||
-           hiaF_inst(p, callee)->ends;
-  }
-  case HIA_AST_IF:
-    return ends(p, inst, first, n->a) && (ends(p, inst, first, n->b) || ends(p, inst, first, n->c));
-  case HIA_AST_MATCH:
-    if (!ends(p, inst, first, n->a)) return false;
-    for (uint32_t i = 1; i < n->c; i += 2)
-      if (ends(p, inst, first, list[n->b + i])) return true;
-    return false;
-  case HIA_AST_LOOP: /* may make no round, so only the initial values count */
-    for (uint32_t i = 0; i < n->c; i++)
-      if (!ends(p, inst, first, hiaF_node(p, list[n->b + i])->c)) return false;
-    return ends(p, inst, first, p->extra.data[n->a]);
-  case HIA_AST_BLOCK:
-    for (uint32_t i = 0; i < n->c; i++)
-      if (!ends(p, inst, first, hiaF_node(p, list[n->b + i])->c)) return false;
-    return ends(p, inst, first, n->a);
-  case HIA_AST_CHAIN:
-    for (uint32_t i = 2; i < n->c; i += 3)
-      if (!ends(p, inst, first, list[n->b + i])) return false;
-    return ends(p, inst, first, n->a);
-  case HIA_AST_COMPARE: return ends(p, inst, first, n->a) && ends(p, inst, first, n->b);
-  case HIA_AST_LOGIC: /* the first operand may decide alone */
-  case HIA_AST_NOT:
-  case HIA_AST_NEG:
-  case HIA_AST_FIELD: return ends(p, inst, first, n->a);
-  default: return true;
-  }
-}
-
-static void find_ending(hia_program *p, const hia_u32vec *reached) {
-  hia_u32vec queue = {0};
-  for (uint32_t i = 0; i < reached->len; i++) {
-    hia_inst *inst = hiaF_inst(p, reached->data[i]);
-    if (inst->ends) continue;
-    inst->queued = true;
-    hiaR_push(p->arena, &queue, reached->data[i]);
-  }
-  for (uint32_t head = 0; head < queue.len; head++) {
-    hia_inst *inst = hiaF_inst(p, queue.data[head]);
-    const hia_decl *d = hiaF_decl(p, inst->decl);
-    inst->queued = false;
-    if (inst->ends || !ends(p, inst, d->first_node, d->body)) continue;
-    inst->ends = true;
-    for (uint32_t i = 0; i < inst->callers.len; i++) {
-      hia_inst *caller = hiaF_inst(p, inst->callers.data[i]);
-      if (caller->ends || caller->queued || !caller->checked) continue;
-      caller->queued = true;
-      hiaR_push(p->arena, &queue, inst->callers.data[i]);
-    }
-  }
-}
-
 /* ---- no base case ---- */
 
 static bool is_sound(const hia_inst *inst) { return inst->ends && !inst->no_base; }
@@ -285,12 +199,13 @@ bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n) {
   }
   if (fresh) {
     sort_by_order(p, &reached);
-    find_ending(p, &reached);
+    hiaF_find_ending(p, &reached);
     for (uint32_t from = 0, to; from < reached.len; from = to) {
       uint32_t group = hiaF_inst(p, reached.data[from])->group;
       for (to = from; to < reached.len && hiaF_inst(p, reached.data[to])->group == group;) to++;
       check_group(p, &reached, from, to);
     }
+    hiaF_check_own_gradients(p, &reached);
     for (uint32_t i = 0; i < reached.len; i++) hiaF_inst(p, reached.data[i])->judged = true;
     if (p->it.has_tensors) hiaF_dims(p, reached.data, reached.len);
   }
