@@ -218,6 +218,11 @@ static bool is_keyword(hia_token_kind kind) {
   return kind >= HIA_FIRST_KEYWORD && kind < HIA_FIRST_KEYWORD + HIA_N_KEYWORDS;
 }
 
+/* Not at `&&`, which has been reported and is read as `and`. */
+static bool at_keyword(const hia_parser *s) {
+  return is_keyword((hia_token_kind)s->tok.kind) && s->tok.symbol != HIA_NONE;
+}
+
 /* `fn f`, `extern fn` and the like: the name is missing, and the next item begins. */
 static bool at_next_item(const hia_parser *s) {
   hia_token_kind kind = (hia_token_kind)s->tok.kind, next = (hia_token_kind)hiaF_peek(s).kind;
@@ -241,7 +246,7 @@ bool hiaF_at_misused(const hia_parser *s) {
 }
 
 bool hiaF_at_keyword_name(const hia_parser *s, hia_named what) {
-  if (s->panic || !is_keyword((hia_token_kind)s->tok.kind) || at_next_item(s)) return false;
+  if (s->panic || !at_keyword(s) || at_next_item(s)) return false;
   return (named[what].next >> hiaF_peek(s).kind & 1) != 0;
 }
 
@@ -256,8 +261,8 @@ hia_symbol_id hiaF_parse_name(hia_parser *s, hia_named n) {
     return symbol;
   }
   bool stands_for_name = hiaF_at_keyword_name(s, n);
-  if (!stands_for_name && (!is_keyword((hia_token_kind)s->tok.kind) || at_next_item(s) ||
-                           named[n].next >> s->tok.kind & 1)) {
+  if (!stands_for_name &&
+      (!at_keyword(s) || at_next_item(s) || (named[n].next >> s->tok.kind & 1) != 0)) {
     hiaF_unexpected(s, hiaR_arena_printf(s->p->arena, "the name of %s", what));
     return HIA_NONE;
   }

@@ -167,3 +167,19 @@ Test(keywords, errors_in_brackets) {
       discard(&c);
     }
 }
+
+/* Operators of other languages, which are read as keywords once they have been reported. */
+Test(keywords, operators_in_the_place_of_names) {
+  static const char *const operators[] = {"&&", "||", "!"};
+  for (size_t k = 0; k < HIA_LEN(operators); k++)
+    for (size_t i = 0; i < HIA_LEN(places); i++) {
+      char text[300];
+      uint32_t first;
+      insert(text, places[i], operators[k], &first);
+      compiled c;
+      compile(&c, text);
+      cr_assert_gt(c.diags.list.len, 0, "%s", text);
+      cr_expect_eq(c.diags.list.data[0].col, first + 1, "%s", all_errors(&c));
+      discard(&c);
+    }
+}
