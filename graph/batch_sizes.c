@@ -2,8 +2,7 @@
 /* Sizes of tensors that are constant in all runs, across functions. sizes.c finds those within one
  * function, from those of parameters, results of calls and fields. So it is run a few times over
  * all functions; what one time has found is where the next one starts, and what a tensor has in all
- * calls, or in all objects, is what it has. A variable of a loop has the sizes that it begins with,
- * if it has them in the next round under that assumption. */
+ * calls, or in all objects, is what it has. */
 #include "graph/batch.h"
 
 enum { TIMES = 4 };
@@ -148,8 +147,7 @@ static void tell(finding *f, hia_fn_id id) {
   }
 }
 
-/* Variables of loops, by their value: what is assumed of them. */
-static void seed_function(finding *f, const finding *last, hia_fn_id id, const known *assumed) {
+static void seed_function(finding *f, const finding *last, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(f->b->g, id);
   hia_batch_fn *of = &f->b->fns[id];
   of->sizes = hiaG_sizes_new(&f->b->s, fn);
@@ -159,7 +157,6 @@ static void seed_function(finding *f, const finding *last, hia_fn_id id, const k
     for (uint32_t i = 0; i < node->n_outs; i++) {
       hia_value_id v = node->outs + i;
       const known *k = node->op == HIA_OP_ARG && node->region == 0 ? &last->params[id][node->imm]
-                       : node->op == HIA_OP_ARG                    ? &assumed[v]
                        : node->op == HIA_OP_CALL ? &last->results[hiaG_callee(node)][i]
                        : place != HIA_NONE       ? &last->places[place]
                                                  : NULL;
@@ -168,46 +165,9 @@ static void seed_function(finding *f, const finding *last, hia_fn_id id, const k
   }
 }
 
-/* Compares what is assumed of the variables of a loop with their first and next values. Returns
- * true if something else must be assumed. */
-static bool compare_loop(finding *f, hia_fn_id id, hia_node_id loop, known *assumed) {
-  const hia_fn *fn = hiaG_fn(f->b->g, id);
-  const hia_batch_fn *of = &f->b->fns[id];
-  const hia_node *node = &fn->nodes.data[loop];
-  hia_node_id yield = hiaG_yield_of(fn, node->regions + 1);
-  bool is_changed = false;
-  for (hia_node_id arg = fn->regions.data[node->regions].first;
-       fn->nodes.data[arg].op == HIA_OP_ARG; arg = fn->nodes.data[arg].next) {
-    hia_value_id v = fn->nodes.data[arg].outs;
-    uint32_t i = (uint32_t)fn->nodes.data[arg].imm, rank = rank_of(f, hiaG_type(fn, v));
-    if (!rank) continue;
-    known *is = &assumed[v], first = {0};
-    add(f, &first, of, hiaG_type(fn, v), hiaG_in(fn, loop, i));
-    if (!is->is_seen) {
-      *is = first;
-      is_changed = true;
-      continue;
-    }
-    add(f, &first, of, hiaG_type(fn, v), hiaG_in(fn, yield, i));
-    for (uint32_t k = 0; k < rank; k++)
-      if (is->dims[k] >= 0 && is->dims[k] != first.dims[k]) {
-        is->dims[k] = -1;
-        is_changed = true;
-      }
-  }
-  return is_changed;
-}
-
 static void find_in(finding *f, const finding *last, hia_fn_id id) {
-  const hia_fn *fn = hiaG_fn(f->b->g, id);
-  known *assumed = HIA_NEW_ARRAY(f->b->arena, known, fn->values.len + 1);
-  for (bool is_changed = true; is_changed;) {
-    is_changed = false;
-    seed_function(f, last, id, assumed);
-    hiaG_sizes_find(&f->b->s, fn, f->b->fns[id].sizes);
-    HIA_EACH_NODE(fn, n)
-      if (fn->nodes.data[n].op == HIA_OP_LOOP) is_changed |= compare_loop(f, id, n, assumed);
-  }
+  seed_function(f, last, id);
+  hiaG_sizes_find(&f->b->s, hiaG_fn(f->b->g, id), f->b->fns[id].sizes);
 }
 
 /* Nothing was seen yet; but what a host gives may have any sizes. */

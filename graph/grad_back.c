@@ -606,7 +606,9 @@ static void through_loop(reverse *r, hia_node_id n) {
   memset(seeds, 0xff, (n_vars + 1) * sizeof *seeds);
   for (uint32_t i = 0; i < n_varying; i++) {
     seeds[vars.data[i]] = arg_values.data[i + 1];
-    has_shape_of(r, arg_values.data[i + 1], args[vars.data[i]]);
+    /* What the round gives, which may have other sizes than what it begins with. */
+    has_shape_of(r, arg_values.data[i + 1],
+                 hiaG_in(r->fn, hiaG_yield_of(r->fn, round), vars.data[i]));
   }
   contributions of_round = through_arm(r, place, seeds);
   for (uint32_t i = 0; i < of_round.len; i++) {
@@ -635,6 +637,7 @@ static void through_loop(reverse *r, hia_node_id n) {
     hia_node_id arg =
         hiaG_add(r->g, r->back, back_head, HIA_OP_ARG, NULL, 0, &type, 1, types.len, node.loc);
     hia_value_id so_far = hiaG_out(r->back, arg, 0);
+    if (!is_param(r, id)) has_shape_of(r, so_far, id);
     hiaR_push(arena, &arg_values, so_far);
     hiaR_push(arena, &types, type);
     hiaR_push(arena, &outside, id);
@@ -667,10 +670,16 @@ static void through_loop(reverse *r, hia_node_id n) {
     hia_node_id first = r->back->regions.data[back_round].first;
     hiaG_insert(r->g, r->back, first, HIA_OP_COUNT, NULL, 0, NULL, 0, 1, node.loc);
   }
-  for (uint32_t i = 0; i < n_varying; i++)
-    add_dense(r, hiaG_in(r->fn, n, vars.data[i]), hiaG_out(r->back, loop, i));
-  for (uint32_t i = 0; i < outside.len; i++)
-    add(r, outside.data[i], hiaG_out(r->back, loop, n_varying + i));
+  for (uint32_t i = 0; i < n_varying; i++) {
+    hia_value_id start = hiaG_in(r->fn, n, vars.data[i]);
+    has_shape_of(r, hiaG_out(r->back, loop, i), start);
+    add_dense(r, start, hiaG_out(r->back, loop, i));
+  }
+  for (uint32_t i = 0; i < outside.len; i++) {
+    hia_value_id sum = hiaG_out(r->back, loop, n_varying + i);
+    if (!is_param(r, outside.data[i])) has_shape_of(r, sum, outside.data[i]);
+    add(r, outside.data[i], sum);
+  }
 }
 
 /* ---- comprehensions ----
@@ -750,6 +759,11 @@ static void through_map(reverse *r, hia_node_id n) {
                        hiaG_add(r->g, r->back, head, HIA_OP_ARG, NULL, 0, &loop_types.data[i], 1, i,
                                 node.loc),
                        0));
+  for (uint32_t i = 0; i < found.len; i++) {
+    if (is_param(r, found.data[i].id)) continue;
+    has_shape_of(r, args.data[i + 1], found.data[i].id);
+    has_shape_of(r, hiaG_out(r->back, loop, i), found.data[i].id);
+  }
   r->region = head;
   hiaR_push(arena, &exits, op_of(r, HIA_OP_LT, args.data[0], len));
   for (uint32_t i = 1; i < args.len; i++) hiaR_push(arena, &exits, args.data[i]);

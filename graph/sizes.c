@@ -1,13 +1,25 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sizes of tensors, from definitions to uses: one rule for each shape rule of the op table. A value
- * that a loop hands from round to round has sizes of its own: nothing is assumed and taken back. */
+/* Sizes of tensors, from definitions to uses: one rule for each shape rule of the op table.
+ *
+ * A variable of a loop may have other sizes in each round. Each of its axes is assumed to have the
+ * size that it begins with. Where the next round's value has another one, the assumption is
+ * dropped, and the function is gone through again; what is left in the end holds in every round. An
+ * axis without it has a size of its own, which stands for another number in each round. So has all
+ * that is computed from it; none of these sizes may be known outside of the loop. */
 #include "graph/sizes.h"
+
+/* How often a function is gone through before all assumptions that could still fail are dropped. */
+enum { MAX_TIMES = 16 };
 
 typedef struct finding {
   hia_sizes *s;
   const hia_fn *fn;
   hia_value_sizes *of; /* by value */
+  uint16_t *differs;   /* by value, of a loop's variable: a bit for each axis that may have another
+                          size in another round */
+  bool is_changed;     /* an assumption was dropped */
 } finding;
+_Static_assert(HIA_MAX_RANK <= 16, "finding.differs has a bit for each axis");
 
 /* ---- numbers ---- */
 
@@ -247,21 +259,65 @@ static bool is_tensor(const finding *f, hia_value_id v) {
   return hiaG_type_kind(f->s->g->types, hiaG_type(f->fn, v)) == HIA_KIND_TENSOR;
 }
 
-/* The results of a branch, once both arms have been seen, and of a loop. */
-static void yielded(const finding *f, hia_node_id owner, hia_region_id region) {
-  const hia_node *node = &f->fn->nodes.data[owner];
-  hia_node_id yield = hiaG_yield_of(f->fn, region);
-  uint32_t first = node->op == HIA_OP_LOOP;
+/* The results of a branch, once both arms have been seen. */
+static void branch_results(const finding *f, hia_node_id branch) {
+  const hia_node *node = &f->fn->nodes.data[branch];
+  hia_node_id yields[2] = {hiaG_yield_of(f->fn, node->regions),
+                           hiaG_yield_of(f->fn, node->regions + 1)};
   for (uint32_t i = 0; i < node->n_outs; i++) {
-    hia_value_id v = node->outs + i, a = in(f, yield, first + i);
+    hia_value_id v = node->outs + i, a = in(f, yields[0], i), b = in(f, yields[1], i);
     if (!is_tensor(f, v) || f->of[v].axes) continue;
     uint32_t rank = rank_of(f, v);
     hia_size *out = room(f, v);
     copy(f, out, a, 0, rank);
-    if (node->op != HIA_OP_IF) continue;
-    hia_value_id b = in(f, hiaG_yield_of(f->fn, node->regions), i);
     for (uint32_t k = 0; k < rank; k++)
       if (axis(f, b, k) != out[k]) out[k] = new_size(f->s, -1);
+  }
+}
+
+/* A variable of a loop, at the begin of a round. */
+static void variable(const finding *f, hia_node_id arg, hia_node_id loop) {
+  hia_value_id v = f->fn->nodes.data[arg].outs;
+  if (!is_tensor(f, v) || f->of[v].axes) return;
+  hia_value_id start = in(f, loop, (uint32_t)f->fn->nodes.data[arg].imm);
+  uint32_t rank = rank_of(f, v);
+  hia_size *out = room(f, v);
+  for (uint32_t k = 0; k < rank; k++)
+    out[k] = f->differs[v] >> k & 1 ? new_size(f->s, -1) : axis(f, start, k);
+}
+
+/* The results of a loop, once its head has been seen: values from outside, and variables at their
+ * end, which have those sizes that they have in all rounds. */
+static void loop_results(const finding *f, hia_node_id loop) {
+  const hia_node *node = &f->fn->nodes.data[loop];
+  hia_node_id yield = hiaG_yield_of(f->fn, node->regions);
+  for (uint32_t i = 0; i < node->n_outs; i++) {
+    hia_value_id v = node->outs + i, last = in(f, yield, i + 1);
+    if (!is_tensor(f, v) || f->of[v].axes) continue;
+    const hia_node *def = hiaG_def(f->fn, last);
+    bool is_inside = def->region == node->regions, is_variable = def->op == HIA_OP_ARG;
+    uint32_t rank = rank_of(f, v);
+    hia_size *out = room(f, v);
+    for (uint32_t k = 0; k < rank; k++) {
+      bool holds = !is_inside || (is_variable && !(f->differs[last] >> k & 1));
+      hia_size is = axis(f, last, k);
+      out[k] = holds || hiaG_size_number(f->s, is) >= 0 ? is : new_size(f->s, -1);
+    }
+  }
+}
+
+/* Compares the variables of the next round with what is assumed of them. */
+static void compare_round(finding *f, hia_node_id loop, hia_node_id yield) {
+  const hia_node *node = &f->fn->nodes.data[loop];
+  for (hia_node_id arg = f->fn->regions.data[node->regions].first;
+       f->fn->nodes.data[arg].op == HIA_OP_ARG; arg = f->fn->nodes.data[arg].next) {
+    hia_value_id v = f->fn->nodes.data[arg].outs;
+    hia_value_id next = in(f, yield, (uint32_t)f->fn->nodes.data[arg].imm);
+    for (uint32_t k = is_tensor(f, v) ? rank_of(f, v) : 0; k-- > 0;) {
+      if (f->differs[v] >> k & 1 || axis(f, next, k) == axis(f, v, k)) continue;
+      f->differs[v] |= (uint16_t)(1u << k);
+      f->is_changed = true;
+    }
   }
 }
 
@@ -273,24 +329,42 @@ static void add_integers(const finding *f, hia_node_id n) {
   if (a >= 0 && b >= 0 && b <= INT64_MAX - a) f->of[v].integer = hiaG_size_of_number(f->s, a + b);
 }
 
-static void look_at(const finding *f, hia_node_id n) {
+/* At the end of a region. */
+static void end_of(finding *f, hia_node_id yield) {
+  hia_region_id region = f->fn->nodes.data[yield].region;
+  if (region == 0) return;
+  hia_node_id owner = f->fn->regions.data[region].owner;
+  bool is_second = region != f->fn->nodes.data[owner].regions;
+  switch (f->fn->nodes.data[owner].op) {
+  case HIA_OP_IF:
+    if (is_second) branch_results(f, owner);
+    return;
+  case HIA_OP_LOOP:
+    if (is_second)
+      compare_round(f, owner, yield);
+    else
+      loop_results(f, owner);
+    return;
+  default: return; /* the results of a comprehension are arrays */
+  }
+}
+
+static void look_at(finding *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
-  if (node->op == HIA_OP_YIELD) {
-    hia_node_id owner = f->fn->regions.data[node->region].owner;
-    bool is_last = node->region != 0 && (f->fn->nodes.data[owner].op != HIA_OP_IF ||
-                                         node->region == f->fn->nodes.data[owner].regions + 1);
-    bool is_round = node->region != 0 && f->fn->nodes.data[owner].op == HIA_OP_LOOP &&
-                    node->region == f->fn->nodes.data[owner].regions + 1;
-    if (is_last && !is_round && f->fn->nodes.data[owner].op != HIA_OP_MAP)
-      yielded(f, owner, node->region);
+  switch (node->op) {
+  case HIA_OP_YIELD: end_of(f, n); return;
+  case HIA_OP_DIM: f->of[node->outs].integer = axis(f, in(f, n, 0), (uint32_t)node->imm); return;
+  case HIA_OP_ADD: add_integers(f, n); break;
+  case HIA_OP_IF:
+  case HIA_OP_LOOP: return; /* when their regions were seen */
+  case HIA_OP_ARG: {
+    hia_node_id owner = node->region ? f->fn->regions.data[node->region].owner : HIA_NONE;
+    if (owner == HIA_NONE || f->fn->nodes.data[owner].op != HIA_OP_LOOP) break;
+    variable(f, n, owner);
     return;
   }
-  if (node->op == HIA_OP_DIM) {
-    f->of[node->outs].integer = axis(f, in(f, n, 0), (uint32_t)node->imm);
-    return;
+  default: break;
   }
-  if (node->op == HIA_OP_ADD) add_integers(f, n);
-  if (node->op == HIA_OP_IF || node->op == HIA_OP_LOOP) return; /* when their regions were seen */
   for (uint32_t i = 0; i < node->n_outs; i++) {
     hia_value_id v = node->outs + i;
     if (!is_tensor(f, v) || f->of[v].axes) continue;
@@ -302,7 +376,24 @@ static void look_at(const finding *f, hia_node_id n) {
   }
 }
 
+/* Nothing is assumed of variables whose sizes the caller knows, or of any. */
+static void assume_nothing(finding *f, bool of_any) {
+  for (uint32_t v = 0; v < f->fn->values.len; v++)
+    if (of_any || f->of[v].axes) f->differs[v] = UINT16_MAX;
+}
+
 void hiaG_sizes_find(hia_sizes *s, const hia_fn *fn, hia_value_sizes *known) {
   finding f = {.s = s, .fn = fn, .of = known};
-  HIA_EACH_NODE(fn, n) look_at(&f, n);
+  size_t n = (size_t)fn->values.len + 1;
+  hia_value_sizes *given = HIA_NEW_ARRAY(s->arena, hia_value_sizes, n);
+  f.differs = HIA_NEW_ARRAY(s->arena, uint16_t, n);
+  memcpy(given, known, fn->values.len * sizeof *known);
+  assume_nothing(&f, false);
+  for (unsigned times = 1;; times++) {
+    f.is_changed = false;
+    HIA_EACH_NODE(fn, at) look_at(&f, at);
+    if (!f.is_changed) return;
+    memcpy(known, given, fn->values.len * sizeof *known);
+    if (times == MAX_TIMES) assume_nothing(&f, true);
+  }
 }

@@ -2,8 +2,9 @@
 /* What is known before a run about the sizes of tensors: which are constant, and which are equal.
  *
  * A *size* is a number for a constant, or for something that has the same value whenever it is
- * looked at in one activation: two axes that have the same size are equal. Of an axis of which
- * nothing is known the size is one that no other axis has. */
+ * looked at in one activation, or in one round of the loop that it belongs to: two axes that have
+ * the same size are equal wherever both can be seen. Of an axis of which nothing is known the size
+ * is one that no other axis has. */
 #ifndef HIA_SIZES_H
 #define HIA_SIZES_H
 
@@ -28,7 +29,8 @@ typedef struct hia_sizes {
 void hiaG_sizes_init(hia_sizes *s, hia_graph *g, hia_arena *arena);
 /* The sizes of all values of a function: `known` has an element for each value, cleared but for
  * those that the caller knows; `integer` must be NONE there, too. What no rule is about gets sizes
- * of its own. */
+ * of its own. Of a loop's variables the caller may know what they have in the round, whichever that
+ * is; what the loop gives has these sizes where they are constant. */
 void hiaG_sizes_find(hia_sizes *s, const hia_fn *fn, hia_value_sizes *known);
 hia_value_sizes *hiaG_sizes_new(hia_sizes *s, const hia_fn *fn); /* such an array */
 

@@ -10,8 +10,9 @@
 /* Writes a program with a function f(x: f64, y: f64, v: f64[4], n: i32) -> f64, which calls helpers
  * and, n deep, itself through them; g, which gives its value and its gradients for x, y and v; and
  * a param P. Scalars and vectors go through branches, loops, comprehensions, tuples, data, helpers
- * and recursions. Where x is near 0.3 and y near -0.7, and n small, there are no kinks, and values
- * are of the size of 1. The caller frees the text. */
+ * and recursions; so do vectors whose length is other in each round, call or element. Where x is
+ * near 0.3 and y near -0.7, and n small, there are no kinks, and values are of the size of 1. The
+ * caller frees the text. */
 void gradient_program(uint32_t seed, test_text *text);
 
 #endif
