@@ -17,7 +17,7 @@ typedef struct maker {
 static uint32_t pick(maker *m, uint32_t n) { return random_below(&m->random, n); }
 
 __attribute__((format(printf, 2, 3))) static void say(maker *m, const char *fmt, ...) {
-  char piece[512];
+  char piece[1024];
   va_list args;
   va_start(args, fmt);
   int n = vsnprintf(piece, sizeof piece, fmt, args);
@@ -369,16 +369,17 @@ static void grown(maker *m) {
 /* Helpers may call those before them, and themselves as often as n says. */
 void gradient_program(uint32_t seed, test_text *text) {
   maker made = {.random = {seed * 2654435761u + 1}}, *m = &made;
-  say(m, "type Data = One(f: f64) | Two(w: f64[4], f: f64)\n"
-         "type List = Nil | Cons(head: f64, tail: List)\n"
-         "param P: f64[4, 4] = uniform(-0.5, 0.5)\n"
-         "fn own(n: i32, x: f64, v: f64[4]) -> (i32, f64) = (n, tanh(x) * sum(v * v))\n"
-         "  gradient(g, (_, y)) =\n"
-         "  { let t = tanh(x); (g * (1 - t * t) * sum(v * v), 2 * v * (g * y / sum(v * v))) }\n"
-         "fn list(x: f64, n: i32) -> List = if n <= 0 then Nil else Cons(tanh(x), list(x * 0.7, n "
-         "- 1))\n"
-         "fn total(l: List, y: f64) -> f64 = match l { Nil => y, Cons(h, t) => h * y + total(t, y "
-         "* 0.5) }\n");
+  say(m,
+      "type Data = One(f: f64) | Two(w: f64[4], f: f64)\n"
+      "type List = Nil | Cons(head: f64, tail: List)\n"
+      "param P: f64[4, 4] = uniform(-0.5, 0.5)\n"
+      "fn own(n: i32, x: f64, v: f64[4]) -> (i32, f64) = (n, tanh(x) * (1 + sum(v * v)))\n"
+      "  gradient(g, (_, y)) =\n"
+      "  { let (t, s) = (tanh(x), 1 + sum(v * v)); (g * (1 - t * t) * s, 2 * v * (g * y / s)) }\n"
+      "fn list(x: f64, n: i32) -> List = if n <= 0 then Nil else Cons(tanh(x), list(x * 0.7, n "
+      "- 1))\n"
+      "fn total(l: List, y: f64) -> f64 = match l { Nil => y, Cons(h, t) => h * y + total(t, y "
+      "* 0.5) }\n");
   say(m, "type Rows = None | Row(w: f64[?], f: f64, rest: Rows)\n"
          "fn weight(r: Rows) -> f64 = match r { None => 0.3, Row(w, f, t) => sum(w) * f + tanh("
          "weight(t)) }\n"
