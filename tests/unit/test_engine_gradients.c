@@ -66,9 +66,10 @@ static void compare(hia_engine *engine, hia_module *module, const char *value_na
 
 /* What the gradient of f for x and for v adds up to is a function like others. */
 static const char second[] =
-    "fn d(x: f64, y: f64, v: f64[4], n: i32) -> f64 = { let (x, v) = grad(f, wrt = (x, v))(x, y, "
-    "v, "
-    "n); x + sum(v) }\n"
+    "fn d(x: f64, y: f64, v: f64[4], n: i32) -> f64 = {\n"
+    "  let (dx, dv) = grad(f, wrt = (x, v))(x, y, v, n);\n"
+    "  dx + sum(dv)\n"
+    "}\n"
     "fn e(x: f64, y: f64, v: f64[4], n: i32) = value_and_grad(d, wrt = (x, y, v))(x, y, v, n)\n";
 
 static void check(uint32_t seed, hia_engine_kind kind, bool is_second) {
