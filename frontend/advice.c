@@ -24,6 +24,7 @@ typedef enum source_kind {
   SOURCE_NAME,    /* settled by `node`, a LET or LVAR without a type */
   SOURCE_LITERAL, /* `node` was settled: it is an argument, or a field is taken of it */
   SOURCE_RESULT,  /* the result of `inst`, which is not declared */
+  SOURCE_UNKNOWN, /* the search has not found it */
 } source_kind;
 
 typedef struct source {
@@ -51,7 +52,7 @@ typedef struct path {
   uint32_t at[MAX_PATH], n; /* field numbers, the outermost FIELD node's first */
 } path;
 
-static const source fixed = {.kind = SOURCE_FIXED};
+static const source fixed = {.kind = SOURCE_FIXED}, unknown = {.kind = SOURCE_UNKNOWN};
 
 static source find(search *s, const scope *in, hia_ast_id id, const path *part);
 
@@ -67,6 +68,7 @@ static source open_source(bool is_float) {
 /* The source of the join of two values. */
 static source join(source a, source b) {
   if (a.kind == SOURCE_FIXED || b.kind == SOURCE_FIXED) return fixed;
+  if (a.kind == SOURCE_UNKNOWN && b.kind != SOURCE_OPEN) return b;
   if (a.kind != SOURCE_OPEN) return a;
   b.is_float |= b.kind == SOURCE_OPEN && a.is_float;
   b.is_whole |= b.kind == SOURCE_OPEN && a.is_whole;
@@ -113,13 +115,27 @@ static bool path_to(const hia_program *p, hia_ast_id from, hia_ast_id to, path *
   return false;
 }
 
+/* The source of the variable of a comprehension: an element of what it runs over. */
+static source find_element(search *s, const scope *in, hia_ast_id binder, const path *part) {
+  const hia_inst *inst = hiaF_inst(s->p, in->inst);
+  for (hia_ast_id id = binder; id < hiaF_decl(s->p, inst->decl)->end_node; id++) {
+    const hia_ast *n = hiaF_node(s->p, id);
+    if (n->kind != HIA_AST_COMP || s->p->extra.data[n->b] != binder) continue;
+    hia_ast_id array = s->p->extra.data[n->b + 1];
+    if (n->c != 2) return fixed; /* integers of a range */
+    return settle(find(s, in, array, part), SOURCE_LITERAL, in, array, part);
+  }
+  return fixed; /* of a clause `gradient` */
+}
+
 static source find_let(search *s, const scope *in, hia_ast_id binder, const path *part) {
   hia_ast_id id = binder; /* the parser makes the LET first, then the binders */
   while (id > 0 && hiaF_node(s->p, id)->kind != HIA_AST_LET) id--;
   const hia_ast *n = hiaF_node(s->p, id);
   path whole = *part;
-  if (n->kind != HIA_AST_LET) return fixed; /* the variable of a comprehension */
-  if (n->b != HIA_NONE || !path_to(s->p, n->a, binder, &whole)) return fixed;
+  if (n->kind != HIA_AST_LET || !path_to(s->p, n->a, binder, &whole))
+    return find_element(s, in, binder, part);
+  if (n->b != HIA_NONE) return fixed;
   return settle(find(s, in, n->c, &whole), SOURCE_NAME, in, id, &whole);
 }
 
@@ -152,10 +168,52 @@ static source find_name(search *s, const scope *in, const hia_ast *n, const path
   }
 }
 
+/* The source of all positional arguments from the first on. */
+static source find_args(search *s, const scope *in, const hia_ast *call, const path *part) {
+  hia_ast_id axis;
+  uint32_t n = hiaF_positional(s->p, call, &axis);
+  source all = open_source(false);
+  for (uint32_t i = 0; i < n && all.kind != SOURCE_FIXED; i++)
+    all = join(all, find(s, in, hiaF_positional_arg(s->p, call, i), part));
+  return all;
+}
+
+/* The source of what the built-in functions of tensors and arrays make. */
+static source find_tensor(search *s, const scope *in, const hia_ast *n, unsigned builtin,
+                          const path *part) {
+  source found;
+  switch (builtin) {
+  case HIA_BUILTIN_ZEROS:
+  case HIA_BUILTIN_ONES:
+  case HIA_BUILTIN_ONE_HOT: return open_source(true);
+  case HIA_BUILTIN_STACK:
+  case HIA_BUILTIN_CONCAT:
+  case HIA_BUILTIN_OUTER: return find_args(s, in, n, part);
+  case HIA_BUILTIN_SET:
+    return join(find(s, in, s->p->extra.data[n->b], part),
+                find(s, in, s->p->extra.data[n->b + 2], part));
+  case HIA_BUILTIN_FULL:
+  case HIA_BUILTIN_RESHAPE:
+  case HIA_BUILTIN_TRANSPOSE:
+  case HIA_BUILTIN_SUM:
+  case HIA_BUILTIN_PROD:
+  case HIA_BUILTIN_MAX:
+  case HIA_BUILTIN_MIN: return find(s, in, hiaF_positional_arg(s->p, n, 0), part);
+  case HIA_BUILTIN_SOFTMAX:
+  case HIA_BUILTIN_LOG_SOFTMAX:
+  case HIA_BUILTIN_CROSS_ENTROPY:
+  case HIA_BUILTIN_MEAN:
+    found = find(s, in, hiaF_positional_arg(s->p, n, 0), part);
+    found.is_float = true;
+    return found;
+  default: return fixed; /* of one type: iota, len, argmax and the like */
+  }
+}
+
 static source find_builtin(search *s, const scope *in, const hia_ast *n, unsigned op,
                            const path *part) {
   if (op == HIA_OP_FAIL) return open_source(false);
-  if (op >= HIA_OP_LIMIT) return fixed;
+  if (op >= HIA_OP_LIMIT) return find_tensor(s, in, n, op, part);
   unsigned rule = hiaR_ops[op].rule;
   bool is_shift = op == HIA_OP_SHL || op == HIA_OP_SHR;
   /* The others of integers (shru, clz) depend on the width: a declaration would change the value.
@@ -171,9 +229,26 @@ static source find_builtin(search *s, const scope *in, const hia_ast *n, unsigne
   return found;
 }
 
+/* A gradient has the type of what it is the gradient for: a param has a declared one. That of a
+ * parameter without a type may be that of a literal, which is not followed. */
+static source find_gradient(const search *s, const hia_ast *callee, const path *part) {
+  const hia_ast_grad *grad = &s->p->grads.data[callee->c];
+  const hia_decl *d = hiaF_decl(s->p, callee->b);
+  uint32_t left = part->n, i = 0;
+  if (grad->has_value && left == 0) return unknown;
+  if (grad->has_value && part->at[--left] == 0) return d->result != HIA_IT_NONE ? fixed : unknown;
+  if (grad->wrt.len > 1 && left == 0) return unknown;
+  if (grad->wrt.len > 1) i = part->at[--left];
+  const hia_wrt *wrt = &grad->wrt.data[i];
+  bool is_declared =
+      wrt->is_param || hiaF_node(s->p, s->p->extra.data[d->params + wrt->i])->b != HIA_NONE;
+  return is_declared ? fixed : unknown;
+}
+
 static source find_call(search *s, const scope *in, hia_ast_id id, const path *part) {
   const hia_ast *n = hiaF_node(s->p, id), *callee = hiaF_node(s->p, n->a);
   if (callee->op == HIA_REF_BUILTIN) return find_builtin(s, in, n, callee->b, part);
+  if (callee->op == HIA_REF_GRAD) return find_gradient(s, callee, part);
   if (callee->op != HIA_REF_FN || slot(s, in, n->a) == HIA_NONE) return fixed;
   scope body = {.inst = slot(s, in, n->a), .outer = in, .call = id};
   const hia_inst *inst = hiaF_inst(s->p, body.inst);
@@ -190,7 +265,7 @@ static source find_call(search *s, const scope *in, hia_ast_id id, const path *p
 static source find(search *s, const scope *in, hia_ast_id id, const path *part) {
   const hia_ast *n = hiaF_node(s->p, id);
   path inner = *part;
-  if (s->steps++ >= MAX_STEPS) return fixed;
+  if (s->steps++ >= MAX_STEPS) return unknown;
   switch ((hia_ast_kind)n->kind) {
   case HIA_AST_INT: return n->op == HIA_NO_SUFFIX ? open_source(false) : fixed;
   case HIA_AST_FLOAT: return n->op == HIA_NO_SUFFIX ? open_source(true) : fixed;
@@ -199,11 +274,16 @@ static source find(search *s, const scope *in, hia_ast_id id, const path *part) 
     if (inner.n == 0) return fixed;
     return find(s, in, s->p->extra.data[n->b + inner.at[--inner.n]], &inner);
   case HIA_AST_FIELD:
-    if (inner.n == MAX_PATH) return fixed;
+    if (inner.n == MAX_PATH) return unknown;
     inner.at[inner.n++] = n->b;
     return settle(find(s, in, n->a, &inner), SOURCE_LITERAL, in, n->a, &inner);
   case HIA_AST_IF: return join(find(s, in, n->b, part), find(s, in, n->c, part));
   case HIA_AST_MATCH: return find_list(s, in, n, 1, 2, part);
+  /* The paths do not name elements: all of them have the same type. */
+  case HIA_AST_ARRAY: return find_list(s, in, n, 0, 1, part);
+  case HIA_AST_COMP: return find(s, in, n->a, part);
+  case HIA_AST_INDEX:
+  case HIA_AST_SLICE: return settle(find(s, in, n->a, part), SOURCE_LITERAL, in, n->a, part);
   case HIA_AST_LOOP: {
     uint32_t i = 0;
     if (n->c > 1 && inner.n == 0) return fixed;
@@ -211,7 +291,8 @@ static source find(search *s, const scope *in, hia_ast_id id, const path *part) 
     return find_lvar(s, in, s->p->extra.data[n->b + i], &inner);
   }
   case HIA_AST_BLOCK: return find(s, in, n->a, part);
-  case HIA_AST_CHAIN: return join(find(s, in, n->a, part), find_list(s, in, n, 2, 3, part));
+  case HIA_AST_CHAIN:
+  case HIA_AST_MATMUL: return join(find(s, in, n->a, part), find_list(s, in, n, 2, 3, part));
   case HIA_AST_NEG: return find(s, in, n->a, part);
   case HIA_AST_CALL: return find_call(s, in, id, part);
   default: return fixed;
@@ -231,10 +312,15 @@ static uint32_t errors_of(hia_typing *t, const hia_trial *trial) {
   return silent.n_errors;
 }
 
-/* `type` with the part at path `at` replaced by `to`. */
+/* `type` with the scalars, or the elements of the tensor, at path `at` replaced by `to`. Paths do
+ * not name elements of arrays. */
 static hia_itype with_part(hia_itypes *it, hia_itype type, const uint32_t *at, uint32_t n,
                            hia_itype to) {
-  if (n == 0) return to;
+  if (hiaF_is_array(type)) {
+    hia_itype element = with_part(it, hiaF_element(it, type), at, n, to);
+    return element == HIA_IT_ERROR ? element : hiaF_iarray(it, element);
+  }
+  if (n == 0) return hiaF_is_ranked(type) ? hiaF_ranked(to, hiaF_irank(type), false) : to;
   if (!hiaF_is_tuple(type) || at[0] >= hiaF_ituple_len(it, type)) return HIA_IT_ERROR;
   uint32_t len = hiaF_ituple_len(it, type);
   hia_itype *parts = HIA_NEW_ARRAY(it->arena, hia_itype, len);
@@ -281,7 +367,8 @@ static void write_declaration(const writer *w, const source *s) {
   uint32_t end = is_let ? hiaF_node(p, n->a)->end : n->start + (uint32_t)strlen(name);
   hiaF_hint(p->diags, w->diag, "%sdeclare the type: %s%s: %s = %s", where(w->t, s->inst),
             is_let ? "let " : "", name, type, quote_or_dots(p, n->c));
-  hiaF_fix(p->diags, w->diag, end, end, "%s", hiaR_arena_printf(p->arena, ": %s", type));
+  hiaF_fix(p->diags, w->diag, is_let ? HIA_EDIT_LET : HIA_EDIT_LVAR, end, end, "%s",
+           hiaR_arena_printf(p->arena, ": %s", type));
 }
 
 /* A literal with its suffix, 0.1f64. An expression of literals as f64(...): the literals adapt to
@@ -314,7 +401,7 @@ static bool write_literal(const writer *w, const source *s) {
   const hia_ast *n = hiaF_node(p, id);
   hiaF_hint(p->diags, w->diag, "%swrite %s instead of %s", where(w->t, s->inst), text,
             hiaF_quote(p, id));
-  hiaF_fix(p->diags, w->diag, n->start, n->end, "%s", text);
+  hiaF_fix(p->diags, w->diag, HIA_EDIT_LITERAL, n->start, n->end, "%s", text);
   return true;
 }
 
@@ -327,7 +414,7 @@ static bool write_result(const writer *w, const source *s) {
   const char *text = hiaF_itype_text(&p->it, type);
   hiaF_hint(p->diags, w->diag, "declare the result: fn %s(%s) -> %s",
             hiaF_symbol_text(p, d->symbol), d->n_params > 0 ? "..." : "", text);
-  hiaF_fix(p->diags, w->diag, d->head_end, d->head_end, " -> %s", text);
+  hiaF_fix(p->diags, w->diag, HIA_EDIT_RESULT, d->head_end, d->head_end, " -> %s", text);
   return true;
 }
 
@@ -356,6 +443,25 @@ static bool takes_literal(hia_itype to, const source *s) {
   return to >= (s->is_float ? HIA_F32 : HIA_I32) && to <= (s->is_whole ? HIA_I64 : HIA_F64);
 }
 
+/* True if the operand is the name of a `let`, without a type, whose value is made of literals
+ * alone: names in it might mean something else at the operand. */
+static bool stands_for(const hia_program *p, const hia_advice *a, const source *s) {
+  const hia_ast *let = hiaF_node(p, s->node);
+  if (let->kind != HIA_AST_LET || a->operand.n_operands != 0 || a->operand.expr == HIA_NONE)
+    return false;
+  const hia_ast *operand = hiaF_node(p, a->operand.expr);
+  if (operand->kind != HIA_AST_NAME || operand->op != HIA_REF_VAR || operand->b != let->a)
+    return false;
+  const hia_ast *value = hiaF_node(p, let->c);
+  for (hia_ast_id id = let->a + 1; id < a->operand.expr; id++) {
+    const hia_ast *n = hiaF_node(p, id);
+    if (n->start >= value->end) break;
+    bool is_name = n->start >= value->start && n->kind == HIA_AST_NAME;
+    if (is_name && n->op != HIA_REF_BUILTIN) return false;
+  }
+  return true;
+}
+
 static void advise_name(const writer *w, const hia_advice *a, const source *s) {
   hia_typing *t = w->t;
   if (s->inst != t->inst) {
@@ -366,7 +472,12 @@ static void advise_name(const writer *w, const hia_advice *a, const source *s) {
   if (!hiaF_is_final(&t->p->it, type)) return;
   hia_trial as_it_is = {HIA_NONE, HIA_NONE, HIA_IT_NONE};
   hia_trial declared = {s->node, HIA_NONE, type};
-  hia_trial converted = {HIA_NONE, a->operand.n_operands == 0 ? a->operand.expr : HIA_NONE, a->to};
+  hia_trial converted = {HIA_NONE, HIA_NONE, HIA_IT_NONE};
+  if (a->operand.n_operands == 0 && a->operand.expr != HIA_NONE) {
+    hia_itype of = *hiaF_type_at(t, a->operand.expr);
+    converted.converted = a->operand.expr;
+    converted.type = hiaF_ranked(a->to, hiaF_is_ranked(of) ? hiaF_irank(of) : 0, false);
+  }
   uint32_t now = errors_of(t, &as_it_is), with_declaration = errors_of(t, &declared);
   const hia_ast *n = hiaF_node(t->p, s->node);
   if (with_declaration < now && (s->is_float || with_declaration <= errors_of(t, &converted))) {
@@ -374,19 +485,25 @@ static void advise_name(const writer *w, const hia_advice *a, const source *s) {
   } else if (s->is_float) {
     /* Other uses need the type that it has. A name that stands for a literal can be replaced by
      * the literal here. */
-    const char *text = n->kind == HIA_AST_LET && s->n_path == 0 && a->operand.n_operands == 0 &&
-                               a->operand.expr != HIA_NONE &&
-                               hiaF_node(t->p, a->operand.expr)->kind == HIA_AST_NAME
-                           ? typed_literal(t->p, n->c, (hia_dtype)w->to)
-                           : NULL;
+    const char *text = stands_for(t->p, a, s) ? typed_literal(t->p, n->c, (hia_dtype)w->to) : NULL;
     if (text == NULL) {
       write_declaration(w, s);
       return;
     }
     hiaF_hint(t->p->diags, w->diag, "write %s instead of %s", text,
               hiaF_quote(t->p, a->operand.expr));
-    hiaF_fix(t->p->diags, w->diag, a->operand.start, a->operand.end, "%s", text);
+    hiaF_fix(t->p->diags, w->diag, HIA_EDIT_NAME, a->operand.start, a->operand.end, "%s", text);
   }
+}
+
+/* Where a conversion would perhaps keep the rounding of literals. */
+static void withdraw(const writer *w, const hia_advice *a) {
+  hia_program *p = w->t->p;
+  const char *text =
+      a->operand.expr == HIA_NONE ? NULL : hiaF_quote_bytes(p, a->operand.start, a->operand.end);
+  hiaF_hint(p->diags, w->diag,
+            "literals without a type are f32: give those that %s is made of the type f64",
+            text != NULL ? text : "this");
 }
 
 static void advise(hia_typing *t, const hia_advice *a) {
@@ -403,15 +520,22 @@ static void advise(hia_typing *t, const hia_advice *a) {
   } else {
     found = find_operand(&s, &in, &a->operand);
   }
+  bool may_round = a->from == HIA_F32 && w.to == HIA_F64;
+  if (found.kind == SOURCE_UNKNOWN) {
+    if (may_round) withdraw(&w, a);
+    return;
+  }
   if (!takes_literal(w.to, &found)) return;
+  bool is_written = true;
   switch (found.kind) {
   case SOURCE_NAME: advise_name(&w, a, &found); break;
-  case SOURCE_LITERAL: write_literal(&w, &found); break;
+  case SOURCE_LITERAL: is_written = write_literal(&w, &found); break;
   case SOURCE_RESULT: /* an i32 is converted without loss */
-    if (found.is_float) write_result(&w, &found);
+    if (found.is_float) is_written = write_result(&w, &found);
     break;
   default: break;
   }
+  if (!is_written && may_round) withdraw(&w, a);
 }
 
 void hiaF_advise(hia_typing *t) {
@@ -452,9 +576,11 @@ void hiaF_hint_conversion(hia_typing *t, hia_diag *diag, hia_operand operand, hi
   const char *dtype = hiaG_dtype_name((hia_dtype)to);
   const char *text = hiaF_quote_bytes(p, operand.start, operand.end);
   hiaF_hint(p->diags, diag, "write %s(%s)%s", dtype, text != NULL ? text : "...", loss(from, to));
-  if (text != NULL) hiaF_fix(p->diags, diag, operand.start, operand.end, "%s(%s)", dtype, text);
+  if (text != NULL)
+    hiaF_fix(p->diags, diag, HIA_EDIT_CONVERSION, operand.start, operand.end, "%s(%s)", dtype,
+             text);
   if (t->inst == HIA_NONE) return;
-  hia_advice a = {diag->line, diag->col, diag->code, operand, to, HIA_NONE, HIA_IT_NONE};
+  hia_advice a = {diag->line, diag->col, diag->code, operand, from, to, HIA_NONE, HIA_IT_NONE};
   hiaR_push(p->arena, &t->advice, a);
 }
 
@@ -462,12 +588,7 @@ void hiaF_hint_variable(hia_typing *t, hia_diag *diag, hia_operand operand, hia_
                         hia_itype to, hia_ast_id variable) {
   if (diag == NULL || t->inst == HIA_NONE) return;
   if (operand.expr != HIA_NONE) hiaF_hint_conversion(t, diag, operand, from, to);
-  hia_advice a = {diag->line,
-                  diag->col,
-                  diag->code,
-                  operand,
-                  to,
-                  variable,
-                  hiaF_settle(&t->p->it, from, HIA_FORCE_ALL)};
+  hia_advice a = {diag->line, diag->col, diag->code, operand,
+                  from,       to,        variable,   hiaF_settle(&t->p->it, from, HIA_FORCE_ALL)};
   hiaR_push(t->p->arena, &t->advice, a);
 }

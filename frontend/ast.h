@@ -47,8 +47,8 @@ hia_diag *hiaF_error(hia_diags *diags, enum hia_error code, uint32_t start, uint
 /* These accept NULL for `diag`. A hint replaces an earlier one; notes are appended. */
 void hiaF_hint(hia_diags *diags, hia_diag *diag, const char *fmt, ...) HIA_PRINTF(3, 4);
 /* The last hint as a change of the source: bytes start .. end become this text. */
-void hiaF_fix(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, const char *fmt, ...)
-    HIA_PRINTF(5, 6);
+void hiaF_fix(hia_diags *diags, hia_diag *diag, hia_edit edit, uint32_t start, uint32_t end,
+              const char *fmt, ...) HIA_PRINTF(6, 7);
 /* `at`: a byte of the source, or HIA_NONE for a note without a place. */
 void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, ...)
     HIA_PRINTF(4, 5);
@@ -744,8 +744,8 @@ typedef struct hia_operand {
 typedef struct hia_advice {
   uint32_t line, col; /* of the error */
   const char *code;
-  hia_operand operand; /* the hint converts this ... */
-  hia_itype to;        /* ... to this, */
+  hia_operand operand; /* the hint converts this, */
+  hia_itype from, to;  /* from this dtype to that, */
   hia_ast_id variable; /* or declares this loop variable at its next value's type; or NONE */
   hia_itype variable_type;
 } hia_advice;

@@ -103,8 +103,8 @@ void hiaF_hint(hia_diags *diags, hia_diag *diag, const char *fmt, ...) {
   diag->fix = NULL;
 }
 
-void hiaF_fix(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, const char *fmt,
-              ...) {
+void hiaF_fix(hia_diags *diags, hia_diag *diag, hia_edit edit, uint32_t start, uint32_t end,
+              const char *fmt, ...) {
   if (diag == NULL) return;
   hia_text text;
   hiaR_text_init(&text, &diags->comp->arena);
@@ -113,6 +113,7 @@ void hiaF_fix(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, co
   hiaR_text_vaddf(&text, fmt, args);
   va_end(args);
   diag->fix = text.data;
+  diag->edit = edit;
   diag->fix_start = start;
   diag->fix_end = end;
 }

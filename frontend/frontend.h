@@ -19,6 +19,29 @@ typedef struct hia_diag_note {
   uint32_t len; /* bytes of the operand that are on that line */
 } hia_diag_note;
 
+/* Changes of the source that hints propose. Each kind has programs in
+ * tests/unit/test_engine_edits.c, which applies them. */
+typedef enum hia_edit {
+  HIA_EDIT_DIGIT_BEHIND, /* 1. */
+  HIA_EDIT_DIGIT_BEFORE, /* .5 */
+  HIA_EDIT_PARAMETER,    /* f64 x becomes x: f64 */
+  HIA_EDIT_EQUAL,        /* = becomes ==, in a condition */
+  HIA_EDIT_ELSE_IF,      /* elif */
+  HIA_EDIT_ARROW,        /* -> becomes =>, in an arm */
+  HIA_EDIT_SEMICOLON,    /* behind a `let` */
+  HIA_EDIT_IN,           /* `in` becomes ; */
+  HIA_EDIT_LET,          /* the type of a `let` */
+  HIA_EDIT_LVAR,         /* the type of a loop variable */
+  HIA_EDIT_RESULT,       /* the type of a result */
+  HIA_EDIT_LITERAL,      /* the type of a literal, or of an expression of literals */
+  HIA_EDIT_NAME,         /* a name becomes the literals that it stands for, with a type */
+  HIA_EDIT_CONVERSION,   /* e becomes f64(e) */
+  HIA_EDIT_OPERATOR,     /* of another language: && becomes `and` */
+  HIA_EDIT_CHARACTER,    /* 'a' becomes 97 */
+  HIA_EDIT_TENSOR,       /* [f32] becomes f32[?], in a type */
+  HIA_N_EDITS
+} hia_edit;
+
 typedef struct hia_diag {
   const char *code;    /* stable: "E0101"; docs/errors.md explains all */
   uint32_t line, col;  /* from 1, col in bytes; 0: no position */
@@ -28,6 +51,7 @@ typedef struct hia_diag {
   const char *fix; /* the hint as a change of the source, or NULL: bytes fix_start .. fix_end become
                       this text */
   uint32_t fix_start, fix_end;
+  hia_edit edit; /* of which kind the fix is */
   HIA_VEC(hia_diag_note) notes;
 } hia_diag;
 

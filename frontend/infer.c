@@ -44,6 +44,9 @@ static const char *type_text(hia_typing *t, hia_itype type) {
 static bool is_dtype(hia_itype t) { return t < HIA_N_DTYPES; }
 static bool is_literal(hia_itype t) { return t >= HIA_IT_INT && t <= HIA_IT_WHOLE_U; }
 static bool is_whole(hia_itype t) { return t == HIA_IT_WHOLE || t == HIA_IT_WHOLE_U; }
+static bool is_of_one_rank(hia_itype a, hia_itype b) {
+  return hiaF_is_ranked(a) && hiaF_is_ranked(b) && hiaF_irank(a) == hiaF_irank(b);
+}
 /* The type that hints convert from. */
 static hia_itype named(hia_itype t) { return is_whole(t) ? (hia_itype)HIA_I32 : t; }
 
@@ -99,7 +102,8 @@ void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype 
   const hia_ast *n = hiaF_node(t->p, expr);
   hia_diag *diag = hiaF_type_error(t, HIA_E0302, n->start, n->end, "%s is %s, but this is %s", what,
                                    type_text(t, want), type_text(t, have));
-  have = named(have);
+  if (!is_of_one_rank(have, want)) return;
+  have = named(hiaF_leaf(have)), want = hiaF_leaf(want);
   if (is_dtype(have)) hiaF_hint_conversion(t, diag, hiaF_operand(t->p, expr), have, want);
 }
 
@@ -342,8 +346,9 @@ static void accept_next(hia_typing *t, const hia_ast *loop, hia_ast_id value, hi
                                    type_text(t, state), type_text(t, next));
   if (diag == NULL) return;
   if (is_one) {
-    if (is_dtype(named(next)))
-      hiaF_hint_variable(t, diag, hiaF_operand(p, value), named(next), state,
+    hia_itype leaf = named(hiaF_leaf(next));
+    if (is_of_one_rank(next, state) && is_dtype(leaf))
+      hiaF_hint_variable(t, diag, hiaF_operand(p, value), leaf, hiaF_leaf(state),
                          p->extra.data[loop->b]);
     return;
   }
@@ -353,8 +358,9 @@ static void accept_next(hia_typing *t, const hia_ast *loop, hia_ast_id value, hi
     if (hiaF_join(it, have, want) == want) continue;
     hia_operand part = {.expr = HIA_NONE};
     if (n->kind == HIA_AST_TUPLE) part = hiaF_operand(p, p->extra.data[n->b + i]);
-    have = named(have);
-    if (is_dtype(have)) hiaF_hint_variable(t, diag, part, have, want, p->extra.data[loop->b + i]);
+    hia_itype leaf = named(hiaF_leaf(have));
+    if (is_of_one_rank(have, want) && is_dtype(leaf))
+      hiaF_hint_variable(t, diag, part, leaf, hiaF_leaf(want), p->extra.data[loop->b + i]);
     return;
   }
 }

@@ -195,7 +195,7 @@ static void lex_number(hia_lexer *l, hia_token *tok) {
     hia_diag *diag = hiaF_error(l->diags, HIA_E0109, tok->start, l->at,
                                 "a number has digits on both sides of the point");
     hiaF_hint(l->diags, diag, "write %.*s0", (int)(l->at - tok->start), text + tok->start);
-    hiaF_fix(l->diags, diag, l->at, l->at, "0");
+    hiaF_fix(l->diags, diag, HIA_EDIT_DIGIT_BEHIND, l->at, l->at, "0");
     tok->is_foreign = true;
   }
   if (text[l->at] == 'e' || text[l->at] == 'E') {
@@ -224,7 +224,7 @@ bool hiaF_lex_point(hia_lexer *l, hia_token *point) {
                               "a number has digits on both sides of the point");
   uint32_t len = l->at - point->start;
   if (len <= 40) hiaF_hint(l->diags, diag, "write 0%.*s", (int)len, text + point->start);
-  hiaF_fix(l->diags, diag, point->start, point->start, "0");
+  hiaF_fix(l->diags, diag, HIA_EDIT_DIGIT_BEFORE, point->start, point->start, "0");
   point->kind = HIA_TOK_FLOAT;
   point->end = l->at;
   point->is_foreign = true;
@@ -253,10 +253,15 @@ static void lex_string(hia_lexer *l, hia_token *tok) {
   if (*s == quote) s += n_quotes;
   uint32_t len = (uint32_t)(s - text) - l->at;
   hia_diag *diag = hiaF_error(l->diags, HIA_E0112, l->at, l->at + len, "there are no strings");
-  if (quote == '\'' && len == 3)
-    hiaF_hint(l->diags, diag, "a character is a number: write %d", text[l->at + 1]);
-  else
-    hiaF_hint(l->diags, diag, "values are numbers and bools, and tuples of them");
+  unsigned char c = (unsigned char)text[l->at + 1];
+  if (quote == '\'' && len == 3 && c < 0x80) {
+    hiaF_hint(l->diags, diag, "a character is a number: write %d", c);
+    hiaF_fix(l->diags, diag, HIA_EDIT_CHARACTER, l->at, l->at + len, "%d", c);
+  } else {
+    hiaF_hint(l->diags, diag,
+              "words are constructors, as in type Answer = Yes | No, or numbers: those of a file's "
+              "words are read with --vocab");
+  }
   l->at += len;
 }
 
@@ -306,8 +311,21 @@ static const foreign_operator foreign[] = {
     {"~", HIA_TOK_BAD, false, "write bnot(a)"},
 };
 
+/* What is written for an operator of the same meaning. NULL: it differs in something, as `!` does
+ * in how tightly it binds. */
+static const char *operator_of(const foreign_operator *o) {
+  switch ((hia_token_kind)o->kind) {
+  case HIA_TOK_AND: return "and";
+  case HIA_TOK_OR: return "or";
+  case HIA_TOK_EQ: return "==";
+  case HIA_TOK_NE: return "!=";
+  case HIA_TOK_ASSIGN: return "=";
+  default: return NULL;
+  }
+}
+
 static bool lex_foreign(hia_lexer *l, hia_token *tok) {
-  const char *s = l->source->text + l->at;
+  const char *text = l->source->text, *s = text + l->at;
   for (size_t i = 0; i < HIA_LEN(foreign); i++) {
     uint32_t n = (uint32_t)strlen(foreign[i].text);
     if (strncmp(s, foreign[i].text, n) != 0 || (n == 1 && s[0] == '!' && s[1] == '=')) continue;
@@ -316,6 +334,13 @@ static bool lex_foreign(hia_lexer *l, hia_token *tok) {
     hiaF_hint(l->diags, diag, "%s", foreign[i].hint);
     tok->kind = foreign[i].kind;
     tok->is_foreign = !foreign[i].is_the_same;
+    const char *same = operator_of(&foreign[i]);
+    if (same != NULL) {
+      bool is_word = is_name(same[0]);
+      hiaF_fix(l->diags, diag, HIA_EDIT_OPERATOR, l->at, l->at + n, "%s%s%s",
+               is_word && l->at > 0 && is_name(text[l->at - 1]) ? " " : "", same,
+               is_word && is_name(s[n]) ? " " : "");
+    }
     l->at += n;
     return true;
   }

@@ -161,6 +161,22 @@ static void walk_array_sizes(walker *w, hia_ast_id type, bool in_array) {
 }
 
 /* `signature`: of a parameter, where a name that is no const declares a size variable. */
+/* Hints at the tensor for the type of an array of scalars or tensors. */
+static void hint_tensor(const walker *w, hia_diag *diag, const hia_ast *array) {
+  const hia_ast *element = hiaF_node(w->p, array->a);
+  const char *dtype = hiaG_dtype_name((hia_dtype)element->op);
+  if (element->kind == HIA_AST_TYPE_DTYPE) {
+    hiaF_hint(w->p->diags, diag, "write %s[?]", dtype);
+    hiaF_fix(w->p->diags, diag, HIA_EDIT_TENSOR, array->start, array->end, "%s[?]", dtype);
+    return;
+  }
+  const char *text = hiaF_quote(w->p, array->a), *sizes = text ? strchr(text, '[') : NULL;
+  hiaF_hint(w->p->diags, diag,
+            "if they have one shape, write %s[?, %s; else make each a part of data: type Row = "
+            "Row(x: %s)",
+            dtype, sizes != NULL ? sizes + 1 : "...]", text != NULL ? text : dtype);
+}
+
 static void walk_type(walker *w, hia_ast_id id, bool signature) {
   if (id == HIA_NONE) return;
   const hia_ast n = *hiaF_node(w->p, id);
@@ -195,10 +211,7 @@ static void walk_type(walker *w, hia_ast_id id, bool signature) {
       const char *what = element == HIA_AST_TYPE_DTYPE ? "scalars" : "tensors";
       hia_diag *diag = fail(w, HIA_E0325, n.start, n.end,
                             "arrays have no %s for elements: those make a tensor", what);
-      hiaF_hint(w->p->diags, diag,
-                element == HIA_AST_TYPE_DTYPE ? "a tensor of them is written %s[?]"
-                                              : "a tensor with one more axis is written %s[?, ...]",
-                hiaG_dtype_name((hia_dtype)hiaF_node(w->p, n.a)->op));
+      hint_tensor(w, diag, &n);
     } else
       no_scalar_in_extern(w, &n);
     w->is_extern = false; /* one report is enough */

@@ -64,7 +64,7 @@ static hia_ast_id parse_condition(hia_parser *s, const char *wanted) {
   if (s->panic || s->tok.kind != HIA_TOK_ASSIGN) return id;
   hia_diag *diag = hiaF_soft_unexpected(s, wanted);
   hiaF_hint(s->p->diags, diag, "to compare, write '=='");
-  hiaF_fix(s->p->diags, diag, s->tok.start, s->tok.end, "==");
+  hiaF_fix(s->p->diags, diag, HIA_EDIT_EQUAL, s->tok.start, s->tok.end, "==");
   hiaF_advance(s);
   hiaF_parse_expr(s);
   return id;
@@ -92,7 +92,7 @@ static hia_ast_id parse_else(hia_parser *s) {
   hia_diag *diag = hiaF_soft_error(s, HIA_E0113, s->tok.start, s->tok.end, "there is no '%s'",
                                    hiaF_symbol_text(s->p, s->tok.symbol));
   hiaF_hint(s->p->diags, diag, "write 'else if'");
-  hiaF_fix(s->p->diags, diag, s->tok.start, s->tok.end, "else if");
+  hiaF_fix(s->p->diags, diag, HIA_EDIT_ELSE_IF, s->tok.start, s->tok.end, "else if");
   hia_ast_id id = hiaF_enter(s) ? parse_if(s) : error_node(s);
   hiaF_leave(s);
   return id;
@@ -130,7 +130,7 @@ static hia_ast_id parse_match(hia_parser *s) {
     if (is_other && !s->panic) { /* of other languages */
       hia_diag *diag = hiaF_soft_unexpected(s, "'=>' after the pattern");
       hiaF_hint(s->p->diags, diag, "write '=>'");
-      hiaF_fix(s->p->diags, diag, s->tok.start, s->tok.end, "=>");
+      hiaF_fix(s->p->diags, diag, HIA_EDIT_ARROW, s->tok.start, s->tok.end, "=>");
       hiaF_advance(s);
     } else {
       hiaF_expect(s, HIA_TOK_FAT_ARROW, "after the pattern");
@@ -195,7 +195,7 @@ static void expect_semicolon(hia_parser *s) {
     hia_diag *diag = hiaF_soft_error(s, HIA_E0101, s->prev_end, s->prev_end + 1,
                                      "expected ';' after the 'let', found the end of the line");
     hiaF_hint(s->p->diags, diag, "every 'let' ends in ';'");
-    hiaF_fix(s->p->diags, diag, s->prev_end, s->prev_end, ";");
+    hiaF_fix(s->p->diags, diag, HIA_EDIT_SEMICOLON, s->prev_end, s->prev_end, ";");
     s->panic = s->tok.kind != HIA_TOK_LET && !hiaF_starts_expr((hia_token_kind)s->tok.kind);
   }
 }
@@ -227,7 +227,7 @@ static void parse_let(hia_parser *s, bool is_reported) {
     if (!is_reported) {
       hia_diag *diag = hiaF_soft_unexpected(s, "';' after the 'let'");
       hiaF_hint(s->p->diags, diag, "write ';': { let x = 1; x + 2 }");
-      hiaF_fix(s->p->diags, diag, s->tok.start, s->tok.end, ";");
+      hiaF_fix(s->p->diags, diag, HIA_EDIT_IN, s->tok.start, s->tok.end, ";");
     }
     hiaF_advance(s);
     return;
@@ -347,6 +347,20 @@ static hia_ast_id parse_brackets(hia_parser *s) {
   return with_list(s, id, base);
 }
 
+/* `if c` at the end of a comprehension, as in other languages: reports it, and reads it. */
+static void parse_filter(hia_parser *s, hia_ast_id body) {
+  uint32_t start = s->tok.start;
+  hiaF_advance(s);
+  hia_ast_id condition = hiaF_parse_expr(s);
+  const char *c = hiaF_quote(s->p, condition), *e = hiaF_quote(s->p, body);
+  hia_diag *diag = hiaF_soft_error(s, HIA_E0114, start, s->prev_end,
+                                   "a comprehension has an element for each: it leaves none out");
+  hiaF_hint(s->p->diags, diag,
+            "to have another value there, write [if %s then %s else 0 for ...]; `hiaton explain "
+            "E0114` shows how some are chosen",
+            c != NULL ? c : "c", e != NULL ? e : "x");
+}
+
 /* A comprehension, behind its body: the variable, and the array or range that it runs over. */
 static hia_ast_id parse_comprehension(hia_parser *s, uint32_t start, hia_ast_id body) {
   uint32_t base = s->stack.len;
@@ -363,6 +377,11 @@ static hia_ast_id parse_comprehension(hia_parser *s, uint32_t start, hia_ast_id 
   if (hiaF_accept(s, HIA_TOK_DOTDOT)) {
     hia_ast_id to = hiaF_parse_expr(s);
     push(s, to);
+  }
+  if (!s->panic && s->tok.kind == HIA_TOK_IF) parse_filter(s, body);
+  if (!s->panic && s->tok.kind == HIA_TOK_FOR) {
+    hia_diag *diag = hiaF_unexpected(s, "']'");
+    hiaF_hint(s->p->diags, diag, "write one in the other: [[a * b for b in y] for a in x]");
   }
   hiaF_expect(s, HIA_TOK_RBRACKET, "");
   hia_ast_id id = hiaF_new(s, HIA_AST_COMP, start, s->prev_end);

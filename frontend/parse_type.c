@@ -35,7 +35,7 @@ static hia_ast_id parse_c_parameter(hia_parser *s, const char *dtype) {
   const char *text = hiaF_symbol_text(s->p, name.symbol);
   hia_diag *diag = hiaF_soft_unexpected(s, "the name of a parameter");
   hiaF_hint(s->p->diags, diag, "write %s: %s", text, dtype);
-  hiaF_fix(s->p->diags, diag, type.start, name.end, "%s: %s", text, dtype);
+  hiaF_fix(s->p->diags, diag, HIA_EDIT_PARAMETER, type.start, name.end, "%s: %s", text, dtype);
   hiaF_advance(s);
   hia_ast_id id = hiaF_new(s, HIA_AST_PARAM, s->tok.start, s->tok.end);
   hiaF_node(s->p, id)->a = name.symbol;

@@ -222,6 +222,65 @@ Test(advice, declared_places) {
   expect_mended("fn f(c: bool) = c + 1", "fn f(c: bool) = i32(c) + 1");
 }
 
+/* Tensors and arrays are made of literals, too. */
+Test(advice, tensors) {
+  static const char *const rows[][2] = {
+      {"fn f(x: f64[2]) = { let d = [0.1, 0.2]; x + d }",
+       "fn f(x: f64[2]) = { let d: f64[?] = [0.1, 0.2]; x + d }"},
+      {"fn f(x: f64[2]) = loop (y = zeros(2), i = 0) while i < 3 { (y + x, i + 1) }",
+       "fn f(x: f64[2]) = loop (y: f64[?] = zeros(2), i = 0) while i < 3 { (y + x, i + 1) }"},
+      {"fn f(x: f64[2]) = loop (y = [0.1, 0.2]) while y[0] < 3 { x }",
+       "fn f(x: f64[2]) = loop (y: f64[?] = [0.1, 0.2]) while y[0] < 3 { x }"},
+      {"fn f(x: f64[2]) = loop (y = ones(2), i = 0) while i < 3 { (x, i + 1) }",
+       "fn f(x: f64[2]) = loop (y: f64[?] = ones(2), i = 0) while i < 3 { (x, i + 1) }"},
+      {"fn f(x: f64[2]) -> f64[2] = { let d = full(0.1, 2); d }",
+       "fn f(x: f64[2]) -> f64[2] = { let d: f64[?] = full(0.1, 2); d }"},
+      {"fn f(x: f64[2, 2]) = { let d = [[0.1, 0.2], [0.3, 0.4]]; x @ d }",
+       "fn f(x: f64[2, 2]) = { let d: f64[?, ?] = [[0.1, 0.2], [0.3, 0.4]]; x @ d }"},
+      {"fn f(x: f64) = [0.1, 0.2][1] * x", "fn f(x: f64) = f64([0.1, 0.2])[1] * x"},
+      {"fn f(x: f64) = { let d = [0.1, 0.2]; d[1] * x }",
+       "fn f(x: f64) = { let d: f64[?] = [0.1, 0.2]; d[1] * x }"},
+      {"fn f(x: f64) = { let d = [(0.1, 1), (0.2, 2)]; d[1].0 * x }",
+       "fn f(x: f64) = { let d: [(f64, i32)] = [(0.1, 1), (0.2, 2)]; d[1].0 * x }"},
+      {"fn f(x: f64) = { let d = [0.1 * 3 for i in 0..2]; sum(d[0..1]) * x }",
+       "fn f(x: f64) = { let d: f64[?] = [0.1 * 3 for i in 0..2]; sum(d[0..1]) * x }"},
+      {"fn f(x: f64) = [y * x for y in [0.1, 0.2]]",
+       "fn f(x: f64) = [y * x for y in f64([0.1, 0.2])]"},
+      {"fn f(x: f64) = { let d = [0.1, 0.2]; [y * x for y in d] }",
+       "fn f(x: f64) = { let d: f64[?] = [0.1, 0.2]; [y * x for y in d] }"},
+      {"fn f(x: f64) = { let m = mean([1, 2, 4]); m * x }",
+       "fn f(x: f64) = { let m: f64 = mean([1, 2, 4]); m * x }"},
+      {"fn f(x: f64) = { let m = softmax(stack(0.1, 0.3)); m * x }",
+       "fn f(x: f64) = { let m: f64[?] = softmax(stack(0.1, 0.3)); m * x }"},
+      {"fn scale(c, x) = c * x fn f(x: f64) = scale([0.1, 0.2], x)",
+       "fn scale(c, x) = c * x fn f(x: f64) = scale(f64([0.1, 0.2]), x)"},
+      {"fn g() = set(zeros(3), 1, 0.1) fn f(x: f64[3]) = g() + x",
+       "fn g() -> f64[?] = set(zeros(3), 1, 0.1) fn f(x: f64[3]) = g() + x"},
+      {"fn f(x: f64[2], y: f32) = { let d = [0.1, 0.2]; (d * y, d * x) }",
+       "fn f(x: f64[2], y: f32) = { let d = [0.1, 0.2]; (d * y, f64([0.1, 0.2]) * x) }"},
+      {"fn f(a: f32[2], x: f64[2]) = (a + 0.1) * x",
+       "fn f(a: f32[2], x: f64[2]) = (f64(a + 0.1)) * x"},
+      {"fn f(a: f32[2]) -> f64[2] = a", "fn f(a: f32[2]) -> f64[2] = f64(a)"},
+  };
+  for (size_t i = 0; i < HIA_LEN(rows); i++) expect_mended(rows[i][0], rows[i][1]);
+}
+
+/* What a name stands for may replace it only if it means the same there. */
+Test(advice, names_in_the_value) {
+  /* t is not u */
+  expect_mended("fn f(x: f64, y: f32) = { let u = 0.1; let t = u * 2; (t * y, t * x) }",
+                "fn f(x: f64, y: f32) = { let u: f64 = 0.1; let t = u * 2; (t * f64(y), t * x) }");
+  /* c is another one there */
+  static const char text[] = "fn f(x: f64, y: f32, c: bool) = { let t = if c then 0.1 else 0.7; "
+                             "let c = 3; (t * y, t * x, c) }";
+  compiled c;
+  compile(&c, text);
+  cr_assert_eq(c.diags.list.len, 1);
+  cr_expect(strstr(c.diags.list.data[0].hint, "declare the type: let t: f64") != NULL, "%s",
+            all_errors(&c));
+  discard(&c);
+}
+
 Test(advice, branches) {
   expect_mended("fn f(n: i32, m: i32, k: i64) = match n { 0 => m, 1 => 2, _ => k }",
                 "fn f(n: i32, m: i32, k: i64) = match n { 0 => i64(m), 1 => 2, _ => k }");
@@ -245,16 +304,23 @@ Test(advice, losses) {
   }
 }
 
-/* A search that would take long is ended, and the hint is a conversion. */
+/* A search that would take long is ended, without a conversion that would keep the rounding. */
 Test(advice, is_bounded) {
-  char *text = malloc(1 << 16), *at = text;
-  at += sprintf(at, "fn f(x: f64) = { let a0 = 0.1;\n");
-  for (int i = 1; i <= 60; i++) at += sprintf(at, "let a%d = a%d + a%d;\n", i, i - 1, i - 1);
-  sprintf(at, "a60 * x }\n");
-  compiled c;
-  compile(&c, text);
-  cr_assert_eq(c.diags.list.len, 1);
-  cr_expect_str_eq(c.diags.list.data[0].hint, "write f64(a60)");
-  discard(&c);
-  free(text);
+  static const char *const first[] = {"let a0 = 0.1;", "let a0 = grad(id, wrt = x)(0.1);"};
+  static const char *const hints[] = {
+      "declare the type: let a0: f64 = 0.1",
+      "literals without a type are f32: give those that a60 is made of the type f64"};
+  for (size_t k = 0; k < HIA_LEN(first); k++) {
+    char *text = malloc(1 << 16), *at = text;
+    at += sprintf(at, "fn id(x) = x fn f(x: f64) = { %s\n", first[k]);
+    for (int i = 1; i <= 60; i++) at += sprintf(at, "let a%d = a%d + a%d;\n", i, i - 1, i - 1);
+    sprintf(at, "a60 * x }\n");
+    compiled c;
+    compile(&c, text);
+    cr_assert_eq(c.diags.list.len, 1, "%s", all_errors(&c));
+    cr_expect_str_eq(c.diags.list.data[0].hint, hints[k]);
+    if (k == 1) cr_expect_null(c.diags.list.data[0].fix);
+    discard(&c);
+    free(text);
+  }
 }
