@@ -7,9 +7,17 @@
 #   ```hia part       a piece of one: not run
 #   ```console        lines `$ hiaton ...` and `$ hia_diff ...`, each with what it prints on both outputs; a
 #                     line `...` stands for any lines. Commands of other programs are not run.
-#   ```c              a program with a main: is built and must exit with 0
+#   ```c              of a host, with the public headers: a program with a main is built and must exit with 0;
+#                     anything else must compile, by itself
+#   ```C FILE         of the inside: what FILE would have, which may be a new file. All of a page go into copies of
+#                     their files, and the sources among these must compile. If the first or the last line of a
+#                     fragment stands in the file already, that is where it belongs, else it is at the end. Several
+#                     lines that stand in the file as they are show it.
+#   ```cpp            tests/cpp/run.sh builds and runs these
+#   ```cmake          tests/install/run.sh does
 #
-# and so is the program in the head of the public header. (names.sh checks links and names.)
+# and so is the program in the head of the public header. (names.sh checks links and names.) Other kinds are ```sh,
+# ```text, ```graph, and none. What begins with any other word is a mistake.
 #
 #   run.sh HIATON HIA-DIFF SOURCE-DIR LIBRARY-DIR CC [--no-native] [--programs]      CC may be several words
 #
@@ -27,6 +35,47 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
 bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$1"; [ -n "${2:-}" ] && printf '%s\n' "$2" | head -40; }
+
+# Puts a fragment into the copy of a file.
+place_c() { # FILE BLOCK
+  mkdir -p "$work/inside/$(dirname "$1")"
+  if ! [ -e "$work/inside/$1" ]; then
+    if [ -e "$1" ]; then cp "$1" "$work/inside/$1"; else : >"$work/inside/$1"; fi
+  fi
+  awk 'FILENAME == ARGV[1] { block[++n] = $0; next } { line[++m] = $0 }
+       END {
+         for (i = 1; i + n - 1 <= m && !is_there; i++) {
+           for (k = 1; k <= n && line[i + k - 1] == block[k]; k++) {}
+           is_there = k > n
+         }
+         first = 1; last = n; at = m + 1
+         for (i = 1; i <= m && !is_there; i++) {
+           if (length(block[1]) > 9 && line[i] == block[1]) { at = i + 1; first = 2; break }
+           if (length(block[n]) > 9 && line[i] == block[n]) { at = i; last = n - 1; break }
+         }
+         # Before the #endif of a header.
+         if (at > m && line[m] ~ /^#/) at = m
+         for (i = 1; i <= m + 1; i++) {
+           for (k = first; i == at && k <= last && !is_there; k++) print block[k]
+           if (i <= m) print line[i]
+         }
+       }' "$2" "$work/inside/$1" >"$work/placed" && mv "$work/placed" "$work/inside/$1"
+}
+
+# Compiles the copies that a page has made.
+compile_c() { # PAGE
+  local source
+  for source in $(cd "$work/inside" && find . -name '*.[ch]' | sed 's,^\./,,' | sort); do
+    if [ $commands = no ] || { [ -z "${LLVM_INCLUDE:-}" ] && [[ $source == lower/* ]]; }; then
+      skipped=$((skipped + 1))
+    elif $cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -I"$work/inside" -I. -Iinclude \
+      ${LLVM_INCLUDE:+-isystem "$LLVM_INCLUDE"} -x c "$work/inside/$source" 2>"$work/log"; then
+      passed=$((passed + 1))
+    else
+      bad "$1: what it makes of $source does not compile" "$(sed "s,$work/inside/,,g" "$work/log")"
+    fi
+  done
+}
 
 build_c() { # FILE WHERE
   if [ $native = no ]; then
@@ -85,10 +134,10 @@ run_console() { # BLOCK WHERE
 }
 
 for file in README.md docs/*.md; do
-  rm -rf "$work/blocks"
-  mkdir "$work/blocks"
+  rm -rf "$work/blocks" "$work/inside"
+  mkdir "$work/blocks" "$work/inside"
   awk -v dir="$work/blocks" '
-    /^```/ && !inside { inside = 1; kind = substr($0, 4); gsub(/ /, "_", kind); start = NR
+    /^```/ && !inside { inside = 1; kind = substr($0, 4); gsub(/ /, "_", kind); gsub("/", "%", kind); start = NR
                         path = sprintf("%s/%05d.%s", dir, start, kind == "" ? "none" : kind); printf "" > path; next }
     /^```/ { inside = 0; close(path); next }
     inside { print > path }' "$file"
@@ -105,9 +154,23 @@ for file in README.md docs/*.md; do
         "$hiaton" check "$work/block.hia" >"$work/log" 2>&1
         if [ $? = 1 ]; then passed=$((passed + 1)); else bad "$where: should be rejected" "$(cat "$work/log")"; fi ;;
       console) if [ $commands = yes ]; then run_console "$block" "$where"; else skipped=$((skipped + 1)); fi ;;
-      c) if grep -q 'int main' "$block"; then cp "$block" "$work/block.c"; build_c "$work/block.c" "$where"; fi ;;
+      c)
+        cp "$block" "$work/block.c"
+        if grep -q 'int main' "$block"; then
+          build_c "$work/block.c" "$where"
+        elif $cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -Iinclude "$work/block.c" 2>"$work/log"; then
+          passed=$((passed + 1))
+        else
+          bad "$where: does not compile" "$(cat "$work/log")"
+        fi ;;
+      C_*)
+        target=${name#*.C_}
+        place_c "${target//%//}" "$block" ;;
+      hia_part | cpp | cmake | sh | text | graph | none) ;;
+      *) bad "$where: no kind of example: ${name#*.}" ;;
     esac
   done
+  compile_c "$file"
 done
 
 # The comment at the top of hiaton.h: what is indented by three or more behind its star.
