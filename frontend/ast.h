@@ -608,6 +608,7 @@ typedef enum hia_named {
   HIA_NAMED_BINDER,  /* of a `let` or of a clause `gradient` */
   HIA_NAMED_ELEMENT, /* of a comprehension */
   HIA_NAMED_PATTERN,
+  HIA_NAMED_ARGUMENT, /* as in `axis = 0` */
 } hia_named;
 /* A name. Reports an error and returns HIA_NONE if there is none. A keyword that stands where the
  * name should is reported and returned: hiaF_is_keyword(). Variables may be `_`. */

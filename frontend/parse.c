@@ -99,10 +99,13 @@ static const char *habit_of_token(const hia_parser *s, const char *wanted) {
   }
 }
 
+static bool begins_no_item(const hia_parser *s);
+
 hia_diag *hiaF_unexpected(hia_parser *s, const char *wanted) {
   s->failed = true;
   if (s->panic) return NULL;
   s->panic = true;
+  if (begins_no_item(s)) s->misused |= (uint64_t)1 << s->tok.kind;
   if (s->tok.kind == HIA_TOK_BAD) return NULL;
   hia_diag *diag = hiaF_error(s->p->diags, HIA_E0101, s->tok.start, s->tok.end,
                               "expected %s, found %s", wanted, describe(s));
@@ -210,6 +213,7 @@ static const struct {
     [HIA_NAMED_LVAR] = {"a variable", true, SET(COLON) | SET(ASSIGN)},
     [HIA_NAMED_BINDER] = {"a variable", true, SET(COLON) | SET(ASSIGN) | SET(COMMA) | SET(RPAREN)},
     [HIA_NAMED_ELEMENT] = {"a variable", true, SET(IN)},
+    [HIA_NAMED_ARGUMENT] = {"an argument", false, SET(ASSIGN)},
     [HIA_NAMED_PATTERN] = {"a variable", true,
                            SET(FAT_ARROW) | SET(ARROW) | SET(COLON) | SET(COMMA) | SET(RPAREN)},
 };
@@ -228,6 +232,11 @@ static bool at_next_item(const hia_parser *s) {
   hia_token_kind kind = (hia_token_kind)s->tok.kind, next = (hia_token_kind)hiaF_peek(s).kind;
   if (kind == HIA_TOK_EXTERN) return next == HIA_TOK_FN || next == HIA_TOK_IMPURE;
   return starts_item(kind) && next == HIA_TOK_NAME;
+}
+
+/* At `fn` and the like where no item begins: one that was written for something else. */
+static bool begins_no_item(const hia_parser *s) {
+  return starts_item((hia_token_kind)s->tok.kind) && !at_next_item(s);
 }
 
 static bool is_misused_item(const hia_parser *s) {

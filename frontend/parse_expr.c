@@ -416,6 +416,10 @@ static void parse_args(hia_parser *s) {
   hiaF_advance(s);
   if (s->tok.kind != HIA_TOK_RPAREN) {
     do {
+      if (hiaF_at_keyword_name(s, HIA_NAMED_ARGUMENT)) {
+        hiaF_parse_name(s, HIA_NAMED_ARGUMENT);
+        hiaF_advance(s); /* the value is read */
+      }
       hia_ast_id arg = hiaF_parse_expr(s);
       const hia_ast *node = hiaF_node(s->p, arg);
       if (!s->panic && s->tok.kind == HIA_TOK_ASSIGN && node->kind == HIA_AST_NAME &&

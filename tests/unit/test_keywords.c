@@ -183,3 +183,52 @@ Test(keywords, operators_in_the_place_of_names) {
       discard(&c);
     }
 }
+
+/* Where a name is used, a keyword is one error, too, unless it begins an expression there. */
+Test(keywords, in_the_place_of_uses) {
+  static const char *const uses[] = {
+      "fn f(x: f64[@]) = 1",
+      "fn f(x: f64[n, @ + 1]) = 1",
+      "fn f(x: @) = 1",
+      "fn f(x: [@]) = 1",
+      "fn f(x: (i32, @)) = 1",
+      "fn f(x: f64) -> @ = 1",
+      "type T = A(x: @) | B",
+      "const C: @ = 1",
+      "const C = @",
+      "fn f() = @",
+      "fn f() = 1 + @",
+      "fn f() = max(1, @)",
+      "fn f() = max(@, 1)",
+      "fn f() = (1, @)",
+      "fn f() = [1, @]",
+      "fn f() = { let x = @; x }",
+      "fn f() = { let x = (1, @); x }",
+      "fn f(x: f64) = { let y: @ = x; y }",
+      "fn f(x: (i32, i32)) = x.@",
+      "fn f(x: f64[3]) = x[@]",
+      "fn f(x: f64[3]) = x[1..@]",
+      "fn f() = [i for i in 0..@]",
+      "fn f(x: f64) = x fn g(x: f64) = grad(@, wrt = x)(x)",
+      "fn f(x: f64) = x fn g(x: f64) = grad(f, wrt = @)(x)",
+      "fn f(x: f64) = x fn g(x: f64) = grad(f, wrt = (x, @))(x)",
+      "fn f(x: f64[3]) = sum(x, @ = 0)",
+      "fn f(x: f64[3]) = sum(x, axis = @)",
+  };
+  for (hia_token_kind k = HIA_FIRST_KEYWORD; k < HIA_FIRST_KEYWORD + HIA_N_KEYWORDS; k++)
+    for (size_t i = 0; i < HIA_LEN(uses); i++) {
+      const char *quoted = hiaF_token_text(k);
+      char word[16], text[300], program[400];
+      uint32_t first;
+      snprintf(word, sizeof word, "%.*s", (int)strlen(quoted) - 2, quoted + 1);
+      insert(text, uses[i], word, &first);
+      snprintf(program, sizeof program, "%s\nconst LATER = )\n", text);
+      compiled c;
+      compile(&c, program);
+      bool may_be_right = k >= HIA_TOK_TRUE; /* a dtype is a type, and a bool a value */
+      bool is_one = c.diags.list.len == 2 || (may_be_right && c.diags.list.len == 1);
+      cr_expect(is_one, "%s\n%s", program, all_errors(&c));
+      if (c.diags.list.len == 2) cr_expect_eq(c.diags.list.data[1].line, 2, "%s", all_errors(&c));
+      discard(&c);
+    }
+}
