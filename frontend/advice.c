@@ -551,6 +551,8 @@ static const char *loss(hia_itype from, hia_itype to) {
   if (from >= HIA_F32 && from <= HIA_F64 && to < HIA_F32) return ", which drops the fraction";
   if (from == HIA_I64 && to == HIA_I32) return ", which wraps if it does not fit";
   if (from == HIA_F64 && to == HIA_F32) return ", which rounds";
+  bool is_wide = (from == HIA_I32 && to == HIA_F32) || (from == HIA_I64 && to >= HIA_F32);
+  if (is_wide) return ", which rounds large numbers";
   return "";
 }
 

@@ -295,6 +295,9 @@ Test(advice, losses) {
       {"fn f(n: i64) -> i32 = n", "write i32(n), which wraps if it does not fit"},
       {"fn f(x: f64) -> f32 = x", "write f32(x), which rounds"},
       {"fn f(x: f32) -> f64 = x", "write f64(x)"},
+      {"fn f(n: i32) -> f32 = n", "write f32(n), which rounds large numbers"},
+      {"fn f(n: i64) -> f64 = n", "write f64(n), which rounds large numbers"},
+      {"fn f(n: i32) -> f64 = n", "write f64(n)"},
   };
   for (size_t i = 0; i < HIA_LEN(rows); i++) {
     compiled c;

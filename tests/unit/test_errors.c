@@ -194,7 +194,7 @@ Test(errors, instances_are_shown) {
                "t.hia:1:17: error[E0301]: '+' mixes f32 and i64\n"
                "    1 | fn inner(x) = x + 1i64\n"
                "      |                 ^\n"
-               "      = hint: write f32(1i64)\n"
+               "      = hint: write f32(1i64), which rounds large numbers\n"
                "t.hia:2:15: note: in the instance inner(f32), called here\n"
                "    2 | fn outer(x) = inner(x)\n"
                "      |               ^\n"
