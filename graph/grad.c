@@ -142,6 +142,7 @@ static void make(hia_grad *d, uint32_t version) {
   hiaG_grad_back(&b);
   hiaG_grad_sizes(&b);
   hiaG_grad_kept(&b);
+  hiaG_grad_remove_sizes(&b);
   hiaG_compact(d->g, b.back);
   hiaG_compact(d->g, hiaG_fn(d->g, v.kept));
   hiaR_look(d->g->comp);

@@ -55,7 +55,7 @@ typedef struct hia_grad {
    * be differentiated. */
   uint32_t n_looked_at;
   const uint16_t *effects;
-  const hia_fn **inlined; /* NULL: not asked for yet */
+  hia_fn **inlined; /* NULL: not asked for yet */
 } hia_grad;
 
 /* The version, made on the first call. `varies` and `seeded` are copied. */
@@ -186,7 +186,8 @@ typedef struct hia_back {
   hia_grad *d;
   hia_graph *g;
   uint32_t version;
-  const hia_fn *fn;
+  hia_fn *fn;
+  uint32_t n_nodes, n_values, n_edges; /* of fn, before hiaG_grad_sizes adds to it */
   hia_fn *back;
   bool *varies; /* by value of fn: depends on what is asked for, and can have a gradient */
   bool *is_sum; /* by value: its gradient is a Sum */
@@ -204,7 +205,7 @@ typedef struct hia_back {
 /* A copy of the function in which calls of small functions that are not recursive are replaced by
  * their bodies, so that their tapes need no objects (grad_inline.c). It is no part of the program.
  */
-const hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f);
+hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f);
 /* Finds which values vary (grad_active.c). */
 void hiaG_grad_activity(hia_back *b);
 /* Finds the sections of fn, and what they use (grad_again.c). */
@@ -217,8 +218,15 @@ void hiaG_grad_report(const hia_back *b);
 void hiaG_grad_back(hia_back *b);
 /* Finds what is known about the sizes of f's values (grad_sizes.c). */
 void hiaG_grad_find_sizes(hia_back *b);
-/* Simplifies f.back by what is known about sizes, so that less is kept (grad_sizes.c). */
+/* Simplifies f.back by what is known about sizes, so that less is kept. May add to f operations
+ * that give the sizes of what else would be kept; they are removed when the tape has been laid out,
+ * since versions share f (grad_sizes.c). */
 void hiaG_grad_sizes(hia_back *b);
+void hiaG_grad_remove_sizes(hia_back *b);
+/* True if what is kept is such a size. */
+static inline bool hiaG_grad_is_size(const hia_back *b, const hia_kept *kept) {
+  return kept->kind == HIA_KEPT_VALUE && b->fn->values.data[kept->value].node >= b->n_nodes;
+}
 /* Lays out the tapes, and builds the body of f.kept. */
 void hiaG_grad_kept(hia_back *b);
 

@@ -18,7 +18,7 @@ enum {
 /* Looks at the functions that there are now; what was inlined before stays. */
 static void look(hia_grad *d) {
   uint32_t n = d->g->fns.len;
-  const hia_fn **inlined = HIA_NEW_ARRAY(d->arena, const hia_fn *, (size_t)n + 1);
+  hia_fn **inlined = HIA_NEW_ARRAY(d->arena, hia_fn *, (size_t)n + 1);
   for (uint32_t i = 0; i < d->n_looked_at; i++) inlined[i] = d->inlined[i];
   d->inlined = inlined;
   d->n_looked_at = n;
@@ -90,7 +90,7 @@ static void remove_count(hia_fn *fn, hia_node_id call) {
 }
 
 /* Callees come first: what they call is in them already. */
-static const hia_fn *inline_into(hia_grad *d, hia_fn_id f) {
+static hia_fn *inline_into(hia_grad *d, hia_fn_id f) {
   const hia_fn *fn = hiaG_fn(d->g, f);
   hia_fn *copy = copy_of(d, fn);
   hia_subst subst = hiaG_subst(d->g, copy);
@@ -121,7 +121,7 @@ static const hia_fn *inline_into(hia_grad *d, hia_fn_id f) {
 /* The list of functions to visit is a stack, since a chain of helpers may be as long as the
  * program.
  */
-const hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f) {
+hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f) {
   if (!d->effects) look(d);
   hia_u32vec left = {0};
   hiaR_push(d->arena, &left, f);

@@ -58,12 +58,18 @@ static void origin(const reporting *r, const hia_kept *is) {
     return;
   }
   type_of(r, is->value);
+  bool is_size = hiaG_grad_is_size(r->b, is);
+  if (is_size) {
+    hiaR_text_addf(r->out, ", axis %" PRIu64, node->imm);
+    node = hiaG_def(fn, fn->edges.data[node->ins]);
+  }
+  const char *between = is_size ? " of" : ",";
   if (node->op == HIA_OP_ARG && node->region == 0)
-    hiaR_text_addf(r->out, ", parameter %" PRIu64, node->imm);
+    hiaR_text_addf(r->out, "%s parameter %" PRIu64, between, node->imm);
   else if (node->op == HIA_OP_ARG)
-    hiaR_text_addf(r->out, ", a variable of the loop");
+    hiaR_text_addf(r->out, "%s a variable of the loop", between);
   else
-    hiaR_text_addf(r->out, ", of `%s`", hiaR_ops[node->op].name);
+    hiaR_text_addf(r->out, "%s `%s`", is_size ? between : ", of", hiaR_ops[node->op].name);
   if (node->op != HIA_OP_ARG) place(r, node->loc);
   hia_type type = hiaG_type(fn, is->value);
   if (hiaG_type_kind(r->g->types, type) != HIA_KIND_TENSOR) return;

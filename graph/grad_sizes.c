@@ -10,10 +10,27 @@
  * if these are all of it and each is there once
  *
  * Where a value is needed for its shape alone, another one that is kept and has this shape takes
- * its place. */
+ * its place. If there is none, its sizes are kept instead, as integers: else a loop that adds to a
+ * tensor in each round would keep all that it has been. */
 #include "graph/grad.h"
 #include "graph/sums.h"
 #include <stdlib.h>
+
+/* What f.back reads of something that is kept. */
+typedef struct reads {
+  bool elements; /* more than its shape */
+  bool as_shape; /* an op takes it for its shape, */
+  bool as_zeros; /* or zeros of its shape are made; or zeros do instead of it */
+  uint16_t axes; /* a bit for each axis whose size is read */
+} reads;
+_Static_assert(HIA_MAX_RANK <= 16, "reads.axes has a bit for each axis");
+
+/* A size that is kept as an integer. */
+typedef struct kept_size {
+  hia_size size;
+  uint32_t place;
+  hia_value_id is; /* of f.back */
+} kept_size;
 
 typedef struct simplifying {
   hia_back *b;
@@ -24,6 +41,9 @@ typedef struct simplifying {
   HIA_VEC(hia_value_sizes) of; /* by value of f.back */
   uint32_t *kept_by; /* by value, of the first n: the hia_kept that it stands for, and 1; or 0 */
   hia_subst subst;
+  const reads *reads; /* by hia_kept, of the first n_kept, once shapes are shared */
+  uint32_t n_kept;
+  HIA_VEC(kept_size) kept_sizes;
 } simplifying;
 
 static bool is_tensor(const simplifying *s, hia_value_id v) {
@@ -134,12 +154,15 @@ static parts tiles(simplifying *s, hia_value_id sum, hia_value_id x) {
 
 /* ---- nodes ---- */
 
-static hia_value_id insert(simplifying *s, hia_node_id at, unsigned op, const hia_value_id *ins,
-                           uint32_t n_ins, hia_type type, uint64_t imm) {
-  hia_loc_id loc = s->back->nodes.data[at].loc;
+static hia_value_id insert_at(simplifying *s, hia_node_id at, unsigned op, const hia_value_id *ins,
+                              uint32_t n_ins, hia_type type, uint64_t imm, hia_loc_id loc) {
   hia_node_id n = hiaG_insert(s->g, s->back, at, op, ins, n_ins, &type, 1, imm, loc);
   hiaR_push(s->arena, &s->of, (hia_value_sizes){.integer = HIA_NONE});
   return hiaG_out(s->back, n, 0);
+}
+static hia_value_id insert(simplifying *s, hia_node_id at, unsigned op, const hia_value_id *ins,
+                           uint32_t n_ins, hia_type type, uint64_t imm) {
+  return insert_at(s, at, op, ins, n_ins, type, imm, s->back->nodes.data[at].loc);
 }
 
 /* Zeros of a tensor whose sizes are numbers; NONE: they are not. */
@@ -270,8 +293,171 @@ static void share_shapes(simplifying *s) {
   }
 }
 
+/* ---- sizes instead of shapes ---- */
+
+/* By hia_kept. */
+static reads *find_reads(const simplifying *s) {
+  reads *of = HIA_NEW_ARRAY(s->arena, reads, (size_t)s->b->kept.len + 1);
+  HIA_EACH_NODE(s->back, n) {
+    const hia_node *node = &s->back->nodes.data[n];
+    for (uint32_t i = 0; i < node->n_ins; i++) {
+      hia_value_id v = hiaG_in(s->back, n, i);
+      if (!kept_of(s, v)) continue;
+      reads *is = &of[s->kept_by[v] - 1];
+      is->elements |= i != shape_operand(node->op);
+      if (i != shape_operand(node->op)) continue;
+      is->axes |= (uint16_t)(node->op == HIA_OP_DIM ? 1u << node->imm : 0);
+      is->as_shape |= node->op != HIA_OP_DIM && node->op != HIA_OP_ZEROS;
+      is->as_zeros |= node->op != HIA_OP_DIM;
+    }
+  }
+  return of;
+}
+
+static bool is_in_rounds(const simplifying *s, uint32_t place) {
+  for (; place != HIA_NONE; place = s->b->places.data[place].outer)
+    if (s->b->places.data[place].kind == HIA_PLACE_HEAD) return true;
+  return false;
+}
+
+/* Adds to f an operation that gives the size of an axis of a value, as soon as that is there: later
+ * it could keep `set` from changing the value in place. */
+static hia_value_id size_in_f(const simplifying *s, hia_value_id v, uint32_t axis) {
+  hia_fn *fn = s->b->fn;
+  hia_node_id def = fn->values.data[v].node, at = fn->nodes.data[def].next;
+  hia_region_id region = fn->nodes.data[def].region;
+  hia_type i64 = HIA_I64;
+  if (fn->nodes.data[def].op == HIA_OP_ARG) {
+    /* A loop's head is for its condition: in the round. */
+    bool is_variable = region && fn->nodes.data[fn->regions.data[region].owner].op == HIA_OP_LOOP;
+    at = fn->regions.data[region + is_variable].first;
+    while (fn->nodes.data[at].op == HIA_OP_ARG) at = fn->nodes.data[at].next;
+  }
+  hia_node_id n =
+      hiaG_insert(s->g, fn, at, HIA_OP_DIM, &v, 1, &i64, 1, axis, fn->nodes.data[def].loc);
+  return hiaG_out(fn, n, 0);
+}
+
+/* Where the sizes of what is kept in a place are kept: those of a loop's variables with the rest of
+ * the round. */
+static uint32_t place_of_sizes(const simplifying *s, uint32_t place) {
+  const hia_place *places = s->b->places.data;
+  uint32_t round = place;
+  if (places[place].kind != HIA_PLACE_HEAD) return place;
+  while (places[round].kind != HIA_PLACE_ROUND || places[round].outer != place) round++;
+  return round;
+}
+
+/* A size as a value of f.back that can be read in the place, if one is kept anyway; else NONE. */
+static hia_value_id find_size(const simplifying *s, uint32_t place, hia_size size) {
+  for (uint32_t i = 0; i < s->kept_sizes.len; i++)
+    if (s->kept_sizes.data[i].size == size && is_around(s, s->kept_sizes.data[i].place, place))
+      return s->kept_sizes.data[i].is;
+  for (uint32_t i = 0; i < s->n_kept; i++) {
+    const hia_kept *is = &s->b->kept.data[i];
+    if (s->reads[i].elements && s->of.data[is->stands_for].integer == size &&
+        is_around(s, is->place, place))
+      return is->stands_for;
+  }
+  return HIA_NONE;
+}
+
+/* The size of an axis of a kept value, as a value of f.back that can be read where that can. */
+static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
+  const hia_kept is = s->b->kept.data[kept];
+  uint32_t place = place_of_sizes(s, is.place);
+  hia_node_id at = s->b->places.data[place].anchor;
+  hia_size size = s->of.data[is.stands_for].axes[axis];
+  int64_t number = hiaG_size_number(&s->b->sizes, size);
+  if (number >= 0) return insert(s, at, HIA_OP_CONST, NULL, 0, HIA_I64, hiaR_from_i64(number));
+  hia_value_id found = find_size(s, place, size);
+  if (found != HIA_NONE) return found;
+  hia_kept of_size = {.kind = HIA_KEPT_VALUE,
+                      .place = place,
+                      .value = size_in_f(s, is.value, axis),
+                      .node = HIA_NONE,
+                      .next = HIA_NONE};
+  of_size.stands_for = insert(s, at, HIA_OP_UNDEF, NULL, 0, HIA_I64, 0);
+  hiaR_push(s->arena, &s->b->kept, of_size);
+  hiaR_push(s->arena, &s->b->places.data[place].kept, s->b->kept.len - 1);
+  hiaR_push(s->arena, &s->kept_sizes, (kept_size){size, place, of_size.stands_for});
+  return of_size.stands_for;
+}
+
+/* The sizes that would be kept for a kept value, and are not yet: of the axes that are read. */
+static uint32_t n_new_sizes(const simplifying *s, uint32_t kept) {
+  const hia_kept *is = &s->b->kept.data[kept];
+  const hia_size *axes = s->of.data[is->stands_for].axes;
+  uint32_t n = 0, place = place_of_sizes(s, is->place);
+  for (uint32_t k = 0; k < rank_of(s, is->stands_for); k++) {
+    bool is_read = s->reads[kept].as_zeros || s->reads[kept].axes >> k & 1;
+    n += is_read && hiaG_size_number(&s->b->sizes, axes[k]) < 0 &&
+         find_size(s, place, axes[k]) == HIA_NONE;
+  }
+  return n;
+}
+
+/* True if sizes are kept instead of a value. Each round would keep a tensor of its own: there it is
+ * always worth it, also where an op takes a tensor for its shape, which has to be made. Elsewhere
+ * it must not take more words. In the words of an element the value may be there anyway. */
+static bool are_sizes_enough(const simplifying *s, uint32_t kept) {
+  const hia_kept *is = &s->b->kept.data[kept];
+  reads of = s->reads[kept];
+  if (is->kind != HIA_KEPT_VALUE || !is_tensor(s, is->stands_for)) return false;
+  if (of.elements || !(of.axes || of.as_zeros) || !s->of.data[is->stands_for].axes) return false;
+  if (s->b->places.data[is->place].kind == HIA_PLACE_EACH) return false;
+  return is_in_rounds(s, is->place) || (!of.as_shape && n_new_sizes(s, kept) <= 1);
+}
+
+/* A tensor of zeros, of the shape of a kept value. */
+static hia_value_id zeros_of_kept(simplifying *s, uint32_t kept) {
+  const hia_kept is = s->b->kept.data[kept];
+  hia_type type = hiaG_type(s->back, is.stands_for);
+  uint32_t rank = rank_of(s, is.stands_for);
+  hia_node_id at = s->b->places.data[place_of_sizes(s, is.place)].anchor;
+  hia_loc_id loc = s->back->nodes.data[s->back->values.data[is.stands_for].node].loc;
+  hia_value_id ins[HIA_MAX_RANK + 1];
+  ins[0] = insert(s, at, HIA_OP_CONST, NULL, 0, (hia_type)hiaG_dtype(s->g->types, type), 0);
+  for (uint32_t k = 0; k < rank; k++) ins[k + 1] = size_of_kept(s, kept, k);
+  return insert_at(s, at, HIA_OP_FULL, ins, rank + 1, type, 0, loc);
+}
+
+/* Keeps sizes where they are enough. What was kept instead is not read any more. */
+static void keep_sizes(simplifying *s) {
+  s->n_kept = s->b->kept.len;
+  s->reads = find_reads(s);
+  hia_value_id *shapes = HIA_NEW_ARRAY(s->arena, hia_value_id, (size_t)s->n_kept + 1);
+  for (uint32_t i = 0; i < s->n_kept; i++) {
+    bool is = are_sizes_enough(s, i);
+    shapes[i] = is && s->reads[i].as_zeros ? zeros_of_kept(s, i) : HIA_NONE;
+    if (!is) s->kept_by[s->b->kept.data[i].stands_for] = 0;
+  }
+  s->subst = hiaG_subst(s->g, s->back);
+  for (hia_node_id at = s->back->regions.data[0].first, next; at != HIA_NONE; at = next) {
+    hiaG_rewrite_ins(&s->subst, s->back, at);
+    next = hiaG_walk_next(s->back, at);
+    const hia_node *node = &s->back->nodes.data[at];
+    uint32_t i = shape_operand(node->op);
+    hia_value_id v = i < node->n_ins ? hiaG_in(s->back, at, i) : HIA_NONE;
+    if (v == HIA_NONE || !kept_of(s, v)) continue;
+    uint32_t kept = s->kept_by[v] - 1;
+    if (node->op != HIA_OP_DIM && node->op != HIA_OP_ZEROS) {
+      s->back->edges.data[node->ins + i] = shapes[kept];
+      continue;
+    }
+    hia_value_id was = node->outs;
+    hia_value_id is =
+        node->op == HIA_OP_DIM ? size_of_kept(s, kept, (uint32_t)node->imm) : shapes[kept];
+    hiaG_replace(&s->subst, was, is);
+    hiaG_remove(s->back, at);
+  }
+}
+
 void hiaG_grad_sizes(hia_back *b) {
   simplifying s = {.b = b, .g = b->g, .back = b->back, .arena = b->d->arena};
+  b->n_nodes = b->fn->nodes.len;
+  b->n_values = b->fn->values.len;
+  b->n_edges = b->fn->edges.len;
   s.n = b->back->values.len;
   s.kept_by = HIA_NEW_ARRAY(s.arena, uint32_t, (size_t)s.n + 1);
   for (uint32_t i = 0; i < b->kept.len; i++) s.kept_by[b->kept.data[i].stands_for] = i + 1;
@@ -279,4 +465,12 @@ void hiaG_grad_sizes(hia_back *b) {
   simplify(&s);
   sweep(&s);
   share_shapes(&s);
+  keep_sizes(&s);
+}
+
+void hiaG_grad_remove_sizes(hia_back *b) {
+  for (hia_node_id n = b->n_nodes; n < b->fn->nodes.len; n++) hiaG_remove(b->fn, n);
+  b->fn->nodes.len = b->n_nodes;
+  b->fn->values.len = b->n_values;
+  b->fn->edges.len = b->n_edges;
 }
