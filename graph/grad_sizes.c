@@ -362,6 +362,8 @@ static hia_value_id find_size(const simplifying *s, uint32_t place, hia_size siz
   return HIA_NONE;
 }
 
+static hia_loc_id loc_of(const simplifying *s, hia_value_id v) { return hiaG_def(s->back, v)->loc; }
+
 /* The size of an axis of a kept value, as a value of f.back that can be read where that can. */
 static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
   const hia_kept is = s->b->kept.data[kept];
@@ -377,7 +379,8 @@ static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
                       .value = size_in_f(s, is.value, axis),
                       .node = HIA_NONE,
                       .next = HIA_NONE};
-  of_size.stands_for = insert(s, at, HIA_OP_UNDEF, NULL, 0, HIA_I64, 0);
+  of_size.stands_for =
+      insert_at(s, at, HIA_OP_UNDEF, NULL, 0, HIA_I64, 0, loc_of(s, is.stands_for));
   hiaR_push(s->arena, &s->b->kept, of_size);
   hiaR_push(s->arena, &s->b->places.data[place].kept, s->b->kept.len - 1);
   hiaR_push(s->arena, &s->kept_sizes, (kept_size){size, place, of_size.stands_for});
@@ -415,7 +418,7 @@ static hia_value_id zeros_of_kept(simplifying *s, uint32_t kept) {
   hia_type type = hiaG_type(s->back, is.stands_for);
   uint32_t rank = rank_of(s, is.stands_for);
   hia_node_id at = s->b->places.data[place_of_sizes(s, is.place)].anchor;
-  hia_loc_id loc = s->back->nodes.data[s->back->values.data[is.stands_for].node].loc;
+  hia_loc_id loc = loc_of(s, is.stands_for);
   hia_value_id ins[HIA_MAX_RANK + 1];
   ins[0] = insert(s, at, HIA_OP_CONST, NULL, 0, (hia_type)hiaG_dtype(s->g->types, type), 0);
   for (uint32_t k = 0; k < rank; k++) ins[k + 1] = size_of_kept(s, kept, k);
