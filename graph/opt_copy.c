@@ -2,13 +2,13 @@
 /* copy: copy propagation. Values that equal another value by construction are replaced by it.
  *
  * These are: a conversion to the dtype that the value already has; a selection between equal
- * values; a result of a branch for which both arms yield the same outer value; a loop variable that
- * keeps its first value; a loop result that is an outer value. `undef`, and the results of `fail`,
- * which are never computed, equal any value. But a reference is not replaced because the other arm
- * yields `undef`: what opt_tail.c makes of mutual recursion changes an array in that arm, which it
- * could not do in place if the array before were a result, too. The walk leaves inner branches and
- * loops before outer ones, so a replacement inside is visible outside. Requires and keeps nothing;
- * dce removes what has become unused. */
+ * values, by one condition; a result of a branch for which both arms yield the same outer value; a
+ * loop variable that keeps its first value; a loop result that is an outer value. `undef`, and the
+ * results of `fail`, which are never computed, equal any value. But a reference is not replaced
+ * because the other arm yields `undef`: what opt_tail.c makes of mutual recursion changes an array
+ * in that arm, which it could not do in place if the array before were a result, too. The walk
+ * leaves inner branches and loops before outer ones, so a replacement inside is visible outside.
+ * Requires and keeps nothing; dce removes what has become unused. */
 #include "graph/graph.h"
 
 typedef struct copying {
@@ -68,8 +68,8 @@ static void visit(copying *c, hia_node_id n) {
     if (hiaG_type(fn, hiaG_in(fn, n, 0)) == hiaG_type(fn, node->outs))
       hiaG_replace(&c->subst, node->outs, hiaG_in(fn, n, 0));
     break;
-  case HIA_OP_SELECT:
-    if (hiaG_in(fn, n, 1) == hiaG_in(fn, n, 2))
+  case HIA_OP_SELECT: /* conditions that are a tensor give their shape to the result */
+    if (hiaG_in(fn, n, 1) == hiaG_in(fn, n, 2) && hiaG_is_scalar(hiaG_type(fn, hiaG_in(fn, n, 0))))
       hiaG_replace(&c->subst, node->outs, hiaG_in(fn, n, 1));
     break;
   case HIA_OP_YIELD:
