@@ -20,16 +20,22 @@
  *   floor, ceil, round, and comparisons: nothing flows
  *
  * Otherwise it is the formula of the books at these floats, with what IEEE 754 makes of it: an
- * infinity where the derivative grows beyond all bounds (sqrt and log at 0, asin and acos at 1 and
- * -1), a NaN where there is none (atan2 at (0, 0), pow for b where a < 0), and perhaps a NaN where
- * an operand is infinite. A relu or an abs of a NaN lets the gradient pass.
+ * infinity where the derivative grows beyond all bounds (sqrt and log at 0 and at -0, which has no
+ * other side, asin and acos at 1 and -1), a NaN where there is none (atan2 at (0, 0), pow for b
+ * where a < 0, hypot of two infinities). Where an operand is infinite it is the limit if there is
+ * one, and else perhaps a NaN. A relu or an abs of a NaN lets the gradient pass.
+ *
+ * All of that holds for second derivatives, too, since rules are differentiated as they are
+ * written: where the derivative is 0 by convention, so are the derivatives of it. Of pow the mixed
+ * one depends on the order where a is 0 and b is 1 or less, and may be a NaN for b below 1.
  *
  * Of tensors the gradient has the shape of the operand, also where that has been broadcast: then it
  * is summed along the axes of the broadcast. Of the ops that only tensors have
  *
  *   max_of, min_of  the first that is the result gets all
  *   prod            the product of the others, also where elements are 0; it is that of all of them
- *                   divided by the element, so it overflows and vanishes where that does
+ *                   divided by the element, so it overflows and vanishes where that does. Where
+ *                   elements are 0, derivatives above the third may be wrong
  *   collect         the gradient of its sum is that of its result, a tensor; nothing flows to the
  *                   tensor that has the shape
  *   pack, and all that arrays and data do: the caller's. Their rows say NONE

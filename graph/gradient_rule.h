@@ -4,10 +4,15 @@
  * Rules for changing them:
  * 1. No multiplication by 0 or 1 where a branch is meant: the gradient may be infinite or a NaN,
  *    and 0 times it is a NaN. `select` is right.
+ *    What a `select` leaves out is differentiated as well: its gradient is 0 then, and must not meet
+ *    an infinity on its way. So where it would, it is computed of other operands, which a `select`
+ *    puts there; as in select(a == 0, 0, f(select(a == 0, 1, a))).
  * 2. A result is used rather than computed again. If it is not accurate enough there, the rule says
  *    so.
  * 3. What is squared must not overflow or vanish where the gradient does not.
- * 4. Rules of elementwise ops give what the gradient is before it is summed along the axes of a
+ * 4. A 0 that flows is not a reason to give 0: what has made it 0 may still change, and a second
+ *    derivative asks for that.
+ * 5. Rules of elementwise ops give what the gradient is before it is summed along the axes of a
  *    broadcast: a scalar or a tensor of the shape of the result. hiaG_gradient does the rest. */
 #ifndef HIA_GRADIENT_RULE_H
 #define HIA_GRADIENT_RULE_H

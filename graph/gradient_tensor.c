@@ -164,16 +164,35 @@ void hiaG_gradient_MEAN(const hia_gradient *d) {
   gives(d, spread(d, dy, x, d->imm));
 }
 
-/* The product of those that are not 0, divided by the element, unless one of the others is 0. */
+/* The sum, or another reduction, of v along the axis of a reduction of x, broadcast to it again. */
+static value reduced(const hia_gradient *d, unsigned op, value v, value x) {
+  return with_axis(d, with_imm(d, op, &v, 1, d->imm), x, d->imm);
+}
+
+/* The product of the zeros among the other elements. One is that zero, two are their product,
+ * written as half of (p^2 - q), where p is the sum of the zeros, and q that of their squares: it is
+ * 0, and its derivatives are those of a product. So all derivatives up to the third are right. Of
+ * more zeros these are 0. */
+static value other_zeros(const hia_gradient *d, value x, value is_zero) {
+  value zero = number(d, 0), one = number(d, 1);
+  value zeros = choose(d, is_zero, x, zero), squares = mul(d, zeros, zeros);
+  value marks = cast(d, is_zero, dtype_of(d, x));
+  value n = sub(d, reduced(d, HIA_OP_SUM, marks, x), marks);
+  value p = sub(d, reduced(d, HIA_OP_SUM, zeros, x), zeros);
+  value q = sub(d, reduced(d, HIA_OP_SUM, squares, x), squares);
+  value pair = mul(d, sub(d, mul(d, p, p), q), number(d, 0.5));
+  value many = choose(d, op2(d, HIA_OP_EQ, n, number(d, 2)), pair, zero);
+  value some = choose(d, op2(d, HIA_OP_EQ, n, one), p, many);
+  return choose(d, op2(d, HIA_OP_EQ, n, zero), one, some);
+}
+
+/* The product of those that are not 0, divided by the element, times the other zeros. */
 void hiaG_gradient_PROD(const hia_gradient *d) {
   value x = a_of(d), is_zero = op2(d, HIA_OP_EQ, x, number(d, 0));
   value rest = choose(d, is_zero, number(d, 1), x);
-  value zeros = cast(d, is_zero, dtype_of(d, x));
-  value n = with_axis(d, with_imm(d, HIA_OP_SUM, &zeros, 1, d->imm), x, d->imm);
-  value product = with_axis(d, with_imm(d, HIA_OP_PROD, &rest, 1, d->imm), x, d->imm);
-  value are_none = op2(d, HIA_OP_EQ, sub(d, n, zeros), number(d, 0));
-  value others = choose(d, are_none, quotient(d, product, rest), number(d, 0));
-  gives(d, mul(d, with_axis(d, dy_of(d), x, d->imm), others));
+  value others = quotient(d, reduced(d, HIA_OP_PROD, rest, x), rest);
+  value dy = with_axis(d, dy_of(d), x, d->imm);
+  gives(d, mul(d, dy, mul(d, others, other_zeros(d, x, is_zero))));
 }
 
 static void to_one(const hia_gradient *d, unsigned find) {
