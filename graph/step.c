@@ -79,6 +79,41 @@ static void collect(hia_graph *g, hia_fn *fn, uint32_t param, hia_value_id sum,
   out[1] = op(g, fn, HIA_OP_COLLECT_ROWS, (hia_value_id[]){sum, out[0], whole}, 3);
 }
 
+/* Adds a function with the parameters of another one, which will be the only root. */
+static hia_fn *new_root(hia_graph *g, const hia_fn *of, const char *suffix, const hia_type *results,
+                        uint32_t n_results) {
+  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, of->name, suffix), of->source, of->loc, of->params,
+                             of->n_params, results, n_results);
+  hia_fn *fn = hiaG_fn(g, id);
+  for (hia_fn_id f = 0; f < g->fns.len; f++) hiaG_fn(g, f)->is_root = f == id;
+  fn->n_sig_params = of->n_sig_params;
+  fn->sig_params = of->sig_params;
+  fn->sig_result = hiaG_tuple(g->types, results, n_results);
+  return fn;
+}
+
+/* Adds the node that differentiates a function at the parameters of `fn`, which are the same. */
+static hia_node_id differentiate(hia_graph *g, hia_fn *fn, hia_fn_id of, const hia_wrt *wrt,
+                                 uint32_t n, const hia_type *types) {
+  hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->arena, hia_value_id, fn->n_params + 1);
+  for (uint32_t i = 0; i < fn->n_params; i++) ins[i] = hiaG_out(fn, i, 0);
+  uint32_t gradient = hiaG_gradient_new(g, of, true, wrt, n);
+  return hiaG_add(g, fn, 0, HIA_OP_GRAD, ins, fn->n_params, types, n + 1, gradient, fn->loc);
+}
+
+hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id of, const hia_wrt *wrt, uint32_t n) {
+  hia_arena *arena = &g->comp->arena;
+  hia_type *types = HIA_NEW_ARRAY(arena, hia_type, n + 1);
+  hia_value_id *outs = HIA_NEW_ARRAY(arena, hia_value_id, n + 1);
+  types[0] = hiaG_fn(g, of)->results[0];
+  for (uint32_t i = 0; i < n; i++) types[1 + i] = hiaG_wrt_type(g, of, &wrt[i]);
+  hia_fn *fn = new_root(g, hiaG_fn(g, of), ".gradient", types, n + 1);
+  hia_node_id node = differentiate(g, fn, of, wrt, n, types);
+  for (uint32_t i = 0; i <= n; i++) outs[i] = hiaG_out(fn, node, i);
+  hiaG_yield(g, fn, 0, outs, n + 1);
+  return g->fns.len - 1;
+}
+
 hia_fn_id hiaG_step(hia_graph *g, hia_fn_id of, const bool *wanted) {
   hia_arena *arena = &g->comp->arena;
   const hia_fn *loss = hiaG_fn(g, of);
@@ -95,15 +130,10 @@ hia_fn_id hiaG_step(hia_graph *g, hia_fn_id of, const bool *wanted) {
       of_grad[1 + wrt.len] = hiaG_wrt_type(g, of, &one);
       hiaR_push(arena, &wrt, one);
     }
-  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, loss->name, ".step"), loss->source, loss->loc,
-                             loss->params, loss->n_params, types, n_types);
-  hia_fn *fn = hiaG_fn(g, id);
-  hia_value_id *ins = HIA_NEW_ARRAY(arena, hia_value_id, loss->n_params + 1),
-               *outs = HIA_NEW_ARRAY(arena, hia_value_id, n_types);
-  for (uint32_t i = 0; i < loss->n_params; i++) ins[i] = hiaG_out(fn, i, 0);
-  uint32_t gradient = hiaG_gradient_new(g, of, true, wrt.data, wrt.len), n = 1;
-  hia_node_id node =
-      hiaG_add(g, fn, 0, HIA_OP_GRAD, ins, loss->n_params, of_grad, wrt.len + 1, gradient, fn->loc);
+  hia_fn *fn = new_root(g, loss, ".step", types, n_types);
+  hia_node_id node = differentiate(g, fn, of, wrt.data, wrt.len, of_grad);
+  hia_value_id *outs = HIA_NEW_ARRAY(arena, hia_value_id, n_types);
+  uint32_t n = 1;
   outs[0] = hiaG_out(fn, node, 0);
   for (uint32_t i = 0; i < wrt.len; i++) {
     hia_value_id is = hiaG_out(fn, node, 1 + i);
@@ -114,9 +144,5 @@ hia_fn_id hiaG_step(hia_graph *g, hia_fn_id of, const bool *wanted) {
     n += 1 + wrt.data[i].is_sum;
   }
   hiaG_yield(g, fn, 0, outs, n_types);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) hiaG_fn(g, f)->is_root = f == id;
-  fn->n_sig_params = loss->n_sig_params;
-  fn->sig_params = loss->sig_params;
-  fn->sig_result = hiaG_tuple(g->types, types, n_types);
-  return id;
+  return g->fns.len - 1;
 }

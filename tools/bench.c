@@ -286,7 +286,7 @@ static int report_json(const tool_options *options, const lane *lanes, size_t n,
                            hia_function_signature(lanes[0].function), "arguments", arguments,
                            "elements", elements ? json_integer((json_int_t)elements) : NULL, "runs",
                            (json_int_t)options->runs, "agree", (int)is_same, "results", rows);
-  if (!failed) return tool_json_print(root);
+  if (!failed) return tool_json_print(root, 6);
   json_decref(root);
   return tool_fail(NULL, HIA_MEMORY);
 }

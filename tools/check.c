@@ -79,7 +79,7 @@ static int report(const tool_options *options, const hia_error *error, hia_statu
     json_decref(root);
     root = NULL;
   }
-  int printed = tool_json_print(root);
+  int printed = tool_json_print(root, 6);
   return printed == EXIT_FINE ? tool_exit_status(status) : printed;
 }
 

@@ -17,6 +17,8 @@ const tool_command tool_commands[] = {
      tool_build},
     {TRAIN, "train", "FILE", "train the params of a program: they follow the gradient of its loss",
      tool_train},
+    {GRADIENTS, "check-gradients", "FILE [ARG...]",
+     "compare the gradient of a function with differences of its values", tool_check_gradients},
     {COMPLETION, "completion", "SHELL", "print what completes commands and options in bash or zsh",
      tool_completion},
     {EXPLAIN, "explain", "[CODE]", "say what the code of an error means, or list the codes",
@@ -76,6 +78,9 @@ static int set_params(const tool_options *options, hia_module *module) {
   hia_error *error = NULL;
   hia_status status = HIA_OK;
   if (!options->has_seed && !options->params && !options->save_params) return EXIT_FINE;
+  /* There --seed also chooses elements. */
+  if (options->command == GRADIENTS && !options->params && !hia_module_param_count(module))
+    return EXIT_FINE;
   if (!hia_module_param_count(module)) {
     fprintf(stderr, "--%s is for params: the program has none\n",
             options->params     ? "params"
@@ -161,7 +166,7 @@ bool tool_print(void *unused, const char *bytes, size_t len) {
 static void print_help(void) {
   fputs("usage: hiaton COMMAND [OPTION...] [FILE [ARG...]]\n\n", stdout);
   for (const tool_command *c = tool_commands; c->name; c++)
-    printf("  %-10s %-14s %s\n", c->name, c->operands, c->summary);
+    printf("  %-15s %-14s %s\n", c->name, c->operands, c->summary);
   fputs("\n`hiaton COMMAND --help` lists a command's options; `hiaton --version` prints the "
         "version.\n"
         "Exit status: 0; 1 if the program is wrong, its run fails or something could not be "

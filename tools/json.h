@@ -8,8 +8,8 @@
 
 /* A string; null if the text is not UTF-8, which JSON cannot hold. */
 json_t *tool_json_text(const char *text);
-/* Prints a document on standard output and frees it; NULL if there was no memory to make it.
- * Returns an exit status. */
-int tool_json_print(json_t *root);
+/* Prints a document on standard output, numbers with as many digits, and frees it; NULL if there
+ * was no memory to make it. Returns an exit status. */
+int tool_json_print(json_t *root, int digits);
 
 #endif

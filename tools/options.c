@@ -7,15 +7,16 @@
 #include <stdio.h>
 
 /* The commands that are about a program. */
-#define ALL (RUN | CHECK | DUMP | BENCH | BUILD | TRAIN)
+#define ALL (RUN | CHECK | DUMP | BENCH | BUILD | TRAIN | GRADIENTS)
 
 const tool_row tool_rows[] = {
-    {OPT_FN, RUN | BENCH, "fn", "NAME", NULL, "the function to call, fact or fact(i64); else main"},
+    {OPT_FN, RUN | BENCH | GRADIENTS, "fn", "NAME", NULL,
+     "the function to call, fact or fact(i64); else main"},
     {OPT_FN, DUMP, "fn", "NAME", NULL,
      "a function to show, with all it calls; may be repeated. Else all whose types are known"},
     {OPT_FN, BUILD, "fn", "NAME", NULL,
      "a function to build, fact(i64); may be repeated. Else all whose types are known, or main"},
-    {OPT_EXPRESSION, RUN | CHECK | DUMP | BENCH, "e", "EXPR", NULL,
+    {OPT_EXPRESSION, RUN | CHECK | DUMP | BENCH | GRADIENTS, "e", "EXPR", NULL,
      "an expression in place of a function; it may use the definitions of FILE: -e 'fib(20)'"},
     {OPT_OUTPUT, RUN, "o", "FILE", NULL,
      "write the result to FILE.hiav or, for NumPy, to FILE.npy or FILE.npz"},
@@ -56,9 +57,17 @@ const tool_row tool_rows[] = {
      "continue from the checkpoint if there is one, as if the training had not stopped"},
     {OPT_LOG, TRAIN, "log", "FILE", NULL, "append a line of JSON for each epoch: docs/training.md"},
     {OPT_PLOT, TRAIN, "plot", "FILE", NULL, "draw losses and metric over the epochs, as FILE.svg"},
-    {OPT_VOCAB, RUN | BENCH | TRAIN, "vocab", "FILE", NULL,
+    {OPT_WRT, GRADIENTS, "wrt", "NAMES", NULL,
+     "the parameters and params to compare, separated by commas; else all that are floats"},
+    {OPT_TOLERANCE, GRADIENTS, "tolerance", "X", NULL,
+     "by how much a gradient may differ, in proportion (1e-6, with f32 1e-3)"},
+    {OPT_STEP, GRADIENTS, "step", "X", NULL,
+     "the largest step of the differences; else chosen for each number by its magnitude"},
+    {OPT_SAMPLES, GRADIENTS, "samples", "N", NULL,
+     "of a larger tensor compare N elements, and all along two random directions (100)"},
+    {OPT_VOCAB, RUN | BENCH | TRAIN | GRADIENTS, "vocab", "FILE", NULL,
      "the words of trees in @FILE.ptb, one a line; any other is the word <unk>"},
-    {OPT_LABELS, RUN | BENCH | TRAIN, "labels", "FILE", NULL,
+    {OPT_LABELS, RUN | BENCH | TRAIN | GRADIENTS, "labels", "FILE", NULL,
      "the labels of trees in @FILE.ptb, one a line; without it labels are numbers"},
     {OPT_BUILD_VOCAB, RUN | TRAIN, "build-vocab", "FILE", NULL,
      "write the words of the trees in @FILE.ptb, one a line, in the order in which they come"},
@@ -67,7 +76,10 @@ const tool_row tool_rows[] = {
     {OPT_SEED, TRAIN, "seed", "N", NULL,
      "the number from which the params are made, unless there is --params, and the order of the "
      "examples (0)"},
-    {OPT_PARAMS, RUN | BENCH | TRAIN, "params", "FILE", NULL,
+    {OPT_SEED, GRADIENTS, "seed", "N", NULL,
+     "the number from which the params are made, unless there is --params, and from which elements "
+     "of large tensors are chosen (0)"},
+    {OPT_PARAMS, RUN | BENCH | TRAIN | GRADIENTS, "params", "FILE", NULL,
      "read the params from FILE.safetensors or FILE.npz"},
     {OPT_SEED, BUILD, "seed", "N", NULL,
      "what is built makes its params from this number (0), unless it is given others"},
@@ -89,11 +101,11 @@ const tool_row tool_rows[] = {
     {OPT_MAP, BUILD, "map", NULL, NULL,
      "also functions that compute all rows of columns: P_fib_map"},
     {OPT_PARALLEL, BUILD, "parallel", NULL, NULL, "code that several threads can run at once"},
-    {OPT_ENGINE, RUN | TRAIN, "engine", "NAME", "jit interp expand",
+    {OPT_ENGINE, RUN | TRAIN | GRADIENTS, "engine", "NAME", "jit interp expand",
      "jit (native code, the default), interp (tagged tokens) or expand (graph copies)"},
     {OPT_ENGINE, BENCH, "engine", "LIST", "jit interp expand",
      "which engines, separated by commas (jit,interp,expand)"},
-    {OPT_THREADS, RUN | TRAIN, "threads", "N", NULL,
+    {OPT_THREADS, RUN | TRAIN | GRADIENTS, "threads", "N", NULL,
      "threads of the run; 0, the default: as many as there are cores"},
     {OPT_THREADS, DUMP, "threads", "N", NULL,
      "from 2 on: the graph or code for a run on several threads"},
@@ -107,6 +119,8 @@ const tool_row tool_rows[] = {
     {OPT_RUNS, BENCH, "runs", "N", NULL, "measured runs of each engine, after one to warm up (10)"},
     {OPT_JSON, BENCH, "json", NULL, NULL,
      "print JSON instead of a table, times in nanoseconds, each sample too: docs/bench.md"},
+    {OPT_JSON, GRADIENTS, "json", NULL, NULL,
+     "print JSON instead of lines of text, every derivative too: docs/gradients.md"},
     {OPT_JSON, CHECK, "json", NULL, NULL, "print the errors as JSON, for editors: docs/errors.md"},
     {OPT_STAGE, DUMP, "stage", "STAGE", "ast graph static llvm llvm-opt asm tape batches",
      "ast, graph (as built), static (tagged; the default), llvm, llvm-opt, asm, tape (what "
@@ -114,19 +128,19 @@ const tool_row tool_rows[] = {
     {OPT_AFTER, DUMP, "after", "PASS", "PASS", "the graph as this pass leaves it"},
     {OPT_FORMAT, DUMP, "format", "FORMAT", "text dot",
      "text, which can be read back, or dot (ast, graph, static), for Graphviz"},
-    {OPT_FROM_IR, RUN | CHECK | DUMP | BENCH | BUILD, "from-ir", NULL, NULL,
+    {OPT_FROM_IR, RUN | CHECK | DUMP | BENCH | BUILD | GRADIENTS, "from-ir", NULL, NULL,
      "FILE is a graph, as dump --stage graph and static write it"},
-    {OPT_NO_EXTERN, RUN | BENCH | TRAIN, "no-extern", NULL, NULL,
+    {OPT_NO_EXTERN, RUN | BENCH | TRAIN | GRADIENTS, "no-extern", NULL, NULL,
      "the program may not call C functions: for programs that you do not trust"},
-    {OPT_MAX_DEPTH, RUN | BENCH | TRAIN, "max-depth", "BYTES", NULL,
+    {OPT_MAX_DEPTH, RUN | BENCH | TRAIN | GRADIENTS, "max-depth", "BYTES", NULL,
      "stack that a run may use: 500K, 64M, 2G; else the memory that is available"},
-    {OPT_MAX_MEMORY, RUN | BENCH | TRAIN, "max-memory", "BYTES", NULL,
+    {OPT_MAX_MEMORY, RUN | BENCH | TRAIN | GRADIENTS, "max-memory", "BYTES", NULL,
      "memory that a run may use in all; of native code its values in memory, without its stack"},
     {OPT_TIMEOUT, RUN, "timeout", "SECONDS", NULL,
      "end the run after this time, which includes compiling: 2, 0.5"},
     {OPT_TIMEOUT, BENCH, "timeout", "SECONDS", NULL,
      "end the command when a run takes longer than this: 2, 0.5"},
-    {OPT_BUDGET, RUN | BENCH | TRAIN, "budget", "SECONDS", NULL,
+    {OPT_BUDGET, RUN | BENCH | TRAIN | GRADIENTS, "budget", "SECONDS", NULL,
      "after this time of compiling, compile the rest without optimising (10)"},
     {OPT_FUEL, RUN, "fuel", "N", NULL,
      "end the run when it would make more calls, loop rounds and work on tensors: 500, 20K, 5M "
@@ -138,7 +152,7 @@ const tool_row tool_rows[] = {
      "end the run at the operation whose result is NaN first, with its chain of calls"},
     {OPT_TRAP_NAN, DUMP, "trap-nan", NULL, NULL, "the graph or code for a run with --trap-nan"},
     {OPT_TRAP_NAN, BUILD, "trap-nan", NULL, NULL, "code that fails where an operation makes NaN"},
-    {OPT_BATCHING, RUN | DUMP | BENCH | BUILD, "batch", "MODE", "none segments all",
+    {OPT_BATCHING, RUN | DUMP | BENCH | BUILD | GRADIENTS, "batch", "MODE", "none segments all",
      "what native code computes for many calls at a time: nothing, operations on tensors among "
      "which "
      "are products with large params, or with any (segments)"},
@@ -146,24 +160,24 @@ const tool_row tool_rows[] = {
      "what native code computes for many calls at a time: nothing, operations on tensors among "
      "which "
      "are products with large params, or with any (segments)"},
-    {OPT_SHARE, RUN | DUMP | BENCH | BUILD | TRAIN, "share", "MODE", "on off",
+    {OPT_SHARE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "share", "MODE", "on off",
      "of what is batched, compute what has equal operands once; and what depends on integers and "
      "params alone once until a param changes (on)"},
-    {OPT_LEVEL, RUN | DUMP | BENCH | BUILD | TRAIN, "opt", "LEVEL", "0 1 2 3",
+    {OPT_LEVEL, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "opt", "LEVEL", "0 1 2 3",
      "optimisation of native code, 0 to 3 (3)"},
-    {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD | TRAIN, "no-pass", "LIST", "PASS all",
+    {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "no-pass", "LIST", "PASS all",
      "graph passes to leave out, separated by commas, or all"},
-    {OPT_NO_MERGE, RUN | DUMP | BENCH | BUILD | TRAIN, "no-merge", NULL, NULL,
+    {OPT_NO_MERGE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "no-merge", NULL, NULL,
      "native code that makes equal calls of a function as often as written: to compare"},
     {OPT_ALWAYS_FORK, RUN | DUMP | BENCH, "always-fork", NULL, NULL,
      "native code for several threads on one too: to measure what it costs"},
     {OPT_UNCHECKED, RUN | DUMP | BENCH | BUILD, "unchecked", NULL, NULL,
      "native code without its entry check and limits: to measure what it costs"},
-    {OPT_FAST_PRODUCTS, RUN | BENCH | TRAIN, "fast-products", NULL, NULL,
+    {OPT_FAST_PRODUCTS, RUN | BENCH | TRAIN | GRADIENTS, "fast-products", NULL, NULL,
      "leave large products of floats to OpenBLAS, which rounds as the machine has it"},
     {OPT_FAST_PRODUCTS, BUILD, "fast-products", NULL, NULL,
      "code that leaves large products of floats to OpenBLAS, which rounds as the machine has it"},
-    {OPT_VERIFY, RUN | DUMP | BENCH | BUILD | TRAIN, "verify", NULL, NULL,
+    {OPT_VERIFY, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "verify", NULL, NULL,
      "check the graph after every pass"},
     {OPT_HELP, ALL | HELP | COMPLETION | EXPLAIN, "help", NULL, NULL, "this list"},
     {.name = NULL},
@@ -224,7 +238,7 @@ void tool_help(const tool_command *command) {
         "\nOptions and arguments may be mixed. A word that starts with - and a digit, and -inf, is "
         "an\nargument; after -- every word is.\n",
         stdout);
-  if (command->bit & (RUN | BENCH))
+  if (command->bit & (RUN | BENCH | GRADIENTS))
     fputs(
         "An ARG of @FILE is the value that the file has as text, @FILE.hiav a saved one, @FILE.npy "
         "a\ntensor of NumPy, @FILE.npz:NAME one of its archives, and @FILE.ptb trees in "
@@ -305,6 +319,7 @@ static const char *set_target(tool_options *o, tool_option option, const char *p
 /* A number of which `is_valid` holds. */
 static bool is_positive(double x) { return x > 0 && x <= DBL_MAX; }
 static bool is_from_0(double x) { return x >= 0 && x <= DBL_MAX; }
+static bool is_tolerance(double x) { return x > 0 && x <= 1; }
 static bool is_below_1(double x) { return x >= 0 && x < 1; }
 static bool parse_real(const char *text, bool (*is_valid)(double), double *x) {
   char *end;
@@ -358,6 +373,21 @@ static const char *set_training(tool_options *o, const tool_row *row, const char
     if (!hiaR_word_ends_in(operand, ".svg")) return "FILE.svg";
     return set_target(o, row->id, operand, &t->plot);
   default: return "an option of this command";
+  }
+}
+
+/* As set, of the options that check-gradients alone has. */
+static const char *set_gradients(tool_options *o, const tool_row *row, const char *operand) {
+  hia_gradient_check_options *check = &o->gradients.check;
+  switch (row->id) {
+  case OPT_WRT: o->gradients.wrt = operand; return *operand ? NULL : "names";
+  case OPT_TOLERANCE:
+    return parse_real(operand, is_tolerance, &check->tolerance) ? NULL : "above 0, and 1 at most";
+  case OPT_STEP: return parse_real(operand, is_positive, &check->step) ? NULL : "a number above 0";
+  case OPT_SAMPLES:
+    return hiaR_word_number(operand, 1, 1000000, &check->samples) ? NULL
+                                                                  : "a number from 1 to 1000000";
+  default: return set_training(o, row, operand);
   }
 }
 
@@ -457,7 +487,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_PARALLEL: o->parallel = true; return NULL;
   case OPT_HELP: o->wants_help = true; return NULL;
   case OPT_EXPRESSION: o->expression = operand; return NULL;
-  default: return set_training(o, row, operand);
+  default: return set_gradients(o, row, operand);
   }
 }
 
@@ -585,12 +615,17 @@ static bool name_checkpoint(tool_options *o) {
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *o) {
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
-  if (command->bit & (RUN | TRAIN)) engine.threads = hiaR_word_cores();
+  if (command->bit & (RUN | TRAIN | GRADIENTS)) engine.threads = hiaR_word_cores();
   engine.process_symbols = true;
   const tool_training training = {
       .loss = "loss", .epochs = 10, .batch = 32, .trainer = HIA_TRAINER_OPTIONS_INIT};
-  *o = (tool_options){
-      .training = training, .command = command->bit, .engine = engine, .dump = dump, .runs = 10};
+  const tool_gradients gradients = {.check = HIA_GRADIENT_CHECK_OPTIONS_INIT};
+  *o = (tool_options){.training = training,
+                      .gradients = gradients,
+                      .command = command->bit,
+                      .engine = engine,
+                      .dump = dump,
+                      .runs = 10};
   o->threads[o->n_threads++] = engine.threads;
   /* Operands move to the front of argv: there is always room, since one was read for each. */
   o->args = argv + 1;

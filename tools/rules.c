@@ -72,12 +72,12 @@ static const struct rule {
   bool (*is_wrong)(const tool_options *options);
   const char *why; /* behind the option's name */
 } rules[] = {
-    {RUN | BENCH | DUMP, {OPT_FN}, has_expression, "has no effect with -e"},
-    {RUN | CHECK | BENCH | DUMP,
+    {RUN | BENCH | DUMP | GRADIENTS, {OPT_FN}, has_expression, "has no effect with -e"},
+    {RUN | CHECK | BENCH | DUMP | GRADIENTS,
      {OPT_FROM_IR},
      has_expression,
      "has no effect with -e: a graph defines no names"},
-    {RUN | BENCH | TRAIN,
+    {RUN | BENCH | TRAIN | GRADIENTS,
      {OPT_LEVEL, OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_UNCHECKED},
      is_never_native,
      "is for native code, which --engine jit alone makes"},
@@ -94,7 +94,7 @@ static const struct rule {
      has_more_threads_than_fuel,
      "above 1 has no effect with --fuel: such runs are on one thread"},
     {BUILD, {OPT_PARALLEL}, has_fuel, "has no effect with --fuel: such calls are on one thread"},
-    {RUN | BENCH | TRAIN,
+    {RUN | BENCH | TRAIN | GRADIENTS,
      {OPT_THREADS},
      has_more_threads_than_expand,
      "above 1 has no effect with --engine expand, which is on one thread"},
@@ -102,7 +102,7 @@ static const struct rule {
      {OPT_VOCAB, OPT_LABELS, OPT_BUILD_VOCAB},
      has_no_examples_in_brackets,
      "is for trees: neither --data nor --dev is FILE.ptb"},
-    {RUN | BENCH,
+    {RUN | BENCH | GRADIENTS,
      {OPT_VOCAB, OPT_LABELS, OPT_BUILD_VOCAB},
      has_no_trees,
      "is for trees: there is no argument @FILE.ptb"},

@@ -21,6 +21,7 @@ enum {
 #define MAX_ENGINES   16
 #define MAX_COUNTS    16
 #define MAX_OUTPUTS   8
+#define MAX_WRT       64
 
 /* The results that build can make. */
 typedef enum tool_kind { TOOL_OBJECT, TOOL_STATIC, TOOL_SHARED, TOOL_EXE } tool_kind;
@@ -94,6 +95,10 @@ typedef enum tool_option {
   OPT_RESUME,
   OPT_LOG,
   OPT_PLOT,
+  OPT_WRT,
+  OPT_TOLERANCE,
+  OPT_STEP,
+  OPT_SAMPLES,
   OPT_HELP, /* the last one */
 } tool_option;
 #define N_OPTIONS ((size_t)OPT_HELP + 1)
@@ -108,7 +113,8 @@ enum {
   COMPLETION = 32,
   EXPLAIN = 64,
   HELP = 128,
-  TRAIN = 256
+  TRAIN = 256,
+  GRADIENTS = 512
 };
 
 /* An option of some commands: parsing, --help, the manual page and the completion of shells come
@@ -147,6 +153,12 @@ typedef struct tool_training {
   bool may_resume;
 } tool_training;
 
+/* What check-gradients has beyond the other commands. */
+typedef struct tool_gradients {
+  hia_gradient_check_options check; /* but for its names */
+  const char *wrt;                  /* names, separated by commas; NULL: all */
+} tool_gradients;
+
 typedef struct tool_options {
   int command;            /* RUN, ... */
   bool given[N_OPTIONS];  /* the options that are there */
@@ -178,6 +190,7 @@ typedef struct tool_options {
   tool_target targets[MAX_OUTPUTS]; /* all files that will be written */
   size_t n_targets;
   tool_training training;    /* of train */
+  tool_gradients gradients;  /* of check-gradients */
   hia_engine_options engine; /* but for its kind; in bench but for its threads */
   hia_dump_options dump;
 } tool_options;
@@ -329,6 +342,7 @@ int tool_dump(const tool_options *options);
 int tool_bench(const tool_options *options);
 int tool_build(const tool_options *options);
 int tool_train(const tool_options *options);
+int tool_check_gradients(const tool_options *options);
 int tool_completion(const tool_options *options);
 int tool_explain(const tool_options *options);
 int tool_help_command(const tool_options *options);

@@ -645,10 +645,11 @@ HIA_API hia_status hia_module_build_header(hia_module *module, hia_function *con
 }
 #endif
 
-#include <hiaton/builder.h>  /* programs made by calls instead of by text */
-#include <hiaton/inspect.h>  /* the functions and types of a module, as data */
-#include <hiaton/params.h>   /* the params of a module */
-#include <hiaton/training.h> /* and their training */
-#include <hiaton/values.h>   /* values of data types and arrays, trees, files */
+#include <hiaton/builder.h>   /* programs made by calls instead of by text */
+#include <hiaton/gradients.h> /* checking gradients */
+#include <hiaton/inspect.h>   /* the functions and types of a module, as data */
+#include <hiaton/params.h>    /* the params of a module */
+#include <hiaton/training.h>  /* and their training */
+#include <hiaton/values.h>    /* values of data types and arrays, trees, files */
 
 #endif

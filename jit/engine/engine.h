@@ -244,10 +244,14 @@ struct hia_function {
    * text. */
   hia_fn_id root;
   const char *instance, *source; /* names */
-  /* Of the function that steps of training call (trainer.c), which is not among the module's
-   * functions: the loss, and flags of the params whose gradients it computes. Else NULL. */
+  /* Of functions that compute gradients for the host, which are not among the module's functions:
+   * the function that is differentiated. For steps of training (trainer.c) `wanted` are flags of
+   * the params whose gradients it computes; for checks (gradients.c) `wrt` says, n_wrt of them,
+   * with respect to what. Else all are NULL. */
   hia_function *loss;
   const bool *wanted;
+  const hia_wrt *wrt;
+  uint32_t n_wrt;
   bool is_generic;
   uint32_t arity;
   hia_param *params; /* arity of them */
@@ -333,6 +337,10 @@ hia_status hiaJ_function_of(hia_module *module, hia_decl_id decl, hia_function *
 /* In a try: a function that computes a loss and its gradients (graph/step.c). It lives as long as
  * the module. `wanted`: flags by param, copied. */
 hia_function *hiaJ_step_function(hia_function *loss, const bool *wanted);
+/* In a try: one that gives a tuple of the result of `of` and of its gradients. `types`: those of
+ * the gradients. Both arrays are copied. */
+hia_function *hiaJ_gradient_function(hia_function *of, const hia_wrt *wrt, const hia_type *types,
+                                     uint32_t n);
 
 /* ---- params.c ---- */
 
@@ -341,6 +349,23 @@ hia_value *hiaJ_param_value(const hia_module *module, size_t i, const void *elem
 
 /* In a try: the module's params are these, which live as long as it. */
 void hiaJ_keep_params(hia_module *module, const hia_param_spec *specs, uint32_t n);
+
+/* ---- differences.c: derivatives without gradients ---- */
+
+typedef struct hia_difference {
+  double slope;  /* NaN: there is none */
+  double doubt;  /* an estimate of its error; infinite if there is none */
+  bool is_rough; /* the smaller steps do not agree, and that is not for rounding */
+} hia_difference;
+typedef struct hia_differences {
+  hia_difference both, above, below; /* central, and of one side alone */
+} hia_differences;
+/* The value of a function at x + t; NaN or an infinity where it has none. */
+typedef hia_status hiaJ_at(void *user, double t, double *value);
+/* Finds the derivative at x, where the value is `at`. `step`: the first one, a power of 2.
+ * `roundoff`: of the values, relative to them. Fails as `f` does. */
+hia_status hiaJ_differences(hiaJ_at *f, void *user, double at, double step, double roundoff,
+                            hia_differences *d);
 
 /* ---- inspect.c: types and externs as the host sees them ---- */
 

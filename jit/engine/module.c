@@ -605,25 +605,46 @@ static hia_function *add_root(hia_module *module, const hia_graph *g, hia_fn_id 
   return add_function(f, f->source);
 }
 
+/* Makes a function with the parameters of `of`, which differentiates it. */
+static hia_function *differentiating(hia_function *of, const hia_type *results, uint32_t n) {
+  hia_module *module = of->module;
+  hia_type *params = HIA_NEW_ARRAY(&module->comp.arena, hia_type, (size_t)of->arity + 1);
+  for (uint32_t i = 0; i < of->arity; i++) params[i] = of->params[i].type;
+  hia_function *f = function_new(module, HIA_NONE, of->inst, of->arity, params,
+                                 hiaG_tuple(&module->types, results, n));
+  f->root = of->root;
+  f->loss = of;
+  f->name = of->name; /* which errors name */
+  f->signature = of->signature;
+  return f;
+}
+
 hia_function *hiaJ_step_function(hia_function *loss, const bool *wanted) {
   hia_module *module = loss->module;
   hia_arena *arena = &module->comp.arena;
   const hia_param_cell *cell = &module->params;
   uint32_t n = hiaG_step_types(&module->types, cell->specs, cell->n, wanted, NULL) + 1;
-  hia_type *results = HIA_NEW_ARRAY(arena, hia_type, n),
-           *params = HIA_NEW_ARRAY(arena, hia_type, (size_t)loss->arity + 1);
+  hia_type *results = HIA_NEW_ARRAY(arena, hia_type, n);
   bool *flags = HIA_NEW_ARRAY(arena, bool, (size_t)cell->n + 1);
   for (uint32_t i = 0; i < cell->n; i++) flags[i] = wanted[i];
-  for (uint32_t i = 0; i < loss->arity; i++) params[i] = loss->params[i].type;
   results[0] = loss->result.type;
   hiaG_step_types(&module->types, cell->specs, cell->n, wanted, results + 1);
-  hia_function *f = function_new(module, HIA_NONE, loss->inst, loss->arity, params,
-                                 hiaG_tuple(&module->types, results, n));
-  f->root = loss->root;
-  f->loss = loss;
+  hia_function *f = differentiating(loss, results, n);
   f->wanted = flags;
-  f->name = loss->name; /* which errors name */
-  f->signature = loss->signature;
+  return f;
+}
+
+hia_function *hiaJ_gradient_function(hia_function *of, const hia_wrt *wrt, const hia_type *types,
+                                     uint32_t n) {
+  hia_arena *arena = &of->module->comp.arena;
+  hia_type *results = HIA_NEW_ARRAY(arena, hia_type, (size_t)n + 1);
+  hia_wrt *copy = HIA_NEW_ARRAY(arena, hia_wrt, n);
+  results[0] = of->result.type;
+  memcpy(results + 1, types, n * sizeof *types);
+  memcpy(copy, wrt, n * sizeof *wrt);
+  hia_function *f = differentiating(of, results, n + 1);
+  f->wrt = copy;
+  f->n_wrt = n;
   return f;
 }
 

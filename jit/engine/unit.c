@@ -126,12 +126,14 @@ hia_status hiaJ_build_loss(hia_module *module, hia_unit *unit, const hia_functio
   return HIA_OK;
 }
 
-static hia_status build_step(hia_module *module, const job *j, hia_error **error) {
+static hia_status build_gradient(hia_module *module, const job *j, hia_error **error) {
   hia_unit *unit = j->unit;
   hia_fn_id root;
   hia_status status = hiaJ_build_loss(module, unit, j->function->loss, &root, error);
   if (status != HIA_OK) return status;
-  root = hiaG_step(unit->graph, root, j->function->wanted);
+  const hia_function *f = j->function;
+  root = f->wrt ? hiaG_gradient_root(unit->graph, root, f->wrt, f->n_wrt)
+                : hiaG_step(unit->graph, root, f->wanted);
   unit->n_versions = 1;
   unit->versions = HIA_NEW(&unit->comp.arena, hia_fn_version);
   *unit->versions = (hia_fn_version){.function = j->function, .root = root};
@@ -141,7 +143,7 @@ static hia_status build_step(hia_module *module, const job *j, hia_error **error
 /* The graph of the function, or of all roots of a module that was read. */
 static hia_status build_graph(hia_module *module, const job *j, hia_error **error) {
   hia_unit *unit = j->unit;
-  if (j->function->loss) return build_step(module, j, error);
+  if (j->function->loss) return build_gradient(module, j, error);
   if (module->program) {
     hia_fn_id root;
     unit->graph = hiaF_build(module->program, &unit->comp, &unit->types, &j->function->inst, 1,

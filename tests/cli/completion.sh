@@ -40,7 +40,7 @@ completions() {
 c() { # EXPECTED WORD...
   verdict "${*:2}<TAB>" "$(completions "${@:2}")" "$1"
 }
-commands=$("$hiaton" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+commands=$("$hiaton" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 c "--help --version $(printf '%s\n' "$commands" | LC_ALL=C sort | paste -sd' ')" hiaton ''
 c 'bench build' hiaton b
 c '--version' hiaton --v
@@ -101,7 +101,7 @@ if [ -n "$zsh" ]; then
       words=("${@:2}") CURRENT=$(($# - 1))
       _hiaton' zsh "$work/_hiaton" "$@"
   }
-  verdict 'commands in zsh' "$(specifications hiaton '' | sed -n 's/^\([a-z]*\):.*/\1/p')" "$commands"
+  verdict 'commands in zsh' "$(specifications hiaton '' | sed -n 's/^\([a-z-]*\):.*/\1/p')" "$commands"
   verdict 'it registers itself' "$(specifications hiaton '' | head -n 1)" 'compdef _hiaton hiaton'
   for command in $commands; do
     verdict "options of $command in zsh" \

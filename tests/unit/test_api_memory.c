@@ -36,6 +36,7 @@ typedef enum part {
   HOST = 512,     /* functions of the host, one of which runs another program */
   FUEL = 1024,    /* runs with fuel, that is enough or not */
   TENSORS = 2048, /* in archives of NumPy, and from other libraries by DLPack */
+  CHECKS = 4096,  /* of gradients */
 } part;
 
 typedef struct life {
@@ -287,6 +288,33 @@ static void try_gradients(life *l, hia_engine *engine) {
   hia_builder_free(b);
 }
 
+static void try_a_check(life *l, hia_engine *engine) {
+  static const char source[] = "param w: f64 = 2\nfn f(v: f64[1]) = exp(v[0]) * w\n";
+  static const double elements[] = {0.5};
+  hia_module *module;
+  hia_function *f;
+  hia_gradient_check *check;
+  hia_value *v = NULL;
+  if (!DID(hia_module_load_text(engine, "c", source, strlen(source), &module, &l->error), HIA_OK))
+    return;
+  if (DID(hia_module_function(module, "f", &f, &l->error), HIA_OK) &&
+      DID(hia_data_tensor(&l->heap->allocator, hia_function_param_type(f, 0), (int64_t[]){1},
+                          elements, &v, &l->error),
+          HIA_OK) &&
+      DID(hia_gradient_check_new(f, NULL, &check, &l->error), HIA_OK)) {
+    if (DID(hia_gradient_check_run(check, &v, 1, NULL, &l->error), HIA_OK)) {
+      hia_gradient_input in = HIA_GRADIENT_INPUT_INIT;
+      for (size_t i = 0; i < 2; i++) {
+        cr_assert_eq(hia_gradient_check_input(check, i, &in), HIA_OK);
+        cr_assert_eq(in.n_agree, 1);
+      }
+    }
+    hia_gradient_check_free(check);
+  }
+  hia_value_free(v);
+  hia_module_free(module);
+}
+
 /* A mistake needs memory, too. */
 static void try_a_mistake(life *l, hia_engine *engine) {
   hia_builder *b;
@@ -507,6 +535,7 @@ static void live(life *l) {
       if (l->parts & HOST) try_host(l, engine, module);
       if (l->parts & FUEL) try_fuel(l, engine, module);
       if (l->parts & TENSORS) try_tensors(l, engine);
+      if (l->parts & CHECKS) try_a_check(l, engine);
       if (l->parts & DUMPS) {
         try_dump(l, engine, module, HIA_STAGE_AST, HIA_FORMAT_TEXT, NULL);
         try_dump(l, engine, module, HIA_STAGE_AST, HIA_FORMAT_DOT, NULL);
@@ -594,6 +623,7 @@ Test(api_memory, building) { both_ways(HIA_ENGINE_INTERP, 1, BUILDING); }
 Test(api_memory, host) { both_ways(HIA_ENGINE_INTERP, 1, HOST); }
 Test(api_memory, expand_host) { both_ways(HIA_ENGINE_EXPAND, 1, HOST | FUEL); }
 Test(api_memory, tensors) { both_ways(HIA_ENGINE_INTERP, 1, TENSORS); }
+Test(api_memory, checks) { both_ways(HIA_ENGINE_INTERP, 1, CHECKS); }
 Test(api_memory, fuel) { both_ways(HIA_ENGINE_INTERP, 1, FUEL); }
 Test(api_memory, native_host) { both_ways(HIA_ENGINE_JIT, 1, HOST); }
 Test(api_memory, native_host_threads) { both_ways(HIA_ENGINE_JIT, 2, HOST); }
