@@ -88,6 +88,19 @@ static void print_counts(const hia_gradient_input *in) {
   if (is_first) printf("there are no elements");
 }
 
+/* Of a large input: how much of it was compared. */
+static void print_sampling(const hia_gradient_check *check, size_t i,
+                           const hia_gradient_input *in) {
+  uint64_t n = in->n_entries;
+  hia_gradient_entry e = HIA_GRADIENT_ENTRY_INIT;
+  while (n && hia_gradient_check_entry(check, i, n - 1, &e) == HIA_OK &&
+         e.element == HIA_GRADIENT_DIRECTION)
+    n--;
+  if (n < in->n_elements)
+    printf(" (%" PRIu64 " of %" PRIu64 " elements, %" PRIu64 " directions)", n, in->n_elements,
+           in->n_entries - n);
+}
+
 static void print_input(const hia_gradient_check *check, size_t i, const hia_gradient_input *in) {
   hia_gradient_entry e = HIA_GRADIENT_ENTRY_INIT;
   print_name(in);

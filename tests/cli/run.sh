@@ -954,6 +954,57 @@ t 'no run, no timeline' 2 '' 'argument 1' run examples/fib.hia x --engine interp
 
 # ---- output that cannot be written ----
 # One message, with the reason, and status 1, since the command line is correct.
+# ---- gradients next to differences ----
+
+cat >"$work/g.hia" <<'END'
+param W: f64[2] = 0.5
+fn main(x: f64[2], y: f64) = { let d = W @ x - y; d * d }
+fn wrong(x: f64) -> f64 = x * x gradient(g) = g * x
+fn kink(x: f64) = relu(x)
+fn root(x: f64) = sqrt(x)
+fn pair(x: f64) = (x, x)
+fn none(n: i32) = f64(n)
+fn any(x) = x * x
+END
+c() { # WHAT STATUS FIRST-LINE ERRORS WORD...
+  "$hiaton" check-gradients "$work/g.hia" --engine interp "${@:5}" >"$work/out" 2>"$work/err" </dev/null
+  local got=$?
+  if [ $got = "$2" ] && [ "$(head -n 1 "$work/out")" = "$3" ] && [[ $(<"$work/err") =~ $4 ]]; then
+    passed=$((passed + 1))
+  else
+    bad "$1" "hiaton check-gradients g.hia ${*:5}" "exit status $got" "$(<"$work/out")" "$(<"$work/err")"
+  fi
+}
+c 'gradients agree' 0 'x: 2 agree' '^$' '[1, 2]' 3
+c 'of some inputs' 0 'W: 2 agree' '^$' '[1, 2]' 3 --wrt W
+c 'of some elements' 0 'x: 3 agree (1 of 2 elements, 2 directions)' '^$' '[1, 2]' 3 --samples 1
+c 'a wrong one' 1 'x: 1 differs' '^$' --fn wrong 3
+c 'a wrong one, within the tolerance' 0 'x: 1 agrees' '^$' --fn wrong 3 --tolerance 0.6
+c 'a kink' 0 'x: 1 has two sides' '^$' --fn kink 0
+c 'a kink within the first step' 0 'x: 1 agrees' '^$' --fn kink 0.01 --step 1
+c 'the end of a domain' 0 'x: 1 has two sides' '^$' --fn root 0
+c 'a generic function' 0 'x: 1 agrees' '^$' --fn any 3.0
+c 'other params' 0 'x: 2 agree' '^$' '[1, 2]' 3 --seed 5
+c 'no value' 2 '' 'there is no gradient to compare' --fn root -1
+c 'no number' 2 '' 'is no f32 or f64' --fn pair 1
+c 'nothing to differentiate for' 2 '' 'no parameters of floats' --fn none 1
+c 'no such input' 2 '' '`V` is no parameter' '[1, 2]' 3 --wrt x,V
+c 'too few arguments' 2 '' 'takes 2 arguments, not 1' '[1, 2]'
+c 'a tolerance that is none' 2 '' 'tolerance: `2` should be' --fn kink 0 --tolerance 2
+c 'a step that is none' 2 '' 'step: `0` should be' --fn kink 0 --step 0
+c 'no samples' 2 '' 'samples: `0` should be' --fn kink 0 --samples 0
+c 'as JSON' 0 '{' '^$' '[1, 2]' 3 --json
+json_is() { # WHAT KEY VALUE
+  if grep -qF "\"$2\": $3" "$work/out"; then passed=$((passed + 1)); else bad "$1" "$(<"$work/out")"; fi
+}
+json_is 'no derivative is wrong' ok true
+json_is 'what a param is' kind '"param"'
+c 'a wrong one as JSON' 1 '{' '^$' --fn wrong 3 --json
+json_is 'a derivative is wrong' ok false
+json_is 'its verdict' verdict '"differs"'
+c 'infinities as JSON' 0 '{' '^$' --fn root 0 --json
+json_is 'JSON has none' gradient null
+
 to_full() { # WORD...
   "$hiaton" "$@" >/dev/full 2>"$work/err"
   if [ $? = 1 ] && [ "$(cat "$work/err")" = 'error[io]: the output could not be written: No space left on device' ]; then
@@ -966,6 +1017,7 @@ if [ -w /dev/full ]; then
   to_full run examples/fib.hia 5 --engine interp
   to_full dump examples/fib.hia --stage ast
   to_full dump examples/fib.hia --stage static --format dot # more than is kept back
+  to_full check-gradients examples/gradients.hia '[1, 2]' 3 --fn loss --engine interp
   to_full bench examples/fib.hia 5 --engine interp --runs 1
   to_full --help
 fi
