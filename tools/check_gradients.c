@@ -106,7 +106,7 @@ static void print_input(const hia_gradient_check *check, size_t i, const hia_gra
   print_name(in);
   printf(": ");
   print_counts(in);
-  if (in->n_entries < in->n_elements) printf("; %" PRIu64 " elements in all", in->n_elements);
+  print_sampling(check, i, in);
   putchar('\n');
   if (hia_gradient_check_entry(check, i, in->worst, &e) == HIA_OK) print_entry(in, &e);
   /* The first one that there is nothing to compare with. */
