@@ -3,10 +3,9 @@
  *
  * Rules for changing them:
  * 1. No multiplication by 0 or 1 where a branch is meant: the gradient may be infinite or a NaN,
- *    and 0 times it is a NaN. `select` is right.
- *    What a `select` leaves out is differentiated as well: its gradient is 0 then, and must not meet
- *    an infinity on its way. So where it would, it is computed of other operands, which a `select`
- *    puts there; as in select(a == 0, 0, f(select(a == 0, 1, a))).
+ *    and 0 times it is a NaN. `select` is right. What it leaves out is differentiated as well, with
+ *    a gradient of 0, which must not meet an infinity on its way. So where it would, what is left
+ *    out is computed of other operands: select(a == 0, 0, f(select(a == 0, 1, a))).
  * 2. A result is used rather than computed again. If it is not accurate enough there, the rule says
  *    so.
  * 3. What is squared must not overflow or vanish where the gradient does not.
