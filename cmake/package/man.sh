@@ -6,7 +6,7 @@
 set -eu
 hiaton=$1 text=$2 result=$3
 version=$("$hiaton" --version)
-commands=$("$hiaton" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+commands=$("$hiaton" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 
 # One command: what it is used for, then its options; other lines of two words and more are tables.
 one() {

@@ -810,7 +810,7 @@ expect_help() {
 }
 expect_help --help
 expect_help help
-commands=$("$hiaton" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+commands=$("$hiaton" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 for command in run check dump bench build help; do
   [[ " "$commands" " == *[[:space:]]$command[[:space:]]* ]] || bad "--help names $command"
 done

@@ -115,12 +115,13 @@ line absolute hiaton.pc 'includedir=${prefix}/include'
 
 page=$(find "$prefix" -name hiaton.1)
 t 'manual page: where man looks' test "$page" = "$prefix/share/man/man1/hiaton.1"
-for command in $("$prefix/bin/hiaton" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
-  t "manual page: $command" grep -q "^\.SS hiaton $command " "$page"
+for command in $("$prefix/bin/hiaton" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
+  title="^\.SS hiaton ${command//-/\\\\-} " # the page escapes hyphens
+  t "manual page: $command" grep -q "$title" "$page"
   # The section of a command has the options of its --help, each with an entry of its own.
   none "manual page: the options of $command" "$(diff \
     <("$prefix/bin/hiaton" "$command" --help | sed -nE 's/^  (--?[a-z0-9-]+).*/\1/p') \
-    <(sed -n "/^\.SS hiaton $command /,/^\.SH/p" "$page" | sed '1!{/^\.SS/,$d}' |
+    <(sed -n "/$title/,/^\.SH/p" "$page" | sed '1!{/^\.SS/,$d}' |
       sed -nE 's/\\-/-/g; s/^\\fB(--?[a-z0-9-]+)\\fR.*/\1/p'))"
 done
 if command -v groff >/dev/null; then
