@@ -608,6 +608,11 @@ void hiaG_run_passes(hia_graph *g, const hia_pass_options *options);
 bool hiaG_pass_exists(const char *name, size_t len);
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
 
+/* result_names.c: by result of a root, the name that it has in a file: that of the param whose
+ * gradient it is, or `value`; NULL: none follows from what it is. Names belong to the graph, the
+ * list to the arena. Before any pass; of a static graph there are none. */
+const char *const *hiaG_result_names(const hia_graph *g, hia_fn_id root, hia_arena *arena);
+
 /* The passes. The head of each file says what the pass requires, and what it keeps valid. */
 /* By function, g->params.len flags each: the params, of those that are wanted, that it may read,
  * itself or by its calls. */

@@ -244,19 +244,33 @@ static const char *program_kit(const hia_emit *e, const hia_fn *fn) {
   return "hiaR_program_kit";
 }
 
+/* The names of the parts of the result in files. */
+static LLVMValueRef result_names(hia_emit *e) {
+  const hia_object_plan *plan = e->options->object;
+  if (!plan->result_names) return LLVMConstNull(e->ptr);
+  LLVMValueRef *names = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, plan->n_results);
+  for (uint32_t i = 0; i < plan->n_results; i++) {
+    const char *name = plan->result_names[i];
+    names[i] =
+        name ? hiaL_bytes(e, "hia_result", name, strlen(name) + 1, 1) : LLVMConstNull(e->ptr);
+  }
+  return hiaL_variable(e, "hia_results", LLVMConstArray2(e->ptr, names, plan->n_results));
+}
+
 /* hia_program_parts. */
 static LLVMValueRef program_parts(hia_emit *e, LLVMValueRef record) {
   const hia_object_plan *plan = e->options->object;
   LLVMValueRef none = LLVMConstNull(e->ptr);
   const hia_fn *fn = hiaG_fn(e->g, plan->roots[plan->program].fn);
   bool has_streams = plan->streams != HIA_NONE;
-  LLVMValueRef fields[6] = {record,
+  LLVMValueRef fields[7] = {record,
                             hiaL_of_runtime(e, program_kit(e, fn)),
                             has_streams ? hiaL_of_runtime(e, "hiaR_program_streams") : none,
                             e->g->params.len ? hiaL_of_runtime(e, "hiaR_program_params") : none,
+                            result_names(e),
                             hiaL_number(e, 32, root_number(e, plan->program)),
                             hiaL_number(e, 32, root_number(e, plan->streams))};
-  return hiaL_variable(e, "hia_program", hiaL_structure(e, fields, 6));
+  return hiaL_variable(e, "hia_program", hiaL_structure(e, fields, 7));
 }
 
 void hiaL_object_main(hia_emit *e, LLVMValueRef record) {

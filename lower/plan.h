@@ -31,8 +31,10 @@ typedef struct hia_object_plan {
   const char *cpu; /* NULL: this machine */
   const hia_object_root *roots;
   uint32_t n_roots;
-  uint32_t program;  /* the root that `main` runs; HIA_NONE: there is none */
-  uint32_t streams;  /* the root that it runs with streams; HIA_NONE: it takes none */
+  uint32_t program;                /* the root that `main` runs; HIA_NONE: there is none */
+  uint32_t streams;                /* the root that it runs with streams; HIA_NONE: it takes none */
+  const char *const *result_names; /* of the program (hiaG_result_names); NULL: there are none */
+  uint32_t n_results;
   bool is_parallel;  /* HIA_CODE_FORKS */
   const void *image; /* 8-aligned */
   size_t image_size;

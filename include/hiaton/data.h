@@ -313,12 +313,21 @@ HIA_API hia_status hia_data_load_file(const hia_allocator *allocator, const hia_
 HIA_API hia_status hia_data_load_npy(const hia_allocator *allocator, const hia_type_info *type,
                                      const char *name, const void *bytes, size_t size,
                                      hia_value **value, hia_error **error);
+/* The same for a type that is given, with conversion: the file may have another dtype, also one
+ * that hiaton lacks, and its elements become ones of the type's (docs/interchange.md,
+ * "Conversion"). HIA_ARGUMENT, with the element, if one has a value that the dtype cannot have. */
+HIA_API hia_status hia_data_convert_npy(const hia_allocator *allocator, const hia_type_info *type,
+                                        const char *name, const void *bytes, size_t size,
+                                        hia_value **value, hia_error **error);
 /* HIA_ARGUMENT if the value is neither a tensor nor a scalar. HIA_IO if `write` returns false. */
 HIA_API hia_status hia_value_save_npy(const hia_value *value, hia_write write, void *user,
                                       hia_error **error);
 /* The same from and to a file, as with hia_data_load_file and hia_value_save_file. */
 HIA_API hia_status hia_data_load_npy_file(const hia_allocator *allocator, const hia_type_info *type,
                                           const char *path, hia_value **value, hia_error **error);
+HIA_API hia_status hia_data_convert_npy_file(const hia_allocator *allocator,
+                                             const hia_type_info *type, const char *path,
+                                             hia_value **value, hia_error **error);
 HIA_API hia_status hia_value_save_npy_file(const hia_value *value, const char *path,
                                            hia_error **error);
 
@@ -355,13 +364,24 @@ HIA_API size_t hia_npz_find(const hia_npz *npz, const char *name);
 HIA_API hia_status hia_npz_load(const hia_npz *npz, size_t i, const hia_type_info *type,
                                 uint64_t max_bytes, hia_value **value, hia_error **error);
 
+/* The same with conversion, as hia_data_convert_npy. */
+HIA_API hia_status hia_npz_convert(const hia_npz *npz, size_t i, const hia_type_info *type,
+                                   uint64_t max_bytes, hia_value **value, hia_error **error);
+
 /* Reads an array of an archive of which these are the bytes: the one that is called `array`; or,
  * if that is NULL, the only one; or, if the type is a tuple of tensors and scalars, too, those that
- * are called arr_0, arr_1 and so on. HIA_ARGUMENT if there is no such array. */
+ * are called arr_0, arr_1 and so on, and arr_1.0, arr_1.1 for a tuple in it. HIA_ARGUMENT if there
+ * is no such array. */
 HIA_API hia_status hia_data_load_npz(const hia_allocator *allocator, const hia_type_info *type,
                                      const char *name, const void *bytes, size_t size,
                                      const char *array, uint64_t max_bytes, hia_value **value,
                                      hia_error **error);
+
+/* The same with conversion, as hia_data_convert_npy. */
+HIA_API hia_status hia_data_convert_npz(const hia_allocator *allocator, const hia_type_info *type,
+                                        const char *name, const void *bytes, size_t size,
+                                        const char *array, uint64_t max_bytes, hia_value **value,
+                                        hia_error **error);
 
 /* Writes an archive of n tensors or scalars by name, in this order and not compressed: the same
  * names and values give the same bytes. Names are UTF-8 and differ, and have at most 65531 bytes;
@@ -375,9 +395,15 @@ HIA_API hia_status hia_npz_save_file(const hia_allocator *allocator, const char 
                                      const hia_value *const *values, size_t n, const char *path,
                                      hia_error **error);
 /* Writes a tensor or a scalar, which is called arr_0 there, or a tuple of them: arr_0, arr_1 and so
- * on, as np.savez does. */
+ * on, as np.savez does. A part of a tuple that is a tuple itself is arr_1.0, arr_1.1 and so on. */
 HIA_API hia_status hia_value_save_npz_file(const hia_value *value, const char *path,
                                            hia_error **error);
+/* The same with names for the n tensors and scalars of the value, from left to right, however
+ * tuples nest; NULL: as above. A name that several have, or that is one of those above, gets that
+ * in front: arr_0.W. `names` may be those of hia_function_result_names, and NULL. HIA_ARGUMENT if
+ * their number is another. */
+HIA_API hia_status hia_value_save_npz_parts(const hia_value *value, const char *const *names,
+                                            size_t n, const char *path, hia_error **error);
 
 /* ---- views: values read in place ----
  *

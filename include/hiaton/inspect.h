@@ -41,6 +41,13 @@ HIA_API const char *hia_function_param_name(const hia_function *function, size_t
 HIA_API const hia_type_info *hia_function_param_type(const hia_function *function, size_t i);
 /* NULL if the function is generic. */
 HIA_API const hia_type_info *hia_function_result_type(const hia_function *function);
+/* Names for the scalars, tensors and other parts of the result that are no tuples, from left to
+ * right, however tuples nest: a gradient with respect to a param has the param's name, and the
+ * value of value_and_grad is "value". NULL: what the part is gives it no name. Sets *names, which
+ * may be NULL, to an array of as many as are returned; it lives as long as the module. It is known
+ * once the function has been made ready (hia_function_prepare, a call): before that, 0 and NULL.
+ * Made for hia_value_save_npz_parts. */
+HIA_API size_t hia_function_result_names(const hia_function *function, const char *const **names);
 /* True if a call of the function may call an impure host function. */
 HIA_API bool hia_function_is_impure(const hia_function *function);
 /* True if runs of the function may have fuel (hia_run_options). It is false only for functions of

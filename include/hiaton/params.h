@@ -50,6 +50,10 @@ HIA_API hia_status hia_module_seed_params(hia_module *module, uint64_t seed, hia
  * HIA_ARGUMENT, HIA_MEMORY, and of an archive HIA_UNSUPPORTED if there is no zlib; the error says
  * what is wrong with the file, and where. */
 HIA_API hia_status hia_module_load_params(hia_module *module, const char *path, hia_error **error);
+/* The same with conversion: tensors may have other dtypes, also such that hiaton lacks, and their
+ * elements become ones of the params' (docs/interchange.md, "Conversion"). */
+HIA_API hia_status hia_module_convert_params(hia_module *module, const char *path,
+                                             hia_error **error);
 /* Writes all params to such a file. It appears whole and on the disk, or not at all: an
  * older one of this name stays until then. Errors: HIA_IO, HIA_MEMORY, HIA_UNSUPPORTED. */
 HIA_API hia_status hia_module_save_params(hia_module *module, const char *path, hia_error **error);

@@ -98,6 +98,11 @@ HIA_API hia_status hia_trainer_gradient_of(hia_trainer *trainer, size_t i, hia_v
 /* The norm of the last gradient, before clipping; 0: there is none. */
 HIA_API double hia_trainer_norm(const hia_trainer *trainer);
 
+/* What making the steps' function ready has cost so far: as hia_function_get_stats of the function
+ * that computes the loss and its gradient. HIA_ARGUMENT if a pointer is NULL or the size is wrong.
+ */
+HIA_API hia_status hia_trainer_get_stats(const hia_trainer *trainer, hia_function_stats *stats);
+
 /* Steps whose updates have been made, with those of the state that was loaded. */
 HIA_API uint64_t hia_trainer_steps(const hia_trainer *trainer);
 /* Another rate from the next update on: above 0, else HIA_ARGUMENT. */

@@ -216,10 +216,23 @@ static void add_streams(hia_building *b) {
   }
 }
 
+/* The program writes its result to files. */
+static void name_results(hia_building *b) {
+  for (uint32_t i = 0; i < b->built.len; i++) {
+    if (b->built.data[i].function != b->options->program) continue;
+    const hia_fn *fn = hiaG_fn(b->native, b->native_roots[i]);
+    const char *const *names = hiaG_result_names(b->native, b->native_roots[i], &b->comp.arena);
+    for (uint32_t k = 0; k < fn->n_results; k++)
+      if (names[k]) b->result_names = names;
+    b->n_results = fn->n_results;
+  }
+}
+
 static hia_status begin_object(hia_module *module, void *user, hia_error **error) {
   hia_building *b = user;
   hia_status status = begin_header(module, b, error);
   if (status == HIA_OK) status = build_graph(b, &b->flat, &b->flat_roots, error);
+  if (status == HIA_OK) name_results(b);
   if (status == HIA_OK) add_streams(b);
   return status;
 }
@@ -262,7 +275,9 @@ static hia_status finish_object(hia_module *module, void *user, hia_error **erro
                           .n_roots = n + has_streams,
                           .program = HIA_NONE,
                           .streams = has_streams ? n : HIA_NONE,
-                          .is_parallel = b->options->parallel};
+                          .is_parallel = b->options->parallel,
+                          .result_names = b->result_names,
+                          .n_results = b->n_results};
   for (uint32_t i = 0; i < n; i++) {
     roots[i].name = b->built.data[i].name;
     if (b->built.data[i].function == b->options->program) plan.program = i;

@@ -210,7 +210,8 @@ struct hia_fn_version {
   hia_traits traits;
   hia_unit *unit;
   hia_fn_id root;
-  uint32_t entry; /* of unit->image */
+  const char *const *result_names; /* by word of the result (hiaG_result_names) */
+  uint32_t entry;                  /* of unit->image */
   hia_native_entry native;
 };
 

@@ -140,6 +140,12 @@ const hia_type_info *hia_function_result_type(const hia_function *f) {
   return f ? f->result.info : NULL;
 }
 
+size_t hia_function_result_names(const hia_function *f, const char *const **names) {
+  const hia_fn_version *v = f ? atomic_load_explicit(&f->versions, memory_order_acquire) : NULL;
+  if (names) *names = v ? v->result_names : NULL;
+  return v ? f->result.info->n_words : 0;
+}
+
 bool hia_function_is_impure(const hia_function *f) { return f && f->is_impure; }
 
 bool hia_function_can_have_fuel(const hia_function *f) { return f && !f->module->is_without_fuel; }

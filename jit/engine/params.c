@@ -133,6 +133,11 @@ hia_status hia_module_load_params(hia_module *module, const char *path, hia_erro
   return status == HIA_OK ? hia_param_cell_load(&module->params, path, error) : status;
 }
 
+hia_status hia_module_convert_params(hia_module *module, const char *path, hia_error **error) {
+  hia_status status = begin(module, error);
+  return status == HIA_OK ? hia_param_cell_convert(&module->params, path, error) : status;
+}
+
 hia_status hia_module_save_params(hia_module *module, const char *path, hia_error **error) {
   hia_status status = begin(module, error);
   return status == HIA_OK ? hia_param_cell_save(&module->params, path, error) : status;

@@ -264,6 +264,10 @@ double hia_trainer_norm(const hia_trainer *trainer) {
   return trainer && trainer->result ? norm_of(trainer) : 0;
 }
 
+hia_status hia_trainer_get_stats(const hia_trainer *trainer, hia_function_stats *stats) {
+  return trainer ? hia_function_get_stats(trainer->step, stats) : HIA_ARGUMENT;
+}
+
 uint64_t hia_trainer_steps(const hia_trainer *trainer) {
   return trainer ? hiaR_optimizing_steps(trainer->optimizer) : 0;
 }

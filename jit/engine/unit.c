@@ -170,6 +170,9 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
   uint64_t start = unit->build_at = hiaR_now();
   hia_status status = build_graph(module, j, error);
   if (status != HIA_OK) return status;
+  for (uint32_t i = 0; i < unit->n_versions; i++)
+    unit->versions[i].result_names =
+        hiaG_result_names(unit->graph, unit->versions[i].root, &unit->comp.arena);
   unit->stats.build_ns = hiaR_now() - start;
   bool is_native = module->engine->options.kind == HIA_ENGINE_JIT;
   hia_status refused =

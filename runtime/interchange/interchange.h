@@ -18,29 +18,59 @@
 
 /* ---- elements.c: a tensor as a file has it ---- */
 
+/* The dtypes of files: those of hiaton, with their numbers, and behind them others, which are read
+ * by conversion alone. */
+enum {
+  HIA_FILE_I8 = HIA_N_DTYPES,
+  HIA_FILE_I16,
+  HIA_FILE_U8,
+  HIA_FILE_U16,
+  HIA_FILE_U32,
+  HIA_FILE_U64,
+  HIA_FILE_F16,
+  HIA_FILE_BF16,
+  HIA_N_FILE_DTYPES,
+  HIA_FILE_OTHER = HIA_N_FILE_DTYPES, /* is never read */
+};
+uint32_t hiaR_file_dtype_size(uint32_t dtype); /* of an element; not of HIA_FILE_OTHER */
+
 typedef struct hia_file_tensor {
   const char *name; /* UTF-8, name_len bytes; in a .npy it has none: "" */
   size_t name_len;
-  hia_dtype dtype;
-  hia_dims shape;     /* of numbers; rank 0: a scalar */
-  const void *data;   /* the elements, at any address */
-  uint64_t size;      /* in bytes */
-  uint64_t at;        /* where they begin in the file, for messages */
+  uint32_t dtype;   /* hia_dtype, or HIA_FILE_ */
+  hia_dims shape;   /* of numbers; rank 0: a scalar. If a tensor of a safetensors file has more than
+                       HIA_MAX_RANK axes, the rank is HIA_MAX_RANK + 1, and it is never read */
+  const void *data; /* the elements, at any address */
+  uint64_t size;    /* in bytes */
+  uint64_t at;      /* where they begin in the file, for messages */
   bool is_big_endian; /* the bytes of an element */
   bool is_fortran;    /* the first axis varies fastest; else the last one, as in hiaton */
+  const char *other;  /* what the file calls a dtype that is HIA_FILE_OTHER; else NULL */
 } hia_file_tensor;
 
 /* Checks dtype and shape: dims that are no numbers may be any. The message names the tensor. */
 hia_status hiaR_file_tensor_check(const hia_file_tensor *tensor, hia_dtype dtype,
                                   const hia_dims *shape, hia_value_error *error);
+/* The same, but the dtype may be any that can be converted. */
+hia_status hiaR_file_tensor_check_shape(const hia_file_tensor *tensor, hia_dtype dtype,
+                                        const hia_dims *shape, hia_value_error *error);
+/* Checks that the dtype is one of hiaton's. */
+hia_status hiaR_file_tensor_check_own(const hia_file_tensor *tensor, hia_value_error *error);
 /* Writes the elements to `to`, tensor->size bytes, aligned to an element, as hiaton has them: in
  * row-major order and the machine's order of bytes. It may be tensor->data, unless the first axis
  * varies fastest. Fails at a bool that is neither 0 nor 1. */
 hia_status hiaR_file_tensor_copy(const hia_file_tensor *tensor, void *to, hia_value_error *error);
-/* Makes a tensor of it, with elements of its own: *word is its reference, or, if the rank is 0, the
- * word of a scalar, and `objects` may be NULL. */
-hia_status hiaR_file_tensor_make(const hia_file_tensor *tensor, hia_objects *objects,
-                                 hia_word *word, hia_value_error *error);
+/* The same, as elements of a dtype, which need other room than tensor->size:
+ * hiaR_file_tensor_bytes. `to` may be tensor->data only if the dtype is the tensor's. An element
+ * whose value the dtype cannot have ends it (docs/interchange.md, "Conversion"). */
+hia_status hiaR_file_tensor_convert(const hia_file_tensor *tensor, hia_dtype dtype, void *to,
+                                    hia_value_error *error);
+/* The bytes of the elements if they have this dtype; UINT64_MAX: more than there can be. */
+uint64_t hiaR_file_tensor_bytes(const hia_file_tensor *tensor, hia_dtype dtype);
+/* Makes a tensor of this dtype of it, with elements of its own: *word is its reference, or, if the
+ * rank is 0, the word of a scalar, and `objects` may be NULL. */
+hia_status hiaR_file_tensor_make(const hia_file_tensor *tensor, hia_dtype dtype,
+                                 hia_objects *objects, hia_word *word, hia_value_error *error);
 
 /* The other way. The tensor refers to the elements of the object; its name is "". */
 struct hia_tensor;
@@ -103,7 +133,8 @@ typedef struct hia_safetensors {
 
 /* Reads a file. Its tensors refer to the bytes; names and metadata to memory of `file`, which the
  * caller frees, unless reading fails. Ranges must follow each other without a hole, as the format
- * demands. Refuses dtypes that hiaton lacks, and keys that the format does not have. */
+ * demands. Tensors may have any dtype and rank: they are refused when they are asked for. Refuses
+ * keys that the format does not have. */
 hia_status hiaR_safetensors_read(hia_safetensors *file, const hia_allocator *allocator,
                                  const void *bytes, size_t n, hia_value_error *error);
 void hiaR_safetensors_free(hia_safetensors *file);

@@ -73,12 +73,11 @@ static hia_status read_string(reader *r, const char **s, size_t *n) {
 static hia_status read_descr(reader *r) {
   static const struct {
     char name[2];
-    hia_dtype dtype;
-  } dtypes[] = {{{'b', '1'}, HIA_BOOL},
-                {{'i', '4'}, HIA_I32},
-                {{'i', '8'}, HIA_I64},
-                {{'f', '4'}, HIA_F32},
-                {{'f', '8'}, HIA_F64}};
+    uint8_t dtype;
+  } dtypes[] = {{{'b', '1'}, HIA_BOOL},     {{'i', '4'}, HIA_I32},      {{'i', '8'}, HIA_I64},
+                {{'f', '4'}, HIA_F32},      {{'f', '8'}, HIA_F64},      {{'i', '1'}, HIA_FILE_I8},
+                {{'i', '2'}, HIA_FILE_I16}, {{'u', '1'}, HIA_FILE_U8},  {{'u', '2'}, HIA_FILE_U16},
+                {{'u', '4'}, HIA_FILE_U32}, {{'u', '8'}, HIA_FILE_U64}, {{'f', '2'}, HIA_FILE_F16}};
   const char *s;
   size_t n;
   skip_space(r);
@@ -95,7 +94,8 @@ static hia_status read_descr(reader *r) {
   for (size_t i = 0; i < HIA_LEN(dtypes); i++) {
     if (n != 3 || memcmp(s + 1, dtypes[i].name, 2) != 0) continue;
     /* The order of a byte is no order; some programs write one all the same. */
-    if (!is_little && !is_big && !(s[0] == '|' && dtypes[i].dtype == HIA_BOOL)) break;
+    bool is_byte = hiaR_file_dtype_size(dtypes[i].dtype) == 1;
+    if (!is_little && !is_big && !(s[0] == '|' && is_byte)) break;
     r->tensor->dtype = dtypes[i].dtype;
     r->tensor->is_big_endian = is_big;
     return HIA_OK;
@@ -104,7 +104,8 @@ static hia_status read_descr(reader *r) {
   hiaR_file_show(s, n, shown, sizeof shown);
   return hiaR_file_wrong(r->error, at,
                          "the dtype '%s' is none of bool |b1, i32 <i4, i64 <i8, f32 <f4, f64 <f8 "
-                         "(or with > for <)",
+                         "(or with > for <), nor of |i1 <i2 |u1 <u2 <u4 <u8 <f2, which can be "
+                         "converted",
                          shown);
 }
 
@@ -225,7 +226,7 @@ hia_status hiaR_npy_read_header(const void *bytes, size_t n, uint64_t size, hia_
   r.end = (size_t)header;
   status = read_dictionary(&r);
   if (status) return status;
-  uint32_t element = hiaR_dtype_size(tensor->dtype);
+  uint32_t element = hiaR_file_dtype_size(tensor->dtype);
   uint64_t n_elements;
   if (!hiaR_shape_elements(&tensor->shape, element, &n_elements))
     return damaged(&r, r.shape_at, "the shape has more elements than fit in memory");

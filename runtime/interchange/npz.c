@@ -444,7 +444,7 @@ static hia_status inflate_elements(const hia_npz_file *file, const hia_npz_array
 }
 
 hia_status hiaR_npz_copy(const hia_npz_file *file, size_t i, const hia_file_tensor *tensor,
-                         void *to, hia_value_error *error) {
+                         hia_dtype dtype, void *to, hia_value_error *error) {
   const hia_npz_array *array = &file->arrays[i];
   const hia_allocator *a = &file->allocator;
   hia_file_tensor t = *tensor;
@@ -455,15 +455,15 @@ hia_status hiaR_npz_copy(const hia_npz_file *file, size_t i, const hia_file_tens
     if (hiaR_crc32(0, file->bytes + array->at, (size_t)array->size) != array->crc)
       status = wrong_crc(array, error);
   } else {
-    /* In Fortran order the elements cannot be brought into theirs in place. */
-    if (t.is_fortran && t.shape.rank > 1 && t.size) {
+    /* In place neither Fortran order can become row-major order, nor one dtype another. */
+    if (((t.is_fortran && t.shape.rank > 1) || t.dtype != dtype) && t.size) {
       block = a->alloc(a->user, (size_t)t.size);
       if (!block) return HIA_MEMORY;
     }
     t.data = block ? block : to;
     status = inflate_elements(file, array, block ? block : to, error);
   }
-  if (status == HIA_OK) status = hiaR_file_tensor_copy(&t, to, error);
+  if (status == HIA_OK) status = hiaR_file_tensor_convert(&t, dtype, to, error);
   if (status == HIA_ARGUMENT) name_array(array, error);
   if (block) hiaR_free(a, block, (size_t)t.size);
   return status;

@@ -41,10 +41,11 @@ size_t hiaR_npz_find(const hia_npz_file *file, const char *name, size_t len);
  * error names the array; its byte is one of the .npy. */
 hia_status hiaR_npz_look(const hia_npz_file *file, size_t i, hia_file_tensor *tensor,
                          hia_value_error *error);
-/* Writes the elements to `to`, as hiaR_file_tensor_copy does; checks all bytes of the array.
- * `tensor` is what hiaR_npz_look has found. If it fails, what is in `to` is undefined. */
+/* Writes the elements to `to` as elements of a dtype, as hiaR_file_tensor_convert does; checks all
+ * bytes of the array. `tensor` is what hiaR_npz_look has found. If it fails, what is in `to` is
+ * undefined. */
 hia_status hiaR_npz_copy(const hia_npz_file *file, size_t i, const hia_file_tensor *tensor,
-                         void *to, hia_value_error *error);
+                         hia_dtype dtype, void *to, hia_value_error *error);
 
 /* Writes an archive of tensors, stored, in this order. Names differ and are UTF-8 without a NUL, of
  * at most HIA_NPZ_MAX_NAME bytes: else HIA_ARGUMENT, and nothing is written. HIA_IO, HIA_MEMORY. */

@@ -15,15 +15,58 @@ struct hia_npz {
   size_t name_size;
 };
 
-/* As np.savez names arrays that have no name. */
-#define NUMBERED "arr_%zu"
-enum { NUMBERED_SIZE = 32 };
+/* ---- tensors and scalars in tuples ----
+ *
+ * Each is one word, so part k of a tuple in tuples is its word k. */
+
+static bool is_tuple(const hia_type_info *type) {
+  return hia_type_info_kind(type) == HIA_KIND_TUPLE;
+}
+
+/* The part of a type that word k is, and its number among the parts. *k becomes the number of the
+ * word in it. */
+static const hia_type_info *part_with(const hia_type_info *type, size_t *k, size_t *number) {
+  size_t i = 0;
+  while (*k >= hia_type_info_part(type, i)->n_words) *k -= hia_type_info_part(type, i++)->n_words;
+  *number = i;
+  return hia_type_info_part(type, i);
+}
+
+static const hia_type_info *type_of_word(const hia_type_info *type, size_t k) {
+  size_t number;
+  while (is_tuple(type)) type = part_with(type, &k, &number);
+  return type;
+}
+
+/* Writes the name of the place of word k: arr_1, as np.savez names arrays that have no name; and
+ * arr_1.0 for the first part of a tuple there. As snprintf. */
+static size_t name_place(const hia_type_info *type, size_t k, char *to, size_t size) {
+  size_t len = 0, number = 0;
+  const char *fmt = "arr_%zu";
+  do {
+    if (is_tuple(type)) type = part_with(type, &k, &number);
+    len += (size_t)snprintf(len < size ? to + len : NULL, len < size ? size - len : 0, fmt, number);
+    fmt = ".%zu";
+  } while (is_tuple(type));
+  return len;
+}
+
+/* Whether files can have values of the type: tensors, scalars, and tuples of them if `or_tuple`. */
+static bool has_form(const hia_type_info *type, bool or_tuple) {
+  hia_dtype dtype;
+  hia_dims shape;
+  if (!or_tuple || !is_tuple(type)) return hiaR_file_type(type, &dtype, &shape);
+  for (size_t k = 0; k < type->n_words; k++)
+    if (!hiaR_file_type(type_of_word(type, k), &dtype, &shape)) return false;
+  return true;
+}
 
 /* `wrong` counts with any status, if it says something. */
 static hia_status fail(const hia_allocator *allocator, hia_error **error, hia_status status,
                        const char *name, const hia_value_error *wrong) {
   bool has_text = wrong && wrong->message[0];
   const hia_message message = {.message = has_text ? wrong->message : hiaR_status_message(status),
+                               .hint = has_text && wrong->hint[0] ? wrong->hint : NULL,
                                .file = has_text && status != HIA_IO && name ? name : ""};
   return hiaR_fail_message(allocator, error, status, &message);
 }
@@ -38,19 +81,22 @@ typedef struct loading {
   const hia_npz_file *file;
   hia_objects *objects;
   uint64_t max_bytes, left; /* for elements */
+  bool converts;            /* arrays of other dtypes are wanted, too */
   hia_value_error wrong;
 } loading;
 
-static hia_status check_size(loading *l, size_t i, const hia_file_tensor *t) {
-  if (t->size <= l->left && t->size <= PTRDIFF_MAX / 2) {
-    l->left -= t->size;
+/* What an array is converted from may not have more bytes than the value either. */
+static hia_status check_size(loading *l, size_t i, const hia_file_tensor *t, hia_dtype dtype) {
+  uint64_t size = hiaR_file_tensor_bytes(t, dtype), most = size > t->size ? size : t->size;
+  if (most <= l->left && most <= PTRDIFF_MAX / 2) {
+    l->left -= size;
     return HIA_OK;
   }
   char name[60];
   hiaR_file_show(l->file->arrays[i].name, l->file->arrays[i].name_len, name, sizeof name);
   snprintf(l->wrong.message, sizeof l->wrong.message,
            "out of memory: array '%s' has %llu bytes, and %llu may be used", name,
-           (unsigned long long)t->size,
+           (unsigned long long)most,
            (unsigned long long)(l->max_bytes < PTRDIFF_MAX / 2 ? l->left : PTRDIFF_MAX / 2));
   return HIA_MEMORY;
 }
@@ -62,31 +108,30 @@ static hia_status load_word(loading *l, size_t i, const hia_type_info *type, hia
   hia_dims shape;
   hiaR_file_type(type, &dtype, &shape);
   hia_status status = hiaR_npz_look(l->file, i, &t, &l->wrong);
-  if (status == HIA_OK) status = hiaR_file_tensor_check(&t, dtype, &shape, &l->wrong);
-  if (status == HIA_OK) status = check_size(l, i, &t);
+  if (status == HIA_OK) status = hiaR_file_tensor_fits(&t, dtype, &shape, l->converts, &l->wrong);
+  if (status == HIA_OK) status = check_size(l, i, &t, dtype);
   if (status != HIA_OK) return status;
   if (!shape.rank) {
     uint64_t bytes;
-    status = hiaR_npz_copy(l->file, i, &t, &bytes, &l->wrong);
+    status = hiaR_npz_copy(l->file, i, &t, dtype, &bytes, &l->wrong);
     if (status == HIA_OK) *word = hiaR_load((hia_repr)dtype, &bytes);
     return status;
   }
   hia_tensor *tensor = hiaR_new_tensor(l->objects, dtype, &t.shape);
   if (!tensor) return HIA_MEMORY;
   *word = (uintptr_t)tensor;
-  return hiaR_npz_copy(l->file, i, &t, tensor->data, &l->wrong);
+  return hiaR_npz_copy(l->file, i, &t, dtype, tensor->data, &l->wrong);
 }
 
-/* Makes a value of n arrays: of a tuple if `type` is one, else of one array. */
+/* Makes a value of arrays, one for each of its words. */
 static hia_status load_arrays(const hia_allocator *allocator, loading *l, const size_t *arrays,
                               const hia_type_info *type, hia_value **value) {
   hia_word words[HIA_MAX_WORDS];
-  bool is_tuple = hia_type_info_kind(type) == HIA_KIND_TUPLE;
   hia_status status = HIA_OK;
   l->objects = hiaR_objects_new(allocator, 0);
   if (!l->objects) return HIA_MEMORY;
-  for (size_t i = 0; i < (is_tuple ? hia_type_info_len(type) : 1) && status == HIA_OK; i++)
-    status = load_word(l, arrays[i], is_tuple ? hia_type_info_part(type, i) : type, &words[i]);
+  for (size_t k = 0; k < type->n_words && status == HIA_OK; k++)
+    status = load_word(l, arrays[k], type_of_word(type, k), &words[k]);
   if (status == HIA_OK) {
     hia_objects *objects = hiaR_objects_bytes(l->objects) ? l->objects : NULL;
     *value = hiaR_value_new(allocator, type, objects, words);
@@ -101,24 +146,15 @@ static hia_status load_as_it_is(const hia_allocator *allocator, loading *l, size
                                 hia_value **value) {
   hia_file_tensor t;
   hia_status status = hiaR_npz_look(l->file, i, &t, &l->wrong);
+  if (status == HIA_OK) status = hiaR_file_tensor_check_own(&t, &l->wrong);
   if (status != HIA_OK) return status;
   hia_value_types *own = NULL;
-  if (t.shape.rank && !(own = hiaR_file_types(allocator, t.dtype, t.shape.rank))) return HIA_MEMORY;
+  if (t.shape.rank && !(own = hiaR_file_types(allocator, (hia_dtype)t.dtype, t.shape.rank)))
+    return HIA_MEMORY;
   const hia_type_info *type = own ? &own->infos[0] : &hiaR_scalar_infos[t.dtype];
   status = load_arrays(allocator, l, &i, type, value);
   hiaR_value_types_release(own);
   return status;
-}
-
-/* Whether files can have values of the type: tensors, scalars, and tuples of them if `or_tuple`. */
-static bool has_form(const hia_type_info *type, bool or_tuple) {
-  hia_dtype dtype;
-  hia_dims shape;
-  if (!or_tuple || hia_type_info_kind(type) != HIA_KIND_TUPLE)
-    return hiaR_file_type(type, &dtype, &shape);
-  for (size_t i = 0; i < hia_type_info_len(type); i++)
-    if (!has_form(hia_type_info_part(type, i), false)) return false;
-  return true;
 }
 
 static hia_status no_form(const hia_allocator *allocator, const hia_type_info *type,
@@ -128,7 +164,7 @@ static hia_status no_form(const hia_allocator *allocator, const hia_type_info *t
   return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "%s, and %s is none", what, text);
 }
 #define ONE "an array of .npz is a tensor or a scalar"
-#define ALL ".npz has tensors and scalars, one or a tuple of them"
+#define ALL ".npz has tensors and scalars, one or those of a tuple"
 
 /* ---- archives ---- */
 
@@ -207,8 +243,8 @@ size_t hia_npz_find(const hia_npz *npz, const char *name) {
   return npz && name ? hiaR_npz_find(&npz->file, name, strlen(name)) : hia_npz_len(npz);
 }
 
-hia_status hia_npz_load(const hia_npz *npz, size_t i, const hia_type_info *type, uint64_t max_bytes,
-                        hia_value **value, hia_error **error) {
+static hia_status load_one(const hia_npz *npz, size_t i, const hia_type_info *type, bool converts,
+                           uint64_t max_bytes, hia_value **value, hia_error **error) {
   if (error) *error = NULL;
   if (value) *value = NULL;
   if (!npz) return missing(&hiaR_malloc, error, "archive");
@@ -218,10 +254,20 @@ hia_status hia_npz_load(const hia_npz *npz, size_t i, const hia_type_info *type,
     return hiaR_fail_text(allocator, error, HIA_NOT_FOUND, NULL,
                           "there is no array %zu: the archive has %zu", i, npz->file.n);
   if (type && !has_form(type, false)) return no_form(allocator, type, ONE, error);
-  loading l = {.file = &npz->file, .max_bytes = max_bytes, .left = max_bytes};
+  loading l = {.file = &npz->file, .max_bytes = max_bytes, .left = max_bytes, .converts = converts};
   hia_status status =
       type ? load_arrays(allocator, &l, &i, type, value) : load_as_it_is(allocator, &l, i, value);
   return status == HIA_OK ? HIA_OK : fail(allocator, error, status, npz->name, &l.wrong);
+}
+
+hia_status hia_npz_load(const hia_npz *npz, size_t i, const hia_type_info *type, uint64_t max_bytes,
+                        hia_value **value, hia_error **error) {
+  return load_one(npz, i, type, false, max_bytes, value, error);
+}
+
+hia_status hia_npz_convert(const hia_npz *npz, size_t i, const hia_type_info *type,
+                           uint64_t max_bytes, hia_value **value, hia_error **error) {
+  return load_one(npz, i, type, true, max_bytes, value, error);
 }
 
 /* ---- arguments ---- */
@@ -241,14 +287,17 @@ static void list_names(const hia_npz_file *file, char *message, size_t size) {
   }
 }
 
-/* The arrays of an argument: that of the name, or the only one, or of a tuple those with numbers.
+/* Longer names than this are those of tuples nested hundreds of times. */
+enum { MAX_PLACE = 4096 };
+
+/* The arrays of an argument: that of the name, or the only one, or of a tuple those of the places.
  */
 static hia_status choose(const hia_npz_file *file, const char *name, const hia_type_info *type,
                          size_t *arrays, hia_value_error *wrong) {
-  char *message = wrong->message, numbered[NUMBERED_SIZE];
+  char *message = wrong->message, place[MAX_PLACE];
   size_t size = sizeof wrong->message - 32;
-  bool is_tuple = hia_type_info_kind(type) == HIA_KIND_TUPLE;
-  if (!name && !is_tuple) {
+  bool has_places = is_tuple(type);
+  if (!name && !has_places) {
     arrays[0] = 0;
     if (file->n == 1) return HIA_OK;
     snprintf(message, size, "one array is wanted, and the file has %zu%s", file->n,
@@ -256,9 +305,9 @@ static hia_status choose(const hia_npz_file *file, const char *name, const hia_t
     list_names(file, message, size);
     return HIA_ARGUMENT;
   }
-  for (size_t i = 0; i < (is_tuple ? hia_type_info_len(type) : 1); i++) {
-    snprintf(numbered, sizeof numbered, NUMBERED, i);
-    const char *wanted = is_tuple ? numbered : name;
+  for (size_t i = 0; i < (has_places ? type->n_words : 1); i++) {
+    if (has_places) name_place(type, i, place, sizeof place);
+    const char *wanted = has_places ? place : name;
     arrays[i] = hiaR_npz_find(file, wanted, strlen(wanted));
     if (arrays[i] < file->n) continue;
     char shown[60];
@@ -270,9 +319,10 @@ static hia_status choose(const hia_npz_file *file, const char *name, const hia_t
   return HIA_OK;
 }
 
-hia_status hia_data_load_npz(const hia_allocator *allocator, const hia_type_info *type,
-                             const char *name, const void *bytes, size_t size, const char *array,
-                             uint64_t max_bytes, hia_value **value, hia_error **error) {
+static hia_status load_npz(const hia_allocator *allocator, const hia_type_info *type,
+                           const char *name, const void *bytes, size_t size, const char *array,
+                           bool converts, uint64_t max_bytes, hia_value **value,
+                           hia_error **error) {
   if (error) *error = NULL;
   if (value) *value = NULL;
   if (!allocator) allocator = &hiaR_malloc;
@@ -281,7 +331,7 @@ hia_status hia_data_load_npz(const hia_allocator *allocator, const hia_type_info
   if (type && !has_form(type, !array)) return no_form(allocator, type, array ? ONE : ALL, error);
   hia_npz_file file;
   size_t arrays[HIA_MAX_WORDS];
-  loading l = {.file = &file, .max_bytes = max_bytes, .left = max_bytes};
+  loading l = {.file = &file, .max_bytes = max_bytes, .left = max_bytes, .converts = converts};
   hia_status status = hiaR_npz_read(&file, allocator, bytes ? bytes : "", size, &l.wrong);
   if (status == HIA_OK) {
     status = choose(&file, array, type, arrays, &l.wrong);
@@ -291,6 +341,18 @@ hia_status hia_data_load_npz(const hia_allocator *allocator, const hia_type_info
     hiaR_npz_free(&file);
   }
   return status == HIA_OK ? HIA_OK : fail(allocator, error, status, name, &l.wrong);
+}
+
+hia_status hia_data_load_npz(const hia_allocator *allocator, const hia_type_info *type,
+                             const char *name, const void *bytes, size_t size, const char *array,
+                             uint64_t max_bytes, hia_value **value, hia_error **error) {
+  return load_npz(allocator, type, name, bytes, size, array, false, max_bytes, value, error);
+}
+
+hia_status hia_data_convert_npz(const hia_allocator *allocator, const hia_type_info *type,
+                                const char *name, const void *bytes, size_t size, const char *array,
+                                uint64_t max_bytes, hia_value **value, hia_error **error) {
+  return load_npz(allocator, type, name, bytes, size, array, true, max_bytes, value, error);
 }
 
 /* ---- writing ---- */
@@ -370,37 +432,74 @@ hia_status hia_npz_save_file(const hia_allocator *allocator, const char *const *
   return status == HIA_OK ? write_file(&s, path, error) : status;
 }
 
-hia_status hia_value_save_npz_file(const hia_value *value, const char *path, hia_error **error) {
+/* True if the label is that of another word, too, or the name of a place. */
+static bool is_ambiguous(const hia_type_info *type, const char *const *labels, size_t k) {
+  char place[MAX_PLACE];
+  for (size_t i = 0; i < type->n_words; i++) {
+    if (i != k && labels[i] && strcmp(labels[i], labels[k]) == 0) return true;
+    name_place(type, i, place, sizeof place);
+    if (strcmp(place, labels[k]) == 0) return true;
+  }
+  return false;
+}
+
+/* Writes the name of word k: its label, if that is a name of its own; else that of its place, with
+ * the label behind it. */
+static size_t name_word(const hia_type_info *type, const char *const *labels, size_t k, char *to,
+                        size_t size) {
+  const char *label = labels ? labels[k] : NULL;
+  if (label && !is_ambiguous(type, labels, k)) return (size_t)snprintf(to, size, "%s", label);
+  char place[MAX_PLACE];
+  name_place(type, k, place, sizeof place);
+  return (size_t)snprintf(to, size, "%s%s%s", place, label ? "." : "", label ? label : "");
+}
+
+/* Arranges the words of a value, with names in a block of names_size bytes, which the caller frees.
+ */
+static bool arrange_words(saving *s, const hia_value *value, const char *const *labels,
+                          char **names, size_t *names_size) {
+  const hia_type_info *type = value->type;
+  size_t size = 1;
+  for (size_t k = 0; k < type->n_words; k++) size += name_word(type, labels, k, NULL, 0) + 1;
+  char *at = *names = hiaR_alloc(s->allocator, size);
+  *names_size = size;
+  if (!at || !begin_saving(s, type->n_words)) return false;
+  for (size_t k = 0; k < type->n_words; k++) {
+    hia_file_tensor *t = &s->tensors[k];
+    hia_dtype dtype;
+    hia_dims shape;
+    hiaR_file_type(type_of_word(type, k), &dtype, &shape);
+    if (shape.rank)
+      hiaR_file_tensor_of(hiaR_tensor(value->words[k]), t);
+    else
+      hiaR_file_tensor_of_scalar(dtype, value->words[k], scalar_of(s, k), t);
+    t->name = at;
+    t->name_len = name_word(type, labels, k, at, size);
+    at += t->name_len + 1;
+    size -= t->name_len + 1;
+  }
+  return true;
+}
+
+hia_status hia_value_save_npz_parts(const hia_value *value, const char *const *labels, size_t n,
+                                    const char *path, hia_error **error) {
   if (error) *error = NULL;
   if (!value) return missing(&hiaR_malloc, error, "value");
   saving s = {.allocator = &value->allocator};
   if (!path) return missing(s.allocator, error, "path");
-  const hia_type_info *type = value->type;
-  if (!has_form(type, true)) return no_form(s.allocator, type, ALL, error);
-  bool is_tuple = hia_type_info_kind(type) == HIA_KIND_TUPLE;
-  size_t n = is_tuple ? hia_type_info_len(type) : 1, names_size = n * NUMBERED_SIZE + 1;
-  char *names = hiaR_alloc(s.allocator, names_size);
-  if (!names) return fail(s.allocator, error, HIA_MEMORY, NULL, NULL);
-  hia_status status = HIA_MEMORY;
-  if (begin_saving(&s, n)) {
-    for (size_t i = 0; i < n; i++) {
-      const hia_type_info *part = is_tuple ? hia_type_info_part(type, i) : type;
-      hia_file_tensor *t = &s.tensors[i];
-      hia_dtype dtype;
-      hia_dims shape;
-      hiaR_file_type(part, &dtype, &shape);
-      if (shape.rank)
-        hiaR_file_tensor_of(hiaR_tensor(value->words[i]), t);
-      else
-        hiaR_file_tensor_of_scalar(dtype, value->words[i], scalar_of(&s, i), t);
-      char *name = names + i * NUMBERED_SIZE;
-      t->name_len = (size_t)snprintf(name, NUMBERED_SIZE, NUMBERED, i);
-      t->name = name;
-    }
-    status = write_file(&s, path, error);
-  } else {
-    fail(s.allocator, error, HIA_MEMORY, NULL, NULL);
-  }
-  hiaR_free(s.allocator, names, names_size);
+  if (!has_form(value->type, true)) return no_form(s.allocator, value->type, ALL, error);
+  if (labels && n != value->type->n_words)
+    return hiaR_fail_text(s.allocator, error, HIA_ARGUMENT, NULL, "%zu names for %u parts", n,
+                          value->type->n_words);
+  char *names;
+  size_t names_size;
+  hia_status status = arrange_words(&s, value, labels, &names, &names_size)
+                          ? write_file(&s, path, error)
+                          : fail(s.allocator, error, HIA_MEMORY, NULL, NULL);
+  if (names) hiaR_free(s.allocator, names, names_size);
   return status;
+}
+
+hia_status hia_value_save_npz_file(const hia_value *value, const char *path, hia_error **error) {
+  return hia_value_save_npz_parts(value, NULL, 0, path, error);
 }

@@ -9,6 +9,6 @@
 #define HIA_METADATA_LEN           (sizeof HIA_METADATA_NAME - 1)
 #define HIA_SAFETENSORS_MAX_HEADER 100000000u /* that of the format */
 
-extern const char *const hiaR_safetensors_dtypes[HIA_N_DTYPES];
+extern const char *const hiaR_safetensors_dtypes[HIA_N_FILE_DTYPES];
 
 #endif

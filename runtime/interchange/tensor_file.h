@@ -21,9 +21,9 @@ void hiaR_tensor_file_free(hia_tensor_file *file);
 /* Looks at the tensor of this name, if there is one: its dtype, shape and size. */
 hia_status hiaR_tensor_file_find(const hia_tensor_file *file, const char *name, size_t len,
                                  hia_file_tensor *tensor, bool *is_found, hia_value_error *error);
-/* Writes the elements of a tensor that was found to `to`, as hiaR_file_tensor_copy does. */
+/* Writes the elements of a tensor that was found to `to`, as hiaR_file_tensor_convert does. */
 hia_status hiaR_tensor_file_copy(const hia_tensor_file *file, const hia_file_tensor *tensor,
-                                 void *to, hia_value_error *error);
+                                 hia_dtype dtype, void *to, hia_value_error *error);
 /* Writes a file, as hiaR_safetensors_write_file and hiaR_npz_write_file. */
 hia_status hiaR_tensor_file_write(const hia_allocator *allocator, const char *path,
                                   const hia_file_tensor *tensors, uint32_t n,

@@ -36,18 +36,24 @@ hia_value_types *hiaR_file_types(const hia_allocator *allocator, hia_dtype dtype
 }
 
 static hia_status make_value(const hia_allocator *allocator, const hia_type_info *type,
-                             const hia_file_tensor *t, hia_value **value, hia_value_error *wrong) {
+                             hia_dtype dtype, const hia_file_tensor *t, hia_value **value,
+                             hia_value_error *wrong) {
   hia_value_types *own = NULL;
   hia_word word;
   if (!type && t->shape.rank) {
-    own = hiaR_file_types(allocator, t->dtype, t->shape.rank);
+    own = hiaR_file_types(allocator, dtype, t->shape.rank);
     if (!own) return HIA_MEMORY;
   }
-  if (!type) type = own ? &own->infos[0] : &hiaR_scalar_infos[t->dtype];
-  size_t bytes = hiaR_tensor_size(t->shape.rank, (size_t)t->size);
+  if (!type) type = own ? &own->infos[0] : &hiaR_scalar_infos[dtype];
+  uint64_t size = hiaR_file_tensor_bytes(t, dtype);
+  if (size > PTRDIFF_MAX / 2) {
+    hiaR_value_types_release(own);
+    return HIA_MEMORY;
+  }
+  size_t bytes = hiaR_tensor_size(t->shape.rank, (size_t)size);
   hia_objects *objects = t->shape.rank ? hiaR_objects_new_for(allocator, bytes) : NULL;
   hia_status status = HIA_MEMORY;
-  if (objects || !t->shape.rank) status = hiaR_file_tensor_make(t, objects, &word, wrong);
+  if (objects || !t->shape.rank) status = hiaR_file_tensor_make(t, dtype, objects, &word, wrong);
   if (status == HIA_OK) {
     *value = hiaR_value_new(allocator, type, objects, &word);
     if (!*value) status = HIA_MEMORY;
@@ -57,28 +63,44 @@ static hia_status make_value(const hia_allocator *allocator, const hia_type_info
   return status;
 }
 
-hia_status hia_data_load_npy(const hia_allocator *allocator, const hia_type_info *type,
-                             const char *name, const void *bytes, size_t size, hia_value **value,
-                             hia_error **error) {
+static hia_status load_npy(const hia_allocator *allocator, const hia_type_info *type,
+                           const char *name, const void *bytes, size_t size, bool converts,
+                           hia_value **value, hia_error **error) {
   if (error) *error = NULL;
   if (value) *value = NULL;
   if (!allocator) allocator = &hiaR_malloc;
   if (!bytes && size) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no bytes");
   if (!value) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no place for the value");
-  hia_dtype dtype;
+  hia_dtype dtype = HIA_BOOL;
   hia_dims shape;
   if (type && !hiaR_file_type(type, &dtype, &shape)) return no_tensor(allocator, type, error);
   hia_file_tensor t;
   hia_value_error wrong;
   hia_status status = hiaR_npy_read(bytes ? bytes : "", size, &t, &wrong);
-  if (status == HIA_OK && type) status = hiaR_file_tensor_check(&t, dtype, &shape, &wrong);
-  if (status == HIA_OK) status = make_value(allocator, type, &t, value, &wrong);
+  if (status == HIA_OK)
+    status = type ? hiaR_file_tensor_fits(&t, dtype, &shape, converts, &wrong)
+                  : hiaR_file_tensor_check_own(&t, &wrong);
+  if (status == HIA_OK && !type) dtype = (hia_dtype)t.dtype;
+  if (status == HIA_OK) status = make_value(allocator, type, dtype, &t, value, &wrong);
   return status == HIA_OK ? HIA_OK
                           : hiaR_fail_reading(allocator, error, status, name, NULL, 0, &wrong);
 }
 
-hia_status hia_data_load_npy_file(const hia_allocator *allocator, const hia_type_info *type,
-                                  const char *path, hia_value **value, hia_error **error) {
+hia_status hia_data_load_npy(const hia_allocator *allocator, const hia_type_info *type,
+                             const char *name, const void *bytes, size_t size, hia_value **value,
+                             hia_error **error) {
+  return load_npy(allocator, type, name, bytes, size, false, value, error);
+}
+
+hia_status hia_data_convert_npy(const hia_allocator *allocator, const hia_type_info *type,
+                                const char *name, const void *bytes, size_t size, hia_value **value,
+                                hia_error **error) {
+  return load_npy(allocator, type, name, bytes, size, true, value, error);
+}
+
+static hia_status load_npy_file(const hia_allocator *allocator, const hia_type_info *type,
+                                const char *path, bool converts, hia_value **value,
+                                hia_error **error) {
   if (error) *error = NULL;
   if (value) *value = NULL;
   if (!allocator) allocator = &hiaR_malloc;
@@ -88,9 +110,19 @@ hia_status hia_data_load_npy_file(const hia_allocator *allocator, const hia_type
   int wrong = hiaR_read_file(allocator, path, SIZE_MAX / 4, &bytes, &len, &size);
   hia_status status = wrong == ENOMEM ? fail(allocator, error, HIA_MEMORY)
                       : wrong         ? hiaR_fail_file(allocator, error, "read", path, wrong)
-                              : hia_data_load_npy(allocator, type, path, bytes, len, value, error);
+                              : load_npy(allocator, type, path, bytes, len, converts, value, error);
   if (bytes) hiaR_free(allocator, bytes, size);
   return status;
+}
+
+hia_status hia_data_load_npy_file(const hia_allocator *allocator, const hia_type_info *type,
+                                  const char *path, hia_value **value, hia_error **error) {
+  return load_npy_file(allocator, type, path, false, value, error);
+}
+
+hia_status hia_data_convert_npy_file(const hia_allocator *allocator, const hia_type_info *type,
+                                     const char *path, hia_value **value, hia_error **error) {
+  return load_npy_file(allocator, type, path, true, value, error);
 }
 
 /* ---- writing ---- */

@@ -6,6 +6,14 @@
 #include "runtime/interchange/interchange.h"
 #include "runtime/value/handle.h"
 
+/* Checks a tensor of a file for a value of a type: of its dtype, or of one that is converted to it.
+ */
+static inline hia_status hiaR_file_tensor_fits(const hia_file_tensor *tensor, hia_dtype dtype,
+                                               const hia_dims *shape, bool converts,
+                                               hia_value_error *error) {
+  return converts ? hiaR_file_tensor_check_shape(tensor, dtype, shape, error)
+                  : hiaR_file_tensor_check(tensor, dtype, shape, error);
+}
 /* The dtype of a tensor or a scalar, and its rank: dims are not known. False: the type is of
  * neither. */
 bool hiaR_file_type(const hia_type_info *type, hia_dtype *dtype, hia_dims *shape);

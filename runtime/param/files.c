@@ -9,10 +9,11 @@
 #include <stdio.h>
 
 static hia_status wrong_file(const hia_allocator *allocator, const char *path, hia_status status,
-                             const char *what, hia_error **error) {
+                             const hia_value_error *wrong, hia_error **error) {
   if (status == HIA_MEMORY)
     return hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
-  return hiaR_fail_text(allocator, error, status, NULL, "%s: %s", path, what);
+  return hiaR_fail_text(allocator, error, status, wrong->hint[0] ? wrong->hint : NULL, "%s: %s",
+                        path, wrong->message);
 }
 
 /* ---- reading ---- */
@@ -37,39 +38,48 @@ void hiaR_param_file_close(hia_param_file *f) {
   hiaR_free(&f->allocator, f->bytes, f->size);
 }
 
-hia_status hiaR_param_file_find(hia_param_file *f, const char *name, hia_dtype dtype,
-                                const hia_dims *shape, hia_file_tensor *tensor) {
+static hia_status find(hia_param_file *f, const char *name, hia_dtype dtype, const hia_dims *shape,
+                       bool converts, hia_file_tensor *tensor) {
   bool is_found;
   hia_status status =
       hiaR_tensor_file_find(&f->file, name, strlen(name), tensor, &is_found, &f->wrong);
   if (status != HIA_OK) return status;
-  if (is_found) return hiaR_file_tensor_check(tensor, dtype, shape, &f->wrong);
+  if (is_found)
+    return converts ? hiaR_file_tensor_check_shape(tensor, dtype, shape, &f->wrong)
+                    : hiaR_file_tensor_check(tensor, dtype, shape, &f->wrong);
   snprintf(f->wrong.message, sizeof f->wrong.message, "there is no tensor `%.200s`", name);
   return HIA_ARGUMENT;
 }
 
+hia_status hiaR_param_file_find(hia_param_file *f, const char *name, hia_dtype dtype,
+                                const hia_dims *shape, hia_file_tensor *tensor) {
+  return find(f, name, dtype, shape, false, tensor);
+}
+
 hia_status hiaR_param_file_copy(hia_param_file *f, const hia_file_tensor *tensor, void *to) {
-  return hiaR_tensor_file_copy(&f->file, tensor, to, &f->wrong);
+  return hiaR_tensor_file_copy(&f->file, tensor, (hia_dtype)tensor->dtype, to, &f->wrong);
 }
 
 typedef struct filling {
   hia_param_file *file;
+  const hia_param_spec *specs;
   hia_file_tensor *tensors; /* by param */
 } filling;
 
 static hia_status fill(void *user, uint32_t i, void *to) {
   const filling *f = user;
-  return hiaR_param_file_copy(f->file, &f->tensors[i], to);
+  return hiaR_tensor_file_copy(&f->file->file, &f->tensors[i], f->specs[i].dtype, to,
+                               &f->file->wrong);
 }
 
 hia_status hiaR_param_file_params(hia_param_file *f, const hia_param_cell *cell, hia_params **out) {
   size_t size = (size_t)cell->n * sizeof(hia_file_tensor) + 1;
-  filling all = {f, hiaR_alloc(&f->allocator, size)};
+  filling all = {f, cell->specs, hiaR_alloc(&f->allocator, size)};
   if (!all.tensors) return HIA_MEMORY;
   hia_status status = HIA_OK;
   for (uint32_t i = 0; i < cell->n && status == HIA_OK; i++) {
     const hia_param_spec *spec = &cell->specs[i];
-    status = hiaR_param_file_find(f, spec->name, spec->dtype, &spec->shape, &all.tensors[i]);
+    status = find(f, spec->name, spec->dtype, &spec->shape, f->converts, &all.tensors[i]);
   }
   const hia_param_values values = {.fill = fill, .user = &all};
   if (status == HIA_OK)
@@ -79,7 +89,7 @@ hia_status hiaR_param_file_params(hia_param_file *f, const hia_param_cell *cell,
 }
 
 hia_status hiaR_param_file_fail(const hia_param_file *f, hia_status status, hia_error **error) {
-  return wrong_file(&f->allocator, f->path, status, f->wrong.message, error);
+  return wrong_file(&f->allocator, f->path, status, &f->wrong, error);
 }
 
 /* ---- writing ---- */
@@ -101,7 +111,7 @@ hia_status hiaR_param_file_write(const hia_allocator *allocator, const char *pat
                                  const hia_file_tensor *tensors, uint32_t n, hia_error **error) {
   hia_value_error wrong = {0};
   hia_status status = hiaR_tensor_file_write(allocator, path, tensors, n, &wrong);
-  return status == HIA_OK ? HIA_OK : wrong_file(allocator, path, status, wrong.message, error);
+  return status == HIA_OK ? HIA_OK : wrong_file(allocator, path, status, &wrong, error);
 }
 
 /* ---- files of params alone ---- */
@@ -117,12 +127,13 @@ static hia_status begin(const hia_param_cell *cell, const char *path, hia_error 
   return hiaR_fail_text(hiaR_cell_allocator(cell), error, HIA_ARGUMENT, NULL, "no path");
 }
 
-hia_status hia_param_cell_load(hia_param_cell *cell, const char *path, hia_error **error) {
+static hia_status load(hia_param_cell *cell, const char *path, bool converts, hia_error **error) {
   hia_status status = begin(cell, path, error);
   if (status != HIA_OK) return status;
   hia_param_file f;
   hia_params *next;
   status = hiaR_param_file_open(&f, path, hiaR_cell_allocator(cell));
+  f.converts = converts;
   if (status == HIA_OK) status = hiaR_param_file_params(&f, cell, &next);
   if (status == HIA_OK)
     hiaR_cell_set(cell, next);
@@ -130,6 +141,14 @@ hia_status hia_param_cell_load(hia_param_cell *cell, const char *path, hia_error
     hiaR_param_file_fail(&f, status, error);
   hiaR_param_file_close(&f);
   return status;
+}
+
+hia_status hia_param_cell_load(hia_param_cell *cell, const char *path, hia_error **error) {
+  return load(cell, path, false, error);
+}
+
+hia_status hia_param_cell_convert(hia_param_cell *cell, const char *path, hia_error **error) {
+  return load(cell, path, true, error);
 }
 
 hia_status hia_param_cell_save(hia_param_cell *cell, const char *path, hia_error **error) {

@@ -16,6 +16,7 @@ typedef struct hia_param_file {
   char *bytes;
   size_t size; /* of the allocation */
   bool is_read;
+  bool converts; /* params may have other dtypes in the file */
   hia_tensor_file file;
   hia_value_error wrong; /* what the last function that failed has to say */
 } hia_param_file;

@@ -44,9 +44,15 @@ int hiaR_program_no_npy(const char *path, const hia_value_types *types, hia_type
   return is_numpy ? refuse(path, "tensors") : FINE;
 }
 
+static hia_status save(const hia_value *value, const char *const *names, const char *path,
+                       hia_error **error) {
+  (void)names;
+  return hiaR_scalars_save_file(value, path, error);
+}
+
 const hia_program_kit hiaR_program_scalars_kit = {
     .load = hiaR_scalars_load_data,
-    .save = hiaR_scalars_save_file,
+    .save = save,
     .check_result = hiaR_program_no_npy,
 };
 
@@ -65,11 +71,10 @@ static hia_status read_value(const reading *r, const char *word, const char *pat
                              const hia_program_file *f, hia_value **value, hia_error **error) {
   const hia_program_kit *kit = r->parts->kit;
   switch (hiaR_word_kind(word)) {
-  case HIA_WORD_SAVED:
-  case HIA_WORD_NPY: return kit->load(NULL, type, path, f->text, f->len, value, error);
+  case HIA_WORD_SAVED: return kit->load(NULL, type, path, f->text, f->len, value, error);
+  case HIA_WORD_NPY:
   case HIA_WORD_NPZ:
-    return kit->load_npz(NULL, type, path, f->text, f->len, array, r->files->max_bytes, value,
-                         error);
+    return kit->load_numpy(r->files, type, path, f->text, f->len, array, value, error);
   case HIA_WORD_BRACKETS:
     return kit->read_brackets(NULL, type, path, f->text, f->len, &r->brackets, value, error);
   default: return hia_data_read(NULL, type, path, f->text, f->len, value, error);
@@ -105,7 +110,7 @@ static int read_arg(const reading *r, size_t i, const char *word, const hia_type
     return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
   }
   const hia_program_kit *kit = r->parts->kit;
-  if ((kind == HIA_WORD_NPY || kind == HIA_WORD_NPZ) && !kit->load_npz)
+  if ((kind == HIA_WORD_NPY || kind == HIA_WORD_NPZ) && !kit->load_numpy)
     return refuse(word, "tensors");
   if (kind == HIA_WORD_BRACKETS && !hiaR_program_has_trees(kit))
     return refuse(word, "data or arrays");
@@ -158,7 +163,7 @@ int hiaR_program_result(const hia_program_parts *parts, const hia_program_files 
   hia_error *error;
   hia_status status;
   if (files->output) {
-    status = parts->kit->save(result, files->output, &error);
+    status = parts->kit->save(result, parts->result_names, files->output, &error);
     return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
   }
   bool is_cut;

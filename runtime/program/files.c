@@ -48,9 +48,15 @@ void hiaR_program_free_lists(hia_program_args *args) {
   hia_words_free(args->labels);
 }
 
+static hia_status save(const hia_value *value, const char *const *names, const char *path,
+                       hia_error **error) {
+  (void)names;
+  return hia_value_save_file(value, path, error);
+}
+
 const hia_program_kit hiaR_program_kit = {
     .load = hia_data_load,
-    .save = hia_value_save_file,
+    .save = save,
     .check_result = hiaR_program_no_npy,
     .help = HIA_HELP_TREES,
     .open_lists = hiaR_program_open_lists,

@@ -154,6 +154,10 @@ static int help(const program *p) {
     fputs("  --params FILE       read the params from FILE.safetensors or FILE.npz\n"
           "  --seed N            the params as their initialisers make them of this number\n",
           stdout);
+  if (p->parts->kit->load_numpy || p->parts->params)
+    fputs("  --convert           convert elements of files of tensors to the dtype that is "
+          "declared\n",
+          stdout);
   fputs("  --help              this list\n\n"
         "A word that starts with - and a digit, and -inf, is an argument; after -- every word is.\n"
         "Exit status: 0; 1 if the run fails; 2 if the command line is wrong.\n",
@@ -186,6 +190,8 @@ static const char *set(program *p, const char *option, const char *operand) {
   if (strcmp(option, "max-memory") == 0)
     return hiaR_word_bytes(operand, &p->options.max_memory) ? NULL : "a number of bytes, as in 64M";
   const char **file = strcmp(option, "params") == 0 ? &p->params : file_of(p, option);
+  if (file == &p->files.output && !hiaR_word_is_result(operand))
+    return p->parts->kit->load_numpy ? "FILE.hiav, FILE.npy or FILE.npz" : "FILE.hiav";
   if (file) {
     *file = operand;
     return NULL;
@@ -228,6 +234,12 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
       p->options.fast_products = 1;
       continue;
     }
+    if (strcmp(word, "--convert") == 0) {
+      if (!p->parts->kit->load_numpy && !p->parts->params)
+        return usage(p, "`%s` is for tensors in files: the program takes none", word);
+      p->files.converts = true;
+      continue;
+    }
     size_t len = strcspn(word, "=");
     const char *option = strcmp(word, "-o") == 0 ? "o" : NULL;
     for (size_t k = 0; k < HIA_LEN(options) && !option; k++)
@@ -246,7 +258,8 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
     const char *operand = word[len] ? word + len + 1 : i + 1 < argc ? argv[++i] : NULL;
     if (!operand) return usage(p, "`%.*s` takes a value", (int)len, word);
     const char *wanted = set(p, option, operand);
-    if (wanted) return usage(p, "--%s: `%s` should be %s", option, operand, wanted);
+    if (wanted)
+      return usage(p, "%s%s: `%s` should be %s", option[1] ? "--" : "-", option, operand, wanted);
   }
   if (p->params && p->has_seed)
     return usage(p, "--seed has no effect with --params, which has all values");
@@ -326,7 +339,8 @@ static int set_params(const program *p) {
   hia_param_cell *cell = p->module->params;
   hia_error *error = NULL;
   hia_status status = HIA_OK;
-  if (p->params) status = params->load(cell, p->params, &error);
+  if (p->params)
+    status = (p->files.converts ? params->convert : params->load)(cell, p->params, &error);
   if (p->has_seed) status = params->seed(cell, p->seed, &error);
   if (status == HIA_OK) return FINE;
   int code = hiaR_program_fail(error, status);

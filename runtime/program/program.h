@@ -22,6 +22,7 @@ typedef struct hia_program_files {
   const char *vocab, *labels, *build_vocab; /* of trees in brackets; or NULL */
   const char *output;                       /* of the result; NULL: it is printed */
   uint64_t max_bytes;                       /* of the elements of an argument in an archive */
+  bool converts;                            /* elements become ones of the parameter's dtype */
 } hia_program_files;
 
 /* What the function is called with. */
@@ -36,14 +37,17 @@ typedef struct hia_program_args {
 /* What programs do with files of values: of three kits a `main` names the one that its function
  * needs, so that a program of scalars does not link what deals with objects. */
 typedef struct hia_program_kit {
-  /* The name of a file decides whether it is a saved value or a .npy. */
+  /* A saved value. */
   hia_status (*load)(const hia_allocator *allocator, const hia_type_info *type, const char *name,
                      const void *bytes, size_t size, hia_value **value, hia_error **error);
-  /* hia_data_load_npz. NULL: the function has no tensors. */
-  hia_status (*load_npz)(const hia_allocator *allocator, const hia_type_info *type,
-                         const char *name, const void *bytes, size_t size, const char *array,
-                         uint64_t max_bytes, hia_value **value, hia_error **error);
-  hia_status (*save)(const hia_value *value, const char *path, hia_error **error);
+  /* A .npy or, if the name of the file ends so, a .npz, of which `array` is the name or NULL. NULL:
+     the function has no tensors. */
+  hia_status (*load_numpy)(const hia_program_files *files, const hia_type_info *type,
+                           const char *name, const void *bytes, size_t size, const char *array,
+                           hia_value **value, hia_error **error);
+  /* `names` are those of hia_program_parts. */
+  hia_status (*save)(const hia_value *value, const char *const *names, const char *path,
+                     hia_error **error);
   /* Whether a file of this name can have a result of the type: an exit status. */
   int (*check_result)(const char *path, const hia_value_types *types, hia_type type);
   const char *help; /* lines on files and options that not all programs have; or NULL */
@@ -88,6 +92,7 @@ extern const hia_program_streams hiaR_program_streams;
 /* What --params and --seed do, of programs that have params. params.c. */
 typedef struct hia_program_params {
   hia_status (*load)(hia_param_cell *cell, const char *path, hia_error **error);
+  hia_status (*convert)(hia_param_cell *cell, const char *path, hia_error **error);
   hia_status (*seed)(hia_param_cell *cell, uint64_t seed, hia_error **error);
 } hia_program_params;
 extern const hia_program_params hiaR_program_params;
@@ -99,6 +104,7 @@ typedef struct hia_program_parts {
   const hia_program_kit *kit;
   const hia_program_streams *streams; /* or NULL */
   const hia_program_params *params;   /* or NULL */
+  const char *const *result_names;    /* of the parts of the result in a .npz, by word; or NULL */
   uint32_t root;                      /* of the module */
   uint32_t stream_root; /* the same function, whose arrays of data may be streams; HIA_NONE: there
                            is none */

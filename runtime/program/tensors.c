@@ -3,15 +3,20 @@
 #include "runtime/program/program.h"
 #include <stdio.h>
 
-static hia_status load(const hia_allocator *allocator, const hia_type_info *type, const char *name,
-                       const void *bytes, size_t size, hia_value **value, hia_error **error) {
+static hia_status load_numpy(const hia_program_files *files, const hia_type_info *type,
+                             const char *name, const void *bytes, size_t size, const char *array,
+                             hia_value **value, hia_error **error) {
   if (hiaR_word_ends_in(name, ".npy"))
-    return hia_data_load_npy(allocator, type, name, bytes, size, value, error);
-  return hia_data_load(allocator, type, name, bytes, size, value, error);
+    return (files->converts ? hia_data_convert_npy : hia_data_load_npy)(NULL, type, name, bytes,
+                                                                        size, value, error);
+  return (files->converts ? hia_data_convert_npz : hia_data_load_npz)(
+      NULL, type, name, bytes, size, array, files->max_bytes, value, error);
 }
 
-static hia_status save(const hia_value *value, const char *path, hia_error **error) {
-  if (hiaR_word_ends_in(path, ".npz")) return hia_value_save_npz_file(value, path, error);
+static hia_status save(const hia_value *value, const char *const *names, const char *path,
+                       hia_error **error) {
+  if (hiaR_word_ends_in(path, ".npz"))
+    return hia_value_save_npz_parts(value, names, names ? value->type->n_words : 0, path, error);
   bool is_npy = hiaR_word_ends_in(path, ".npy");
   return (is_npy ? hia_value_save_npy_file : hia_value_save_file)(value, path, error);
 }
@@ -26,8 +31,8 @@ static int check_result(const char *path, const hia_value_types *types, hia_type
 }
 
 const hia_program_kit hiaR_program_tensors_kit = {
-    .load = load,
-    .load_npz = hia_data_load_npz,
+    .load = hia_data_load,
+    .load_numpy = load_numpy,
     .save = save,
     .check_result = check_result,
     .help = "  -o FILE.npy         write a tensor as NumPy does; @FILE.npy reads it\n"

@@ -111,22 +111,26 @@ static inline char *hiaR_word_path(const char *word, const char **array) {
   return colon ? strndup(word + 1, (size_t)(colon - word) - 1) : strdup(word + 1);
 }
 
+/* True if a result can be written to a file of this name: its end says in which form. */
+static inline bool hiaR_word_is_result(const char *path) {
+  return hiaR_word_ends_in(path, ".hiav") || hiaR_word_ends_in(path, ".npy") ||
+         hiaR_word_ends_in(path, ".npz");
+}
 /* False: the result goes to a file of NumPy, which has no such values. `path` may be NULL, and the
  * type not known. */
 static inline bool hiaR_word_may_hold(const char *path, const hia_type_info *type) {
   bool is_npz = path && hiaR_word_ends_in(path, ".npz");
   if (!path || !type || (!is_npz && !hiaR_word_ends_in(path, ".npy"))) return true;
   hia_type_kind kind = hia_type_info_kind(type);
-  bool is_tuple = is_npz && kind == HIA_KIND_TUPLE;
-  for (size_t i = 0; is_tuple && i < hia_type_info_len(type); i++) {
-    hia_type_kind part = hia_type_info_kind(hia_type_info_part(type, i));
-    is_tuple = part == HIA_KIND_TENSOR || part == HIA_KIND_SCALAR;
-  }
-  return is_tuple || kind == HIA_KIND_TENSOR || kind == HIA_KIND_SCALAR;
+  if (!is_npz || kind != HIA_KIND_TUPLE) return kind == HIA_KIND_TENSOR || kind == HIA_KIND_SCALAR;
+  bool may_hold = true; /* types nest at most as deep as they have parts */
+  for (size_t i = 0; may_hold && i < hia_type_info_len(type); i++)
+    may_hold = hiaR_word_may_hold(path, hia_type_info_part(type, i));
+  return may_hold;
 }
 /* What such a file has, for HIA_WORD_NO_TENSOR: its type, the path, and this. */
 static inline const char *hiaR_word_form(const char *path) {
-  return hiaR_word_ends_in(path, ".npz") ? ".npz has tensors and scalars, one or a tuple of them"
+  return hiaR_word_ends_in(path, ".npz") ? ".npz has tensors and scalars, one or those of a tuple"
                                          : ".npy has a tensor or a scalar";
 }
 #define HIA_WORD_NO_TENSOR "error[argument]: a result of type %s cannot be in %s: %s\n"

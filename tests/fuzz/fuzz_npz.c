@@ -59,7 +59,7 @@ static void check_again(const hia_file_tensor *t, const void *elements) {
   check(hiaR_npz_read(&file, &hiaR_malloc, bytes.data, bytes.len, &error) == HIA_OK &&
             hiaR_npz_find(&file, t->name, t->name_len) == 0 &&
             hiaR_npz_look(&file, 0, &back, &error) == HIA_OK &&
-            hiaR_npz_copy(&file, 0, &back, again, &error) == HIA_OK,
+            hiaR_npz_copy(&file, 0, &back, (hia_dtype)back.dtype, again, &error) == HIA_OK,
         "cannot be read again");
   check(hiaR_file_tensor_check(&back, t->dtype, &t->shape, &error) == HIA_OK, "another type");
   check(back.size == t->size && memcmp(again, elements, t->size) == 0, "other elements");
@@ -90,10 +90,12 @@ static void read_npz(const char *bytes, size_t size) {
     check(found == HIA_OK || is_error(found, &error), "no error of a header");
     check(found != HIA_OK || t.size <= 1032 * size, "more elements than deflate can make");
     if (found != HIA_OK || t.size > LARGEST) continue;
-    char *to = malloc(t.size ? t.size : 1);
-    found = hiaR_npz_copy(&file, i, &t, to, &error);
+    bool is_own = t.dtype < HIA_N_DTYPES;
+    hia_dtype dtype = is_own ? (hia_dtype)t.dtype : (hia_dtype)(size % HIA_N_DTYPES);
+    char *to = malloc(hiaR_file_tensor_bytes(&t, dtype) + 1);
+    found = hiaR_npz_copy(&file, i, &t, dtype, to, &error);
     check(found == HIA_OK || is_error(found, &error), "no error of elements");
-    if (found == HIA_OK) check_again(&t, to);
+    if (found == HIA_OK && is_own) check_again(&t, to);
     free(to);
   }
   if (status == HIA_OK) hiaR_npz_free(&file);

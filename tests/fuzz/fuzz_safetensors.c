@@ -60,24 +60,41 @@ static void check_tensors(const hia_safetensors *file, const hia_safetensors *ba
   for (uint32_t i = 0; i < file->n; i++) {
     const hia_file_tensor *t = &file->tensors[i];
     const hia_file_tensor *other = hiaR_safetensors_find(back, t->name, t->name_len);
-    check(other && hiaR_file_tensor_check(other, t->dtype, &t->shape, &error) == HIA_OK,
+    check(other && hiaR_file_tensor_check(other, (hia_dtype)t->dtype, &t->shape, &error) == HIA_OK,
           "another tensor");
     check(other->size == t->size && (!t->size || memcmp(other->data, t->data, t->size) == 0),
           "other elements");
   }
 }
 
+static bool can_be_read(const hia_file_tensor *t) {
+  hia_value_error error;
+  return hiaR_file_tensor_check_shape(t, HIA_F32, &t->shape, &error) == HIA_OK;
+}
+
 static void copy_elements(const hia_safetensors *file, size_t size) {
   hia_value_error error;
   for (uint32_t i = 0; i < file->n; i++) {
     const hia_file_tensor *t = &file->tensors[i];
-    char *to = malloc(t->size + 8);
-    hia_status status = hiaR_file_tensor_copy(t, to, &error);
-    check(status == HIA_OK || (status == HIA_ARGUMENT && t->dtype == HIA_BOOL &&
-                               error.at >= t->at && error.at < size),
-          "cannot be copied");
-    free(to);
+    if (!can_be_read(t)) continue;
+    for (hia_dtype dtype = HIA_BOOL; dtype <= HIA_F64; dtype++) {
+      char *to = malloc(hiaR_file_tensor_bytes(t, dtype) + 8);
+      hia_status status = hiaR_file_tensor_convert(t, dtype, to, &error);
+      check(status == HIA_OK ||
+                (status == HIA_ARGUMENT && (t->dtype == HIA_BOOL || t->dtype != dtype) &&
+                 error.at >= t->at && error.at < size),
+            "cannot be copied");
+      free(to);
+    }
   }
+}
+
+/* True if it could also be written. */
+static bool is_ours(const hia_safetensors *file) {
+  bool is_all = true;
+  for (uint32_t i = 0; i < file->n; i++)
+    is_all &= can_be_read(&file->tensors[i]) && file->tensors[i].dtype < HIA_N_DTYPES;
+  return is_all;
 }
 
 static void read_file(const char *bytes, size_t size) {
@@ -90,6 +107,10 @@ static void read_file(const char *bytes, size_t size) {
         "no error, or none in the file");
   if (status == HIA_OK) {
     copy_elements(&file, size);
+  }
+  if (status == HIA_OK && !is_ours(&file)) {
+    hiaR_safetensors_free(&file);
+  } else if (status == HIA_OK) {
     value_buffer out = write_file(&file);
     check(hiaR_safetensors_read(&back, &hiaR_malloc, out.data, out.len, &error) == HIA_OK,
           "cannot be read again");

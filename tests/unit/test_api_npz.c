@@ -234,7 +234,7 @@ Test(api_npz, wrong_archives) {
   REFUSED(HIA_ARGUMENT, "there is no array 'arr_0'; there are 'x', 'y'",
           hia_data_load_npz(NULL, w.tuple, "a", bytes, n, NULL, 9, &v, &w.error));
   REFUSED(HIA_ARGUMENT,
-          ".npz has tensors and scalars, one or a tuple of them, and [(i32, f64)] is none",
+          ".npz has tensors and scalars, one or those of a tuple, and [(i32, f64)] is none",
           hia_data_load_npz(NULL, w.list, "a", bytes, n, NULL, 9, &v, &w.error));
   REFUSED(HIA_ARGUMENT, "a tensor or a scalar, and (f64[?, ?], i32) is none",
           hia_data_load_npz(NULL, w.tuple, "a", bytes, n, "x", 9, &v, &w.error));
@@ -276,7 +276,7 @@ Test(api_npz, wrong_values) {
           hia_npz_save_file(NULL, names, values, 2, "/dev/full", &w.error));
   REFUSED(HIA_ARGUMENT, "no value", hia_value_save_npz_file(NULL, "/tmp/a.npz", &w.error));
   REFUSED(HIA_ARGUMENT, "no path", hia_value_save_npz_file(w.values[0], NULL, &w.error));
-  REFUSED(HIA_ARGUMENT, "one or a tuple of them, and [(i32, f64)] is none",
+  REFUSED(HIA_ARGUMENT, "one or those of a tuple, and [(i32, f64)] is none",
           hia_value_save_npz_file(list, "/tmp/a.npz", &w.error));
   REFUSED(HIA_IO, "cannot write /dev/full: No space left on device",
           hia_value_save_npz_file(w.values[0], "/dev/full", &w.error));

@@ -340,10 +340,17 @@ Test(engine_trainer, steps_that_fail_change_nothing) {
   open_at(HIA_ENGINE_JIT, 1);
   train("loss", HIA_ADAM);
   hia_value *good = words("[1, 2]"), *bad = words("[1, 6]"), *g;
+  hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
+  cr_assert_eq(hia_trainer_get_stats(trainer, NULL), HIA_ARGUMENT);
+  cr_assert_eq(hia_trainer_get_stats(trainer, &cost), HIA_OK);
+  cr_assert_eq(cost.versions, 0);
   FAILS(hia_trainer_update(trainer, &error), HIA_ARGUMENT, "there is no gradient");
   FAILS(hia_trainer_gradient_of(trainer, 0, &g, &error), HIA_ARGUMENT, "there is no gradient yet");
   cr_assert_eq(hia_trainer_norm(trainer), 0);
   cr_assert_eq(hia_trainer_step(trainer, &good, 1, NULL, NULL, NULL), HIA_OK);
+  cr_assert_eq(hia_trainer_get_stats(trainer, &cost), HIA_OK);
+  cr_assert_eq(cost.versions, 1);
+  cr_assert_gt(cost.codegen_ns, 0);
   FAILS(hia_trainer_update(trainer, &error), HIA_ARGUMENT, "has been used");
   float *before[N_PARAMS];
   for (size_t i = 0; i < 5; i++) before[i] = param(i);
@@ -379,6 +386,8 @@ Test(engine_trainer, without_a_trainer) {
   cr_assert_eq(hia_trainer_steps(NULL), 0);
   cr_assert_eq(hia_trainer_rate(NULL), 0);
   cr_assert_eq(hia_trainer_norm(NULL), 0);
+  hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
+  cr_assert_eq(hia_trainer_get_stats(NULL, &cost), HIA_ARGUMENT);
   cr_assert_eq(hia_trainer_set_rate(NULL, 1), HIA_ARGUMENT);
   hia_trainer_free_extra(NULL, NULL, 0);
   hia_trainer_free(NULL);

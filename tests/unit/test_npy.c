@@ -16,7 +16,8 @@ static hia_status read_npy(const void *bytes, size_t n, hia_objects *objects, hi
   char *exact = malloc(n ? n : 1);
   if (n) memcpy(exact, bytes, n);
   hia_status status = hiaR_npy_read(exact, n, t, error);
-  if (status == HIA_OK) status = hiaR_file_tensor_make(t, objects, word, error);
+  if (status == HIA_OK)
+    status = hiaR_file_tensor_make(t, (hia_dtype)t->dtype, objects, word, error);
   free(exact);
   return status;
 }
@@ -273,16 +274,12 @@ static const struct {
 } wrong_headers[] = {
     {"{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", "objects of Python", "'|O'"},
     {"{'descr': 'O', 'fortran_order': False, 'shape': (2,), }", "none of bool |b1", "'O'"},
-    {"{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", "the dtype '<i2' is none",
-     "'<i2'"},
-    {"{'descr': '|i1', 'fortran_order': False, 'shape': (2,), }", "the dtype '|i1' is none",
-     "'|i1'"},
-    {"{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }", "the dtype '|u1' is none",
-     "'|u1'"},
-    {"{'descr': '<u4', 'fortran_order': False, 'shape': (2,), }", "the dtype '<u4' is none",
-     "'<u4'"},
-    {"{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }", "the dtype '<f2' is none",
-     "'<f2'"},
+    {"{'descr': '|i2', 'fortran_order': False, 'shape': (2,), }", "the dtype '|i2' is none",
+     "'|i2'"},
+    {"{'descr': '|f2', 'fortran_order': False, 'shape': (2,), }", "the dtype '|f2' is none",
+     "'|f2'"},
+    {"{'descr': '|u8', 'fortran_order': False, 'shape': (2,), }", "the dtype '|u8' is none",
+     "'|u8'"},
     {"{'descr': '>f16', 'fortran_order': False, 'shape': (2,), }", "the dtype '>f16' is none",
      "'>f16'"},
     {"{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }", "the dtype '<c8' is none",

@@ -182,7 +182,7 @@ static hia_status read_all(const void *bytes, size_t n, hia_value_error *error,
       status = hiaR_npz_look(&file, i, &t, error);
       if (status != HIA_OK || t.size > 1 << 20) break;
       char *to = malloc(t.size ? t.size : 1);
-      status = hiaR_npz_copy(&file, i, &t, to, error);
+      status = hiaR_npz_copy(&file, i, &t, (hia_dtype)t.dtype, to, error);
       if (status == HIA_OK && check) check(&t, to);
       free(to);
     }
@@ -478,7 +478,8 @@ Test(npz, bombs) {
   cr_assert_lt(heap.bytes, 1000);
   cr_assert_eq(hiaR_npz_look(&file, 0, &t, &error), HIA_OK, "%s", error.message);
   cr_assert_eq(t.size, 4 * N);
-  cr_assert_eq(hiaR_npz_copy(&file, 0, &t, npy, &error), HIA_OK, "%s", error.message);
+  cr_assert_eq(hiaR_npz_copy(&file, 0, &t, (hia_dtype)t.dtype, npy, &error), HIA_OK, "%s",
+               error.message);
   cr_assert_eq(memcmp(npy, zeros, 4 * N), 0);
   hiaR_npz_free(&file);
   cr_assert_eq(heap.blocks, 0);
@@ -654,7 +655,8 @@ static hia_status use(const hia_allocator *allocator) {
   if (status != HIA_OK) return status;
   for (size_t i = 0; i < file.n && status == HIA_OK; i++) {
     status = hiaR_npz_look(&file, i, &t, &error);
-    if (status == HIA_OK) status = hiaR_npz_copy(&file, i, &t, elements, &error);
+    if (status == HIA_OK)
+      status = hiaR_npz_copy(&file, i, &t, (hia_dtype)t.dtype, elements, &error);
   }
   hiaR_npz_free(&file);
   return status;

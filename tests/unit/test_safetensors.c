@@ -58,7 +58,7 @@ Test(safetensors, of_the_reference) {
   cr_assert(!t->is_big_endian && !t->is_fortran);
   hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
   hia_word word;
-  cr_assert_eq(hiaR_file_tensor_make(t, objects, &word, &error), HIA_OK);
+  cr_assert_eq(hiaR_file_tensor_make(t, (hia_dtype)t->dtype, objects, &word, &error), HIA_OK);
   for (uint64_t i = 0; i < 4; i++)
     cr_assert_eq(hiaR_to_i32(hiaR_tensor_get(hiaR_tensor(word), i)), data[i]);
   hiaR_objects_release(objects);
@@ -85,12 +85,12 @@ Test(safetensors, written) {
   static const int32_t e[1] = {7};
   static const char c[1] = {1};
   const hia_file_tensor tensors[] = {
-      {"c", 1, HIA_BOOL, {1, {1}}, c, 1, 0, false, false},
-      {"b", 1, HIA_F32, {1, {3}}, b, 12, 0, false, false},
-      {"z", 1, HIA_F32, {2, {0, 2}}, NULL, 0, 0, false, false},
-      {"e\"\\\n\1\xc3\xa9/", 8, HIA_I32, {0, {0}}, e, 4, 0, false, false},
-      {"a", 1, HIA_I64, {1, {2}}, a, 16, 0, false, false},
-      {"d", 1, HIA_F64, {0, {0}}, d, 8, 0, false, true},
+      {"c", 1, HIA_BOOL, {1, {1}}, c, 1, 0, false, false, NULL},
+      {"b", 1, HIA_F32, {1, {3}}, b, 12, 0, false, false, NULL},
+      {"z", 1, HIA_F32, {2, {0, 2}}, NULL, 0, 0, false, false, NULL},
+      {"e\"\\\n\1\xc3\xa9/", 8, HIA_I32, {0, {0}}, e, 4, 0, false, false, NULL},
+      {"a", 1, HIA_I64, {1, {2}}, a, 16, 0, false, false, NULL},
+      {"d", 1, HIA_F64, {0, {0}}, d, 8, 0, false, true, NULL},
   };
   const hia_metadata metadata[] = {{"k2", "", 2, 0}, {"k", "v\t", 1, 2}};
   static const char header[] =
@@ -137,9 +137,9 @@ Test(safetensors, big_endian) {
   char data[5000 * 8];
   for (size_t i = 0; i < sizeof data; i++) data[i] = (char)(i * 7 % 251);
   const hia_file_tensor tensors[] = {
-      {"a", 1, HIA_F64, {1, {5000}}, data, sizeof data, 0, true, false},
-      {"b", 1, HIA_F32, {1, {3}}, data, 12, 0, true, false},
-      {"c", 1, HIA_F32, {1, {0}}, NULL, 0, 0, true, false},
+      {"a", 1, HIA_F64, {1, {5000}}, data, sizeof data, 0, true, false, NULL},
+      {"b", 1, HIA_F32, {1, {3}}, data, 12, 0, true, false, NULL},
+      {"c", 1, HIA_F32, {1, {0}}, NULL, 0, 0, true, false, NULL},
   };
   value_buffer file = write_file(tensors, 3, NULL, 0);
   const char *end = file.data + file.len - 12, *begin = end - sizeof data;
@@ -324,13 +324,6 @@ static const struct {
     {"{\"__metadata__\":{},\"a\":" T1 ",\"__metadata__\":{}}", "metadata twice",
      "\"__metadata__\":{}}"},
     /* dtypes */
-    {"{\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}",
-     "the dtype of the tensor 'a' is F16, which is none of BOOL I32 I64 F32 F64", "\"F16"},
-    {"{\"a\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[0,2]}}", "is BF16,", "\"BF16"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,2]}}", "is U8,", "\"U8"},
-    {"{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[1],\"data_offsets\":[0,2]}}", "is F8_E4M3,", "\"F8"},
-    {"{\"a\":{\"dtype\":\"f32\",\"shape\":[1],\"data_offsets\":[0,2]}}", "is f32,", "\"f32"},
-    {"{\"a\":{\"dtype\":\"\",\"shape\":[1],\"data_offsets\":[0,2]}}", "is ,", "\"\""},
     {"{\"a\":{\"dtype\":7,\"shape\":[1],\"data_offsets\":[0,2]}}", "lacks a string", "7,"},
     /* shapes */
     {"{\"a\":{\"dtype\":\"BOOL\",\"shape\":2,\"data_offsets\":[0,2]}}", "lacks a '['", "2,"},
@@ -348,9 +341,17 @@ static const struct {
      "[2]]"},
     {"{\"a\":{\"dtype\":\"BOOL\",\"shape\":[null],\"data_offsets\":[0,2]}}", "no size or offset",
      "null"},
-    {"{\"a\":{\"dtype\":\"BOOL\",\"shape\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2],\"data_offsets\":"
+    {"{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,2]}}",
+     "the tensor 'a' needs 4 bytes, its range has 2", "\"a\""},
+    {"{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[1],\"data_offsets\":[0,3]}}",
+     "a range ends at 3, of 2 bytes", "0,3]"},
+    {"{\"a\":{\"dtype\":\"F8\",\"shape\":[9],\"data_offsets\":[0,2]},\"b\":" T2 "}", "overlaps",
+     "\"b\""},
+    {"{\"a\":{\"dtype\":\"F8\",\"shape\":[9],\"data_offsets\":[0,1]}}",
+     "bytes that belong to no tensor", NULL},
+    {"{\"a\":{\"dtype\":\"F8\",\"shape\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,-2],\"data_offsets\":"
      "[0,2]}}",
-     "more than 16 axes", "2],"},
+     "no size or offset", "-2"},
     /* keys and structure */
     {"{\"a\":{\"dtype\":\"BOOL\",\"shape\":[2]}}", "lacks its dtype, shape or data_offsets",
      "\"a\""},
@@ -410,6 +411,70 @@ Test(safetensors, headers_that_are_wrong) {
     else
       cr_assert(error.at <= n, "%s: %s", header, error.message);
   }
+}
+
+/* What hiaton cannot read is refused when it is asked for, and not before. */
+Test(safetensors, tensors_of_others) {
+  static const char header[] =
+      "{\"a\":" T1 ",\"f8\":{\"dtype\":\"F8_E4M3\",\"shape\":[3,0],\"data_offsets\":[1,1]},"
+      "\"half\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[1,1]},"
+      "\"many\":{\"dtype\":\"BOOL\",\"shape\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"
+      "\"data_offsets\":[1,2]},"
+      "\"text\":{\"dtype\":\"a\\u0000b\\n\",\"shape\":[9223372036854775807,2],"
+      "\"data_offsets\":[2,2]}}";
+  char bytes[1024], *exact;
+  size_t n = make_file(header, strlen(header), "\1\1", 2, bytes);
+  hia_safetensors file;
+  hia_value_error error;
+  hia_status status = read_file(&file, bytes, n, &exact, &error);
+  if (status) cr_assert_fail("%s", error.message);
+  static const struct {
+    const char *name, *message, *hint;
+    hia_dtype dtype;
+    hia_dims shape;
+    bool converts, is_fine;
+  } wanted[] = {
+      {"a", "", "", HIA_BOOL, {1, {1}}, false, true},
+      {"a",
+       "expected i32[1], the tensor 'a' is bool[1]",
+       "--convert",
+       HIA_I32,
+       {1, {1}},
+       false,
+       false},
+      {"a", "", "", HIA_I32, {1, {1}}, true, true},
+      {"a", "expected i32[2], the tensor 'a' is bool[1]", "", HIA_I32, {1, {2}}, true, false},
+      {"f8",
+       "the dtype of the tensor 'f8' is F8_E4M3, which is none of",
+       "",
+       HIA_F32,
+       {2, {3, 0}},
+       true,
+       false},
+      {"half",
+       "expected f32[0], the tensor 'half' is f16[0]",
+       "--convert",
+       HIA_F32,
+       {1, {0}},
+       false,
+       false},
+      {"half", "", "", HIA_F32, {1, {0}}, true, true},
+      {"many", "the tensor 'many' has more than 16 axes", "", HIA_BOOL, {1, {1}}, false, false},
+      {"text", "the dtype of the tensor 'text' is a, which", "", HIA_F32, {1, {1}}, false, false},
+  };
+  for (size_t i = 0; i < HIA_LEN(wanted); i++) {
+    const hia_file_tensor *t = find(&file, wanted[i].name);
+    cr_assert(t, "%zu", i);
+    memset(&error, 0, sizeof error);
+    status = (wanted[i].converts ? hiaR_file_tensor_check_shape : hiaR_file_tensor_check)(
+        t, wanted[i].dtype, &wanted[i].shape, &error);
+    cr_assert_eq(status, wanted[i].is_fine ? HIA_OK : HIA_ARGUMENT, "%zu: %s", i, error.message);
+    cr_assert(strstr(error.message, wanted[i].message), "%zu: %s", i, error.message);
+    cr_assert(strstr(error.hint, wanted[i].hint) && !wanted[i].hint[0] == !error.hint[0], "%zu: %s",
+              i, error.hint);
+  }
+  hiaR_safetensors_free(&file);
+  free(exact);
 }
 
 Test(safetensors, heads_that_are_wrong) {
@@ -499,7 +564,7 @@ Test(safetensors, no_memory) {
 
 Test(safetensors, what_is_not_written) {
   static const char data[4] = {0};
-  static const hia_file_tensor a = {"a", 1, HIA_F32, {0, {0}}, data, 4, 0, false, false};
+  static const hia_file_tensor a = {"a", 1, HIA_F32, {0, {0}}, data, 4, 0, false, false, NULL};
   hia_file_tensor list[2] = {a, a};
   const hia_metadata twice[2] = {{"k", "", 1, 0}, {"k", "", 1, 0}}, bad = {"\xff", "", 1, 0};
   value_buffer file = {0};
@@ -537,7 +602,7 @@ static size_t file_size(const char *path) {
 
 Test(safetensors, write_to_a_file) {
   static char data[400000];
-  hia_file_tensor t = {"a", 1, HIA_BOOL, {1, {16}}, data, 16, 0, false, false};
+  hia_file_tensor t = {"a", 1, HIA_BOOL, {1, {16}}, data, 16, 0, false, false, NULL};
   char folder[] = "/tmp/hia_safetensors_XXXXXX", path[64], other[128];
   hia_value_error error;
   cr_assert(mkdtemp(folder));
