@@ -127,12 +127,16 @@ static hia_status read_value(const reading *r, size_t i, const char *path, const
     return hia_value_parse_text(r->function, i, path, f->text, f->len, value, error);
   if (kind == HIA_WORD_SAVED)
     return hia_value_load(r->engine, type, path, f->text, f->len, value, error);
+  /* A parameter without a type has none that elements could be converted to. */
+  bool converts = r->o->converts && type;
   if (kind == HIA_WORD_NPY)
-    return hia_value_load_npy(r->engine, type, path, f->text, f->len, value, error);
+    return (converts ? hia_data_convert_npy : hia_data_load_npy)(NULL, type, path, f->text, f->len,
+                                                                 value, error);
   if (kind == HIA_WORD_NPZ) {
     uint64_t max_memory = r->o->engine.max_memory;
-    return hia_data_load_npz(NULL, type, path, f->text, f->len, array,
-                             max_memory ? max_memory : UINT64_MAX, value, error);
+    return (converts ? hia_data_convert_npz
+                     : hia_data_load_npz)(NULL, type, path, f->text, f->len, array,
+                                          max_memory ? max_memory : UINT64_MAX, value, error);
   }
   hia_bracket_options options = bracket_options(r);
   return hia_value_read_brackets(r->engine, type, path, f->text, f->len, &options, value, error);
@@ -303,17 +307,19 @@ int tool_result_fits(const char *path, const hia_function *function) {
   return EXIT_USAGE;
 }
 
-static int save_result(const char *path, const hia_value *value) {
+static int save_result(const char *path, const hia_function *function, const hia_value *value) {
   hia_error *error;
+  const char *const *names;
+  size_t n = hia_function_result_names(function, &names);
   hia_status status = hiaR_word_ends_in(path, ".npy") ? hia_value_save_npy_file(value, path, &error)
                       : hiaR_word_ends_in(path, ".npz")
-                          ? hia_value_save_npz_file(value, path, &error)
+                          ? hia_value_save_npz_parts(value, names, n, path, &error)
                           : hia_value_save_file(value, path, &error);
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 
-int tool_result(const char *path, const hia_value *value) {
-  if (path) return save_result(path, value);
+int tool_result(const char *path, const hia_function *function, const hia_value *value) {
+  if (path) return save_result(path, function, value);
   bool is_cut;
   hia_error *error;
   hia_status status = hia_value_write(value, HIA_MAX_PRINTED, tool_print, NULL, &is_cut, &error);

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton bench: compile and run times of one call, by engine and number of threads. */
+#include "runtime/program/words.h"
 #include "tools/json.h"
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +56,9 @@ typedef struct lane {
   tool_arguments args;
   series compile, run;
   hia_run_stats used;
-  char *result;                /* as run prints it */
+  hia_value *result;           /* of the last run */
+  char *text;                  /* the beginning of it, as it is reported */
+  bool is_cut;                 /* there is more of it */
   double speed_up, efficiency; /* over the engine's first number of threads */
   double per_second;           /* elements of the array that it is called with; or 0 */
 } lane;
@@ -78,14 +81,8 @@ static int call(const tool_options *options, lane *l) {
   hia_status status =
       hia_run(l->function, l->args.values, options->n_args, &run_options, &result, &error);
   if (status != HIA_OK) return tool_fail(error, status);
-  size_t size = hia_value_format(result, NULL, 0) + 1;
-  char *text = realloc(l->result, size);
-  if (text) {
-    hia_value_format(result, text, size);
-    l->result = text;
-  }
-  hia_value_free(result);
-  if (!text) return tool_fail(NULL, HIA_MEMORY);
+  hia_value_free(l->result);
+  l->result = result;
   l->used = used;
   return EXIT_FINE;
 }
@@ -127,7 +124,8 @@ static void lane_close(lane *l, const tool_options *options) {
   hia_engine_free(l->engine);
   series_free(&l->compile);
   series_free(&l->run);
-  free(l->result);
+  hia_value_free(l->result);
+  free(l->text);
 }
 
 /* What is measured now. The line on the terminal is made of it, on another thread. */
@@ -187,11 +185,69 @@ static size_t count_elements(const tool_options *options, const lane *l) {
   return 0;
 }
 
-/* Computes medians, speed-ups and efficiencies. True if all lanes return the same result. */
-static bool evaluate(const tool_options *options, lane *lanes, size_t n) {
-  bool is_same = true;
-  for (size_t i = 0; i < n; i++) {
+/* ---- results ---- */
+
+/* A column of a table has room for the beginning of a result. */
+enum { MAX_SHOWN = 60 };
+
+static bool append(void *file, const char *bytes, size_t n) {
+  return fwrite(bytes, 1, n, file) == n;
+}
+
+/* Writes what is to be reported of the result to l->text: as much as run prints, or as a table has
+ * room for. */
+static int show_result(const tool_options *options, lane *l) {
+  size_t len;
+  FILE *to = open_memstream(&l->text, &len);
+  hia_error *error = NULL;
+  if (!to) return tool_fail(NULL, HIA_MEMORY);
+  uint64_t most = options->json ? HIA_MAX_PRINTED : MAX_SHOWN;
+  hia_status status = hia_value_write(l->result, most, append, to, &l->is_cut, &error);
+  bool is_bad = fclose(to) != 0 || status == HIA_IO; /* the stream is in memory */
+  if (!is_bad && status == HIA_OK) return EXIT_FINE;
+  hia_error_free(error);
+  return tool_fail(NULL, HIA_MEMORY);
+}
+
+/* A text, and how much of it another one has been found to have. */
+typedef struct comparison {
+  char *text;
+  size_t len, at;
+} comparison;
+
+static bool is_next(void *user, const char *bytes, size_t n) {
+  comparison *c = user;
+  bool is_same = n <= c->len - c->at && memcmp(c->text + c->at, bytes, n) == 0;
+  c->at += is_same ? n : 0;
+  return is_same;
+}
+
+/* Compares the results to their ends, also what is not reported of them: *is_same. */
+static int compare_results(const lane *lanes, size_t n, bool *is_same) {
+  comparison c = {.text = NULL};
+  FILE *to = open_memstream(&c.text, &c.len);
+  hia_error *error = NULL;
+  if (!to) return tool_fail(NULL, HIA_MEMORY);
+  hia_status status = hia_value_write(lanes[0].result, UINT64_MAX, append, to, NULL, &error);
+  if (fclose(to) != 0 || status == HIA_IO) status = HIA_MEMORY;
+  *is_same = true;
+  for (size_t i = 1; i < n && status == HIA_OK && *is_same; i++) {
+    c.at = 0;
+    status = hia_value_write(lanes[i].result, UINT64_MAX, is_next, &c, NULL, &error);
+    *is_same = status == HIA_OK && c.at == c.len;
+    if (status == HIA_IO) status = HIA_OK; /* is_next has found a difference */
+  }
+  free(c.text);
+  hia_error_free(error);
+  return status == HIA_OK ? EXIT_FINE : tool_fail(NULL, status);
+}
+
+/* Computes medians, speed-ups and efficiencies, and whether all lanes return the same result. */
+static int evaluate(const tool_options *options, lane *lanes, size_t n, bool *is_same) {
+  int code = compare_results(lanes, n, is_same);
+  for (size_t i = 0; i < n && code == EXIT_FINE; i++) {
     lane *l = &lanes[i];
+    code = show_result(options, l);
     series_sort(&l->compile);
     series_sort(&l->run);
     const lane *first = &lanes[i - i % options->n_threads];
@@ -199,9 +255,8 @@ static bool evaluate(const tool_options *options, lane *lanes, size_t n) {
     /* The work a thread does, over that with the lane's first number of threads. */
     l->per_second = (double)count_elements(options, l) * 1e9 / (double)series_median(&l->run);
     l->efficiency = l->speed_up * first->threads / l->threads;
-    is_same &= strcmp(l->result, lanes[0].result) == 0;
   }
-  return is_same;
+  return code;
 }
 
 static void report(const tool_options *options, const lane *lanes, size_t n) {
@@ -221,12 +276,16 @@ static void report(const tool_options *options, const lane *lanes, size_t n) {
     series_print(&l->run);
     if (has_several) printf(" %7.2fx  %10.3f", l->speed_up, l->efficiency);
     if (elements) printf(" %12.1f", l->per_second);
-    printf("  %s\n", l->result);
+    printf("  %s\n", l->text);
   }
   if (options->engine.count) {
     puts("");
     tool_count(stdout, options, &lanes[0].used);
   }
+  if (!lanes[0].is_cut) return;
+  tool_flush();
+  fputs("the results are shortened: `hiaton run` shows more, and writes them whole with -o\n",
+        stderr);
 }
 
 /* ---- --json; docs/bench.md describes it ---- */
@@ -258,9 +317,9 @@ static json_t *json_lane(const tool_options *options, const lane *l) {
       json_series(&l->run), "per_second", l->per_second > 0 ? json_ratio(l->per_second) : NULL,
       "heap_bytes", (json_int_t)l->used.heap_bytes, "system_bytes",
       (json_int_t)l->used.system_bytes, "speed_up", json_ratio(l->speed_up), "efficiency",
-      json_ratio(l->efficiency), "result", tool_json_text(l->result));
+      json_ratio(l->efficiency), "result", tool_json_text(l->text));
   if (!row) return NULL;
-  int failed = 0;
+  int failed = l->is_cut ? json_add(row, "result_is_cut", json_true()) : 0;
   if (options->engine.count) {
     bool is_counted = l->used.is_counted;
     uint64_t calls = tool_calls(options, &l->used);
@@ -306,8 +365,9 @@ int tool_bench(const tool_options *options) {
     if (code == EXIT_FINE) code = lane_open(&lanes[i], &own);
   }
   if (code == EXIT_FINE) code = measure(&own, lanes, n);
+  bool is_same = true;
+  if (code == EXIT_FINE) code = evaluate(&own, lanes, n, &is_same);
   if (code == EXIT_FINE) {
-    bool is_same = evaluate(&own, lanes, n);
     if (options->json)
       code = report_json(&own, lanes, n, is_same);
     else

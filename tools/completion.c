@@ -23,9 +23,6 @@ static bool is_of(const tool_row *row, const tool_command *command) {
   return row->commands & command->bit;
 }
 static const char *dashes(const tool_row *row) { return row->name[1] ? "--" : "-"; }
-static bool is_file(const tool_row *row) {
-  return row->operand && strcmp(row->operand, "FILE") == 0;
-}
 static bool is_list(const tool_row *row) {
   return row->operand && strcmp(row->operand, "LIST") == 0;
 }
@@ -57,12 +54,12 @@ static void bash_command(const tool_command *command) {
          takes_program(command) ? "program=yes" : "program=");
   for (const tool_row *row = tool_rows; row->name; row++) {
     if (!is_of(row, command) || !row->operand) continue;
-    const char *kind = is_file(row)   ? "file"
-                       : !row->values ? "any"
-                       : is_list(row) ? "list"
-                                      : "word";
+    const char *kind = tool_is_file(row) ? "file"
+                       : !row->values    ? "any"
+                       : is_list(row)    ? "list"
+                                         : "word";
     printf("        %s%s) kind=%s", dashes(row), row->name, kind);
-    if (row->values) {
+    if (row->values && !tool_is_file(row)) {
       printf(" values='");
       print_values(row, " ");
       putchar('\'');
@@ -175,8 +172,9 @@ static void zsh_option(const tool_row *row) {
   putchar(']');
   if (row->operand) {
     printf(":%s:", row->operand);
-    if (is_file(row)) fputs("_files", stdout);
-    if (row->values && is_list(row)) {
+    if (tool_is_file(row)) {
+      fputs("_files", stdout);
+    } else if (row->values && is_list(row)) {
       fputs("_sequence compadd -", stdout);
       print_values(row, " ");
     } else if (row->values) {

@@ -89,7 +89,8 @@ static int set_params(const tool_options *options, hia_module *module) {
     return EXIT_USAGE;
   }
   if (options->params)
-    status = hia_module_load_params(module, options->params, &error);
+    status = (options->converts ? hia_module_convert_params
+                                : hia_module_load_params)(module, options->params, &error);
   else if (options->has_seed && options->command != BUILD) /* what is built makes them */
     status = hia_module_seed_params(module, options->seed, &error);
   if (status == HIA_OK && options->save_params)

@@ -18,7 +18,7 @@ const tool_row tool_rows[] = {
      "a function to build, fact(i64); may be repeated. Else all whose types are known, or main"},
     {OPT_EXPRESSION, RUN | CHECK | DUMP | BENCH | GRADIENTS, "e", "EXPR", NULL,
      "an expression in place of a function; it may use the definitions of FILE: -e 'fib(20)'"},
-    {OPT_OUTPUT, RUN, "o", "FILE", NULL,
+    {OPT_OUTPUT, RUN, "o", "FILE", ".hiav .npy .npz",
      "write the result to FILE.hiav or, for NumPy, to FILE.npy or FILE.npz"},
     {OPT_DATA, TRAIN, "data", "FILE", NULL,
      "the examples: FILE.ptb, FILE.hiav, or any other that is an argument @FILE of run"},
@@ -47,16 +47,19 @@ const tool_row tool_rows[] = {
     {OPT_SCHEDULE, TRAIN, "schedule", "NAME", "constant linear cosine",
      "constant (the default); linear or cosine: the rate falls to 0 until the last step"},
     {OPT_WARMUP, TRAIN, "warmup", "STEPS", NULL, "the rate rises in the first steps (0)"},
-    {OPT_SAVE, TRAIN, "save", "FILE", NULL,
+    {OPT_SAVE, TRAIN, "save", "FILE", ".safetensors .npz",
      "write the best params, without --dev the last ones, to FILE.safetensors or FILE.npz"},
-    {OPT_CHECKPOINT, TRAIN, "checkpoint", "FILE", NULL,
+    {OPT_CHECKPOINT, TRAIN, "checkpoint", "FILE", ".checkpoint .safetensors .npz",
      "what --resume continues from, written after each epoch (that of --save with .checkpoint)"},
+    {OPT_NO_CHECKPOINT, TRAIN, "no-checkpoint", NULL, NULL,
+     "write no checkpoint beside the file of --save: the training cannot be resumed"},
     {OPT_CHECKPOINT_STEPS, TRAIN, "checkpoint-steps", "N", NULL,
      "write the checkpoint after every N steps, too"},
     {OPT_RESUME, TRAIN, "resume", NULL, NULL,
      "continue from the checkpoint if there is one, as if the training had not stopped"},
     {OPT_LOG, TRAIN, "log", "FILE", NULL, "append a line of JSON for each epoch: docs/training.md"},
-    {OPT_PLOT, TRAIN, "plot", "FILE", NULL, "draw losses and metric over the epochs, as FILE.svg"},
+    {OPT_PLOT, TRAIN, "plot", "FILE", ".svg",
+     "draw losses and metric over the epochs, as FILE.svg"},
     {OPT_WRT, GRADIENTS, "wrt", "NAMES", NULL,
      "the parameters and params to compare, separated by commas; else all that are floats"},
     {OPT_TOLERANCE, GRADIENTS, "tolerance", "X", NULL,
@@ -85,8 +88,12 @@ const tool_row tool_rows[] = {
      "what is built makes its params from this number (0), unless it is given others"},
     {OPT_PARAMS, BUILD, "params", "FILE", NULL,
      "what is built holds the params of FILE.safetensors or FILE.npz"},
-    {OPT_SAVE_PARAMS, RUN, "save-params", "FILE", NULL,
+    {OPT_SAVE_PARAMS, RUN, "save-params", "FILE", ".safetensors .npz",
      "write the params to FILE.safetensors or FILE.npz, before the run"},
+    {OPT_CONVERT, RUN | BENCH | GRADIENTS, "convert", NULL, NULL,
+     "convert elements of @FILE.npy, of @FILE.npz and of --params to the dtype that is declared"},
+    {OPT_CONVERT, BUILD | TRAIN, "convert", NULL, NULL,
+     "convert elements of --params to the dtype that is declared"},
     {OPT_OUTPUT, BUILD, "o", "FILE", NULL, "the file to write"},
     {OPT_HEADER, BUILD, "header", "FILE", NULL, "write the header for C and C++ too"},
     {OPT_EXE, BUILD, "exe", NULL, NULL,
@@ -111,9 +118,12 @@ const tool_row tool_rows[] = {
      "from 2 on: the graph or code for a run on several threads"},
     {OPT_THREADS, BENCH, "threads", "LIST", NULL,
      "numbers of threads, separated by commas (1); speed-up and efficiency over the first"},
-    {OPT_TIME, RUN, "time", NULL, NULL, "report the time of each phase on standard error"},
+    {OPT_TIME, RUN | TRAIN, "time", NULL, NULL, "report the time of each phase on standard error"},
     {OPT_TRACE, RUN, "trace", "FILE", NULL,
      "write a timeline of the run's threads, for ui.perfetto.dev or chrome://tracing"},
+    {OPT_TRACE, TRAIN, "trace", "FILE", NULL,
+     "write a timeline of the threads, for ui.perfetto.dev or chrome://tracing; of a long training "
+     "its end"},
     {OPT_COUNT, RUN | DUMP | BENCH, "count", NULL, NULL,
      "count calls and loop rounds of the source; of a graph only if it was dumped with --count"},
     {OPT_RUNS, BENCH, "runs", "N", NULL, "measured runs of each engine, after one to warm up (10)"},
@@ -298,6 +308,26 @@ static bool parse_threads(const char *list, tool_options *o) {
   return true;
 }
 
+/* Checks the end of a file's name, which says what form the file gets. Returns NULL, or what the
+ * name should have been. */
+static const char *check_end(const tool_row *row, const char *path) {
+  static char wanted[96];
+  size_t len = 0;
+  for (const char *at = row->values; *at;) {
+    char end[16];
+    size_t n = strcspn(at, " ");
+    snprintf(end, sizeof end, "%.*s", (int)n, at);
+    if (hiaR_word_ends_in(path, end)) return NULL;
+    at += n + (at[n] == ' ');
+    len += (size_t)snprintf(wanted + len, sizeof wanted - len, "%sFILE%s",
+                            !len  ? ""
+                            : *at ? ", "
+                                  : " or ",
+                            end);
+  }
+  return wanted;
+}
+
 static const char *set_kind(tool_options *o, tool_kind kind) {
   if (o->kind != TOOL_OBJECT && o->kind != kind) return "alone: a build makes one thing";
   o->kind = kind;
@@ -369,9 +399,8 @@ static const char *set_training(tool_options *o, const tool_row *row, const char
     return hiaR_word_number(operand, 1, UINT64_MAX, &t->checkpoint_steps) ? NULL : a_count;
   case OPT_RESUME: t->may_resume = true; return NULL;
   case OPT_LOG: return set_target(o, row->id, operand, &t->log);
-  case OPT_PLOT:
-    if (!hiaR_word_ends_in(operand, ".svg")) return "FILE.svg";
-    return set_target(o, row->id, operand, &t->plot);
+  case OPT_NO_CHECKPOINT: t->has_no_checkpoint = true; return NULL;
+  case OPT_PLOT: return set_target(o, row->id, operand, &t->plot);
   default: return "an option of this command";
   }
 }
@@ -396,6 +425,8 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
                        const char *operand) {
   uint64_t number = 0;
   unsigned index = 0;
+  const char *wanted = tool_is_file(row) && row->values ? check_end(row, operand) : NULL;
+  if (wanted) return wanted;
   switch (row->id) {
   case OPT_FN:
     if (!(command->bit & (DUMP | BUILD))) o->n_functions = 0;
@@ -464,11 +495,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_UNCHECKED: o->engine.unchecked = true; return NULL;
   case OPT_VERIFY: o->engine.verify = true; return NULL;
   case OPT_FAST_PRODUCTS: o->engine.fast_products = 1; return NULL;
-  case OPT_OUTPUT:
-    if (command->bit & RUN && !hiaR_word_ends_in(operand, ".hiav") &&
-        !hiaR_word_ends_in(operand, ".npy") && !hiaR_word_ends_in(operand, ".npz"))
-      return "FILE.hiav, the form of saved values, or FILE.npy or FILE.npz";
-    return set_target(o, row->id, operand, &o->output);
+  case OPT_OUTPUT: return set_target(o, row->id, operand, &o->output);
   case OPT_VOCAB: o->vocab = operand; return NULL;
   case OPT_LABELS: o->labels = operand; return NULL;
   case OPT_BUILD_VOCAB: return set_target(o, row->id, operand, &o->build_vocab);
@@ -476,6 +503,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     o->has_seed = true;
     return hiaR_word_number(operand, 0, UINT64_MAX, &o->seed) ? NULL : "a number from 0";
   case OPT_PARAMS: o->params = operand; return NULL;
+  case OPT_CONVERT: o->converts = true; return NULL;
   case OPT_SAVE_PARAMS: return set_target(o, row->id, operand, &o->save_params);
   case OPT_HEADER: return set_target(o, row->id, operand, &o->header);
   case OPT_EXE: return set_kind(o, TOOL_EXE);
@@ -609,6 +637,8 @@ static bool name_checkpoint(tool_options *o) {
   if (!t->save || t->checkpoint) return true;
   int len = snprintf(name, sizeof name, "%s.checkpoint", t->save);
   if (len < 0 || (size_t)len >= sizeof name) return false;
+  t->old_checkpoint = name;
+  if (t->has_no_checkpoint) return true;
   return set_target(o, OPT_CHECKPOINT, name, &t->checkpoint) == NULL;
 }
 

@@ -44,6 +44,14 @@ static bool has_no_trees(const tool_options *o) {
     if (hiaR_word_kind(o->args[i]) == HIA_WORD_BRACKETS) return false;
   return true;
 }
+/* No file has tensors that could be converted. */
+static bool has_no_tensors(const tool_options *o) {
+  for (size_t i = 0; o->command & (RUN | BENCH | GRADIENTS) && i < o->n_args; i++) {
+    hia_word_kind kind = hiaR_word_kind(o->args[i]);
+    if (kind == HIA_WORD_NPY || kind == HIA_WORD_NPZ) return false;
+  }
+  return o->params == NULL;
+}
 static bool reads_params(const tool_options *o) { return o->params != NULL; }
 static bool builds_vocab(const tool_options *o) { return o->build_vocab != NULL; }
 
@@ -62,6 +70,8 @@ static bool has_no_examples_in_brackets(const tool_options *o) {
 }
 static bool has_no_dev(const tool_options *o) { return !o->training.dev; }
 static bool has_no_checkpoint(const tool_options *o) { return !o->training.checkpoint; }
+static bool wants_no_checkpoint(const tool_options *o) { return o->training.has_no_checkpoint; }
+static bool has_no_save(const tool_options *o) { return !o->training.save; }
 
 enum { MAX_RULED = 13 };
 
@@ -110,6 +120,11 @@ static const struct rule {
      {OPT_SEED},
      reads_params,
      "has no effect with --params, which has all values"},
+    {RUN | BENCH | GRADIENTS,
+     {OPT_CONVERT},
+     has_no_tensors,
+     "is for tensors in files: there is no @FILE.npy, no @FILE.npz and no --params"},
+    {BUILD | TRAIN, {OPT_CONVERT}, has_no_tensors, "has no effect without --params"},
     {RUN | TRAIN,
      {OPT_VOCAB},
      builds_vocab,
@@ -118,6 +133,11 @@ static const struct rule {
     {TRAIN, {OPT_BETA1, OPT_BETA2}, has_no_betas, "is for --optimizer adam and adamw"},
     {TRAIN, {OPT_EPSILON}, has_no_epsilon, "has no effect with --optimizer sgd"},
     {TRAIN, {OPT_METRIC}, has_no_dev, "is computed of the examples of --dev, and there are none"},
+    {TRAIN,
+     {OPT_CHECKPOINT, OPT_RESUME, OPT_CHECKPOINT_STEPS},
+     wants_no_checkpoint,
+     "is for a checkpoint, and --no-checkpoint leaves it out"},
+    {TRAIN, {OPT_NO_CHECKPOINT}, has_no_save, "has no effect: there is none without --save"},
     {TRAIN,
      {OPT_RESUME, OPT_CHECKPOINT_STEPS},
      has_no_checkpoint,

@@ -5,45 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void phase(const char *name, uint64_t ns, const char *what) {
-  if (ns) fprintf(stderr, "%-10s %10.3f ms   %s\n", name, (double)ns / 1e6, what);
-}
-
-static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
-  phase("parse", f->parse_ns, "text to syntax tree");
-  phase("check", f->check_ns, "names and types");
-  phase("build", f->build_ns, "function graphs");
-  phase("passes", f->passes_ns, "graph passes and tagging");
-  phase("flatten", f->flatten_ns, "static graph to image");
-  phase("open", f->open_ns, "loading the compiler");
-  phase("emit", f->emit_ns, "static graph to LLVM IR");
-  phase("optimize", f->optimize_ns, "LLVM's passes");
-  phase("codegen", f->codegen_ns, "machine code, linking");
-  phase("run", r->run_ns, "");
-  fprintf(stderr, "nodes %" PRIu64 ", image %" PRIu64 " bytes, code %" PRIu64 " bytes", f->nodes,
-          f->image_bytes, f->code_bytes);
-  if (f->codegen_units > 1) fprintf(stderr, " in %" PRIu64 " units", f->codegen_units);
-  fputc('\n', stderr);
-  if (r->firings)
-    fprintf(stderr,
-            "firings %" PRIu64 ", frames %" PRIu64 ", at once %" PRIu64 ", steals %" PRIu64 "\n",
-            r->firings, r->frames, r->peak_frames, r->steals);
-  else if (r->steals)
-    fprintf(stderr, "steals %" PRIu64 "\n", r->steals);
-  if (r->is_fuelled) fprintf(stderr, "fuel %" PRIu64 " left\n", r->fuel_left);
-  if (r->peak_bytes) fprintf(stderr, "peak %" PRIu64 " bytes\n", r->peak_bytes);
-  if (r->heap_bytes)
-    fprintf(stderr, "objects %" PRIu64 " bytes, %" PRIu64 " from the system\n", r->heap_bytes,
-            r->system_bytes);
-  if (r->batch_waves || r->batch_shared)
-    fprintf(stderr,
-            "batches: %" PRIu64 " rows in %" PRIu64 " waves, %" PRIu64
-            " shared; planned in %.3f ms, gathered in %.3f ms, "
-            "computed in %.3f ms\n",
-            r->batch_rows, r->batch_waves, r->batch_shared, (double)r->batch_plan_ns / 1e6,
-            (double)r->batch_gather_ns / 1e6, (double)r->batch_compute_ns / 1e6);
-}
-
 /* How much of the streams has been read. */
 typedef struct reading {
   const tool_arguments *args;
@@ -84,12 +45,15 @@ static int run_function(const tool_options *options, hia_function *function,
       hia_run(function, args->values, options->n_args, &run_options, &result, &error);
   tool_progress_end();
   *may_compile = status == HIA_DEADLINE;
-  code = status == HIA_OK ? tool_result(options->output, result) : tool_fail(error, status);
+  code =
+      status == HIA_OK ? tool_result(options->output, function, result) : tool_fail(error, status);
   tool_flush(); /* the result first, also where both outputs go to one place */
   if (options->time) {
     hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
     hia_function_get_stats(function, &cost);
-    report_time(&cost, &used);
+    tool_report_compile(&cost);
+    tool_report_phase("run", used.run_ns, "");
+    tool_report_use(&cost, &used);
   }
   if (options->engine.count && used.run_ns) tool_count(stderr, options, &used);
   int trace = timeline ? tool_trace_end(options->trace, timeline) : EXIT_FINE;

@@ -71,6 +71,7 @@ typedef enum tool_option {
   OPT_SEED,
   OPT_PARAMS,
   OPT_SAVE_PARAMS,
+  OPT_CONVERT,
   OPT_VERIFY,
   OPT_DATA,
   OPT_DEV,
@@ -92,6 +93,7 @@ typedef enum tool_option {
   OPT_SAVE,
   OPT_CHECKPOINT,
   OPT_CHECKPOINT_STEPS,
+  OPT_NO_CHECKPOINT,
   OPT_RESUME,
   OPT_LOG,
   OPT_PLOT,
@@ -125,10 +127,13 @@ typedef struct tool_row {
   const char *name;    /* without its dashes; one letter is a short option */
   const char *operand; /* NULL: takes none; a LIST is separated by commas, a FILE is one */
   const char *values;  /* what the operand may be, separated by spaces, PASS being the name of a
-                          pass; NULL: anything */
+                          pass; of a FILE, what its name may end in. NULL: anything */
   const char *help;
 } tool_row;
 extern const tool_row tool_rows[]; /* ends with a NULL name */
+static inline bool tool_is_file(const tool_row *row) {
+  return row->operand && strcmp(row->operand, "FILE") == 0;
+}
 
 /* A file that a command writes. */
 typedef struct tool_target {
@@ -149,8 +154,10 @@ typedef struct tool_training {
   tool_schedule schedule;
   uint64_t warmup;                            /* steps */
   const char *save, *checkpoint, *log, *plot; /* files; or NULL */
-  uint64_t checkpoint_steps;                  /* 0: only after each epoch */
-  bool may_resume;
+  const char *old_checkpoint; /* where an earlier training has left one unless there was
+                                 --checkpoint; or NULL */
+  uint64_t checkpoint_steps;  /* 0: only after each epoch */
+  bool may_resume, has_no_checkpoint;
 } tool_training;
 
 /* What check-gradients has beyond the other commands. */
@@ -184,6 +191,7 @@ typedef struct tool_options {
   bool has_seed;
   uint64_t seed;                    /* of params */
   const char *params, *save_params; /* files; or NULL */
+  bool converts;                    /* elements of files become ones of the declared dtype */
   bool map, parallel;
   tool_kind kind;
   const char *trace;                /* the file for its timeline, or NULL */
@@ -287,7 +295,17 @@ int tool_cannot_write(const char *path, int wrong);
 int tool_result_begin(const char *path);
 /* Checks whether such a file can have what the function returns. */
 int tool_result_fits(const char *path, const hia_function *function);
-int tool_result(const char *path, const hia_value *value);
+/* Prints or saves what the function has returned. */
+int tool_result(const char *path, const hia_function *function, const hia_value *value);
+
+/* ---- time.c: --time ---- */
+
+/* Prints a line on standard error, unless there is nothing to report. */
+void tool_report_phase(const char *name, uint64_t ns, const char *what);
+/* A line for each phase of making a function ready. */
+void tool_report_compile(const hia_function_stats *cost);
+/* What was made of the function, and what its runs have used. */
+void tool_report_use(const hia_function_stats *cost, const hia_run_stats *used);
 
 /* ---- output.c: files that appear whole or not at all ---- */
 

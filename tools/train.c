@@ -50,22 +50,26 @@ static int save_checkpoint(training *r) {
   size_t size;
   sigset_t before;
   hia_error *error;
+  uint64_t start = train_now();
   char *extra = train_encode(&r->state, &r->deciding, &size);
   if (!extra) return tool_fail(NULL, HIA_MEMORY);
   tool_hold_signals(&before);
   hia_status status = hia_trainer_save(r->trainer, r->t->checkpoint, extra, size, &error);
   tool_release_signals(&before);
   free(extra);
+  r->times.write_ns += train_now() - start;
   return status == HIA_OK ? EXIT_FINE : fail_to_write(error, status);
 }
 
 static int save_params(training *r) {
   if (!r->t->save) return EXIT_FINE;
+  uint64_t start = train_now();
   sigset_t before;
   hia_error *error;
   tool_hold_signals(&before);
   hia_status status = hia_module_save_params(r->module, r->t->save, &error);
   tool_release_signals(&before);
+  r->times.write_ns += train_now() - start;
   return status == HIA_OK ? EXIT_FINE : fail_to_write(error, status);
 }
 
@@ -74,13 +78,15 @@ static bool exists(const char *path) {
   return path && stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/* Before anything is read: work that a checkpoint holds is not begun anew by mistake. */
+/* Before anything is read: work that a checkpoint holds is not begun anew by mistake. Without a
+ * checkpoint of its own the training would still replace the params beside it. */
 static int check_checkpoint(const tool_training *t) {
-  if (t->may_resume || !exists(t->checkpoint)) return EXIT_FINE;
+  const char *path = t->checkpoint ? t->checkpoint : t->old_checkpoint;
+  if (t->may_resume || !exists(path)) return EXIT_FINE;
   fprintf(stderr,
           "error[argument]: there is a checkpoint already, %s\n"
           "      = hint: --resume continues from it; to begin anew, remove it\n",
-          t->checkpoint);
+          path);
   return EXIT_USAGE;
 }
 
@@ -122,7 +128,7 @@ static int diverged(const training *r, const char *what, double x) {
   return EXIT_PROGRAM;
 }
 
-/* Adds a batch to the sums of the epoch. */
+/* Adds a batch to the sums of the epoch. `seconds` include what was compiled meanwhile. */
 static void count_batch(training *r, uint32_t size, double loss, double norm, double seconds) {
   r->state.loss += r->t->is_per_example ? loss : loss * size;
   r->state.norm += norm;
@@ -135,26 +141,25 @@ static int make_step(training *r) {
   hia_value *batch;
   hia_error *error;
   uint32_t size;
-  double loss;
+  double loss, compiled = r->state.compile_seconds;
   clock_gettime(CLOCK_MONOTONIC, &start);
   int code = make_batch(r, r->state.batch, &size, &batch);
   if (code != EXIT_FINE) return code;
   uint64_t step = hia_trainer_steps(r->trainer);
   hia_status status =
       hia_trainer_set_rate(r->trainer, train_rate(r->t, step, r->t->epochs * r->n_batches));
-  if (status != HIA_OK) code = tool_fail(NULL, status);
-  if (code == EXIT_FINE) {
-    status = hia_trainer_gradient(r->trainer, &batch, 1, NULL, &loss, &error);
-    if (status != HIA_OK) code = tool_fail(error, status);
-  }
+  code = status == HIA_OK ? train_gradient(r, &batch, &loss) : tool_fail(NULL, status);
   hia_value_free(batch);
   if (code != EXIT_FINE) return code;
   double norm = hia_trainer_norm(r->trainer);
   if (!isfinite(loss)) return diverged(r, "the loss", loss);
   if (!isfinite(norm)) return diverged(r, "the norm of the gradient", norm);
+  uint64_t update = train_now();
   status = hia_trainer_update(r->trainer, &error);
   if (status != HIA_OK) return tool_fail(error, status);
-  count_batch(r, size, loss, norm, train_seconds_since(&start));
+  r->times.update_ns += train_now() - update;
+  compiled = r->state.compile_seconds - compiled;
+  count_batch(r, size, loss, norm, train_seconds_since(&start) - compiled);
   train_note(r, size, false);
   uint64_t every = r->t->checkpoint_steps;
   bool is_last = r->state.batch == r->n_batches; /* the epoch writes one */
@@ -177,9 +182,8 @@ static double number_of(const hia_value *value) {
 
 static int call_on_dev(training *r, hia_function *f, double *x) {
   hia_value *result;
-  hia_error *error;
-  hia_status status = hia_call(f, &r->args.values[1], 1, &result, &error);
-  if (status != HIA_OK) return tool_fail(error, status);
+  int code = train_call_on_dev(r, f, &result);
+  if (code != EXIT_FINE) return code;
   *x = number_of(result);
   hia_value_free(result);
   return EXIT_FINE;
@@ -223,6 +227,7 @@ static int end_epoch(training *r) {
                    .metric = NAN,
                    .rate = hia_trainer_rate(r->trainer),
                    .norm = s->norm / (double)s->batch,
+                   .compile_seconds = s->compile_seconds,
                    .seconds = s->seconds,
                    .examples_per_second = r->n / s->seconds};
   int code = evaluate(r, &e);
@@ -230,7 +235,7 @@ static int end_epoch(training *r) {
   if (code == EXIT_FINE && !train_add_epoch(s, &e)) code = tool_fail(NULL, HIA_MEMORY);
   if (code != EXIT_FINE) return code;
   s->batch = 0;
-  s->loss = s->norm = s->seconds = 0;
+  s->loss = s->norm = s->compile_seconds = s->seconds = 0;
   code = train_log_epoch(r->t->log, s);
   if (code == EXIT_FINE) code = save_checkpoint(r);
   if (code == EXIT_FINE) code = draw(r);
@@ -280,16 +285,22 @@ static int prepare(training *r) {
 int tool_train(const tool_options *options) {
   training r = {.o = options, .t = &options->training};
   r.shown = (train_status){.lock = PTHREAD_MUTEX_INITIALIZER, .loss = NAN};
-  int code = prepare(&r);
-  if (code == EXIT_FINE && !r.t->save && !r.t->checkpoint)
+  int code = tool_trace_begin(options->trace, &r.timeline);
+  if (code == EXIT_FINE) code = prepare(&r);
+  bool is_prepared = code == EXIT_FINE;
+  if (is_prepared && !r.t->save && !r.t->checkpoint)
     fputs("the trained params are not kept: there is no --save\n", stderr);
-  if (code == EXIT_FINE) {
+  if (is_prepared) {
     bool is_quiet = !r.metric || !hia_function_is_impure(r.metric);
     tool_progress_begin(is_quiet ? r.loss : r.metric, train_say, &r);
     code = run_epochs(&r);
     tool_progress_end();
   }
   if (code == EXIT_FINE) train_report(&r);
+  tool_flush(); /* what follows is on standard error */
+  if (options->time && is_prepared) train_report_time(&r);
+  int trace = r.timeline && is_prepared ? tool_trace_end(options->trace, r.timeline) : EXIT_FINE;
+  if (code == EXIT_FINE) code = trace;
   train_state_free(&r.state);
   free(r.order);
   free(r.batch);
@@ -297,5 +308,6 @@ int tool_train(const tool_options *options) {
   if (r.args.values) tool_free_args(&r.args, 2);
   hia_module_free(r.module);
   hia_engine_free(r.engine);
+  hia_timeline_free(r.timeline);
   return code;
 }

@@ -11,8 +11,9 @@
 typedef struct train_epoch {
   uint64_t steps; /* since the training began */
   double loss, dev_loss, metric;
-  double rate; /* of its last step */
-  double norm; /* of the gradients, before clipping: the mean over its steps */
+  double rate;            /* of its last step */
+  double norm;            /* of the gradients, before clipping: the mean over its steps */
+  double compile_seconds; /* what compiling the step has taken in this epoch; it is not among: */
   double seconds, examples_per_second;
   bool is_best; /* better than all before it */
 } train_epoch;
@@ -23,9 +24,9 @@ typedef struct train_state {
   train_epoch *epochs; /* complete ones */
   size_t n_epochs;
   /* Of the epoch after them: */
-  uint64_t batch;    /* its batches that are done */
-  double loss, norm; /* sums over these */
-  double seconds;    /* what they have taken */
+  uint64_t batch;                  /* its batches that are done */
+  double loss, norm;               /* sums over these */
+  double compile_seconds, seconds; /* as in a complete epoch */
 } train_state;
 
 /* The options that decide the bits of a training, as text. */
@@ -49,6 +50,12 @@ typedef struct train_status {
   bool has_begun, is_on_dev;
 } train_status;
 
+/* What --time reports beside the costs of the functions. */
+typedef struct train_times {
+  hia_run_stats used; /* by all runs of the step together */
+  uint64_t update_ns, dev_ns, write_ns;
+} train_times;
+
 typedef struct training {
   const tool_options *o;
   const tool_training *t;
@@ -64,6 +71,8 @@ typedef struct training {
   train_deciding deciding;
   train_state state;
   train_status shown;
+  hia_timeline *timeline; /* NULL: no --trace */
+  train_times times;
 } training;
 
 /* ---- train_setup.c: what comes before the first step ---- */
@@ -88,6 +97,17 @@ void train_say(void *training, char *text, size_t size); /* a tool_say */
 void train_report_epoch(const training *r);
 /* A line on standard output: the last epoch, and what decided which one was the best. */
 void train_report(const training *r);
+
+/* ---- train_time.c: where the time goes ---- */
+
+/* Computes the loss and the gradient for a batch. Adds to the times, and to the seconds that the
+ * epoch has compiled for. Returns an exit status. */
+int train_gradient(training *r, hia_value *const *batch, double *loss);
+/* Calls a function of the examples of --dev. */
+int train_call_on_dev(training *r, hia_function *f, hia_value **result);
+uint64_t train_now(void); /* in nanoseconds, of a clock that does not jump */
+/* Prints the times on standard error. */
+void train_report_time(const training *r);
 
 /* ---- train_order.c: numbers that follow from the options alone ---- */
 

@@ -99,6 +99,7 @@ static char *line_of(const train_state *s, size_t *len) {
   fprintf(to, "\"best\": %s, ", e->is_best ? "true" : "false");
   put_number(to, "rate", e->rate);
   put_number(to, "norm", e->norm);
+  put_number(to, "compile_seconds", e->compile_seconds);
   put_number(to, "seconds", e->seconds);
   put_number(to, "examples_per_second", e->examples_per_second);
   fprintf(to, "\"run\": \"%s\"}\n", run);

@@ -81,11 +81,13 @@ static void describe(const training *r, const train_epoch *e, char *text, size_t
 
 void train_report_epoch(const training *r) {
   const train_epoch *e = &r->state.epochs[r->state.n_epochs - 1];
-  char known[256], text[512];
+  char known[256], compiled[48] = "", text[512];
   describe(r, e, known, sizeof known);
-  snprintf(text, sizeof text, "epoch %zu of %" PRIu64 ": %s%s; %.2f s, %.0f examples/s\n",
+  if (e->compile_seconds > 0)
+    snprintf(compiled, sizeof compiled, ", and %.2f s to compile", e->compile_seconds);
+  snprintf(text, sizeof text, "epoch %zu of %" PRIu64 ": %s%s; %.2f s, %.0f examples/s%s\n",
            r->state.n_epochs, r->t->epochs, known, e->is_best ? ", the best" : "", e->seconds,
-           e->examples_per_second);
+           e->examples_per_second, compiled);
   tool_progress_print(text);
 }
 

@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The bytes of a checkpoint that are not the trainer's, as lines of words:
  *
- *   hiaton train 1                          the version of this form
+ *   hiaton train 2                          the version of this form
  *   run NUMBER                              in base 16
- *   batch NUMBER LOSS NORM SECONDS          of the epoch that is not complete
+ *   batch NUMBER LOSS NORM COMPILE SECONDS  of the epoch that is not complete
  *   option NAME VALUE                       for each option that decides the bits
- *   epoch STEPS LOSS DEV_LOSS METRIC RATE NORM SECONDS SPEED BEST     for each complete epoch
+ *   epoch STEPS LOSS DEV_LOSS METRIC RATE NORM COMPILE SECONDS SPEED BEST   for each complete epoch
  *   end
  *
  * Floats are written as %a, so that they are read back with all their bits. */
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD "hiaton train 1"
+#define HEAD "hiaton train 2"
 
 bool train_add_epoch(train_state *s, const train_epoch *epoch) {
   train_epoch *grown = realloc(s->epochs, (s->n_epochs + 1) * sizeof *grown);
@@ -44,14 +44,15 @@ char *train_encode(const train_state *s, const train_deciding *deciding, size_t 
   *size = 0;
   FILE *to = open_memstream(&text, size);
   if (!to) return NULL;
-  fprintf(to, HEAD "\nrun %" PRIx64 "\nbatch %" PRIu64 " %a %a %a\n", s->run, s->batch, s->loss,
-          s->norm, s->seconds);
+  fprintf(to, HEAD "\nrun %" PRIx64 "\nbatch %" PRIu64 " %a %a %a %a\n", s->run, s->batch, s->loss,
+          s->norm, s->compile_seconds, s->seconds);
   for (size_t i = 0; i < deciding->n; i++)
     fprintf(to, "option %s %s\n", deciding->options[i].name, deciding->options[i].value);
   for (size_t i = 0; i < s->n_epochs; i++) {
     const train_epoch *e = &s->epochs[i];
-    fprintf(to, "epoch %" PRIu64 " %a %a %a %a %a %a %a %d\n", e->steps, e->loss, e->dev_loss,
-            e->metric, e->rate, e->norm, e->seconds, e->examples_per_second, e->is_best);
+    fprintf(to, "epoch %" PRIu64 " %a %a %a %a %a %a %a %a %d\n", e->steps, e->loss, e->dev_loss,
+            e->metric, e->rate, e->norm, e->compile_seconds, e->seconds, e->examples_per_second,
+            e->is_best);
   }
   fputs("end\n", to);
   bool is_bad = ferror(to);
@@ -119,9 +120,9 @@ static int read_option(decoding *d, char *words) {
 static int read_epoch(decoding *d, const char *words) {
   train_epoch e = {0};
   int is_best = 0, end = 0;
-  if (sscanf(words, "%" SCNu64 " %la %la %la %la %la %la %la %d%n", &e.steps, &e.loss, &e.dev_loss,
-             &e.metric, &e.rate, &e.norm, &e.seconds, &e.examples_per_second, &is_best,
-             &end) != 9 ||
+  if (sscanf(words, "%" SCNu64 " %la %la %la %la %la %la %la %la %d%n", &e.steps, &e.loss,
+             &e.dev_loss, &e.metric, &e.rate, &e.norm, &e.compile_seconds, &e.seconds,
+             &e.examples_per_second, &is_best, &end) != 10 ||
       words[end])
     return not_ours(d);
   e.is_best = is_best != 0;
@@ -140,8 +141,8 @@ static int read_line(decoding *d, char *line) {
   if (strncmp(line, "run ", 4) == 0)
     d->has_run = sscanf(line, "run %" SCNx64 "%n", &s->run, &end) == 1;
   else if (strncmp(line, "batch ", 6) == 0)
-    d->has_batch = sscanf(line, "batch %" SCNu64 " %la %la %la%n", &s->batch, &s->loss, &s->norm,
-                          &s->seconds, &end) == 4;
+    d->has_batch = sscanf(line, "batch %" SCNu64 " %la %la %la %la%n", &s->batch, &s->loss,
+                          &s->norm, &s->compile_seconds, &s->seconds, &end) == 5;
   else if (strcmp(line, "end") == 0) {
     d->has_end = true;
     end = 3;

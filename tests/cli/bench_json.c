@@ -187,6 +187,19 @@ static void tuple(const char *folder) {
   remove(path);
 }
 
+/* A result that `hiaton run` shortens is shortened here, too, and that is said. */
+static void cut(void) {
+  int status;
+  json_t *root = run("-e 'iota(2000)' --engine interp,expand --runs 1", &status);
+  json_t *row = json_array_get(json_object_get(root, "results"), 1);
+  const char *result = json_string_value(json_object_get(row, "result"));
+  check(status == 0 && result && strcmp(result, "[0, 1, 2, ..., 1997, 1998, 1999]") == 0,
+        result ? result : "no result", "a tensor");
+  check(json_is_true(json_object_get(row, "result_is_cut")), "result_is_cut", "a tensor");
+  check(json_is_true(json_object_get(root, "agree")), "agree", "a tensor");
+  json_decref(root);
+}
+
 /* A run that fails prints no JSON. */
 static void failing(const char *sources) {
   char words[512];
@@ -206,6 +219,7 @@ int main(int argc, char **argv) {
     whole(argv[2], has_native ? "jit,interp,expand" : "interp,expand", all + !has_native, counts);
   array(argv[3]);
   tuple(argv[3]);
+  cut();
   failing(argv[2]);
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;

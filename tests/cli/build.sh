@@ -1491,6 +1491,7 @@ wrong 'and damaged' 2 'tuple.hiav: error.argument.: the saved value is damaged' 
 wrong 'a place that cannot be written' 1 '^error.io.: cannot write /nonexistent/x.hiav' ./pair 4 '(1, (true, 1))' -o /nonexistent/x.hiav
 t 'help names it' bash -c './pair --help | grep -q "^  -o FILE.hiav" && ! ./pair --help | grep -q vocab'
 wrong 'a tensor of NumPy for scalars' 2 'is for functions with tensors' ./part @tuple.npy
+wrong 'a result in a form that there is not' 2 '^pair: -o: `x.txt` should be FILE.hiav$' ./pair 4 '(1, (true, 1))' -o x.txt
 wrong 'a result of scalars for NumPy' 2 '^error.argument.: `x.npy` is for functions with tensors' ./pair 4 '(1, (true, 1))' -o x.npy
 # Tensors of NumPy, as `hiaton run` takes and writes them.
 printf 'fn main(x: f32[?, ?], s: f32) -> f32[?, ?] = x * s\nfn both(x: f32[?, ?]) = (x, x)\n' >tensor.hia
@@ -1508,6 +1509,26 @@ is 'its array' '[[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]' ./tensor @one.npz 0.5
 is 'the same by name' '[[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]' ./tensor @one.npz:arr_0 0.5
 t 'a tuple in an archive' ./both @tensor.npy -o both.npz
 is 'one of its arrays' '[[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]' ./tensor @both.npz:arr_1 0.5
+printf '\x93NUMPY\x01\0v\0%-117s\n\1\2' "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 2), }" >bytes.npy
+wrong 'another dtype' 2 "bytes.npy: error.argument.: expected f32.., .., the file.s tensor is u8.1, 2." ./tensor @bytes.npy 0.5
+is 'converted' '[[0.5, 1.0]]' ./tensor @bytes.npy 0.5 --convert
+wrong 'nothing that could be converted' 2 '`--convert` is for tensors in files: the program takes none' ./pair 4 '(1, (true, 1))' --convert
+cat >grads.hia <<'END'
+param W: f64[2] = 0.5
+param b: f64 = 0
+fn loss(x: f64[2]) -> f64 = { let d = W @ x + b; d * d }
+fn main(x: f64[2]) = value_and_grad(loss)(x)
+END
+t 'a program of gradients' "$hiaton" build grads.hia --exe -o grads
+t 'as hiaton run names them' "$hiaton" run grads.hia '[1, 2]' -o wanted.npz
+for engine in native interp; do
+  t "gradients in an archive ($engine)" ./grads '[1, 2]' -o grads.npz --engine $engine
+  t 'the same bytes' cmp grads.npz wanted.npz
+done
+is 'they are params' '(56.25, ([15.0, 30.0], 15.0))' ./grads '[0, 0.75]' --params grads.npz
+is 'of other dtypes, converted' '(2.25, ([3.0, 6.0], 3.0))' bash -c '
+  echo "param W: f32[2] = 0.5 param b: f32 = 0 fn main() = 0" >narrow.hia
+  "$0" run narrow.hia --save-params narrow.safetensors >narrow.out && ./grads "[1, 2]" --params narrow.safetensors --convert' "$hiaton"
 wrong 'no such array' 2 "one.npz: error.argument.: there is no array 'x'; there are 'arr_0'" ./tensor @one.npz:x 1
 wrong 'more than the limit' 1 'error.memory.: out of memory: array .arr_0. has 24 bytes, and 23 may be used' ./tensor @one.npz 1 --max-memory 23
 wrong 'an array for scalars' 2 'is for functions with tensors' ./part @one.npz:x

@@ -336,6 +336,15 @@ fn main() = W'
 t 'another shape' 2 '' 'W' run "$work/other.hia" --params "$work/p.safetensors"
 head -c 60 "$work/p.safetensors" > "$work/cut.safetensors"
 t 'a file that is cut off' 2 '' 'cut.safetensors' run "$work/params.hia" --params "$work/cut.safetensors"
+t 'params in a form that there is not' 2 '' '--save-params: .p.txt. should be FILE.safetensors or FILE.npz' run "$work/params.hia" --save-params p.txt
+printf '\x93NUMPY\x01\0' >"$work/lone.npy"
+t 'an array without a name' 2 '' 'lone.npy: this is a .npy file, one array without a name; of tensors by name there are .npz files, as np.savez' \
+  run "$work/params.hia" --params "$work/lone.npy"
+cp "$work/lone.npy" "$work/lone.npz"
+t 'under another name' 2 '' 'lone.npz: this is a .npy file' run "$work/params.hia" --params "$work/lone.npz"
+printf 'PK\3\4' >"$work/archive.safetensors"
+t 'an archive under another name' 2 '' 'this is a zip archive; if it is one of NumPy, its name has to end in .npz' \
+  run "$work/params.hia" --params "$work/archive.safetensors"
 t 'no place' 2 '' 'No such file' run "$work/params.hia" --save-params "$work/none/p.safetensors"
 t 'params for NumPy' 0 0 '' run "$work/params.hia" -e 0 --seed 7 --save-params "$work/p.npz"
 t 'and read' 0 "$seven" '' run "$work/params.hia" --params "$work/p.npz"
@@ -546,6 +555,9 @@ fn same(x) = x
 fn pair(x: f32[?]) = (x, x)
 fn first(x: (f32[?], f32[?])) = x.0
 fn next(n: i64) = n + 1
+fn whole(x: i32[?, ?]) = x
+fn whole1(x: i32[?]) = x
+fn nested(x: (i32, (f32, (bool, i32[?])))) = x
 END
 run_tensor() { local name=$1 code=$2 out=$3 err=$4; shift 4; every "$name" "$code" "$out" "$err" run "$work/tensors.hia" --fn "$@"; }
 npy "$work/x.npy" '<f4' False '(2, 3)' '\0\0\0\0\0\0\x80\x3f\0\0\0@\0\0@@\0\0\x80@\0\0\xa0@'
@@ -565,7 +577,15 @@ run_tensor 'a scalar for a generic parameter' 0 41 '' same "@$work/scalar.npy"
 run_tensor 'sizes that fit' 0 '[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]' '' fits "@$work/x.npy" '[1, 2]'
 run_tensor 'sizes that do not' 1 '' 'error.shape.: shapes do not fit: axis 0 of .3. is 3, axis 0 of .2. is 2' fits "@$work/x.npy" '[1, 2, 3]'
 run_tensor 'a tensor of another dtype' 2 '' 'bools.npy: error.argument.: expected f32.., .., the file.s tensor is bool.2, 1.' twice "@$work/bools.npy"
-run_tensor 'a dtype that hiaton lacks' 2 '' "narrow.npy: error.argument.: the dtype '<f2' is none of .*, at byte 20" same "@$work/narrow.npy"
+run_tensor 'a dtype that hiaton lacks' 2 '' "narrow.npy: error.argument.: the dtype of the file's tensor is f16, which is none of bool, i32, i64, f32 and f64; it can be converted to one that is declared" same "@$work/narrow.npy"
+run_tensor 'no type to convert it to' 2 '' "which is none of bool, i32" same "@$work/narrow.npy" --convert
+run_tensor 'converted where that is asked for' 2 '' "narrow.npy: error.argument.: expected f32.., .., the file's tensor is f16.2, 1.
+ *= hint: elements are converted where that is asked for: --convert" twice "@$work/narrow.npy"
+run_tensor 'it is' 0 '[[0.00000011920929], [0.0]]' '' twice "@$work/narrow.npy" --convert
+run_tensor 'bools, too' 0 '[[2.0], [0.0]]' '' twice "@$work/bools.npy" --convert
+run_tensor 'a number that the dtype has not' 2 '' "narrow.npy: error.argument.: element .0, 0. of the file's tensor is 5.9604644775390625e-08, which no i32 is, at byte 128" whole "@$work/narrow.npy" --convert
+t 'nothing to convert' 2 '' '--convert is for tensors in files: there is no @FILE.npy, no @FILE.npz and no --params' run "$work/tensors.hia" --fn next 3 --convert
+t 'nothing to build in' 2 '' '--convert has no effect without --params' build "$work/tensors.hia" --fn next --convert -o "$work/next.o"
 run_tensor 'objects of Python' 2 '' 'objects.npy: error.argument.: .*objects of Python, which are never read, at byte 20' same "@$work/objects.npy"
 run_tensor 'a header that lies' 2 '' 'large.npy: error.argument.: the .npy file is damaged: its shape needs 4000000000000 bytes of elements, it has 4, at byte 60' same "@$work/large.npy"
 run_tensor 'a tensor that is cut' 2 '' 'cut.npy: error.argument.: the .npy file is damaged: its shape needs 24 bytes of elements, it has 22' twice "@$work/cut.npy"
@@ -577,11 +597,17 @@ cmp "$work/x.npy" "$work/out.npy" && passed=$((passed + 1)) || bad 'as NumPy wou
 t 'a scalar for NumPy' 0 '' '' run "$work/tensors.hia" --engine interp --fn same 41i64 -o "$work/out.npy"
 cmp "$work/scalar.npy" "$work/out.npy" && passed=$((passed + 1)) || bad 'as NumPy would write it, too' "$(od -c "$work/out.npy")"
 t 'a result that is no tensor' 2 '' 'error.argument.: a result of type .f32..., f32.... cannot be in .*/pair.npy: .npy has a tensor or a scalar' run "$work/tensors.hia" --fn pair '[1, 2]' -o "$work/pair.npy"
-t 'nor of an archive' 2 '' 'a result of type .i32, .i32, i32.. cannot be in .*/pair.npz: .npz has tensors and scalars, one or a tuple' run - -e '(1, (2, 3))' -o "$work/pair.npz" </dev/null
+t 'nor of an archive' 2 '' 'a result of type .i32, .i32, Tree.. cannot be in .*/pair.npz: .npz has tensors and scalars, one or those of a tuple' run "$work/trees.hia" -e '(1, (2, full(1)))' -o "$work/pair.npz"
 [ ! -e "$work/pair.npy" ] && passed=$((passed + 1)) || bad 'nothing is written then' ''
 
 # Archives of NumPy.
 t 'a tuple for NumPy' 0 '' '' run "$work/tensors.hia" --engine interp --fn pair '[1, 2.5]' -o "$work/pair.npz"
+t 'tuples in a tuple' 0 '' '' run - -e '(1, (2.5, (true, [3, 4])))' -o "$work/nested.npz" </dev/null
+t 'by their places' 0 '(1, (2.5, (true, [3, 4])))' '' run "$work/tensors.hia" --engine interp --fn nested "@$work/nested.npz"
+run_tensor 'one of them' 0 true '' same "@$work/nested.npz:arr_1.1.0"
+t 'a place that there is not' 2 '' "there is no array 'arr_1.0'; there are 'arr_0', 'arr_1'" run "$work/tensors.hia" --engine interp --fn nested "@$work/pair.npz"
+t 'an element of an archive that the dtype has not' 2 '' "pair.npz: error.argument.: array 'arr_0': element .1. of the tensor 'arr_0' is 2.5, which no i32 is" \
+  run "$work/tensors.hia" --engine interp --fn whole1 "@$work/pair.npz:arr_0" --convert
 run_tensor 'an array of an archive' 0 '[1.0, 2.5]' '' same "@$work/pair.npz:arr_1"
 run_tensor 'a tuple of its arrays' 0 '[1.0, 2.5]' '' first "@$work/pair.npz"
 run_tensor 'which one' 2 '' "pair.npz: error.argument.: one array is wanted, and the file has 2: 'arr_0', 'arr_1'" same "@$work/pair.npz"
@@ -619,7 +645,7 @@ run_tree 'truncated' 2 '' 'short.hiav: error' sum "@$work/short.hiav"
 run_tree 'altered' 2 '' 'other.hiav: error' sum "@$work/other.hiav"
 : >"$work/none.hiav"
 run_tree 'empty' 2 '' 'none.hiav: error' sum "@$work/none.hiav"
-t 'a result of another form' 2 '' '-o: .x.txt. should be FILE.hiav, the form of saved values, or FILE.npy or FILE.npz' run "$work/trees.hia" --fn full 1 -o x.txt
+t 'a result of another form' 2 '' '-o: .x.txt. should be FILE.hiav, FILE.npy or FILE.npz' run "$work/trees.hia" --fn full 1 -o x.txt
 t 'a result in a folder that is none' 1 '' 'cannot write /nosuch/a.hiav: No such file' run "$work/trees.hia" --fn full 1 -o /nosuch/a.hiav
 t 'a result over its argument' 2 '' 'would replace the argument' run "$work/trees.hia" --fn sum "@$work/full.hiav" -o "$work/full.hiav"
 t 'a vocabulary over the other' 2 '' 'would replace the file of --labels' run "$work/trees.hia" --fn sum "@$work/a.ptb" --build-vocab "$work/labels" --labels "$work/labels"
@@ -898,6 +924,14 @@ if "$hiaton" bench examples/fib.hia --engine interp,expand --runs 2 15 >"$work/o
   passed=$((passed + 1))
 else
   bad 'bench' "$(cat "$work/out")"
+fi
+program long 'fn main(n: i64) = (full(1.5, n), n)'
+if "$hiaton" bench "$work/long.hia" 100 --engine interp,expand --runs 1 >"$work/out" 2>"$work/err" &&
+  [ "$(grep -c '  (\[1.5, 1.5, [1., 5]*\.\.\.$' "$work/out")" = 2 ] && [ "$(awk 'length > 170' "$work/out")" = '' ] &&
+  grep -q '^the results are shortened: ' "$work/err"; then
+  passed=$((passed + 1))
+else
+  bad 'bench shortens results' "$(cat "$work/out" "$work/err")"
 fi
 calls_in_bench() { # WHAT PATTERN WORD...
   local what=$1 pattern=$2

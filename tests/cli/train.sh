@@ -58,7 +58,7 @@ value() { sed -nE "s/^[^;]*[ ]$1 ([-0-9.e+]+).*/\1/p" out; } # of the last epoch
 logged() { sed -nE "s/.*\"$1\": ([^,}]+).*/\1/p" "$2"; }     # of all epochs
 clear() { rm -f m.* n.*; }
 # Log and plot without what takes time.
-timeless() { sed -E 's/"(seconds|examples_per_second)": [^,]*, //g; s/"run": "[0-9a-f]*"//' "$1"; }
+timeless() { sed -E 's/"(compile_seconds|seconds|examples_per_second)": [^,]*, //g; s/"run": "[0-9a-f]*"//' "$1"; }
 
 # ---- the examples: phrases of two words, and those with `not` before them ----
 
@@ -166,9 +166,10 @@ t 'a log and a plot' 0 . . "${both[@]}" --epochs 5 --batch 8 --log m.jsonl --plo
 if python3 -c '
 import json, sys, xml.etree.ElementTree as tree
 lines = [json.loads(line) for line in open("m.jsonl")]
-names = ["epoch", "steps", "loss", "dev_loss", "metric", "best", "rate", "norm", "seconds", "examples_per_second", "run"]
+names = ["epoch", "steps", "loss", "dev_loss", "metric", "best", "rate", "norm", "compile_seconds", "seconds", "examples_per_second", "run"]
 assert [line["epoch"] for line in lines] == [1, 2, 3, 4, 5]
 assert [line["steps"] for line in lines] == [3, 6, 9, 12, 15]
+assert [line["compile_seconds"] > 0 for line in lines] == [True, False, False, False, False]
 assert all(list(line) == names for line in lines) and lines[0]["best"] is True and lines[0]["rate"] == 0.001
 svg = tree.parse("m.svg").getroot()
 assert svg.tag == "{http://www.w3.org/2000/svg}svg"
@@ -184,6 +185,36 @@ t 'a log that goes on, without a line that is half' 0 . . "${on[@]}" --epochs 2 
 verdict 'its lines' "$(cut -c 1-12 m.jsonl)" "$(printf '{"epoch": %s\n' '1}' 1, 2,)"
 t 'no metric, no dev: nulls' 0 . . "${on[@]}" --epochs 1 --log n.jsonl
 verdict 'no numbers' "$(logged dev_loss n.jsonl) $(logged metric n.jsonl) $(logged best n.jsonl)" 'null null false'
+
+# ---- where the time goes ----
+
+clear
+t 'the compiler, apart' 0 . '^epoch 1 of 2: [^
+]* examples/s, and [0-9.]+ s to compile
+epoch 2 of 2: [^
+]* examples/s
+parse  .*
+run  .* losses and gradients
+update .* the optimizer
+dev  .* loss and metric of --dev
+write  .* params and checkpoints
+nodes [1-9]' "${both[@]}" --epochs 2 --batch 8 --save m.safetensors --time
+clear
+t 'a timeline' 0 . . "${on[@]}" --epochs 2 --batch 8 --trace m.json
+if python3 -c '
+import json
+events = json.load(open("m.json"))["traceEvents"]
+runs = [e for e in events if e["ph"] == "B" and e["name"] == "run"]
+assert len(runs) == 6, len(runs)
+assert any(e.get("cat") == "compile" for e in events)' 2>python.err || ! command -v python3 >/dev/null; then
+  ok
+else
+  bad 'what it has' "$(<python.err)" "$(head -c 600 m.json)"
+fi
+t 'a timeline that cannot be written' 1 '' 'error.io.: the trace no/m.json could not be written' "${on[@]}" --trace no/m.json
+clear
+t 'the timeline of a failure' 1 . 'error.div-zero' "${on[@]}" --loss fails --batch 3 --trace m.json
+if [ -s m.json ]; then ok; else bad 'it is there' "$(ls)"; fi
 
 # ---- the same bits ----
 
@@ -272,6 +303,20 @@ t 'what it has left goes on' 0 . '^epoch [1-9]' "${long[@]}" --save n.safetensor
 t 'one that has not been full' 0 . . "${long[@]}" --save m.safetensors
 same 'are the same' m.safetensors n.safetensors
 
+# ---- without checkpoints ----
+
+clear
+t 'no checkpoint' 0 . . "${on[@]}" --epochs 2 --batch 8 --save m.safetensors --no-checkpoint
+verdict 'what is left' "$(echo m.*)" m.safetensors
+t 'once more' 0 . . "${on[@]}" --epochs 2 --batch 8 --save n.safetensors
+same 'the same params' m.safetensors n.safetensors
+t 'over work that can be resumed' 2 '' 'there is a checkpoint already, n.safetensors.checkpoint' \
+  "${on[@]}" --save n.safetensors --no-checkpoint
+for word in --checkpoint=n.checkpoint --resume --checkpoint-steps=2; do
+  t "$word" 2 '' "${word%%=*} is for a checkpoint, and --no-checkpoint leaves it out" "${on[@]}" --save m.safetensors --no-checkpoint $word
+done
+t 'nothing to leave out' 2 '' '--no-checkpoint has no effect: there is none without --save' "${on[@]}" --no-checkpoint
+
 # ---- checkpoints that do not fit ----
 
 clear
@@ -324,7 +369,7 @@ t 'a metric that is no number' 2 '' '.names. returns .Tree., not a number' "${bo
 t 'a metric of other examples' 2 '' '.of_others. takes other examples than .loss.' "${both[@]}" --metric of_others
 t 'a metric without --dev' 2 '' '--metric is computed of the examples of --dev' "${on[@]}" --metric right
 for word in --lr=0 --lr=x --momentum=1 --beta1=-1 --beta2=1 --epsilon=-1 --decay=inf --clip=0 --epochs=0 --batch=0 --warmup=x \
-  --checkpoint-steps=0 --optimizer=sdg --schedule=sine --plot=m.png --data=@train.ptb; do
+  --checkpoint-steps=0 --optimizer=sdg --schedule=sine --plot=m.png --save=m.txt --save=.npz --checkpoint=m.txt --data=@train.ptb; do
   t "$word" 2 '' "^hiaton train: ${word%%=*}: .${word#*=}. should be " "${on[@]}" $word
 done
 t 'momentum of adam' 2 '' '--momentum is for --optimizer sgd' "${on[@]}" --momentum 0.9
@@ -332,7 +377,7 @@ t 'betas of sgd' 2 '' '--beta1 is for --optimizer adam and adamw' "${on[@]}" --o
 t 'epsilon of sgd' 2 '' '--epsilon has no effect with --optimizer sgd' "${on[@]}" --optimizer sgd --epsilon 1
 t 'nothing to resume' 2 '' '--resume is for a checkpoint: there is neither --checkpoint nor --save' "${on[@]}" --resume
 t 'words for no trees' 2 '' '--vocab is for trees: neither --data nor --dev is FILE.ptb' --data train.hiav --vocab words
-t 'a file that is read' 2 '' '--save train.ptb would replace the file of --data' "${on[@]}" --save train.ptb
+t 'a file that is read' 2 '' '--save p.npz would replace the file of --params' "${on[@]}" --params p.npz --save p.npz
 t 'two files that are one' 2 '' '--save and --checkpoint are one file' "${on[@]}" --save m.safetensors --checkpoint m.safetensors
 t 'a folder that does not exist' 1 '' 'error.io.: cannot write no/m.safetensors' "${on[@]}" --save no/m.safetensors
 t 'an argument' 2 '' '.3. is one word too many' "${on[@]}" 3
