@@ -565,6 +565,7 @@ npy "$work/fortran.npy" '>f4' True '(2, 3)' '\0\0\0\0@@\0\0\x3f\x80\0\0@\x80\0\0
 npy "$work/scalar.npy" '<i8' False '()' '\x29\0\0\0\0\0\0\0'
 npy "$work/bools.npy" '|b1' False '(2, 1)' '\1\0'
 npy "$work/narrow.npy" '<f2' False '(2, 1)' '\1\0\0\0'
+npy "$work/half.npy" '>f2' False '(2, 1)' '\x3e\0\xb4\0'
 npy "$work/objects.npy" '|O' False '(2,)' '\x80\4N.'
 npy "$work/large.npy" '<f4' False '(1000000, 1000000)' '\1\0\0\0'
 echo '[[1, 2]]' >"$work/text.npy"
@@ -581,7 +582,7 @@ run_tensor 'a dtype that hiaton lacks' 2 '' "narrow.npy: error.argument.: the dt
 run_tensor 'no type to convert it to' 2 '' "which is none of bool, i32" same "@$work/narrow.npy" --convert
 run_tensor 'converted where that is asked for' 2 '' "narrow.npy: error.argument.: expected f32.., .., the file's tensor is f16.2, 1.
  *= hint: elements are converted where that is asked for: --convert" twice "@$work/narrow.npy"
-run_tensor 'it is' 0 '[[0.00000011920929], [0.0]]' '' twice "@$work/narrow.npy" --convert
+run_tensor 'it is' 0 '[[3.0], [-0.5]]' '' twice "@$work/half.npy" --convert
 run_tensor 'bools, too' 0 '[[2.0], [0.0]]' '' twice "@$work/bools.npy" --convert
 run_tensor 'a number that the dtype has not' 2 '' "narrow.npy: error.argument.: element .0, 0. of the file's tensor is 5.9604644775390625e-08, which no i32 is, at byte 128" whole "@$work/narrow.npy" --convert
 t 'nothing to convert' 2 '' '--convert is for tensors in files: there is no @FILE.npy, no @FILE.npz and no --params' run "$work/tensors.hia" --fn next 3 --convert

@@ -13,7 +13,9 @@ static const char program[] = "param W: f64[2, 3] = uniform(-1, 1)\n"
                               "param s: f32 = 0.5\n"
                               "fn f(x: f64[?, ?], n: i32, t: (f64[?, ?], i32)) = x * f64(n)\n"
                               "fn all() = (W, s)\n"
-                              "fn list(a: [(i32, f64)]) = len(a)\n";
+                              "fn list(a: [(i32, f64)]) = len(a)\n"
+                              "fn loss(x: f64[2, 3]) = sum(W * x) * f64(s)\n"
+                              "fn gradients(x: f64[2, 3]) = (x, value_and_grad(loss)(x))\n";
 
 typedef struct world {
   hia_engine *engine;
@@ -292,6 +294,89 @@ Test(api_npz, wrong_values) {
   test_text_free(&out);
   unlink(path);
   hia_value_free(list);
+  close_world(&w);
+}
+
+/* ---- conversion, and names ---- */
+
+Test(api_npz, conversion) {
+  world w;
+  open_world(&w);
+  const hia_type_info *f64 = hia_type_info_part(hia_type_info_element(w.list), 1);
+  const char *bytes = w.saved.data;
+  size_t n = w.saved.len;
+  hia_npz *npz;
+  hia_value *v = NULL;
+  cr_assert_eq(hia_npz_open(NULL, "a.npz", bytes, n, &npz, NULL), HIA_OK);
+  REFUSED(HIA_ARGUMENT, "expected f64, the tensor 'y' is i32\n      = hint: elements are converted",
+          hia_npz_load(npz, 1, f64, 8, &v, &w.error));
+  cr_assert_eq(hia_npz_convert(npz, 1, f64, 8, &v, NULL), HIA_OK);
+  expect_text(v, "-7.0");
+  REFUSED(HIA_MEMORY, "array 'y' has 8 bytes, and 7 may be used",
+          hia_npz_convert(npz, 1, f64, 7, &v, &w.error));
+  cr_assert_eq(hia_npz_convert(npz, 0, NULL, 48, &v, NULL), HIA_OK); /* as it is */
+  expect_text(v, MATRIX);
+  REFUSED(HIA_ARGUMENT, "expected f64, the tensor 'x' is f64[2, 3]",
+          hia_npz_convert(npz, 0, f64, 48, &v, &w.error));
+  hia_npz_free(npz);
+  cr_assert_eq(hia_data_convert_npz(NULL, f64, "a", bytes, n, "y", 8, &v, NULL), HIA_OK);
+  expect_text(v, "-7.0");
+  REFUSED(HIA_ARGUMENT, "no place",
+          hia_data_convert_npz(NULL, f64, "a", bytes, n, "y", 8, NULL, &w.error));
+  test_text npy = {0};
+  cr_assert_eq(hia_value_save_npy(w.values[1], test_text_take, &npy, NULL), HIA_OK);
+  cr_assert_eq(hia_data_convert_npy(NULL, f64, "a", npy.data, npy.len, &v, NULL), HIA_OK);
+  expect_text(v, "-7.0");
+  REFUSED(HIA_ARGUMENT, "expected f64, the file's tensor is i32",
+          hia_data_load_npy(NULL, f64, "a", npy.data, npy.len, &v, &w.error));
+  test_text_free(&npy);
+  REFUSED(HIA_ARGUMENT, "no path", hia_data_convert_npy_file(NULL, f64, NULL, &v, &w.error));
+  close_world(&w);
+}
+
+/* Saves a value with names, and compares those that the archive has. */
+static void expect_names(const hia_value *value, const char *const *given, size_t n,
+                         const char *const *wanted) {
+  char path[] = "/tmp/hia_npz_XXXXXX";
+  close(mkstemp(path));
+  hia_npz *npz;
+  cr_assert_eq(hia_value_save_npz_parts(value, given, n, path, NULL), HIA_OK);
+  cr_assert_eq(hia_npz_open_file(NULL, path, &npz, NULL), HIA_OK);
+  for (size_t i = 0; wanted[i]; i++) cr_expect_str_eq(hia_npz_name(npz, i), wanted[i]);
+  hia_npz_free(npz);
+  unlink(path);
+}
+
+Test(api_npz, names_of_parts) {
+  world w;
+  open_world(&w);
+  hia_value *pair = hia_value_tuple(w.engine, w.values, 2);
+  hia_value *parts[] = {pair, w.values[1]}, *all = hia_value_tuple(w.engine, parts, 2);
+  cr_assert(all);
+  expect_names(all, NULL, 0, (const char *const[]){"arr_0.0", "arr_0.1", "arr_1", NULL});
+  expect_names(all, (const char *const[]){"a", NULL, "b"}, 3,
+               (const char *const[]){"a", "arr_0.1", "b", NULL});
+  expect_names(all, (const char *const[]){"a", NULL, "a"}, 3,
+               (const char *const[]){"arr_0.0.a", "arr_0.1", "arr_1.a", NULL});
+  expect_names(all, (const char *const[]){"arr_1", "x", "arr_0.0"}, 3,
+               (const char *const[]){"arr_0.0.arr_1", "x", "arr_1.arr_0.0", NULL});
+  expect_names(w.values[0], (const char *const[]){"W"}, 1, (const char *const[]){"W", NULL});
+  const char *const two[] = {"a", "b"};
+  REFUSED(HIA_ARGUMENT, "2 names for 3 parts",
+          hia_value_save_npz_parts(all, two, 2, "/tmp/a.npz", &w.error));
+  hia_value_free(all);
+  hia_value_free(pair);
+  /* Those of a result are known once the function has been made ready. */
+  hia_function *f = function(&w, "gradients");
+  const char *const *given = two;
+  cr_assert_eq(hia_function_result_names(f, &given), 0);
+  cr_assert_null(given);
+  cr_assert_eq(hia_function_result_names(NULL, NULL), 0);
+  hia_value *result;
+  cr_assert_eq(hia_run(f, &w.values[0], 1, NULL, &result, NULL), HIA_OK);
+  cr_assert_eq(hia_function_result_names(f, &given), 4);
+  expect_names(result, given, 4, (const char *const[]){"arr_0", "value", "W", "s", NULL});
+  hia_value_free(result);
   close_world(&w);
 }
 
