@@ -197,6 +197,16 @@ static const char *nan_message(hia_arena *arena, const hia_failure *failure) {
   return text.data;
 }
 
+static const char *depth_message(hia_arena *arena, const hia_bounds *bounds, int64_t code) {
+  const char *message = hiaR_status_message(HIA_DEPTH);
+  const char *of = bounds->is_native ? "stack" : "frames";
+  if (code == HIA_NOT_LEFT)
+    return hiaR_arena_printf(arena, "%s: more %s than the machine has memory left", message, of);
+  size_t depth = bounds->depth && bounds->depth != SIZE_MAX ? bounds->depth : (size_t)code;
+  if (!depth) return message;
+  return hiaR_arena_printf(arena, "%s: more than %s of %s", message, size_text(arena, depth), of);
+}
+
 static const char *message_of(hia_error *error, const failed_run *run) {
   hia_arena *arena = &error->comp.arena;
   const hia_bounds *bounds = run->bounds;
@@ -211,13 +221,9 @@ static const char *message_of(hia_error *error, const failed_run *run) {
   case HIA_RANGE: return range_message(arena, run->failure);
   case HIA_SHAPE: return shape_message(arena, run->failure);
   case HIA_NAN_MADE: return nan_message(arena, run->failure);
-  case HIA_DEPTH:
-    if (!bounds->depth) return message;
-    return hiaR_arena_printf(arena, "%s: more than %s of %s", message,
-                             size_text(arena, bounds->depth),
-                             bounds->is_native ? "stack" : "frames");
+  case HIA_DEPTH: return depth_message(arena, bounds, run->failure->code);
   case HIA_MEMORY:
-    if (!bounds->memory) return message;
+    if (!bounds->memory || bounds->memory == SIZE_MAX) return message;
     return hiaR_arena_printf(arena, "%s: more than %s", message, size_text(arena, bounds->memory));
   case HIA_DEADLINE:
     if (!bounds->timeout_ns) return message; /* a timeout of the outer run */

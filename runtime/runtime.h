@@ -69,10 +69,14 @@ typedef struct hia_places {
   uint64_t n_locs, strings_size, text_size;
 } hia_places;
 
+/* The code of HIA_DEPTH where not a limit was reached, but what the machine has left. */
+#define HIA_NOT_LEFT ((int64_t)-1)
+
 /* How a run ended. For resource statuses the backtrace says where the run was when it stopped. */
 typedef struct hia_failure {
   hia_status status;  /* HIA_OK: it did not fail */
-  int64_t code;       /* FAILED: the argument of fail; FUEL: what was left, unsigned; RANGE: 1 if a
+  int64_t code;       /* FAILED: the argument of fail; FUEL: what was left, unsigned; DEPTH: the
+                         limit in bytes, HIA_NOT_LEFT, or 0 where neither is known; RANGE: 1 if a
                          slice was asked for, 0 if an element */
   hia_range range;    /* RANGE */
   hia_misfit misfit;  /* SHAPE */
@@ -141,8 +145,8 @@ void hiaR_alarm_clear(hia_clock *clock, hia_alarm *alarm); /* afterwards it does
 typedef struct hia_timeline hia_timeline;
 
 typedef struct hia_limits {
-  size_t depth;     /* bytes of stack or of frames; 0: hiaR_default_depth() */
-  size_t memory;    /* bytes in all (expand: of graph copies); 0: hiaR_default_depth() */
+  size_t depth;  /* bytes of stack or of frames; 0: the default below */
+  size_t memory; /* bytes in all; 0: what the machine has left (base/left.h); SIZE_MAX: no limit */
   unsigned threads; /* workers, the caller's among them; 0: 1 */
   hia_pool *pool;   /* provides the other workers; NULL: the caller alone */
   /* events.h: where the run's threads record what they do; NULL: nowhere */
@@ -162,7 +166,13 @@ typedef struct hia_limits {
   /* The values of the program's params, by their numbers (param/param.h); NULL: it has none. */
   const hia_word *params;
 } hia_limits;
-size_t hiaR_default_depth(void); /* from the memory that is available now */
+/* Bytes that a run may use where no limit is set: of stack, of the interpreter's frames, and of the
+ * copies of graphs that `expand` makes. Ten million calls of most functions need less, and a
+ * recursion without an end takes a second or some to use that much. */
+#define HIA_DEFAULT_STACK  ((size_t)2 << 30)
+#define HIA_DEFAULT_FRAMES ((size_t)4 << 30)
+#define HIA_DEFAULT_COPIES ((size_t)8 << 30)
+size_t hiaR_default_depth(void); /* of native code: less where addresses are few */
 
 /* What was computed in batches (native/batch.h); times in nanoseconds, of all workers together. */
 typedef struct hia_batch_usage {

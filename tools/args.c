@@ -134,9 +134,9 @@ static hia_status read_value(const reading *r, size_t i, const char *path, const
                                                                  value, error);
   if (kind == HIA_WORD_NPZ) {
     uint64_t max_memory = r->o->engine.max_memory;
-    return (converts ? hia_data_convert_npz
-                     : hia_data_load_npz)(NULL, type, path, f->text, f->len, array,
-                                          max_memory ? max_memory : UINT64_MAX, value, error);
+    return (converts ? hia_data_convert_npz : hia_data_load_npz)(
+        NULL, type, path, f->text, f->len, array, max_memory ? max_memory : hia_memory_left(),
+        value, error);
   }
   hia_bracket_options options = bracket_options(r);
   return hia_value_read_brackets(r->engine, type, path, f->text, f->len, &options, value, error);

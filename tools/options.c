@@ -143,9 +143,11 @@ const tool_row tool_rows[] = {
     {OPT_NO_EXTERN, RUN | BENCH | TRAIN | GRADIENTS, "no-extern", NULL, NULL,
      "the program may not call C functions: for programs that you do not trust"},
     {OPT_MAX_DEPTH, RUN | BENCH | TRAIN | GRADIENTS, "max-depth", "BYTES", NULL,
-     "stack that a run may use: 500K, 64M, 2G; else the memory that is available"},
+     "stack that a run may use: 500K, 64M, 2G, none (2G; of frames 4G, of expand 8G; and seven "
+     "eighths of the memory that is left)"},
     {OPT_MAX_MEMORY, RUN | BENCH | TRAIN | GRADIENTS, "max-memory", "BYTES", NULL,
-     "memory that a run may use in all; of native code its values in memory, without its stack"},
+     "memory that a run may use in all, or none; of native code its values in memory, without its "
+     "stack (seven eighths of the memory that is left)"},
     {OPT_TIMEOUT, RUN, "timeout", "SECONDS", NULL,
      "end the run after this time, which includes compiling: 2, 0.5"},
     {OPT_TIMEOUT, BENCH, "timeout", "SECONDS", NULL,
@@ -459,10 +461,9 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     o->dump.format = (hia_format)index;
     return NULL;
   case OPT_FROM_IR: o->from_ir = true; return NULL;
-  case OPT_MAX_DEPTH:
-    return hiaR_word_bytes(operand, &o->engine.max_depth) ? NULL : "a number of bytes, as in 64M";
+  case OPT_MAX_DEPTH: return hiaR_word_limit(operand, &o->engine.max_depth) ? NULL : HIA_WORD_LIMIT;
   case OPT_MAX_MEMORY:
-    return hiaR_word_bytes(operand, &o->engine.max_memory) ? NULL : "a number of bytes, as in 64M";
+    return hiaR_word_limit(operand, &o->engine.max_memory) ? NULL : HIA_WORD_LIMIT;
   case OPT_NO_EXTERN: o->engine.process_symbols = false; return NULL;
   case OPT_TRACE: return set_target(o, row->id, operand, &o->trace);
   case OPT_TIMEOUT:

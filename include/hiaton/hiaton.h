@@ -124,11 +124,14 @@ typedef struct hia_engine_options {
       threads; /* workers of a run, the calling thread among them, at most 1024; 0 and 1: it alone,
                   and no other thread is started for runs. The other workers start when a run first
                   has work for them, serve all runs of the engine, and end when it is freed */
-  size_t max_depth;  /* bytes of stack, or of frames, that a run may use; 0: what is available.
-                        Native code reserves that much address space; a run is HIA_MEMORY if there is
-                        not enough */
+  size_t max_depth;  /* bytes of stack, or of frames, that a run may use. 0: 2 GiB of stack, 4 GiB
+                        of the interpreter's frames, 8 GiB of those of expand, and no more than
+                        hia_memory_left says; HIA_NO_LIMIT: no limit. Native code reserves that much
+                        address space, for each of its threads; a run is HIA_MEMORY if there is not
+                        enough */
   size_t max_memory; /* bytes that a run may use in all, of native code for its values in memory
-                        (its stack is max_depth's); 0: what is available */
+                        (its stack is max_depth's). 0: what hia_memory_left says, and no limit for
+                        compiling; HIA_NO_LIMIT: no limit */
   int opt_level;     /* of native code, 0 to 3 */
   const char *disabled_passes; /* names of graph passes, separated by commas; "all"; NULL: none */
   bool count;                  /* count calls and loop rounds as the language defines them */
@@ -464,9 +467,9 @@ typedef struct hia_run_options {
                     once more for such runs. false: no limit */
   uint64_t fuel; /* with has_fuel: 0 allows no call, no round, and no operation on tensors that
                     costs something. Without has_fuel it must be 0, else HIA_ARGUMENT */
-  /* Of this run, as in hia_engine_options; the lesser of this and the engine's applies; 0: the
-     engine's. Compiling for the run may take max_memory, or 16 MiB if that is more; LLVM's own
-     memory is not counted */
+  /* Of this run, as in hia_engine_options; the lesser of this and the engine's applies, where both
+     are set; 0: the engine's. Compiling for the run may take max_memory, or 16 MiB if that is more;
+     LLVM's own memory is not counted */
   size_t max_depth, max_memory;
   /* By parameter, as many as there are arguments: a stream in place of an argument, which is then
      NULL; or NULL. NULL: no streams. The function is compiled once more for such runs.

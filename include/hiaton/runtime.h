@@ -55,14 +55,25 @@ HIA_API const char *hia_status_message(hia_status status);
  * Calls are limited by depth, memory and time, and those of entries that were compiled for it by
  * fuel (hia_context_set_fuel). */
 
+/* A limit of depth or of memory that allows any; 0 stands for the default. */
+#define HIA_NO_LIMIT SIZE_MAX
+
+/* The bytes that values may take where no limit of memory is set: seven eighths of what the
+ * machine, the control groups of the process (v1 and v2) and its limits RLIMIT_AS and RLIMIT_DATA
+ * have left. Memory in swap does not count; files in memory that the system can give up count as
+ * left. All runs of the process share this. Reads some files of the system, which takes up to a
+ * tenth of a millisecond. Any thread. */
+HIA_API size_t hia_memory_left(void);
+
 /* HIA_CONTEXT_OPTIONS_INIT holds the default of each field. */
 typedef struct hia_context_options {
   size_t size;                    /* sizeof(hia_context_options) */
   const hia_allocator *allocator; /* copied; NULL: malloc */
-  size_t max_depth;  /* bytes of stack, or of the interpreter's frames, of a call; 0: what is
-                        available at its first call */
+  size_t max_depth;  /* bytes of stack, or of the interpreter's frames, of a call. 0: 2 GiB of
+                        stack, 4 GiB of frames, and no more than hia_memory_left says; HIA_NO_LIMIT:
+                        no limit */
   size_t max_memory; /* bytes that a call may use for what it makes, and if it is interpreted for
-                        all of it; 0: what is available */
+                        all of it. 0: what hia_memory_left says; HIA_NO_LIMIT: no limit */
   unsigned threads;  /* workers of a call, the calling thread among them; 0 and 1: it alone. The
                         others belong to the context: they start when a call of code that several
                         workers can run first has work for them, and end when the context is freed */

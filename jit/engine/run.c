@@ -262,10 +262,10 @@ static void audit(const hia_heap *heap, const hia_engine *engine, const hia_fn_v
 #endif
 
 static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_word *results,
-                        leaving *left) {
+                        bool is_limited, leaving *left) {
   if (!f->function->result.info->has_references) return HIA_OK;
   const hia_fn *root = hiaG_fn(f->unit->graph, f->root);
-  left->objects = hiaR_objects_new(&engine->allocator, 0);
+  left->objects = hiaR_objects_new(&engine->allocator, is_limited ? SIZE_MAX : 0);
   if (!left->objects) return HIA_MEMORY;
   hia_status status = hiaR_objects_leave(left->objects, f->unit->shapes, root->results, results,
                                          root->n_results, &left->has_outside);
@@ -320,7 +320,8 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
 #ifdef HIA_CENSUS
     if (has_heap && status == HIA_OK) audit(&context->heap, engine, f, results);
 #endif
-    if (has_heap && status == HIA_OK) status = leave(engine, f, results, left);
+    if (has_heap && status == HIA_OK)
+      status = leave(engine, f, results, options->max_memory != 0, left);
     if (has_heap) {
       usage->heap_bytes = atomic_load_explicit(&context->heap.taken, memory_order_relaxed);
       usage->system_bytes = atomic_load_explicit(&context->heap.fresh, memory_order_relaxed);

@@ -4,6 +4,7 @@
  * time, and touches no memory before it is used; but then generated code, which knows free lists
  * only, would call the runtime for every block of a structure that is being built. */
 #include "runtime/heap/heap.h"
+#include "runtime/base/left.h"
 
 #ifdef HIA_ASAN
 #include <sanitizer/asan_interface.h>
@@ -92,12 +93,13 @@ bool hiaR_heap_census(const hia_heap *heap, int64_t *live) {
 }
 
 void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator) {
-  *heap = (hia_heap){.allocator = allocator, .limit = SIZE_MAX};
+  *heap = (hia_heap){.allocator = allocator, .limit = SIZE_MAX, .granted = SIZE_MAX};
   pthread_mutex_init(&heap->lock, NULL);
 }
 
 void hiaR_heap_begin(hia_heap *heap, size_t limit) {
   heap->limit = limit ? limit : SIZE_MAX;
+  atomic_store_explicit(&heap->granted, limit ? SIZE_MAX : HIA_FREE_GRANT, memory_order_relaxed);
   heap->must_end = NULL;
   heap->fast_products = false;
 #ifdef HIA_CENSUS
@@ -111,12 +113,34 @@ void hiaR_heap_begin(hia_heap *heap, size_t limit) {
   atomic_store_explicit(&heap->fresh, 0, memory_order_relaxed);
 }
 
+/* True if the heap may have `bytes` in all. Two workers that ask at once may both be granted more:
+ * then the heap has what both were. */
+static bool may_have(hia_heap *heap, size_t bytes) {
+  size_t granted = atomic_load_explicit(&heap->granted, memory_order_relaxed);
+  if (HIA_LIKELY(bytes <= granted)) return true;
+  size_t held = granted - HIA_FREE_GRANT,
+         more = hiaR_grant(held, bytes - HIA_FREE_GRANT, false) - held;
+  atomic_fetch_add_explicit(&heap->granted, more, memory_order_relaxed);
+  return more > 0;
+}
+
+static void end_grant(hia_heap *heap) {
+  size_t granted = atomic_load_explicit(&heap->granted, memory_order_relaxed);
+  if (granted <= HIA_FREE_GRANT || granted == SIZE_MAX) return;
+  atomic_store_explicit(&heap->granted, HIA_FREE_GRANT, memory_order_relaxed);
+  hiaR_grant_end(granted - HIA_FREE_GRANT);
+}
+
 size_t hiaR_heap_take_bytes(hia_heap *heap, size_t least, size_t size) {
   size_t used = atomic_load_explicit(&heap->bytes, memory_order_relaxed), taken;
   do {
     size_t left = heap->limit > used ? heap->limit - used : 0;
     taken = (size < left ? size : left) & ~(size_t)15;
     if (taken < least) return 0;
+    if (!may_have(heap, used + taken)) {
+      taken = (least + 15) & ~(size_t)15;
+      if (taken > left || !may_have(heap, used + taken)) return 0;
+    }
   } while (!atomic_compare_exchange_weak_explicit(&heap->bytes, &used, used + taken,
                                                   memory_order_relaxed, memory_order_relaxed));
   size_t now = used + taken, peak = atomic_load_explicit(&heap->peak, memory_order_relaxed);
@@ -198,6 +222,7 @@ void hiaR_heap_end(hia_heap *heap) {
   size_t peak = atomic_load_explicit(&heap->peak, memory_order_relaxed);
   if (heap->chunks || heap->large) heap->last = peak;
   end_large(heap);
+  end_grant(heap);
   if (!heap->chunks) return;
   for (unsigned c = 0; c < HIA_HEAP_CLASSES; c++)
     atomic_store_explicit(&heap->free[c], NULL, memory_order_relaxed);

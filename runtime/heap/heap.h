@@ -54,7 +54,10 @@ struct hia_heap {
   uint64_t run;         /* no other run has the number */
   size_t limit;         /* in bytes; SIZE_MAX: none */
   _Atomic size_t bytes; /* of chunks and large blocks in use */
-  _Atomic size_t peak;  /* the most that this has been */
+  /* What `bytes` may come to before the heap asks for more (base/left.h); SIZE_MAX: it never asks
+   */
+  _Atomic size_t granted;
+  _Atomic size_t peak; /* the most that this has been */
   /* What the run has taken for its objects: in all, and of that from the allocator instead of from
      what earlier runs have left. Blocks that are freed and used again count once, as free lists
      are used without a count. */
@@ -73,8 +76,8 @@ struct hia_heap {
 
 /* The allocator must outlive the heap. */
 void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator);
-/* Begins a run, which may have `limit` bytes in all; 0: no limit. must_end becomes NULL,
- * fast_products false. */
+/* Begins a run, which may have `limit` bytes in all; 0: as many as the machine has left; SIZE_MAX:
+ * no limit. must_end becomes NULL, fast_products false. */
 void hiaR_heap_begin(hia_heap *heap, size_t limit);
 /* Counts other memory of the run with the heap's: `size` bytes or as many as the limit leaves, but
  * at least `least`. Returns their number, a multiple of 16; 0: fewer than `least` are left. */

@@ -12,6 +12,7 @@
  * behind the other in front of the directory, and that in front of the end records, as archives are
  * written: else readers could disagree on what an archive contains. */
 #include "runtime/interchange/npz.h"
+#include "runtime/base/left.h"
 #include "runtime/interchange/inflate.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -457,7 +458,7 @@ hia_status hiaR_npz_copy(const hia_npz_file *file, size_t i, const hia_file_tens
   } else {
     /* In place neither Fortran order can become row-major order, nor one dtype another. */
     if (((t.is_fortran && t.shape.rank > 1) || t.dtype != dtype) && t.size) {
-      block = a->alloc(a->user, (size_t)t.size);
+      block = hiaR_take_large(a, (size_t)t.size);
       if (!block) return HIA_MEMORY;
     }
     t.data = block ? block : to;

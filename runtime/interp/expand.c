@@ -14,6 +14,7 @@
  * is sequential order. So whatever fails while a failure is known comes before it, except in the
  * same copy, where nodes are compared; and when nothing before the failure is left in its own
  * copy, nothing before it is left at all. */
+#include "runtime/base/left.h"
 #include "runtime/heap/array.h"
 #include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"
@@ -65,6 +66,8 @@ typedef struct expansion {
   const hia_allocator *allocator;
   hia_usage *usage;
   size_t depth, memory, bytes; /* limits, and the bytes taken */
+  size_t granted;              /* bytes that it may take before it asks; with a heap, that asks */
+  int64_t depth_code;          /* hia_failure.code of HIA_DEPTH */
   chunk *chunks;
   char *at, *end;
   size_t chunk_size;
@@ -134,21 +137,52 @@ static bool make_template(expansion *x, template *t, const hia_section *s) {
   return true;
 }
 
+static size_t too_deep(expansion *x, int64_t code) {
+  x->depth_code = code;
+  x->status = HIA_DEPTH;
+  return 0;
+}
+
+/* True if the copies may have `bytes` in all, of which the machine has no more than is left. */
+static bool may_have(expansion *x, size_t bytes) {
+  if (bytes <= x->granted) return true;
+  size_t held = x->granted - HIA_FREE_GRANT;
+  x->granted = hiaR_grant(held, bytes - HIA_FREE_GRANT, false) + HIA_FREE_GRANT;
+  return bytes <= x->granted;
+}
+
+/* With a heap, the heap counts all memory. As in frame.c. */
+static size_t take_from_heap(expansion *x, size_t least, size_t size) {
+  hia_heap *heap = x->limits->heap;
+  size_t taken = hiaR_heap_take_bytes(heap, least, size);
+  if (taken) return taken;
+  size_t all = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
+  if (!x->limits->memory && x->bytes >= all / 2) return too_deep(x, HIA_NOT_LEFT);
+  x->status = HIA_MEMORY;
+  return 0;
+}
+
+/* Takes bytes from the limits, for a chunk of `least` or more. 0: there are no more. */
+static size_t take_bytes(expansion *x, size_t least) {
+  size_t most = x->depth < x->memory ? x->depth : x->memory;
+  size_t left = most > x->bytes ? most - x->bytes : 0;
+  if (left < least && x->memory > x->depth) return too_deep(x, (int64_t)x->depth);
+  if (left < least) {
+    x->status = HIA_MEMORY;
+    return 0;
+  }
+  size_t taken = x->chunk_size > least ? x->chunk_size : least;
+  if (taken > left) taken = left & ~(size_t)15;
+  if (x->limits->heap) return take_from_heap(x, least, taken);
+  if (!may_have(x, x->bytes + taken) && !may_have(x, x->bytes + (taken = least)))
+    return too_deep(x, HIA_NOT_LEFT);
+  return taken;
+}
+
 static void *take_block(expansion *x, size_t size) {
   if ((size_t)(x->end - x->at) < size) {
-    size_t least = size + CHUNK_HEADER, most = x->depth < x->memory ? x->depth : x->memory;
-    size_t left = most > x->bytes ? most - x->bytes : 0;
-    if (left < least) {
-      x->status = x->memory <= x->depth ? HIA_MEMORY : HIA_DEPTH;
-      return NULL;
-    }
-    size_t taken = x->chunk_size > least ? x->chunk_size : least;
-    if (taken > left) taken = left & ~(size_t)15;
-    hia_heap *heap = x->limits->heap; /* it counts all memory */
-    if (heap && !(taken = hiaR_heap_take_bytes(heap, least, taken))) {
-      x->status = HIA_MEMORY;
-      return NULL;
-    }
+    size_t taken = take_bytes(x, size + CHUNK_HEADER);
+    if (!taken) return NULL;
     chunk *c = x->allocator->alloc(x->allocator->user, taken);
     if (!c) {
       x->status = HIA_MEMORY;
@@ -334,7 +368,7 @@ static void fail(expansion *x, copy *c, uint32_t index, const hia_cause *cause) 
 }
 
 static size_t left_of(size_t limit, size_t used) {
-  return limit == 0 ? SIZE_MAX : limit > used ? limit - used : 0;
+  return limit == 0 || limit == SIZE_MAX ? SIZE_MAX : limit > used ? limit - used : 0;
 }
 
 /* The copy has no other node, and was made in sequential order. */
@@ -562,8 +596,9 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
                  .limits = limits,
                  .allocator = allocator,
                  .usage = usage,
-                 .depth = limits->depth ? limits->depth : hiaR_default_depth(),
-                 .memory = limits->memory ? limits->memory : hiaR_default_depth(),
+                 .depth = limits->depth ? limits->depth : HIA_DEFAULT_COPIES,
+                 .memory = limits->memory ? limits->memory : SIZE_MAX,
+                 .granted = limits->memory ? SIZE_MAX : HIA_FREE_GRANT,
                  .chunk_size = FIRST_CHUNK};
   hia_status status = HIA_MEMORY;
   x.fuel = limits->fuel ? limits->fuel : &x.unlent;
@@ -597,5 +632,7 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
     }
   }
   release(&x);
+  if (status == HIA_DEPTH) failure->code = x.depth_code;
+  if (!limits->memory) hiaR_grant_end(x.granted - HIA_FREE_GRANT);
   return failure->status = status;
 }

@@ -3,6 +3,7 @@
  * one end and freed when the run is over. So a frame that is used again has its constants already.
  * Before a chunk is made, a section gets the free frames of another one whose frames have the same
  * size. A frame that another worker made may end in this worker's lists, which does no harm. */
+#include "runtime/base/left.h"
 #include "runtime/heap/audit.h"
 #include "runtime/interp/interp.h"
 #include <stdio.h>
@@ -29,40 +30,55 @@ static size_t frame_size(const hia_loaded *image, uint32_t size_class) {
   return sizeof(hia_frame) + image->class_size[size_class];
 }
 
-/* A default limit is computed only when a run needs more than its minimum: most runs are small,
- * and reading it from the system takes longer than they do. */
-static size_t limit(_Atomic size_t *given, size_t wanted) {
-  size_t bytes = atomic_load_explicit(given, memory_order_relaxed);
-  if (bytes || wanted < (size_t)1 << 20) return bytes ? bytes : SIZE_MAX;
-  bytes = hiaR_default_depth();
-  atomic_store_explicit(given, bytes, memory_order_relaxed);
-  return bytes;
+static size_t too_deep(hia_run *run, int64_t code, hia_status *status) {
+  atomic_store_explicit(&run->depth_code, code, memory_order_relaxed);
+  *status = HIA_DEPTH;
+  return 0;
 }
 
-/* With a heap, the heap counts all memory. */
+/* True if the frames may have `bytes` in all, of which the machine has no more than is left. As in
+ * heap.c. */
+static bool may_have(hia_run *run, size_t bytes) {
+  size_t granted = atomic_load_explicit(&run->granted, memory_order_relaxed);
+  if (!run->asks || bytes <= granted) return true;
+  size_t held = granted - HIA_FREE_GRANT,
+         more = hiaR_grant(held, bytes - HIA_FREE_GRANT, false) - held;
+  atomic_fetch_add_explicit(&run->granted, more, memory_order_relaxed);
+  return more > 0;
+}
+
+/* With a heap, the heap counts all memory. Where it has no more, the run is too deep if most of it
+ * are frames, and it was not the caller who has limited it. */
 static size_t take_from_heap(hia_run *run, size_t least, size_t taken, hia_status *status) {
   hia_heap *heap = run->limits->heap;
-  size_t granted = heap ? hiaR_heap_take_bytes(heap, least, taken) : taken;
-  if (!granted) *status = HIA_MEMORY;
-  if (granted != taken)
-    atomic_fetch_sub_explicit(&run->bytes, taken - granted, memory_order_relaxed);
-  return granted;
+  size_t granted = hiaR_heap_take_bytes(heap, least, taken);
+  size_t bytes = atomic_fetch_sub_explicit(&run->bytes, taken - granted, memory_order_relaxed);
+  if (granted) return granted;
+  size_t all = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
+  if (!run->limits->memory && bytes - taken >= all / 2) return too_deep(run, HIA_NOT_LEFT, status);
+  *status = HIA_MEMORY;
+  return 0;
 }
 
 /* Takes bytes from the run's limits: as many as are left of `size`, but at least `least`. */
 static size_t take_bytes(hia_run *run, size_t least, size_t size, hia_status *status) {
   size_t used = atomic_load_explicit(&run->bytes, memory_order_relaxed);
   for (;;) {
-    size_t depth = limit(&run->depth, used + size), memory = limit(&run->memory, used + size);
-    size_t most = depth < memory ? depth : memory, left = most > used ? most - used : 0;
+    size_t most = run->depth < run->memory ? run->depth : run->memory;
+    size_t left = most > used ? most - used : 0;
+    if (left < least && run->memory >= run->depth)
+      return too_deep(run, (int64_t)run->depth, status);
     if (left < least) {
-      *status = memory < depth ? HIA_MEMORY : HIA_DEPTH;
+      *status = HIA_MEMORY;
       return 0;
     }
     size_t taken = size < left ? size : left;
-    if (atomic_compare_exchange_weak_explicit(&run->bytes, &used, used + taken,
-                                              memory_order_relaxed, memory_order_relaxed))
-      return take_from_heap(run, least, taken, status);
+    if (!may_have(run, used + taken) && !may_have(run, used + (taken = least)))
+      return too_deep(run, HIA_NOT_LEFT, status);
+    if (!atomic_compare_exchange_weak_explicit(&run->bytes, &used, used + taken,
+                                               memory_order_relaxed, memory_order_relaxed))
+      continue;
+    return run->limits->heap ? take_from_heap(run, least, taken, status) : taken;
   }
 }
 

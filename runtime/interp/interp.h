@@ -107,7 +107,10 @@ struct hia_run {
   uint64_t *fuel, unlent; /* that of the limits, or `unlent` */
   const hia_allocator *allocator;
   hia_word *results;
-  _Atomic size_t depth, memory; /* limits in bytes; 0: hiaR_default_depth(), not computed yet */
+  size_t depth, memory;       /* limits in bytes of frames; SIZE_MAX: none */
+  bool asks;                  /* for what the machine has left: with a heap, the heap does */
+  _Atomic size_t granted;     /* frames that may be made before it does */
+  _Atomic int64_t depth_code; /* hia_failure.code of HIA_DEPTH */
   hia_worker *workers[HIA_MAX_WORKERS];
   unsigned n_workers;
 

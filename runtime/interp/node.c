@@ -56,7 +56,7 @@ static bool fire_operation(hia_worker *w, hia_frame *f, const hia_instr *n) {
 }
 
 static size_t left_of(size_t limit, size_t used) {
-  return limit == 0 ? SIZE_MAX : limit > used ? limit - used : 0;
+  return limit == 0 || limit == SIZE_MAX ? SIZE_MAX : limit > used ? limit - used : 0;
 }
 
 /* The frame's section has no other node, and was entered in sequential order as a call. */

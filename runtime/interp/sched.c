@@ -27,6 +27,7 @@
  * continues with the earliest of the woken frames and of the next latent frame around the end. And
  * while there are woken frames, the current chain is compared with them at growing intervals, so
  * that an endless chain cannot keep what is earlier from failing. */
+#include "runtime/base/left.h"
 #include "runtime/interp/interp.h"
 
 #ifdef HIA_STRESS
@@ -548,8 +549,10 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
                  .limits = limits,
                  .allocator = allocator,
                  .results = results,
-                 .depth = limits->depth,
-                 .memory = limits->memory};
+                 .depth = limits->depth ? limits->depth : HIA_DEFAULT_FRAMES,
+                 .memory = limits->memory ? limits->memory : SIZE_MAX,
+                 .asks = !limits->memory && !limits->heap,
+                 .granted = HIA_FREE_GRANT};
   run.fuel = limits->fuel ? limits->fuel : &run.unlent;
   /* A single worker enters calls in sequential order, which is the order of effects. */
   unsigned n = limits->threads && limits->pool && !image->is_impure ? limits->threads : 1;
@@ -572,6 +575,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
     if (run.resource) {
       status = run.resource;
       failure->backtrace = run.resource_trace;
+      if (status == HIA_DEPTH) failure->code = atomic_load(&run.depth_code);
     } else if (run.failed) {
       status = run.failed_cause.status;
       failure->code = run.failed_cause.code;
@@ -588,6 +592,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
   }
   for (unsigned i = 0; i < run.n_workers; i++) add_usage(usage, run.workers[i]);
   for (unsigned i = 0; i < run.n_workers; i++) hiaR_worker_free(run.workers[i]);
+  hiaR_grant_end(atomic_load(&run.granted) - HIA_FREE_GRANT);
   pthread_cond_destroy(&run.all_left);
   pthread_mutex_destroy(&run.lock);
   return failure->status = status;

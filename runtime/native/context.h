@@ -143,7 +143,7 @@ struct hia_context {
   uint64_t heap_run;        /* of a helper: hia_heap.run, of the heap that `local` belongs to */
   uint64_t unlent;          /* what `fuel` points at when the run has no fuel */
   bool is_deep;             /* its stack has left the first KEEP bytes */
-  bool is_limited;          /* its depth was set by the caller, and is not the default */
+  bool is_limited;          /* its depth was set by the caller: it asks for no grants */
   /* Odd while a run is under way. A cancel names the run that it means, so a cancel that comes too
    * late ends nothing. */
   _Atomic uint64_t run, cancelled_run;
@@ -159,6 +159,7 @@ struct hia_context {
   hia_stack stack;
   size_t below;         /* bytes of the stack below `hard` */
   size_t default_depth; /* 0: not computed yet */
+  size_t granted;       /* bytes of the stack that it may use before it asks (base/left.h) */
   hia_barriers barriers;
   hia_fiber fiber; /* the stack's record in the sanitizers */
   const hia_allocator *allocator;

@@ -17,6 +17,7 @@
  *
  * A failure reads its backtrace off the stack where it happens, and jumps back to where the
  * invocation was entered. */
+#include "runtime/base/left.h"
 #include "runtime/native/batch.h"
 #include "runtime/native/context.h"
 #include <stdlib.h>
@@ -27,6 +28,9 @@
  * addition: that of a function that was entered just above the limit, and that of a function
  * without a safepoint that it calls. */
 #define MARGIN ((size_t)192 << 10)
+
+/* What is reserved for a stack without a limit. */
+#define MOST_ADDRESSES ((size_t)1 << 40)
 
 #define I32   4
 #define I64   8
@@ -50,9 +54,15 @@ hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out) {
   context->allocator = allocator;
   context->vector_state = hiaR_arch_vector_state();
   context->mailbox.parker = &context->parker;
+  context->granted = HIA_FREE_GRANT;
   context->fuel = &context->unlent;
   context->random = (uint32_t)((uintptr_t)context >> 6) | 1;
   return HIA_OK;
+}
+
+static void end_grant(hia_context *context) {
+  hiaR_grant_end(context->granted - HIA_FREE_GRANT);
+  context->granted = HIA_FREE_GRANT;
 }
 
 void hiaR_context_free(hia_context *context) {
@@ -61,6 +71,7 @@ void hiaR_context_free(hia_context *context) {
   hiaR_jobs_free(context);
   hiaR_batch_free(context);
   hiaR_barriers_free(context);
+  end_grant(context);
   hiaR_fiber_free(&context->fiber);
   hiaR_stack_release(&context->stack);
   hiaR_free(context->allocator, context, sizeof *context);
@@ -117,7 +128,9 @@ size_t hiaR_context_trim(hia_context *context) {
   if (!context->is_deep) return HIA_STACK_KEEP;
   context->is_deep = false;
   hiaR_barriers_reset(context);
-  return hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
+  size_t used = hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
+  end_grant(context);
+  return used;
 }
 
 /* ---- the end of an invocation ---- */
@@ -207,6 +220,15 @@ void hiaR_follow_step(hia_context *context) {
          !atomic_compare_exchange_weak(&context->limit, &seen, context->step));
 }
 
+/* True if the machine has memory left for the stack down to `sp`. */
+static bool may_reach(hia_context *context, const char *sp) {
+  size_t size = (size_t)(context->stack.top - sp);
+  if (HIA_LIKELY(size <= context->granted) || context->is_limited) return true;
+  size_t held = context->granted - HIA_FREE_GRANT;
+  context->granted = hiaR_grant(held, size - HIA_FREE_GRANT, true) + HIA_FREE_GRANT;
+  return size <= context->granted;
+}
+
 /* The part of hiaR_native_poll that returns. First the limit, then the requests of other threads:
  * they write them in the opposite order, so one of the two sees the other. */
 static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
@@ -217,14 +239,23 @@ static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
   hiaR_set_limit(context);
   hia_status status = hiaR_end_status(context);
   if (status) return status;
-  if ((uintptr_t)sp < context->hard) return HIA_DEPTH;
+  if ((uintptr_t)sp < context->hard || !may_reach(context, sp)) return HIA_DEPTH;
   if (context->pool) hiaR_serve(context, sp, pc);
   return HIA_OK;
 }
 
+static _Noreturn HIA_UNINSTRUMENTED void end(hia_context *context, hia_status status,
+                                             const char *sp, uintptr_t pc) {
+  int64_t code = 0;
+  if (status == HIA_DEPTH)
+    code = (uintptr_t)sp < context->hard ? (int64_t)((uintptr_t)context->stack.top - context->hard)
+                                         : HIA_NOT_LEFT;
+  leave(context, status, HIA_NONE, code, sp, pc, NULL);
+}
+
 HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc) {
   hia_status status = poll(context, sp, pc);
-  if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
+  if (HIA_UNLIKELY(status)) end(context, status, sp, pc);
 }
 
 /* The poll of a return barrier, in the frame that is returned to. */
@@ -232,7 +263,7 @@ HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *place) {
   uintptr_t pc = hiaR_barrier_ascend(context, place);
   const char *sp = place + sizeof pc;
   hia_status status = poll(context, sp, pc);
-  if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
+  if (HIA_UNLIKELY(status)) end(context, status, sp, pc);
 }
 
 enum { SOON_NS = 20000 }; /* how long a join waits for a thief before it settles */
@@ -499,10 +530,12 @@ void hiaR_context_limits(hia_context *context, size_t depth) {
 
 hia_status hiaR_set_limits(hia_context *context, size_t depth, size_t max_frame) {
   size_t size, below;
-  bool is_default = depth == 0;
+  bool is_default = depth == 0, is_fixed = !is_default && depth != SIZE_MAX;
   if (is_default) {
     if (!context->default_depth) context->default_depth = hiaR_default_depth();
     depth = context->default_depth;
+  } else if (!is_fixed) {
+    depth = MOST_ADDRESSES;
   }
   if (!hiaR_mul(max_frame, 2, &below) || !hiaR_add(below, MARGIN, &below)) return HIA_MEMORY;
   for (;;) {
@@ -511,8 +544,9 @@ hia_status hiaR_set_limits(hia_context *context, size_t depth, size_t max_frame)
     if (!status) break;
     /* Address space may be limited (RLIMIT_AS): a default depth is halved until it fits, a depth
      * set by the caller is not. */
-    if (!is_default || depth <= HIA_STACK_KEEP) return status;
-    context->default_depth = depth /= 2;
+    if (is_fixed || depth <= HIA_STACK_KEEP) return status;
+    depth /= 2;
+    if (is_default) context->default_depth = depth;
   }
   context->below = below;
   hiaR_context_limits(context, depth);

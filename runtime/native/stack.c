@@ -1,12 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of the engine's own: address space is reserved for the deepest run that is allowed; the
  * system commits memory where it is touched. */
+#include "runtime/base/left.h"
 #include "runtime/native/native.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* Nothing should reach the guard: the limit leaves room for what runs below it. Code that does
@@ -65,40 +63,8 @@ size_t hiaR_stack_trim(hia_stack *stack, size_t keep) {
 
 /* ---- the default limit ---- */
 
-/* Returns the number after `key` in a small text file of the system, or `none`. */
-static uint64_t read_number(const char *path, const char *key, uint64_t none) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return none;
-  char text[4096];
-  ssize_t n = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (n <= 0) return none;
-  text[n] = 0;
-  const char *at = strstr(text, key);
-  if (!at) return none;
-  at += strlen(key);
-  char *end;
-  errno = 0;
-  uint64_t number = strtoull(at, &end, 10);
-  return end == at || errno ? none : number;
-}
-
 size_t hiaR_default_depth(void) {
-  int error = errno;
-  uint64_t available = read_number("/proc/meminfo", "MemAvailable:", (uint64_t)1 << 20);
-  available = available > UINT64_MAX >> 10 ? UINT64_MAX : available << 10;
-  /* In a container the group's limit holds ("max" is not a number). */
-  uint64_t most = read_number("/sys/fs/cgroup/memory.max", "", UINT64_MAX);
-  uint64_t used = read_number("/sys/fs/cgroup/memory.current", "", 0);
-  if (most != UINT64_MAX && most - (used < most ? used : most) < available)
-    available = most - (used < most ? used : most);
-  struct rlimit space;
-  if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY &&
-      space.rlim_cur / 4 < available)
-    available = space.rlim_cur / 4;
-  errno = error;
-  /* Half of it: beyond that the system's out-of-memory killer ends the process before the limit
-   * ends the run. */
-  uint64_t depth = available / 2, least = (uint64_t)1 << 20, greatest = (uint64_t)1 << 40;
-  return (size_t)(depth < least ? least : depth > greatest ? greatest : depth);
+  uint64_t depth = HIA_DEFAULT_STACK, space = hiaR_space_left() / 8, least = (uint64_t)1 << 20;
+  if (space < depth) depth = space; /* each worker reserves that much */
+  return (size_t)(depth < least ? least : depth);
 }

@@ -198,7 +198,8 @@ hia_status hiaR_enter_values(hia_context *context, const hia_code_module *module
   hia_status status = take_arguments(&p);
   if (status != HIA_OK) return status;
   bool has_refs = gives_references(&p);
-  hia_objects *objects = has_refs ? hiaR_objects_new(&p.host->allocator, 0) : NULL;
+  hia_objects *objects =
+      has_refs ? hiaR_objects_new(&p.host->allocator, p.host->max_memory ? SIZE_MAX : 0) : NULL;
   if (has_refs && !objects) return hiaR_host_refuse(p.host, HIA_MEMORY, NULL);
   bool has_outside;
   status = hiaR_enter_objects(context, module, root, block, objects, &has_outside);

@@ -3,6 +3,7 @@
  * advances the state of the optimizer in the same pass, and shows them in the cell. If the cell has
  * got another state meanwhile, it writes the values once more, of that one; the state of the
  * optimizer stays as it is then. */
+#include "runtime/base/left.h"
 #include "runtime/param/optimizing.h"
 #include <math.h>
 
@@ -86,7 +87,7 @@ bool hiaR_optimizing_accumulate(const hia_optimizing *o, hia_followed *p) {
   uint32_t n = hiaR_updates[o->kind].n_accumulated;
   if (!n || p->accumulated[0]) return true;
   size_t size = accumulated_size(o, p);
-  char *block = size != SIZE_MAX ? hiaR_alloc_large(&o->allocator, size) : NULL;
+  char *block = size != SIZE_MAX ? hiaR_take_large(&o->allocator, size) : NULL;
   if (!block) return false;
   memset(block, 0, size);
   for (uint32_t k = 0; k < n; k++) p->accumulated[k] = block + k * p->bytes;

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/param/param.h"
+#include "runtime/base/left.h"
 #include "runtime/kernel/product.h"
 #include "runtime/param/random.h"
 #include <math.h>
@@ -54,7 +55,7 @@ static value *new_value(const hia_param_spec *spec, const void *lasting,
   if (!hiaR_shape_elements(&spec->shape, size, &n) || n > PTRDIFF_MAX / 2 / size) return NULL;
   size_t bytes = (size_t)n * size,
          whole = sizeof(value) + hiaR_tensor_size(spec->shape.rank, lasting ? 0 : bytes);
-  value *v = hiaR_alloc_large(allocator, whole);
+  value *v = hiaR_take_large(allocator, whole);
   if (!v) return NULL;
   memset(v, 0, sizeof *v);
   atomic_init(&v->holders, 1);
@@ -359,7 +360,7 @@ static bool pack(const matrices *m, const hia_tensor *t, size_t each, char *to,
 static char *block_of(value *v, struct form *form, size_t bytes) {
   char *block = atomic_load_explicit(&form->block, memory_order_relaxed);
   if (block || bytes > PTRDIFF_MAX / 2) return block;
-  block = hiaR_alloc_large(&v->allocator, bytes + PACK_ALIGN);
+  block = hiaR_take_large(&v->allocator, bytes + PACK_ALIGN);
   form->size = bytes + PACK_ALIGN;
   atomic_store_explicit(&form->block, block, memory_order_release);
   return block;

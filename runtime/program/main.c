@@ -133,9 +133,11 @@ static int help(const program *p) {
   fputs(". Arguments are literals of its types, or @FILE for the text in a file.\n\n"
         "  --engine NAME       native (the default) or interp (the program as tagged tokens)\n"
         "  --threads N         threads of the run; 0: as many as cores\n"
-        "  --max-depth BYTES   stack that the run may use: 500K, 64M, 2G\n"
+        "  --max-depth BYTES   stack that the run may use: 500K, 64M, 2G, none (2G, with --engine "
+        "interp 4G, and seven "
+        "eighths of the memory that is left)\n"
         "  --max-memory BYTES  memory that the run may use for its values, with --engine interp in "
-        "all\n"
+        "all, or none (seven eighths of the memory that is left)\n"
         "  --timeout SECONDS   end the run when it has taken so long: 2, 0.5\n",
         stdout);
   if (p->takes_fuel)
@@ -186,9 +188,9 @@ static const char *set(program *p, const char *option, const char *operand) {
     return NULL;
   }
   if (strcmp(option, "max-depth") == 0)
-    return hiaR_word_bytes(operand, &p->options.max_depth) ? NULL : "a number of bytes, as in 64M";
+    return hiaR_word_limit(operand, &p->options.max_depth) ? NULL : HIA_WORD_LIMIT;
   if (strcmp(option, "max-memory") == 0)
-    return hiaR_word_bytes(operand, &p->options.max_memory) ? NULL : "a number of bytes, as in 64M";
+    return hiaR_word_limit(operand, &p->options.max_memory) ? NULL : HIA_WORD_LIMIT;
   const char **file = strcmp(option, "params") == 0 ? &p->params : file_of(p, option);
   if (file == &p->files.output && !hiaR_word_is_result(operand))
     return p->parts->kit->load_numpy ? "FILE.hiav, FILE.npy or FILE.npz" : "FILE.hiav";
@@ -364,7 +366,7 @@ static int read_and_run(program *p) {
   }
   code = set_params(p);
   if (code != FINE) return code;
-  p->files.max_bytes = p->options.max_memory ? p->options.max_memory : UINT64_MAX;
+  p->files.max_bytes = p->options.max_memory ? p->options.max_memory : hia_memory_left();
   hia_program_args args = {.n = (size_t)n};
   hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
   code = block ? hiaR_program_args(p->parts, &p->files, p->value_types, p->types.parts, p->words,

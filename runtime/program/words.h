@@ -59,6 +59,16 @@ static inline bool hiaR_word_bytes(const char *text, size_t *bytes) {
   return true;
 }
 
+/* What a limit is. */
+#define HIA_WORD_LIMIT "a number of bytes, as in 64M, or none"
+
+/* A limit in bytes; `none`: no limit. */
+static inline bool hiaR_word_limit(const char *text, size_t *bytes) {
+  if (strcmp(text, "none") != 0) return hiaR_word_bytes(text, bytes);
+  *bytes = HIA_NO_LIMIT;
+  return true;
+}
+
 /* Seconds, as in 2.5, at most 1e9; not 0. */
 static inline bool hiaR_word_time(const char *text, uint64_t *ns) {
   char *end;

@@ -2,6 +2,7 @@
 /* The memory of values outside of runs. Chunks double in size, from a few hundred bytes (most
  * values are small) to a megabyte. */
 #include "runtime/value/objects.h"
+#include "runtime/base/left.h"
 #include "runtime/tensor/tensor.h"
 
 enum { HEAD = (sizeof(hia_object_chunk) + 15) & ~(size_t)15, MAX_CHUNK = 1 << 20 };
@@ -26,6 +27,7 @@ hia_objects *hiaR_objects_new(const hia_allocator *allocator, size_t max_bytes) 
   objects->allocator = *allocator;
   objects->next_size = FIRST_CHUNK;
   objects->max_bytes = max_bytes ? max_bytes : SIZE_MAX;
+  objects->granted = max_bytes ? SIZE_MAX : HIA_FREE_GRANT;
   return objects;
 }
 
@@ -92,12 +94,25 @@ size_t hiaR_objects_left(const hia_objects *objects) {
   return objects->bytes < objects->max_bytes ? objects->max_bytes - objects->bytes : 0;
 }
 
+/* True if the machine has memory left for `size` bytes more. It is asked for as much again as there
+ * is, so that it is asked seldom. */
+static bool may_have(hia_objects *objects, size_t size) {
+  size_t bytes, had = objects->bytes;
+  if (!hiaR_add(had, size, &bytes)) return false;
+  if (bytes <= objects->granted) return true;
+  size_t ample = size > had ? size : had;
+  if (!hiaR_may_take(ample) && !hiaR_may_take(ample = size)) return false;
+  objects->granted = had + ample;
+  return true;
+}
+
 /* A new chunk of `size` bytes, or of `least`, which is less, where memory or the limit allow no
  * more. */
 static hia_object_chunk *add_chunk(hia_objects *objects, size_t least, size_t size) {
   size_t left = hiaR_objects_left(objects);
   if (least > left) return NULL;
   if (size > left) size = least;
+  if (!may_have(objects, size) && !may_have(objects, size = least)) return NULL;
   hia_object_chunk *chunk = objects->allocator.alloc(objects->allocator.user, size);
   if (!chunk) return NULL;
   *chunk = (hia_object_chunk){objects->chunks, objects->allocator, size};

@@ -14,6 +14,7 @@ struct hia_objects {
   char *at, *end;           /* what is free of the chunk that objects are taken from */
   size_t next_size;         /* of the next chunk */
   size_t bytes, max_bytes;
+  size_t granted; /* bytes that it may have before it asks for what the machine has left */
 };
 
 /* hiaR_new_data of a constructor with fields. */

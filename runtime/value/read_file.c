@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Files, read whole into memory of an allocator. */
+#include "runtime/base/left.h"
 #include "runtime/value/handle.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@ static int read_all(const hia_allocator *allocator, int file, size_t max, char *
     if (*len == *size) {
       if (*size > max) return EFBIG;
       size_t more = *size ? *size * 2 : (size_t)16 << 10;
+      if (!hiaR_may_take(more - *size)) return ENOMEM;
       char *grown = *text ? allocator->resize(allocator->user, *text, *size, more)
                           : allocator->alloc(allocator->user, more);
       if (!grown) return ENOMEM;

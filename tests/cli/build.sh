@@ -1341,6 +1341,12 @@ wrong 'or too little' 1 'out of fuel' ./shapes_fuel 'Node(Leaf(1), Leaf(2))' '(N
 t 'a program that saves' "$hiaton" build shapes.hia --fn make --exe -o make
 wrong 'no memory' 1 'error.memory.*more than 65536 bytes' ./make 100000 --max-memory 64K
 wrong 'nor interpreted' 1 'error.memory.*more than 65536 bytes' ./make 100000 --max-memory 64K --engine interp
+if [ $unsanitized = yes ]; then # without a limit, in an address space that the machine has
+  for engine in native interp; do
+    wrong "no memory ($engine)" 1 'error.(memory|depth).' bash -c 'ulimit -v 300000; ./make 2000000000 --engine $0' $engine
+  done
+  t 'any memory' ./make 200 --max-memory none --max-depth none
+fi
 t 'its result' ./make 200 -o deep.hiav
 t 'as hiaton does' "$hiaton" run shapes.hia --fn make 200 -o again.hiav
 t 'the same bytes' cmp deep.hiav again.hiav

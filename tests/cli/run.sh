@@ -169,6 +169,40 @@ every 'deep enough' 0 1000 '' run "$work/down.hia" 1000 --max-depth 64M
 program spin 'fn even(n: i64) -> bool = if n == 0 then true else odd(n - 1)
 fn odd(n: i64) -> bool = if n == 0 then false else even(n - 1)
 fn main(n: i64) = even(n)'
+# Without limits, in an address space that the machine has.
+if (ulimit -v 700000 && "$hiaton" run "$work/down.hia" 1) >/dev/null 2>&1; then
+  program endless_data 'type L = N | C(h: i64, t: L)
+fn grow(n: i64, l: L) -> L = if n < 0 then l else grow(n + 1, C(n, l))
+fn main(n: i64) -> L = grow(n, N)'
+  program endless_calls 'fn down(n: i64) -> i64 = if n < 0 then 0 else 1 + down(n + 1) % 1000003
+fn main(n: i64) -> i64 = down(n)'
+  program endless_tensor 'fn main(n: i64) -> f64 = sum(full(1.0, n, n) @ full(1.0, n, n))'
+  "$hiaton" run --engine interp -e 'full(0.0, 12000000)' -o "$work/zeros.npz" >/dev/null
+  program of_zeros 'fn main(x: f64[n]) -> i64 = n'
+  out=$( (ulimit -v 120000 && "$hiaton" run --engine interp "$work/of_zeros.hia" "@$work/zeros.npz") 2>&1)
+  status=$?
+  if [ $status -eq 1 ] && grep -q 'error.memory.' <<<"$out"; then
+    passed=$((passed + 1))
+  else
+    bad 'an archive that is too large' "$status: $(head -c 300 <<<"$out")"
+  fi
+  for engine in jit interp expand; do
+    for name in data calls tensor; do
+      expected='error.(memory|depth).'
+      [ $name = tensor ] && expected='error.memory.'
+      [ $name = calls ] && expected='error.depth.'
+      out=$( (ulimit -v 700000 && "$hiaton" run "$work/endless_$name.hia" 9000 --threads 2 --engine $engine) 2>&1)
+      status=$?
+      if [ $status -eq 1 ] && grep -Eq "$expected" <<<"$out"; then
+        passed=$((passed + 1))
+      else
+        bad "$name without an end ($engine)" "$status: $(head -c 300 <<<"$out")"
+      fi
+    done
+  done
+fi
+t 'no limit' 0 1000 '' run "$work/down.hia" 1000 --max-depth none --max-memory none
+t 'no word for it' 2 '' 'a number of bytes, as in 64M, or none' run "$work/down.hia" 1000 --max-depth no
 every 'tail calls take no space' 0 true '' run "$work/spin.hia" 100000 --max-depth 1M
 program endless 'fn busy(n: i32) -> i32 = loop (x = n) while true { x + fib(n) }
 fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)
