@@ -27,8 +27,8 @@ static const char text[] =
     "fn tower(n: i64, x: f64[4]) -> f64[4] = if n < 0 then x else tanh(x * tower(n + 1, x))\n"
     "fn height(n: i64, x: f64[4]) -> f64 = sum(tower(n, x))\n"
     "fn tape(n: i64) -> i64 = i64(sum(grad(height, wrt = x)(n, full(0.5, 4))))\n"
-    "fn list_of(n: i64) -> i64 = first(upto(0, 400000 * n))\n"
-    "fn small(n: i64) -> i64 = len([i for i in 0..n * 1000000])\n";
+    "fn list_of(n: i64) -> i64 = first(upto(0, 300000 * n))\n"
+    "fn small(n: i64) -> i64 = len([i for i in 0..n * 600000])\n";
 
 enum { MEMORY = 1, DEPTH = 2 }; /* bits of check's `expected`; none: HIA_OK */
 
@@ -62,7 +62,7 @@ static void end_all(hia_engine_kind kind, unsigned threads) {
   snprintf(what, sizeof what, "engine %d, %u threads", kind, threads);
   if (kind == HIA_ENGINE_JIT && !has_native()) return;
   left_begin();
-  left_available(48 * MIB);
+  left_available(16 * MIB);
   program p = open_way(kind, threads, 0, 0);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     check(&p, names[i], NULL, what, strcmp(names[i], "down") ? MEMORY | DEPTH : DEPTH);
