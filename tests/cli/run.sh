@@ -177,8 +177,8 @@ fn main(n: i64) -> L = grow(n, N)'
   program endless_calls 'fn down(n: i64) -> i64 = if n < 0 then 0 else 1 + down(n + 1) % 1000003
 fn main(n: i64) -> i64 = down(n)'
   program endless_tensor 'fn main(n: i64) -> f64 = sum(full(1.0, n, n) @ full(1.0, n, n))'
-  "$hiaton" run --engine interp -e 'full(0.0, 12000000)' -o "$work/zeros.npz" >/dev/null
-  program of_zeros 'fn main(x: f64[n]) -> i64 = n'
+  "$hiaton" run --engine interp -e 'full(0.0, 30000000)' -o "$work/zeros.npz" >/dev/null
+  program of_zeros 'fn main(x: f32[n]) -> i64 = n'
   out=$( (ulimit -v 120000 && "$hiaton" run --engine interp "$work/of_zeros.hia" "@$work/zeros.npz") 2>&1)
   status=$?
   if [ $status -eq 1 ] && grep -q 'error.memory.' <<<"$out"; then
