@@ -112,7 +112,7 @@ if(CRITERION_INCLUDE AND NOT "thread" IN_LIST HIA_SANITIZE)
     # Called by this name a program has the tests of one source.
     file(CREATE_LINK ${program} ${PROJECT_BINARY_DIR}/tests/${name} SYMBOLIC)
     add_test(NAME unit.${name} COMMAND ${PROJECT_BINARY_DIR}/tests/${name})
-    set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600)
+    set_tests_properties(unit.${name} PROPERTIES LABELS unit)
   endforeach()
 elseif(NOT "thread" IN_LIST HIA_SANITIZE)
   message(WARNING "Criterion was not found: the unit tests are left out (Debian: libcriterion-dev)")
@@ -129,6 +129,6 @@ if(TEST unit.test_lower)
 endif()
 
 # The folders of the other kinds of test have their own rules.
-foreach(kind diff stress fuzz cli embed cpp install docs peers)
+foreach(kind diff stress fuzz cli embed cpp install docs mutants peers)
   add_subdirectory(${PROJECT_SOURCE_DIR}/tests/${kind} ${PROJECT_BINARY_DIR}/tests/${kind})
 endforeach()

@@ -7,6 +7,7 @@
 # --sanitized: the runtime is instrumented, so sizes and needed libraries are not checked.
 # shellcheck disable=SC2086 # words
 set -u
+hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 cc=$4 cxx=$5
 unsanitized=yes
 [ "${6:-}" = --sanitized ] && unsanitized=no
@@ -30,13 +31,13 @@ bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$1"; [ -n "${2:-}" ] && p
 t() {
   local what=$1
   shift
-  if timeout 120 "$@" >out 2>err </dev/null && [ ! -s err ]; then ok; else bad "$what" "$* $(cat out err)"; fi
+  if timeout "$hang" "$@" >out 2>err </dev/null && [ ! -s err ]; then ok; else bad "$what" "$* $(cat out err)"; fi
 }
 # is WHAT EXPECTED COMMAND...: prints this
 is() {
   local what=$1 expected=$2 got
   shift 2
-  got=$(timeout 120 "$@" 2>err </dev/null)
+  got=$(timeout "$hang" "$@" 2>err </dev/null)
   if [ "$got" = "$expected" ]; then ok; else bad "$what" "$*: $got $(cat err), not $expected"; fi
 }
 # Sets `files` to what is here, without a process for it.
@@ -51,7 +52,7 @@ wrong() {
   shift 3
   list_files
   before=${files[*]}
-  timeout 120 "$@" >out 2>err </dev/null
+  timeout "$hang" "$@" >out 2>err </dev/null
   got=$?
   list_files
   if [ $got != "$status" ]; then
@@ -619,7 +620,7 @@ missed=
 for name in $([ $unsanitized = yes ] && echo $names) memset memmove floor ceilf roundeven exit errno EOF _start; do
   printf 'fn %s(x: i32) -> i32 = x\n' "$name" >runtime.hia
   "$hiaton" check runtime.hia >out 2>&1 || continue # a word of the language
-  timeout 20 "$hiaton" build runtime.hia --prefix '' --header x.h >out 2>err
+  timeout "$hang" "$hiaton" build runtime.hia --prefix '' --header x.h >out 2>err
   if [ $? != 2 ] || ! grep -q -e "the C library's" -e 'that name is taken' -e "libffi's" -e 'header defines' -e 'reserves names' err; then missed="$missed $name"; fi
 done
 if [ -z "$missed" ]; then ok; else bad 'functions that the runtime calls can be replaced' "$missed"; fi
@@ -803,7 +804,7 @@ END
 t 'a function that begins another' "$hiaton" build nest.hia --fn spin --fn outer -o nest.o --header nest.h
 t 'with its host' $c nest.c nest.o $static -lffi -o nest
 ends='deadline in deadline'
-is 'it ends with the call around it' "$ends"$'\n'"$ends"$'\n'"$ends"$'\n'"$ends" timeout 20 ./nest
+is 'it ends with the call around it' "$ends"$'\n'"$ends"$'\n'"$ends"$'\n'"$ends" timeout "$hang" ./nest
 
 # ---- options ----
 
@@ -904,9 +905,9 @@ interrupted() { # SIGNAL PATTERN|- COMMAND...
   before=${files[*]}
   env --default-signal "$@" >out 2>err </dev/null &
   pid=$!
-  while ! { [ "$pattern" = - ] && has_output $pid; } && ! compgen -G "$pattern" >/dev/null && kill -0 $pid 2>/dev/null && [ $n -lt 1000 ]; do
+  while ! { [ "$pattern" = - ] && has_output $pid; } && ! compgen -G "$pattern" >/dev/null && kill -0 $pid 2>/dev/null && [ $n -lt $((20 * hang)) ]; do
     sleep 0.05 # each look starts processes
-    n=$((n + 5))
+    n=$((n + 1))
   done
   kill -s "$signal" $pid 2>/dev/null
   { wait $pid; } 2>/dev/null
@@ -966,7 +967,7 @@ if [ -w /dev/shm ] && elsewhere=$(mktemp -p /dev/shm); then # another file syste
 fi
 rm link
 mkfifo fifo
-timeout 60 cat fifo >copy &
+timeout "$hang" cat fifo >copy &
 t 'a program into a pipe' "$hiaton" build "$examples/fib.hia" --exe -o fifo
 wait $!
 chmod +x copy
@@ -1320,7 +1321,7 @@ same() { # WHAT ARGUMENT...: the program does what `hiaton run` does
   "$hiaton" run shapes.hia "$@" >wanted 2>wanted_err
   status=$?
   for engine in native interp; do
-    timeout 60 ./shapes "$@" --engine $engine >got 2>got_err
+    timeout "$hang" ./shapes "$@" --engine $engine >got 2>got_err
     if [ $? = $status ] && cmp -s wanted got && cmp -s <(grep -v '^ *|\|^ *[0-9]* |' wanted_err) <(grep -v '^ *|\|^ *[0-9]* |' got_err); then
       ok
     else

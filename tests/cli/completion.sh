@@ -112,6 +112,7 @@ if [ -n "$zsh" ]; then
   verdict 'a program in zsh' "$(specifications hiaton run '' | grep -c -F '1:FILE:_files -g "*.hia"')" 1
 else
   skipped=$((skipped + 1))
+  echo 'skipped: completion in zsh, which is not installed'
 fi
 
 # ---- the command ----

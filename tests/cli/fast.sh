@@ -8,6 +8,7 @@
 # the result tells whether it was used.
 # shellcheck disable=SC2086 # words
 set -u
+hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 hiaton=$1 fake=$2
 engines='interp expand'
 [ -n "${3:-}" ] && engines="jit interp expand" && export CC=$3
@@ -21,7 +22,7 @@ passed=0 failed=0
 is() {
   local what=$1 expected=$2 got
   shift 2
-  got=$(timeout 120 "$@" 2>&1 </dev/null)
+  got=$(timeout "$hang" "$@" 2>&1 </dev/null)
   if [ "$got" = "$expected" ]; then
     passed=$((passed + 1))
   else
@@ -32,7 +33,7 @@ is() {
 has() {
   local what=$1 pattern=$2
   shift 2
-  if timeout 120 "$@" 2>&1 </dev/null | grep -qE -- "$pattern"; then
+  if timeout "$hang" "$@" 2>&1 </dev/null | grep -qE -- "$pattern"; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))

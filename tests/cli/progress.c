@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* progress HIATON FOLDER-TO-WRITE-TO: the line that long work shows on a terminal. Standard error
  * of hiaton is a pseudo-terminal here. */
+#include "tests/unit/helper_time.h"
+
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -85,27 +87,38 @@ static bool is_erased(const char *rest) {
 
 static const char *endless;
 
+/* So many seconds on a slow machine, as an argument. */
+static const char *slowly(double seconds) {
+  static char text[32];
+  snprintf(text, sizeof text, "%g", seconds * test_slowness());
+  return text;
+}
+
 static void long_run(void) {
-  const char *words[] = {"run", endless, "1", "--engine", "interp", "--timeout", "0.8", NULL};
+  const char *words[] = {"run", endless, "1", "--engine", "interp", "--timeout", slowly(0.8), NULL};
   check(run(true, 80, words) == 1, "a run past its deadline");
-  check(strncmp(shown, "\r0.", 3) == 0 && strstr(shown, " s"), "the time that has passed");
+  check(strncmp(shown, "\r", 1) == 0 && strstr(shown, " s"), "the time that has passed");
   check(is_erased(endless), "no line is left before the error");
   check(run(false, 0, words) == 1, "the same without a terminal");
   check(strncmp(shown, endless, strlen(endless)) == 0 && !strchr(shown, '\r'), "no line in a pipe");
 }
 
 static void narrow_run(void) {
-  const char *words[] = {"run", endless, "1", "--engine", "interp", "--timeout", "0.7", NULL};
+  const char *words[] = {"run", endless, "1", "--engine", "interp", "--timeout", slowly(0.7), NULL};
   run(true, 4, words);
-  check(strncmp(shown, "\r0.", 3) == 0, "a narrow terminal");
+  check(strncmp(shown, "\r", 1) == 0, "a narrow terminal");
   const char *at = strchr(shown + 1, '\r');
   check(at && at - shown - 1 <= 3, "no line is wider than the terminal");
 }
 
 static void short_run(void) {
   const char *words[] = {"run", endless, "0", "--engine", "interp", NULL};
-  check(run(true, 80, words) == 0 && strcmp(printed, "0\n") == 0, "a short run");
-  check(shown[0] == 0, "it shows nothing");
+  bool is_quiet = false;
+  for (int i = 0; i < 20 && !is_quiet; i++) { /* on a busy machine it may not be short */
+    check(run(true, 80, words) == 0 && strcmp(printed, "0\n") == 0, "a short run");
+    is_quiet = shown[0] == 0;
+  }
+  check(is_quiet, "it shows nothing");
 }
 
 /* The program works longer until there is a line, so that the machine may be of any speed. */
@@ -143,8 +156,8 @@ static void stream(void) {
                               "fn spin(k: i32) -> i32 = loop (i = 0) while i < k { i + 1 }\n"
                               "fn main(trees: [T]) -> i32 =\n"
                               "  sum([match t { L(_, w) => spin(4000000 + w) } for t in trees])\n");
-  const char *words[] = {"run",           program,    argument,    "--engine", "interp",
-                         "--build-vocab", vocabulary, "--timeout", "1.5",      NULL};
+  const char *words[] = {"run",           program,    argument,    "--engine",  "interp",
+                         "--build-vocab", vocabulary, "--timeout", slowly(1.5), NULL};
   check(run(true, 80, words) == 1, "a run over a stream, past its deadline");
   check(strstr(shown, " of 3000") != NULL, "how many trees have been read");
   unlink(trees);

@@ -10,6 +10,7 @@
 # The output must match exactly but for its last line end; the pattern is a regular expression that has to
 # match somewhere, '' meaning that standard error must be empty.
 set -u
+hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 hiaton=$1
 sources=$2
 native=yes in_turn=no
@@ -31,7 +32,7 @@ bad() {
 t() {
   local what=$1 status=$2 out=$3 err=$4
   shift 4
-  timeout 60 "$hiaton" "$@" >"$work/out" 2>"$work/err" </dev/null
+  timeout "$hang" "$hiaton" "$@" >"$work/out" 2>"$work/err" </dev/null
   local got=$? got_out got_err
   got_out=$(<"$work/out") # without a process: there are two thousand of these
   got_err=$(<"$work/err")
@@ -260,7 +261,7 @@ i() { # WHAT STATUS OUTPUT PATTERN FILE WORD...
   cp "$5" "$work/in"
   local input=$work/in
   set -- "$1" "$2" "$3" "$4" "${@:6}"
-  timeout 60 "$hiaton" "${@:5}" >"$work/out" 2>"$work/err" <"$input"
+  timeout "$hang" "$hiaton" "${@:5}" >"$work/out" 2>"$work/err" <"$input"
   local got=$? got_out got_err
   got_out=$(<"$work/out")
   got_err=$(<"$work/err")
@@ -688,7 +689,7 @@ t 'a vocabulary for no trees' 2 '' '--vocab is for trees' run "$work/trees.hia" 
 t 'two vocabularies' 2 '' 'no effect with --build-vocab' run "$work/trees.hia" --fn sum "@$work/a.ptb" --vocab "$work/vocab" --build-vocab "$work/x"
 t 'a value of two programs' 0 0 '' run "$work/trees.hia" --engine interp --fn sum "@$work/full.hiav"
 
-timeout 60 "$hiaton" run "$work/trees.hia" --engine interp --fn full 20 >"$work/out" 2>"$work/err"
+timeout "$hang" "$hiaton" run "$work/trees.hia" --engine interp --fn full 20 >"$work/out" 2>"$work/err"
 status=$?
 size=$(wc -c <"$work/out")
 if [ $status = 0 ] && [ "$size" -le 1048580 ] && [ "$size" -gt 1048000 ] && [[ $(tail -c 4 "$work/out") == ... ]] &&
@@ -723,7 +724,7 @@ head -c 1000000 /dev/zero | tr '\0' '(' >"$work/deep.hia"
 t 'a megabyte of parentheses' 1 '' 'error' check "$work/deep.hia"
 { printf 'fn main() = '; head -c 1000000 /dev/zero | tr '\0' '('; printf 1;
   head -c 1000000 /dev/zero | tr '\0' ')'; } >"$work/deep2.hia"
-timeout 60 "$hiaton" check "$work/deep2.hia" >/dev/null 2>&1
+timeout "$hang" "$hiaton" check "$work/deep2.hia" >/dev/null 2>&1
 case $? in
   0 | 1) passed=$((passed + 1)) ;;
   *) bad 'deep parentheses end in an answer or an error' ;;
@@ -861,7 +862,7 @@ fi
 
 # ---- help and version ----
 expect_help() {
-  if ! timeout 10 "$hiaton" "$@" >"$work/out" 2>"$work/err"; then
+  if ! timeout "$hang" "$hiaton" "$@" >"$work/out" 2>"$work/err"; then
     bad "hiaton $*" "$(cat "$work/err")"
   elif [ -s "$work/err" ] || ! grep -q '^usage: hiaton' "$work/out"; then
     bad "hiaton $*: usage on standard output only"
@@ -995,7 +996,7 @@ traced() { # STATUS WORD...
   shift
   rm -rf "$work/traces"
   mkdir "$work/traces"
-  timeout 60 "$hiaton" run --trace "$work/traces/t.json" "$@" >"$work/out" 2>"$work/err"
+  timeout "$hang" "$hiaton" run --trace "$work/traces/t.json" "$@" >"$work/out" 2>"$work/err"
   local got=$?
   if [ $got = "$status" ] && [ "$(ls "$work/traces")" = t.json ] &&
     head -c 20 "$work/traces/t.json" | grep -q '^{' && [ "$(tail -n 1 "$work/traces/t.json")" = ']}' ] &&

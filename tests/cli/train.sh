@@ -7,6 +7,7 @@
 #
 # HIA_KILLS=100: a training is killed so many times (10).
 set -u
+hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 hiaton=$1
 program=$(realpath "$2")/tests/cli/train.hia
 [ "${3:-}" = --no-native ] && engine=interp || engine=jit
@@ -28,7 +29,7 @@ verdict() { # WHAT IS EXPECTED
 same() { # WHAT FILE FILE
   if cmp "$2" "$3" >cmp.out 2>&1; then ok; else bad "$1" "$(cat cmp.out)"; fi
 }
-train() { timeout 60 "$hiaton" train "$program" --engine $engine "$@" >out 2>err </dev/null; }
+train() { timeout "$hang" "$hiaton" train "$program" --engine $engine "$@" >out 2>err </dev/null; }
 
 # t WHAT STATUS PATTERN-OF-OUTPUT PATTERN-OF-ERRORS WORD...; '' is nothing at all, and . anything
 t() {
@@ -269,8 +270,8 @@ whole 'resumed after kills'
 for signal in TERM INT HUP; do
   rm n.*
   # The first checkpoint is there soon.
-  timeout --preserve-status 60 "$hiaton" train "$program" "${long[@]}" --epochs 100000 "${n_files[@]}" >out 2>err </dev/null &
-  for ((i = 0; i < 200; i++)); do [ -e n.safetensors.checkpoint ] && break; sleep 0.05; done
+  timeout --preserve-status "$hang" "$hiaton" train "$program" "${long[@]}" --epochs 100000 "${n_files[@]}" >out 2>err </dev/null &
+  for ((i = 0; i < 20 * hang; i++)); do [ -e n.safetensors.checkpoint ] && break; sleep 0.05; done
   kill -$signal $! # timeout passes it on
   wait $! 2>/dev/null
   verdict "SIG$signal" $? $((128 + $(kill -l $signal)))

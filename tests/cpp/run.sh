@@ -5,6 +5,7 @@
 #
 #   run.sh CXX SOURCE-DIR LIBRARY-DIR [--no-native]
 set -u
+hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 cxx=$1 sources=$2 libraries=$3
 native=yes
 [ "${4:-}" = --no-native ] && native=no
@@ -18,7 +19,7 @@ bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$1"; [ -n "${2:-}" ] && p
 t() {
   local what=$1
   shift
-  if timeout 120 "$@" >"$work/log" 2>&1; then passed=$((passed + 1)); else bad "$what" "$(cat "$work/log")"; fi
+  if timeout "$hang" "$@" >"$work/log" 2>&1; then passed=$((passed + 1)); else bad "$what" "$(cat "$work/log")"; fi
 }
 
 # ---- the tests ----
@@ -98,6 +99,7 @@ if [ $native = yes ]; then
   done
 else
   skipped=$((skipped + 1))
+  echo 'skipped: examples, which need native code'
 fi
 
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"

@@ -337,7 +337,7 @@ static void visit(void *user, const diff_case *c) {
     a->is_left_out = a->turn++ % a->in_turn != 0;
     if (a->is_left_out) return;
     hia_error *error;
-    diff_watch(c->path, 120);
+    diff_watch(c->path);
     if (hia_module_load_text(a->engines[a->traps], c->path, c->source, strlen(c->source),
                              &a->module, &error)) {
       fail(a, c->path, "cannot be loaded", error);

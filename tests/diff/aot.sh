@@ -4,6 +4,7 @@
 #
 #   aot.sh HIA-DIFF SOURCE-DIR LIBRARY-DIR CC THREADS PATH...     CC may be several words; options may stand among the paths
 set -u
+hang=$((1200 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 diff=$1 sources=$2 libraries=$3 cc=$4 threads=$5
 shift 5
 work=$(mktemp -d) || exit 2
@@ -12,4 +13,4 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck disable=SC2086 # words
 $cc -O0 -std=gnu11 -Wall -Werror -Wno-unused-function -I"$sources/include" -I"$sources/tests/diff" -I"$work" "$work/cases.c" \
   "$work"/p*.o "$libraries/libhiaton_rt.a" -lm -Wl,--as-needed -lffi -pthread -o "$work/all" || exit 1
-timeout 600 "$work/all"
+timeout "$hang" "$work/all"

@@ -427,7 +427,7 @@ void diff_build(const diff_random_options *o, diff_counts *counts) {
     char what[160];
     snprintf(what, sizeof what, "hia_diff --build --seed %llu --size %u --count 1 --thorough",
              (unsigned long long)seed, size);
-    diff_watch(what, 120);
+    diff_watch(what);
     gen_program *p = gen_make(seed, size, false);
     gen_text written = {0}, expected = {0};
     gen_print(p, &written); /* notes what eval reports */
@@ -460,5 +460,5 @@ void diff_build(const diff_random_options *o, diff_counts *counts) {
       counts->failed++;
   }
   for (int i = 0; i < 2; i++) hia_engine_free(engines[i]);
-  diff_watch("", 0);
+  diff_watch(NULL);
 }

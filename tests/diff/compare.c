@@ -115,7 +115,7 @@ static bool still_differs(void *user, gen_program *p) {
                    .in_turn = d->options->in_turn};
   gen_text what = {0};
   bool differs = false;
-  diff_watch("a program that is being shrunk", 60);
+  diff_watch("a program that is being shrunk");
   if (d->sort->write(p, &s))
     for (uint32_t i = 0; i < (d->way && d->way->threads > 1 ? 10 : 1) && !differs; i++)
       differs = !(d->way ? all_agree(d->first, d->way, d->sort, &s, &what)
@@ -183,7 +183,7 @@ static void check(const diff_sort *sort, const diff_random_options *o, uint64_t 
   char name[128];
   snprintf(name, sizeof name, "hia_diff --%s --seed %llu --count 1 --thorough", sort->name,
            (unsigned long long)seed);
-  diff_watch(name, 120);
+  diff_watch(name);
   count_end(&ways[0], &s, t);
   bool fine = has_value(&ways[0], &s, &what);
   for (uint32_t i = 1; i < n_ways && fine; i++) {
@@ -211,7 +211,7 @@ void diff_compare(const diff_sort *sort, const diff_random_options *o, diff_way 
     if (o->seconds && time(NULL) - start >= (time_t)o->seconds) break;
     check(sort, o, o->seed + n, n, ways, n_ways, &t, counts);
   }
-  diff_watch("", 0);
+  diff_watch(NULL);
   printf("%s: seeds %llu to %llu: of %u programs %u end in a value, %u are rejected\n", sort->name,
          (unsigned long long)o->seed, (unsigned long long)(o->seed + t.n), t.n, t.values,
          t.rejected);

@@ -84,7 +84,7 @@ static void check(const corpus *all, const diff_case *c) {
     way->traps = c->traps;
     char what[512];
     snprintf(what, sizeof what, "%s:%u (%s)", c->path, c->line, way->name);
-    diff_watch(what, 300);
+    diff_watch(what);
     diff_result r;
     diff_run(way, c->path, c->source, c->fn, c->args, c->n_args, c->fuel,
              diff_is_parallel(way) && !native_only ? SMALL_TIMES : 1, &r);

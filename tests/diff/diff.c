@@ -166,7 +166,7 @@ int main(int argc, char **argv) {
     for (uint32_t i = 0; i < n_paths; i++)
       diff_corpus(paths[i], ways, n_ways, in_turn, (uint32_t)o.seed, large, &counts);
   }
-  diff_watch("", 0);
+  diff_watch(NULL);
   diff_ways_free(ways, n_ways);
   printf("%u passed, %u failed\n", counts.passed, counts.failed);
   return counts.failed ? 1 : 0;

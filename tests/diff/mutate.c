@@ -168,7 +168,7 @@ void diff_mutate(uint64_t seed, uint32_t count, uint32_t seconds, const char *fo
     char what[160];
     snprintf(what, sizeof what, "hia_diff --mutate --seed %llu --count 1",
              (unsigned long long)(seed + n));
-    diff_watch(what, 60);
+    diff_watch(what);
     if (compile(engine, text.data ? text.data : "", native && n % 20 == 0)) {
       counts->passed++;
     } else {
@@ -178,7 +178,7 @@ void diff_mutate(uint64_t seed, uint32_t count, uint32_t seconds, const char *fo
     gen_text_free(&text);
     gen_text_free(&source);
   }
-  diff_watch("", 0);
+  diff_watch(NULL);
   hia_engine_free(engine);
   for (uint32_t i = 0; i < n_seeds; i++) free(seeds[i]);
   printf("mutate: %u garbled programs\n", n);

@@ -140,7 +140,7 @@ static bool still_fails(void *user, gen_program *p) {
   make_sample(p, &s);
   bool fails = false;
   if (s.outcome.end != GEN_TOO_LONG) {
-    diff_watch("a program that is being shrunk", 60);
+    diff_watch("a program that is being shrunk");
     /* A bug that depends on the timing of threads may need some tries. */
     for (uint32_t i = 0; i < (d->way->threads > 1 ? 10 : 1) && !fails; i++) {
       diff_result r;
@@ -227,7 +227,7 @@ void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
       snprintf(what, sizeof what,
                "hia_diff --random%s --seed %llu --size %u --count 1 --thorough (%s)",
                o->has_data ? " --data" : "", (unsigned long long)seed, size, ways[i].name);
-      diff_watch(what, 120);
+      diff_watch(what);
       diff_result r;
       if (!agrees(&ways[i], &s, &r)) failed = &ways[i];
       if (diff_is_parallel(&ways[i])) stolen += r.steals > 0;
@@ -242,7 +242,7 @@ void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
       report(o, p, failed, seed, size);
     }
   }
-  diff_watch("", 0);
+  diff_watch(NULL);
   printf("random: seeds %llu to %llu: %u programs end in a value, %u in a failure; of those on "
          "several native workers %u shared work\n",
          (unsigned long long)o->seed, (unsigned long long)(o->seed + n), ends[GEN_VALUE],

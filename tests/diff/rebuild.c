@@ -618,7 +618,7 @@ static void visit(void *user, const diff_case *c) {
     if (i && (i + r->first + r->n_programs) % r->in_turn) continue;
     char what[512], fn[300];
     snprintf(what, sizeof what, "%s:%u (%s)", c->path, c->line, r->ways[i].name);
-    diff_watch(what, 300);
+    diff_watch(what);
     diff_result result;
     gen_text got = {0};
     diff_run(&r->ways[i], c->path, r->text.data, root_name(c->fn, fn, sizeof fn), c->args,

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running programs through the public API. */
 #include "tests/diff/run.h"
+#include "tests/unit/helper_time.h"
 #include "tests/unit/helper_typed.h"
 #include <signal.h>
 #include <stdio.h>
@@ -469,9 +470,9 @@ static void on_signal(int signal_number) {
   raise(signal_number);
 }
 
-void diff_watch(const char *what, unsigned seconds) {
-  snprintf(watched, sizeof watched, "%s", what);
-  alarm(seconds);
+void diff_watch(const char *what) {
+  snprintf(watched, sizeof watched, "%s", what ? what : "");
+  alarm(what ? (unsigned)(300 * test_slowness()) : 0);
 }
 
 /* The signal handlers have a stack of their own, so that a stack overflow is reported too.

@@ -91,9 +91,9 @@ static inline bool diff_is_beyond(const diff_way *way, const diff_result *r) {
 void diff_add_chain(gen_text *text, uint64_t length,
                     gen_place (*entry)(const void *chain, uint64_t i), const void *chain);
 
-/* Sets the name of the program that runs now. It is printed if a signal ends the process or the run
- * takes longer than `seconds`. */
-void diff_watch(const char *what, unsigned seconds);
+/* Sets the name of the program that runs now; NULL: none. It is printed if a signal ends the
+ * process, or if the run takes so long that it is taken to hang. */
+void diff_watch(const char *what);
 void diff_watch_init(void);
 
 /* ---- corpus.c: hand-written programs ---- */

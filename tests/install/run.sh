@@ -14,6 +14,7 @@ unset LD_LIBRARY_PATH LIBRARY_PATH CPATH C_INCLUDE_PATH CMAKE_PREFIX_PATH DESTDI
 consumer=$sources/tests/install/consumer
 
 passed=0 failed=0 skipped=0
+skip() { skipped=$((skipped + 1)); printf 'skipped: %s\n' "$1"; }
 bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$1"; [ -n "${2:-}" ] && printf '%s\n' "$2" | tail -40; }
 # t WHAT COMMAND...: must succeed
 t() {
@@ -127,7 +128,7 @@ done
 if command -v groff >/dev/null; then
   none 'manual page: no warnings' "$(groff -man -ww -Tutf8 "$page" 2>&1 >/dev/null)"
 else
-  skipped=$((skipped + 1))
+  skip "the manual page: groff is not installed"
 fi
 
 # ---- completion of shells ----
@@ -193,7 +194,7 @@ if [ $native = yes ]; then
     t "hiaton_add_object($wrong): says so" grep -q 'hiaton_add_object(x):' "$work/out"
   done
 else
-  skipped=$((skipped + 1))
+  skip "hiaton_add_object: this build makes no native code"
 fi
 refused() { ! project "refused$RANDOM" -DCMAKE_PREFIX_PATH="$prefix" -DWITH_CXX=OFF -DWITH_NATIVE=OFF "$@"; }
 t 'find_package: another minor version is refused' refused -DVERSION=0.999
@@ -213,7 +214,7 @@ if [ $native = yes ]; then
     t "examples/embed: $name" "$sources/tests/embed/run.sh" "$work/embed/$name" "$source"
   done
 else
-  skipped=$((skipped + 1))
+  skip "examples/embed in C++: there is no C++ compiler"
 fi
 
 # ---- ThreadSanitizer ----
@@ -233,13 +234,13 @@ if [ $native = yes ] && "$cc" -fsanitize=thread "$sources/tests/install/tsan.c" 
   t 'tsan: which it is' grep -q 'SUMMARY.*data race.*tsan.c.*racer' "$work/out"
   t 'tsan: and nothing else' test "$(grep -c SUMMARY "$work/out")" = 1
 else
-  skipped=$((skipped + 1))
+  skip "ThreadSanitizer: $cc cannot use it"
 fi
 
 # ---- pkg-config ----
 
 if ! command -v pkg-config >/dev/null; then
-  skipped=$((skipped + 1))
+  skip "pkg-config is not installed"
   finish
 fi
 for name in moved staged/opt/hiaton; do
@@ -351,7 +352,7 @@ if [ $native = yes ]; then
   cp -P "$libraries"/libhiaton_rt.so* "$work/together/"
   none 'and one beside it before that' "$(ldd "$work/together/libfib.so" | grep libhiaton_rt | grep -v "$work/together")"
 else
-  skipped=$((skipped + 1))
+  skip "objects: this build makes no native code"
 fi
 
 # ---- the examples of the documentation ----
@@ -379,7 +380,7 @@ for file in "$sources"/README.md "$sources"/docs/*.md; do
       *.cmake)
         grep -q '^find_package' "$block" || continue
         shown=$((shown + 1))
-        if [ $native = no ] && grep -q -e llvm_static -e hiaton_add_object "$block"; then skipped=$((skipped + 1)); continue; fi
+        if [ $native = no ] && grep -q -e llvm_static -e hiaton_add_object "$block"; then skip 'what is shown needs native code'; continue; fi
         rm -rf "$work/docs/build"
         cp "$block" "$work/docs/CMakeLists.txt"
         t "$where: configures" "$cmake" -G "$generator" -S "$work/docs" -B "$work/docs/build" \
@@ -390,7 +391,7 @@ for file in "$sources"/README.md "$sources"/docs/*.md; do
         grep '^\$ cc host\.c' "$block" | sed 's/^\$ cc //' >"$work/commands"
         while IFS= read -r arguments; do
           shown=$((shown + 1))
-          if [ $native = no ] && [[ $arguments == *hiaton_llvm* ]]; then skipped=$((skipped + 1)); continue; fi
+          if [ $native = no ] && [[ $arguments == *hiaton_llvm* ]]; then skip 'what is shown needs native code'; continue; fi
           t "$where: cc $arguments" bash -c "cd '$work/docs' && '$cc' $arguments"
           # A program without native compilation prints that and fails.
           if [ $native = yes ] && [[ $arguments != *-static\ * ]]; then

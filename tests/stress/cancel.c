@@ -145,7 +145,7 @@ static void *join_crowd(void *user) {
   const crowd *c = user;
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
   options.cancel = c->cancel;
-  options.timeout_ns = 1000 * c->typical + 1000000000;
+  options.timeout_ns = 1000 * c->typical + test_limit_ns(60);
   for (long i = 0; i < c->runs; i++)
     judge(c->w, c->wanted, run(c->w, c->f, c->arg, &options), HIA_CANCELLED);
   return NULL;

@@ -22,6 +22,13 @@ static inline bool has_native(void) {
   return has;
 }
 
+/* Skips a test of native code in a build that makes none. A skipped test fails `./dev test` where
+ * LLVM is installed. */
+#define NEEDS_NATIVE                                                                               \
+  do {                                                                                             \
+    if (!has_native()) cr_skip_test("this build makes no native code");                            \
+  } while (0)
+
 /* What follows must not fail. */
 static inline hia_module *load_module(hia_engine *engine, const char *name, const char *text) {
   hia_module *module;

@@ -8,6 +8,12 @@
 /* True if the functions below work on this machine. */
 bool typed_is_portable(void);
 
+/* Skips a test that calls typed entries where this file cannot. */
+#define NEEDS_TYPED                                                                                \
+  do {                                                                                             \
+    if (!typed_is_portable()) cr_skip_test("typed entries are called on x86-64 only");             \
+  } while (0)
+
 /* Calls the typed entry of a function, which is not generic, with n values of the types of its
  * parameters, data and arrays among them. OK: *result is a value of the engine. It passes the
  * arguments by the machine's calling convention, as compiled C code with that signature would. At

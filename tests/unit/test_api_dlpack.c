@@ -267,7 +267,7 @@ static void try_runs(hia_engine_kind kind) {
 Test(api_dlpack, runs_interp) { try_runs(HIA_ENGINE_INTERP); }
 Test(api_dlpack, runs_expand) { try_runs(HIA_ENGINE_EXPAND); }
 Test(api_dlpack, runs_native) {
-  if (!has_native()) cr_skip_test("no native code in this build");
+  NEEDS_NATIVE;
   try_runs(HIA_ENGINE_JIT);
 }
 

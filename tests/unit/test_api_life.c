@@ -148,7 +148,7 @@ static void listen(void *user, const char *message) {
   l->is_asking = false;
 }
 
-Test(api_life, a_listener_may_ask_the_engine, .timeout = 60) {
+Test(api_life, a_listener_may_ask_the_engine) {
   for (size_t k = 0; k < n_kinds(); k++) {
     listener l = {0};
     hia_engine_options options = options_of(kinds[k]);
@@ -338,7 +338,7 @@ typedef hia_status (*deep_fn)(hia_context *, int32_t, int32_t *);
 /* The error of a call is freed when the next call begins, even if that one succeeds, with all that
  * it refers to. */
 Test(api_life, the_next_call_forgets_the_error) {
-  if (!has_native()) cr_skip_test("no native code in this build");
+  NEEDS_NATIVE;
   program p = open_program(NULL, text, "deep");
   hia_context *context;
   hia_native_fn half, deep;

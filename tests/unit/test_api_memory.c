@@ -605,7 +605,7 @@ static long sweep(hia_engine_kind kind, unsigned threads, unsigned parts, bool f
 }
 
 static void both_ways(hia_engine_kind kind, unsigned threads, unsigned parts) {
-  if (kind == HIA_ENGINE_JIT && !has_native()) cr_skip_test("no native code in this build");
+  if (kind == HIA_ENGINE_JIT) NEEDS_NATIVE;
   long once = sweep(kind, threads, parts, true), always = sweep(kind, threads, parts, false);
   cr_assert(once > 5 && always > 5, "%ld and %ld requests: the allocator is not used", once,
             always);

@@ -265,7 +265,7 @@ static void expect_same(const fixture *x, const char *name, hia_value *second,
 }
 
 static void compare_all(hia_engine_kind kind, unsigned threads) {
-  if (kind == HIA_ENGINE_JIT && !has_native()) cr_skip_test("no native code in this build");
+  if (kind == HIA_ENGINE_JIT) NEEDS_NATIVE;
   static const unsigned sizes[][2] = {{300, 20}, {3, 1}, {2, 400}};
   int n_sizes = kind == HIA_ENGINE_JIT ? 1 : 3; /* compiling takes long */
   for (int i = 0; i < n_sizes; i++) {
@@ -381,7 +381,7 @@ static void expect_no_array(const hia_type_info *type, const char *at, hia_statu
 }
 
 static void compare_saved(hia_engine_kind kind, unsigned threads) {
-  if (kind == HIA_ENGINE_JIT && !has_native()) cr_skip_test("no native code in this build");
+  if (kind == HIA_ENGINE_JIT) NEEDS_NATIVE;
   static const unsigned sizes[][2] = {{400, 0}, {400, 3}, {300, 50}, {100, 95}, {1, 0}, {3, 30}};
   int n_sizes = kind == HIA_ENGINE_JIT ? 2 : 6;
   for (int i = 0; i < n_sizes; i++) {

@@ -57,7 +57,7 @@ static program open_with(hia_batching batch, hia_share_mode share, unsigned thre
 /* A complete tree of depth n has 2^n - 1 inner nodes, in n levels; one row is the element of the
  * root. */
 Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
-  if (!has_native()) cr_skip_test();
+  NEEDS_NATIVE;
   program p = open_with(HIA_BATCH_ALL, HIA_SHARE_OFF, 1),
           none = open_with(HIA_BATCH_NONE, HIA_SHARE_ON, 1);
   for (int32_t n = 1; n < 8; n++) {
@@ -77,7 +77,7 @@ Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
 /* A tree of equal leaves has one row for each level, and one is the element of the root. The row of
  * the lowest level depends on params alone: its results stay until one changes. */
 Test(engine_batch, equal_rows_are_computed_once) {
-  if (!has_native()) cr_skip_test();
+  NEEDS_NATIVE;
   program p = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, 1),
           none = open_with(HIA_BATCH_NONE, HIA_SHARE_ON, 1);
   for (uint64_t n = 1; n < 8; n++)
@@ -100,7 +100,7 @@ Test(engine_batch, equal_rows_are_computed_once) {
 
 /* So does a comprehension whose elements a host could see: three rows, and one of the element. */
 Test(engine_batch, elements_wait_together) {
-  if (!has_native()) cr_skip_test();
+  NEEDS_NATIVE;
   program p = open_with(HIA_BATCH_ALL, HIA_SHARE_OFF, 1);
   for (int32_t n = 1; n < 200; n = 3 * n + 1) {
     outcome o = run(&p, "wide", n, 0);
@@ -122,7 +122,7 @@ static void expect_same(program *p, program *q, const char *name, int32_t n, con
 /* One more than every vector has elements, than a block has rows, and thousands. */
 Test(engine_batch, every_width_gives_the_same_bits) {
   static const int32_t widths[] = {0, 1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 63, 64, 65, 129, 3000};
-  if (!has_native()) cr_skip_test();
+  NEEDS_NATIVE;
   program alone = open_with(HIA_BATCH_NONE, HIA_SHARE_ON, 1),
           one = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, 1),
           three = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, 3),
@@ -142,7 +142,7 @@ Test(engine_batch, every_width_gives_the_same_bits) {
 }
 
 Test(engine_batch, memory_runs_out_or_does_not) {
-  if (!has_native()) cr_skip_test();
+  NEEDS_NATIVE;
   for (unsigned threads = 1; threads <= 3; threads += 2) {
     program p = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, threads);
     outcome right = run(&p, "slope", 300, 0);

@@ -45,7 +45,7 @@ static void is_refused(builder build, hia_module *module, hia_function *const *f
 }
 
 Test(engine_build, bad_input_is_answered) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   hia_engine *engine = engine_with(NULL);
   hia_module *module = load_module(engine, "some/t.hia", text),
              *other = load_module(engine, "some/t.hia", text);
@@ -102,7 +102,7 @@ static test_text built(hia_module *module, hia_function *const *functions, size_
 }
 
 Test(engine_build, the_same_bytes_whatever_was_done_before) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   hia_engine *engine = engine_with(NULL), *second = engine_with(NULL);
   hia_module *module = load_module(engine, "some/t.hia", text),
              *fresh = load_module(second, "some/t.hia", text);
@@ -129,7 +129,7 @@ static void nothing(void) {}
 
 /* Host functions are symbols of their own names, whatever the names of hiaton's symbols. */
 Test(engine_build, functions_of_the_host_keep_their_names) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   hia_engine *engine = engine_with(NULL);
   hia_module *module;
   hia_host_function f = HIA_HOST_FUNCTION_INIT;
@@ -203,7 +203,7 @@ static bool attempt(test_heap *heap, builder build) {
 }
 
 Test(engine_build, every_request_for_memory_may_fail) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   for (int k = 0; k < 2; k++) {
     test_heap heap;
     bool is_alive = false;

@@ -101,7 +101,7 @@ static const struct {
             {12, 7, 0},  {9, -9, 100000}, {9, -9, 700}};
 
 Test(engine_codegen, several_units_are_as_one) {
-  if (!has_native()) cr_skip_test("no native code in this build");
+  NEEDS_NATIVE;
   test_text text = {0};
   program_text(&text);
   char wanted[LENGTH(runs)][4000];
@@ -124,7 +124,7 @@ Test(engine_codegen, several_units_are_as_one) {
 
 /* A dump shows all units, each behind a heading, in the form of comments. */
 Test(engine_codegen, dumps_have_all_units) {
-  if (!has_native()) cr_skip_test("no native code in this build");
+  NEEDS_NATIVE;
   test_text text = {0}, dump = {0};
   program_text(&text);
   program p = open_in(&configurations[2], text.data);

@@ -62,7 +62,7 @@ static outcome check_engines(const char *text, uint64_t seed) {
   return interp;
 }
 
-Test(engine_data, random_programs, .timeout = 600) {
+Test(engine_data, random_programs) {
   static char text[SIZE];
   unsigned n_programs = 0;
   enum { N = HIA_TEST_SHARE > 1 ? 6 : 24 }; /* hia_diff has many more */

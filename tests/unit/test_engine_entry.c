@@ -2,6 +2,7 @@
 /* Functions as C functions: typed entries, plain functions, and the contexts for their calls. */
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
+#include "tests/unit/helper_time.h"
 #include "tests/unit/helper_typed.h"
 
 #include <pthread.h>
@@ -36,16 +37,14 @@ typedef struct fixture {
   hia_context *context;
 } fixture;
 
-/* False if this build makes no native code. */
-static bool begin(fixture *f, const hia_engine_options *options) {
-  if (!has_native()) return false;
+static void begin(fixture *f, const hia_engine_options *options) {
+  NEEDS_NATIVE;
   hia_error *error;
   cr_assert_eq(hia_engine_new(options, &f->engine, &error), HIA_OK, "%s", hia_error_text(error));
   cr_assert_eq(hia_module_load_text(f->engine, "t.hia", text, strlen(text), &f->module, &error),
                HIA_OK, "%s", hia_error_text(error));
   cr_assert_eq(hia_engine_context_new(f->engine, &f->context, &error), HIA_OK, "%s",
                hia_error_text(error));
-  return true;
 }
 
 static void end(fixture *f) {
@@ -62,7 +61,7 @@ static hia_status call(const fixture *f, const char *name, int32_t n, int32_t *r
 
 Test(entry, every_dtype) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   int32_t x = 0;
   cr_assert_eq(call(&f, "fib", 20, &x), HIA_OK);
   cr_assert_eq(x, 10946);
@@ -102,7 +101,7 @@ Test(entry, every_dtype) {
 /* The bits above a bool in its register are ignored. */
 Test(entry, bools_are_bytes) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   typedef hia_status (*fn_words)(hia_context *, uint64_t, int32_t, int64_t, float, double,
                                  uint8_t *, int32_t *, int64_t *, float *, double *);
   fn_words all = (fn_words)typed_entry(f.module, "all");
@@ -121,7 +120,8 @@ Test(entry, bools_are_bytes) {
 
 /* More parameters, of both kinds, than there are registers. */
 Test(entry, many_parameters) {
-  if (!has_native() || !typed_is_portable()) return;
+  NEEDS_NATIVE;
+  NEEDS_TYPED;
   enum { N = 24 };
   static const char *const types[] = {"i32", "f64", "bool", "i64", "f32"};
   char source[4096];
@@ -165,7 +165,7 @@ Test(entry, many_parameters) {
 
 Test(entry, a_failure_and_its_chain) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   cr_assert_null(hia_context_error(f.context));
   int32_t x = 5;
   cr_assert_eq(call(&f, "outer", 0, &x), HIA_DIV_ZERO);
@@ -198,7 +198,7 @@ Test(entry, a_failure_and_its_chain) {
 /* The same text as for a call with values. */
 Test(entry, a_long_chain) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   enum { N = 200000 };
   int32_t x;
   hia_function *down = find_function(f.module, "down");
@@ -220,7 +220,7 @@ Test(entry, depth) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.max_depth = 1 << 20;
   fixture f;
-  if (!begin(&f, &options)) return;
+  begin(&f, &options);
   int32_t x;
   for (int i = 0; i < 3; i++) {
     cr_assert_eq(call(&f, "deep", 1000, &x), HIA_OK);
@@ -235,7 +235,7 @@ Test(entry, depth) {
 
 /* One context for modules with small and with large frames, and after deep runs. */
 Test(entry, one_context_for_many_modules) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   hia_context *context;
   cr_assert_eq(hia_context_new(NULL, &context), HIA_OK);
   for (int round = 0; round < 20; round++) {
@@ -284,7 +284,7 @@ static void *cancel_later(void *user) {
 
 Test(entry, cancel) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   fn_i32 spin = entry_i32(f.module, "spin"), fib = entry_i32(f.module, "fib");
   int32_t x;
   for (unsigned us = 0; us < 2000; us += 400) {
@@ -308,7 +308,7 @@ Test(entry, cancel) {
 
 Test(entry, timeout) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   fn_i32 spin = entry_i32(f.module, "spin"), fib = entry_i32(f.module, "fib");
   hia_context *own, *contexts[2];
   cr_assert_eq(hia_context_new(NULL, &own), HIA_OK);
@@ -319,7 +319,8 @@ Test(entry, timeout) {
     hia_context *context = contexts[i % 2];
     hia_context_set_timeout(context, 2000000);
     cr_assert_eq(spin(context, 1, &x), HIA_DEADLINE);
-    hia_context_set_timeout(context, 5000000000); /* another one, when its error is requested */
+    hia_context_set_timeout(context,
+                            test_limit_ns(60)); /* another one, when its error is requested */
     const char *why = hia_error_text(hia_context_error(context));
     cr_assert_not_null(strstr(why, "past the deadline: more than 2 ms"), "%s", why);
     cr_assert_not_null(strstr(why, "in spin at"), "%s", why);
@@ -328,7 +329,7 @@ Test(entry, timeout) {
     hia_context_set_timeout(context, 0);
     cr_assert_eq(fib(context, 10, &x), HIA_OK);
     /* Cancelled and past a deadline: the status of the one that comes first. */
-    hia_context_set_timeout(context, 1000000000);
+    hia_context_set_timeout(context, test_limit_ns(60));
     canceller c = {context, 100};
     pthread_t thread;
     pthread_create(&thread, NULL, cancel_later, &c);
@@ -366,7 +367,7 @@ static void *work(void *user) {
 
 Test(entry, a_context_for_each_thread) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   enum { N = 3 };
   worker workers[N];
   pthread_t threads[N];
@@ -401,11 +402,11 @@ static void *spin_on(void *user) {
 /* A call returns HIA_BUSY if its context is in another call, of any sort. */
 Test(entry, a_context_in_use) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   fn_i32 fib = entry_i32(f.module, "fib");
   spinner s = {.spin = entry_i32(f.module, "spin"), .context = f.context};
   for (int i = 0; i < 3; i++) {
-    hia_context_set_timeout(f.context, i == 1 ? 10000000000u : 0);
+    hia_context_set_timeout(f.context, i == 1 ? test_limit_ns(60) : 0);
     pthread_t thread;
     atomic_store(&s.has_begun, false);
     pthread_create(&thread, NULL, spin_on, &s);
@@ -430,7 +431,7 @@ Test(entry, workers) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.threads = 3;
   fixture f;
-  if (!begin(&f, &options)) return;
+  begin(&f, &options);
   hia_context_options own = HIA_CONTEXT_OPTIONS_INIT;
   own.threads = 2;
   hia_context *contexts[3] = {f.context, NULL, NULL};
@@ -458,7 +459,7 @@ Test(entry, workers) {
  */
 Test(entry, in_a_forked_child) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   fn_i32 fib = entry_i32(f.module, "fib"), down = entry_i32(f.module, "down"),
          spin_entry = entry_i32(f.module, "spin");
   hia_context *other;
@@ -490,7 +491,7 @@ Test(entry, in_a_forked_child) {
 
 Test(entry, plain) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   hia_native_fn plain;
   hia_error *error;
   cr_assert_eq(hia_function_plain(find_function(f.module, "twice(i32)"), &plain, &error), HIA_OK,
@@ -514,7 +515,7 @@ Test(entry, plain) {
 
 Test(entry, not_plain) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   static const char *const names[][2] = {{"half", "it may fail"},     {"outer", "it may fail"},
                                          {"quit", "it may fail"},     {"fib", "it is recursive"},
                                          {"deep", "it is recursive"}, {"spin", "it has a loop"}};
@@ -594,7 +595,7 @@ Test(entry, bad_requests) {
   close_program(&p);
 
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   cr_assert_eq(hia_function_entry(find_function(f.module, "twice"), &e, &error), HIA_ARGUMENT);
   cr_assert_not_null(strstr(hia_error_text(error), "generic"));
   hia_error_free(error);
@@ -618,7 +619,7 @@ Test(entry, bad_requests) {
 /* There may be no address space for a stack. */
 Test(entry, no_room_for_the_stack) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
   options.max_depth = SIZE_MAX / 2;
   hia_context *context;
@@ -644,7 +645,7 @@ static size_t address_space(void) {
 /* A module whose frames are too large for the stack does not affect others. */
 Test(entry, no_room_for_a_larger_stack) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   enum { N = 2000 };
   char *source = malloc(64 * N);
   size_t len = (size_t)sprintf(source, "fn f(n: i64) -> i64 =\n  if n < 0 then 0 else "
@@ -696,7 +697,7 @@ static hia_status use_context(const hia_allocator *allocator) {
   hia_status status = hia_context_new(&options, &context);
   if (status != HIA_OK) return status;
   int32_t x;
-  hia_context_set_timeout(context, 1000000000);
+  hia_context_set_timeout(context, test_limit_ns(60));
   status = ((fn_i32)e)(context, 100, &x);
   cr_assert(status == HIA_DIV_ZERO || status == HIA_MEMORY, "%s", hia_status_word(status));
   const hia_error *error = hia_context_error(context); /* it may be NULL */
@@ -708,7 +709,7 @@ static hia_status use_context(const hia_allocator *allocator) {
 
 Test(entry, without_memory) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   failing_function = find_function(f.module, "down");
   cr_assert_gt(fail_each_allocation(use_context), 3);
   end(&f);
@@ -745,6 +746,6 @@ static hia_status live(const hia_allocator *allocator) {
   return status;
 }
 
-Test(entry, every_request_for_memory_may_fail, .timeout = 300) {
+Test(entry, every_request_for_memory_may_fail) {
   if (has_native()) cr_assert_gt(fail_each_allocation(live), 20);
 }

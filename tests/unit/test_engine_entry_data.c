@@ -73,7 +73,7 @@ static hia_status call(world *w, const char *name, int32_t n, int32_t *result) {
 }
 
 Test(entry_data, results_failures_and_memory) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   for (unsigned threads = 1; threads <= 3; threads++) {
     world w;
     open_world(&w, threads, 0);
@@ -99,7 +99,7 @@ Test(entry_data, results_failures_and_memory) {
 
 /* The limit holds for native code, and for each call anew. */
 Test(entry_data, the_limit_of_memory) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   for (unsigned threads = 1; threads <= 2; threads++) {
     world w;
     open_world(&w, threads, 2 << 20);
@@ -118,7 +118,7 @@ Test(entry_data, the_limit_of_memory) {
 
 /* The call inside has a heap of its own, and what the outer call has left of its memory. */
 Test(entry_data, nested_calls) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1, 2 << 20);
   int32_t x = 0;
@@ -134,7 +134,7 @@ Test(entry_data, nested_calls) {
 }
 
 Test(entry_data, calls_that_are_ended) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   for (unsigned threads = 1; threads <= 2; threads++) {
     world w;
     open_world(&w, threads, 0);
@@ -156,7 +156,7 @@ Test(entry_data, calls_that_are_ended) {
 }
 
 Test(entry_data, fuel) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 2, 0);
   hia_native_fn e;
@@ -179,7 +179,7 @@ Test(entry_data, fuel) {
 
 /* A map makes the objects of all its rows in one heap, so a row must free what it makes. */
 Test(entry_data, maps) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1, 1 << 20);
   enum { N = 3000 };
@@ -214,7 +214,7 @@ static hia_status use_context(const hia_allocator *allocator) {
 }
 
 Test(entry_data, every_request_for_memory_may_fail) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1, 0);
   cells_entry = w.cells;

@@ -72,7 +72,7 @@ static void expect_error(const world *w, hia_status status, hia_status expected,
 static const float six[6] = {1, 2, 3, 4, 5, 6};
 
 Test(entry_tensors, arguments_and_results) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   for (unsigned threads = 1; threads <= 3; threads += 2) {
     world w;
     open_world(&w, threads);
@@ -127,7 +127,7 @@ Test(entry_tensors, arguments_and_results) {
 /* The host may do with its elements what it wants once the call has returned: results that are the
  * argument, or a view of it, or contain one, have copies. */
 Test(entry_tensors, results_own_their_elements) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1);
   float *elements = malloc(sizeof six);
@@ -160,7 +160,7 @@ Test(entry_tensors, results_own_their_elements) {
 }
 
 Test(entry_tensors, wrong_arguments) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1);
   fn_scale scale = (fn_scale)typed_entry(w.module, "scale");
@@ -233,7 +233,7 @@ typedef hia_status (*map_scale)(hia_context *, size_t, const hia_f32_2 *const *,
 /* A column of tensors has a view in each row. Each request for memory fails once. */
 Test(entry_tensors, maps) {
   enum { N = 3 };
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1);
   hia_native_fn map;
@@ -302,7 +302,7 @@ static hia_status attempt(const hia_allocator *allocator) {
 }
 
 Test(entry_tensors, each_allocation_fails_once) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   cr_assert_gt(fail_each_allocation(attempt), 5);
 }
 
@@ -313,7 +313,7 @@ static void set_room(const world *w, size_t result, float *elements, size_t n, i
 }
 
 Test(entry_tensors, results_into_rooms) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   for (unsigned threads = 1; threads <= 3; threads += 2) {
     world w;
     open_world(&w, threads);
@@ -367,7 +367,7 @@ Test(entry_tensors, results_into_rooms) {
 }
 
 Test(entry_tensors, results_that_do_not_fit) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1);
   float to[6] = {7}, other[6] = {8};

@@ -106,7 +106,7 @@ static void expect_error(const world *w, hia_status status, hia_status expected,
 }
 
 Test(entry_values, arguments_and_results) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   for (unsigned threads = 1; threads <= 3; threads++) {
     world w;
     open_world(&w, threads, 0);
@@ -149,7 +149,7 @@ Test(entry_values, arguments_and_results) {
 /* The result of a call is the argument of the next one, without another table of types; a value
  * outlives what it came from. */
 Test(entry_values, values_go_from_call_to_call) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 2, 0);
   fn_t_t mirror = (fn_t_t)typed_entry(w.module, "mirror");
@@ -177,7 +177,7 @@ Test(entry_values, values_go_from_call_to_call) {
 }
 
 Test(entry_values, wrong_arguments) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1, 0);
   fn_t_t mirror = (fn_t_t)typed_entry(w.module, "mirror");
@@ -238,7 +238,7 @@ static hia_native_fn map_of(const world *w, const char *name) {
 /* Each request of a map for memory fails once: the rows before have their values. */
 Test(entry_values, maps) {
   enum { N = 3 };
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1, 0);
   const hia_value *trees[N];
@@ -299,7 +299,7 @@ Test(entry_values, the_entry_as_data) {
 
 /* A module that was read as a graph has several functions in one unit. */
 Test(entry_values, functions_of_a_graph) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1, 0);
   test_text graph = {0};
@@ -324,7 +324,7 @@ Test(entry_values, functions_of_a_graph) {
 }
 
 Test(entry_values, limits_cancels_and_fuel) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   for (unsigned threads = 1; threads <= 2; threads++) {
     world w;
     open_world(&w, threads, 2 << 20);
@@ -362,7 +362,7 @@ Test(entry_values, limits_cancels_and_fuel) {
 }
 
 Test(entry_values, a_call_inside_of_a_call) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1, 0);
   hia_value *t = parse(&w, "mirror", 0, "L(5)"), *r;
@@ -398,7 +398,7 @@ static void *call_often(void *user) {
 }
 
 Test(entry_values, threads_share_entries_and_values) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1, 0);
   hia_value *t = NULL;
@@ -456,7 +456,7 @@ static hia_status use_engine(const hia_allocator *allocator) {
 }
 
 Test(entry_values, every_request_for_memory_may_fail) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   open_world(&w, 1, 0);
   hia_value *t = parse(&w, "mirror", 0, "N(L(1), L(2))");

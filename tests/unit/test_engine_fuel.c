@@ -397,7 +397,7 @@ Test(fuel, a_thousand_results) {
 }
 
 Test(fuel, a_graph_with_forks) {
-  if (!has_native()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
   static char graph[1 << 16];
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.threads = 2;
@@ -623,7 +623,7 @@ static uint64_t left(const hia_context *context) {
 
 /* All calls of a context use up its fuel together; entries without fuel are refused meanwhile. */
 Test(fuel, typed_entries_share_what_a_context_has) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   program p = open(HIA_ENGINE_JIT, "fib");
   typed_fn fib = entry_of(&p, "fib", true), deep = entry_of(&p, "deep", true);
   typed_fn inverse = entry_of(&p, "inverse", true), without = entry_of(&p, "fib", false);
@@ -706,7 +706,7 @@ Test(fuel, typed_entries_within_runs) {
   static const char nested[] = "extern impure fn inner(n: i32) -> i32\n"
                                "fn main(n: i32) -> i32 = inner(n) + inner(n)\n"
                                "fn deep(n: i32) -> i32 = if n == 0 then 0 else 1 + deep(n - 1)\n";
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   program p;
   inner_call c = {.busy = HIA_OK};
   hia_host_function f = HIA_HOST_FUNCTION_INIT;

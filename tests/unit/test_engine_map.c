@@ -74,8 +74,8 @@ typedef struct fixture {
   hia_context *context;
 } fixture;
 
-static bool begin(fixture *f, const hia_engine_options *options) {
-  if (!has_native()) return false;
+static void begin(fixture *f, const hia_engine_options *options) {
+  NEEDS_NATIVE;
   hia_error *error;
   hia_host_function host = HIA_HOST_FUNCTION_INIT;
   host.declaration = "extern impure fn tap(n: i64) -> i64";
@@ -91,7 +91,6 @@ static bool begin(fixture *f, const hia_engine_options *options) {
   cr_assert_eq(hia_module_load_text(f->engine, "t.hia", text, strlen(text), &f->module, &error),
                HIA_OK, "%s", hia_error_text(error));
   cr_assert_eq(hia_engine_context_new(f->engine, &f->context, &error), HIA_OK);
-  return true;
 }
 
 static void end(fixture *f) {
@@ -132,7 +131,7 @@ static void every_row(const hia_engine_options *options) {
   static const char *const names[] = {"poly", "norm", "pick", "wave", "round", "outer"};
   static const size_t counts[] = {0, 1, 3, 7, 63, 64, 65, 1000, 4095, 4096, 4097, N};
   fixture f;
-  if (!begin(&f, options)) return;
+  begin(&f, options);
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     map_f64 map = MAP(map_f64, names[k]);
     typed_f64 typed = (typed_f64)get(&f, names[k], hia_function_entry);
@@ -217,7 +216,7 @@ Test(map, every_dtype) {
   static float d[ROWS], rd[ROWS];
   static double e[ROWS], re[ROWS];
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   for (int i = 0; i < ROWS; i++) {
     a[i] = i % 3 == 0;
     b[i] = i * 1000003;
@@ -255,7 +254,7 @@ Test(map, tuples_are_a_column_for_each_scalar) {
   double c[ROWS], rc[ROWS];
   int32_t d[ROWS], rd[ROWS];
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   for (int i = 0; i < ROWS; i++) a[i] = -i, b[i] = i % 3 == 1, c[i] = i / 8.0, d[i] = i << 20;
   cr_assert_eq(MAP(map_turn, "turn")(f.context, ROWS, a, b, c, d, rc, rb, rd, ra), HIA_OK);
   for (int i = 0; i < ROWS; i++)
@@ -269,7 +268,7 @@ static void first_failure(const hia_engine_options *options) {
   typedef hia_status (*map_i32)(hia_context *, size_t, const int32_t *, const int32_t *, int32_t *);
   static int32_t a[N], b[N], c[N];
   fixture f;
-  if (!begin(&f, options)) return;
+  begin(&f, options);
   map_i32 half = MAP(map_i32, "half");
   for (int i = 0; i < N; i++) a[i] = i * 3, b[i] = 2, c[i] = -5;
   b[4711] = b[4720] = 0;
@@ -350,7 +349,7 @@ Test(map, the_first_row_in_order_fails_without_optimisation) {
 
 Test(map, inside_a_row) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   cr_assert_eq(hia_engine_context_new(f.engine, &f.nested.inner, NULL), HIA_OK);
   f.nested.outer = f.context;
   f.nested.map = MAP(map_i64, "succ");
@@ -401,7 +400,7 @@ Test(map, on_threads_of_the_host) {
   options.threads = 2;
   caller callers[CALLERS];
   fixture f;
-  if (!begin(&f, &options)) return;
+  begin(&f, &options);
   for (int i = 0; i < CALLERS; i++) {
     callers[i] = (caller){.engine = f.engine, .number = i};
     callers[i].poly = MAP(map_f64, "poly");
@@ -415,7 +414,7 @@ Test(map, on_threads_of_the_host) {
 
 Test(map, what_is_refused) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   map_f64 poly = MAP(map_f64, "poly");
   map_i64 fib = MAP(map_i64, "fib");
   fill();
@@ -481,7 +480,7 @@ static void *cancel_soon(void *context) {
 Test(map, ends_when_it_is_cancelled_or_late) {
   enum { MANY = 20000000 };
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   double *large = calloc(MANY, sizeof *large);
   cr_assert_not_null(large);
   map_f64 wave = MAP(map_f64, "wave");
@@ -515,7 +514,7 @@ Test(map, ends_when_it_is_cancelled_or_late) {
 /* Fuel is the whole map's: each row takes what a call takes. */
 Test(map, fuel) {
   fixture f;
-  if (!begin(&f, NULL)) return;
+  begin(&f, NULL);
   map_i64 deep = (map_i64)get(&f, "deep", hia_function_map_with_fuel);
   map_f64 poly = (map_f64)get(&f, "poly", hia_function_map_with_fuel);
   map_f64 outer = (map_f64)get(&f, "outer", hia_function_map_with_fuel);
@@ -570,7 +569,7 @@ Test(map, rows_that_take_long) {
   for (int i = 1; i <= LEVELS; i++)
     len += (size_t)snprintf(source + len, sizeof source - len,
                             "fn f%d(x: f64) -> f64 = f%d(f%d(x) + 1.0)\n", i, i - 1, i - 1);
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.disabled_passes = "inline";
   options.opt_level = 0;
@@ -604,7 +603,7 @@ Test(map, many_values_on_a_small_stack) {
   for (int i = VALUES - 1; i >= 0; i--)
     len += (size_t)snprintf(source + len, sizeof source - len, " * y + v%d", i);
   snprintf(source + len, sizeof source - len, "\n}\n");
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   hia_engine *engine;
   hia_module *module;
   hia_context *context;
@@ -632,7 +631,7 @@ Test(map, many_values_on_a_small_stack) {
 
 /* The budget ends the optimisation of the function: its map is like any other. */
 Test(map, of_a_function_whose_optimisation_was_ended) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.budget_ns = 1;
   every_row(&options);

@@ -31,7 +31,7 @@ static int64_t run(const program *p, int32_t n, hia_run_stats *stats) {
 
 /* A million million million calls, had they to be made: it ends because they are merged. */
 Test(merge, equal_calls_are_made_once) {
-  if (!has_native()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
   for (int level = 0; level <= 3; level++) {
     for (unsigned threads = 1; threads <= 2; threads++) {
       hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -54,7 +54,7 @@ Test(merge, equal_calls_are_made_once) {
  * remains, and equal expressions of the copies are computed once. With merging there are 24 calls.
  */
 Test(merge, equal_calls_are_made_as_often_as_written) {
-  if (!has_native()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
   for (int level = 0; level <= 3; level++) {
     for (int kind = 0; kind < 4; kind++) {
       hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -75,7 +75,7 @@ Test(merge, equal_calls_are_made_as_often_as_written) {
 
 /* The counts are those of the language, with and without merging. */
 Test(merge, counted_calls_are_all_there) {
-  if (!has_native()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
   for (int merges = 0; merges < 2; merges++) {
     hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
     options.count = true;

@@ -83,9 +83,8 @@ static hia_status pure_begin(void *user, int32_t n, int32_t *result) {
   return status;
 }
 
-/* False if this build makes no native code. */
-static bool begin(world *w, unsigned threads, const char *outer, const char *inner) {
-  if (!has_native()) return false;
+static void begin(world *w, unsigned threads, const char *outer, const char *inner) {
+  NEEDS_NATIVE;
   *w = (world){.inner_options = HIA_RUN_OPTIONS_INIT, .inner_name = inner};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.threads = threads;
@@ -107,7 +106,6 @@ static bool begin(world *w, unsigned threads, const char *outer, const char *inn
   cr_assert_eq(hia_engine_context_new(w->engine, &w->inner, NULL), HIA_OK);
   w->outer_entry = entry_i32(w->module, outer);
   w->inner_entry = entry_i32(w->module, inner);
-  return true;
 }
 
 static void end(world *w) {
@@ -148,11 +146,11 @@ static void expect_usable(world *w) {
   cr_expect_eq(x, 89);
 }
 
-Test(nested, a_context_s_cancel_ends_what_is_inside, .timeout = 60) {
+Test(nested, a_context_s_cancel_ends_what_is_inside) {
   for (unsigned threads = 1; threads < 4; threads += 2)
     for (int way = 0; way < N_WAYS; way++) {
       world w;
-      if (!begin(&w, threads, "outer", "inner")) return;
+      begin(&w, threads, "outer", "inner");
       w.way = way;
       for (int i = 0; i < 3; i++) {
         atomic_store(&w.n_inside, 0);
@@ -171,10 +169,10 @@ Test(nested, a_context_s_cancel_ends_what_is_inside, .timeout = 60) {
 }
 
 /* A cancelled call ends, even if its context is reset meanwhile. */
-Test(nested, a_cancel_that_is_reset_at_once, .timeout = 60) {
+Test(nested, a_cancel_that_is_reset_at_once) {
   for (int way = 0; way < N_WAYS; way++) {
     world w;
-    if (!begin(&w, 1, "outer", "inner")) return;
+    begin(&w, 1, "outer", "inner");
     w.way = way;
     for (int i = 0; i < 50; i++) {
       atomic_store(&w.n_inside, 0);
@@ -191,10 +189,10 @@ Test(nested, a_cancel_that_is_reset_at_once, .timeout = 60) {
 }
 
 /* On any thread: all three of them wait in endless runs. */
-Test(nested, a_context_s_cancel_ends_what_is_inside_on_all_threads, .timeout = 60) {
+Test(nested, a_context_s_cancel_ends_what_is_inside_on_all_threads) {
   for (int way = 0; way < N_WAYS; way++) {
     world w;
-    if (!begin(&w, 3, "pure_outer", "inner")) return;
+    begin(&w, 3, "pure_outer", "inner");
     w.way = way;
     for (int i = 0; i < 3; i++) {
       atomic_store(&w.n_inside, 0);
@@ -211,10 +209,10 @@ Test(nested, a_context_s_cancel_ends_what_is_inside_on_all_threads, .timeout = 6
   }
 }
 
-Test(nested, a_context_s_timeout_ends_what_is_inside, .timeout = 60) {
+Test(nested, a_context_s_timeout_ends_what_is_inside) {
   for (int way = 0; way < N_WAYS; way++) {
     world w;
-    if (!begin(&w, 1, "outer", "inner")) return;
+    begin(&w, 1, "outer", "inner");
     w.way = way;
     int32_t x;
     hia_context_set_timeout(w.outer, 20000000);
@@ -235,9 +233,9 @@ Test(nested, a_context_s_timeout_ends_what_is_inside, .timeout = 60) {
   }
 }
 
-Test(nested, what_ends_a_run_ends_entries_inside, .timeout = 60) {
+Test(nested, what_ends_a_run_ends_entries_inside) {
   world w;
-  if (!begin(&w, 1, "outer", "inner")) return;
+  begin(&w, 1, "outer", "inner");
   w.way = BY_ENTRY;
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
   options.timeout_ns = 20000000;
@@ -273,9 +271,9 @@ Test(nested, what_ends_a_run_ends_entries_inside, .timeout = 60) {
 }
 
 /* Each with a context of its own, which the host function makes. */
-Test(nested, entries_inside_one_another_are_counted, .timeout = 60) {
+Test(nested, entries_inside_one_another_are_counted) {
   world w;
-  if (!begin(&w, 1, "again", "again")) return;
+  begin(&w, 1, "again", "again");
   w.way = BY_ENTRY;
   w.makes_contexts = true;
   int32_t x;
@@ -284,8 +282,8 @@ Test(nested, entries_inside_one_another_are_counted, .timeout = 60) {
   end(&w);
 }
 
-Test(nested, entries_inside_have_the_depth_that_is_left, .timeout = 60) {
-  if (!has_native()) return;
+Test(nested, entries_inside_have_the_depth_that_is_left) {
+  NEEDS_NATIVE;
   world w;
   begin(&w, 1, "sink", "deep");
   w.way = BY_ENTRY;
@@ -306,9 +304,9 @@ Test(nested, entries_inside_have_the_depth_that_is_left, .timeout = 60) {
 
 /* ---- the context that a host function finds ---- */
 
-Test(nested, the_context_of_the_call, .timeout = 60) {
+Test(nested, the_context_of_the_call) {
   world w;
-  if (!begin(&w, 1, "outer", "short")) return;
+  begin(&w, 1, "outer", "short");
   int32_t x;
   cr_expect_null(hia_context_current());
   cr_expect_null(hia_context_user(w.outer));

@@ -11,6 +11,12 @@
 #include <dirent.h>
 #include <elf.h>
 
+/* Sanitizers instrument the JIT's code, but not objects; and in the stress build an object is one
+ * codegen unit where the JIT's code is several. */
+#if !defined(HIA_ASAN) && !defined(HIA_TSAN) && !defined(HIA_STRESS)
+#define CODE_IS_THE_SAME 1
+#endif
+
 /* ---- reading objects ---- */
 
 typedef struct object {
@@ -21,11 +27,6 @@ typedef struct object {
   size_t n_symbols;
   const char *names; /* of symbols */
 } object;
-
-static const char *section_name(const object *o, uint32_t i) {
-  const Elf64_Shdr *names = &o->sections[o->header.e_shstrndx];
-  return (const char *)o->bytes + names->sh_offset + o->sections[i].sh_name;
-}
 
 static object open_object(const void *bytes) {
   object o = {.bytes = bytes};
@@ -40,6 +41,12 @@ static object open_object(const void *bytes) {
   }
   cr_assert_not_null(o.symbols);
   return o;
+}
+
+#ifdef CODE_IS_THE_SAME
+static const char *section_name(const object *o, uint32_t i) {
+  const Elf64_Shdr *names = &o->sections[o->header.e_shstrndx];
+  return (const char *)o->bytes + names->sh_offset + o->sections[i].sh_name;
 }
 
 /* 0: there is none. */
@@ -108,6 +115,7 @@ static bool same_code(const object *jit, const object *built, char *why, size_t 
   }
   return true;
 }
+#endif
 
 static const void *object_of(hia_engine *engine, hia_function *f, size_t *size) {
   hia_error *error;
@@ -115,6 +123,7 @@ static const void *object_of(hia_engine *engine, hia_function *f, size_t *size) 
   return engine->backend->object(hiaJ_version(f, HIA_VERSION_GENERAL)->unit->code, 0, size);
 }
 
+#ifdef CODE_IS_THE_SAME
 typedef struct comparing {
   hia_engine *engine;
   bool parallel;
@@ -174,6 +183,7 @@ static void compare_folder(comparing *c, const char *folder) {
   }
   closedir(dir);
 }
+#endif
 
 static hia_engine *engine_with(unsigned threads, int level) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -185,18 +195,9 @@ static hia_engine *engine_with(unsigned threads, int level) {
   return engine;
 }
 
-/* Sanitizers instrument the JIT's code, but not objects; and an object is always one codegen
- * unit. */
-static bool can_compare(void) {
-#if defined(HIA_ASAN) || defined(HIA_TSAN) || defined(HIA_STRESS)
-  return false;
-#else
-  return has_native();
-#endif
-}
-
+#ifdef CODE_IS_THE_SAME
 static void compare_all(unsigned threads, int level) {
-  if (!can_compare()) return;
+  NEEDS_NATIVE;
   comparing c = {engine_with(threads, level), threads > 1, 0};
   compare_folder(&c, HIA_SOURCE_DIR "/examples");
   compare_folder(&c, HIA_TEST_DIR "/programs");
@@ -204,9 +205,9 @@ static void compare_all(unsigned threads, int level) {
   hia_engine_free(c.engine);
 }
 
-Test(engine_object, the_code_is_that_of_built_objects, .timeout = 300) { compare_all(1, 3); }
-Test(engine_object, without_optimisation_too, .timeout = 300) { compare_all(1, 0); }
-Test(engine_object, and_for_several_threads, .timeout = 300) { compare_all(4, 3); }
+Test(engine_object, the_code_is_that_of_built_objects) { compare_all(1, 3); }
+Test(engine_object, without_optimisation_too) { compare_all(1, 0); }
+Test(engine_object, and_for_several_threads) { compare_all(4, 3); }
 
 /* A function of n operations with a plain function: the plain one is always there, whatever the
  * size, and a function that calls it twice is compiled in another way than one that calls it once.
@@ -239,8 +240,8 @@ static void compare_plain(comparing *c, unsigned n, bool is_shared) {
   test_text_free(&text);
 }
 
-Test(engine_object, beside_plain_functions, .timeout = 300) {
-  if (!can_compare()) return;
+Test(engine_object, beside_plain_functions) {
+  NEEDS_NATIVE;
   for (int level = 0; level <= 3; level++) {
     comparing c = {engine_with(1, level), false, 0};
     for (unsigned n = 1; n < 200; n += 1 + n / 2) {
@@ -250,6 +251,7 @@ Test(engine_object, beside_plain_functions, .timeout = 300) {
     hia_engine_free(c.engine);
   }
 }
+#endif
 
 /* ---- no addresses of this process ---- */
 
@@ -280,7 +282,7 @@ static const char program_text[] =
     "  (c / n, hypot(x, 2.5) + exp(x) + floor(x) % 3.0 + if x > 3.0 then 7.0 else f64(fib(3))) }\n";
 
 Test(engine_object, holds_no_address_of_the_process) {
-  if (!can_compare()) return;
+  NEEDS_NATIVE;
   static range maps[4096];
   hia_engine *engine = engine_with(4, 3);
   hia_module *module;
@@ -308,7 +310,7 @@ Test(engine_object, holds_no_address_of_the_process) {
 
 /* Its undefined symbols are functions of abi.def, and those of libc that LLVM itself calls. */
 Test(engine_object, refers_to_the_runtime_by_name) {
-  if (!can_compare()) return;
+  NEEDS_NATIVE;
   static const char *const known[] = {
       "memcpy", "memmove",   "memset",     "floor", "floorf", "ceil",
       "ceilf",  "roundeven", "roundevenf", "fma",   "fmaf",   "_GLOBAL_OFFSET_TABLE_",
@@ -340,7 +342,7 @@ Test(engine_object, refers_to_the_runtime_by_name) {
 
 /* Another engine makes the same bytes of the same program. */
 Test(engine_object, the_same_bytes_in_every_engine) {
-  if (!can_compare()) return;
+  NEEDS_NATIVE;
   hia_engine *engines[2];
   hia_module *modules[2];
   const void *bytes[2];

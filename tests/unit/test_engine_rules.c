@@ -267,7 +267,7 @@ static bool is_soon(const struct timespec *since) {
 }
 
 static void check_under_signals(int flags) {
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   world w;
   begin(&w, HIA_ENGINE_JIT, 1, (size_t)1 << 20); /* so it is often at its end */
   fn_i32 deep = entry_i32(w.module, "deep"), down = entry_i32(w.module, "down"),

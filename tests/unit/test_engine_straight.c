@@ -52,7 +52,7 @@ static const char *repeated(const char *before, const char *line, int n, const c
   " let c = pow(a, b) + tanh(b); let d = log1p(abs(c)) + expm1(-abs(b)); sqrt(abs(c * d)) }\n"
 
 Test(straight, code_has_safepoints_by_its_cost) {
-  if (!has_native()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
   /* Neither calls nor loops, and little work: none. */
   cr_assert_eq(safepoints("fn f(x: f64) -> f64 = x * x + 1.0f64\n", "f", NULL), 0);
   /* 2000 branches, each with a few nodes and 60 cycles or more on every path. */
@@ -66,7 +66,7 @@ Test(straight, code_has_safepoints_by_its_cost) {
 }
 
 Test(straight, calls_count_with_the_cost_of_the_callee) {
-  if (!has_native()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
   /* A leaf of some 500 cycles has none; a function that calls it a thousand times has many. */
   const char *text =
       repeated(LEAF "fn f(x: f64) -> f64 = {\n", "let x = leaf(x + #.0f64);\n", 1000, "x }\n");
@@ -90,7 +90,7 @@ Test(straight, calls_count_with_the_cost_of_the_callee) {
 /* After a recursive call there is a safepoint if much follows, since all frames of the recursion
  * may return one after the other. */
 Test(straight, much_after_a_recursive_call_has_a_safepoint) {
-  if (!has_native()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
   const char *text = repeated("fn f(n: i32) -> f64 = if n == 0 then 2.0f64 else {\n"
                               "let x = f(n - 1);\n",
                               "let x = pow(x, #.5f64);\n", 100, "x }\n");
@@ -102,7 +102,7 @@ Test(straight, much_after_a_recursive_call_has_a_safepoint) {
 
 /* A run may end anywhere, also where a function is about to return: the chain ends in the root. */
 Test(straight, chains_are_whole) {
-  if (!has_native()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
   static const char text[] =
       "fn down(n: i32) -> i32 = if n == 0 then 0 else 1 + down(n - 1)\n"
       "fn left(n: i32, k: i32) -> i32 = if n <= k then k else "

@@ -142,7 +142,7 @@ Test(trap_nan, messages) {
 /* Entries fail as runs do; their context has the error. */
 Test(trap_nan, entries) {
   typedef hia_status (*entry)(hia_context *, double, double, double *);
-  if (!has_native()) return;
+  NEEDS_NATIVE;
   hia_engine *engine;
   hia_context *context;
   hia_module *module = open_in(3, &engine);

@@ -8,6 +8,7 @@
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
 #include "tests/unit/helper_text.h"
+#include "tests/unit/helper_time.h"
 #include <hiaton/hiaton.h>
 
 #include <criterion/criterion.h>
@@ -44,7 +45,7 @@ static void pass(gate *g) {
     pthread_cond_broadcast(&g->changed);
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 60;
+    until.tv_sec += (time_t)(60 * test_slowness());
     while (!g->may_go)
       if (pthread_cond_timedwait(&g->changed, &g->lock, &until)) abort(); /* a deadlock */
   }
@@ -106,28 +107,24 @@ static void listen(void *user, const char *message) {
   if (strstr(message, "budget")) w->n_hurried++;
 }
 
-static bool world_with(world *w, hia_engine_options options, long stop_at) {
+static void world_with(world *w, hia_engine_options options, long stop_at) {
   w->n_ready = w->n_hurried = 0;
   gate_init(&w->gate, stop_at);
   options.allocator = &w->gate.allocator;
   options.log = listen;
   options.log_user = w;
   cr_assert_eq(hia_engine_new(&options, &w->engine, NULL), HIA_OK);
-  if (options.kind == HIA_ENGINE_JIT && hia_engine_native(w->engine, NULL) != HIA_OK) {
-    hia_engine_free(w->engine);
-    return false;
-  }
+  if (options.kind == HIA_ENGINE_JIT) NEEDS_NATIVE;
   cr_assert_eq(
       hia_module_load_text(w->engine, "t", text_of_all, strlen(text_of_all), &w->module, NULL),
       HIA_OK);
-  return true;
 }
 
-static bool world_open(world *w, hia_engine_kind kind, long stop_at) {
+static void world_open(world *w, hia_engine_kind kind, long stop_at) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = kind;
   options.opt_level = 0;
-  return world_with(w, options, stop_at);
+  world_with(w, options, stop_at);
 }
 
 static void world_close(world *w) {
@@ -160,7 +157,7 @@ static void *prepare_fib(void *user) {
 /* The number of requests that making fib ready takes. */
 static long count_requests(hia_engine_kind kind) {
   world w;
-  if (!world_open(&w, kind, -1)) return 0;
+  world_open(&w, kind, -1);
   cr_assert_not_null(prepare_fib(&w));
   long n = w.gate.requests;
   world_close(&w);
@@ -171,7 +168,7 @@ static long count_requests(hia_engine_kind kind) {
 /* While one thread is stopped in a compilation. */
 static void beside(hia_engine_kind kind) {
   long n = count_requests(kind);
-  if (!n) cr_skip_test("no native code in this build");
+
   /* Near the end no lock is held; near the beginning the program's graph is being built. */
   for (long back = 2; back <= n / 4; back += 1 + n / 12) {
     world w;
@@ -231,7 +228,7 @@ static void *make_text(void *user) {
 
 /* While a dump or a build stands still behind LLVM, other functions are made and called. */
 Test(engine_units, beside_dumps_and_builds) {
-  if (!has_native()) cr_skip_test("no native code in this build");
+  NEEDS_NATIVE;
   for (size_t which = 0; which < 2; which++) {
     world w;
     text_maker m = {&w, which};
@@ -254,7 +251,7 @@ Test(engine_units, beside_dumps_and_builds) {
 
 /* They take nothing from the module's memory. */
 Test(engine_units, dumps_and_builds_give_back_their_memory) {
-  if (!has_native()) cr_skip_test("no native code in this build");
+  NEEDS_NATIVE;
   test_heap heap;
   test_heap_init(&heap, -1);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -320,10 +317,7 @@ static void recover(hia_engine_kind kind) {
   for (long n = 0; status == HIA_MEMORY; n += 1 + n / 16) {
     world w = {0};
     cr_assert_eq(hia_engine_new(&options, &w.engine, NULL), HIA_OK);
-    if (kind == HIA_ENGINE_JIT && hia_engine_native(w.engine, NULL) != HIA_OK) {
-      hia_engine_free(w.engine);
-      cr_skip_test("no native code in this build");
-    }
+    if (kind == HIA_ENGINE_JIT) NEEDS_NATIVE;
     cr_assert_eq(
         hia_module_load_text(w.engine, "t", text_of_all, strlen(text_of_all), &w.module, NULL),
         HIA_OK);
@@ -400,7 +394,7 @@ static void come_and_go(hia_engine *engine, int round) {
 
 /* Code, tables, and LLVM's types and names are freed with the module. */
 Test(engine_units, modules_give_back_their_memory) {
-  if (!has_native()) cr_skip_test("no native code in this build");
+  NEEDS_NATIVE;
   enum { ROUNDS = 1200 / HIA_TEST_SHARE, WARM = ROUNDS / 3 };
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.opt_level = 0;
@@ -446,7 +440,7 @@ static hia_status run_fib(world *w, const hia_run_options *options) {
 /* Requests of the thread that compiles fib for a run with a timeout. */
 static long count_for_a_run(hia_engine_kind kind) {
   world w;
-  if (!world_open(&w, kind, -1)) cr_skip_test("no native code in this build");
+  world_open(&w, kind, -1);
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
   options.timeout_ns = 3600000000000;
   gate_arm_others(&w.gate);
@@ -613,7 +607,7 @@ Test(engine_units, out_of_budget) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.budget_ns = 1;
   world w;
-  if (!world_with(&w, options, -1)) cr_skip_test("no native code in this build");
+  world_with(&w, options, -1);
   call(&w, "fib", 10, "89");
   hia_function *fib = find_function(w.module, "fib");
   hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
@@ -645,7 +639,7 @@ Test(engine_units, within_the_budget) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.budget_ns = 0;
   world w;
-  if (!world_with(&w, options, -1)) cr_skip_test("no native code in this build");
+  world_with(&w, options, -1);
   call(&w, "fib", 10, "89");
   hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
   cr_assert_eq(hia_function_get_stats(find_function(w.module, "fib"), &stats), HIA_OK);

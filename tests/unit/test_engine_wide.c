@@ -73,7 +73,7 @@ static void agree(unsigned n, unsigned threads, int level, const char *name) {
 }
 
 Test(wide, results_come_as_they_are_given) {
-  if (!has_native()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
   static const unsigned widths[] = {2, 5, 15, 16, 17, 31, 32, 33, 48, 100};
   for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
     agree(widths[i], 1, i % 4, "tree");
@@ -85,7 +85,8 @@ Test(wide, results_come_as_they_are_given) {
 
 /* Typed entries of these are not optimised, and return the same. */
 Test(wide, typed_entries) {
-  if (!has_native() || !typed_is_portable()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
+  NEEDS_TYPED;
   static char wanted[SIZE], got[SIZE];
   static const unsigned widths[] = {33, 48, 49, 56};
   for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
@@ -112,13 +113,13 @@ Test(wide, typed_entries) {
 }
 
 Test(wide, a_thousand_results) {
-  if (!has_native()) cr_skip_test("no native code");
+  NEEDS_NATIVE;
   agree(1000, 1, 3, "down");
 }
 
 /* Small functions, on which all of LLVM's passes are run: they took a minute and a half. */
-Test(wide, a_thousand_results_of_small_functions, .timeout = 60) {
-  if (!has_native()) cr_skip_test("no native code");
+Test(wide, a_thousand_results_of_small_functions) {
+  NEEDS_NATIVE;
   enum { N = 1000 };
   source s = {calloc(1, SIZE), 0};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;

@@ -68,7 +68,7 @@ static bool same_f64(double a, double b) {
 
 static const unsigned widths[] = {0, 2, 4, 8, 16};
 
-Test(lower_elementary, bits_are_the_runtimes_at_any_width, .timeout = 300) {
+Test(lower_elementary, bits_are_the_runtimes_at_any_width) {
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
   LLVMOrcLLJITRef jit;

@@ -24,7 +24,7 @@ static void place(const char *text) {
 
 /* h and x form a cycle that does not lead to the function's end, and it can be entered at `a` and
  * at `h`: jump threading may leave such a cycle. */
-Test(place, a_cycle_with_two_entries, .timeout = 20) {
+Test(place, a_cycle_with_two_entries) {
   place("define i32 @f(i1 %p, i1 %q, i1 %r, i1 %s) {\n"
         "entry: br i1 %p, label %a, label %h\n"
         "a:     br i1 %q, label %end, label %h\n"

@@ -7,7 +7,7 @@
 
 enum { SIZE = 1 << 16 };
 
-Test(opt_refs, random_programs, .timeout = 600) {
+Test(opt_refs, random_programs) {
   static char text[SIZE];
   enum { N = 400 / HIA_TEST_SHARE };
   unsigned n_programs = 0;

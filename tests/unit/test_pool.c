@@ -7,6 +7,7 @@
 #include "runtime/native/context.h"
 #include "runtime/native/sanitizer.h"
 #include "tests/unit/helper_image.h"
+#include "tests/unit/helper_time.h"
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <hiaton/hiaton.h>
@@ -46,8 +47,8 @@ static size_t list_tasks(tasks *all) {
 static size_t count_tasks(void) { return list_tasks(NULL); }
 
 #define SOON(condition)                                                                            \
-  for (uint64_t end_ = hiaR_now() + 20000000000u; !(condition); usleep(1000))                      \
-  cr_assert_lt(hiaR_now(), end_, "not within 20 seconds: " #condition)
+  for (uint64_t end_ = hiaR_now() + test_limit_ns(60); !(condition); usleep(1000))                 \
+  cr_assert_lt(hiaR_now(), end_, "not within a minute: " #condition)
 
 /* The system lists a thread for a moment after it was joined. */
 static void expect_tasks(size_t n) { SOON(count_tasks() == n); }
@@ -416,7 +417,7 @@ static bool is_hurried; /* the first safepoint of the last run of measured_entry
 /* fib(block[0]); or, if that is 0, ends when another thread lets it poll. */
 static void measured_entry(hia_word *block) {
   hia_context *context = worker;
-  uint64_t end = hiaR_now() + 20000000000u;
+  uint64_t end = hiaR_now() + test_limit_ns(60);
   is_hurried = atomic_load(&context->limit) == UINTPTR_MAX;
   if (block[0]) {
     fib_entry(block);
@@ -440,7 +441,7 @@ static hia_word run_measured(hia_context *context, hia_word n, const hia_limits 
 
 /* Runs until one begins without a call for a helper. */
 static void become_brief(hia_context *context, const hia_limits *limits) {
-  uint64_t steals, end = hiaR_now() + 20000000000u;
+  uint64_t steals, end = hiaR_now() + test_limit_ns(60);
   do {
     cr_assert_lt(hiaR_now(), end, "all runs call a helper");
     cr_assert_eq(run_measured(context, 2, limits, &steals), 1);
@@ -471,7 +472,7 @@ Test(pool, a_long_run_after_brief_ones_is_helped) {
   hia_pool *pool = new_pool(1);
   hia_context *context = new_context();
   hia_limits limits;
-  uint64_t steals = 0, end = hiaR_now() + 20000000000u;
+  uint64_t steals = 0, end = hiaR_now() + test_limit_ns(60);
   reserve_little(&limits, pool, 2);
   while (!steals) {
     cr_assert_lt(hiaR_now(), end);
