@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 /* A test that takes longer has hung: seconds on the machine that limits are written for. */
-enum { HANGS_AFTER = 600 };
+#define HANGS_AFTER 600.0
 
 /* How the process of a test ends. What it ends with by itself is a crash. */
 enum { ENDS_FAILED = 101, ENDS_SKIPPED, ENDS_EARLY };
