@@ -145,8 +145,8 @@ Test(keywords, behind_a_missing_name) {
 
 /* An error within brackets of an arm or a `let` is one error, and the next arm or `let` is read. */
 Test(keywords, errors_in_brackets) {
-  static const char *const faults[] = {"if", "1 2", "=", "@", "then", "?", "let", "=>"};
-  static const char *const places[] = {
+  static const char *const wrong[] = {"if", "1 2", "=", "@", "then", "?", "let", "=>"};
+  static const char *const spots[] = {
       "type T = A(a: i32, b: i32, c: i32) | B fn f(t: T) = match t { A(a, %s, c, d) => a,\nB => "
       "(1, }",
       "type T = A(a: i32, b: T, c: i32) | B fn f(t: T) = match t { A(a, A(b, %s, c), d) => a,\nB "
@@ -156,10 +156,10 @@ Test(keywords, errors_in_brackets) {
       "fn f(n: i32) = { let x = max(1, (%s, 3), 4);\nlet y = (1, ; x }",
       "fn f(n: i32) = { let x = [1, [%s, 3], 4];\nlet y = (1, ; x }",
   };
-  for (size_t i = 0; i < HIA_LEN(places); i++)
-    for (size_t k = 0; k < HIA_LEN(faults); k++) {
+  for (size_t i = 0; i < HIA_LEN(spots); i++)
+    for (size_t k = 0; k < HIA_LEN(wrong); k++) {
       char program[300];
-      snprintf(program, sizeof program, places[i], faults[k]);
+      snprintf(program, sizeof program, spots[i], wrong[k]);
       compiled c;
       compile(&c, program);
       cr_expect_eq(c.diags.list.len, 2, "%s\n%s", program, all_errors(&c));
