@@ -150,7 +150,7 @@ static void edit(bytes *b, size_t most, const list *seeds, const list *words) {
     if (left) b->data[at] ^= (uint8_t)(1 << draw(8));
     break;
   case 1: /* a byte that is often a limit */
-    if (left) b->data[at] = (uint8_t)(draw(2) ? 0xff << draw(8) : draw(256));
+    if (left) b->data[at] = (uint8_t)(draw(2) ? UINT64_C(0xff) << draw(8) : draw(256));
     break;
   case 2: replace(b, most, at, cut, NULL, 0); break;
   case 3: /* some bytes twice */

@@ -304,7 +304,7 @@ def main():
     global program, sources, work
     program, sources, share = sys.argv[1], sys.argv[2], int(sys.argv[3])
     with tempfile.TemporaryDirectory() as work:
-        trees = files.generated_trees()[::share]
+        trees = files.generated_trees()[::max(share, 2)]
         tree_models(Treebank('generated', trees, files.words_of(trees)))
         folder = os.environ.get('HIATON_SST_DIR')
         if folder:

@@ -248,7 +248,7 @@ static void ends(const char *name, const char *outermost, int32_t n, unsigned th
 }
 
 static void ended(void) {
-  int n_runs = scale >= 100 ? 30 : 20;
+  int n_runs = scale >= 1000 ? 30 : 12;
   ends("down", "down", scaled(10000000), 1, "unroll", n_runs);
   ends("down", "down", scaled(3000000), 1, NULL, n_runs);
   ends("endless", "endless", scaled(3000000), 1, "unroll", n_runs);
