@@ -163,7 +163,7 @@ def run(configuration, jobs, matching, but, stops):
         command += ['-L', LABELS[configuration]]
     if matching:
         command += ['-R', matching]
-    command += ['-E', '|'.join(filter(None, [but, r'^mutants\.']))]
+    command += ['-E', '|'.join(filter(None, [but, r'^mutants\.', r'^docs\.names']))]
     if stops:
         command += ['--stop-on-failure']
     output = subprocess.run(command, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
