@@ -43,8 +43,8 @@ HIA_OPERATION(LIFT);
  * the others fail with HIA_EMPTY (if there is an element of the result). A NaN wins over all; of
  * equal ones the first wins.
  * product.c: PRODUCT, OUTER
- * softmax.c: along the last axis of x. EMPTY if that has no elements, and the others have.
- *   CROSS_ENTROPY  0 as +0; RANGE
+ * softmax.c: along the last axis of x; of rows without elements such rows
+ *   CROSS_ENTROPY  0 as +0; RANGE; EMPTY if the last axis has no elements, and the others have
  * fit.c
  *   FIT      v itself; SHAPE
  *   SCATTER  SHAPE, then RANGE

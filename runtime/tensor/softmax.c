@@ -83,14 +83,13 @@ static hia_status each_row(const hia_env *env, const hia_operation *o, const hia
   hia_dims shape = hiaR_tensor_dims(x);
   hia_dtype dtype = hiaR_tensor_dtype(x);
   uint64_t n_rows = count_rows(&shape), n = (uint64_t)shape.dims[shape.rank - 1];
-  if (n == 0 && n_rows) return HIA_EMPTY;
   if (hiaR_operand_is_taken(o, 0) && hiaR_tensor_is_last(in[0]))
     hiaR_result_keep(env, o, in, 0, r);
   else if (!hiaR_result_new(env, dtype, &shape, r))
     return HIA_MEMORY;
   hia_work work = hiaR_work(env);
   uint64_t bytes = n * hiaR_dtype_size(dtype);
-  for (uint64_t i = 0; i < n_rows; i++) {
+  for (uint64_t i = 0; n && i < n_rows; i++) { /* rows without elements have no largest one */
     row s = {.x = x->data + i * bytes, .work = &work};
     if (!hiaR_work_on(&work, 20)) return HIA_CANCELLED;
     (dtype == HIA_F32 ? f32 : f64)(&s, r->data + i * bytes, n);
