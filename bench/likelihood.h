@@ -8,9 +8,9 @@
  * prints a table. `folder`: for the data, which the other programs read. */
 void bench_likelihood(const char *folder, int runs);
 
-/* Opens the program, with `more` at its end (NULL: nothing), in native code on one thread, and
- * makes the arguments of a function that takes what `main` takes. */
-bench_program bench_likelihood_open(const char *more, const char *function, hia_value *args[4]);
+/* Opens the program in native code on one thread, and makes the arguments of a function that takes
+ * what `main` takes. */
+bench_program bench_likelihood_open(const char *function, hia_value *args[4]);
 void bench_likelihood_close(bench_program *program, hia_value *args[4]);
 
 #endif

@@ -100,35 +100,6 @@ static void print_steps(int runs) {
 
 /* ---- a gradient next to its function ---- */
 
-/* Of all branch lengths, which a tensor has: they are set in the tree first. */
-static const char lengths_gradient[] =
-    "fn nodes(t: Tree) -> i64 =\n"
-    "  match t { Leaf(_, _) => 1, Node(left, right, _) => nodes(left) + nodes(right) + 1 }\n"
-    "fn get_lengths(t: Tree, lengths: f64[?], i: i64) -> (f64[?], i64) =\n"
-    "  match t {\n"
-    "    Leaf(_, length) => (set(lengths, i, length), i + 1),\n"
-    "    Node(left, right, length) => {\n"
-    "      let (lengths, i) = get_lengths(left, lengths, i);\n"
-    "      let (lengths, i) = get_lengths(right, lengths, i);\n"
-    "      (set(lengths, i, length), i + 1)\n"
-    "    },\n"
-    "  }\n"
-    "fn set_lengths(t: Tree, lengths: f64[m], i: i64) -> (Tree, i64) =\n"
-    "  match t {\n"
-    "    Leaf(taxon, _) => (Leaf(taxon, lengths[i]), i + 1),\n"
-    "    Node(left, right, _) => {\n"
-    "      let (left, i) = set_lengths(left, lengths, i);\n"
-    "      let (right, i) = set_lengths(right, lengths, i);\n"
-    "      (Node(left, right, lengths[i]), i + 1)\n"
-    "    },\n"
-    "  }\n"
-    "fn at(lengths: f64[m], t: Tree, patterns: i32[?, n], counts: f64[n], rates: f64[k]) -> f64 =\n"
-    "  main(set_lengths(t, lengths, 0).0, patterns, counts, rates)\n"
-    "fn gradient(t: Tree, patterns: i32[?, n], counts: f64[n], rates: f64[k]) =\n"
-    "  value_and_grad(at, wrt = lengths)(get_lengths(t, zeros(nodes(t)), 0).0, t, patterns, "
-    "counts,\n"
-    "    rates)\n";
-
 static void compare_gradient(const char *title, const bench_work *function,
                              const bench_work *gradient, int runs) {
   double us[2][MAX_RUNS], values[2] = {bench_work_pass(function), bench_work_pass(gradient)};
@@ -163,7 +134,7 @@ static void compare_likelihood(int runs) {
   hia_value *args[2][4];
   bench_work works[2];
   for (int k = 0; k < 2; k++) {
-    programs[k] = bench_likelihood_open(lengths_gradient, names[k], args[k]);
+    programs[k] = bench_likelihood_open(names[k], args[k]);
     works[k] = (bench_work){BENCH_CALL, .function = programs[k].function, .args = args[k], .n = 1,
                             .n_args = 4};
   }

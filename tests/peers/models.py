@@ -245,5 +245,30 @@ def _summed(tree, column, rate):
     return total
 
 
+def log_likelihood_scaled(tree, columns, counts, rates, lengths=None):
+    """Pruning of trees of any size: the partial likelihoods of each node are divided by the largest, of each class of
+    rates and column, of which logarithms are added. `lengths` stand in place of the tree's own, children before their
+    parent, the left one first."""
+    rates = np.asarray(rates)
+    lengths = iter(lengths) if lengths is not None else None
+
+    def above(t):  # at the upper end of its branch: [class, state, column]; the logarithms: [class, column]
+        if len(t) == 2:
+            part, logs = np.where(np.arange(4)[:, None] == columns[:, t[0]], 1.0, 0.0)[None], 0.0
+        else:
+            (left, left_logs), (right, right_logs) = above(t[0]), above(t[1])
+            part = left * right
+            largest = part.max(axis=1, keepdims=True)
+            part, logs = part / largest, left_logs + right_logs + np.log(largest[:, 0])
+        length = t[-1] if lengths is None else next(lengths)
+        stays = np.exp(-4 / 3 * rates * length)[:, None, None]
+        return stays * part + (1 - stays) / 4 * part.sum(axis=1, keepdims=True), logs
+
+    part, logs = above(tree)
+    logs = logs + np.log(part.mean(axis=1))
+    largest = logs.max(axis=0)
+    return float(counts @ (largest + np.log(np.exp(logs - largest).mean(axis=0))))
+
+
 def log_likelihood(tree, columns, counts, rates, likelihood):
     return float(counts @ np.log(np.mean([likelihood(tree, columns, r) for r in rates], axis=0)))

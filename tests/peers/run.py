@@ -76,6 +76,27 @@ def check(what, words, compare):
         verdict(what, str(e))
 
 
+def check_saved(what, words, compare):
+    """The same with a tuple of tensors and scalars, which is saved, since long tensors are not printed whole."""
+    if sys.argv[4:] and not what.startswith(tuple(sys.argv[4:])):
+        return
+    path = os.path.join(work, 'result.npz')
+
+    def run(way):
+        hiaton(words + way + ['-o', path])
+        with np.load(path) as arrays:
+            return [arrays['arr_%d' % i] for i in range(len(arrays.files))]
+
+    try:
+        result = run([])
+        verdict(what, compare(result))
+        for way in WAYS:
+            same = [x.tobytes() for x in run(way.split())] == [x.tobytes() for x in result]
+            verdict('%s, %s' % (what, way), None if same else 'gives something else than native code on one thread')
+    except Refused as e:
+        verdict(what, str(e))
+
+
 def saved(name, tensors):
     path = os.path.join(work, name + '.safetensors')
     files.write_safetensors(path, tensors)
@@ -284,20 +305,67 @@ def felsenstein():
             evolve(random, t[0], states, columns)
             evolve(random, t[1], states, columns)
 
+    def data(random, tree, n, n_patterns):
+        columns = np.zeros((n_patterns, n), int)
+        evolve(random, tree, random.randint(0, 4, n_patterns), columns)
+        return columns, random.randint(1, 20, n_patterns).astype(float)
+
+    def arguments(tree, columns, counts):
+        return ['@' + write('tree', hia(tree)), '@' + write('patterns', written(columns.T)), written(counts),
+                written(rates)]
+
     rates = np.array([0.1369538, 0.4767519, 1.0, 2.3862943])
     for n, n_patterns, likelihood in ((5, 24, models.likelihood_summed), (5, 24, models.likelihood_pruned),
                                       (64, 1000, models.likelihood_pruned)):
         random = np.random.RandomState(30 + n)
         tree = random_tree(random, random.permutation(n).tolist())
-        columns = np.zeros((n_patterns, n), int)
-        evolve(random, tree, random.randint(0, 4, n_patterns), columns)
-        counts = random.randint(1, 20, n_patterns).astype(float)
+        columns, counts = data(random, tree, n, n_patterns)
         wanted = models.log_likelihood(tree, columns, counts, rates, likelihood)
         check('felsenstein, %d taxa, %s' % (n, likelihood.__name__),
-              [example('felsenstein.hia'), hia(tree), '@' + write('patterns', written(columns.T)), written(counts),
-               written(rates)],
+              [example('felsenstein.hia')] + arguments(tree, columns, counts),
               lambda printed, wanted=wanted: None if abs(printed - wanted) <= 1e-10 * abs(wanted) else
               '%r, not %r' % (printed, wanted))
+
+    # Trees of which likelihoods are below the smallest f64: a random one, and one that is as deep as it has taxa.
+    def chain(random, n):
+        tree = (0, random.uniform(0.01, 0.6))
+        for taxon in range(1, n):
+            tree = (tree, (taxon, random.uniform(0.01, 0.6)), random.uniform(0.001, 0.05) if taxon < n - 1 else 0.0)
+        return tree
+
+    def lengths_of(t):
+        return [t[-1]] if len(t) == 2 else lengths_of(t[0]) + lengths_of(t[1]) + [t[-1]]
+
+    def wrong_gradient(random, tree, columns, counts, arrays):
+        value, gradient = arrays
+        lengths = np.array(lengths_of(tree))
+
+        def f(x):
+            return models.log_likelihood_scaled(tree, columns, counts, rates, x)
+        if not abs(value - f(lengths)) <= 1e-10 * abs(value):
+            return '%r, not %r' % (value, f(lengths))
+        if len(gradient) != len(lengths):
+            return '%d derivatives of %d lengths' % (len(gradient), len(lengths))
+        # Central differences: of single lengths, and along directions in which all of them change.
+        directions = [np.eye(1, len(lengths), i)[0] for i in random.choice(len(lengths), 3, replace=False)]
+        directions += [random.choice([-1.0, 1.0], len(lengths)) * lengths for _ in range(2)]
+        for d in directions:
+            h = 1e-4
+            expected, found = (f(lengths + h * d) - f(lengths - h * d)) / (2 * h), float(np.dot(gradient, d))
+            size = np.sqrt(np.sum((np.array(gradient) * d) ** 2))
+            if not abs(found - expected) <= 1e-4 * max(size, 1):
+                return 'a derivative of %r, not %r' % (found, expected)
+        return None
+
+    sys.setrecursionlimit(20000)
+    for name, make, n, n_patterns in (('random', lambda random, n: random_tree(random, random.permutation(n).tolist()),
+                                       2000, 12), ('a chain', chain, 2000, 3)):
+        random = np.random.RandomState(40)
+        tree = make(random, n)
+        columns, counts = data(random, tree, n, n_patterns)
+        title = 'felsenstein, the gradient, %s of %d taxa' % (name, n)
+        words = [example('felsenstein.hia'), '--fn', 'gradient'] + arguments(tree, columns, counts)
+        check_saved(title, words, lambda arrays: wrong_gradient(random, tree, columns, counts, arrays))
 
 
 def main():
