@@ -55,16 +55,10 @@ static int read_file(const char *path, file *f) {
 
 static int read_words(const char *path, hia_words **words) {
   if (!path) return EXIT_FINE;
-  file f;
-  int code = read_file(path, &f);
-  if (code == EXIT_FINE && !(*words = hia_words_new(NULL))) code = tool_fail(NULL, HIA_MEMORY);
-  hia_error *error = NULL;
-  if (code == EXIT_FINE) {
-    hia_status status = hia_words_read(*words, path, f.text, f.len, &error);
-    if (status != HIA_OK) code = tool_fail(error, status);
-  }
-  free(f.text);
-  return code;
+  hia_error *error;
+  if (!(*words = hia_words_new(NULL))) return tool_fail(NULL, HIA_MEMORY);
+  hia_status status = hia_words_load_file(*words, path, &error);
+  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 
 static int open_lists(const tool_options *o, tool_arguments *a) {
@@ -80,22 +74,13 @@ int tool_cannot_write(const char *path, int wrong) {
   return EXIT_PROGRAM;
 }
 
-static bool write_words(tool_output *t, const hia_words *words) {
-  for (size_t i = 0; i < hia_words_len(words); i++) {
-    size_t len;
-    const char *word = hia_words_get(words, i, &len);
-    if (!hiaR_output_write(t, word, len) || !hiaR_output_write(t, "\n", 1)) return false;
-  }
-  return true;
-}
-
 static int write_vocab(const char *path, const hia_words *words) {
-  tool_output t;
   if (!path) return EXIT_FINE;
-  bool is_open = tool_output_open(&t, path);
-  if (!is_open) t.wrong = errno;
-  tool_output_close(&t, is_open && write_words(&t, words));
-  return t.wrong ? tool_cannot_write(path, t.wrong) : EXIT_FINE;
+  hia_error *error;
+  hia_status status = hia_words_save_file(words, path, &error);
+  if (status == HIA_OK) return EXIT_FINE;
+  int code = tool_fail(error, status);
+  return status == HIA_IO ? EXIT_PROGRAM : code;
 }
 
 /* ---- arguments ---- */

@@ -226,10 +226,18 @@ typedef struct hia_words hia_words;
 /* NULL when out of memory. `allocator` is copied; NULL: malloc. */
 HIA_API hia_words *hia_words_new(const hia_allocator *allocator);
 HIA_API void hia_words_free(hia_words *words);
-/* Adds the words of a text, one a line. `name` stands for the text in messages. HIA_ARGUMENT if one
- * of them is there already. */
+/* Adds the words of a text, one a line (docs/values.md says how lines escape what no line can
+ * have). `name` stands for the text in messages. HIA_ARGUMENT if one of them is there already. */
 HIA_API hia_status hia_words_read(hia_words *words, const char *name, const char *text, size_t len,
                                   hia_error **error);
+/* Writes all words, one a line: hia_words_read reads the same words again, whatever their bytes.
+ * HIA_IO if `write` returns false. */
+HIA_API hia_status hia_words_write(const hia_words *words, hia_write write, void *user,
+                                   hia_error **error);
+/* The same from and to a file, which appears whole or not at all. HIA_IO if it cannot be read, or
+ * written. */
+HIA_API hia_status hia_words_load_file(hia_words *words, const char *path, hia_error **error);
+HIA_API hia_status hia_words_save_file(const hia_words *words, const char *path, hia_error **error);
 HIA_API size_t hia_words_len(const hia_words *words);
 /* Word i: *len bytes, valid until a word is added. NULL if there is none. */
 HIA_API const char *hia_words_get(const hia_words *words, size_t i, size_t *len);

@@ -937,6 +937,19 @@ public:
     if (status != HIA_OK) return error(status, e);
     return {};
   }
+  // The same of a file; and what writes one, from which the same words are read.
+  result<void> load_file(const char *path) {
+    hia_error *e = nullptr;
+    const hia_status status = hia_words_load_file(get(), path, &e);
+    if (status != HIA_OK) return error(status, e);
+    return {};
+  }
+  result<void> save_file(const char *path) const {
+    hia_error *e = nullptr;
+    const hia_status status = hia_words_save_file(get(), path, &e);
+    if (status != HIA_OK) return error(status, e);
+    return {};
+  }
   std::size_t size() const noexcept { return hia_words_len(get()); }
   std::string_view operator[](std::size_t i) const noexcept {
     std::size_t len;

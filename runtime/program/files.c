@@ -1,46 +1,32 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Files of programs whose function has data or arrays. */
 #include "runtime/program/program.h"
-#include <stdio.h>
 
 /* ---- words of trees ---- */
 
 static int read_words(const char *path, hia_words **words) {
-  hia_program_file f;
-  int code = hiaR_program_read_file(path, &f);
-  if (code == FINE && !(*words = hia_words_new(NULL))) code = hiaR_program_fail(NULL, HIA_MEMORY);
-  hia_error *error = NULL;
-  if (code == FINE) {
-    hia_status status = hia_words_read(*words, path, f.text, f.len, &error);
-    if (status != HIA_OK) code = hiaR_program_fail(error, status);
-  }
-  hiaR_program_free_file(&f);
-  return code;
+  if (!path) return FINE;
+  hia_error *error;
+  if (!(*words = hia_words_new(NULL))) return hiaR_program_fail(NULL, HIA_MEMORY);
+  hia_status status = hia_words_load_file(*words, path, &error);
+  if (status == HIA_OK) return FINE;
+  int code = hiaR_program_fail(error, status);
+  return status == HIA_IO ? WRONG : code;
 }
 
 int hiaR_program_open_lists(const hia_program_files *files, hia_program_args *args) {
-  int code = files->vocab ? read_words(files->vocab, &args->vocab) : FINE;
-  if (code == FINE && files->labels) code = read_words(files->labels, &args->labels);
+  int code = read_words(files->vocab, &args->vocab);
+  if (code == FINE) code = read_words(files->labels, &args->labels);
   if (code == FINE && files->build_vocab && !args->vocab && !(args->vocab = hia_words_new(NULL)))
     code = hiaR_program_fail(NULL, HIA_MEMORY);
   return code;
 }
 
 int hiaR_program_write_lists(const hia_program_files *files, const hia_program_args *args) {
-  const char *path = files->build_vocab;
-  const hia_words *words = args->vocab;
-  hia_file_output to;
-  if (!path) return FINE;
-  int wrong = hiaR_output_open(&to, path);
-  if (wrong) return hiaR_program_cannot_write(path, wrong);
-  bool is_fine = true;
-  for (size_t i = 0; is_fine && i < hia_words_len(words); i++) {
-    size_t len;
-    const char *word = hia_words_get(words, i, &len);
-    is_fine = hiaR_output_write(&to, word, len) && hiaR_output_write(&to, "\n", 1);
-  }
-  wrong = hiaR_output_close(&to, is_fine);
-  return wrong ? hiaR_program_cannot_write(path, wrong) : FINE;
+  hia_error *error;
+  if (!files->build_vocab) return FINE;
+  hia_status status = hia_words_save_file(args->vocab, files->build_vocab, &error);
+  return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
 }
 
 void hiaR_program_free_lists(hia_program_args *args) {

@@ -233,15 +233,3 @@ const char *hia_words_get(const hia_words *words, size_t i, size_t *len) {
   if (len) *len = n;
   return word;
 }
-
-hia_status hia_words_read(hia_words *words, const char *name, const char *text, size_t len,
-                          hia_error **error) {
-  if (error) *error = NULL;
-  if (!words || (!text && len))
-    return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no %s",
-                          words ? "text" : "words");
-  hia_value_error wrong = {.code = NULL};
-  hia_status status = hiaR_words_read(words, text ? text : "", len, &wrong);
-  if (status == HIA_OK) return HIA_OK;
-  return hiaR_fail_reading(hiaR_words_allocator(words), error, status, name, text, len, &wrong);
-}

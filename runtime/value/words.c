@@ -1,6 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/value/words.h"
-#include "runtime/value/scan.h"
 
 enum { FIRST_SLOTS = 64 };
 
@@ -75,25 +74,6 @@ uint32_t hiaR_words_add(hia_words *w, const char *s, size_t n) {
   uint64_t key = hiaR_word_key(s, n, s + n);
   uint32_t at, index = hiaR_word_find(w, s, n, key, &at);
   return index != HIA_NONE ? index : hiaR_word_insert(w, s, n, key, at);
-}
-
-hia_status hiaR_words_read(hia_words *w, const char *text, size_t len, hia_value_error *error) {
-  hia_scan scan;
-  *error = (hia_value_error){.code = NULL};
-  hia_status status = hiaR_scan_start(&scan, text, len, error);
-  uint32_t first = w->n;
-  while (status == HIA_OK && scan.s < scan.end) {
-    const char *s = scan.s, *end = memchr(s, '\n', (size_t)(scan.end - s));
-    scan.s = end ? end + 1 : scan.end;
-    if (!end) end = scan.end;
-    if (end > s && end[-1] == '\r') end--;
-    uint32_t n = w->n, index = hiaR_words_add(w, s, (size_t)(end - s));
-    if (index == HIA_NONE) return HIA_MEMORY;
-    if (w->n == n) /* the words behind it would have other numbers than their lines */
-      status = hiaR_scan_fail(&scan, "E0202", s, end, "the word '%.*s' is on line %u already",
-                              end - s > 60 ? 60 : (int)(end - s), s, index - first + 1);
-  }
-  return status;
 }
 
 const hia_allocator *hiaR_words_allocator(const hia_words *w) { return &w->allocator; }

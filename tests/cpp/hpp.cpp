@@ -118,6 +118,9 @@ static void data(const hiaton::engine &engine) {
   hiaton::words words = hiaton::words::make();
   CHECK(words.read("words", "a\nb\n") && words.size() == 2 && words[1] == "b");
   CHECK(words.read("words", "a\n").status() == HIA_ARGUMENT);
+  CHECK(words.save_file("/dev/null") && words.load_file("/dev/null") && words.size() == 2);
+  CHECK(words.load_file("/nonexistent/words").status() == HIA_IO);
+  CHECK(words.save_file("/nonexistent/words").status() == HIA_IO);
   hia_bracket_options options = HIA_BRACKET_OPTIONS_INIT;
   options.words = words.get();
   CHECK(hiaton::value::read_brackets(engine, tree, "t", "(3 a)", &options).status() ==

@@ -832,6 +832,12 @@ Test(engine_values, missing_arguments) {
   MISSING("nothing to write with", hia_value_write, x, 1, NULL, NULL, NULL);
   MISSING("no words", hia_words_read, NULL, "a", "", 0);
   MISSING("no text", hia_words_read, words, "a", NULL, 1);
+  MISSING("no words", hia_words_write, NULL, append, NULL);
+  MISSING("no function to write with", hia_words_write, words, NULL, NULL);
+  MISSING("no words", hia_words_load_file, NULL, "a");
+  MISSING("no path", hia_words_load_file, words, NULL);
+  MISSING("no words", hia_words_save_file, NULL, "a");
+  MISSING("no path", hia_words_save_file, words, NULL);
   MISSING("no engine", hia_value_read_brackets, NULL, w.tree, "a", "", 0, NULL, &value);
   MISSING("no type", hia_value_read_brackets, w.engine, NULL, "a", "", 0, NULL, &value);
   MISSING("no value", hia_value_save, NULL, append, NULL);
