@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Trees in Penn brackets: `(3 (2 It) (4 works))`. A bracket has a label, and either a token or
- * other brackets. The stack of open brackets and that of finished trees lie in memory; a tree is
- * made where its bracket closes.
+ * other brackets. Between trees, and only there, `#` begins a comment, up to the end of the line:
+ * within a tree it is a label or a token, as in the treebanks that have `(# #)`. The stack of open
+ * brackets and that of finished trees lie in memory; a tree is made where its bracket closes.
  *
  * The time goes into branches that no processor foresees: how long a token is, whether a bracket is
  * a leaf. So the end of a token is found in 8 bytes at once, and what a bracket becomes is looked
@@ -332,6 +333,8 @@ hia_status hiaR_brackets_trees(reader *r) {
       if (top && top->token_len)
         return hiaR_scan_fail(scan, "E0101", scan->s, scan->s + 1, "expected ')', found '('");
       status = read_bracket(r);
+    } else if (*scan->s == '#' && !top) {
+      scan->s = hiaR_brackets_skip_comment(scan->s, scan->end);
     } else if (*scan->s != ')') {
       return unexpected_word(r, top);
     } else if (!top) {

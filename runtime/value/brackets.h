@@ -28,6 +28,11 @@ typedef struct hia_bracket_reader {
 /* Prepares to read trees of a data type T: `type` is T or [T]. The scan is at the text. */
 hia_status hiaR_brackets_begin(hia_bracket_reader *reader, const hia_bracket_reading *reading,
                                hia_type type);
+/* The end of the line in which a comment is, or of the text. */
+static inline const char *hiaR_brackets_skip_comment(const char *s, const char *end) {
+  const char *line = memchr(s, '\n', (size_t)(end - s));
+  return line ? line : end;
+}
 /* Reads trees to the end of the scan's text. HIA_CANCELLED: the run whose heap it is must end. */
 hia_status hiaR_brackets_trees(hia_bracket_reader *reader);
 /* Stores trees as the elements of an array, which has the layout. */

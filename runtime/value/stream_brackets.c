@@ -14,8 +14,9 @@ typedef struct opening {
   hia_block buffer;
   size_t n;         /* bytes in the buffer */
   uint64_t begin;   /* of the buffer in the file */
-  size_t seen, end; /* of the buffer: looked at; behind the last whole tree */
+  size_t seen, end; /* of the buffer: looked at; behind the last whole tree or comment */
   uint64_t depth, n_trees;
+  bool is_comment;           /* what comes next belongs to one */
   uint64_t line, line_begin; /* of `begin`, from 0; where that line begins in the file */
   hia_value_error *error;
 } opening;
@@ -30,12 +31,18 @@ static hia_status add_offset(opening *o, uint64_t offset) {
   return HIA_OK;
 }
 
-/* Finds the trees in what was read: brackets are brackets wherever they stand. What is wrong with
- * the text is left to the reader. */
+/* Finds the trees in what was read: brackets are brackets wherever they stand, but in comments,
+ * which are between trees. What is wrong with the text is left to the reader. */
 static hia_status find_trees(opening *o) {
   const char *text = o->buffer.data;
   for (; o->seen < o->n; o->seen++) {
-    if (text[o->seen] == '(') {
+    if (o->is_comment || (text[o->seen] == '#' && o->depth == 0)) {
+      const char *line = hiaR_brackets_skip_comment(text + o->seen, text + o->n);
+      o->seen = (size_t)(line - text);
+      o->is_comment = o->seen == o->n;
+      if (o->is_comment) break;
+      o->end = o->seen + 1;
+    } else if (text[o->seen] == '(') {
       if (o->depth++ > 0) continue;
       if (add_offset(o, o->begin + o->seen) != HIA_OK) return HIA_MEMORY;
       o->n_trees++;

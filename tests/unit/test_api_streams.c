@@ -87,7 +87,7 @@ static void write_tree(FILE *to, unsigned *seed, unsigned n) {
   fputc(')', to);
 }
 
-/* The text of n trees; the caller frees it. */
+/* The text of n trees, with comments between them; the caller frees it. */
 static char *make_trees(unsigned n, unsigned max_leaves, size_t *size) {
   char *bytes;
   FILE *to = open_memstream(&bytes, size);
@@ -95,6 +95,7 @@ static char *make_trees(unsigned n, unsigned max_leaves, size_t *size) {
   for (unsigned i = 0; i < n; i++) {
     write_tree(to, &seed, 1 + i % max_leaves);
     fputs(i % 3 ? "\n" : i % 2 ? "" : " \n\t", to);
+    if (i % 5 == 4) fputs("# one) (2 w1) ((\n#\n", to);
   }
   fclose(to);
   return bytes;
@@ -684,7 +685,11 @@ Test(streams, mistakes) {
                                      "\xef\xbb\xbf(1 a)",
                                      "(1\n (2 a)\n (2 c))",
                                      "\n\n(1 a)\n(3",
-                                     "(1 a)\n)\n(1 a)"};
+                                     "(1 a)\n)\n(1 a)",
+                                     "#",
+                                     "# (1 a\n(1 b)",
+                                     "#(\n# )\n  (1 # a)",
+                                     "(1 a)# (\n#\n)"};
   fixture x;
   open_trees(&x, HIA_ENGINE_INTERP, 1, "(1 a)", 5);
   /* In front of it nothing, some trees, and so many that they are read in several portions, in
@@ -706,6 +711,28 @@ Test(streams, mistakes) {
     free(bytes);
   }
   same_mistake(&x, "(1 a\0)", 6);
+  close_trees(&x);
+}
+
+/* Comments are longer than what is read at once, and end with it, or at other places. */
+Test(streams, long_comments) {
+  enum { LONGEST = (1 << 20) + 8, TREES = 3 };
+  static char bytes[TREES * (LONGEST + 16)];
+  fixture x;
+  open_trees(&x, HIA_ENGINE_INTERP, 1, "(1 a)", 5);
+  for (int less = -1; less < 12; less++) {
+    size_t at = 0;
+    for (int i = 0; i < TREES; i++) {
+      size_t n = less < 0 ? (size_t)i * 3 : (size_t)(LONGEST - less);
+      memset(bytes + at, i % 2 ? '(' : ')', n);
+      bytes[at] = '#';
+      bytes[at + n] = '\n';
+      memcpy(bytes + at + n + 1, i < 2 ? "(1 a)" : "(1 b)", 5);
+      at += n + 6;
+    }
+    same_mistake(&x, bytes, at);     /* an unknown word at the end */
+    same_mistake(&x, bytes, at - 6); /* none */
+  }
   close_trees(&x);
 }
 

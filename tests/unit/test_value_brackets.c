@@ -3,8 +3,10 @@
 #include "helper_memory.h"
 #include "helper_value.h"
 #include <criterion/criterion.h>
+#include <hiaton/data.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef struct treebank {
   value_world w;
@@ -100,6 +102,22 @@ Test(brackets, trees) {
   expect(&r, trees, "\n", "[]");
   expect(&r, r.phrase, "(5 (1 It))", "Rest(Word(0), [], 5)");
   expect(&r, r.phrase, "(5 (1 It) (1 works) (6))", "Rest(Word(0), [Word(1), Empty(6)], 5)");
+  end(&r);
+}
+
+/* Between trees `#` begins a comment; within a tree it is a word like others. */
+Test(brackets, comments) {
+  treebank r;
+  begin(&r, "#\n#1\nIt\n", "#\n2\n");
+  hia_type trees = hiaG_array(&r.w.types, r.w.tree);
+  expect(&r, trees, "# one (2 a)\n(2 It) # two ) (\n#\n(2 #1)#three", "[Leaf(2, 1), Leaf(1, 1)]");
+  expect(&r, trees, "(# #)\n(2\n(2 #1)\n(# It))", "[Leaf(0, 0), Node(Leaf(1, 1), Leaf(2, 0), 1)]");
+  expect(&r, trees, "#", "[]");
+  expect(&r, r.w.tree, "\xef\xbb\xbf# \xe2\x80\xa8 one\r\n  # two\n(2 It)", "Leaf(2, 1)");
+  refuse(&r, r.w.tree, "# one\n  x # two", 2, 3, "expected '(', found the word 'x'");
+  refuse(&r, r.w.tree, "# one\n# two\n(2 # It)", 3, 6, "expected ')', found the word 'It'");
+  refuse(&r, r.w.tree, "# one\n\n(2 # (2 It)", 3, 6, "expected ')', found '('");
+  refuse(&r, r.w.tree, "# one (2 It)", 1, 1, "expected one tree, found 0");
   end(&r);
 }
 
@@ -322,4 +340,183 @@ Test(brackets, treebank) {
     hiaR_objects_release(objects);
   }
   end(&r);
+}
+
+/* ---- vocabularies as text ---- */
+
+static void expect_same_words(const hia_words *a, const hia_words *b, const char *text) {
+  cr_assert_eq(hiaR_words_len(a), hiaR_words_len(b), "%u words, %u read of %s", hiaR_words_len(a),
+               hiaR_words_len(b), text);
+  for (uint32_t i = 0; i < hiaR_words_len(a); i++) {
+    size_t n, m;
+    const char *x = hiaR_words_get(a, i, &n), *y = hiaR_words_get(b, i, &m);
+    cr_assert(n == m && memcmp(x, y, n) == 0, "word %u of %s", i, text);
+  }
+}
+
+/* The text of the words, from which the same words are read. The caller frees it. */
+static char *written_words(const hia_words *words) {
+  value_buffer text = {0};
+  cr_assert(value_buffer_take(&text, "", 0));
+  cr_assert_eq(hiaR_words_write(words, &(hia_sink){value_buffer_take, &text}), HIA_OK);
+  cr_assert_eq(strlen(text.data), text.len, "no NUL bytes");
+  hia_words *back = hiaR_words_new(&hiaR_malloc);
+  hia_value_error error;
+  char *exact = malloc(text.len + 1); /* for AddressSanitizer */
+  memcpy(exact, text.data, text.len);
+  hia_status status = hiaR_words_read(back, exact, text.len, &error);
+  cr_assert_eq(status, HIA_OK, "%s: %s", text.data, error.message);
+  expect_same_words(words, back, text.data);
+  hiaR_words_free(back);
+  free(exact);
+  return text.data;
+}
+
+static void expect_line(const char *word, size_t n, const char *line) {
+  hia_words *words = hiaR_words_new(&hiaR_malloc);
+  hiaR_words_add(words, word, n);
+  char *text = written_words(words);
+  cr_expect(strlen(text) == strlen(line) + 1 && memcmp(text, line, strlen(line)) == 0, "%s not %s",
+            text, line);
+  free(text);
+  hiaR_words_free(words);
+}
+#define LINE(word, line) expect_line(word, sizeof(word) - 1, line)
+
+Test(words, lines) {
+  LINE("", "");
+  LINE("-LRB-", "-LRB-");
+  LINE("1\\/2", "1\\/2"); /* as treebanks have it */
+  LINE("C:\\new\\x1f\\u00e9\\u{", "C:\\new\\x1f\\u00e9\\u{");
+  LINE(" \t a ", " \t a ");
+  LINE("#", "#");
+  LINE("\xe2\x80\xa8\xc2\x85", "\xe2\x80\xa8\xc2\x85"); /* no ends of lines here */
+  LINE("a\nb", "a\\u{a}b");
+  LINE("a\r", "a\\u{d}");
+  LINE("a\0b", "a\\u{0}b");
+  LINE("\xef\xbb\xbfIt", "\\u{feff}It"); /* at the beginning of a text it would be skipped */
+  LINE("It\xef\xbb\xbf", "It\xef\xbb\xbf");
+  LINE("\xff\xc3", "\\x{ff}\\x{c3}");
+  LINE("\xed\xa0\x80", "\\x{ed}\\x{a0}\\x{80}"); /* a surrogate */
+  LINE("\\u{a}", "\\u{5c}u{a}");
+  LINE("\\x{ff}", "\\u{5c}x{ff}");
+  LINE("\\\n", "\\\\u{a}");
+  LINE("\\u{d800}\\u{110000}\\u{1234567}\\x{f}\\u{}",
+       "\\u{d800}\\u{110000}\\u{1234567}\\x{f}\\u{}");
+}
+
+Test(words, escapes) {
+  static const char text[] = "\\u{48}\\x{69}\n\\u{1F600}\\u{00007f}\\u{20ac}\r\n\\\\u{41}\n";
+  hia_words *words = hiaR_words_new(&hiaR_malloc);
+  hia_value_error error;
+  cr_assert_eq(hiaR_words_read(words, text, sizeof text - 1, &error), HIA_OK);
+  cr_expect_eq(hiaR_words_find(words, "Hi", 2), 0);
+  cr_expect_eq(hiaR_words_find(words, "\xf0\x9f\x98\x80\x7f\xe2\x82\xac", 8), 1);
+  cr_expect_eq(hiaR_words_find(words, "\\A", 2), 2);
+  cr_expect_eq(hiaR_words_read(words, "b\n\\u{48}i\n", 10, &error), HIA_ARGUMENT);
+  cr_expect(error.line == 2 && error.col == 1, "%u:%u", error.line, error.col);
+  hiaR_words_free(words);
+}
+
+/* One piece of a random word: what lines, escapes and UTF-8 could take for something else, any
+ * character, any byte. */
+static size_t random_piece(random_source *r, char *to) {
+  static const char *const pieces[] = {"\n",
+                                       "\r",
+                                       "\r\n",
+                                       "\t",
+                                       " ",
+                                       "\v",
+                                       "\f",
+                                       "\\",
+                                       "\\u{",
+                                       "\\x{",
+                                       "}",
+                                       "a",
+                                       "0d",
+                                       "\\u{a}",
+                                       "\xef\xbb\xbf",
+                                       "\xff\xfe",
+                                       "\xc2\x85",
+                                       "\xc2\xa0",
+                                       "\xe2\x80\xa8",
+                                       "\xe2\x80\xa9",
+                                       "\xe3\x80\x80",
+                                       "\x1c",
+                                       "\x7f",
+                                       "(",
+                                       "#",
+                                       "<unk>",
+                                       "\xed\xbf\xbf",
+                                       "\xf4\x90\x80\x80"};
+  uint32_t choice = random_below(r, 5);
+  if (choice < 2) {
+    const char *piece = pieces[random_below(r, HIA_LEN(pieces))];
+    memcpy(to, piece, strlen(piece));
+    return strlen(piece);
+  }
+  if (choice == 2) return *to = (char)random_below(r, 256), 1;
+  uint32_t c = random_below(r, choice == 3 ? 0x800 : 0x110000);
+  if (c < 0x80) return *to = (char)c, 1;
+  size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+  for (size_t i = n; i-- > 1; c >>= 6) to[i] = (char)(0x80 | (c & 0x3f));
+  *to = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
+  return n;
+}
+
+Test(words, written_then_read) {
+  random_source r = {HIA_TEST_SEED};
+  for (int i = 0; i < 300; i++) {
+    hia_words *words = hiaR_words_new(&hiaR_malloc);
+    uint32_t n_words = random_below(&r, 40);
+    for (uint32_t k = 0; k < n_words; k++) {
+      static char word[1 << 16];
+      size_t n = 0, most = random_chance(&r, 2) ? sizeof word - 8 : random_below(&r, 12);
+      while (n < most && !random_chance(&r, 15)) n += random_piece(&r, word + n);
+      for (; most > 1000 && n < most; n++) word[n] = (char)('a' + n % 26); /* some are very long */
+      hiaR_words_add(words, word, n);
+    }
+    free(written_words(words));
+    hiaR_words_free(words);
+  }
+}
+
+static hia_status write_and_read_words(const hia_allocator *allocator) {
+  static const char text[] = "It\n\\u{a}\n\\x{ff}\\u{feff}\nworks\n";
+  hia_words *words = hiaR_words_new(allocator);
+  if (!words) return HIA_MEMORY;
+  hia_value_error error;
+  hia_status status = hiaR_words_read(words, text, sizeof text - 1, &error);
+  value_buffer written = {0};
+  if (status == HIA_OK) status = hiaR_words_write(words, &(hia_sink){value_buffer_take, &written});
+  if (status == HIA_OK) cr_assert_str_eq(written.data, "It\n\\u{a}\n\\x{ff}\xef\xbb\xbf\nworks\n");
+  free(written.data);
+  hiaR_words_free(words);
+  return status;
+}
+
+Test(words, out_of_memory) { cr_assert_geq(fail_each_allocation(write_and_read_words), 4); }
+
+Test(words, files) {
+  char path[] = "/tmp/hiaton-words-XXXXXX";
+  int file = mkstemp(path);
+  cr_assert(file >= 0 && close(file) == 0);
+  hia_words *words = hia_words_new(NULL), *back = hia_words_new(NULL);
+  hia_error *error;
+  cr_assert_eq(hia_words_read(words, "w", "\\u{feff}a\n\\x{80}\n\n", 18, &error), HIA_OK);
+  cr_assert_eq(hia_words_len(words), 3);
+  cr_assert_eq(hia_words_save_file(words, path, &error), HIA_OK);
+  cr_assert_eq(hia_words_load_file(back, path, &error), HIA_OK);
+  expect_same_words(words, back, path);
+  cr_assert_eq(hia_words_load_file(back, path, &error), HIA_ARGUMENT); /* they are there */
+  hia_error_free(error);
+  cr_assert_eq(hia_words_save_file(words, "/nonexistent/words", &error), HIA_IO);
+  cr_expect_not_null(strstr(hia_error_text(error), "cannot write /nonexistent/words: "));
+  hia_error_free(error);
+  unlink(path);
+  cr_assert_eq(hia_words_load_file(back, path, &error), HIA_IO);
+  cr_expect_not_null(strstr(hia_error_text(error), "cannot read /tmp/hiaton-words-"));
+  hia_error_free(error);
+  hia_words_free(words);
+  hia_words_free(back);
 }
