@@ -109,6 +109,32 @@ static hia_status look_at_name(looker *l, bool *is_ctor) {
   return add_code(l, CODE_OTHER | slot.type);
 }
 
+static uint32_t code_of(const hia_literal *literal) {
+  static const uint8_t codes[] = {[HIA_LITERAL_INT] = CODE_INT,
+                                  [HIA_LITERAL_FLOAT] = CODE_FLOAT,
+                                  [HIA_LITERAL_INF] = CODE_FLOAT,
+                                  [HIA_LITERAL_NAN] = CODE_FLOAT,
+                                  [HIA_LITERAL_BOOL] = HIA_BOOL};
+  return literal->suffix == HIA_NO_LITERAL_SUFFIX ? codes[literal->kind] : literal->suffix;
+}
+
+/* A tensor without elements, as the lists of lists that it would be. */
+static hia_status look_at_empty_tensor(looker *l) {
+  hia_empty_tensor tensor;
+  uint32_t code = CODE_FLOAT;
+  hia_status status = hiaR_scan_empty_tensor(&l->scan, &tensor);
+  if (status == HIA_OK && tensor.fill) {
+    hia_scan fill = l->scan;
+    hia_literal literal;
+    fill.s = tensor.fill;
+    if (hiaR_accept(&fill, '-')) hiaR_skip_space(&fill);
+    if (hiaR_scan_literal(&fill, &literal)) code = code_of(&literal);
+  }
+  for (uint32_t i = 0; status == HIA_OK && i < tensor.shape.rank; i++)
+    status = add_code(l, CODE_ARRAY);
+  return status == HIA_OK ? add_code(l, code) : status;
+}
+
 /* Looks at a value up to its first part; *is_open: it has one. */
 static hia_status begin(looker *l, bool *is_open) {
   hia_scan *scan = &l->scan;
@@ -120,16 +146,9 @@ static hia_status begin(looker *l, bool *is_open) {
   if (*is_open) return open_bracket(l, c == '[' ? CODE_ARRAY : CODE_TUPLE);
   if (hiaR_accept(scan, '-')) hiaR_skip_space(scan);
   if (hiaR_scan_literal(scan, &literal) && (c != '-' || literal.kind != HIA_LITERAL_BOOL)) {
-    static const uint8_t codes[] = {[HIA_LITERAL_INT] = CODE_INT,
-                                    [HIA_LITERAL_FLOAT] = CODE_FLOAT,
-                                    [HIA_LITERAL_INF] = CODE_FLOAT,
-                                    [HIA_LITERAL_NAN] = CODE_FLOAT,
-                                    [HIA_LITERAL_BOOL] = HIA_BOOL};
     const char *end = scan->s;
     hiaR_skip_space(scan);
-    if (scan->s == scan->end || strchr(",)]", *scan->s))
-      return add_code(l, literal.suffix == HIA_NO_LITERAL_SUFFIX ? codes[literal.kind]
-                                                                 : literal.suffix);
+    if (scan->s == scan->end || strchr(",)]", *scan->s)) return add_code(l, code_of(&literal));
     scan->s = end;
     hiaR_skip_space(scan);
     hiaR_scan_unexpected(scan, "the end of the value");
@@ -137,6 +156,7 @@ static hia_status begin(looker *l, bool *is_open) {
     return evaluate(l);
   }
   scan->s = from;
+  if (hiaR_scan_has_sizes(scan)) return look_at_empty_tensor(l);
   bool is_ctor = false;
   hia_status status =
       hiaR_is_name_start(c) ? look_at_name(l, &is_ctor) : hiaR_scan_unexpected(scan, "a value");
@@ -192,6 +212,8 @@ static hia_status finish(looker *l, bool *is_end) {
     }
     if (!hiaR_accept(scan, array ? ']' : ')'))
       return hiaR_scan_unexpected(scan, array ? "']' or ','" : "')' or ','");
+    uint64_t slice_begin, slice_end;
+    while (array && hiaR_scan_slice(scan, &slice_begin, &slice_end)) continue;
     uint32_t *codes = (uint32_t *)l->codes.data + top->start;
     if (!array && top->n == 1) { /* brackets around a value */
       l->n_codes--;
@@ -213,9 +235,14 @@ static hia_status look(looker *l) {
       hiaR_skip_space(&l->scan);
       const char *s = l->scan.s;
       if (s == l->scan.end || *s != (is_array(l, top_of(l)) ? ']' : ')')) continue;
-      return hiaR_scan_fail(&l->scan, "E0106", top_of(l)->s, s + 1,
-                            *s == ')' ? "there is no empty tuple"
-                                      : "an array that is written out has at least one element");
+      hiaR_scan_fail(&l->scan, "E0106", top_of(l)->s, s + 1,
+                     *s == ')' ? "there is no empty tuple"
+                               : "no type is given for this, and it has no element to say one");
+      if (*s == ']')
+        hiaR_scan_hint(&l->scan,
+                       "an array without elements is [x][0..0], x being one that it could "
+                       "have; a tensor is zeros(0), full(1, 0, 3)");
+      return HIA_ARGUMENT;
     }
     status = finish(l, &is_end);
     /* What follows may make an expression of it. */

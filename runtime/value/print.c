@@ -2,6 +2,8 @@
 /* Values as text. */
 #include "runtime/tensor/tensor.h"
 #include "runtime/value/stack.h"
+#include <inttypes.h>
+#include <stdio.h>
 
 /* A value of which a part is being printed. */
 typedef struct open_value {
@@ -91,7 +93,37 @@ static bool print_axis(printer *p, const hia_tensor *t, uint32_t axis, uint64_t 
   return put(p, "]", 1);
 }
 
+/* True if lists do not show all sizes of a tensor without elements, or would be many: those behind
+ * the first 0 are in no list, and are read as 0. */
+static bool hides_sizes(const hia_tensor *t) {
+  uint32_t rank = hiaR_tensor_rank(t), i = 0;
+  uint64_t n_lists = 1;
+  while (i < rank && t->dims[i]) {
+    bool are_many = t->dims[i] > SHOWN || n_lists > SHOWN;
+    n_lists = are_many ? SHOWN + 1 : n_lists * (uint64_t)t->dims[i];
+    i++;
+  }
+  if (i == rank) return false;
+  while (++i < rank)
+    if (t->dims[i]) return true;
+  return n_lists > SHOWN;
+}
+
+/* As the language makes one: `zeros(0, 3)`, `full(0, 0, 3)`, `full(false, 0, 3)`. */
+static bool print_sizes(printer *p, const hia_tensor *t) {
+  hia_dtype dtype = hiaR_tensor_dtype(t);
+  const char *head = dtype >= HIA_F32 ? "zeros(" : dtype == HIA_BOOL ? "full(false, " : "full(0, ";
+  if (!put(p, head, strlen(head))) return false;
+  for (uint32_t i = 0; i < hiaR_tensor_rank(t); i++) {
+    char size[32];
+    int n = snprintf(size, sizeof size, "%s%" PRId64, i ? ", " : "", t->dims[i]);
+    if (!put(p, size, (size_t)n)) return false;
+  }
+  return put(p, ")", 1);
+}
+
 static bool print_tensor(printer *p, const hia_tensor *t) {
+  if (hides_sizes(t)) return print_sizes(p, t);
   bool is_short = p->shortens && hiaR_tensor_len(t) > SHOWN;
   p->is_cut |= is_short;
   return print_axis(p, t, 0, 0, is_short);

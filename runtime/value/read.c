@@ -275,26 +275,6 @@ static hia_status begin_data(reader *r, hia_type type) {
   return status;
 }
 
-/* Of a tensor without elements the text does not show the sizes of the axes behind one of size 0:
- * they are those that the field declares. */
-static void size_empty(reader *r, const hia_ctor *ctor, char *object) {
-  const hia_word_place *place = r->types->places + ctor->layout.first;
-  const uint32_t *size = r->types->parts + ctor->sizes;
-  for (uint32_t i = 0; i < ctor->n; i++) {
-    hia_type type = r->types->fields[ctor->first + i].type;
-    if (hiaR_type_kind(r->types, type) == HIA_KIND_TENSOR) {
-      hia_tensor *tensor = hiaR_tensor(hiaR_load(HIA_REPR_REF, object + place->at));
-      bool is_open = false;
-      for (uint32_t k = 0; k < hiaR_tensor_rank(tensor); k++) {
-        if (is_open && size[k] != HIA_NONE) tensor->dims[k] = size[k];
-        is_open |= tensor->dims[k] == 0;
-      }
-    }
-    size += hiaR_type_sizes(r->types, type);
-    place += hiaR_type_words(r->types, type);
-  }
-}
-
 /* All fields are there: r->at is the object's. */
 static hia_status end_data(reader *r, const open_value *data) {
   const hia_ctor *ctor = hiaR_ctor(r->types, data->type, data->ctor);
@@ -302,7 +282,6 @@ static hia_status end_data(reader *r, const open_value *data) {
   hia_size_misfit misfit;
   r->at = data->outer;
   if (!ctor->n_sizes) return HIA_OK;
-  size_empty(r, ctor, object);
   if (hiaR_sizes_fit(r->types, ctor, object, &misfit)) return HIA_OK;
   char text[512];
   hiaR_size_misfit_print(r->types, ctor, &misfit, text, sizeof text);
@@ -372,7 +351,7 @@ static hia_status begin_array(reader *r, hia_type type) {
  *
  * Lists of lists of scalars, one inside the other for each axis. All lists of an axis are of one
  * length. Of a list without elements the axes inside it have no length unless others say one: it is
- * 0. */
+ * 0. Where a list could stand, a tensor without elements may, with its sizes. */
 
 /* Makes room for the next item of the list, if it is a scalar. */
 static hia_status begin_item(reader *r, const open_value *list) {
@@ -380,6 +359,48 @@ static hia_status begin_item(reader *r, const open_value *list) {
   if (list->axis + 1 < entry->n) return HIA_OK;
   r->item = (hia_word_place){.type = entry->element, .repr = (uint8_t)entry->element};
   return add_element(r, hiaR_reprs[entry->element].size, &r->item);
+}
+
+/* The sizes that a field declares for the tensor which is being read, if it is the field's value;
+ * else NULL. */
+static const uint32_t *declared_sizes(const reader *r) {
+  const open_value *open = r->stack.data;
+  for (size_t i = r->n_open; i-- > 0;) {
+    if (open[i].kind == HIA_KIND_NONE || open[i].kind == HIA_KIND_TENSOR) continue;
+    if (open[i].kind != HIA_KIND_DATA) return NULL;
+    const hia_ctor *ctor = hiaR_ctor(r->types, open[i].type, open[i].ctor);
+    if (!ctor->n_sizes) return NULL;
+    const uint32_t *sizes = r->types->parts + ctor->sizes;
+    for (uint64_t field = 0; field + 1 < open[i].next; field++)
+      sizes += hiaR_type_sizes(r->types, r->types->fields[ctor->first + field].type);
+    return sizes;
+  }
+  return NULL;
+}
+
+/* Sizes that the text does not show are those that a field declares, or 0. */
+static void find_sizes(reader *r) {
+  const uint32_t *declared = NULL;
+  for (uint32_t i = 0; i < r->shape.rank; i++) {
+    if (r->shape.dims[i] != HIA_DIM_UNKNOWN) continue;
+    if (!declared) declared = declared_sizes(r);
+    bool is_declared = declared && declared[i] != HIA_NONE;
+    r->shape.dims[i] = is_declared ? (hia_dim)declared[i] : 0;
+  }
+}
+
+/* The tensor has this shape; its elements begin there, and its word goes there. */
+static hia_status end_tensor(reader *r, hia_type type, size_t elements, hia_word_cursor outer) {
+  find_sizes(r);
+  hia_dtype dtype = (hia_dtype)hiaR_type_entry(r->types, type)->element;
+  hia_tensor *tensor = hiaR_new_tensor(r->reading->objects, dtype, &r->shape);
+  if (!tensor) return HIA_MEMORY;
+  size_t size = r->n_elements - elements;
+  if (size) memcpy(tensor->data, (char *)r->elements.data + elements, size);
+  r->n_elements = elements;
+  r->at = outer;
+  hiaR_put_word(&r->at, hiaR_word_of(tensor));
+  return HIA_OK;
 }
 
 static hia_status end_list(reader *r, const open_value *list) {
@@ -391,18 +412,7 @@ static hia_status end_list(reader *r, const open_value *list) {
                           "this list has %llu element%s, and those before it have %lld: a tensor "
                           "is rectangular",
                           (unsigned long long)n, n == 1 ? "" : "s", (long long)*dim);
-  if (list->axis) return HIA_OK;
-  for (uint32_t i = 0; i < r->shape.rank; i++)
-    if (r->shape.dims[i] == HIA_DIM_UNKNOWN) r->shape.dims[i] = 0;
-  hia_dtype dtype = (hia_dtype)hiaR_type_entry(r->types, list->type)->element;
-  hia_tensor *tensor = hiaR_new_tensor(r->reading->objects, dtype, &r->shape);
-  if (!tensor) return HIA_MEMORY;
-  size_t size = r->n_elements - list->elements;
-  if (size) memcpy(tensor->data, (char *)r->elements.data + list->elements, size);
-  r->n_elements = list->elements;
-  r->at = list->outer;
-  hiaR_put_word(&r->at, hiaR_word_of(tensor));
-  return HIA_OK;
+  return list->axis ? HIA_OK : end_tensor(r, list->type, list->elements, list->outer);
 }
 
 /* Of which axis the next list is. */
@@ -412,14 +422,58 @@ static uint32_t next_axis(reader *r) {
   return top->kind == HIA_KIND_TENSOR ? top->axis + 1 : top->kind == HIA_KIND_NONE ? top->axis : 0;
 }
 
+static void begin_tensor(reader *r, hia_type type) {
+  r->shape.rank = hiaR_type_entry(r->types, type)->n;
+  for (uint32_t i = 0; i < r->shape.rank; i++) r->shape.dims[i] = HIA_DIM_UNKNOWN;
+}
+
+/* What stands for the elements of a tensor without any must be one of them. */
+static hia_status check_fill(reader *r, hia_type type, const hia_empty_tensor *tensor) {
+  hia_type element = hiaR_type_entry(r->types, type)->element;
+  const char *end = r->scan.s;
+  if (!tensor->fill)
+    return element >= HIA_F32 ? HIA_OK : not_of_type(r, type, tensor->s, end, "a tensor of floats");
+  hia_word_cursor at = r->at;
+  hia_word word;
+  r->at = (hia_word_cursor){(char *)&word, NULL};
+  r->scan.s = tensor->fill;
+  hia_status status = read_scalar(r, element);
+  r->at = at;
+  r->scan.s = end;
+  return status;
+}
+
+/* All of a tensor, or what lies behind an axis of one, without elements. */
+static hia_status read_empty_tensor(reader *r, hia_type type, uint32_t axis) {
+  hia_empty_tensor tensor;
+  hia_status status = hiaR_scan_empty_tensor(&r->scan, &tensor);
+  if (status == HIA_OK) status = check_fill(r, type, &tensor);
+  if (status) return status;
+  if (!axis) begin_tensor(r, type);
+  if (tensor.shape.rank != r->shape.rank - axis)
+    return hiaR_scan_fail(&r->scan, "E0401", tensor.s, r->scan.s,
+                          "a tensor of rank %u is expected here, this has %u size%s",
+                          r->shape.rank - axis, tensor.shape.rank,
+                          tensor.shape.rank == 1 ? "" : "s");
+  for (uint32_t i = 0; i < tensor.shape.rank; i++) {
+    hia_dim *dim = &r->shape.dims[axis + i], own = tensor.shape.dims[i];
+    if (*dim == HIA_DIM_UNKNOWN) *dim = own;
+    if (*dim != own)
+      return hiaR_scan_fail(&r->scan, "E0401", tensor.s, r->scan.s,
+                            "size %lld of this is %lld in what is before it: a tensor is "
+                            "rectangular",
+                            (long long)own, (long long)*dim);
+  }
+  r->is_done = true;
+  return axis ? HIA_OK : end_tensor(r, type, r->n_elements, r->at);
+}
+
 static hia_status begin_list(reader *r, hia_type type, uint32_t axis) {
   const char *from = r->scan.s;
+  if (hiaR_scan_has_sizes(&r->scan)) return read_empty_tensor(r, type, axis);
   if (!hiaR_accept(&r->scan, '['))
     return hiaR_scan_unexpected(&r->scan, axis ? "'[' and a list" : "'[' and a tensor");
-  if (!axis) {
-    r->shape.rank = hiaR_type_entry(r->types, type)->n;
-    for (uint32_t i = 0; i < r->shape.rank; i++) r->shape.dims[i] = HIA_DIM_UNKNOWN;
-  }
+  if (!axis) begin_tensor(r, type);
   open_value list = {.type = type,
                      .kind = HIA_KIND_TENSOR,
                      .close = ']',
@@ -435,6 +489,29 @@ static hia_status begin_list(reader *r, hia_type type, uint32_t axis) {
   }
   hia_status status = push(r, list);
   return status ? status : begin_item(r, &list);
+}
+
+/* ---- slices ----
+ *
+ * A list may be followed by a slice, as in the language. So an array without elements can say of
+ * what it has none, where no type is given: `[Leaf(1, 2)][0..0]`. */
+
+/* Behind a list, which has items: drops those that are not in the slices that follow. */
+static hia_status slice(reader *r, open_value *list) {
+  uint64_t from, to;
+  while (hiaR_scan_slice(&r->scan, &from, &to)) {
+    if (from > to || to > list->next)
+      return hiaR_scan_fail(&r->scan, "E0401", list->s, r->scan.s,
+                            "the slice %llu..%llu is not within %llu element%s",
+                            (unsigned long long)from, (unsigned long long)to,
+                            (unsigned long long)list->next, list->next == 1 ? "" : "s");
+    char *items = (char *)r->elements.data + list->elements;
+    size_t size = list->next ? (r->n_elements - list->elements) / (size_t)list->next : 0;
+    list->next = to - from;
+    if (size) memmove(items, items + (size_t)from * size, (size_t)list->next * size);
+    r->n_elements = list->elements + (size_t)list->next * size;
+  }
+  return HIA_OK;
 }
 
 /* ---- all ---- */
@@ -509,9 +586,9 @@ static hia_status finish(reader *r, hia_type *type) {
     if (c != top->close || (top->next < top->n && !is_list)) return wrong_end(r, top, c);
     scan->s++;
     r->last = (last_value){top->type, r->n_open - 1, top->s, top->outer};
-    hia_status status = !is_list                      ? HIA_OK
-                        : top->kind == HIA_KIND_ARRAY ? end_array(r, top)
-                                                      : end_list(r, top);
+    hia_status status = is_list ? slice(r, top) : HIA_OK;
+    if (status) return status;
+    if (is_list) status = top->kind == HIA_KIND_ARRAY ? end_array(r, top) : end_list(r, top);
     if (status) return status;
     if (top->kind == HIA_KIND_DATA && (status = end_data(r, top))) return status;
     r->n_open--;

@@ -92,6 +92,108 @@ const char *hiaR_scan_name(const hia_scan *scan) {
   return s;
 }
 
+/* ---- tensors without elements, and slices ---- */
+
+/* A number from 0 on, in decimal digits. */
+static bool scan_size(hia_scan *scan, uint64_t *size) {
+  hia_scan at = *scan;
+  hia_literal literal;
+  hia_word word;
+  bool is_size = hiaR_scan_literal(&at, &literal) && literal.kind == HIA_LITERAL_INT &&
+                 (literal.suffix == HIA_NO_LITERAL_SUFFIX || literal.suffix <= HIA_I64) &&
+                 hiaR_read_word(literal.s, literal.end, literal.is_hex, false, HIA_I64, &word) ==
+                     HIA_NUMBER_OK;
+  if (!is_size) return false;
+  *size = word;
+  scan->s = at.s;
+  return true;
+}
+
+static bool is_word(const char *s, const char *end, const char *word) {
+  return (size_t)(end - s) == strlen(word) && memcmp(s, word, (size_t)(end - s)) == 0;
+}
+
+bool hiaR_scan_has_sizes(const hia_scan *scan) {
+  if (scan->s == scan->end || !strchr("zof", *scan->s)) return false;
+  hia_scan at = *scan;
+  at.s = hiaR_scan_name(scan);
+  if (!is_word(scan->s, at.s, "zeros") && !is_word(scan->s, at.s, "ones") &&
+      !is_word(scan->s, at.s, "full"))
+    return false;
+  hiaR_skip_space(&at);
+  return hiaR_accept(&at, '(');
+}
+
+/* Skips a literal with its sign. */
+static hia_status skip_fill(hia_scan *scan) {
+  hia_literal literal;
+  const char *from = scan->s;
+  if (hiaR_accept(scan, '-')) hiaR_skip_space(scan);
+  if (hiaR_scan_literal(scan, &literal)) return HIA_OK;
+  scan->s = from;
+  return hiaR_scan_unexpected(scan, "a literal");
+}
+
+static hia_status scan_sizes(hia_scan *scan, hia_dims *shape) {
+  for (;;) {
+    uint64_t size;
+    hiaR_skip_space(scan);
+    if (!scan_size(scan, &size)) return hiaR_scan_unexpected(scan, "a size, an integer from 0 on");
+    if (shape->rank < HIA_MAX_RANK) shape->dims[shape->rank] = (hia_dim)size;
+    shape->rank++; /* beyond the maximum it is refused later */
+    hiaR_skip_space(scan);
+    if (hiaR_accept(scan, ')')) return HIA_OK;
+    if (!hiaR_accept(scan, ',')) return hiaR_scan_unexpected(scan, "')' or ','");
+    if (shape->rank > HIA_MAX_RANK) return HIA_OK;
+  }
+}
+
+hia_status hiaR_scan_empty_tensor(hia_scan *scan, hia_empty_tensor *tensor) {
+  const char *from = scan->s, *to = hiaR_scan_name(scan);
+  *tensor = (hia_empty_tensor){.s = from};
+  scan->s = to;
+  hiaR_skip_space(scan);
+  scan->s++; /* the bracket */
+  hia_status status = HIA_OK;
+  if (is_word(from, to, "full")) {
+    hiaR_skip_space(scan);
+    tensor->fill = scan->s;
+    status = skip_fill(scan);
+    if (status) return status;
+    hiaR_skip_space(scan);
+    if (!hiaR_accept(scan, ',')) return hiaR_scan_unexpected(scan, "',' and a size");
+  }
+  status = scan_sizes(scan, &tensor->shape);
+  if (status) return status;
+  if (tensor->shape.rank > HIA_MAX_RANK)
+    return hiaR_scan_fail(scan, "E0401", from, scan->s, "a tensor has at most %d axes",
+                          HIA_MAX_RANK);
+  uint64_t n;
+  if (!hiaR_shape_elements(&tensor->shape, sizeof(double), &n))
+    return hiaR_scan_fail(scan, "E0401", from, scan->s, "these sizes are too large");
+  if (n == 0) return HIA_OK;
+  hiaR_scan_fail(scan, "E0401", from, scan->s,
+                 "the elements of a tensor are written out: this has %llu", (unsigned long long)n);
+  hiaR_scan_hint(scan, "sizes alone are for a tensor without elements: zeros(0, 3)");
+  return HIA_ARGUMENT;
+}
+
+bool hiaR_scan_slice(hia_scan *scan, uint64_t *from, uint64_t *to) {
+  hia_scan at = *scan;
+  hiaR_skip_space(&at);
+  if (!hiaR_accept(&at, '[')) return false;
+  hiaR_skip_space(&at);
+  if (!scan_size(&at, from)) return false;
+  hiaR_skip_space(&at);
+  if (!hiaR_accept(&at, '.') || !hiaR_accept(&at, '.')) return false;
+  hiaR_skip_space(&at);
+  if (!scan_size(&at, to)) return false;
+  hiaR_skip_space(&at);
+  if (!hiaR_accept(&at, ']')) return false;
+  scan->s = at.s;
+  return true;
+}
+
 const char *hiaR_scan_expression(const hia_scan *scan, const char *from) {
   hia_scan at = *scan;
   size_t depth = 0;

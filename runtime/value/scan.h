@@ -3,6 +3,7 @@
 #ifndef HIA_RT_VALUE_SCAN_H
 #define HIA_RT_VALUE_SCAN_H
 
+#include "runtime/base/shape.h"
 #include "runtime/value/stack.h"
 
 static inline bool hiaR_is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -52,6 +53,21 @@ enum { HIA_LITERAL_INT, HIA_LITERAL_FLOAT, HIA_LITERAL_INF, HIA_LITERAL_NAN, HIA
 bool hiaR_scan_literal(hia_scan *scan, hia_literal *literal);
 /* Returns the end of the name that begins here. */
 const char *hiaR_scan_name(const hia_scan *scan);
+/* A tensor without elements, of which lists do not show all sizes, is written as the language makes
+ * one: `zeros(0, 3)`, `ones(2, 0, 1)`, `full(true, 0, 3)`. One with elements is written out, so
+ * that a value takes memory in proportion to its text. */
+typedef struct hia_empty_tensor {
+  const char *s; /* where it begins */
+  hia_dims shape;
+  const char *fill; /* the literal that stands for its elements; NULL: they are floats */
+} hia_empty_tensor;
+/* True if a tensor may be written so here: one of these names, and a bracket. */
+bool hiaR_scan_has_sizes(const hia_scan *scan);
+/* Reads all of it. HIA_ARGUMENT. What `fill` has at its beginning is no more than a literal. */
+hia_status hiaR_scan_empty_tensor(hia_scan *scan, hia_empty_tensor *tensor);
+/* Reads what may follow a list: `[i..j]`, its items from i on and before j. False if none begins
+ * here; nothing is read then. */
+bool hiaR_scan_slice(hia_scan *scan, uint64_t *from, uint64_t *to);
 /* The end of the expression that begins at `from`: the next `,` `)` `]` `}` outside of brackets, or
  * the end of the text. */
 const char *hiaR_scan_expression(const hia_scan *scan, const char *from);

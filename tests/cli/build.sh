@@ -1380,6 +1380,11 @@ t 'trees in brackets' "$hiaton" build trees.hia --exe -o trees
 is 'are read, with their words' 'Node(Leaf(0, 2), Node(Leaf(1, 1), Leaf(2, 0), 4), 3)' ./trees @a.ptb --build-vocab words
 is 'which are written' 'It works well' bash -c 'xargs <words'
 is 'and read' 'Node(Leaf(0, 2), Node(Leaf(1, 1), Leaf(2, 0), 4), 3)' ./trees @a.ptb --vocab words
+printf '# one) (\n(3 (2 \xef\xbb\xbfIt) (4 (1 \\u{a}) (0 \xc2\x85)))\n# two\n' >odd.ptb
+is 'odd words' 'Node(Leaf(0, 2), Node(Leaf(1, 1), Leaf(2, 0), 4), 3)' ./trees @odd.ptb --build-vocab odd
+is 'and read back' 'Node(Leaf(0, 2), Node(Leaf(1, 1), Leaf(2, 0), 4), 3)' ./trees @odd.ptb --vocab odd
+wrong 'no vocabulary' 2 '^error.io.: cannot read nosuch: No such file' ./trees @a.ptb --vocab nosuch
+wrong 'no place for words' 1 '^error.io.: cannot write nosuch/v: No such file' ./trees @a.ptb --build-vocab nosuch/v
 wrong 'without words' 2 'a.ptb:1:7' ./trees @a.ptb
 
 # Streams: a large file is not held in memory if the function only reads its elements.

@@ -478,6 +478,8 @@ run_tree 'data in and out' 0 'Node(Leaf(3, 4), Leaf(1, 2), 5)' '' mirror 'Node(L
 run_tree 'a tuple of data' 0 '(Leaf(1, 2), 2, Leaf(1, 2))' '' double 'Leaf(1, 2)'
 t 'data of a generic function' 0 '[(1, Leaf(1, 2)), (2, Leaf(2, 3))]' '' run "$work/trees.hia" --engine interp --fn same '[(1, Leaf(1, 2)), (2, Leaf(2, 3))]'
 t 'an array' 0 '[]' '' run "$work/trees.hia" --engine interp --fn 'same([Tree])' '[]'
+t 'an empty array of a generic function' 0 '[([], full(0, 0, 3))]' '' run "$work/trees.hia" --engine interp --fn same '[([Leaf(1, 2)][0..0], full(0i64, 0, 3))]'
+t 'one of no type' 2 '' 'no type is given for this.*hint: an array without elements is .x..0..0.' run "$work/trees.hia" --engine interp --fn same '[]'
 run_tree 'a wrong argument' 2 '' "argument 1:1:1: error.E0203.: 'Leaf' takes 2 arguments" mirror 'Leaf(1)'
 run_tree 'another wrong argument' 2 '' "argument 1:1:6: error.E0401.: expected a value of type Tree" mirror 'Node(3, 4, 5)'
 
@@ -502,6 +504,11 @@ t 'all trees of a file' 0 '[Node(Leaf(1, 2), Leaf(0, 4), 3), Leaf(2, 0)]' '' run
 run_tree 'named labels' 0 'Node(Leaf(0, 2), Leaf(1, 0), 1)' '' mirror "@$work/words.ptb" --vocab "$work/vocab" --labels "$work/labels"
 run_tree 'a vocabulary is built' 0 'Node(Leaf(0, 2), Node(Leaf(1, 1), Leaf(2, 0), 4), 3)' '' 'same(Tree)' "@$work/a.ptb" --build-vocab "$work/built"
 [ "$(paste -sd' ' "$work/built")" = 'It works well' ] && passed=$((passed + 1)) || bad 'the vocabulary that was built' "$(cat "$work/built")"
+printf '# one) (\n(3 (2 \xef\xbb\xbfIt) (4 (1 \\u{a}) (0 \xc2\x85)))\n# two\n' >"$work/odd.ptb"
+run_tree 'a vocabulary of odd words' 0 'Node(Leaf(0, 2), Node(Leaf(1, 1), Leaf(2, 0), 4), 3)' '' 'same(Tree)' "@$work/odd.ptb" --build-vocab "$work/odd"
+run_tree 'is read back' 0 'Node(Leaf(0, 2), Node(Leaf(1, 1), Leaf(2, 0), 4), 3)' '' 'same(Tree)' "@$work/odd.ptb" --vocab "$work/odd"
+run_tree 'no such vocabulary' 2 '' 'error.io.: cannot read .*/nosuch: No such file' mirror "@$work/a.ptb" --vocab "$work/nosuch"
+run_tree 'no place for a vocabulary' 1 '' 'error.io.: cannot write .*/nosuch/v: No such file' 'same(Tree)' "@$work/a.ptb" --build-vocab "$work/nosuch/v"
 run_tree 'a label that is none' 2 '' "a.ptb:1:5: error.E0401.: the labels do not have '2'" mirror "@$work/a.ptb" --vocab "$work/vocab" --labels "$work/labels"
 run_tree 'a label that is no number' 2 '' "words.ptb:1:8: error.E0401.: the label 'bad' is no number" mirror "@$work/words.ptb" --vocab "$work/vocab"
 printf 'It\n' >"$work/short"

@@ -50,7 +50,18 @@ def text(x):
     if isinstance(x, tuple):
         return '(%s)' % ', '.join(map(text, x))
     x = np.asarray(x)
+    if hides_sizes(x.shape):
+        head = {'f': 'zeros(', 'i': 'full(0, ', 'b': 'full(false, '}[x.dtype.kind]
+        return '%s%s)' % (head, ', '.join(map(str, x.shape)))
     return '[%s]' % ', '.join(map(text, x)) if x.ndim else number(x[()])
+
+
+def hides_sizes(shape):
+    """Whether lists do not show these sizes, or would be many."""
+    if 0 not in shape:
+        return False
+    first = shape.index(0)
+    return any(shape[first + 1:]) or np.prod(shape[:first], initial=1) > 1000
 
 
 # ---- scalar ops, lifted ----

@@ -392,8 +392,6 @@ def write_product(file, op):
                 b = ((batch if file.random.random() < 0.7 else 1,) * max(0, right - 2) + (k, m))[-right:]
                 if right == 1:
                     b = (k,)
-                if 0 in a[:-1] or 0 in b[:-1] and len(b) > 1:
-                    continue  # which has no text
                 file.run(f, [whole(dtype, a), whole(dtype, b)], product)
             file.call(f, [whole(dtype, (2,) * left), whole(dtype, (3,) * right)], 'shape')
 
@@ -402,7 +400,7 @@ def write_product(file, op):
 def write_softmax(file, op):
     def softmax(x, is_log):
         if not x.size:
-            raise Failure('empty')
+            return x
         y = x.astype(np.float64)
         y = y - y.max(-1, keepdims=True)
         y = y - np.log(np.exp(y).sum(-1, keepdims=True))
@@ -434,10 +432,14 @@ def write_softmax(file, op):
                         args.append(np.array(labels, TYPES[of]).reshape(shape[:-1]))
                     right = entropy(*args) if is_labelled else softmax(args[0], op == 'log_softmax')
                     file.call(f, args + [right], np.bool_(True))
-                args = [file.array(dtype, file.shape(rank - 1) + (0,))]
                 if not is_labelled:
-                    file.call(g, args, 'empty')
+                    for shape in (file.shape(rank - 1) + (0,), (0,) * rank, (0,) + file.shape(rank - 1)):
+                        x = file.array(dtype, shape)
+                        file.call(g, [x], with_dims(x))
                     continue
+                for n in (0, 2):  # rows without classes have no label; no rows need none
+                    args = [file.array(dtype, (n,) * (rank - 1) + (0,)), np.zeros((n,) * (rank - 1), TYPES[of])]
+                    file.call(g, args, with_dims(args[0][..., :0].sum(-1)) if n == 0 and rank > 1 else 'empty')
                 x = file.array(dtype, (2,) * rank)
                 for label in (-1, 2):
                     file.call(g, [x, np.full((2,) * (rank - 1), label, TYPES[of])], 'range')

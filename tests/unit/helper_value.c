@@ -57,7 +57,7 @@ static hia_type pick(value_world *w, random_source *r, unsigned depth) {
   }
   if (choice <= 5) return random_below(r, HIA_N_DTYPES);
   if (choice == 6)
-    return hiaG_tensor(&w->types, (hia_dtype)random_below(r, HIA_N_DTYPES), 1 + random_below(r, 3));
+    return hiaG_tensor(&w->types, (hia_dtype)random_below(r, HIA_N_DTYPES), 1 + random_below(r, 5));
   uint32_t n = w->types.entries.len;
   for (uint32_t i = random_below(r, n), k = 0; k < n; k++)
     if (w->types.entries.data[(i + k) % n].kind == HIA_KIND_DATA)
@@ -116,13 +116,14 @@ static hia_word make_scalar(making *m, hia_dtype dtype) {
   return word;
 }
 
-/* Behind a size of 0 all are 0, since text does not show them. */
+/* Any shape, and now and then one that no lists could show. */
 static hia_word make_tensor(making *m, const hia_type_entry *entry) {
   hia_dims shape = {.rank = entry->n};
-  bool is_empty = false;
-  for (uint32_t i = 0; i < entry->n; i++) {
-    shape.dims[i] = is_empty ? 0 : random_below(m->r, 4);
-    is_empty |= shape.dims[i] == 0;
+  for (uint32_t i = 0; i < entry->n; i++) shape.dims[i] = random_below(m->r, 4);
+  if (random_chance(m->r, 3)) {
+    shape.dims[random_below(m->r, entry->n)] = 0;
+    shape.dims[random_below(m->r, entry->n)] *= 1000000000000;
+    shape.dims[random_below(m->r, entry->n)] = 0;
   }
   hia_tensor *tensor = hiaR_new_tensor(m->objects, (hia_dtype)entry->element, &shape);
   for (uint64_t i = 0; i < hiaR_tensor_len(tensor); i++)

@@ -212,6 +212,24 @@ Test(value_text, structures) {
   accept_text("i64[?, ?, ?]", "[[[], []]]", "[[[], []]]");
   accept_text("[(f32[?], i64[?, ?, ?])]", "[([1], [[[2]]]), ([], []), ([3, 4], [[[5, 6]]])]",
               "[([1.0], [[[2]]]), ([], []), ([3.0, 4.0], [[[5, 6]]])]");
+  accept_text("i64[?, ?, ?]", "full(-7, 0, 3, 0x2)", "full(0, 0, 3, 2)");
+  accept_text("i64[?, ?, ?]", "[full ( 1i64, # one\n 0, 3 ), [], ([])]", "full(0, 3, 0, 3)");
+  accept_text("i64[?, ?, ?]", "[[], full(1, 0, 3)]", "full(0, 2, 0, 3)");
+  accept_text("i64[?, ?, ?]", "full(0, 2, 3, 0)", "[[[], [], []], [[], [], []]]");
+  accept_text("i64[?, ?, ?]", "full(0, 40, 40, 0)", "full(0, 40, 40, 0)"); /* 1640 lists */
+  accept_text("i64[?, ?, ?]", "full(0, 1000000000000000000, 0, 0)",
+              "full(0, 1000000000000000000, 0, 0)");
+  accept_text("f32[?]", "zeros(0)", "[]");
+  accept_text("f32[?]", "full(nan, 0)", "[]");
+  accept_text("bool[?, ?]", "(full(true, 0, 5))", "full(false, 0, 5)");
+  accept_text("[(f32[?], i64[?, ?, ?])]", "[(ones(0), full(0, 1, 0, 2))]",
+              "[([], full(0, 1, 0, 2))]");
+  accept_text("[Tree]", "[Nil, Leaf(1, 2), Nil][1..3]", "[Leaf(1, 2), Nil]");
+  accept_text("[Tree]", "[Nil] [ 0 .. 0 ]", "[]");
+  accept_text("f32[?]", "[1, 2, 3, 4][1..4][0..2]", "[2.0, 3.0]");
+  accept_text("bool[?, ?]", "[[true, false], [false, true]][1..2]", "[[false, true]]");
+  accept_text("bool[?, ?]", "[[true, false][1..2], [true]]", "[[false], [true]]");
+  accept_text("bool[?, ?]", "[[true, false]][0..0]", "full(false, 0, 2)");
   accept_text("[[(i64, f64)]]", "[[(1, 2)], [], [(3, 4.5), (5, 6)]]",
               "[[(1, 2.0)], [], [(3, 4.5), (5, 6.0)]]");
   accept_text("((i64, f64), Tree)", "((1, 2), Nil)", "((1, 2.0), Nil)");
@@ -284,6 +302,37 @@ Test(value_text, refused) {
               "this list has 0 elements, and those before it have 1: a tensor is rectangular");
   refuse_text("i64[?, ?, ?]", "[[[1], [2]], [[3]]]", "E0401", 1, 14, "this list has 1 element,");
   refuse_text("i64[?, ?, ?]", "[[[1], [2, 3]]]", "E0401", 1, 8, "this list has 2 elements,");
+  refuse_text("f32[?]", "zeros(3)", "E0401", 1, 1,
+              "elements of a tensor are written out: this has 3");
+  refuse_text("f32[?]", "zeros(0, 3)", "E0401", 1, 1,
+              "a tensor of rank 1 is expected here, this has 2 sizes");
+  refuse_text("f32[?]", "zeros(-1)", "E0101", 1, 7,
+              "expected a size, an integer from 0 on, found '-'");
+  refuse_text("f32[?]", "zeros(0f32)", "E0101", 1, 7, "expected a size");
+  refuse_text("f32[?]", "zeros(0", "E0101", 1, 8, "expected ')' or ',', found the end");
+  refuse_text("f32[?]", "zeros()", "E0101", 1, 7, "expected a size");
+  refuse_text("f32[?]", "zeros", "E0101", 1, 1,
+              "expected '[' and a tensor, found the name 'zeros'");
+  refuse_text("f32[?]", "zeros(0) + 1", "E0101", 1, 10, "expected the end of the value, found '+'");
+  refuse_text("f32[?]", "full(0)", "E0101", 1, 7, "expected ',' and a size");
+  refuse_text("f32[?]", "full(x, 0)", "E0101", 1, 6, "expected a literal, found the name 'x'");
+  refuse_text("f32[?]", "full(true, 0)", "E0401", 1, 6,
+              "expected a value of type f32, this is bool");
+  refuse_text("bool[?, ?]", "zeros(0, 3)", "E0401", 1, 1, "this is a tensor of floats");
+  refuse_text("bool[?, ?]", "full(1, 0, 3)", "E0401", 1, 6,
+              "expected a value of type bool, this is a number");
+  refuse_text("bool[?, ?]", "full(true, 4294967296, 4294967296, 0)", "E0401", 1, 1, "too large");
+  refuse_text("bool[?, ?]", "full(true, 0, 9223372036854775808)", "E0101", 1, 15,
+              "expected a size");
+  refuse_text("i64[?, ?, ?]", "full(1,0,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)", "E0401", 1, 1,
+              "at most 16 axes");
+  refuse_text("i64[?, ?, ?]", "[full(1, 0, 3), full(1, 0, 2)]", "E0401", 1, 17,
+              "size 2 of this is 3 in what is before it");
+  refuse_text("i64[?, ?, ?]", "[full(1, 1, 0), [[1]]]", "E0401", 1, 18, "this list has 1 element,");
+  refuse_text("[Tree]", "[Nil, Nil][1..3]", "E0401", 1, 1,
+              "the slice 1..3 is not within 2 elements");
+  refuse_text("f32[?]", "[1, 2][2..1]", "E0401", 1, 1, "the slice 2..1 is not within 2 elements");
+  refuse_text("f32[?]", "[1, 2][1]", "E0101", 1, 7, "expected the end of the value, found '['");
   refuse_text("((i64, f64), Tree)", "((1, 2))", "E0101", 1, 8, "another part");
   refuse_text("Many", "M300", "E0201", 1, 1, "unknown name 'M300'");
 }
@@ -581,6 +630,17 @@ Test(value_text, by_their_look) {
   evaluated("", "[1i32, 2i64]", "", NULL);
   evaluated("", "[(1, 2), 3]", "", NULL);
   evaluated("", "[[1], 2]", "", NULL);
+  evaluated("", "zeros(0, 3)", "", "f32[?, ?] zeros(0, 3)");
+  evaluated("", "full(1i64, 2, 0)", "", "i64[?, ?] [[], []]");
+  evaluated("", "full(-1.0f64, 0, 3)", "", "f64[?, ?] zeros(0, 3)");
+  evaluated("", "(full(1, 0), full(true, 0))", "", "(i32[?], bool[?]) ([], [])");
+  evaluated("", "[full(1, 0), zeros(0)]", "", "f32[?, ?] [[], []]");
+  evaluated("", "[full(true, 0), [1]]", "", NULL);
+  evaluated("", "[Nil][0..0]", "", "[Tree] []");
+  evaluated("", "[([(1, 2.5)][0..0], [[Nil][0..0]])]", "",
+            "[([(i32, f32)], [[Tree]])] [([], [[]])]");
+  evaluated("", "[1, 2.5][0..0]", "", "f32[?] []");
+  evaluated("", "zeros(3)", "", NULL);
   evaluated("", "[]", "", NULL);
   evaluated("", "[1,]", "", NULL);
   evaluated("", "[Nil", "", NULL);
