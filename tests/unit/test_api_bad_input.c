@@ -330,6 +330,7 @@ Test(api_bad_input, null_inspections) {
   REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_set, NULL, 0, HIA_F32, 0, NULL, NULL);
   REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_seed, NULL, 0);
   REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_load, NULL, "x");
+  REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_convert, NULL, "x");
   REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_save, NULL, "x");
   hia_param_cell_reset(NULL);
   cr_assert_eq(hia_module_extern_count(NULL), 0);
