@@ -154,7 +154,8 @@ static void list_operands(splitting *s, hia_node_id n, hia_region_id each) {
   }
 }
 
-static void list_crossing(splitting *s, hia_region_id each) {
+/* False: they are more than an object has. */
+static bool list_crossing(splitting *s, hia_region_id each) {
   const hia_fn *fn = s->fn;
   s->crossing.len = 0;
   for (hia_node_id n = fn->regions.data[each].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
@@ -165,6 +166,7 @@ static void list_crossing(splitting *s, hia_region_id each) {
     for (hia_node_id in = hiaG_walk_next(fn, n); in != end; in = hiaG_walk_next(fn, in))
       list_operands(s, in, each);
   }
+  return s->crossing.len <= HIA_MAX_LAYOUT_WORDS;
 }
 
 /* ---- the maps ---- */
@@ -240,7 +242,6 @@ static void split(splitting *s, hia_node_id map) {
   hia_fn *fn = s->fn;
   hia_region_id each = fn->nodes.data[map].regions;
   hia_loc_id loc = fn->nodes.data[map].loc;
-  list_crossing(s, each);
   hia_type type = make_type(s), array = hiaG_array(g->types, type);
   hia_type whole = hiaG_type(fn, hiaG_out(fn, map, 0));
   hia_value_id n = hiaG_in(fn, map, 0), old = hiaG_out(fn, map, 0);
@@ -275,7 +276,9 @@ static bool split_one(const hia_batcher *b, hia_fn_id f) {
   s.is_second = HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1);
   s.is_crossing = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
   HIA_EACH_NODE(fn, n) {
-    if (fn->nodes.data[n].op != HIA_OP_MAP || !find_second(&s, fn->nodes.data[n].regions)) continue;
+    hia_region_id each = fn->nodes.data[n].regions;
+    if (fn->nodes.data[n].op != HIA_OP_MAP || !find_second(&s, each) || !list_crossing(&s, each))
+      continue;
     split(&s, n);
     hiaG_compact(b->g, fn);
     return true;

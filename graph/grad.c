@@ -57,6 +57,9 @@ hia_type hiaG_grad_named_type(hia_grad *d, const char *name) {
 
 void hiaG_grad_define(hia_grad *d, hia_type type, const hia_ctor_def *ctors, uint32_t n) {
   hia_types *types = d->g->types;
+  if (n > HIA_MAX_CTORS) /* a program's type has as many, and its gradient one more */
+    hiaR_throw(d->g->comp, HIA_UNSUPPORTED, "%s: no gradient of a type with %u constructors",
+               d->g->file, n - 1);
   if (!hiaG_data_is_defined(types, type))
     hiaG_data_define(types, type, ctors, n);
   else if (!hiaG_data_is(types, type, ctors, n)) /* a graph that was read */

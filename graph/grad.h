@@ -56,6 +56,7 @@ typedef struct hia_grad {
   uint32_t n_looked_at;
   const uint16_t *effects;
   hia_fn **inlined; /* NULL: not asked for yet */
+  hia_u32vec positions;   /* scratch of hiaG_grad_pack; has room, but no length */
 } hia_grad;
 
 /* The version, made on the first call. `varies` and `seeded` are copied. */
@@ -119,6 +120,19 @@ typedef enum hia_kept_kind {
   HIA_KEPT_RECORD, /* of a branch, loop, comprehension or call: what it has kept itself */
 } hia_kept_kind;
 
+/* Words that are cut into objects (grad_pieces.c). Items are the words, in their order, and then
+ * the pieces, those with words before those with pieces in them. */
+typedef struct hia_piece {
+  uint32_t first, n; /* the items that are its fields, of constructor 0 */
+} hia_piece;
+typedef struct hia_pieces {
+  uint32_t n_words;
+  HIA_VEC(hia_piece) pieces; /* piece i is item n_words + i */
+  uint32_t first, n;         /* the items that the holder has itself */
+  const hia_type *types;     /* by item */
+  uint32_t *in;              /* by item: the piece that has it; NONE: the holder */
+} hia_pieces;
+
 /* Something that is kept, in one place. */
 typedef struct hia_kept {
   hia_kept_kind kind;
@@ -128,7 +142,6 @@ typedef struct hia_kept {
   hia_value_id stands_for; /* the value of f.back */
   uint32_t next;           /* the next one that is of the same value; NONE */
   bool is_used;
-  uint32_t word; /* once tapes are laid out: its field */
 } hia_kept;
 
 typedef enum hia_place_kind {
@@ -151,8 +164,11 @@ typedef struct hia_place {
   uint32_t record;       /* ARM, ROUND, EACH: the hia_kept RECORD that has it; else NONE */
   hia_value_id tape;     /* of f.back: the value whose fields are what is kept here */
   hia_u32vec kept;       /* indices */
-  hia_type type;         /* once tapes are laid out: of `tape`, */
-  uint32_t ctor;         /* and its constructor */
+  /* Once tapes are laid out: */
+  hia_type type;            /* of `tape`, */
+  uint32_t ctor;            /* and its constructor */
+  const hia_pieces *pieces; /* how its words are cut; NULL: a branch alone, or nothing is kept */
+  uint32_t n_ways;          /* how many constructors it has; 0: not counted yet */
 } hia_place;
 
 /* A branch, loop, comprehension or call of f that f.back goes through. */
@@ -206,6 +222,24 @@ typedef struct hia_back {
  * their bodies, so that their tapes need no objects (grad_inline.c). It is no part of the program.
  */
 hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f);
+/* Cuts n words into objects. The types of pieces are named after `name` and *n_named, which counts
+ * them. */
+const hia_pieces *hiaG_grad_pieces(hia_grad *d, const hia_type *words, uint32_t n, const char *name,
+                                   uint32_t *n_named);
+/* The same words, not cut: `words` stays the caller's. */
+const hia_pieces *hiaG_grad_uncut(hia_grad *d, const hia_type *words, uint32_t n);
+/* The field of an item in the piece, or among the items of the holder. */
+static inline uint32_t hiaG_piece_field(const hia_pieces *p, uint32_t item) {
+  return item - (p->in[item] == HIA_NONE ? p->first : p->pieces.data[p->in[item]].first);
+}
+/* Makes the pieces, each as soon as its words are computed, and returns the values that the holder,
+ * at the end of the region, has for its items. */
+hia_u32vec hiaG_grad_pack(hia_grad *d, hia_grad_at at, const hia_pieces *p,
+                          const hia_value_id *words);
+/* Reads the first n words of element `index` of an array of holders. Returns them in order. */
+hia_value_id *hiaG_grad_unpack_at(hia_grad *d, hia_grad_at at, const hia_pieces *p,
+                                  hia_value_id array, hia_value_id index, uint32_t n);
+
 /* Finds which values vary (grad_active.c). */
 void hiaG_grad_activity(hia_back *b);
 /* Finds the sections of fn, and what they use (grad_again.c). */

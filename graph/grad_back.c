@@ -736,8 +736,16 @@ static void through_map(reverse *r, hia_node_id n) {
     hiaR_push(arena, &words, found.data[i].gradient);
     hiaR_push(arena, &types, type_of(r, found.data[i].id));
   }
-  hiaG_yield(r->g, r->back, each, words.data, words.len);
-  hia_type tuple = types.len == 1 ? types.data[0] : hiaG_tuple(r->g->types, types.data, types.len);
+  hia_type tape = r->d->versions.data[r->b->version].tape;
+  const char *name =
+      hiaR_arena_printf(arena, "%s gradients %u", hiaG_type_text(r->g->types, tape), n);
+  uint32_t n_named = 0;
+  const hia_pieces *pieces = hiaG_grad_pieces(r->d, types.data, types.len, name, &n_named);
+  hia_u32vec held =
+      hiaG_grad_pack(r->d, (hia_grad_at){r->back, each, node.loc}, pieces, words.data);
+  hiaG_yield(r->g, r->back, each, held.data, held.len);
+  const hia_type *parts = pieces->types + pieces->first;
+  hia_type tuple = held.len == 1 ? *parts : hiaG_tuple(r->g->types, parts, held.len);
   hia_type array = hiaG_array(r->g->types, tuple);
   hiaG_set_outs(r->g, r->back, map, &array, 1);
   hia_value_id all = hiaG_out(r->back, map, 0);
@@ -770,11 +778,10 @@ static void through_map(reverse *r, hia_node_id n) {
   hiaG_yield(r->g, r->back, head, exits.data, exits.len);
   r->region = head + 1;
   hiaR_push(arena, &next, op_of(r, HIA_OP_ADD, args.data[0], constant(r, HIA_I64, 1)));
-  for (uint32_t i = 0; i < found.len; i++) {
-    hia_value_id word =
-        value_of(r, HIA_OP_AT, (hia_value_id[]){all, args.data[0]}, 2, types.data[i], i);
-    hiaR_push(arena, &next, sum_of(r, types.data[i], args.data[i + 1], word));
-  }
+  const hia_value_id *of_element =
+      hiaG_grad_unpack_at(r->d, here(r), pieces, all, args.data[0], found.len);
+  for (uint32_t i = 0; i < found.len; i++)
+    hiaR_push(arena, &next, sum_of(r, types.data[i], args.data[i + 1], of_element[i]));
   hiaG_yield(r->g, r->back, head + 1, next.data, next.len);
   r->region = outer;
   for (uint32_t i = 0; i < found.len; i++) add(r, found.data[i].id, hiaG_out(r->back, loop, i));

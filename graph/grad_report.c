@@ -10,6 +10,8 @@ typedef struct reporting {
   const hia_back *b;
   const hia_graph *g;
   hia_text *out;
+  uint32_t *uses_at; /* by value v of f.back: the nodes that use it are uses[uses_at[v]] up to */
+  hia_node_id *uses; /* uses[uses_at[v + 1]], in sequential order */
 } reporting;
 
 static void place(const reporting *r, hia_loc_id loc) {
@@ -89,17 +91,29 @@ static const char *name_of(const reporting *r, const hia_node *node) {
   return is_part ? parts[node->imm] : hiaR_ops[node->op].name;
 }
 
+static void find_uses(reporting *r) {
+  const hia_fn *back = r->b->back;
+  hia_arena *arena = r->b->d->arena;
+  uint32_t n_values = back->values.len, *at = HIA_NEW_ARRAY(arena, uint32_t, n_values + 2);
+  HIA_EACH_NODE(back, n)
+    for (uint32_t i = 0; i < back->nodes.data[n].n_ins; i++) at[hiaG_in(back, n, i) + 2]++;
+  for (uint32_t v = 2; v < n_values + 2; v++) at[v] += at[v - 1];
+  r->uses = HIA_NEW_ARRAY(arena, hia_node_id, at[n_values + 1] + 1);
+  HIA_EACH_NODE(back, n)
+    for (uint32_t i = 0; i < back->nodes.data[n].n_ins; i++)
+      r->uses[at[hiaG_in(back, n, i) + 1]++] = n;
+  r->uses_at = at;
+}
+
 /* The ops of f.back that read it, each once. */
 static void readers(const reporting *r, const hia_kept *is) {
   enum { MOST = 4 };
   hia_loc_id seen[MOST];
   uint32_t n_seen = 0;
   const hia_fn *back = r->b->back;
-  HIA_EACH_NODE(back, n) {
-    const hia_node *node = &back->nodes.data[n];
-    bool reads = false, is_new = true;
-    for (uint32_t i = 0; i < node->n_ins; i++) reads |= hiaG_in(back, n, i) == is->stands_for;
-    if (!reads) continue;
+  for (uint32_t u = r->uses_at[is->stands_for]; u < r->uses_at[is->stands_for + 1]; u++) {
+    const hia_node *node = &back->nodes.data[r->uses[u]];
+    bool is_new = true;
     for (uint32_t i = 0; i < n_seen; i++) is_new &= seen[i] != node->loc;
     if (!is_new) continue;
     if (n_seen == MOST) {
@@ -161,8 +175,15 @@ static void report_head(const reporting *r, const hia_place *p, bool keeps_some)
   }
   if (p->kind == HIA_PLACE_BODY || p->kind == HIA_PLACE_ARM) {
     hia_type_table table = hiaG_type_table(r->g->types);
-    const hia_ctor *ctor = hiaR_ctor(&table, p->type, p->ctor);
-    hiaR_text_addf(r->out, ": an object of %u bytes", (unsigned)ctor->layout.size);
+    const hia_pieces *pieces = p->pieces;
+    uint64_t size = hiaR_ctor(&table, p->type, p->ctor)->layout.size;
+    for (uint32_t i = 0; i < pieces->pieces.len; i++)
+      size += hiaR_ctor(&table, pieces->types[pieces->n_words + i], 0)->layout.size;
+    if (pieces->pieces.len)
+      hiaR_text_addf(r->out, ": %u objects of %" PRIu64 " bytes in all", pieces->pieces.len + 1,
+                     size);
+    else
+      hiaR_text_addf(r->out, ": an object of %" PRIu64 " bytes", size);
   }
   hiaR_text_addf(r->out, "\n");
 }
@@ -186,7 +207,8 @@ static void report_place(const reporting *r, uint32_t number) {
 }
 
 void hiaG_grad_report(const hia_back *b) {
-  const reporting r = {.b = b, .g = b->g, .out = b->g->tapes};
+  reporting r = {.b = b, .g = b->g, .out = b->g->tapes};
+  find_uses(&r);
   if (r.out->len) hiaR_text_addf(r.out, "\n");
   const bool *seeded = b->d->versions.data[b->version].seeded;
   hiaR_text_addf(r.out, "%s", b->fn->name);

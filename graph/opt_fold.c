@@ -79,7 +79,7 @@ static bool become(folding *f, hia_node_id n, hia_value_id v) {
 static bool become_op(folding *f, hia_node_id n, unsigned op, hia_value_id a, hia_value_id b) {
   hia_value_id ins[2] = {a, b};
   hiaG_set_ins(f->g, f->fn, n, ins, b == HIA_NONE ? 1 : 2);
-  f->fn->nodes.data[n].op = (uint8_t)op;
+  f->fn->nodes.data[n].op = (uint16_t)op;
   f->fn->nodes.data[n].imm = 0;
   return true;
 }

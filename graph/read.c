@@ -692,8 +692,8 @@ static void type_line(reader *r) {
         hia_type t = hiaG_scan_type(s);
         hiaR_push(s->scratch, &types, t);
         n_words += hiaG_type_words(s->types, t);
-        if (n_words > HIA_MAX_CTOR_WORDS)
-          hiaG_scan_fail(s, where, "a constructor with more than %u words", HIA_MAX_CTOR_WORDS);
+        if (n_words > HIA_MAX_LAYOUT_WORDS)
+          hiaG_scan_fail(s, where, "a constructor with more than %u words", HIA_MAX_LAYOUT_WORDS);
       } while (hiaG_scan_accept(s, ','));
       hiaG_scan_need(s, ')');
     }

@@ -157,9 +157,8 @@ static bool accept_dtype(hia_scanner *s, hia_type *type) {
   return false;
 }
 
-/* The language allows 1000 parts in a type, and a root with fuel returns one more (fuel.c). Types
- * cannot nest deeper than they have parts, so the recursion is bounded. */
-enum { MAX_PARTS = HIA_MAX_TYPE_PARTS + 1 };
+/* Types cannot nest deeper than they have parts, so the recursion is bounded. */
+enum { MAX_PARTS = HIA_MAX_LAYOUT_WORDS };
 
 /* "[?, ?]" behind the dtype. */
 static hia_type tensor(hia_scanner *s, hia_dtype dtype) {

@@ -69,8 +69,8 @@ hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n) {
   hia_type_entry t = {.kind = HIA_KIND_TUPLE, .first = types->parts.len, .n = n};
   for (uint32_t k = 0; k < n; k++) {
     uint32_t words = hiaG_type_words(types, parts[k]);
-    if (words > UINT32_MAX - t.n_words)
-      hiaR_throw(types->comp, HIA_MEMORY, "out of memory: type with too many parts");
+    if (words > HIA_MAX_LAYOUT_WORDS - t.n_words)
+      HIA_BUG(types->comp, "a tuple of more than %u words", HIA_MAX_LAYOUT_WORDS);
     t.n_words += words;
   }
   for (uint32_t k = 0; k < n; k++) hiaR_push(arena, &types->parts, parts[k]);
@@ -86,7 +86,12 @@ static uint8_t repr_of(const hia_types *types, hia_type type) {
 /* Appends the places of values of these types, one after the other. */
 static hia_layout lay_out(hia_types *types, const hia_type *of, uint32_t n, uint32_t header) {
   uint32_t first = types->places.len, n_words = 0;
-  for (uint32_t i = 0; i < n; i++) n_words += hiaG_type_words(types, of[i]);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t words = hiaG_type_words(types, of[i]);
+    if (words > HIA_MAX_LAYOUT_WORDS - n_words)
+      HIA_BUG(types->comp, "an object of more than %u words", HIA_MAX_LAYOUT_WORDS);
+    n_words += words;
+  }
   hiaR_reserve(&types->comp->arena, &types->places, first + n_words);
   hia_mark mark = hiaR_arena_mark(&types->comp->scratch);
   hia_type *flat = HIA_NEW_ARRAY(&types->comp->scratch, hia_type, n_words + 1), *at = flat;

@@ -3,6 +3,7 @@
  * the runtime finds by name, and the runtime as LLVM sees it (functions of abi.def, fields of
  * layout.def). Nothing here calls an emitter. */
 #include "lower/emit.h"
+#include <inttypes.h>
 
 /* ---- attributes ---- */
 
@@ -119,6 +120,7 @@ void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_type 
 /* ---- constants and variables ---- */
 
 LLVMValueRef hiaL_number(hia_emit *e, unsigned bits, uint64_t n) {
+  if (bits < 64 && n >> bits) HIA_BUG(e->comp, "%" PRIu64 " does not fit in %u bits", n, bits);
   return LLVMConstInt(LLVMIntTypeInContext(e->llvm, bits), n, false);
 }
 

@@ -44,6 +44,26 @@
 #define HIA_UNLIKELY(x) (x)
 #endif
 
+/* ---- base/narrow.c: numbers in fewer bits ----
+ *
+ * What a program, a graph or an image says is checked where it is read, with an error that says so.
+ * So a number that is then stored in fewer bits fits. These make sure of it: a field that is too
+ * small for its number would be a wrong size or place in memory, so they end the process instead,
+ * with a message. */
+_Noreturn void hiaR_does_not_fit(uint64_t number, unsigned bits);
+static inline uint8_t hiaR_u8(uint64_t number) {
+  if (HIA_UNLIKELY(number > UINT8_MAX)) hiaR_does_not_fit(number, 8);
+  return (uint8_t)number;
+}
+static inline uint16_t hiaR_u16(uint64_t number) {
+  if (HIA_UNLIKELY(number > UINT16_MAX)) hiaR_does_not_fit(number, 16);
+  return (uint16_t)number;
+}
+static inline uint32_t hiaR_u32(uint64_t number) {
+  if (HIA_UNLIKELY(number > UINT32_MAX)) hiaR_does_not_fit(number, 32);
+  return (uint32_t)number;
+}
+
 uint64_t hiaR_now(void); /* base/clock.c: nanoseconds, monotonic */
 
 /* ---- base/alloc.c: the default allocator (malloc), and sizes that cannot overflow ---- */

@@ -23,6 +23,9 @@ static unsigned class_of(uint8_t repr) {
   return size == 8 ? 1 : size == 4 ? 2 : size == 2 ? 3 : 4;
 }
 
+_Static_assert(sizeof(hia_counted) + HIA_MAX_LAYOUT_WORDS * sizeof(hia_word) <= UINT16_MAX,
+               "a place in an object has 16 bits");
+
 hia_layout hiaR_lay_out(hia_word_place *places, uint32_t n, uint32_t header) {
   hia_layout layout = {.n = n};
   uint32_t at = header, align = header ? 8 : 1;
@@ -31,7 +34,7 @@ hia_layout hiaR_lay_out(hia_word_place *places, uint32_t n, uint32_t header) {
       if (class_of(places[i].repr) != class) continue;
       uint32_t size = hiaR_reprs[places[i].repr].size;
       if (size > align) align = size;
-      places[i].at = (uint16_t)at;
+      places[i].at = hiaR_u16(at);
       at += size;
       layout.n_refs += class == 0;
     }

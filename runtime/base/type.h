@@ -199,6 +199,9 @@ typedef struct hia_counted {
 /* The language's bounds on a type, and on the fields of a constructor. */
 #define HIA_MAX_TYPE_PARTS 1000u /* scalars, data types, arrays */
 #define HIA_MAX_CTOR_WORDS 1000u
+/* The words of any tuple, element or object. Compiling adds a few to what a program has: the fuel
+ * behind a result, the index before the gradient of an element. */
+#define HIA_MAX_LAYOUT_WORDS 1024u
 
 /* An array, whose elements lie one after the other as its type's layout says: behind this
  * structure, or in another array, of which this one is a part (a view). */
@@ -220,8 +223,9 @@ static inline size_t hiaR_array_size(uint32_t element_size, uint64_t n) {
   return (sizeof(hia_array) + n * element_size + 7) & ~(size_t)7;
 }
 
-/* Lays out n words, which begin `header` bytes from the object's beginning. Writes places[0 ..
- * n).at; places[i].type and .repr are set. Returns the layout, with first == 0. */
+/* Lays out n words, HIA_MAX_LAYOUT_WORDS at most, which begin `header` bytes from the object's
+ * beginning. Writes places[0 .. n).at; places[i].type and .repr are set. Returns the layout, with
+ * first == 0. */
 hia_layout hiaR_lay_out(hia_word_place *places, uint32_t n, uint32_t header);
 
 #endif

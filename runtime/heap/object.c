@@ -17,7 +17,7 @@ typedef struct shaping {
 } shaping;
 
 static hia_shape shape_of(shaping *s, const hia_layout *layout, uint32_t ctor) {
-  hia_shape shape = {layout->size, (uint16_t)layout->n_refs, (uint16_t)ctor, s->n_bases};
+  hia_shape shape = {layout->size, hiaR_u16(layout->n_refs), hiaR_u16(ctor), s->n_bases};
   for (uint32_t i = 0; i < layout->n; i++) {
     const hia_word_place *place = &s->types->places[layout->first + i];
     hia_type type = place->type;

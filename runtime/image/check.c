@@ -169,7 +169,7 @@ static bool check_layout(const checker *c, const hia_layout *layout, hia_word_pl
          (!n || memcmp(&c->places[layout->first], own, n * sizeof *own) == 0);
 }
 
-enum { MAX_WORDS = HIA_MAX_CTOR_WORDS };
+enum { MAX_WORDS = HIA_MAX_LAYOUT_WORDS };
 
 /* `depth`, by type: how deep tuples nest, which bounds the recursion of `flatten`. */
 static bool check_tuple(const checker *c, uint32_t i, uint32_t *depth) {
@@ -187,7 +187,7 @@ static bool check_tuple(const checker *c, uint32_t i, uint32_t *depth) {
         depth[part - HIA_FIRST_TYPE] >= depth[i])
       depth[i] = depth[part - HIA_FIRST_TYPE] + 1;
   }
-  return words == t->n_words && depth[i] <= MAX_WORDS;
+  return words == t->n_words && depth[i] <= HIA_MAX_TYPE_PARTS;
 }
 
 /* Finds, by type, how many sizes it can declare, and how deep tuples and arrays nest in it: both as
