@@ -58,8 +58,9 @@ hia_type hiaG_grad_named_type(hia_grad *d, const char *name) {
 void hiaG_grad_define(hia_grad *d, hia_type type, const hia_ctor_def *ctors, uint32_t n) {
   hia_types *types = d->g->types;
   if (n > HIA_MAX_CTORS) /* a program's type has as many, and its gradient one more */
-    hiaR_throw(d->g->comp, HIA_UNSUPPORTED, "%s: no gradient of a type with %u constructors",
-               d->g->file, n - 1);
+    hiaG_grad_lacks(
+        d, d->fn, d->fn->loc,
+        hiaR_arena_printf(d->arena, "a type with %u constructors", (unsigned)HIA_MAX_CTORS));
   if (!hiaG_data_is_defined(types, type))
     hiaG_data_define(types, type, ctors, n);
   else if (!hiaG_data_is(types, type, ctors, n)) /* a graph that was read */
@@ -90,7 +91,7 @@ static const char *flags_text(hia_grad *d, const bool *flags, uint32_t n) {
 /* Declares f.kept and f.back. */
 static void declare(hia_grad *d, hia_grad_version *v) {
   hia_graph *g = d->g;
-  const hia_fn *fn = hiaG_fn(g, v->fn);
+  const hia_fn *fn = d->fn = hiaG_fn(g, v->fn);
   HIA_VEC(hia_type) types = {0}, back_results = {0};
   v->tape = hiaG_grad_named_type(
       d, hiaR_arena_printf(d->arena, "Tape %s %s %s %s", fn->name,
@@ -137,7 +138,7 @@ uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id f, uint32_t params, const bool
 static void make(hia_grad *d, uint32_t version) {
   const hia_grad_version v = d->versions.data[version];
   hia_back b = {.d = d, .g = d->g, .version = version};
-  b.fn = hiaG_grad_inlined(d, v.fn);
+  b.fn = d->fn = hiaG_grad_inlined(d, v.fn);
   b.back = hiaG_fn(d->g, v.back);
   hiaG_grad_activity(&b);
   hiaG_grad_find_sizes(&b);

@@ -47,7 +47,8 @@ typedef struct hia_grad {
   HIA_VEC(hia_grad_params) params;
   HIA_VEC(hia_grad_version) versions; /* those from n_made on are still without bodies */
   uint32_t n_made;
-  hia_index index; /* of versions */
+  const hia_fn *fn; /* the function at hand, for messages */
+  hia_index index;  /* of versions */
   HIA_VEC(hia_grad_of_type) of_types;
   HIA_VEC(bool) carries; /* by type, less HIA_FIRST_TYPE: it can have a gradient; as of n_ctors */
   uint32_t n_ctors;
@@ -236,9 +237,18 @@ static inline uint32_t hiaG_piece_field(const hia_pieces *p, uint32_t item) {
  * at the end of the region, has for its items. */
 hia_u32vec hiaG_grad_pack(hia_grad *d, hia_grad_at at, const hia_pieces *p,
                           const hia_value_id *words);
-/* Reads the first n words of element `index` of an array of holders. Returns them in order. */
-hia_value_id *hiaG_grad_unpack_at(hia_grad *d, hia_grad_at at, const hia_pieces *p,
-                                  hia_value_id array, hia_value_id index, uint32_t n);
+/* Element `index` of an array of holders, of which the first n words are wanted: reads the pieces
+ * that have these. */
+typedef struct hia_unpacking {
+  const hia_pieces *pieces;
+  hia_value_id array, index;
+  hia_value_id *values; /* of what has been read, by item */
+} hia_unpacking;
+hia_unpacking hiaG_grad_unpack(hia_grad *d, hia_grad_at at, const hia_pieces *p, hia_value_id array,
+                               hia_value_id index, uint32_t n);
+/* Reads one of these words. */
+hia_value_id hiaG_grad_unpack_word(hia_grad *d, hia_grad_at at, const hia_unpacking *u,
+                                   uint32_t word);
 
 /* Finds which values vary (grad_active.c). */
 void hiaG_grad_activity(hia_back *b);

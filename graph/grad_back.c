@@ -778,10 +778,11 @@ static void through_map(reverse *r, hia_node_id n) {
   hiaG_yield(r->g, r->back, head, exits.data, exits.len);
   r->region = head + 1;
   hiaR_push(arena, &next, op_of(r, HIA_OP_ADD, args.data[0], constant(r, HIA_I64, 1)));
-  const hia_value_id *of_element =
-      hiaG_grad_unpack_at(r->d, here(r), pieces, all, args.data[0], found.len);
-  for (uint32_t i = 0; i < found.len; i++)
-    hiaR_push(arena, &next, sum_of(r, types.data[i], args.data[i + 1], of_element[i]));
+  hia_unpacking u = hiaG_grad_unpack(r->d, here(r), pieces, all, args.data[0], found.len);
+  for (uint32_t i = 0; i < found.len; i++) {
+    hia_value_id word = hiaG_grad_unpack_word(r->d, here(r), &u, i);
+    hiaR_push(arena, &next, sum_of(r, types.data[i], args.data[i + 1], word));
+  }
   hiaG_yield(r->g, r->back, head + 1, next.data, next.len);
   r->region = outer;
   for (uint32_t i = 0; i < found.len; i++) add(r, found.data[i].id, hiaG_out(r->back, loop, i));

@@ -566,9 +566,10 @@ static hia_value_id elements_alone(keeping *k, hia_node_id n, hia_region_id to, 
   hia_region_id each = k->kept->nodes.data[map].regions;
   hia_node_id arg = hiaG_add(k->g, k->kept, each, HIA_OP_ARG, NULL, 0, &i64, 1, 0, loc);
   uint32_t n_own = k->fn->nodes.data[yield].n_ins;
-  const hia_value_id *own = hiaG_grad_unpack_at(k->d, (hia_grad_at){k->kept, each, loc}, pieces,
-                                                all, hiaG_out(k->kept, arg, 0), n_own);
-  hiaG_yield(k->g, k->kept, each, own, n_own);
+  hia_grad_at at = {k->kept, each, loc};
+  hia_unpacking u = hiaG_grad_unpack(k->d, at, pieces, all, hiaG_out(k->kept, arg, 0), n_own);
+  for (uint32_t i = 0; i < n_own; i++) (void)hiaG_grad_unpack_word(k->d, at, &u, i);
+  hiaG_yield(k->g, k->kept, each, u.values, n_own);
   return hiaG_out(k->kept, map, 0);
 }
 

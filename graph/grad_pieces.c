@@ -145,28 +145,28 @@ hia_u32vec hiaG_grad_pack(hia_grad *d, hia_grad_at at, const hia_pieces *p,
 /* ---- reading ---- */
 
 /* Reads an item; the piece that has it has been read. */
-static void read_item(hia_grad *d, hia_grad_at at, const hia_pieces *p, hia_value_id array,
-                      hia_value_id index, hia_value_id *values, uint32_t item) {
+hia_value_id hiaG_grad_unpack_word(hia_grad *d, hia_grad_at at, const hia_unpacking *u,
+                                   uint32_t item) {
+  const hia_pieces *p = u->pieces;
   bool is_held = p->in[item] == HIA_NONE;
   uint32_t field = hiaG_piece_field(p, item);
-  hia_value_id from[2] = {is_held ? array : values[p->n_words + p->in[item]], index};
+  hia_value_id from[2] = {is_held ? u->array : u->values[p->n_words + p->in[item]], u->index};
   hia_node_id read =
       hiaG_add(d->g, at.fn, at.region, is_held ? HIA_OP_AT : HIA_OP_FIELD, from, is_held ? 2 : 1,
                &p->types[item], 1, is_held ? field : HIA_IMM(0, field), at.loc);
-  values[item] = hiaG_out(at.fn, read, 0);
+  return u->values[item] = hiaG_out(at.fn, read, 0);
 }
 
-hia_value_id *hiaG_grad_unpack_at(hia_grad *d, hia_grad_at at, const hia_pieces *p,
-                                  hia_value_id array, hia_value_id index, uint32_t n) {
+hia_unpacking hiaG_grad_unpack(hia_grad *d, hia_grad_at at, const hia_pieces *p, hia_value_id array,
+                               hia_value_id index, uint32_t n) {
   uint32_t n_items = p->n_words + p->pieces.len;
-  hia_value_id *values = HIA_NEW_ARRAY(d->arena, hia_value_id, n_items + 1);
+  hia_unpacking u = {p, array, index, HIA_NEW_ARRAY(d->arena, hia_value_id, n_items + 1)};
   bool *is_needed = HIA_NEW_ARRAY(d->arena, bool, n_items + 1);
   for (uint32_t i = 0; i < n_items; i++) {
     is_needed[i] |= i < n;
     if (is_needed[i] && p->in[i] != HIA_NONE) is_needed[p->n_words + p->in[i]] = true;
   }
-  for (uint32_t i = p->pieces.len; i-- > 0;)
-    if (is_needed[p->n_words + i]) read_item(d, at, p, array, index, values, p->n_words + i);
-  for (uint32_t i = 0; i < n; i++) read_item(d, at, p, array, index, values, i);
-  return values;
+  for (uint32_t i = n_items; i-- > p->n_words;)
+    if (is_needed[i]) (void)hiaG_grad_unpack_word(d, at, &u, i);
+  return u;
 }

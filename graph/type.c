@@ -69,8 +69,8 @@ hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n) {
   hia_type_entry t = {.kind = HIA_KIND_TUPLE, .first = types->parts.len, .n = n};
   for (uint32_t k = 0; k < n; k++) {
     uint32_t words = hiaG_type_words(types, parts[k]);
-    if (words > HIA_MAX_LAYOUT_WORDS - t.n_words)
-      HIA_BUG(types->comp, "a tuple of more than %u words", HIA_MAX_LAYOUT_WORDS);
+    if (words > UINT32_MAX - t.n_words)
+      hiaR_throw(types->comp, HIA_MEMORY, "out of memory: type with too many parts");
     t.n_words += words;
   }
   for (uint32_t k = 0; k < n; k++) hiaR_push(arena, &types->parts, parts[k]);

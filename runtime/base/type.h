@@ -199,7 +199,7 @@ typedef struct hia_counted {
 /* The language's bounds on a type, and on the fields of a constructor. */
 #define HIA_MAX_TYPE_PARTS 1000u /* scalars, data types, arrays */
 #define HIA_MAX_CTOR_WORDS 1000u
-/* The words of any tuple, element or object. Compiling adds a few to what a program has: the fuel
+/* The words of any element or object. Compiling adds a few to what a program has: the fuel
  * behind a result, the index before the gradient of an element. */
 #define HIA_MAX_LAYOUT_WORDS 1024u
 

@@ -446,7 +446,8 @@ Test(read, large_and_hostile) {
   } rows[] = {
       {"graph functions \"\" fn f () -> () root (", "(", "nested too deeply"},
       {"graph functions \"\" fn f () -> () root (", "(i32,", "nested too deeply"},
-      {"graph functions \"\" fn f () -> () root ((i32", ",i32", "more than 1001 parts"},
+      {"graph functions \"\" fn f () -> () root ((i32", ",i32", "more than 1024 parts"},
+      {"graph functions \"\" type T = C(x: i32", ",x: i32", "more than 1024 words"},
       {"graph functions \"\" fn f () -> () { %0:bool = const true\n", "if %0 {", "expected an op"},
       {"graph functions \"\" fn f () -> () { %0:bool = const true\n", "loop {", "expected an op"},
       {"graph static \"\" fn f () -> () { %0:bool = const true\n", "then .1 %0 {", "defined twice"},
