@@ -510,7 +510,7 @@ uint32_t hiaF_draft_append(hia_draft *d, hia_draft_kind kind, hia_type type, con
   hia_draft_item *item = &d->items.data[index];
   item->ins = first;
   item->n_ins = n;
-  item->depth = (uint8_t)depth;
+  item->depth = hiaR_u8(depth);
   hiaR_push(&d->comp->arena, &d->fns.data[d->fn].list, index);
   return index;
 }

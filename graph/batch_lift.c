@@ -434,7 +434,7 @@ static bool is_copied(const looking *l, hia_node_id n, uint8_t *depths) {
   for (uint32_t i = 0; i < node->n_ins; i++) {
     hia_value_id v = in(l, n, i);
     if (is_row(l, v) || depths[v] == DEEPEST) return false;
-    if (depths[v] >= depths[node->outs]) depths[node->outs] = (uint8_t)(depths[v] + 1);
+    if (depths[v] >= depths[node->outs]) depths[node->outs] = hiaR_u8(depths[v] + 1u);
   }
   bool is_pure =
       !hiaG_node_does(l->b->g, l->fn, n, ~(unsigned)(HIA_E_READS | HIA_E_ALLOCATES | HIA_E_RAISES));

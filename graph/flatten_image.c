@@ -300,7 +300,7 @@ static void put_nodes(writer *w, hia_flat_section *s, const takers *t, const uin
     if (n->is_dropped) continue;
     hia_image_node out = {.kind = n->kind,
                           .flags = n->is_tail ? HIA_IMAGE_TAIL : 0,
-                          .tokens = (uint16_t)n->tokens,
+                          .tokens = hiaR_u16(n->tokens),
                           .what = n->what,
                           .n_ins = n->n_ins,
                           .n_outs = n->n_outs,
@@ -431,7 +431,7 @@ static void put_param(writer *w, const hia_param_spec *spec) {
   hia_image_param out = {.name = put_string(w, spec->name),
                          .dtype = (uint8_t)spec->dtype,
                          .init = (uint8_t)spec->init,
-                         .rank = (uint8_t)spec->shape.rank,
+                         .rank = hiaR_u8(spec->shape.rank),
                          .a = spec->a,
                          .b = spec->b};
   memcpy(out.dims, spec->shape.dims, spec->shape.rank * sizeof *out.dims);

@@ -175,8 +175,8 @@ static void decode_kernel(hia_decoder *d, const hia_image_node *n, hia_instr *ou
   out->kernel = kernel;
   out->quick = hiaR_quick_step(k->op, k->dtype);
   out->u.imm = n->imm;
-  for (uint32_t i = 0; i < n->n_ins; i++) out->in[i] = (uint16_t)d->words[n->ins + i];
-  out->out = (uint16_t)d->words[n->outs];
+  for (uint32_t i = 0; i < n->n_ins; i++) out->in[i] = hiaR_u16(d->words[n->ins + i]);
+  out->out = hiaR_u16(d->words[n->outs]);
 }
 
 static void decode_side(hia_decoder *d, const hia_image_section *s, hia_switch *branch,
@@ -236,7 +236,7 @@ static hia_parts decode_parts(hia_decoder *d, const hia_ctor *ctor, const uint64
 }
 
 static uint16_t size_class(uint32_t size) {
-  return (uint16_t)(size <= HIA_HEAP_LARGEST ? hiaR_heap_class(size) : 0);
+  return hiaR_u16(size <= HIA_HEAP_LARGEST ? hiaR_heap_class(size) : 0);
 }
 
 static const hia_make *decode_make(hia_decoder *d, const hia_image_node *n) {
@@ -413,7 +413,7 @@ static void decode_section(hia_decoder *d, uint32_t number) {
   for (uint32_t i = 0; i < s->n_nodes; i++) {
     const hia_image_node *n = &d->t.nodes[s->nodes + i];
     hia_instr *in = &instrs[i];
-    *in = (hia_instr){.index = i, .kind = n->kind, .tokens = (uint8_t)n->tokens};
+    *in = (hia_instr){.index = i, .kind = n->kind, .tokens = hiaR_u8(n->tokens)};
     locs[i] = n->loc;
     hia_edges edges = decode_edges(d, s, n->edges, n->n_edges);
     switch (n->kind) {

@@ -339,7 +339,7 @@ static void add_leaving(scheduler *c, const leaving *token) {
   uint32_t *counter = &c->counter[node];
   if (*counter == HIA_NONE) {
     *counter = c->s->counters_at + c->n_counters;
-    c->counters[c->n_counters++] = (uint8_t)c->missing[node];
+    c->counters[c->n_counters++] = hiaR_u8(c->missing[node]);
     c->s->resets_counters |= c->segments[begun_by(node)].region == HIA_NONE;
   }
   hia_step *step = add(c, HIA_STEP_COUNT, node);
@@ -604,7 +604,7 @@ static bool write_scalar(scheduler *c, hia_step *first, const hia_step *move) {
   hia_move m = {move->slot, move->to};
   if (!is_in_place(c, first, m)) return false;
   for (hia_step *step = first; step < c->at; step++)
-    if (is_quick(step->op) && step->out == m.from) step->out = (uint16_t)m.to;
+    if (is_quick(step->op) && step->out == m.from) step->out = hiaR_u16(m.to);
   return true;
 }
 

@@ -187,7 +187,7 @@ static hia_status make_array(reader *r, hia_type type, const hia_word *trees, ui
 static inline hia_counted *make_object(reader *r, const fitting *f, uint32_t number) {
   if (!r->local) return hiaR_take_data(r->reading->objects, f->size, number);
   hia_counted *object = hiaR_heap_alloc(r->local, f->size);
-  if (object) hiaR_object_begin(object, (uint16_t)number);
+  if (object) hiaR_object_begin(object, hiaR_u16(number));
   return object;
 }
 

@@ -77,7 +77,7 @@ static bool leave_all(leaving *l, void *at, const hia_shape *shape) {
 
 static void finish(hia_counted *copy, uint32_t ctor) {
   atomic_init(&copy->count, HIA_OUTSIDE);
-  copy->ctor = (uint16_t)ctor;
+  copy->ctor = hiaR_u16(ctor);
   copy->spare = 0;
 }
 

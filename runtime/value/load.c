@@ -91,7 +91,7 @@ static hia_status read_words(loader *l, const hia_layout *layout, char *base) {
 static void *make_local(loader *l, size_t size, uint32_t ctor) {
   hia_counted *object = hiaR_heap_alloc(l->local, size);
   if (!object) return NULL;
-  hiaR_object_begin(object, (uint16_t)ctor);
+  hiaR_object_begin(object, hiaR_u16(ctor));
   atomic_init(&object->count, 0);
   return object;
 }

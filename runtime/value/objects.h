@@ -27,7 +27,7 @@ static inline hia_counted *hiaR_take_data(hia_objects *objects, uint32_t size, u
   hia_counted *object = at;
   if (!object) return NULL;
   atomic_init(&object->count, HIA_OUTSIDE);
-  object->ctor = (uint16_t)number;
+  object->ctor = hiaR_u16(number);
   object->spare = 0;
   return object;
 }

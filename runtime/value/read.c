@@ -262,7 +262,7 @@ static hia_status begin_data(reader *r, hia_type type) {
   if (!object) return HIA_MEMORY;
   hiaR_put_word(&r->at, hiaR_word_of(object));
   hia_status status = push(r, (open_value){.type = type,
-                                           .ctor = (uint16_t)slot.number,
+                                           .ctor = hiaR_u16(slot.number),
                                            .kind = HIA_KIND_DATA,
                                            .close = ')',
                                            .n = ctor->n,

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
+# Casts to 8 and 16 bits. A size, a count or a place that is cut becomes another one, and the compiler is silent
+# about it, because the cast says that it is meant. So numbers are narrowed by hiaR_u8 and hiaR_u16 (runtime/base/base.h),
+# which let none pass that does not fit, and each cast that is left is in the list below, with the reason why it is
+# right. Casts in places where the list says nothing make this test fail, and so do lines that no cast needs.
+#
+#   narrow.sh SOURCE-DIR
+set -u
+cd "$1" || exit 2
+folders='runtime graph frontend lower jit tools'
+
+# FILE, and how what is cast begins.
+allowed=$(grep -Ev '^(#|$)' <<'END'
+# The number of an op, of a kind, of a dtype or of another enum, all of which have fewer.
+frontend/build.c op
+frontend/build.c kind
+frontend/build_tensor.c op
+frontend/lex.c d
+frontend/lex.c HIA_TOK_NAME
+frontend/lex.c (HIA_FIRST_KEYWORD + tok.symbol)
+frontend/lex.c punctuation(
+frontend/parse.c kind
+frontend/parse_expr.c (s->tok.kind - HIA_TOK_BOOL)
+frontend/parse_type.c (s->tok.kind - HIA_TOK_BOOL)
+graph/flatten.c dtype
+graph/flatten.c kind
+graph/flatten_image.c spec->dtype
+graph/flatten_image.c spec->init
+graph/grad_kept.c r.op
+graph/graph.c kind
+graph/graph.c op
+graph/opt_fold.c op
+graph/read.c kind
+graph/tag.c kind
+graph/type.c entry->repr
+graph/type.c type
+graph/type.c types->entries.data[type - HIA_FIRST_TYPE].repr
+lower/emit_data.c hiaR_repr(
+runtime/image/check.c repr
+runtime/image/check.c type
+runtime/image/decode.c hiaR_rule_result(
+runtime/image/schedule.c op
+runtime/tensor/tensor.c kind
+runtime/tensor/trap.c op_of(
+runtime/value/nodes.c entry->element
+runtime/value/read.c entry->element
+runtime/value/save.c hiaR_repr(
+runtime/value/scan.c d
+# Bits, of which there are no others.
+graph/effects.c (HIA_E_HOST
+graph/effects.c all
+graph/sizes.c (1u << k)
+jit/timeline/timeline.c flag
+runtime/tensor/tensor.h ((uint32_t)dtype << 8 | rank)
+# Bytes and halves of what they are cut from.
+jit/llvm/frames.c (how >> 16)
+jit/llvm/frames.c (how >> 24)
+jit/llvm/frames.c fixed(&header
+jit/llvm/frames.c how
+runtime/base/base.h number
+runtime/base/type.h word
+runtime/interchange/npz.c (at[0] | at[1] << 8)
+runtime/native/values.c to->data[k]
+runtime/param/random.c *name
+# A counter that was filled by hiaR_u8, in the interpreter's inner loop.
+runtime/interp/interp.c (*missing - step->to)
+runtime/interp/interp.c step->u.imm
+# Compared before.
+lower/emit_call.c (*parent + more)
+# The host's own number, of an object that the host writes itself.
+runtime/value/maker.c ctor
+END
+)
+
+casts=$(grep -rnoE '\((u?int8_t|u?int16_t)\) ?[^ );,}][^;,}]*' --include='*.[ch]' $folders)
+passed=0 failed=0
+complain() {
+  failed=$((failed + 1))
+  printf 'FAILED: %s\n' "$1"
+}
+declare -A is_used=()
+while IFS= read -r cast; do
+  file=${cast%%:*} of=${cast#*(*)}
+  of=${of# } is_allowed=
+  while read -r in begin; do
+    [ "$in" = "$file" ] && [ "${of:0:${#begin}}" = "$begin" ] || continue
+    is_allowed=yes
+    is_used["$in $begin"]=yes
+  done <<<"$allowed"
+  if [ $is_allowed ]; then
+    passed=$((passed + 1))
+  else
+    complain "$cast: hiaR_u8 and hiaR_u16 narrow numbers; if this is right as it is, narrow.sh says why"
+  fi
+done <<<"$casts"
+while read -r in begin; do
+  [ "${is_used["$in $begin"]-}" ] || complain "narrow.sh allows a cast of $begin in $in, where there is none"
+done <<<"$allowed"
+
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" 0
+[ "$failed" -eq 0 ]
