@@ -138,7 +138,8 @@ uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id f, uint32_t params, const bool
 static void make(hia_grad *d, uint32_t version) {
   const hia_grad_version v = d->versions.data[version];
   hia_back b = {.d = d, .g = d->g, .version = version};
-  b.fn = d->fn = hiaG_grad_inlined(d, v.fn);
+  b.fn = hiaG_grad_inlined(d, v.fn);
+  d->fn = b.fn;
   b.back = hiaG_fn(d->g, v.back);
   hiaG_grad_activity(&b);
   hiaG_grad_find_sizes(&b);

@@ -50,6 +50,7 @@ runtime/value/scan.c d
 # Bits, of which there are no others.
 graph/effects.c (HIA_E_HOST
 graph/effects.c all
+graph/grad_sizes.c (node->op == HIA_OP_DIM
 graph/sizes.c (1u << k)
 jit/timeline/timeline.c flag
 runtime/tensor/tensor.h ((uint32_t)dtype << 8 | rank)
