@@ -377,7 +377,9 @@ static void read_holder(keeping *k, const holder *h) {
       continue;
     }
     reading r = read_item(k, h, item, in == HIA_NONE ? HIA_NONE : values[in]);
-    hia_node_id at = in == HIA_NONE ? anchor : ends[in];
+    /* What was simplified by sizes may use them before the anchor. */
+    bool is_early = in == HIA_NONE && k->order[ends[i]] < k->order[anchor];
+    hia_node_id at = in != HIA_NONE ? ends[in] : is_early ? ends[i] : anchor;
     hia_loc_id loc = k->back->nodes.data[ends[i]].loc;
     hia_node_id n =
         hiaG_insert(k->g, k->back, at, r.op, r.ins, r.n_ins, &p->types[item], 1, r.imm, loc);
