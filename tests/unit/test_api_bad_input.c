@@ -315,6 +315,8 @@ Test(api_bad_input, null_inspections) {
   REFUSED(HIA_ARGUMENT, "no module", hia_module_seed_params, NULL, 0);
   REFUSED(HIA_ARGUMENT, "no module", hia_module_load_params, NULL, "x");
   REFUSED(HIA_ARGUMENT, "no path", hia_module_load_params, w.module, NULL);
+  REFUSED(HIA_ARGUMENT, "no module", hia_module_convert_params, NULL, "x");
+  REFUSED(HIA_ARGUMENT, "no path", hia_module_convert_params, w.module, NULL);
   REFUSED(HIA_ARGUMENT, "no module", hia_module_save_params, NULL, "x");
   REFUSED(HIA_ARGUMENT, "no path", hia_module_save_params, w.module, NULL);
   cr_assert_eq(hia_param_cell_count(NULL), 0);

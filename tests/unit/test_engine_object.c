@@ -78,9 +78,24 @@ static void describe(const object *o, const Elf64_Rela *r, char *out, size_t siz
 
 /* ---- the same code ---- */
 
+/* True if the first function behind `at` in the section of code is an elementary one. */
+static bool find_elementary(const object *o, uint64_t at) {
+  const char *first = NULL;
+  uint64_t place = UINT64_MAX;
+  for (size_t i = 0; i < o->n_symbols; i++) {
+    const Elf64_Sym *s = &o->symbols[i];
+    if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx != find_section(o, ".text")) continue;
+    if (s->st_value >= at && s->st_value < place)
+      first = o->names + s->st_name, place = s->st_value;
+  }
+  return first && strncmp(first, "hiaton.", 7) == 0;
+}
+
 static bool same_code(const object *jit, const object *built, char *why, size_t size) {
+  /* Behind the code of an object there may be elementary functions that its plain functions call.
+   */
   part a = part_of(jit, ".text"), b = part_of(built, ".text");
-  if (a.size != b.size) {
+  if (a.size > b.size || (a.size < b.size && !find_elementary(built, a.size))) {
     snprintf(why, size, ".text of %llu and %llu bytes", (unsigned long long)a.size,
              (unsigned long long)b.size);
     return false;
@@ -92,7 +107,7 @@ static bool same_code(const object *jit, const object *built, char *why, size_t 
       return false;
     }
   part ra = part_of(jit, ".rela.text"), rb = part_of(built, ".rela.text");
-  if (ra.size != rb.size) {
+  if (ra.size > rb.size || (ra.size < rb.size && a.size == b.size)) {
     snprintf(why, size, "other numbers of relocations");
     return false;
   }
