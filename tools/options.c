@@ -315,6 +315,7 @@ static bool parse_threads(const char *list, tool_options *o) {
 static const char *check_end(const tool_row *row, const char *path) {
   static char wanted[96];
   size_t len = 0;
+  if (hiaR_word_is_special(path)) return NULL;
   for (const char *at = row->values; *at;) {
     char end[16];
     size_t n = strcspn(at, " ");

@@ -121,10 +121,17 @@ static inline char *hiaR_word_path(const char *word, const char **array) {
   return colon ? strndup(word + 1, (size_t)(colon - word) - 1) : strdup(word + 1);
 }
 
+/* True if there is something of this name that is no file, such as a device, a pipe or a folder.
+ * Its name need not say a form: it has the first of those that could be written. */
+static inline bool hiaR_word_is_special(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
+}
+
 /* True if a result can be written to a file of this name: its end says in which form. */
 static inline bool hiaR_word_is_result(const char *path) {
   return hiaR_word_ends_in(path, ".hiav") || hiaR_word_ends_in(path, ".npy") ||
-         hiaR_word_ends_in(path, ".npz");
+         hiaR_word_ends_in(path, ".npz") || hiaR_word_is_special(path);
 }
 /* False: the result goes to a file of NumPy, which has no such values. `path` may be NULL, and the
  * type not known. */

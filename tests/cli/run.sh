@@ -192,7 +192,7 @@ fn main(n: i64) -> i64 = down(n)'
       expected='error.(memory|depth).'
       [ $name = tensor ] && expected='error.memory.'
       [ $name = calls ] && expected='error.depth.'
-      out=$( (ulimit -v 700000 && "$hiaton" run "$work/endless_$name.hia" 9000 --threads 2 --engine $engine) 2>&1)
+      out=$( (ulimit -v 700000 && "$hiaton" run "$work/endless_$name.hia" 9000 --engine $engine) 2>&1)
       status=$?
       if [ $status -eq 1 ] && grep -Eq "$expected" <<<"$out"; then
         passed=$((passed + 1))
