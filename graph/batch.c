@@ -32,6 +32,8 @@ static bool is_wanted(const hia_graph *g) {
     if (fn->is_removed) continue;
     HIA_EACH_NODE(fn, n) {
       const hia_node *node = &fn->nodes.data[n];
+      if (node->op == HIA_OP_DEFER)
+        return false; /* a text is of a graph that has segments already */
       has_product |= node->op == HIA_OP_PRODUCT || node->op == HIA_OP_PRODUCT_BT;
       has_param |= node->op == HIA_OP_PARAM && is_large(g, &g->params.data[node->imm]);
     }

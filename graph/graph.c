@@ -158,7 +158,7 @@ const char *hiaG_new_name(hia_graph *g, const char *of, const char *suffix) {
     name = hiaR_arena_printf(&g->comp->arena, "%s%s", name, suffix);
     is_taken = false;
     for (hia_fn_id f = 0; f < g->fns.len && !is_taken; f++)
-      is_taken = strcmp(hiaG_fn(g, f)->name, name) == 0;
+      is_taken = !hiaG_fn(g, f)->is_removed && strcmp(hiaG_fn(g, f)->name, name) == 0;
   }
   return name;
 }
@@ -171,7 +171,7 @@ hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_i
   fn->name = hiaR_arena_strndup(arena, name, strlen(name));
   fn->source = source;
   fn->loc = loc;
-  fn->slow_path = fn->gradient = HIA_NONE;
+  fn->slow_path = fn->gradient = fn->owning_of = HIA_NONE;
   fn->params = HIA_NEW_ARRAY(arena, hia_type, n_params);
   fn->results = HIA_NEW_ARRAY(arena, hia_type, n_results);
   if (n_params) memcpy(fn->params, params, n_params * sizeof *params);

@@ -196,6 +196,8 @@ enum {
   HIA_E_OF_CALLS = HIA_E_RAISES | HIA_E_DIVERGES | HIA_E_COUNTS | HIA_E_IMPURE,
 };
 
+enum { HIA_MAX_ROW_OPERANDS = 64 }; /* parameters of a segment */
+
 typedef struct hia_fn {
   const char *name;    /* instance name: unique in the graph, [A-Za-z0-9_(),. ]; "fib(i32)" */
   uint32_t source;     /* name in the source: index into graph->names; "fib" */
@@ -214,6 +216,8 @@ typedef struct hia_fn {
   bool is_recomputed;  /* a gradient keeps the arguments of its calls alone, and makes them again.
                           Behind the pass `grad`: not inlined, else both calls would be one */
   bool *owns; /* by parameter: the function owns its reference, and not the caller; NULL: none */
+  hia_fn_id owning_of; /* or NONE: the function that borrows of which this one is the owning version
+                          (opt_refs.c); behind the pass `refs` */
   hia_dims *rows; /* of a segment (batch.h): the shape of a row, of each parameter and each result;
                      else NULL */
   hia_type *params, *results; /* flattened: no tuples */
@@ -293,7 +297,11 @@ typedef struct hia_graph {
   hia_text *tapes;   /* the pass `grad` adds what tapes keep, and why; NULL: it does not */
   HIA_VEC(hia_gradient_of) gradients; /* what GRAD nodes compute; never changed */
   hia_index name_index, loc_index;
-  bool is_read;      /* from text: that is of a user, so a FIELD may name a wrong constructor */
+  /* From text: that is of a user. It is well formed, but what passes guarantee does not hold: a
+   * FIELD may name a wrong constructor, a FILL be out of range, a tensor that is pending be read.
+   * So the engines test that. Counts of references are made anew (refs_forget.c). */
+  bool is_read;
+  bool has_refs;     /* the pass `refs` has counted the references of all functions */
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
   bool is_unrolled;  /* some recursion was unrolled */
   bool batches_all;  /* hiaG_batch takes products with all params, and not only with large ones */
@@ -311,7 +319,7 @@ hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name,
 hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_id loc,
                       const hia_type *params, uint32_t n_params, const hia_type *results,
                       uint32_t n_results);
-/* A name that no function has: `of` with `suffix`, perhaps several times. (A graph that was read
+/* A name that no function has which is still there: `of` with `suffix`, perhaps several times. (A graph that was read
  * may contain any name.) */
 const char *hiaG_new_name(hia_graph *g, const char *of, const char *suffix);
 static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.data[id]; }
@@ -603,7 +611,9 @@ typedef struct hia_pass_options {
   void (*after)(void *user, const char *pass, const hia_graph *g, uint64_t nanoseconds);
   void *user;
 } hia_pass_options;
-/* Runs the pipeline. The last pass is tagging: the graph is then HIA_STATIC, unless stopped. */
+/* Runs the pipeline. The last pass is tagging: the graph is then HIA_STATIC, unless stopped. A
+ * static graph that was read runs through what follows optimisation: its references are counted
+ * anew. */
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options);
 bool hiaG_pass_exists(const char *name, size_t len);
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
@@ -684,6 +694,11 @@ void hiaG_unroll(hia_graph *g);            /* opt_unroll.c: recursive inlining *
 void hiaG_reads(hia_graph *g, hia_fn *fn); /* opt_reads.c: elements are read before they are set */
 void hiaG_fuse(hia_graph *g);              /* opt_fuse.c: elementwise operations in one loop */
 void hiaG_refs(hia_graph *g);              /* opt_refs.c: counts of references */
+/* refs_forget.c: takes the counts of references out of function graphs that were read from text. */
+void hiaG_forget_counts(hia_graph *g);
+bool hiaG_has_counts(const hia_graph *g); /* True if some of its nodes count. */
+/* True if results are put at addresses (opt_cons.c). */
+bool hiaG_has_destinations(const hia_graph *g);
 void hiaG_tail(hia_graph *g);              /* opt_tail.c: tail calls of a group to loops */
 void hiaG_trap(hia_graph *g);              /* trap.c: operations that make NaN fail */
 /* Why operations that make NaN cannot fail in this graph ("it is ..."), or NULL. */
@@ -712,6 +727,7 @@ bool hiaG_fork_in(hia_graph *g, hia_fn *fn, hia_fork_density density);
 void hiaG_number_forks(hia_graph *g, hia_fn *fn);
 void hiaG_sweep(hia_graph *g); /* opt_sweep.c: functions that no root reaches */
 void hiaG_tag(hia_graph *g);   /* tag.c: the tagging transformation */
+void hiaG_untag(hia_graph *g); /* untag.c: its inverse */
 
 /* ---- plain.c ---- */
 

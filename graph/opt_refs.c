@@ -777,8 +777,9 @@ static void make_versions(hia_graph *g, hia_ref_version *versions) {
   }
 }
 
+/* In a text an object with a hole may die before the hole is filled: there nothing is counted. */
 void hiaG_refs(hia_graph *g) {
-  if (!hiaG_has_references(g)) return;
+  if (!hiaG_has_references(g) || (g->is_read && hiaG_has_destinations(g))) return;
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     if (!hiaG_fn(g, f)->is_removed) hiaG_split_exits(g, hiaG_fn(g, f));
   hia_ref_version *versions = HIA_NEW_ARRAY(&g->comp->arena, hia_ref_version, 2 * g->fns.len);
@@ -810,4 +811,5 @@ void hiaG_refs(hia_graph *g) {
     hiaR_look(g->comp);
   }
   hiaG_effects(g); /* the groups of owning versions */
+  g->has_refs = true;
 }

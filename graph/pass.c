@@ -113,6 +113,8 @@ const hia_pass hiaG_passes[] = {
     {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false, HIA_FOR_ALL},
 };
 
+enum { N_PASSES = sizeof hiaG_passes / sizeof *hiaG_passes - 1 };
+
 /* True if `name` (of a pass) is in the list. A word without a number stands for all of its
  * repetitions. */
 static bool is_listed(const char *list, const char *name) {
@@ -161,9 +163,25 @@ static bool is_for(const hia_pass *pass, const hia_pass_options *options) {
   return false;
 }
 
+/* Where a graph enters the pipeline: one that was read and is static has been optimised, but its
+ * references are counted anew, or not at all. */
+static const hia_pass *first_of(hia_graph *g, const hia_pass_options *options) {
+  const hia_pass *first = hiaG_passes;
+  if (!g->is_read) return first;
+  if (g->state == HIA_STATIC) {
+    if (options->use == HIA_USE_ALL && !hiaG_has_counts(g)) return first + N_PASSES;
+    hiaG_untag(g);
+    while (first->scope != HIA_PASS_GRAPH || first->run.graph != hiaG_refs) first++;
+  }
+  hiaG_effects(g);
+  hiaG_forget_counts(g);
+  hiaG_effects(g);
+  return first;
+}
+
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
   g->batches_all = options->batch == HIA_BATCH_ALL;
-  for (const hia_pass *pass = hiaG_passes; pass->name; pass++) {
+  for (const hia_pass *pass = first_of(g, options); pass->name; pass++) {
     hiaR_look(g->comp);
     bool has_time = pass->is_cheap || !hiaR_is_late(g->comp);
     bool is_wanted = pass->is_required || (has_time && !is_listed(options->disabled, pass->name));

@@ -331,6 +331,21 @@ static void extern_line(printer *p, const hia_extern *e) {
   word(p, "\n");
 }
 
+/* `rows ([3], []) -> ([2, 3])` */
+static void rows(printer *p) {
+  const hia_fn *fn = p->fn;
+  word(p, " rows (");
+  for (uint32_t i = 0; i < fn->n_params + fn->n_results; i++) {
+    const hia_dims *row = &fn->rows[i];
+    if (i) word(p, i == fn->n_params ? ") -> (" : ", ");
+    word(p, "[");
+    for (uint32_t k = 0; k < row->rank; k++)
+      hiaR_text_addf(p->out, "%s%" PRId64, k ? ", " : "", row->dims[k]);
+    word(p, "]");
+  }
+  word(p, ")");
+}
+
 static void header(printer *p) {
   const hia_fn *fn = p->fn;
   word(p, "\nfn ");
@@ -366,6 +381,11 @@ static void header(printer *p) {
     word(p, " slow_path ");
     name(p, hiaG_fn(p->g, fn->slow_path)->name);
   }
+  if (fn->owning_of < p->g->fns.len) {
+    word(p, " owning ");
+    name(p, hiaG_fn(p->g, fn->owning_of)->name);
+  }
+  if (fn->rows) rows(p);
   location(p, fn->loc);
   word(p, " {\n");
 }

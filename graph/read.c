@@ -25,6 +25,7 @@ typedef enum {
   FIX_CALLEE_SITE,  /* of a site */
   FIX_GRADIENT,     /* the function of a gradient */
   FIX_SLOW_PATH,    /* of a function */
+  FIX_OWNING,       /* of a function */
   FIX_OWN_GRADIENT, /* of a function */
   FIX_OF_EXTERN,    /* the gradient of an extern */
   FIX_LOC_NODE,     /* from here on: locations */
@@ -459,6 +460,33 @@ static void end_of_function(reader *r) {
   r->fn_fixes.len = 0;
 }
 
+/* The shapes of a list, in brackets. */
+static void row_shapes(reader *r, hia_dims *rows, uint32_t n) {
+  hia_scanner *s = r->s;
+  hiaG_scan_need(s, '(');
+  for (uint32_t i = 0; i < n; i++) {
+    if (i) hiaG_scan_need(s, ',');
+    hiaG_scan_need(s, '[');
+    if (hiaG_scan_accept(s, ']')) continue;
+    do {
+      if (rows[i].rank == HIA_MAX_RANK) fail(s, "too many axes");
+      rows[i].dims[rows[i].rank++] = hiaR_to_i64(hiaG_scan_constant(s, HIA_I64));
+    } while (hiaG_scan_accept(s, ','));
+    hiaG_scan_need(s, ']');
+  }
+  hiaG_scan_need(s, ')');
+}
+
+/* `rows ([3], []) -> ([2, 3])`, of a segment: the shape of a row of each parameter and result. */
+static void row_list(reader *r) {
+  hia_fn *fn = r->fn;
+  fn->rows = HIA_NEW_ARRAY(r->s->arena, hia_dims, (size_t)fn->n_params + fn->n_results + 1);
+  row_shapes(r, fn->rows, fn->n_params);
+  hiaG_scan_need(r->s, '-');
+  hiaG_scan_need(r->s, '>');
+  row_shapes(r, fn->rows + fn->n_params, fn->n_results);
+}
+
 static void function(reader *r) {
   hia_arena *arena = r->s->arena;
   hiaG_scan_skip(r->s);
@@ -498,6 +526,8 @@ static void function(reader *r) {
   fn->is_recomputed = hiaG_scan_word(r->s, "recompute");
   if (hiaG_scan_word(r->s, "gradient")) callee(r, FIX_OWN_GRADIENT, 0);
   if (hiaG_scan_word(r->s, "slow_path")) callee(r, FIX_SLOW_PATH, 0);
+  if (hiaG_scan_word(r->s, "owning")) callee(r, FIX_OWNING, 0);
+  if (hiaG_scan_word(r->s, "rows")) row_list(r);
   fn->loc = location(r, FIX_LOC_FN, 0);
   hiaG_scan_need(r->s, '{');
   r->stack.len = 0;
@@ -561,6 +591,8 @@ static void end_of_file(reader *r) {
       if (is == HIA_NONE) hiaG_scan_fail(r->s, f->where, "there is no function %s", callee_name);
       if (f->kind == FIX_SLOW_PATH)
         fn->slow_path = is;
+      else if (f->kind == FIX_OWNING)
+        fn->owning_of = is;
       else if (f->kind == FIX_OWN_GRADIENT)
         fn->gradient = is;
       else if (f->kind == FIX_OF_EXTERN)

@@ -25,6 +25,7 @@ hia_fn_id hiaG_make_owning(hia_graph *g, hia_fn_id f, hia_ref_version *made,
                              from->params, from->n_params, from->results, from->n_results);
   hia_fn *fn = hiaG_fn(g, id);
   fn->effects = from->effects;
+  fn->owning_of = f;
   hia_value_id cond = are_last(g, fn, borrowing);
   hia_node_id branch =
       hiaG_add(g, fn, 0, HIA_OP_IF, &cond, 1, fn->results, fn->n_results, 0, HIA_NONE);

@@ -436,17 +436,13 @@ static void check_fork_types(hia_verifier *v, hia_node_id n) {
   }
 }
 
-/* What is noted of one activation lacks the axis of the rows. A scalar that is late is a tensor of
- * one element. */
-static void check_row_type(hia_verifier *v, hia_node_id n, hia_type row, hia_type rows) {
+/* What is noted of one activation, `word`, lacks the axis of the rows. It has the shape `row`. */
+static void check_row_type(hia_verifier *v, hia_node_id n, hia_type word, hia_type rows,
+                           const hia_dims *row) {
   const hia_types *types = v->g->types;
-  hia_type_kind kind = hiaG_type_kind(types, row);
-  if (hiaG_type_kind(types, rows) != HIA_KIND_TENSOR ||
-      (kind != HIA_KIND_SCALAR && kind != HIA_KIND_TENSOR))
-    hiaG_defect(v, n, "its segment is about other types");
-  uint32_t rank = hiaG_rank(types, row), of_rows = hiaG_rank(types, rows);
-  if (hiaG_dtype(types, row) != hiaG_dtype(types, rows) ||
-      (of_rows != rank + 1 && !(rank == 1 && of_rows == 1)))
+  hia_type_kind kind = hiaG_type_kind(types, word);
+  if ((kind != HIA_KIND_SCALAR && kind != HIA_KIND_TENSOR) ||
+      hiaG_dtype(types, word) != hiaG_dtype(types, rows) || hiaG_rank(types, word) != row->rank)
     hiaG_defect(v, n, "its segment is about other types");
 }
 
@@ -457,13 +453,16 @@ static void check_defer_types(hia_verifier *v, hia_node_id n) {
   if (f >= v->g->fns.len || v->g->fns.data[f]->is_removed)
     hiaG_defect(v, n, "its segment does not exist");
   const hia_fn *segment = hiaG_fn(v->g, f);
+  if (!segment->rows) hiaG_defect(v, n, "its callee is no segment: it states no rows");
+  if (v->fn->rows) hiaG_defect(v, n, "a segment defers nothing");
   if (node->n_ins != segment->n_params || node->n_outs != segment->n_results)
     hiaG_defect(v, n, "it has %u operands and %u results, but must have %u and %u", node->n_ins,
                 node->n_outs, segment->n_params, segment->n_results);
   for (uint32_t i = 0; i < node->n_ins; i++)
-    check_row_type(v, n, in_type(fn, n, i), segment->params[i]);
+    check_row_type(v, n, in_type(fn, n, i), segment->params[i], &segment->rows[i]);
   for (uint32_t i = 0; i < node->n_outs; i++)
-    check_row_type(v, n, hiaG_type(fn, hiaG_out(fn, n, i)), segment->results[i]);
+    check_row_type(v, n, hiaG_type(fn, hiaG_out(fn, n, i)), segment->results[i],
+                   &segment->rows[node->n_ins + i]);
 }
 
 static void check_within(hia_verifier *v, hia_node_id n) {
@@ -606,8 +605,77 @@ static void check_slow_path(hia_verifier *v) {
   for (uint32_t i = 0; agrees && i < fn->n_params; i++) agrees = slow->params[i] == fn->params[i];
   for (uint32_t i = 0; agrees && i < fn->n_results; i++)
     agrees = slow->results[i] == fn->results[i];
-  if (!agrees || slow->slow_path != HIA_NONE)
+  if (!agrees || slow->slow_path != HIA_NONE || slow->owning_of != HIA_NONE || slow->rows)
     hiaG_defect(v, HIA_NONE, "its slow path is not one of the same type");
+}
+
+/* Checks the signature of the function that this one is an owning version of. Only calls name an
+ * owning version: where references are counted anew they call the other, and the version goes. */
+static void check_owning(hia_verifier *v) {
+  const hia_fn *fn = v->fn;
+  bool exists = fn->owning_of < v->g->fns.len && !hiaG_fn(v->g, fn->owning_of)->is_removed;
+  if (!exists) hiaG_defect(v, HIA_NONE, "the function that it is a version of does not exist");
+  const hia_fn *of = hiaG_fn(v->g, fn->owning_of);
+  bool agrees = of != fn && of->n_params == fn->n_params && of->n_results == fn->n_results;
+  for (uint32_t i = 0; agrees && i < fn->n_params; i++) agrees = of->params[i] == fn->params[i];
+  for (uint32_t i = 0; agrees && i < fn->n_results; i++) agrees = of->results[i] == fn->results[i];
+  if (!agrees || of->owning_of != HIA_NONE || fn->is_root || fn->rows)
+    hiaG_defect(v, HIA_NONE, "it is no owning version of a function of its type");
+}
+
+/* A parameter or result of a segment, whose row has this shape: it has one axis more. A result that
+ * was a scalar is a vector, and a row of it a tensor of one element. */
+static void check_row(hia_verifier *v, hia_type type, const hia_dims *row, bool is_result) {
+  enum { MOST_BYTES = 1 << 30 };
+  uint64_t n;
+  bool is_tensor = hiaG_type_kind(v->g->types, type) == HIA_KIND_TENSOR;
+  uint32_t rank = is_tensor ? hiaG_rank(v->g->types, type) : 0;
+  bool is_element = is_result && rank == 1 && row->rank == 1 && row->dims[0] == 1;
+  bool fits = is_tensor && (is_element || (rank == row->rank + 1 && !(is_result && !row->rank)));
+  for (uint32_t k = 0; k < row->rank; k++) fits &= row->dims[k] >= 0;
+  if (!fits || !hiaR_shape_elements(row, 8, &n) || n > MOST_BYTES / 8)
+    hiaG_defect(v, HIA_NONE, "a segment is about tensors, which have an axis more than their rows");
+}
+
+/* The body of a segment is a list of operations. */
+static void check_segment(hia_verifier *v) {
+  enum { MOST_WORDS = 2000 };
+  const hia_fn *fn = v->fn;
+  if (fn->is_root || fn->n_params < 1 || fn->n_params > HIA_MAX_ROW_OPERANDS || fn->n_results < 1 ||
+      fn->n_results > MOST_WORDS)
+    hiaG_defect(v, HIA_NONE,
+                "a segment is no root, and has operands and results, but not too many");
+  for (uint32_t i = 0; i < fn->n_params; i++) check_row(v, fn->params[i], &fn->rows[i], false);
+  for (uint32_t i = 0; i < fn->n_results; i++)
+    check_row(v, fn->results[i], &fn->rows[fn->n_params + i], true);
+}
+
+/* What segments call, themselves or by their calls, defers nothing, forks nothing, and calls no
+ * host: a segment runs while a worker settles. */
+static void check_calls_of_segments(hia_verifier *v) {
+  hia_graph *g = v->g;
+  hia_u32vec todo = {0};
+  bool *is_reached = HIA_NEW_ARRAY(v->scratch, bool, g->fns.len + 1);
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->rows) {
+      is_reached[f] = true;
+      hiaR_push(v->scratch, &todo, f);
+    }
+  while (todo.len) {
+    v->fn = hiaG_fn(g, v->fn_id = todo.data[--todo.len]);
+    for (hia_node_id n = 0; n < v->fn->nodes.len; n++) {
+      const hia_node *node = &v->fn->nodes.data[n];
+      hia_fn_id callee = node->op == HIA_OP_CALL     ? hiaG_callee(node)
+                         : node->op == HIA_OP_CALL_I ? g->sites.data[HIA_IMM_A(node->imm)].callee
+                                                     : HIA_NONE;
+      if (node->flags & HIA_NODE_DEAD) continue;
+      if (node->op == HIA_OP_DEFER || node->op == HIA_OP_FORK || node->op == HIA_OP_HOST)
+        hiaG_defect(v, n, "a segment, or what it calls, only computes");
+      if (callee == HIA_NONE || is_reached[callee]) continue;
+      is_reached[callee] = true;
+      hiaR_push(v->scratch, &todo, callee);
+    }
+  }
 }
 
 /* What computes the gradient of a function, or of an extern, is there and of its type. */
@@ -636,6 +704,8 @@ static void check_header(hia_verifier *v, hia_index *names) {
   check_types(v, "result", fn->results, fn->n_results);
   if (fn->is_root) check_signature(v);
   if (fn->slow_path != HIA_NONE) check_slow_path(v);
+  if (fn->owning_of != HIA_NONE) check_owning(v);
+  if (fn->rows) check_segment(v);
   check_own_gradient(v, fn->gradient, fn->params, fn->n_params, fn->results, fn->n_results);
   if (fn->regions.len == 0) hiaG_defect(v, HIA_NONE, "there is no body");
 }
@@ -703,6 +773,9 @@ static void check_graph(hia_verifier *v) {
       hiaG_verify_function(v);
     hiaR_arena_release(v->scratch, mark);
   }
+  check_calls_of_segments(v);
+  v->fn = NULL;
+  hiaG_verify_addresses(v);
 }
 
 bool hiaG_find_defect(hia_graph *g, hia_defect *defect) {

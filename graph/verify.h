@@ -29,6 +29,9 @@ void hiaG_verify_sites(hia_verifier *v); /* before the sections */
  * All nodes have been checked by themselves. */
 void hiaG_verify_gradients(hia_verifier *v);
 
+/* verify_address.c: what PUT and TAKE get. All nodes and regions have been checked. */
+void hiaG_verify_addresses(hia_verifier *v);
+
 /* verify_fork.c: the callers notify it of every node and region of a function with forks, in
  * sequential order. `pred` is the value that decides a region; NONE: none does. */
 typedef struct hia_open_fork {

@@ -88,8 +88,10 @@ typedef struct hia_emit {
   const hia_lower_options *options;
   hia_comp *comp; /* lowering's own: scratch memory and errors */
   hia_facts facts;
-  bool is_parallel; /* some function forks */
-  bool is_counted;  /* the graph counts references: a count of 1 is that of the only one */
+  bool is_parallel;     /* some function forks */
+  bool is_counted;      /* the graph counts references: a count of 1 is that of the only one */
+  bool tests_addresses; /* the graph was read, and has addresses (emit_read.c) */
+  bool tests_pending;   /* an operand may be pending where none should be (emit_read.c) */
   hia_path *paths; /* by function: the path that a call of it adds; an upper bound until it has been
                     lowered */
   const hia_codegen_units *units;
@@ -315,6 +317,23 @@ void hiaL_open_kernel(hia_emit *e);
 void hiaL_write_segments(hia_emit *e);
 /* In an entry: what is pending is computed, or left to the worker that gets the results. */
 void hiaL_finish(hia_emit *e, hia_fn_id id);
+/* Waits until the elements of a tensor, or of those in an object, are there. */
+void hiaL_wait_for(hia_emit *e, LLVMValueRef x, hia_type type, hia_loc_id loc);
+/* True if some function defers operations. */
+bool hiaL_defers(const hia_graph *g);
+
+/* ---- emit_read.c: what the code of a graph that was read from text tests; else nothing ---- */
+
+/* A reference that nobody has set. In such a graph a tensor without elements. */
+LLVMValueRef hiaL_unset(hia_emit *e, hia_type type);
+void hiaL_unset_elements(hia_emit *e, LLVMValueRef elements, LLVMValueRef n, hia_type array);
+void hiaL_require_object(hia_emit *e, LLVMValueRef ref, hia_loc_id loc);
+/* The tensor has this shape. */
+void hiaL_require_row(hia_emit *e, LLVMValueRef tensor, const hia_dims *shape, hia_loc_id loc);
+/* Of a node that reads elements. */
+void hiaL_wait_for_operands(hia_emit *e, hia_node_id n);
+/* The address of a DEST, in such a graph. */
+LLVMValueRef hiaL_new_destination(hia_emit *e, hia_loc_id loc);
 
 /* ---- emit_operation.c ---- */
 

@@ -14,8 +14,8 @@
  * that (is_own). Nothing is known of an array that some node of the function dups, under any of its
  * names (join_aliases).
  *
- * In a graph that was read from text, and without pass refs, nothing is counted: there `set` always
- * copies. */
+ * Without pass refs nothing is counted: there `set` always copies. In a graph that was read from
+ * text an element may be filled that is not there, or read before it is filled. */
 #include "lower/emit.h"
 #include "runtime/heap/array.h"
 #include <stddef.h>
@@ -338,6 +338,7 @@ void hiaL_emit_NEW(hia_emit *e, hia_node_id n) {
   hia_value_id out = hiaG_out(e->fn, n, 0);
   LLVMValueRef length = hiaL_in(e, n, 0);
   LLVMValueRef array = call_stub(e, n, HIA_ABI_hiaR_stub_new, &length, 1, hiaG_type(e->fn, out));
+  hiaL_unset_elements(e, elements_of(e, array), length, hiaG_type(e->fn, out));
   hiaL_out(e, n, 0, array);
   if (hiaL_has_array(e, out)) e->arrays[out] = own_array(e, out, array, length);
 }
@@ -347,6 +348,7 @@ void hiaL_emit_FILL(hia_emit *e, hia_node_id n) {
   hia_value_id v = hiaG_in(e->fn, n, 0);
   const hia_type_entry *type = array_type(e, v);
   const hia_word_place *places = places_of(e, type);
+  if (e->g->is_read) check_index(e, hiaL_node(e, n)->loc, hiaL_in(e, n, 1), array_of(e, v)->n);
   LLVMValueRef element = element_at(e, type, array_of(e, v)->data, hiaL_in(e, n, 1));
   for (uint32_t w = 0; w < type->layout.n; w++)
     hiaL_store_packed(e, element, &places[w], hiaL_in(e, n, 2 + w));

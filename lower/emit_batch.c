@@ -89,6 +89,13 @@ static LLVMValueRef segment_of(hia_emit *e, hia_node_id n) {
 void hiaL_emit_DEFER(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   LLVMValueRef block = hiaL_operand_block(e);
+  const hia_dims *rows = hiaG_fn(e->g, hiaG_callee(node))->rows;
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    hia_type type = hiaG_type(e->fn, hiaG_in(e->fn, n, i));
+    if (!hiaG_is_scalar(type)) hiaL_require_row(e, hiaL_in(e, n, i), &rows[i], node->loc);
+    /* The row takes references, which the code gives up only where it counts. */
+    if (!hiaG_is_scalar(type) && !e->is_counted) hiaL_share(e, hiaL_in(e, n, i));
+  }
   for (uint32_t i = 0; i < node->n_ins; i++) {
     hiaL_store_word(e, hiaL_word_at(e, block, i), hiaL_in(e, n, i),
                     hiaG_type(e->fn, hiaG_in(e->fn, n, i)));
@@ -112,16 +119,13 @@ static void settle(hia_emit *e, hia_loc_id loc) {
 }
 
 /* Of a tensor the header says whether it is pending. */
-void hiaL_emit_FORCE(hia_emit *e, hia_node_id n) {
-  hia_value_id x = hiaG_in(e->fn, n, 0);
-  hia_loc_id loc = hiaL_node(e, n)->loc;
-  hiaL_out(e, n, 0, hiaL_in(e, n, 0));
-  if (hiaG_type_kind(e->g->types, hiaG_type(e->fn, x)) != HIA_KIND_TENSOR) {
+void hiaL_wait_for(hia_emit *e, LLVMValueRef x, hia_type type, hia_loc_id loc) {
+  if (hiaG_type_kind(e->g->types, type) != HIA_KIND_TENSOR) {
     settle(e, loc);
     return;
   }
   LLVMBasicBlockRef wait = hiaL_block(e, "wait"), next = hiaL_block(e, "there");
-  LLVMValueRef kind = hiaL_header_ctor(e, hiaL_in(e, n, 0));
+  LLVMValueRef kind = hiaL_header_ctor(e, x);
   LLVMValueRef pending = hiaL_number(e, 32, HIA_TENSOR_PENDING);
   hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntEQ, kind, pending, "is_pending"), wait, next);
   hiaL_at(e, wait);
@@ -130,10 +134,15 @@ void hiaL_emit_FORCE(hia_emit *e, hia_node_id n) {
   hiaL_at(e, next);
 }
 
-/* True if what the function calls may leave something pending. */
-static bool defers(const hia_emit *e) {
-  for (hia_fn_id f = 0; f < e->g->fns.len; f++) {
-    const hia_fn *fn = hiaG_fn(e->g, f);
+void hiaL_emit_FORCE(hia_emit *e, hia_node_id n) {
+  hia_type type = hiaG_type(e->fn, hiaG_in(e->fn, n, 0));
+  hiaL_out(e, n, 0, hiaL_in(e, n, 0));
+  hiaL_wait_for(e, hiaL_in(e, n, 0), type, hiaL_node(e, n)->loc);
+}
+
+bool hiaL_defers(const hia_graph *g) {
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
     for (hia_node_id n = 0; !fn->is_removed && n < fn->nodes.len; n++)
       if (fn->nodes.data[n].op == HIA_OP_DEFER) return true;
   }
@@ -141,7 +150,7 @@ static bool defers(const hia_emit *e) {
 }
 
 void hiaL_finish(hia_emit *e, hia_fn_id id) {
-  if (hiaG_fn(e->g, id)->rows || !defers(e)) return; /* a segment defers nothing */
+  if (hiaG_fn(e->g, id)->rows || !hiaL_defers(e->g)) return; /* a segment defers nothing */
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_finish, NULL, 0);
 }
 

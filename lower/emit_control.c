@@ -47,8 +47,12 @@ void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
 void hiaL_emit_UNDEF(hia_emit *e, hia_node_id n) {
   hia_type is = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
   LLVMTypeRef type = hiaL_type(e, is);
+  if (is == HIA_I64 && e->tests_addresses) { /* it may be one */
+    hiaL_out(e, n, 0, hiaL_new_destination(e, hiaL_node(e, n)->loc));
+    return;
+  }
   if (!hiaG_is_scalar(is)) { /* an unset reference: whatever counts it ignores it */
-    hiaL_out(e, n, 0, LLVMConstNull(type));
+    hiaL_out(e, n, 0, hiaL_unset(e, is));
     return;
   }
   hiaL_out(e, n, 0, LLVMBuildFreeze(e->b, LLVMGetPoison(type), "undef"));
@@ -459,6 +463,7 @@ void hiaL_body(hia_emit *e) {
       hiaL_spend(e, hiaG_cost(fn, n));
     }
     if (!emitter_of(e, n)) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
+    hiaL_wait_for_operands(e, n);
     emitter_of(e, n)(e, n);
     hiaL_note_arrays(e, n);
     if (n == e->fuel_at) hiaL_compare_fuel(e);

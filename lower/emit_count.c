@@ -12,8 +12,9 @@
  * it each time: it does not know of the safepoints of loops, which are inserted after its passes.
  * A count of 1 needs no atomic operation at all, as the only reference is the caller's.
  *
- * A graph that was read from text may count wrongly. There nothing is counted, and all that a run
- * has made goes when it ends. */
+ * A graph that was read from text may count wrongly. So its counts are made anew (graph/
+ * refs_forget.c). Where they are not, nothing is counted, and all that a run has made goes when it
+ * ends. */
 #include "lower/emit.h"
 #include "runtime/heap/object.h"
 #include <stddef.h>
@@ -311,7 +312,7 @@ void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
   const hia_ctor *ctor = hiaL_ctor(e, type, HIA_IMM_A(imm));
   LLVMValueRef object = hiaL_in(e, n, 0), none = LLVMConstNull(e->ptr);
   hiaL_out(e, n, 0, none);
-  if (e->g->is_read) return;
+  if (!e->is_counted) return;
   LLVMBasicBlockRef unique = hiaL_block(e, "unique"), shared = hiaL_block(e, "shared"),
                     join = hiaL_block(e, "unpacked"), from[2];
   LLVMValueRef is_only =
@@ -338,7 +339,7 @@ void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
 void hiaL_emit_REUSE(hia_emit *e, hia_node_id n) {
   uint32_t number = HIA_IMM_A(hiaL_node(e, n)->imm), same = HIA_IMM_B(hiaL_node(e, n)->imm);
   const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)), number);
-  LLVMValueRef token = e->g->is_read ? LLVMConstNull(e->ptr) : hiaL_in(e, n, 0);
+  LLVMValueRef token = e->is_counted ? hiaL_in(e, n, 0) : LLVMConstNull(e->ptr);
   LLVMBasicBlockRef none = hiaL_block(e, "none"), join = hiaL_block(e, "object"),
                     here = hiaL_here(e);
   LLVMValueRef is_unset = LLVMBuildICmp(e->b, LLVMIntEQ, token, LLVMConstNull(e->ptr), "");
@@ -359,7 +360,7 @@ void hiaL_emit_REUSE(hia_emit *e, hia_node_id n) {
 }
 
 void hiaL_emit_FORGET(hia_emit *e, hia_node_id n) {
-  if (e->g->is_read) return;
+  if (!e->is_counted) return;
   const hia_ctor *ctor = hiaL_ctor(e, in_type(e, n), HIA_IMM_A(hiaL_node(e, n)->imm));
   LLVMValueRef token = hiaL_in(e, n, 0);
   LLVMBasicBlockRef is_set = hiaL_block(e, "set"), done = hiaL_block(e, "done");

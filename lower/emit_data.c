@@ -226,6 +226,10 @@ void hiaL_emit_FIELD(hia_emit *e, hia_node_id n) {
 
 /* One word of the frame, however often the node fires: each time it is taken before the next. */
 void hiaL_emit_DEST(hia_emit *e, hia_node_id n) {
+  if (e->g->is_read) {
+    hiaL_out(e, n, 0, hiaL_new_destination(e, hiaL_node(e, n)->loc));
+    return;
+  }
   LLVMBasicBlockRef here = hiaL_here(e), entry = LLVMGetEntryBasicBlock(e->function);
   LLVMValueRef first = LLVMGetFirstInstruction(entry);
   if (first)
@@ -238,12 +242,14 @@ void hiaL_emit_DEST(hia_emit *e, hia_node_id n) {
 }
 
 void hiaL_emit_HOLE(hia_emit *e, hia_node_id n) {
-  hiaL_out(e, n, 0, LLVMGetUndef(hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)))));
+  hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
+  hiaL_out(e, n, 0, e->g->is_read ? hiaL_unset(e, type) : LLVMGetUndef(hiaL_type(e, type)));
 }
 
 void hiaL_emit_HOLE_AT(hia_emit *e, hia_node_id n) {
   uint64_t imm = hiaL_node(e, n)->imm;
   const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_in(e->fn, n, 0)), HIA_IMM_A(imm));
+  if (e->g->is_read) require(e, hiaL_in(e, n, 0), HIA_IMM_A(imm), hiaL_node(e, n)->loc);
   LLVMValueRef at = hiaL_byte_at(e, hiaL_in(e, n, 0), place_of(e, ctor, HIA_IMM_B(imm))->at, "at");
   hiaL_out(e, n, 0, LLVMBuildPtrToInt(e->b, at, e->types[HIA_I64], "hole"));
 }
@@ -262,5 +268,8 @@ void hiaL_emit_PUT(hia_emit *e, hia_node_id n) {
 void hiaL_emit_TAKE(hia_emit *e, hia_node_id n) {
   hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
   hia_word_place place = {.type = type, .repr = (uint8_t)hiaR_repr(type)};
-  hiaL_out(e, n, 0, hiaL_load_packed(e, pointer_to(e, hiaL_in(e, n, 0)), &place));
+  LLVMValueRef taken = hiaL_load_packed(e, pointer_to(e, hiaL_in(e, n, 0)), &place);
+  if (!hiaG_is_scalar(type) && hiaG_type_kind(e->g->types, type) == HIA_KIND_TENSOR)
+    hiaL_require_object(e, taken, hiaL_node(e, n)->loc);
+  hiaL_out(e, n, 0, taken);
 }

@@ -108,6 +108,8 @@ static const char *const kernel_tables[HIA_OP_LIMIT] = {
 /* One row for each op that the image has kernels of. */
 static LLVMValueRef kernels(hia_emit *e, uint64_t *n) {
   const hia_object_plan *plan = e->options->object;
+  *n = 0;
+  if (!plan->image) return LLVMConstNull(e->ptr);
   const hia_image_header *h = plan->image;
   const hia_image_kernel *used = (const void *)((const char *)plan->image + h->kernels.at);
   const hia_image_node *nodes = (const void *)((const char *)plan->image + h->nodes.at);
@@ -116,7 +118,6 @@ static LLVMValueRef kernels(hia_emit *e, uint64_t *n) {
   for (uint32_t i = 0; i < h->nodes.n; i++)
     if (nodes[i].kind == HIA_KIND_OPERATION) is_operation[used[nodes[i].what].op] = true;
   LLVMValueRef rows[HIA_OP_LIMIT];
-  *n = 0;
   for (uint32_t op = 0; op < HIA_OP_LIMIT; op++) {
     if (!is_used[op]) continue;
     if (!kernel_tables[op] && !operations[op])
@@ -207,11 +208,12 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
   const hia_object_plan *plan = e->options->object;
   uint64_t n_kernels;
   LLVMValueRef list = kernels(e, &n_kernels);
-  rest[0] = hiaL_bytes(e, "hia_image", plan->image, plan->image_size, 8);
+  rest[0] = plan->image ? hiaL_bytes(e, "hia_image", plan->image, plan->image_size, 8)
+                        : LLVMConstNull(e->ptr);
   rest[1] = hiaL_number(e, 64, plan->image_size);
   rest[2] = list;
   rest[3] = hiaL_number(e, 64, n_kernels);
-  rest[4] = runtime_function(e, "hiaR_interpret");
+  rest[4] = plan->image ? runtime_function(e, "hiaR_interpret") : LLVMConstNull(e->ptr);
   _Static_assert(offsetof(hia_code_module, hosts) > offsetof(hia_code_module, abi_symbol),
                  "the record is written in another order");
   rest[5] = hiaL_of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));

@@ -121,6 +121,7 @@ void hiaL_emit_ALIKE(hia_emit *e, hia_node_id n) {
   LLVMValueRef is_first = LLVMBuildICmp(e->b, LLVMIntEQ, i, hiaL_number(e, 64, 0), "is_first");
   LLVMBuildCondBr(e->b, is_first, next, compare);
   hiaL_at(e, compare);
+  hiaL_require_object(e, hiaL_in(e, n, 2), hiaL_node(e, n)->loc);
   LLVMValueRef at = hiaL_byte_at(e, hiaL_in(e, n, 2), offsetof(hia_array, data), "at");
   LLVMValueRef first =
       LLVMBuildLoad2(e->b, e->ptr, LLVMBuildLoad2(e->b, e->ptr, at, "elements"), "first");

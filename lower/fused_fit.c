@@ -275,6 +275,8 @@ static void know(hia_fused *f, hia_node_id n) {
   case HIA_OP_MERGE_ENTRY: {
     hia_value_id v = hiaG_out(e->fn, n, 0);
     hiaL_emit_MERGE_ENTRY(e, n);
+    if (e->tests_pending && !hiaG_is_scalar(hiaG_type(e->fn, v)))
+      hiaL_wait_for(e, e->values[v], hiaG_type(e->fn, v), e->fn->loc);
     f->values[v].loop = v;
     know_stored(f, v, NULL);
     return;

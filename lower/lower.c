@@ -137,10 +137,11 @@ struct hia_lowering {
   hia_u32vec cells; /* of the unit that was lowered last */
 };
 
-/* True if pass refs has run, or the graph has counts. A text that a user wrote may count wrongly.
- */
+/* True if pass refs has run, or the graph has counts. Those of a text that a user wrote may be
+ * wrong. */
 static bool is_counted(const hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len && !g->is_read; f++) {
+  if (g->is_read) return g->has_refs;
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (!fn->is_removed && fn->owns) return true;
     for (hia_node_id n = 0; n < fn->nodes.len; n++)
@@ -159,6 +160,8 @@ static void analyse(hia_lowering *l) {
     e->paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
   for (hia_fn_id f = 0; f < g->fns.len; f++) e->is_parallel |= hiaL_does(e, f, HIA_E_FORKS);
   e->is_counted = is_counted(g);
+  e->tests_addresses = g->is_read && hiaG_has_destinations(g);
+  e->tests_pending = g->is_read && hiaL_defers(g);
   l->units = l->options.is_one_unit ? hiaG_one_codegen_unit(&e->comp->scratch, g)
                                     : hiaG_codegen_units(&e->comp->scratch, g, &e->facts);
   e->units = &l->units;

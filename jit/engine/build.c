@@ -41,7 +41,6 @@ static hia_status cannot_build(const hia_building *b, const hia_graph *g, hia_er
 }
 
 static void run_passes(hia_building *b, hia_graph *g, hia_pass_use use) {
-  if (g->state == HIA_STATIC) return;
   hia_pass_options options = hiaJ_pass_options(
       b->module->engine, b->options->fuel ? HIA_VERSION_FUELLED : HIA_VERSION_GENERAL);
   options.use = use;
@@ -117,12 +116,16 @@ static bool any_host(void *user, uint32_t number, const char *name, hia_host_tar
   return true;
 }
 
-/* The image, and the number of each root among its exports. */
+/* The image, and the number of each root among its exports. A graph that was read may have what
+ * only native code can do: then there is none. */
 static hia_status build_image(hia_building *b, hia_object_plan *plan, hia_object_root *roots,
                               hia_error **error) {
   const hia_allocator *allocator = &b->module->engine->allocator;
   hia_graph *g = b->flat;
   hia_status status;
+  for (uint32_t i = 0; i <= b->built.len; i++)
+    if (i < b->built.len || plan->streams != HIA_NONE) roots[i].export = HIA_NONE;
+  if (hiaJ_native_only(g)) return HIA_OK;
   run_passes(b, g, HIA_USE_ALL);
   void *image;
   hiaG_flatten(g, &image, &plan->image_size);

@@ -164,7 +164,8 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   if (o->stage == HIA_STAGE_TAPE) return dump_tapes(module, d, error);
   if (o->stage == HIA_STAGE_BATCHES) return dump_batches(module, d, error);
   bool as_built = o->stage == HIA_STAGE_GRAPH && !o->after;
-  if (!as_built && g->state == HIA_FUNCTIONS) {
+  bool is_as_read = g->state == HIA_STATIC && o->stage < HIA_STAGE_LLVM && !o->after;
+  if (!as_built && !is_as_read) {
     hia_pass_options passes =
         hiaJ_pass_options(module->engine, o->fuel ? HIA_VERSION_FUELLED : HIA_VERSION_GENERAL);
     if (o->stage == HIA_STAGE_GRAPH) passes.stop_after = o->after;

@@ -416,6 +416,8 @@ typedef enum hia_graph_use {
 } hia_graph_use;
 hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_use use,
                        hia_error **error);
+/* What only native code can do, of what the graph has; NULL: nothing. */
+const char *hiaJ_native_only(const hia_graph *g);
 /* The same if the graph cannot have the engine's traps of NaN, or fuel; `doing` is "run" or
  * "built". */
 hia_status hiaJ_refuse_options(const hia_module *module, const hia_graph *g, bool has_fuel,

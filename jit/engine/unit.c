@@ -70,23 +70,21 @@ static bool has_op(const hia_graph *g, unsigned first, unsigned last) {
   return false;
 }
 
+const char *hiaJ_native_only(const hia_graph *g) {
+  return has_op(g, HIA_OP_DEST, HIA_OP_TAKE)      ? "destinations for results"
+         : has_op(g, HIA_OP_FILL, HIA_OP_FILLED)  ? "arrays that are not full yet"
+         : has_op(g, HIA_OP_DEFER, HIA_OP_WITHIN) ? "operations that are computed later"
+                                                  : NULL;
+}
+
 hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_use use,
                        hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
   if (!g->is_read) return HIA_OK; /* the passes make such operations for native code only */
-  const char *what = has_op(g, HIA_OP_DEST, HIA_OP_TAKE)      ? "destinations for results"
-                     : has_op(g, HIA_OP_FILL, HIA_OP_FILLED)  ? "arrays that are not full yet"
-                     : has_op(g, HIA_OP_DEFER, HIA_OP_WITHIN) ? "operations that are computed later"
-                                                              : NULL;
-  if (use == HIA_TO_INTERPRET && has_op(g, HIA_OP_DUP, HIA_OP_GIVE))
-    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
-                     "this graph counts references: it is for native code");
+  const char *what = hiaJ_native_only(g);
   if (use == HIA_TO_INTERPRET && what)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph has %s: it is for native code", what);
-  if (use != HIA_TO_DUMP && what) /* it could write anywhere */
-    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
-                     "a graph that is read must not have %s", what);
   return HIA_OK;
 }
 
@@ -189,7 +187,6 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
 }
 
 static void run_passes(const hia_module *module, hia_unit *unit, hia_traits traits) {
-  if (unit->graph->state == HIA_STATIC) return;
   hia_pass_options options = hiaJ_pass_options(module->engine, traits);
   uint64_t start = unit->passes_at = hiaR_now();
   hiaG_run_passes(unit->graph, &options);

@@ -528,17 +528,26 @@ static void keep(const settling *x, const hia_word *all) {
   }
 }
 
-/* False: no memory. */
-static bool compute(const settling *x) {
+/* True if result i has as many elements as its rows have: the code may be of a graph that a user
+ * wrote. */
+static bool fits(const settling *x, uint32_t i, hia_word ref) {
+  const hia_segment_word *w = &x->b->s->words[x->b->s->n_ins + i];
+  hia_tensor *t = hiaR_tensor(ref);
+  return hiaR_tensor_len(t) == (uint64_t)x->b->n * w->n;
+}
+
+static hia_status compute(const settling *x) {
   const hia_segment *s = x->b->s;
   hia_word words[s->n_ins + s->n_outs];
   uint64_t begin = hiaR_now();
   for (uint32_t i = 0; i < s->n_ins; i++)
-    if (!(words[i] = gather(x, i))) return false;
+    if (!(words[i] = gather(x, i))) return HIA_MEMORY;
   uint64_t gathered = hiaR_now();
   hiaR_arch_call(x->context, (void (*)(void *))s->entry, words);
   for (uint32_t i = 0; i < s->n_ins; i++)
     if (!(s->owns >> i & 1)) hiaR_tensor_drop(&x->context->local, words[i], is_shared(x));
+  for (uint32_t i = 0; i < s->n_outs; i++)
+    if (!fits(x, i, words[s->n_ins + i])) return HIA_INTERNAL;
   if (s->known_as && x->context->params) keep(x, words + s->n_ins);
   for (uint32_t i = 0; i < s->n_outs; i++) scatter(x, i, words[s->n_ins + i]);
   for (uint32_t k = 0; k < x->b->n; k++)
@@ -548,7 +557,7 @@ static bool compute(const settling *x) {
   hia_batch_usage *usage = &x->context->batch_usage;
   usage->gather_ns += gathered - begin;
   usage->compute_ns += hiaR_now() - gathered;
-  return true;
+  return HIA_OK;
 }
 
 /* A hia_share_part (share.h) of a list of blocks. */
@@ -557,9 +566,9 @@ static hia_status compute_block(hia_context *context, void *blocks, uint32_t i) 
   uint32_t n = b->n_wave < HIA_ROWS_MOST ? b->n_wave : HIA_ROWS_MOST;
   uint64_t rows = HIA_ROWS(b->s->number, b->n, n);
   hiaR_event(context->ring, HIA_EVENT_ROWS_BEGIN, rows);
-  bool is_done = compute(&(settling){context, b});
+  hia_status status = compute(&(settling){context, b});
   hiaR_event(context->ring, HIA_EVENT_ROWS_END, rows);
-  return is_done ? HIA_OK : HIA_MEMORY;
+  return status;
 }
 
 /* ---- settling ---- */

@@ -28,7 +28,7 @@ typedef struct diff_way {
   bool has_traps;       /* `engine` has them */
   hia_engine *engine;   /* made at the first use, and again after USES_OF_AN_ENGINE */
   hia_context *context; /* if `typed` or `map` */
-  hia_engine *interp;   /* if `interpreted` */
+  hia_engine *reader;   /* reads a text, if that is not `engine` */
   uint32_t uses;
   char *source; /* the text that `module` was loaded from */
   hia_module *module;
@@ -80,11 +80,10 @@ static inline bool diff_takes_fuel(const diff_way *way) {
 }
 
 /* True if the way cannot run the function, as its outcome says: data and arrays have no map
- * entries, a graph that counts references is for native code, and one that has destinations must
- * not come from a text. */
+ * entries, and a graph with destinations, arrays that are not full, or segments is for native
+ * code. */
 static inline bool diff_is_beyond(const diff_way *way, const diff_result *r) {
-  return (way->map || way->interpreted || way->through_text) &&
-         !strcmp(r->text.data, "error unsupported");
+  return (way->map || way->interpreted) && !strcmp(r->text.data, "error unsupported");
 }
 
 /* Adds a chain to an outcome's text, without the middle of a long one. */
