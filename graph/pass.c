@@ -48,8 +48,10 @@
   {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, false, HIA_FOR_ALL}
 #define MAPS(name, run_graph, use, doc)                                                            \
   {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, true, HIA_FOR_ALL}
+/* Without counts every `set` copies its array, and nothing is freed before the run ends: programs
+ * that need not more than a bit of memory would need that of all their rounds. */
 #define COUNTS(name, run_graph, doc)                                                               \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, HIA_USE_NATIVE, true, HIA_FOR_ALL}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_NATIVE, true, HIA_FOR_ALL}
 #define FUEL(name, run_graph, doc)                                                                 \
   {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, HIA_FOR_FUEL}
 #define STREAM(name, run_graph, doc)                                                               \

@@ -241,19 +241,15 @@ typedef struct leaving {
 } leaving;
 
 #ifdef HIA_CENSUS
-/* True if the version counts: native code of a graph that was read does not (lower.c), and none
- * where pass `refs` was left out. */
-static bool has_counts(const hia_engine *engine, const hia_fn_version *f) {
-  const char *disabled = engine->options.disabled_passes;
-  bool has_refs = !disabled || (strcmp(disabled, "all") != 0 && !strstr(disabled, "refs"));
-  return !f->native || (has_refs && !f->unit->graph->is_read);
-}
+/* True if the version counts, and gives up what it has: native code of a graph that was read may
+ * not (lower.c). */
+static bool has_counts(const hia_fn_version *f) { return !f->native || !f->unit->graph->is_read; }
 
 /* What a job of native code held that was abandoned is lost: with several workers counts may be too
  * high. */
 static void audit(const hia_heap *heap, const hia_engine *engine, const hia_fn_version *f,
                   const hia_word *results) {
-  if (!has_counts(engine, f)) return;
+  if (!has_counts(f)) return;
   const hia_fn *root = hiaG_fn(f->unit->graph, f->root);
   hia_type_table types = hiaG_type_table(&f->unit->types);
   hiaR_audit_results(heap, f->unit->shapes, &types, root->results, results, root->n_results,

@@ -136,7 +136,8 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
     /* The second run of a pass has the name of the first; some passes always run, and some are
      * not for the interpreter. */
     if (strchr(pass, '.') || !strcmp(pass, "fuel") || !strcmp(pass, "trap") ||
-        !strcmp(pass, "effects") || !strcmp(pass, "tail") || !strcmp(pass, "tag"))
+        !strcmp(pass, "effects") || !strcmp(pass, "tail") || !strcmp(pass, "refs") ||
+        !strcmp(pass, "tag"))
       continue;
     bool is_native = !strcmp(pass, "fork") || !strcmp(pass, "unroll") || !strcmp(pass, "merge");
     if (interp && !is_native)
