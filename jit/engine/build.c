@@ -116,16 +116,12 @@ static bool any_host(void *user, uint32_t number, const char *name, hia_host_tar
   return true;
 }
 
-/* The image, and the number of each root among its exports. A graph that was read may have what
- * only native code can do: then there is none. */
+/* The image, and the number of each root among its exports. */
 static hia_status build_image(hia_building *b, hia_object_plan *plan, hia_object_root *roots,
                               hia_error **error) {
   const hia_allocator *allocator = &b->module->engine->allocator;
   hia_graph *g = b->flat;
   hia_status status;
-  for (uint32_t i = 0; i <= b->built.len; i++)
-    if (i < b->built.len || plan->streams != HIA_NONE) roots[i].export = HIA_NONE;
-  if (hiaJ_native_only(g)) return HIA_OK;
   run_passes(b, g, HIA_USE_ALL);
   void *image;
   hiaG_flatten(g, &image, &plan->image_size);

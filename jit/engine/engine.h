@@ -184,7 +184,9 @@ typedef struct hia_unit {
   hia_code *code;
   hia_shapes *shapes; /* NULL: its runs make no objects */
   size_t shapes_size;
-  hia_unwinder unwinder;                    /* of `code` */
+  hia_unwinder unwinder; /* of `code` */
+  bool may_be_unset; /* the graph was read, and has what only passes make: words may be there that
+                        nothing has set */
   struct hia_value_types *types_of_entries; /* hia_code_module.types; NULL: not needed so far;
                                                protected by `lock` */
   hia_places places; /* the source positions that locations of its runs lead to */

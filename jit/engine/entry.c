@@ -74,6 +74,10 @@ static hia_status make(wanted *want) {
                      "hia_function_entry has it with a context and a status",
                      "`%s` cannot be a plain function: %s", version->function->name, why_not);
   hia_unit *unit = version->unit;
+  if (unit->may_be_unset && version->function->has_references)
+    return hiaJ_fail(&engine->allocator, want->error, HIA_UNSUPPORTED, "hia_call runs it",
+                     "`%s` has no entry: a graph that was read may give what nothing has set",
+                     version->function->name);
   if (!unit->types_of_entries) {
     unit->types_of_entries = types_of_entries(unit);
     backend->set_types(unit->code, unit->types_of_entries);

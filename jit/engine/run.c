@@ -5,6 +5,7 @@
 #include "runtime/heap/audit.h"
 #include "runtime/kernel/blas.h"
 #include "runtime/value/value.h"
+#include "runtime/value/walk.h"
 
 /* ---- arguments ---- */
 
@@ -257,10 +258,69 @@ static void audit(const hia_heap *heap, const hia_engine *engine, const hia_fn_v
 }
 #endif
 
+/* True if a word can be one of the type: a number stands for a constructor without fields, and a
+ * tensor is an object. */
+static bool is_set(const hia_type_table *types, hia_type type, hia_word word) {
+  if (hiaR_is_scalar(type) || hiaR_is_object(word)) return true;
+  switch (hiaR_type_kind(types, type)) {
+  case HIA_KIND_DATA:
+    return word < hiaR_type_entry(types, type)->n && !hiaR_ctor(types, type, (uint32_t)word)->n;
+  case HIA_KIND_TENSOR: return false;
+  default: return true;
+  }
+}
+
+static bool are_set(const hia_type_table *types, const hia_layout *layout, const char *base,
+                    uint64_t n) {
+  const hia_word_place *places = types->places + layout->first;
+  for (uint64_t i = 0; i < n; i++, base += layout->size)
+    for (uint32_t k = 0; k < layout->n; k++)
+      if (places[k].repr == HIA_REPR_REF &&
+          !is_set(types, places[k].type, hiaR_load(HIA_REPR_REF, base + places[k].at)))
+        return false;
+  return true;
+}
+
+static bool is_object_set(const hia_type_table *types, const hia_walk_object *o) {
+  const hia_array *array = (const hia_array *)(uintptr_t)o->word;
+  switch (hiaR_type_kind(types, o->type)) {
+  case HIA_KIND_DATA: return are_set(types, o->layout, (const char *)(uintptr_t)o->word, 1);
+  case HIA_KIND_ARRAY: return are_set(types, o->layout, array->data, array->n);
+  default: return true;
+  }
+}
+
+/* A graph that was read may give what nothing has set, such as elements that no `fill` was for:
+ * words 0, which hosts would follow. HIA_INTERNAL: there is such a word in the results. */
+static hia_status check_read(const hia_engine *engine, const hia_fn_version *f,
+                             const hia_word *results) {
+  const hia_fn *root = hiaG_fn(f->unit->graph, f->root);
+  hia_type_table types = hiaG_type_table(&f->unit->types);
+  hia_walk walk = {.types = &types, .allocator = &engine->allocator};
+  hia_status status = HIA_OK;
+  for (uint32_t i = 0; i < root->n_results && status == HIA_OK; i++) {
+    const hia_walk_object *o;
+    if (!is_set(&types, root->results[i], results[i])) status = HIA_INTERNAL;
+    if (status != HIA_OK || hiaR_is_scalar(root->results[i])) continue;
+    hiaR_walk_from(&walk, root->results[i], results[i]);
+    while (status == HIA_OK && (o = hiaR_walk_next(&walk))) {
+      if (!is_object_set(&types, o)) status = HIA_INTERNAL;
+      hiaR_walk_done(&walk);
+    }
+    if (walk.is_out) status = HIA_MEMORY;
+  }
+  hiaR_walk_free(&walk);
+  return status;
+}
+
 static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_word *results,
                         bool is_limited, leaving *left) {
   if (!f->function->result.info->has_references) return HIA_OK;
   const hia_fn *root = hiaG_fn(f->unit->graph, f->root);
+  if (f->unit->graph->is_read) {
+    hia_status checked = check_read(engine, f, results);
+    if (checked != HIA_OK) return checked;
+  }
   left->objects = hiaR_objects_new(&engine->allocator, is_limited ? SIZE_MAX : 0);
   if (!left->objects) return HIA_MEMORY;
   hia_status status = hiaR_objects_leave(left->objects, f->unit->shapes, root->results, results,

@@ -85,6 +85,9 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
   if (use == HIA_TO_INTERPRET && what)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph has %s: it is for native code", what);
+  if (use == HIA_TO_BUILD && what) /* and results are not checked there */
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
+                     "a graph that is read and built must not have %s", what);
   return HIA_OK;
 }
 
@@ -175,6 +178,7 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
   bool is_native = module->engine->options.kind == HIA_ENGINE_JIT;
   hia_status refused =
       hiaJ_refuse(module, unit->graph, is_native ? HIA_TO_RUN : HIA_TO_INTERPRET, error);
+  unit->may_be_unset = unit->graph->is_read && hiaJ_native_only(unit->graph);
   if (refused) return refused;
   bool is_fuelled = (j->traits & HIA_VERSION_FUELLED) != 0;
   if (j->traits & HIA_VERSION_STREAMS) {
