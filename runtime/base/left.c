@@ -218,16 +218,18 @@ static uint64_t bytes_of(const char *file, const char *key, uint64_t none, char 
 
 /* ---- address space ---- */
 
-static uint64_t left_of_limit(int resource, const char *key, char text[TEXT]) {
-  struct rlimit limit;
-  if (getrlimit(resource, &limit) || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+static uint64_t left_of_limit(const struct rlimit *limit, const char *key, char text[TEXT]) {
+  if (limit->rlim_cur == RLIM_INFINITY) return UINT64_MAX;
   uint64_t used = bytes_of("/proc/self/status", key, 0, text);
-  return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
+  return used < limit->rlim_cur ? limit->rlim_cur - used : 0;
 }
 
 static uint64_t left_of_space(char text[TEXT]) {
-  uint64_t space = left_of_limit(RLIMIT_AS, "VmSize:", text),
-           data = left_of_limit(RLIMIT_DATA, "VmData:", text);
+  struct rlimit of_space = {RLIM_INFINITY, RLIM_INFINITY}, of_data = of_space;
+  getrlimit(RLIMIT_AS, &of_space); /* without one there is no limit */
+  getrlimit(RLIMIT_DATA, &of_data);
+  uint64_t space = left_of_limit(&of_space, "VmSize:", text),
+           data = left_of_limit(&of_data, "VmData:", text);
   return space < data ? space : data;
 }
 
