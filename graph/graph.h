@@ -319,8 +319,8 @@ hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name,
 hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_id loc,
                       const hia_type *params, uint32_t n_params, const hia_type *results,
                       uint32_t n_results);
-/* A name that no function has which is still there: `of` with `suffix`, perhaps several times. (A graph that was read
- * may contain any name.) */
+/* A name that no function has which is still there: `of` with `suffix`, perhaps several times. (A
+ * graph that was read may contain any name.) */
 const char *hiaG_new_name(hia_graph *g, const char *of, const char *suffix);
 static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.data[id]; }
 
@@ -699,8 +699,8 @@ void hiaG_forget_counts(hia_graph *g);
 bool hiaG_has_counts(const hia_graph *g); /* True if some of its nodes count. */
 /* True if results are put at addresses (opt_cons.c). */
 bool hiaG_has_destinations(const hia_graph *g);
-void hiaG_tail(hia_graph *g);              /* opt_tail.c: tail calls of a group to loops */
-void hiaG_trap(hia_graph *g);              /* trap.c: operations that make NaN fail */
+void hiaG_tail(hia_graph *g); /* opt_tail.c: tail calls of a group to loops */
+void hiaG_trap(hia_graph *g); /* trap.c: operations that make NaN fail */
 /* Why operations that make NaN cannot fail in this graph ("it is ..."), or NULL. */
 const char *hiaG_cannot_trap(const hia_graph *g);
 /* Why a graph cannot be run with fuel ("it is ..."), or NULL. */
