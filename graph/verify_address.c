@@ -166,7 +166,7 @@ static void set_hole(classes *c, hia_fn_id f, hia_node_id n) {
       &types->entries.data[hiaG_type(fn, hiaG_in(fn, n, 0)) - HIA_FIRST_TYPE];
   const hia_ctor *ctor = &types->ctors.data[data->first + HIA_IMM_A(node->imm)];
   const hia_word_place *place = &types->places.data[ctor->layout.first + HIA_IMM_B(node->imm)];
-  if (place->repr != (uint8_t)hiaR_repr(place->type)) {
+  if ((unsigned)place->repr != (unsigned)hiaR_repr(place->type)) {
     c->v->fn = hiaG_fn(c->v->g, c->v->fn_id = f);
     hiaG_defect(c->v, n, "what is put into this field does not fit");
   }
