@@ -33,6 +33,9 @@ static hia_type piece_type(hia_grad *d, const hia_type *words, uint32_t n, const
   return type;
 }
 
+/* What the types of no items point to, since NULL + 0 is undefined. */
+static const hia_type no_type = 0;
+
 const hia_pieces *hiaG_grad_pieces(hia_grad *d, const hia_type *words, uint32_t n, const char *name,
                                    uint32_t *n_named) {
   hia_pieces *p = HIA_NEW(d->arena, hia_pieces);
@@ -52,7 +55,7 @@ const hia_pieces *hiaG_grad_pieces(hia_grad *d, const hia_type *words, uint32_t 
     p->first = first;
     p->n = n_groups;
   }
-  p->types = types.data;
+  p->types = types.data ? types.data : &no_type;
   p->in = HIA_NEW_ARRAY(d->arena, uint32_t, types.len + 1);
   memset(p->in, 0xff, types.len * sizeof *p->in);
   for (uint32_t i = 0; i < p->pieces.len; i++)
@@ -63,7 +66,7 @@ const hia_pieces *hiaG_grad_pieces(hia_grad *d, const hia_type *words, uint32_t 
 const hia_pieces *hiaG_grad_uncut(hia_grad *d, const hia_type *words, uint32_t n) {
   hia_pieces *p = HIA_NEW(d->arena, hia_pieces);
   p->n_words = p->n = n;
-  p->types = words;
+  p->types = words ? words : &no_type;
   p->in = HIA_NEW_ARRAY(d->arena, uint32_t, n + 1);
   memset(p->in, 0xff, n * sizeof *p->in);
   return p;
