@@ -523,7 +523,7 @@ static void check_empty(const char *dtype) {
                  error ? hia_error_text(error) : "");
     char is[200];
     hia_value_format(result, is, sizeof is);
-    cr_expect_str_eq(is, "(([], [[], [], []], []), ([], [[], [], []], []))");
+    cr_expect_str_eq(is, "(([], [[], [], []], zeros(0, 3)), ([], [[], [], []], zeros(0, 3)))");
     hia_value_free(result);
   }
   hia_module_free(module);
