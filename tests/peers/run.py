@@ -85,7 +85,7 @@ def check_saved(what, words, compare):
     def run(way):
         hiaton(words + way + ['-o', path])
         with np.load(path) as arrays:
-            return [arrays['arr_%d' % i] for i in range(len(arrays.files))]
+            return [arrays[name] for name in arrays.files]
 
     try:
         result = run([])
