@@ -227,7 +227,7 @@ hia_fn *hiaG_grad_inlined(hia_grad *d, hia_fn_id f);
  * them. */
 const hia_pieces *hiaG_grad_pieces(hia_grad *d, const hia_type *words, uint32_t n, const char *name,
                                    uint32_t *n_named);
-/* The same words, not cut: `words` stays the caller's. */
+/* Makes one object of the words, however many: `words` stays the caller's. */
 const hia_pieces *hiaG_grad_uncut(hia_grad *d, const hia_type *words, uint32_t n);
 /* The field of an item in the piece, or among the items of the holder. */
 static inline uint32_t hiaG_piece_field(const hia_pieces *p, uint32_t item) {

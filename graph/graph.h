@@ -641,8 +641,8 @@ hia_fn_id hiaG_step(hia_graph *g, hia_fn_id loss, const bool *wanted);
 /* The types of these results, after the loss. Returns how many there are; `out` may be NULL. */
 uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_t n,
                          const bool *wanted, hia_type *out);
-/* The same, but it gives the result of `of` and whole gradients of what is wanted, n of them, one
- * or more, none a sum. */
+/* Adds such a root, which gives the result of `of` and whole gradients of what is wanted, n of
+ * them, one or more, none a sum. */
 hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id of, const hia_wrt *wrt, uint32_t n);
 bool hiaG_has_gradients(const hia_graph *g);
 /* grad_own.c: the function that computes the gradient of a function or of an extern, "its own".

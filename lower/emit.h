@@ -330,7 +330,7 @@ void hiaL_unset_elements(hia_emit *e, LLVMValueRef elements, LLVMValueRef n, hia
 void hiaL_require_object(hia_emit *e, LLVMValueRef ref, hia_loc_id loc);
 /* The tensor has this shape. */
 void hiaL_require_row(hia_emit *e, LLVMValueRef tensor, const hia_dims *shape, hia_loc_id loc);
-/* Of a node that reads elements. */
+/* Waits for the operands whose elements the node reads. */
 void hiaL_wait_for_operands(hia_emit *e, hia_node_id n);
 /* The address of a DEST, in such a graph. */
 LLVMValueRef hiaL_new_destination(hia_emit *e, hia_loc_id loc);

@@ -88,7 +88,7 @@ static void print_counts(const hia_gradient_input *in) {
   if (is_first) printf("there are no elements");
 }
 
-/* Of a large input: how much of it was compared. */
+/* Says how much of a large input was compared. */
 static void print_sampling(const hia_gradient_check *check, size_t i,
                            const hia_gradient_input *in) {
   uint64_t n = in->n_entries;

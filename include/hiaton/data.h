@@ -234,8 +234,8 @@ HIA_API hia_status hia_words_read(hia_words *words, const char *name, const char
  * HIA_IO if `write` returns false. */
 HIA_API hia_status hia_words_write(const hia_words *words, hia_write write, void *user,
                                    hia_error **error);
-/* The same from and to a file, which appears whole or not at all. HIA_IO if it cannot be read, or
- * written. */
+/* These read words from a file and write them to one, which appears whole or not at all. HIA_IO if
+ * it cannot be read, or written. */
 HIA_API hia_status hia_words_load_file(hia_words *words, const char *path, hia_error **error);
 HIA_API hia_status hia_words_save_file(const hia_words *words, const char *path, hia_error **error);
 HIA_API size_t hia_words_len(const hia_words *words);
@@ -321,9 +321,10 @@ HIA_API hia_status hia_data_load_file(const hia_allocator *allocator, const hia_
 HIA_API hia_status hia_data_load_npy(const hia_allocator *allocator, const hia_type_info *type,
                                      const char *name, const void *bytes, size_t size,
                                      hia_value **value, hia_error **error);
-/* The same for a type that is given, with conversion: the file may have another dtype, also one
- * that hiaton lacks, and its elements become ones of the type's (docs/interchange.md,
- * "Conversion"). HIA_ARGUMENT, with the element, if one has a value that the dtype cannot have. */
+/* Reads such a file as a value of a type that is given, with conversion: the file may have another
+ * dtype, also one that hiaton lacks, and its elements become ones of the type's
+ * (docs/interchange.md, "Conversion"). HIA_ARGUMENT, with the element, if one has a value that the
+ * dtype cannot have. */
 HIA_API hia_status hia_data_convert_npy(const hia_allocator *allocator, const hia_type_info *type,
                                         const char *name, const void *bytes, size_t size,
                                         hia_value **value, hia_error **error);
@@ -372,7 +373,7 @@ HIA_API size_t hia_npz_find(const hia_npz *npz, const char *name);
 HIA_API hia_status hia_npz_load(const hia_npz *npz, size_t i, const hia_type_info *type,
                                 uint64_t max_bytes, hia_value **value, hia_error **error);
 
-/* The same with conversion, as hia_data_convert_npy. */
+/* Reads array i with conversion, as hia_data_convert_npy does a file. */
 HIA_API hia_status hia_npz_convert(const hia_npz *npz, size_t i, const hia_type_info *type,
                                    uint64_t max_bytes, hia_value **value, hia_error **error);
 
@@ -385,7 +386,7 @@ HIA_API hia_status hia_data_load_npz(const hia_allocator *allocator, const hia_t
                                      const char *array, uint64_t max_bytes, hia_value **value,
                                      hia_error **error);
 
-/* The same with conversion, as hia_data_convert_npy. */
+/* Reads such an array with conversion, as hia_data_convert_npy does a file. */
 HIA_API hia_status hia_data_convert_npz(const hia_allocator *allocator, const hia_type_info *type,
                                         const char *name, const void *bytes, size_t size,
                                         const char *array, uint64_t max_bytes, hia_value **value,
@@ -406,10 +407,10 @@ HIA_API hia_status hia_npz_save_file(const hia_allocator *allocator, const char 
  * on, as np.savez does. A part of a tuple that is a tuple itself is arr_1.0, arr_1.1 and so on. */
 HIA_API hia_status hia_value_save_npz_file(const hia_value *value, const char *path,
                                            hia_error **error);
-/* The same with names for the n tensors and scalars of the value, from left to right, however
- * tuples nest; NULL: as above. A name that several have, or that is one of those above, gets that
- * in front: arr_0.W. `names` may be those of hia_function_result_names, and NULL. HIA_ARGUMENT if
- * their number is another. */
+/* Writes such a file with names for the n tensors and scalars of the value, from left to right,
+ * however tuples nest; NULL: as above. A name that several have, or that is one of those above,
+ * gets that in front: arr_0.W. `names` may be those of hia_function_result_names, and NULL.
+ * HIA_ARGUMENT if their number is another. */
 HIA_API hia_status hia_value_save_npz_parts(const hia_value *value, const char *const *names,
                                             size_t n, const char *path, hia_error **error);
 

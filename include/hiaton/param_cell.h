@@ -64,7 +64,7 @@ HIA_API void hia_param_cell_reset(hia_param_cell *cell);
  * and shape of each, and perhaps others. Errors: HIA_IO, HIA_ARGUMENT, HIA_MEMORY; the error says
  * what is wrong with the file, and where. */
 HIA_API hia_status hia_param_cell_load(hia_param_cell *cell, const char *path, hia_error **error);
-/* The same with conversion: tensors may have other dtypes, also such that hiaton lacks, and their
+/* Sets them with conversion: tensors may have other dtypes, also such that hiaton lacks, and their
  * elements become ones of the params' (docs/interchange.md, "Conversion"). */
 HIA_API hia_status hia_param_cell_convert(hia_param_cell *cell, const char *path,
                                           hia_error **error);

@@ -50,7 +50,7 @@ HIA_API hia_status hia_module_seed_params(hia_module *module, uint64_t seed, hia
  * HIA_ARGUMENT, HIA_MEMORY, and of an archive HIA_UNSUPPORTED if there is no zlib; the error says
  * what is wrong with the file, and where. */
 HIA_API hia_status hia_module_load_params(hia_module *module, const char *path, hia_error **error);
-/* The same with conversion: tensors may have other dtypes, also such that hiaton lacks, and their
+/* Sets them with conversion: tensors may have other dtypes, also such that hiaton lacks, and their
  * elements become ones of the params' (docs/interchange.md, "Conversion"). */
 HIA_API hia_status hia_module_convert_params(hia_module *module, const char *path,
                                              hia_error **error);

@@ -268,7 +268,7 @@ static void put_element(hia_dtype dtype, void *elements, uint64_t i, double x) {
   else
     ((double *)elements)[i] = x;
 }
-/* Of a value that is a scalar or a tensor of floats. */
+/* Gives the elements of a value that is a scalar or a tensor of floats. */
 static const void *elements_of(const hia_value *value) {
   return hia_type_info_kind(value->type) == HIA_KIND_TENSOR ? hia_value_elements(value)
                                                             : (const void *)value->words;

@@ -281,7 +281,7 @@ static uint64_t may_grant_of(uint64_t left, uint64_t base) {
   return minus(now < all ? now : all, base / 8);
 }
 
-/* The same, as far as it is known without reading. */
+/* What is left as far as it is known without reading files. */
 static uint64_t may_grant(bool is_mapped) {
   uint64_t memory = may_grant_of(account.left.memory, account.base.memory),
            space = may_grant_of(account.left.space, account.base.space);

@@ -51,7 +51,7 @@ typedef struct hia_file_tensor {
 /* Checks dtype and shape: dims that are no numbers may be any. The message names the tensor. */
 hia_status hiaR_file_tensor_check(const hia_file_tensor *tensor, hia_dtype dtype,
                                   const hia_dims *shape, hia_value_error *error);
-/* The same, but the dtype may be any that can be converted. */
+/* Accepts any dtype that can be converted, too. */
 hia_status hiaR_file_tensor_check_shape(const hia_file_tensor *tensor, hia_dtype dtype,
                                         const hia_dims *shape, hia_value_error *error);
 /* Checks that the dtype is one of hiaton's. */
@@ -60,7 +60,7 @@ hia_status hiaR_file_tensor_check_own(const hia_file_tensor *tensor, hia_value_e
  * row-major order and the machine's order of bytes. It may be tensor->data, unless the first axis
  * varies fastest. Fails at a bool that is neither 0 nor 1. */
 hia_status hiaR_file_tensor_copy(const hia_file_tensor *tensor, void *to, hia_value_error *error);
-/* The same, as elements of a dtype, which need other room than tensor->size:
+/* Gives the elements as those of a dtype, which need other room than tensor->size:
  * hiaR_file_tensor_bytes. `to` may be tensor->data only if the dtype is the tensor's. An element
  * whose value the dtype cannot have ends it (docs/interchange.md, "Conversion"). */
 hia_status hiaR_file_tensor_convert(const hia_file_tensor *tensor, hia_dtype dtype, void *to,

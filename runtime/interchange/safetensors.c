@@ -233,7 +233,7 @@ static hia_status read_tensor(reader *r, const char *name, size_t name_len) {
   if (found != (1u << HIA_LEN(keys)) - 1)
     return damaged_at(r, place(r, name) - 1, "a tensor lacks its dtype, shape or data_offsets");
   r->file->n++;
-  /* Of what is never read, the range alone is known. */
+  /* A tensor that is never read has a range and nothing else. */
   if (t->dtype == HIA_FILE_OTHER || t->shape.rank > HIA_MAX_RANK) return HIA_OK;
   uint32_t size = hiaR_file_dtype_size(t->dtype);
   uint64_t n_elements;

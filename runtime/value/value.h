@@ -32,7 +32,7 @@ typedef struct hia_object_chunk {
 /* Returns NULL if there is no memory. The caller is the only holder. `max_bytes`: the sum of all
  * chunks is limited by it; 0: by what the machine has left; SIZE_MAX: not limited. */
 hia_objects *hiaR_objects_new(const hia_allocator *allocator, size_t max_bytes);
-/* The same with 0, for about so many bytes in all. */
+/* Makes them with a limit of 0, for about so many bytes in all. */
 hia_objects *hiaR_objects_new_for(const hia_allocator *allocator, size_t bytes);
 hia_objects *hiaR_objects_hold(hia_objects *objects); /* returns them */
 void hiaR_objects_release(hia_objects *objects);      /* may be NULL */
