@@ -269,6 +269,18 @@ static struct {
 
 static const uint64_t second = 1000000000, minute = 60 * second;
 
+/* A child that is forked while another thread holds the lock would wait for it for ever: so the
+ * thread that forks holds it meanwhile. */
+static void hold(void) { pthread_mutex_lock(&account.lock); }
+static void unlock(void) { pthread_mutex_unlock(&account.lock); }
+static void prepare_forks(void) { pthread_atfork(hold, unlock, unlock); }
+
+static void lock(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare_forks);
+  hold();
+}
+
 static uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 static uint64_t sum_of(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
@@ -311,7 +323,7 @@ static uint64_t can_grant(uint64_t more, bool is_mapped) {
 size_t hiaR_grant(size_t granted, size_t wanted, bool is_mapped) {
   if (wanted <= granted) return granted;
   size_t more = wanted - granted;
-  pthread_mutex_lock(&account.lock);
+  lock();
   uint64_t most = can_grant(more, is_mapped);
   if (more > most) {
     more = 0;
@@ -320,24 +332,24 @@ size_t hiaR_grant(size_t granted, size_t wanted, bool is_mapped) {
     if (more < ample && wanted <= SIZE_MAX / 4) more = ample;
     account.granted += more;
   }
-  pthread_mutex_unlock(&account.lock);
+  unlock();
   return granted + more;
 }
 
 void hiaR_grant_end(size_t granted) {
   if (!granted) return;
-  pthread_mutex_lock(&account.lock);
+  lock();
   account.granted -= granted;
   if (account.granted_at > account.granted) account.granted_at = account.granted;
-  pthread_mutex_unlock(&account.lock);
+  unlock();
 }
 
 bool hiaR_may_take(size_t size) {
   if (size <= HIA_FREE_GRANT) return true;
-  pthread_mutex_lock(&account.lock);
+  lock();
   bool may = size <= can_grant(size, false);
   if (may) account.taken = sum_of(account.taken, size);
-  pthread_mutex_unlock(&account.lock);
+  unlock();
   return may;
 }
 
@@ -346,15 +358,15 @@ void *hiaR_take_large(const hia_allocator *allocator, size_t size) {
 }
 
 size_t hia_memory_left(void) {
-  pthread_mutex_lock(&account.lock);
+  lock();
   uint64_t left = can_grant(UINT64_MAX, false);
-  pthread_mutex_unlock(&account.lock);
+  unlock();
   return left < SIZE_MAX ? (size_t)left : SIZE_MAX;
 }
 
 void hiaR_left_from(const char *files) {
-  pthread_mutex_lock(&account.lock);
+  lock();
   files_of = files ? files : "";
   account.is_open = false;
-  pthread_mutex_unlock(&account.lock);
+  unlock();
 }

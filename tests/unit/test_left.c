@@ -2,13 +2,18 @@
 /* left: what is read from the system's files, with control groups of both versions and without;
  * grants that together stay below it. */
 #include "helper_left.h"
+#include "helper_time.h"
 #include "runtime/base/left.h"
 #include "runtime/heap/heap.h"
 #include <criterion/criterion.h>
 #include <hiaton/runtime.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
 
@@ -42,6 +47,31 @@ static const char none[] = "9223372036854771712\n";
 Test(left, this_machine_has_some) {
   cr_assert_gt(memory(), MIB);
   cr_assert_gt(hia_memory_left(), MIB);
+}
+
+static _Atomic bool is_over;
+static void *ask_on(void *user) {
+  while (!is_over) cr_assert_gt(hia_memory_left(), 0);
+  return user;
+}
+
+/* The child may ask, whatever another thread of the parent was doing. */
+Test(left, in_a_forked_child) {
+  pthread_t thread;
+  cr_assert_eq(pthread_create(&thread, NULL, ask_on, NULL), 0);
+  for (int i = 0; i < 300; i++) {
+    int how = 0;
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+      alarm((unsigned)(20 * test_slowness()));
+      _exit(hia_memory_left() > 0 ? 7 : 1);
+    }
+    cr_assert_eq(waitpid(child, &how, 0), child);
+    cr_assert(WIFEXITED(how) && WEXITSTATUS(how) == 7, "fork %d: %x", i, (unsigned)how);
+  }
+  is_over = true;
+  pthread_join(thread, NULL);
 }
 
 Test(left, without_files_there_is_no_limit) {
