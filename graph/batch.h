@@ -78,9 +78,10 @@ bool hiaG_batch_simplify(hia_batcher *b);
 /* The place of word i of what a DATA, REUSE, ARRAY, SET or FILL takes, from operand `first` on, or
  * of what a FIELD or an AT gives: an index into types->places. */
 uint32_t hiaG_batch_place(const hia_graph *g, hia_type type, uint32_t ctor, uint32_t word);
-/* Calls `visit` for each operand that a node stores in an object, with its place; of the YIELD of a
- * map for the words of the element. */
-typedef void hia_batch_store(void *user, hia_value_id v, uint32_t place);
+/* Calls `visit` for each operand i, the value v, that a node stores in an object, with its place;
+ * of the YIELD of a map for the words of the element. One value may be several operands, in
+ * different places. */
+typedef void hia_batch_store(void *user, uint32_t i, hia_value_id v, uint32_t place);
 void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_batch_store *visit,
                        void *user);
 /* The place that a FIELD or an AT reads; HIA_NONE: the node is neither. */

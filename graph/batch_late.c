@@ -35,8 +35,9 @@ static void receive(looking *l, hia_value_id v, bool from) {
   if (from && can_be_late(l, v)) set_late(l, &l->of->is_late[v]);
 }
 
-static void store(void *user, hia_value_id v, uint32_t place) {
+static void store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
   looking *l = user;
+  (void)i;
   if (l->b->may_be_late[place]) pass_on(l, v, &l->b->late_places[place]);
 }
 
@@ -103,14 +104,15 @@ static void look_at(looking *l, hia_node_id n) {
 
 typedef struct storing {
   const hia_batcher *b;
-  hia_value_id v;
+  uint32_t operand;
   bool is_late;
 } storing;
-static void see_store(void *user, hia_value_id v, uint32_t place) {
+static void see_store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
   storing *s = user;
+  (void)v;
   bool is_tensor = !hiaR_is_scalar(s->b->g->types->places.data[place].type);
-  if (v == s->v)
-    s->is_late |= is_tensor || s->b->late_places[place]; /* types have changed, or not */
+  if (i == s->operand)
+    s->is_late = is_tensor || s->b->late_places[place]; /* types have changed, or not */
 }
 
 static bool is_variable_late(const hia_fn *fn, const hia_batch_fn *of, const hia_node *loop,
@@ -134,7 +136,7 @@ bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint
     if (r->kind == HIA_REGION_HEAD) return i > 0 && of->is_late[owner->outs + i - 1];
     if (r->kind == HIA_REGION_ROUND) return is_variable_late(fn, of, owner, i);
   }
-  storing s = {b, hiaG_in(fn, n, i), false};
+  storing s = {b, i, false};
   hiaG_batch_stores(b->g, fn, n, see_store, &s);
   return s.is_late;
 }

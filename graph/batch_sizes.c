@@ -99,7 +99,7 @@ void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_
   default: return;
   }
   for (uint32_t i = first; i < node->n_ins; i++)
-    visit(user, hiaG_in(fn, n, i), hiaG_batch_place(g, type, ctor, (i - first) % width));
+    visit(user, i, hiaG_in(fn, n, i), hiaG_batch_place(g, type, ctor, (i - first) % width));
 }
 
 /* ---- types that hosts see ---- */
@@ -124,8 +124,9 @@ typedef struct storing {
   const hia_batch_fn *of;
 } storing;
 
-static void store(void *user, hia_value_id v, uint32_t place) {
+static void store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
   storing *s = user;
+  (void)i;
   add(s->f, &s->f->places[place], s->of, hiaG_type(s->fn, v), v);
 }
 
