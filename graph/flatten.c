@@ -17,6 +17,7 @@
  *                   arrive all at once
  *   Exit            results of the loop's section
  *   host            a CALL of a section that has one node, HOST
+ *   element         a row of the section's table
  *   fork            left out: there are no thieves, so `stolen` is false and results of `join`
  *                   are undef
  *
@@ -609,6 +610,16 @@ static void close_region(flattener *f) {
   if (kind == HIA_REGION_ELSE && f->has_sets) join_sides(f, &here(f)->then, &reads);
 }
 
+/* It takes no part in firing. An index that is computed in the section may not be there yet when a
+ * node fails; that of a loop is a variable. */
+static void add_element(flattener *f, hia_node_id id) {
+  hia_value_id k = hiaG_in(f->fn, id, 0);
+  hia_flat_section *s = here(f)->section;
+  if (f->source[k] != NO_SOURCE) return;
+  hiaR_push(f->scratch, &s->elements,
+            (hia_flat_element){here(f)->local, f->slot[k], s->nodes.len});
+}
+
 static void visit(flattener *f, hia_node_id id) {
   const hia_node *n = &f->fn->nodes.data[id];
   hia_flat_section *s = here(f)->section;
@@ -627,6 +638,7 @@ static void visit(flattener *f, hia_node_id id) {
       f->source[n->outs + i] = NO_SOURCE;
     }
     break;
+  case HIA_OP_ELEMENT: add_element(f, id); break;
   case HIA_OP_MERGE_ENTRY:
     f->slot[n->outs] = (uint32_t)n->imm;
     f->source[n->outs] = NO_SOURCE;

@@ -48,6 +48,12 @@ typedef struct hia_flat_region {
   uint32_t parent, node, side, first, last, weight;
 } hia_flat_region;
 
+/* An ELEMENT node: for the nodes of its region that follow. */
+typedef struct hia_flat_element {
+  uint32_t region, slot;
+  uint32_t first; /* the next node; `last` is that of the region, or where the next one begins */
+} hia_flat_element;
+
 typedef struct hia_flat_section {
   const char *name;
   uint32_t flags, n_params, weight;
@@ -58,6 +64,7 @@ typedef struct hia_flat_section {
   hia_u32vec pool;
   hia_u32vec results;     /* slots */
   hia_u32vec enter, next; /* pairs of slots: from, to; `from` of `enter` as `ins` of nodes */
+  HIA_VEC(hia_flat_element) elements;
   uint32_t cond;
   uint32_t
       round; /* of an iterating section: the region that a last round does not enter; or NONE */

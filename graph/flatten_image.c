@@ -87,6 +87,7 @@ static uint32_t number_slots(hia_flat_section *s) {
   for (uint32_t i = 0; i < s->results.len; i++) read_slot(s, s->results.data[i]);
   for (uint32_t i = 0; i < s->next.len; i += 2) read_slot(s, s->next.data[i]);
   for (uint32_t i = 0; i < s->enter.len; i += 2) read_slot(s, s->enter.data[i]);
+  for (uint32_t i = 0; i < s->elements.len; i++) read_slot(s, s->elements.data[i].slot);
   if (s->cond != HIA_NONE) read_slot(s, s->cond);
 
   uint32_t n = s->n_params, n_unread = 0;
@@ -345,6 +346,18 @@ static void put_regions(writer *w, hia_flat_section *s, const takers *t, const u
   }
 }
 
+static void put_elements(writer *w, hia_flat_section *s, const uint32_t *number) {
+  for (uint32_t i = 0; i < s->elements.len; i++) {
+    const hia_flat_element *e = &s->elements.data[i];
+    uint32_t last = e->region ? s->regions.data[e->region].last : s->nodes.len, next = i + 1;
+    while (next < s->elements.len && s->elements.data[next].region != e->region) next++;
+    if (next < s->elements.len) last = s->elements.data[next].first;
+    put_word(w, number[e->first]);
+    put_word(w, number[last]);
+    put_word(w, number_of(s, e->slot));
+  }
+}
+
 static void put_section(writer *w, hia_flat_section *s) {
   /* Numbers of the nodes that stay. A dropped node, and the end, have the number of the next. */
   uint32_t *number = HIA_NEW_ARRAY(w->scratch, uint32_t, s->nodes.len + 1), n_nodes = 0;
@@ -373,6 +386,9 @@ static void put_section(writer *w, hia_flat_section *s) {
   out.n_enter = s->enter.len;
   out.results = w->words.len;
   put_slots(w, s, &s->results, 0, s->results.len);
+  out.elements = w->words.len;
+  put_elements(w, s, number);
+  out.n_elements = w->words.len - out.elements;
   out.cond = s->cond == HIA_NONE ? 0 : number_of(s, s->cond);
   for (uint32_t i = 0; i < s->slots.len; i++)
     if (s->slots.data[i].is_const && s->slots.data[i].is_read)
@@ -461,7 +477,7 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   for (uint32_t i = 0; i < g->locs.len; i++) {
     const hia_loc *l = &g->locs.data[i];
     hia_image_loc out = {l->line, l->col,
-                         hiaR_loc_is_operand(l->fn) ? l->fn : put_string(&w, g->names.data[l->fn]),
+                         hiaR_loc_is_mark(l->fn) ? l->fn : put_string(&w, g->names.data[l->fn]),
                          l->parent};
     hiaR_push(w.scratch, &w.locs, out);
   }

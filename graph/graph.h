@@ -113,7 +113,7 @@ const char *hiaG_dtype_name(hia_dtype dtype);
 typedef struct hia_loc {
   uint32_t line, col; /* from 1; col counts bytes; 0, 0: nowhere */
   uint32_t fn;        /* name of the source function the position lies in: index into graph->names;
-                         or that this is an operand (runtime/base/loc.h) */
+                         or that this is an operand, or an element (runtime/base/loc.h) */
   hia_loc_id parent;  /* the position of the call that was replaced by that function's body; NONE:
                          not inlined. The body of a tail call gets the call's parent, because the
                          call is not in the backtrace */
@@ -665,6 +665,9 @@ void hiaG_grad(hia_graph *g);    /* grad.c: gradients become calls of functions 
 void hiaG_fuel(hia_graph *g);    /* fuel.c: calls, rounds and tensors use up fuel */
 void hiaG_streams(hia_graph *g); /* streams.c: arrays in the roots' arguments may be streams */
 void hiaG_effects(hia_graph *g); /* effects.c: effects and groups of functions */
+void hiaG_elements(hia_graph *g); /* elements.c: failures say of which element they are */
+/* True if an ELEMENT node is of use: what follows it in its region may fail. */
+bool hiaG_element_matters(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* scc.c: marks every function that has a marked one among its callees, directly or further down.
  * The callees of f are callees[first[f]] .. callees[first[f + 1] - 1]. */
 void hiaG_spread_to_callers(hia_arena *scratch, uint32_t n, const uint32_t *first,

@@ -74,6 +74,7 @@ static bool must_stay(const marking *m, hia_node_id n) {
   case HIA_OP_LOOP:
   case HIA_OP_MAP: return true;
   case HIA_OP_YIELD: return node->region == 0;
+  case HIA_OP_ELEMENT: return hiaG_element_matters(m->g, fn, n);
   default: return !hiaG_node_removable(m->g, fn, n);
   }
 }

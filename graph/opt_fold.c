@@ -480,6 +480,15 @@ static void use_facts(folding *f, hia_node_id n) {
 
 /* ---- branches and loops ---- */
 
+/* True if the arm computes an element of a comprehension: what follows the branch does not. */
+static bool is_of_element(const folding *f, hia_node_id n, bool is_true) {
+  const hia_fn *fn = f->fn;
+  hia_region_id arm = fn->nodes.data[n].regions + (is_true ? 0 : 1);
+  for (n = fn->regions.data[arm].first; n != HIA_NONE; n = fn->nodes.data[n].next)
+    if (fn->nodes.data[n].op == HIA_OP_ELEMENT) return true;
+  return false;
+}
+
 /* Replaces the IF by its taken arm. Returns the node to go on with. */
 static hia_node_id take_arm(folding *f, hia_node_id n, bool is_true) {
   hia_fn *fn = f->fn;
@@ -656,7 +665,7 @@ static hia_node_id visit(folding *f, hia_node_id n) {
   use_facts(f, n);
   switch (fn->nodes.data[n].op) {
   case HIA_OP_IF:
-    if (hiaG_is_const(fn, in(f, n, 0), &c)) return take_arm(f, n, c != 0);
+    if (hiaG_is_const(fn, in(f, n, 0), &c) && !is_of_element(f, n, c != 0)) return take_arm(f, n, c != 0);
     learn_arm(f, n, true, true);
     break;
   case HIA_OP_LOOP:

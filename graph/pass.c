@@ -5,6 +5,7 @@
  *                                       │
  *                                      grad        gradients become calls
  *                                     [trap]       only if NaN is to be found
+ *                                    elements      what failures say of comprehensions
  *                               [fuel] [streams]   only in runs with fuel, with streams
  *                                  sweep effects   what functions may do, recursive groups
  *                               copy fold cse dce  scalar optimisation
@@ -64,6 +65,7 @@
 const hia_pass hiaG_passes[] = {
     GRAPH("grad", hiaG_grad, true, "gradients become calls"),
     TRAP("trap", hiaG_trap, "operations that make NaN fail (--trap-nan)"),
+    GRAPH("elements", hiaG_elements, true, "failures say of which element they are"),
     FUEL("fuel", hiaG_fuel, "calls and loop rounds use up fuel (--fuel)"),
     STREAM("streams", hiaG_streams, "elements of arguments may lie in files"),
     GRAPH("sweep", hiaG_sweep, false, "functions that no root reaches"),

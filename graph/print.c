@@ -118,6 +118,8 @@ static void location_table(printer *p) {
     if (hiaR_loc_is_operand(l->fn)) {
       hiaR_text_addf(p->out, "%u %u:%u+%u", hiaR_loc_operand(l->fn), l->line, l->col,
                      hiaR_loc_len(l->fn));
+    } else if (hiaR_loc_is_element(l->fn)) {
+      hiaR_text_addf(p->out, "[] %u:%u", l->line, l->col);
     } else {
       source_name(p, l->fn);
       hiaR_text_addf(p->out, " %u:%u", l->line, l->col);

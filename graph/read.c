@@ -551,7 +551,11 @@ static void location_table(reader *r) {
     where = hiaG_scan_here(r->s);
     bool is_operand = hiaG_scan_peek(r->s) >= '0' && hiaG_scan_peek(r->s) <= '9';
     uint32_t number = is_operand ? hiaG_scan_u32(r->s) : 0;
-    uint32_t fn_name = is_operand ? HIA_NONE : hiaG_name(r->g, hiaG_scan_name(r->s));
+    uint32_t fn_name = HIA_LOC_ELEMENT;
+    if (hiaG_scan_accept(r->s, '['))
+      hiaG_scan_need(r->s, ']');
+    else if (!is_operand)
+      fn_name = hiaG_name(r->g, hiaG_scan_name(r->s));
     uint32_t line = hiaG_scan_u32(r->s);
     hiaG_scan_need(r->s, ':');
     uint32_t col = hiaG_scan_u32(r->s);

@@ -390,6 +390,7 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
     if (w != canonical) hiaG_defect(v, n, "the word of the constant is not in canonical form");
     break;
   }
+  case HIA_OP_ELEMENT: hiaG_expect_type(v, n, "operand", 0, in_type(fn, n, 0), HIA_I64); break;
   case HIA_OP_COUNT:
     if (node->imm > 1) hiaG_defect(v, n, "there is no such counter");
     if (!v->g->is_counted) hiaG_defect(v, n, "the graph is not marked as counted");
@@ -713,7 +714,7 @@ static void check_header(hia_verifier *v, hia_index *names) {
 static void check_locations(hia_verifier *v) {
   for (hia_loc_id l = 0; l < v->g->locs.len; l++) {
     const hia_loc *loc = &v->g->locs.data[l];
-    bool has_name = loc->fn < v->g->names.len || hiaR_loc_is_operand(loc->fn);
+    bool has_name = loc->fn < v->g->names.len || hiaR_loc_is_mark(loc->fn);
     if (!has_name || (loc->parent != HIA_NONE && loc->parent >= l))
       hiaG_defect(v, HIA_NONE, "location %u has no function, or comes before its parent", l);
   }

@@ -83,6 +83,14 @@ typedef struct hia_array_value {
   LLVMValueRef is_own; /* an i1: nothing else refers to it, and it is no view; NULL: not known */
 } hia_array_value;
 
+/* An ELEMENT node that is in force (emit_element.c). */
+typedef struct hia_open_element {
+  hia_region_id region;
+  LLVMValueRef index;  /* an i64 */
+  LLVMValueRef record; /* a hia_element in the frame; NULL: there is none yet */
+  LLVMValueRef outer;  /* of a record that is in the context's list: the next one; else NULL */
+} hia_open_element;
+
 typedef struct hia_emit {
   const hia_graph *g;
   const hia_lower_options *options;
@@ -152,6 +160,7 @@ typedef struct hia_emit {
   struct hia_aliases *aliases; /* with `arrays` */
   LLVMValueRef operands;       /* a block of words in the frame, or NULL (emit_operation.c) */
   hia_flow *flows;             /* by region: THEN and HEAD */
+  HIA_VEC(hia_open_element) elements; /* emit_element.c: those in force, innermost last */
   hia_path path;               /* up to where the builder stands */
   uint64_t back_run;           /* the most that path.back may be */
   hia_region_id check;         /* the region at whose start the safepoint is; NONE: nowhere */
@@ -466,6 +475,12 @@ void hiaL_fail_range_of(hia_emit *e, hia_loc_id loc, uint32_t code, LLVMValueRef
 void hiaL_fail_range(hia_emit *e, hia_loc_id loc, bool is_slice, LLVMValueRef first,
                      LLVMValueRef end, LLVMValueRef n);
 void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueRef code);
+
+/* ---- emit_element.c ---- */
+
+/* Builds what a failure needs that is to come: the runtime then finds the elements in force. */
+void hiaL_show_elements(hia_emit *e);
+void hiaL_close_elements(hia_emit *e, hia_region_id region); /* at the end of the region */
 
 /* ---- emit_check.c ---- */
 

@@ -77,6 +77,7 @@ void hiaL_fail_range_of(hia_emit *e, hia_loc_id loc, uint32_t code, LLVMValueRef
     LLVMBuildUnreachable(e->b);
     return;
   }
+  hiaL_show_elements(e);
   LLVMValueRef args[5] = {hiaL_number(e, 32, loc), hiaL_number(e, 32, code), first, end, n};
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_range, args, 5);
   LLVMBuildUnreachable(e->b);
@@ -97,6 +98,7 @@ void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueR
     hiaL_fail_row(e);
     return;
   }
+  hiaL_show_elements(e);
   LLVMTypeRef type = e->types[HIA_I32];
   LLVMValueRef args[3] = {LLVMConstInt(type, loc, false), status, code};
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_fail, args, 3);
@@ -403,6 +405,7 @@ static void open_region(hia_emit *e, hia_region_id r) {
 }
 
 static void close_region(hia_emit *e, hia_region_id r) {
+  hiaL_close_elements(e, r);
   switch ((hia_region_kind)e->fn->regions.data[r].kind) {
   case HIA_REGION_THEN: close_then(e, r); break;
   case HIA_REGION_ELSE: close_else(e, r); break;

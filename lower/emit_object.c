@@ -56,7 +56,7 @@ LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs) {
   for (uint32_t i = 0; i < g->locs.len; i++) {
     const hia_loc *l = &g->locs.data[i];
     rows[i] =
-        (hia_image_loc){l->line, l->col, hiaR_loc_is_operand(l->fn) ? l->fn : at[l->fn], l->parent};
+        (hia_image_loc){l->line, l->col, hiaR_loc_is_mark(l->fn) ? l->fn : at[l->fn], l->parent};
   }
   *locs = hiaL_bytes(e, "hia_locs", rows, g->locs.len * sizeof *rows, sizeof(uint32_t));
   /* The size of the largest frame is known only from the finished code. */

@@ -78,6 +78,7 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   if (e->fns[id].entry && e->facts.is_forked[id]) hiaL_pays(e, id);
   memset(&e->args, 0, sizeof e->args); /* their memory was the function's */
   memset(&e->merges, 0, sizeof e->merges);
+  memset(&e->elements, 0, sizeof e->elements);
   hiaR_arena_release(&e->comp->scratch, mark);
 }
 

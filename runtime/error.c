@@ -102,14 +102,35 @@ static hia_chain_entry chain_entry(hia_error *error, const hia_places *places, u
   if (loc >= places->n_locs) return (hia_chain_entry){.function = "", .file = error->file};
   const hia_image_loc *l = &places->locs[loc];
   const char *name = l->fn < places->strings_size ? places->strings + l->fn : NULL;
-  return (hia_chain_entry){hiaR_error_copy(error, name),
-                           is_expression(name) ? HIA_EXPRESSION : error->file, l->line, l->col};
+  return (hia_chain_entry){.function = hiaR_error_copy(error, name),
+                           .file = is_expression(name) ? HIA_EXPRESSION : error->file,
+                           .line = l->line,
+                           .col = l->col};
 }
 
 static const hia_chain_entry *kept_entry(const hia_error *error, uint64_t i) {
   if (i < error->n_inner) return &error->chain[i];
   if (i >= error->chain_length || i < error->chain_length - error->n_outer) return NULL;
   return &error->chain[error->n_inner + (i - (error->chain_length - error->n_outer))];
+}
+
+/* The elements of an entry, whose first is number `i` of the backtrace. */
+static void fill_elements(hia_error *error, hia_chain_entry *entry, const hia_backtrace *trace,
+                          uint64_t i, uint32_t n) {
+  if (!n) return;
+  entry->elements = HIA_NEW_ARRAY(&error->comp.arena, int64_t, n);
+  for (uint32_t k = 0; k < n; k++)
+    if (!hiaR_backtrace_element(trace, i + k, &entry->elements[k])) return;
+  entry->n_elements = n;
+}
+
+/* Where a resource has run out, the run was somewhere, and an element says nothing. */
+static bool has_elements(const hia_error *error, const hia_backtrace *trace) {
+  return error->status < HIA_MEMORY && trace->n_elements == trace->n_rows;
+}
+
+static uint32_t rows_of(const hia_places *places, uint32_t loc) {
+  return loc < places->n_locs ? hiaR_backtrace_rows(places->locs, loc) : 0;
 }
 
 static void fill_chain(hia_error *error, const hia_backtrace *trace, const hia_places *places) {
@@ -128,6 +149,25 @@ static void fill_chain(hia_error *error, const hia_backtrace *trace, const hia_p
   for (uint32_t i = 0; i < error->n_outer; i++)
     error->chain[error->n_inner + i] =
         chain_entry(error, places, hiaR_backtrace_entry(trace, length - error->n_outer + i));
+  if (!has_elements(error, trace)) return;
+  uint64_t first = 0, end = trace->n_elements;
+  for (uint32_t i = 0; i < error->n_inner; i++) {
+    uint32_t k = rows_of(places, hiaR_backtrace_entry(trace, i));
+    fill_elements(error, &error->chain[i], trace, first, k);
+    first += k;
+  }
+  for (uint32_t i = error->n_outer; i-- > 0;) {
+    uint32_t k = rows_of(places, hiaR_backtrace_entry(trace, length - error->n_outer + i));
+    end -= k;
+    fill_elements(error, &error->chain[error->n_inner + i], trace, end, k);
+  }
+}
+
+/* ", element 3", or of comprehensions in one another ", element 3, 0": the outermost first. */
+static void print_elements(const hia_chain_entry *entry, hia_text *text) {
+  for (uint32_t i = entry->n_elements; i-- > 0;)
+    hiaR_text_addf(text, "%s%lld", i + 1 == entry->n_elements ? ", element " : ", ",
+                   (long long)entry->elements[i]);
 }
 
 static void print_chain(hia_error *error, hia_text *text) {
@@ -145,6 +185,7 @@ static void print_chain(hia_error *error, hia_text *text) {
                    e->function[0] ? e->function : "?");
     if (e->line)
       hiaR_text_addf(text, " at %s%s%u:%u", e->file, e->file[0] ? ":" : "", e->line, e->col);
+    print_elements(e, text);
     hiaR_text_add(text, "\n", 1);
   }
 }
@@ -403,6 +444,15 @@ bool hia_error_chain_entry(const hia_error *error, uint64_t i, const char **func
   if (line) *line = e ? e->line : 0;
   if (col) *col = e ? e->col : 0;
   return e != NULL;
+}
+
+uint32_t hia_error_chain_elements(const hia_error *error, uint64_t i, int64_t *elements,
+                                  uint32_t n) {
+  const hia_chain_entry *e = error ? kept_entry(error, i) : NULL;
+  if (!e) return 0;
+  for (uint32_t k = 0; k < n && k < e->n_elements; k++)
+    elements[k] = e->elements[e->n_elements - 1 - k];
+  return e->n_elements;
 }
 
 const char *hia_status_word(hia_status status) { return hiaR_status_word(status); }

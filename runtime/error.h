@@ -26,6 +26,8 @@ typedef struct hia_error_entry {
 typedef struct hia_chain_entry {
   const char *function, *file;
   uint32_t line, col;
+  int64_t *elements; /* of comprehensions, innermost first: n_elements */
+  uint32_t n_elements;
 } hia_chain_entry;
 
 struct hia_error {

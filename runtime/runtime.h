@@ -17,26 +17,38 @@
 /* A backtrace, innermost first: `length` entries in all, of which the first HIA_BACKTRACE_ENDS and
  * the last HIA_BACKTRACE_ENDS are kept. An entry is a position of the source, an index into the
  * image's (the graph's) table of locations. Entry 0 is the failing operation itself; each further
- * entry is the position of a call that is not a tail call. */
+ * entry is the position of a call that is not a tail call.
+ *
+ * The locations of the entries have rows for the elements of comprehensions that they are in
+ * (base/loc.h): n_rows of them in all. Which elements these were is a list of its own, innermost
+ * first, of which both ends are kept, too. Element i belongs to row i, if there are as many. */
 typedef struct hia_backtrace {
   uint64_t length;
   bool is_cut; /* there are more between those that are kept, and they were not counted */
   uint32_t inner[HIA_BACKTRACE_ENDS];
   uint32_t outer[HIA_BACKTRACE_ENDS]; /* a ring; entry i >= HIA_BACKTRACE_ENDS is in slot i %
                                          HIA_BACKTRACE_ENDS */
+  uint64_t n_rows, n_elements;
+  int64_t inner_elements[HIA_BACKTRACE_ENDS], outer_elements[HIA_BACKTRACE_ENDS];
 } hia_backtrace;
+void hiaR_backtrace_clear(hia_backtrace *backtrace); /* what is kept of it is not read then */
 void hiaR_backtrace_push(hia_backtrace *backtrace, uint32_t loc);
 /* Pushes `loc` (omitted if it is a tail call's) and then the calls it was inlined through. */
 void hiaR_backtrace_push_site(hia_backtrace *backtrace, const hia_image_loc *locs, uint32_t loc,
                               bool is_tail);
 uint32_t hiaR_backtrace_entry(const hia_backtrace *backtrace, uint64_t i); /* HIA_NONE: not kept */
+void hiaR_backtrace_push_element(hia_backtrace *backtrace, int64_t index);
+/* Element i. False: it is not kept, or it is not known to which rows the elements belong. */
+bool hiaR_backtrace_element(const hia_backtrace *backtrace, uint64_t i, int64_t *index);
+/* How many rows the entry `loc` has. */
+uint32_t hiaR_backtrace_rows(const hia_image_loc *locs, uint32_t loc);
 
 /* The same, site by site and quickly, for backtraces of millions of entries: when the inner end is
  * full, sites are only counted, and pushed when they are known to be among the last. */
 typedef struct hia_backtrace_site {
   uint32_t loc;
   bool is_tail;
-  uint32_t n_entries; /* of the backtrace that it stands for: hiaR_backtrace_site */
+  uint32_t n_entries, n_rows; /* of the backtrace that it stands for: hiaR_backtrace_site */
 } hia_backtrace_site;
 typedef struct hia_backtrace_writer {
   hia_backtrace *backtrace;
@@ -53,6 +65,7 @@ static inline void hiaR_backtrace_add(hia_backtrace_writer *w, const hia_backtra
   }
   hia_backtrace_site *slot = &w->waiting[w->n_waiting++ % HIA_BACKTRACE_ENDS];
   w->backtrace->length += slot->n_entries; /* of the site that was in the slot */
+  w->backtrace->n_rows += slot->n_rows;
   *slot = *site;
 }
 /* The next site does not follow the last one: those between are not read. */
@@ -91,8 +104,7 @@ static inline void hiaR_failure_clear(hia_failure *failure) {
   failure->status = HIA_OK;
   failure->code = 0;
   failure->host = NULL;
-  failure->backtrace.length = 0;
-  failure->backtrace.is_cut = false;
+  hiaR_backtrace_clear(&failure->backtrace);
 }
 
 /* ---- pool.c: threads ----

@@ -42,7 +42,7 @@ static void place(const hia_module *module, hia_unit *unit) {
   for (uint32_t i = 0; i < g->locs.len; i++) {
     const hia_loc *l = &g->locs.data[i];
     uint32_t name = l->fn < g->names.len         ? offsets[l->fn]
-                    : hiaR_loc_is_operand(l->fn) ? l->fn
+                    : hiaR_loc_is_mark(l->fn) ? l->fn
                                                  : HIA_NONE;
     locs[i] = (hia_image_loc){l->line, l->col, name, l->parent};
   }

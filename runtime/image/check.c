@@ -946,6 +946,20 @@ static bool check_slots(checker *c) {
   return check_list_below(c, s->results, s->n_results, s->n_slots) && check_refs(c, s);
 }
 
+static bool check_element_table(checker *c) {
+  const hia_image_section *s = c->s;
+  const uint32_t *e = c->words + s->elements;
+  if (s->n_elements % 3 || !check_list(c, s->elements, s->n_elements))
+    return bad(c, "half an element");
+  for (uint32_t i = 0; i < s->n_elements; i += 3) {
+    if (e[i] > e[i + 1] || e[i + 1] > s->n_nodes || (i && e[i] < e[i - 3]))
+      return bad(c, "elements out of order");
+    if (e[i + 2] >= s->n_slots) return bad(c, "a slot is out of range");
+    if (!check_read(c, s, e[i + 2], HIA_NONE)) return false;
+  }
+  return true;
+}
+
 static bool check_section(checker *c) {
   const hia_image_section *s = c->s;
   const hia_image_node *nodes = c->nodes + s->nodes;
@@ -958,6 +972,7 @@ static bool check_section(checker *c) {
   if (s->flags & HIA_SECTION_ITERATES && !check_read(c, s, s->cond, HIA_NONE)) return false;
   for (uint32_t i = 0; i < s->n_nodes; i++)
     if (!check_node(c, &nodes[i])) return false;
+  if (!check_element_table(c)) return false;
   for (uint32_t i = 0; i < s->n_regions; i++) {
     const hia_image_region *r = &c->regions[s->regions + i];
     if (!check_list(c, r->edges, r->n_edges) || !check_moves(c, r->moves, r->n_moves, true))
@@ -1062,7 +1077,7 @@ static bool check_locs(checker *c, uint32_t *seen) {
   uint32_t n = c->h->locs.n;
   for (uint32_t i = 0; i < n; i++) {
     const hia_image_loc *l = &c->locs[i];
-    bool has_name = hiaR_loc_is_operand(l->fn) || check_string(c, l->fn);
+    bool has_name = hiaR_loc_is_mark(l->fn) || check_string(c, l->fn);
     if (!has_name || (l->parent != HIA_NONE && l->parent >= n))
       return bad(c, "location %u is out of range", i);
     seen[i] = 0;

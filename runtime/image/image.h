@@ -21,7 +21,7 @@
 #define HIA_IMAGE_MAGIC                                                                            \
   "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */
 #define HIA_IMAGE_ORDER   0x01020304u
-#define HIA_IMAGE_VERSION 10u
+#define HIA_IMAGE_VERSION 11u
 
 typedef struct hia_image_table {
   uint32_t at; /* bytes from the start of the image; 8-aligned */
@@ -92,6 +92,10 @@ typedef struct hia_image_section {
   uint32_t next, n_next, cond; /* of an iterating section; words as in `enter` */
   uint32_t refs, n_refs; /* words: pairs (slot, hia_type), by slot: those that hold references */
   uint32_t weight;       /* firings that a frame stands for once, independent of its rounds */
+  /* Words: triples (first, last, slot), by `first`. Where node `first`, one before `last`, or one
+   * between them fails, or what it calls, that is in the element of a comprehension whose index,
+   * an i64, the slot holds. Those of several triples are in one another, the last innermost. */
+  uint32_t elements, n_elements;
 } hia_image_section;
 enum { HIA_SECTION_ITERATES = 1 };
 

@@ -306,11 +306,22 @@ struct hia_section {
   uint32_t body_size;                  /* bytes of a frame without header; a multiple of 16 */
   uint32_t counters_at, counters_size; /* bytes, within the preloaded part; multiples of 8 */
   uint32_t set_at;                     /* words of the pending set, lowest level first */
+  const uint32_t *elements; /* as in the image: n_elements words */
+  uint32_t n_elements;
   uint32_t n_nodes, n_slots;
   const hia_instr *instrs;
   const uint32_t *locs; /* by node */
   const char *name;
 };
+
+/* Pushes the elements of comprehensions that a node of a frame with these slots is in. */
+static inline void hiaR_backtrace_elements(const hia_section *s, const hia_word *slots,
+                                           uint32_t node, hia_backtrace *trace) {
+  for (uint32_t i = s->n_elements; i > 0; i -= 3) {
+    const uint32_t *e = &s->elements[i - 3];
+    if (e[0] <= node && node < e[1]) hiaR_backtrace_push_element(trace, hiaR_to_i64(slots[e[2]]));
+  }
+}
 
 /* The word of a slot that is preloaded; NULL: it is computed. */
 static inline const hia_word *hiaR_preloaded(const hia_section *s, uint32_t slot) {

@@ -529,6 +529,7 @@ static copy *back(expansion *x, copy *c) {
 static void trace_copies(const hia_loaded *image, const copy *c, hia_backtrace *trace) {
   for (; c->parent; c = c->parent) {
     const hia_child *child = &c->parent->section->children[c->site];
+    hiaR_backtrace_elements(c->parent->section, c->parent->values, child->instr->index, trace);
     if (!child->is_loop) hiaR_backtrace_push_site(trace, image->locs, child->loc, child->is_tail);
   }
 }
@@ -628,6 +629,8 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
       failure->host = x.cause.host;
       uint32_t loc = x.failed->section->locs[x.failed_node];
       hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);
+      hiaR_backtrace_elements(x.failed->section, x.failed->values, x.failed_node,
+                              &failure->backtrace);
       trace_copies(image, x.failed, &failure->backtrace);
     }
   }

@@ -103,6 +103,8 @@ bool hiaR_is_earlier(hia_frame *a, hia_frame *b) {
 void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, hia_backtrace *trace) {
   for (; f->up.parent; f = hiaR_parent(f)) {
     const hia_child *child = hiaR_child_of(f);
+    hia_frame *parent = hiaR_parent(f);
+    hiaR_backtrace_elements(parent->section, hiaR_slots(parent), child->instr->index, trace);
     if (!child->is_loop) hiaR_backtrace_push_site(trace, image->locs, child->loc, child->is_tail);
   }
 }

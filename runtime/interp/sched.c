@@ -585,6 +585,8 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
       failure->host = run.failed_cause.host;
       uint32_t loc = run.failed->section->locs[run.failed_node];
       hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);
+      hiaR_backtrace_elements(run.failed->section, hiaR_slots(run.failed), run.failed_node,
+                              &failure->backtrace);
       hiaR_backtrace_frames(image, run.failed, &failure->backtrace);
     } else
       status =

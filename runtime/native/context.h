@@ -64,8 +64,16 @@ typedef struct hia_barriers {
 
 enum { HIA_MAX_RESERVED = 16 };
 
+/* An element of a comprehension that is being computed: in a frame of compiled code, which puts it
+ * before the others and takes it away (lower/emit_element.c). A part of the runtime ABI. */
+typedef struct hia_element {
+  struct hia_element *outer;
+  int64_t index;
+} hia_element;
+
 typedef struct hia_invocation {
   struct hia_invocation *outer; /* on the same stack; NULL: the outermost */
+  hia_element *elements;        /* of the context, when it began */
   hia_job *job;                 /* NULL: the root of the run */
   hia_job *promoted;            /* jobs promoted from its forks and not joined yet, newest first */
   /* The newest of these jobs may be in reserve: promoted already, to be handed out next, oldest
@@ -132,6 +140,7 @@ struct hia_context {
   uint32_t pad_shared;
   const hia_word *params; /* hia_limits.params */
   hia_local_heap local;   /* heap NULL: the run makes no objects */
+  hia_element *elements;  /* of the innermost invocation, and behind those of the outer ones */
 
   struct hia_batch *batch; /* rows (batch.h); NULL: there was none yet */
   /* Computes what is pending; NULL: nothing is. So only programs with batches need batch.c. */
@@ -331,6 +340,7 @@ void hiaR_stack_walker_start(hia_stack_walker *walker, const hia_context *contex
 /* Finds the row of the next frame, at first of the innermost. False: there are no more. */
 bool hiaR_stack_walker_next(hia_stack_walker *walker);
 /* Reads the backtrace of the innermost invocation off the stack, from where compiled code was.
+ * Then come its elements of comprehensions.
  * `is_inside`: the place is a call whose callee is in the backtrace already. `is_ended`: the run
  * was ended from outside; of a deep stack the walker then reads the innermost frames, and goes on
  * at the outermost return barrier. */

@@ -17,8 +17,8 @@
 #include "runtime/heap/operation.h"
 #include "runtime/native/native.h"
 
-#define HIA_RT_ABI        9
-#define HIA_RT_ABI_SYMBOL hia_rt_abi_9
+#define HIA_RT_ABI        10
+#define HIA_RT_ABI_SYMBOL hia_rt_abi_10
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
 #define HIA_RT_ABI_HASH 0xe4b00213ead1d662u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */

@@ -175,6 +175,7 @@ static _Noreturn HIA_UNINSTRUMENTED void leave(hia_context *context, hia_status 
   const char *to = is_outermost ? context->stack.top : context->host_sp;
   hiaR_stack_forget(__builtin_frame_address(0), to);
   hiaR_barriers_drop(context, to);
+  context->elements = context->invocation->elements;
   hiaR_follow_step(context);
   if (is_outermost) hiaR_fiber_depart(&context->fiber);
   hiaR_arch_leave(context);
@@ -494,6 +495,7 @@ void hiaR_context_notify(void *context) { hiaR_context_cancel(context); }
 void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_entry entry,
                  hia_word *block) {
   invocation->outer = context->invocation;
+  invocation->elements = context->elements;
   context->invocation = invocation;
   bool is_shared = context->pool != NULL;
   if (is_shared) hia_steal_request_open(&context->request);

@@ -82,4 +82,7 @@ void hiaR_read_backtrace(const hia_context *context, uint32_t loc, const char *s
     if (left-- == 0 && leap(&walker)) hiaR_backtrace_cut(&writer);
   }
   hiaR_backtrace_end(&writer);
+  const hia_element *outside = context->invocation->elements;
+  for (const hia_element *i = context->elements; i != outside; i = i->outer)
+    hiaR_backtrace_push_element(backtrace, i->index);
 }

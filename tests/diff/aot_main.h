@@ -86,6 +86,12 @@ static void chain(outcome *o, const hia_error *error) {
     hia_error_chain_entry(error, i, &function, NULL, &line, &col);
     snprintf(text, sizeof text, " %s@%u:%u", function, line, col);
     add(o, text);
+    int64_t elements[8];
+    uint32_t n = hia_error_chain_elements(error, i, elements, 8);
+    for (uint32_t k = 0; k < n && k < 8; k++) {
+      snprintf(text, sizeof text, "[%lld]", (long long)elements[k]);
+      add(o, text);
+    }
   }
 }
 

@@ -17,6 +17,7 @@ typedef struct frame {
   gen_fn *fn;
   gen_type x; /* a dtype */
   uint64_t *words;
+  uint32_t first_element; /* in eval.elements: those of its comprehensions */
 } frame;
 
 typedef enum step { GOES_ON, FAILS, TAIL_CALL } step;
@@ -31,6 +32,9 @@ typedef struct eval {
   gen_fn *next;
   gen_type next_x;
   uint64_t next_args[64];
+  /* Of the comprehensions that are being computed, the outermost first. */
+  int64_t *elements;
+  uint32_t n_elements, most_elements;
 } eval;
 
 /* ---- words ---- */
@@ -251,10 +255,18 @@ static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_
 
 static gen_type dtype(const frame *f, gen_type t) { return t == GEN_X ? f->x : t; }
 
+static void add_place(eval *ev, const frame *f, const gen_expr *e) {
+  gen_place *p = &ev->out->chain[ev->out->n_chain++];
+  *p = (gen_place){.line = e->line, .col = e->col, .fn = f->fn->name};
+  if (ev->out->end == GEN_OUT_OF_FUEL) return;
+  for (uint32_t i = f->first_element; i < ev->n_elements; i++)
+    if (p->n_elements++ < GEN_MAX_ELEMENTS)
+      p->elements[p->n_elements - 1] = ev->elements[i];
+}
+
 static step fails(eval *ev, gen_end end, const frame *f, const gen_expr *e) {
   ev->out->end = end;
-  if (end != GEN_TOO_LONG)
-    ev->out->chain[ev->out->n_chain++] = (gen_place){e->line, e->col, f->fn->name};
+  if (end != GEN_TOO_LONG) add_place(ev, f, e);
   return FAILS;
 }
 
@@ -414,7 +426,15 @@ static step run_comprehension(eval *ev, const frame *f, gen_expr *e, uint64_t *o
       f->words[var->slot] = dtype(f, var->type) == GEN_I32 ? of_i32(from + i) : from + i;
     }
     ev->out->rounds++;
-    if (enter(ev, f, body, e) || run(ev, f, body, elements + i * words)) return FAILS;
+    if (ev->n_elements == ev->most_elements) {
+      ev->most_elements = 2 * ev->most_elements + 16;
+      ev->elements = realloc(ev->elements, ev->most_elements * sizeof *ev->elements);
+    }
+    ev->elements[ev->n_elements++] = (int64_t)i;
+    step s = enter(ev, f, body, e);
+    if (s == GOES_ON) s = run(ev, f, body, elements + i * words);
+    ev->n_elements--;
+    if (s != GOES_ON) return FAILS;
   }
   return new_array(ev, f, e, n, elements, out);
 }
@@ -443,7 +463,7 @@ static step run_call(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   step s = call(ev, e->as.fn, x, args, out);
   ev->depth--;
   if (s == FAILS && ev->out->end != GEN_TOO_LONG && ev->out->n_chain < GEN_MAX_CHAIN)
-    ev->out->chain[ev->out->n_chain++] = (gen_place){e->line, e->col, f->fn->name};
+    add_place(ev, f, e);
   return s;
 }
 
@@ -559,7 +579,7 @@ static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
 
 static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_t *out) {
   for (;;) {
-    frame f = {fn, x, calloc(fn->n_words + 1, sizeof(uint64_t))};
+    frame f = {fn, x, calloc(fn->n_words + 1, sizeof(uint64_t)), ev->n_elements};
     if (!f.words) abort();
     const uint64_t *from = args;
     for (uint32_t i = 0; i < fn->n_params; i++) {
@@ -589,6 +609,7 @@ void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outc
   if (fuel) out->fuel_left = *fuel;
   gen_pool_free(&p->values);
   call(&ev, gen_main(p), 0, p->args, out->words);
+  free(ev.elements);
   if (out->end == GEN_VALUE && gen_value_size(p, gen_main(p)->result, out->words) > GEN_MAX_RESULT)
     out->end = GEN_TOO_LONG;
 }

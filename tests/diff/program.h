@@ -390,9 +390,14 @@ bool gen_matches(const gen_program *p, const gen_pattern *pattern, const uint64_
 /* The hash of the values tapped so far, and then this one. */
 uint64_t gen_tap(uint64_t taps, gen_type dtype, uint64_t word);
 
+#define GEN_MAX_ELEMENTS 8
 typedef struct gen_place {
   uint32_t line, col;
   const char *fn;
+  /* Of the comprehensions that the position is in, the outermost first; as many as there is room
+   * for. */
+  int64_t elements[GEN_MAX_ELEMENTS];
+  uint32_t n_elements;
 } gen_place;
 
 typedef enum gen_end {

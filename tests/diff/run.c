@@ -277,12 +277,15 @@ void diff_add_chain(gen_text *text, uint64_t length,
     }
     gen_place p = entry(chain, i);
     gen_text_add(text, " %s@%u:%u", p.fn, p.line, p.col);
+    for (uint32_t k = 0; k < p.n_elements && k < GEN_MAX_ELEMENTS; k++)
+      gen_text_add(text, "[%lld]", (long long)p.elements[k]);
   }
 }
 
 static gen_place error_entry(const void *chain, uint64_t i) {
-  gen_place p = {0, 0, "?"};
+  gen_place p = {.fn = "?"};
   hia_error_chain_entry(chain, i, &p.fn, NULL, &p.line, &p.col);
+  p.n_elements = hia_error_chain_elements(chain, i, p.elements, GEN_MAX_ELEMENTS);
   return p;
 }
 

@@ -50,7 +50,7 @@ void diff_ways_free(diff_way *ways, uint32_t n);
 
 /* The outcome of a run; equal outcomes have equal text:
  *   42                        a value
- *   error div-zero f@4:17 main@9:3      the chain, innermost first
+ *   error div-zero f@4:17 main@9:3[2]   the chain, innermost first; element 2 of a comprehension
  *   error failed(7) f@1:5
  *   error depth               resources: no chain
  *   42, 7 fuel left           of runs with fuel; so is error fuel f@4:17, 1 fuel left
