@@ -20,7 +20,8 @@
  *
  * Runs hiaG_effects; keeps everything. Comes behind what makes operations that may fail, and before
  * what inlines and before maps become loops. What uses up fuel is none of them: out of fuel, a run
- * says no element, as with all resources. What has an `element` already, in a graph that was read, is left as it is. */
+ * says no element, as with all resources. What has an `element` already, in a graph that was read,
+ * is left as it is. */
 #include "graph/graph.h"
 #include "runtime/base/loc.h"
 

@@ -616,8 +616,7 @@ static void add_element(flattener *f, hia_node_id id) {
   hia_value_id k = hiaG_in(f->fn, id, 0);
   hia_flat_section *s = here(f)->section;
   if (f->source[k] != NO_SOURCE) return;
-  hiaR_push(f->scratch, &s->elements,
-            (hia_flat_element){here(f)->local, f->slot[k], s->nodes.len});
+  hiaR_push(f->scratch, &s->elements, (hia_flat_element){here(f)->local, f->slot[k], s->nodes.len});
 }
 
 static void visit(flattener *f, hia_node_id id) {

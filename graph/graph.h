@@ -661,10 +661,10 @@ bool hiaG_fits_as_gradient(const hia_graph *g, hia_fn_id gradient, const hia_typ
                            uint32_t n_params, const hia_type *results, uint32_t n_results);
 /* True if it is an f32, an f64, or a tensor of these. */
 bool hiaG_is_of_floats(const hia_types *types, hia_type type);
-void hiaG_grad(hia_graph *g);    /* grad.c: gradients become calls of functions */
-void hiaG_fuel(hia_graph *g);    /* fuel.c: calls, rounds and tensors use up fuel */
-void hiaG_streams(hia_graph *g); /* streams.c: arrays in the roots' arguments may be streams */
-void hiaG_effects(hia_graph *g); /* effects.c: effects and groups of functions */
+void hiaG_grad(hia_graph *g);     /* grad.c: gradients become calls of functions */
+void hiaG_fuel(hia_graph *g);     /* fuel.c: calls, rounds and tensors use up fuel */
+void hiaG_streams(hia_graph *g);  /* streams.c: arrays in the roots' arguments may be streams */
+void hiaG_effects(hia_graph *g);  /* effects.c: effects and groups of functions */
 void hiaG_elements(hia_graph *g); /* elements.c: failures say of which element they are */
 /* True if an ELEMENT node is of use: what follows it in its region may fail. */
 bool hiaG_element_matters(const hia_graph *g, const hia_fn *fn, hia_node_id n);

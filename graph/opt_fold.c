@@ -665,7 +665,8 @@ static hia_node_id visit(folding *f, hia_node_id n) {
   use_facts(f, n);
   switch (fn->nodes.data[n].op) {
   case HIA_OP_IF:
-    if (hiaG_is_const(fn, in(f, n, 0), &c) && !is_of_element(f, n, c != 0)) return take_arm(f, n, c != 0);
+    if (hiaG_is_const(fn, in(f, n, 0), &c) && !is_of_element(f, n, c != 0))
+      return take_arm(f, n, c != 0);
     learn_arm(f, n, true, true);
     break;
   case HIA_OP_LOOP:

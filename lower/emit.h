@@ -61,6 +61,7 @@ typedef struct hia_flow {
   bool is_hollow[2];         /* branch: THEN, or ELSE, has no instructions and no block */
   hia_path path;             /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
   hia_loop_forks forks;      /* loop */
+  LLVMValueRef element[2];   /* loop: the record of its element, and `outer` of that; or NULL */
   uint32_t merges;           /* loop: its first entry of emit->merges */
 } hia_flow;
 
@@ -89,6 +90,7 @@ typedef struct hia_open_element {
   LLVMValueRef index;  /* an i64 */
   LLVMValueRef record; /* a hia_element in the frame; NULL: there is none yet */
   LLVMValueRef outer;  /* of a record that is in the context's list: the next one; else NULL */
+  bool is_of_loop;     /* it stays in the list after the region, until the loop ends */
 } hia_open_element;
 
 typedef struct hia_emit {
@@ -161,8 +163,8 @@ typedef struct hia_emit {
   LLVMValueRef operands;       /* a block of words in the frame, or NULL (emit_operation.c) */
   hia_flow *flows;             /* by region: THEN and HEAD */
   HIA_VEC(hia_open_element) elements; /* emit_element.c: those in force, innermost last */
-  hia_path path;               /* up to where the builder stands */
-  uint64_t back_run;           /* the most that path.back may be */
+  hia_path path;                      /* up to where the builder stands */
+  uint64_t back_run;                  /* the most that path.back may be */
   hia_region_id check;         /* the region at whose start the safepoint is; NONE: nowhere */
   HIA_VEC(LLVMValueRef) args;  /* of the call being built */
   HIA_VEC(hia_node_id) merges; /* MERGE_LOOPs of the open loops */
@@ -480,7 +482,9 @@ void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueR
 
 /* Builds what a failure needs that is to come: the runtime then finds the elements in force. */
 void hiaL_show_elements(hia_emit *e);
-void hiaL_close_elements(hia_emit *e, hia_region_id region); /* at the end of the region */
+void hiaL_open_loop_element(hia_emit *e, hia_region_id head);  /* before a loop */
+void hiaL_close_loop_element(hia_emit *e, hia_region_id head); /* and behind it */
+void hiaL_close_elements(hia_emit *e, hia_region_id region);   /* at the end of the region */
 
 /* ---- emit_check.c ---- */
 

@@ -351,6 +351,7 @@ static void open_head(hia_emit *e, hia_region_id head) {
   flow->from[0] = hiaL_here(e);
   flow->head = hiaL_block(e, "head");
   flow->merges = e->merges.len;
+  hiaL_open_loop_element(e, head);
   LLVMBuildBr(e->b, flow->head);
   hiaL_at(e, flow->head);
 }
@@ -386,6 +387,7 @@ static void close_round(hia_emit *e, hia_region_id round) {
   LLVMBuildBr(e->b, flow->head);
   hiaL_no_debug_loc(e);
   hiaL_at(e, flow->join);
+  hiaL_close_loop_element(e, round - 1);
   if (flow->forks == HIA_LOOP_KEEPS) hiaL_keep_number(e, HIA_FORKS_NONE);
 }
 

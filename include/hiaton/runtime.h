@@ -234,10 +234,10 @@ HIA_API bool hia_error_chain_is_cut(const hia_error *error);
 HIA_API bool hia_error_chain_entry(const hia_error *error, uint64_t i, const char **function,
                                    const char **file, uint32_t *line, uint32_t *col);
 
-/* The elements that entry i is in: where its position lies in a comprehension, `[f(x) for x in xs]`,
- * the index of the element that was computed; of comprehensions in one another the outermost first.
- * Writes at most `n` of them, and returns how many there are: 0 if there are none, or none is
- * known, as where a resource has run out. `elements` may be NULL if n is 0. */
+/* The elements that entry i is in: where its position lies in a comprehension, `[f(x) for x in
+ * xs]`, the index of the element that was computed; of comprehensions in one another the outermost
+ * first. Writes at most `n` of them, and returns how many there are: 0 if there are none, or none
+ * is known, as where a resource has run out. `elements` may be NULL if n is 0. */
 HIA_API uint32_t hia_error_chain_elements(const hia_error *error, uint64_t i, int64_t *elements,
                                           uint32_t n);
 

@@ -361,8 +361,7 @@ static void count_accesses(hia_decoder *d, const hia_image_section *s) {
   count(d, d->reads, s->enter, s->n_enter, 2);
   count(d, d->reads, s->next, s->n_next, 2);
   count(d, d->reads, s->results, s->n_results, 1);
-  for (uint32_t i = 2; i < s->n_elements; i += 3)
-    d->reads[d->t.words[s->elements + i]] = UINT8_MAX;
+  for (uint32_t i = 2; i < s->n_elements; i += 3) d->reads[d->t.words[s->elements + i]] = UINT8_MAX;
   if (s->flags & HIA_SECTION_ITERATES) d->reads[s->cond] = UINT8_MAX;
 }
 

@@ -306,7 +306,7 @@ struct hia_section {
   uint32_t body_size;                  /* bytes of a frame without header; a multiple of 16 */
   uint32_t counters_at, counters_size; /* bytes, within the preloaded part; multiples of 8 */
   uint32_t set_at;                     /* words of the pending set, lowest level first */
-  const uint32_t *elements; /* as in the image: n_elements words */
+  const uint32_t *elements;            /* as in the image: n_elements words */
   uint32_t n_elements;
   uint32_t n_nodes, n_slots;
   const hia_instr *instrs;

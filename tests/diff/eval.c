@@ -260,8 +260,7 @@ static void add_place(eval *ev, const frame *f, const gen_expr *e) {
   *p = (gen_place){.line = e->line, .col = e->col, .fn = f->fn->name};
   if (ev->out->end == GEN_OUT_OF_FUEL) return;
   for (uint32_t i = f->first_element; i < ev->n_elements; i++)
-    if (p->n_elements++ < GEN_MAX_ELEMENTS)
-      p->elements[p->n_elements - 1] = ev->elements[i];
+    if (p->n_elements++ < GEN_MAX_ELEMENTS) p->elements[p->n_elements - 1] = ev->elements[i];
 }
 
 static step fails(eval *ev, gen_end end, const frame *f, const gen_expr *e) {

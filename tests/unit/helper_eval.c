@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "helper_eval.h"
+#include "runtime/base/loc.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,7 +45,7 @@ static void add_chain(evaluation *e, hia_loc_id loc, bool is_tail) {
   size_t len = strlen(e->out->chain), room = sizeof e->out->chain - len;
   for (; loc != HIA_NONE; loc = e->g->locs.data[loc].parent, is_tail = false) {
     const hia_loc *l = &e->g->locs.data[loc];
-    if (is_tail) continue;
+    if (is_tail || hiaR_loc_is_mark(l->fn)) continue;
     int n =
         snprintf(e->out->chain + len, room, "%s %u:%u; ", e->g->names.data[l->fn], l->line, l->col);
     if (n < 0 || (size_t)n >= room) return;
@@ -454,6 +455,7 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   case HIA_OP_FORK: begin_fork(e, f, n); return HIA_OK;
   case HIA_OP_STOLEN: f->values[node->outs] = hiaR_from_bool(end_fork(e, f, n)); return HIA_OK;
   case HIA_OP_JOIN: return join_fork(e, f, n);
+  case HIA_OP_ELEMENT: return HIA_OK; /* outcomes say no elements */
   case HIA_OP_COUNT: e->out->counts[node->imm & 1]++; return HIA_OK;
   case HIA_OP_DATA:
   case HIA_OP_REUSE: {

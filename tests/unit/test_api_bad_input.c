@@ -371,6 +371,7 @@ Test(api_bad_input, null_errors_timelines_and_cancels) {
   cr_assert_eq(hia_error_chain_length(NULL), 0);
   cr_assert_not(hia_error_chain_is_cut(NULL));
   cr_assert_not(hia_error_chain_entry(NULL, 0, NULL, NULL, NULL, NULL));
+  cr_assert_eq(hia_error_chain_elements(NULL, 0, NULL, 0), 0);
   hia_error_free(NULL);
 
   hia_timeline *timeline = hia_timeline_new(NULL, 1);

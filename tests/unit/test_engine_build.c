@@ -381,6 +381,7 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_image_kernel, dtype)
   FIELD(hia_image_section, weight)
   FIELD(hia_image_section, next)
+  FIELD(hia_image_section, elements)
   FIELD(hia_image_region, weight)
   FIELD(hia_image_node, loc)
   FIELD(hia_image_node, imm)

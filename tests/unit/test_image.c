@@ -111,7 +111,7 @@ Test(image, header) {
   cr_assert_str_eq(reason(h, p.size), "made for a machine of other byte order");
   h->order = HIA_IMAGE_ORDER;
   h->version++;
-  cr_assert_str_eq(reason(h, p.size), "format version 11, expected 10");
+  cr_assert_str_eq(reason(h, p.size), "format version 12, expected 11");
   h->version--;
   h->hash ^= 1;
   cr_assert_str_eq(reason(h, p.size), "damaged: the hash does not fit");
