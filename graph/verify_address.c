@@ -34,7 +34,13 @@ static uint32_t class_of(classes *c, hia_fn_id f, hia_value_id v) {
   return find(c, c->first[f] + v);
 }
 
+/* One UNDEF, which is any word, may stand for several addresses that nothing is put at. */
+static bool is_any(const classes *c, hia_fn_id f, hia_value_id v) {
+  return hiaG_def(hiaG_fn(c->v->g, f), v)->op == HIA_OP_UNDEF;
+}
+
 static void join(classes *c, hia_fn_id f, hia_value_id v, hia_fn_id g, hia_value_id w) {
+  if (is_any(c, f, v) || is_any(c, g, w)) return;
   c->up[class_of(c, f, v)] = class_of(c, g, w);
 }
 

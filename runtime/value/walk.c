@@ -112,6 +112,7 @@ void hiaR_walk_from(hia_walk *w, hia_type type, hia_word word) {
 
 /* The next reference of the object to one that has no number. False: there is none. */
 static bool next_reference(const hia_walk *w, hia_walk_object *o, hia_type *type, hia_word *word) {
+  if (!o->n) return false; /* it may be that no type has places */
   const hia_word_place *places = w->types->places + o->layout->first;
   while (o->n) {
     while (o->next < o->layout->n) {

@@ -337,11 +337,12 @@ static uint32_t occurrences(const char *text, const char *word) {
 }
 
 /* Counts of references in a text are not believed, but made anew: there must be as many of each
- * kind as were printed. Where results have destinations nothing is counted. */
+ * kind as were printed. Where results have destinations nothing is counted; and if the pass that
+ * removes what is not used is left out, reading removes it, with its counts. */
 static bool is_recounted(const diff_way *way, hia_function *function, const gen_text *text,
                          hia_error **error) {
-  if (way->stage != HIA_STAGE_STATIC || way->interpreted || way->kind != HIA_ENGINE_JIT ||
-      strstr(text->data, " = dest"))
+  if (way->disabled || way->stage != HIA_STAGE_STATIC || way->interpreted ||
+      way->kind != HIA_ENGINE_JIT || strstr(text->data, " = dest"))
     return true;
   static const char *const ops[] = {"  dup %",   "  drop %", " = unpack ", " = reuse ",
                                     "  forget ", " = last ", "  give ",    "\nfn "};

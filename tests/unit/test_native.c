@@ -41,7 +41,7 @@ Test(native, a_depth_that_cannot_be_had_is_refused) {
   hia_failure failure;
   hia_usage usage;
   hia_word block[3] = {1, 2, 0};
-  hia_limits limits = {.depth = SIZE_MAX};
+  hia_limits limits = {.depth = SIZE_MAX - 1};
   cr_assert_eq(hiaR_native_run(context, add, block, NULL, &limits, &failure, &usage), HIA_MEMORY);
   limits.depth = SIZE_MAX / 2;
   cr_assert_eq(hiaR_native_run(context, add, block, NULL, &limits, &failure, &usage), HIA_MEMORY);
