@@ -102,7 +102,8 @@ static bool is_cancelled(void *flag) {
 
 /* The results are in the heap, which the caller frees. */
 static hia_status run(engine_run engine, const hia_loaded *image, uint32_t entry, hia_heap *heap,
-                      const hia_word *args, hia_word *results, hia_failure *failure) {
+                      const hia_word *args, const hia_word *params, hia_word *results,
+                      hia_failure *failure) {
   static hia_clock *timekeeper; /* of the process: its thread serves all runs */
   if (!timekeeper) must(hiaR_clock_new(&hiaR_malloc, &timekeeper) == HIA_OK, "no clock", NULL);
   alarm_flag flag = {.alarm = {.at = hiaR_now() + TIME_NS, .ring = ring}};
@@ -115,6 +116,7 @@ static hia_status run(engine_run engine, const hia_loaded *image, uint32_t entry
                        .memory = MEMORY,
                        .threads = 1,
                        .heap = heap,
+                       .params = params,
                        .cancelled = &flag.is_cancelled};
   hia_usage usage;
   hia_status status = engine(image, entry, args, results, &limits, &hiaR_malloc, failure, &usage);
@@ -142,10 +144,14 @@ static void run_all(const hia_loaded *image, bool is_settled) {
     if (export->n_params > MAX_WORDS || export->n_results > MAX_WORDS) continue;
     hia_word args[MAX_WORDS + 1], a[MAX_WORDS + 1], b[MAX_WORDS + 1];
     if (!ir_values_make(&values, export->params, export->n_params, args)) continue;
+    uint32_t n_params;
+    hia_word params[MAX_WORDS + 1];
+    const hia_param_spec *specs = hiaR_image_params(image, &n_params);
+    if (n_params > MAX_WORDS || !ir_values_make_params(&values, specs, n_params, params)) continue;
     hia_failure interp, expand;
     hia_heap heaps[2];
-    hia_status one = run(hiaR_interp_run, image, entry, &heaps[0], args, a, &interp);
-    hia_status other = run(hiaR_expand_run, image, entry, &heaps[1], args, b, &expand);
+    hia_status one = run(hiaR_interp_run, image, entry, &heaps[0], args, params, a, &interp);
+    hia_status other = run(hiaR_expand_run, image, entry, &heaps[1], args, params, b, &expand);
     /* One engine may have reached a limit that the other has not reached. */
     if (one < HIA_MEMORY && other < HIA_MEMORY && is_settled) {
       must(one == other && interp.code == expand.code, "the engines end differently",

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/ir_values.h"
 #include "runtime/heap/object.h"
+#include "runtime/tensor/tensor.h"
 
 enum { MAX_DEPTH = 5, MAX_COMPARED = 100000 };
 
@@ -64,6 +65,36 @@ static bool make_data(ir_values *v, const hia_type_entry *type, uint32_t depth, 
   return false;
 }
 
+/* Its elements are as those that `make` makes. */
+static bool make_tensor(ir_values *v, hia_dtype dtype, const hia_dims *shape, hia_word *word) {
+  enum { MOST = 1 << 12 };
+  uint64_t n = 1;
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    if (shape->dims[i] < 0 || shape->dims[i] > MOST) return false;
+    n *= (uint64_t)shape->dims[i];
+    if (n > MOST) return false;
+  }
+  hia_tensor *tensor = take(v, hiaR_tensor_size(shape->rank, n * hiaR_dtype_size(dtype)));
+  if (!tensor) return false;
+  begin(&tensor->counted, HIA_TENSOR_OUTSIDE);
+  tensor->counted.spare = hiaR_tensor_spare(dtype, shape->rank);
+  memcpy(tensor->dims, shape->dims, shape->rank * sizeof *tensor->dims);
+  tensor->data = hiaR_tensor_place(tensor, n * hiaR_dtype_size(dtype));
+  *word = (uintptr_t)tensor;
+  for (uint64_t i = 0; i < n; i++) {
+    hia_word element;
+    if (!make(v, (hia_type)dtype, 0, &element)) return false;
+    hiaR_tensor_put(tensor, i, element);
+  }
+  return true;
+}
+
+static bool make_some_tensor(ir_values *v, const hia_type_entry *type, hia_word *word) {
+  hia_dims shape = {.rank = type->n};
+  for (uint32_t i = 0; i < shape.rank; i++) shape.dims[i] = v->turn++ % 3 + (v->turn % 7 != 0);
+  return make_tensor(v, (hia_dtype)type->element, &shape, word);
+}
+
 static bool make(ir_values *v, hia_type type, uint32_t depth, hia_word *word) {
   uint32_t turn = v->turn;
   switch (type) {
@@ -75,8 +106,12 @@ static bool make(ir_values *v, hia_type type, uint32_t depth, hia_word *word) {
   default: break;
   }
   const hia_type_entry *entry = hiaR_type_entry(v->types, type);
-  return entry->kind == HIA_KIND_ARRAY ? make_array(v, entry, depth, word)
-                                       : make_data(v, entry, depth, word);
+  switch (entry->kind) {
+  case HIA_KIND_ARRAY: return make_array(v, entry, depth, word);
+  case HIA_KIND_DATA: return make_data(v, entry, depth, word);
+  case HIA_KIND_TENSOR: return make_some_tensor(v, entry, word);
+  default: return false;
+  }
 }
 
 bool ir_values_make(ir_values *v, const hia_type *types, uint32_t n, hia_word *words) {
@@ -84,6 +119,16 @@ bool ir_values_make(ir_values *v, const hia_type *types, uint32_t n, hia_word *w
   v->used = 0;
   for (uint32_t i = 0; i < n; i++)
     if (!make(v, types[i], MAX_DEPTH, &words[i])) return false;
+  return true;
+}
+
+bool ir_values_make_params(ir_values *v, const hia_param_spec *specs, uint32_t n, hia_word *words) {
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_param_spec *spec = &specs[i];
+    if (spec->shape.rank ? !make_tensor(v, spec->dtype, &spec->shape, &words[i])
+                         : !make(v, (hia_type)spec->dtype, 0, &words[i]))
+      return false;
+  }
   return true;
 }
 
@@ -127,6 +172,13 @@ static bool is_same(comparison *c, hia_type type, hia_word a, hia_word b, uint32
     }
     return true;
   }
+  if (entry->kind == HIA_KIND_TENSOR) {
+    const hia_tensor *x = hiaR_tensor(a), *y = hiaR_tensor(b);
+    hia_dims dims[2] = {hiaR_tensor_dims(x), hiaR_tensor_dims(y)};
+    return memcmp(dims[0].dims, dims[1].dims, dims[0].rank * sizeof *dims[0].dims) == 0 &&
+           memcmp(x->data, y->data, hiaR_tensor_bytes(x)) == 0;
+  }
+  if (entry->kind != HIA_KIND_DATA) return true;
   uint32_t ctor = hiaR_ctor_of(a);
   if (ctor != hiaR_ctor_of(b)) return false;
   if (a < HIA_FIRST_ADDRESS || b < HIA_FIRST_ADDRESS) return a == b;
