@@ -22,7 +22,7 @@ verdict() { # WHAT WANTED GOT
 }
 
 # list N FORMAT [SEPARATOR]: FORMAT for each number below N, where %d is the number.
-list() { awk -v n="$1" -v f="$2" -v s="${3-, }" 'BEGIN { for (i = 0; i < n; i++) { t = f; gsub("%d", i, t); printf "%s%s", i ? s : "", t } }'; }
+list() { perl -e 'my ($n, $f, $s) = @ARGV; print join $s, map { (my $t = $f) =~ s/%d/$_/g; $t } 0 .. $n - 1' "$1" "$2" "${3-, }"; }
 
 # runs NAME WANTED [ENGINES] -- ARGUMENT...: the program on standard input.
 runs() {

@@ -33,6 +33,7 @@ static const char usage[] =
     "  --in-turn N    of programs in files: each goes through one of N ways, another one each "
     "time;\n"
     "                 --seed says which one the first goes through; with --aot one in N is built\n"
+    "  --parallel     only the ways with several threads\n"
     "  --way NAME     only this way, of those that --list prints\n"
     "  --list         prints the ways in which programs are run\n";
 
@@ -50,7 +51,7 @@ static int emit(uint64_t seed, uint32_t size, bool has_data) {
 
 int main(int argc, char **argv) {
   bool random = false, mutate = false, build = false, rebuild = false, emits = false;
-  bool large = false, list = false;
+  bool large = false, list = false, parallel = false;
   const diff_sort *sort = NULL;
   const char *engines = NULL, *only = NULL, *aot = NULL, *write = NULL;
   unsigned threads = 1;
@@ -103,6 +104,8 @@ int main(int argc, char **argv) {
         emits = true;
       else if (!strcmp(a, "--large"))
         large = true;
+      else if (!strcmp(a, "--parallel"))
+        parallel = true;
       else if (!strcmp(a, "--list"))
         list = true;
       else if (!strcmp(a, "--data"))
@@ -142,9 +145,8 @@ int main(int argc, char **argv) {
   }
   static diff_way ways[DIFF_MAX_WAYS];
   uint32_t n_ways = diff_ways(ways, engines);
-  for (uint32_t i = sort != NULL;
-       only && i < n_ways;) { /* samples are compared with the first way */
-    if (!strcmp(ways[i].name, only))
+  for (uint32_t i = sort != NULL; i < n_ways;) { /* samples are compared with the first way */
+    if ((!only || !strcmp(ways[i].name, only)) && (!parallel || ways[i].threads > 1))
       i++;
     else
       ways[i] = ways[--n_ways];

@@ -29,7 +29,8 @@ TREE = os.path.join(WORK, 'tree')
 # The CMake arguments of each configuration that a mutant can be looked for in; `dev` has the same.
 CONFIGURATIONS = {
     'release': ['-DCMAKE_BUILD_TYPE=Release'],
-    'asan': ['-DCMAKE_BUILD_TYPE=Debug', '-DCMAKE_C_COMPILER=clang-19', '-DHIA_SANITIZE=address;undefined'],
+    'asan': ['-DCMAKE_BUILD_TYPE=Debug', '-DCMAKE_C_COMPILER=clang-19', '-DHIA_SANITIZE=address;undefined',
+             '-DHIA_STRESS=ON'],
     'tsan': ['-DCMAKE_BUILD_TYPE=Debug', '-DCMAKE_C_COMPILER=clang-19', '-DHIA_SANITIZE=thread'],
     'stress': ['-DCMAKE_BUILD_TYPE=Debug', '-DHIA_STRESS=ON'],
 }

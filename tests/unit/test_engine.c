@@ -190,6 +190,45 @@ Test(engine, printing_is_cut_like_snprintf) {
   hia_engine_free(engine);
 }
 
+Test(engine, failures_name_the_element) {
+  static const char text[] =
+      "fn part(n: i64) = 12 / n\n"
+      "fn row(j: i64) = [(j, part(i + j - 4)) for i in 0i64..j]\n"
+      "fn main() = [row(j) for j in 0i64..10]\n"
+      "fn table(n: i64) = [[(i, 5 / (i * j - 6)) for i in 0..n] for j in 0..n]\n";
+  for (size_t k = first_kind(); k < 3; k++) {
+    hia_engine *engine = new_engine(kinds[k]);
+    hia_module *module = load_module(engine, "test.hia", text);
+    hia_value *n = hia_value_i64(engine, 5), *result;
+    hia_error *error;
+    int64_t elements[2] = {-1, -1};
+    cr_assert_eq(hia_call(find_function(module, "main"), NULL, 0, &result, &error), HIA_DIV_ZERO);
+    cr_assert_eq(hia_error_chain_length(error), 3);
+    cr_assert_eq(hia_error_chain_elements(error, 0, NULL, 0), 0, "the division is in none");
+    cr_assert_eq(hia_error_chain_elements(error, 1, elements, 2), 1);
+    cr_assert_eq(elements[0], 1);
+    cr_assert_eq(elements[1], -1, "not written");
+    cr_assert_eq(hia_error_chain_elements(error, 2, elements, 2), 1);
+    cr_assert_eq(elements[0], 3);
+    cr_assert_eq(hia_error_chain_elements(error, 3, elements, 2), 0, "there is no such entry");
+    cr_assert_not_null(
+        strstr(hia_error_text(error), "called from main at test.hia:3:14, element 3\n"), "%s",
+        hia_error_text(error));
+    hia_error_free(error);
+    cr_assert_eq(hia_call(find_function(module, "table"), &n, 1, &result, &error), HIA_DIV_ZERO);
+    cr_assert_eq(hia_error_chain_elements(error, 0, elements, 1), 2, "one of two is written");
+    cr_assert_eq(elements[0], 2);
+    cr_assert_eq(hia_error_chain_elements(error, 0, elements, 2), 2);
+    cr_assert(elements[0] == 2 && elements[1] == 3);
+    cr_assert_not_null(strstr(hia_error_text(error), ", element 2, 3\n"), "%s",
+                       hia_error_text(error));
+    hia_error_free(error);
+    hia_value_free(n);
+    hia_module_free(module);
+    hia_engine_free(engine);
+  }
+}
+
 Test(engine, failures_carry_the_chain_of_calls) {
   for (size_t k = first_kind(); k < 3; k++) {
     hia_engine *engine = new_engine(kinds[k]);
