@@ -998,7 +998,7 @@ rm a.o b.o both.o
 
 # ---- another runtime ----
 
-sed 's/hia_rt_abi_\([0-9]*\)/hia_rt_abi_0/g' fib.o >future.o
+sed 's/hia_rt_abi_[0-9]/hia_rt_abi_0/g' fib.o >future.o
 if $c use.c future.o tak.o $static -o use 2>err; then
   bad 'an object for another runtime links'
 elif grep -q 'undefined.*hia_rt_abi_0' err; then
