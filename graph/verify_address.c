@@ -9,8 +9,8 @@
  * are put into one class (union-find), in all functions at once, and each class is looked at as a
  * whole. That refuses nothing that passes make, since no i64 is an address here and a number there.
  *
- * That a destination is taken only behind what was put there is not checked; code for a graph that
- * was read from text finds it unset (lower/emit_read.c). */
+ * That a destination is taken only behind what was put there is not checked, nor that an address is
+ * set: code for a graph that was read from text tests it (lower/emit_read.c). */
 #include "graph/verify.h"
 
 typedef struct classes {
@@ -34,7 +34,9 @@ static uint32_t class_of(classes *c, hia_fn_id f, hia_value_id v) {
   return find(c, c->first[f] + v);
 }
 
-/* One UNDEF, which is any word, may stand for several addresses that nothing is put at. */
+/* An UNDEF is any word: pass tail makes one for several addresses that nothing is put at on some
+ * path, of places of several types. So it belongs to no class. The code of a graph that was read
+ * tests that it puts at none, and takes from none (lower/emit_read.c). */
 static bool is_any(const classes *c, hia_fn_id f, hia_value_id v) {
   return hiaG_def(hiaG_fn(c->v->g, f), v)->op == HIA_OP_UNDEF;
 }
@@ -128,7 +130,7 @@ static bool join_node(classes *c, hia_fn_id f, hia_node_id n) {
   case HIA_OP_RETURN_I: join_result(c, f, node->outs, g->sites.data[a].callee, b); break;
   case HIA_OP_ARG:
   case HIA_OP_MERGE_ENTRY:
-  case HIA_OP_UNDEF: break; /* of an address that nothing is put at, as tail makes them */
+  case HIA_OP_UNDEF: break; /* see is_any */
   case HIA_OP_YIELD: break; /* see its owner, or its callers */
   default: return false;
   }

@@ -339,6 +339,8 @@ bool hiaL_defers(const hia_graph *g);
 LLVMValueRef hiaL_unset(hia_emit *e, hia_type type);
 void hiaL_unset_elements(hia_emit *e, LLVMValueRef elements, LLVMValueRef n, hia_type array);
 void hiaL_require_object(hia_emit *e, LLVMValueRef ref, hia_loc_id loc);
+/* It is that of a DEST or HOLE_AT: the verifier makes sure that it is one of these, or an UNDEF. */
+void hiaL_require_address(hia_emit *e, LLVMValueRef address, hia_loc_id loc);
 /* The tensor has this shape. */
 void hiaL_require_row(hia_emit *e, LLVMValueRef tensor, const hia_dims *shape, hia_loc_id loc);
 /* Waits for the operands whose elements the node reads. */

@@ -47,8 +47,8 @@ void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
 void hiaL_emit_UNDEF(hia_emit *e, hia_node_id n) {
   hia_type is = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
   LLVMTypeRef type = hiaL_type(e, is);
-  if (is == HIA_I64 && e->tests_addresses) { /* it may be one */
-    hiaL_out(e, n, 0, hiaL_new_destination(e, hiaL_node(e, n)->loc));
+  if (is == HIA_I64 && e->tests_addresses) { /* it may be one: 0 is the address of nothing */
+    hiaL_out(e, n, 0, hiaL_number(e, 64, 0));
     return;
   }
   if (!hiaG_is_scalar(is)) { /* an unset reference: whatever counts it ignores it */

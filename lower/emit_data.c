@@ -254,21 +254,23 @@ void hiaL_emit_HOLE_AT(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, LLVMBuildPtrToInt(e->b, at, e->types[HIA_I64], "hole"));
 }
 
-/* A value at an address, as in a field. */
-static LLVMValueRef pointer_to(hia_emit *e, LLVMValueRef address) {
+/* The place at the address that is the node's first operand. */
+static LLVMValueRef place_at(hia_emit *e, hia_node_id n) {
+  LLVMValueRef address = hiaL_in(e, n, 0);
+  hiaL_require_address(e, address, hiaL_node(e, n)->loc);
   return LLVMBuildIntToPtr(e->b, address, e->ptr, "");
 }
 
 void hiaL_emit_PUT(hia_emit *e, hia_node_id n) {
   hia_type type = hiaG_type(e->fn, hiaG_in(e->fn, n, 1));
   hia_word_place place = {.type = type, .repr = (uint8_t)hiaR_repr(type)};
-  hiaL_store_packed(e, pointer_to(e, hiaL_in(e, n, 0)), &place, hiaL_in(e, n, 1));
+  hiaL_store_packed(e, place_at(e, n), &place, hiaL_in(e, n, 1));
 }
 
 void hiaL_emit_TAKE(hia_emit *e, hia_node_id n) {
   hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
   hia_word_place place = {.type = type, .repr = (uint8_t)hiaR_repr(type)};
-  LLVMValueRef taken = hiaL_load_packed(e, pointer_to(e, hiaL_in(e, n, 0)), &place);
+  LLVMValueRef taken = hiaL_load_packed(e, place_at(e, n), &place);
   if (!hiaG_is_scalar(type) && hiaG_type_kind(e->g->types, type) == HIA_KIND_TENSOR)
     hiaL_require_object(e, taken, hiaL_node(e, n)->loc);
   hiaL_out(e, n, 0, taken);

@@ -9,7 +9,7 @@
  *   operations       the elements of an operand are there: else the code waits, as for a force
  *   undef, hole, new a tensor that nobody has set is one without elements
  *   take             something was put at the destination
- *   undef            an address is that of a word
+ *   put, take        the address is no undef, which one word may be of places of several types
  *
  * An address that is none of those that `dest` and `hole.at` give is found by the verifier
  * (graph/verify_address.c). A test that fails ends the run with INTERNAL. */
@@ -52,6 +52,11 @@ static void require(hia_emit *e, LLVMValueRef holds, hia_loc_id loc) {
 
 void hiaL_require_object(hia_emit *e, LLVMValueRef ref, hia_loc_id loc) {
   if (e->g->is_read) require(e, LLVMBuildNot(e->b, hiaL_is_number(e, ref), ""), loc);
+}
+
+void hiaL_require_address(hia_emit *e, LLVMValueRef address, hia_loc_id loc) {
+  LLVMValueRef unset = hiaL_number(e, 64, 0); /* as hiaL_emit_UNDEF makes it */
+  if (e->tests_addresses) require(e, LLVMBuildICmp(e->b, LLVMIntNE, address, unset, ""), loc);
 }
 
 void hiaL_require_row(hia_emit *e, LLVMValueRef tensor, const hia_dims *shape, hia_loc_id loc) {

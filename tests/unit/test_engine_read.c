@@ -218,9 +218,35 @@ static const char destination[] = "graph functions \"destination\"\n"
                                   "  yield %7\n"
                                   "}\n";
 
+/* One `undef` stands for addresses of places of two types, as pass tail makes it. If the first
+ * argument is not greater, something is put at it. */
+static const char no_address[] = "graph static \"no_address\"\n"
+                                 "type L = N | C(x: i64)\n"
+                                 "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 {\n"
+                                 "  %0:i64 = merge.entry 0\n"
+                                 "  %1:i64 = merge.entry 1\n"
+                                 "  %2:i64 = dest\n"
+                                 "  %3:i64 = dest\n"
+                                 "  %4:L = data C %0\n"
+                                 "  put %3, %4\n"
+                                 "  %5:bool = gt %0, %1\n"
+                                 "  %6:i64, %7:i64 = switch .1 %2, %5\n"
+                                 "  %8:i64, %9:i64 = switch .1 %3, %5\n"
+                                 "  then .1 %5 {\n"
+                                 "  } else .2 {\n"
+                                 "    %10:i64 = undef\n"
+                                 "  }\n"
+                                 "  %11:i64 = merge .1 %6, %10\n"
+                                 "  %12:i64 = merge .1 %8, %10\n"
+                                 "  put %11, %1\n"
+                                 "  %13:L = take %12\n"
+                                 "  %14:i64 = field C.0 %13\n"
+                                 "  yield %14\n"
+                                 "}\n";
+
 Test(read, code_tests_what_passes_guarantee) {
   static const char *const inside[] = {"3", "1"}, *const outside[] = {"3", "3"},
-                           *const below[] = {"3", "-1"};
+                           *const below[] = {"3", "-1"}, *const large[] = {"3", "7000000"};
   world w;
   if (!begin(&w)) cr_skip_test("no native code");
   cr_expect_eq(run_graph(&w, filled, inside, 2), HIA_OK, "%s", w.result);
@@ -231,6 +257,9 @@ Test(read, code_tests_what_passes_guarantee) {
   cr_expect_str_eq(w.result, "0.0");
   cr_expect_eq(run_graph(&w, destination, inside, 2), HIA_OK, "%s", w.result);
   cr_expect_str_eq(w.result, "4");
+  cr_expect_eq(run_graph(&w, no_address, inside, 2), HIA_OK, "%s", w.result);
+  cr_expect_str_eq(w.result, "3");
+  cr_expect_eq(run_graph(&w, no_address, large, 2), HIA_INTERNAL, "%s", w.result);
   hia_engine_free(w.engine);
 }
 
