@@ -5,13 +5,15 @@
 # are in two programs, one of them with native compilation: to link and to load LLVM takes time, and each
 # test has a process of its own in any case (tests/unit/runner.c).
 
-# In slow configurations, tests of many cases run one in this many.
+# In slow configurations, tests of many cases run one in this many. HIA_TEST_ALL: more of everything, at night.
 set(test_share 1)
-if(HIA_SANITIZE OR HIA_STRESS)
-  set(test_share 8)
+if(HIA_TEST_ALL AND (HIA_SANITIZE OR HIA_STRESS))
+  set(test_share 4)
+elseif(HIA_SANITIZE OR HIA_STRESS)
+  set(test_share 16)
 endif()
 # Random programs and graphs: every configuration has its own seeds, and so its own programs.
-set(random_programs 130)
+set(random_programs 100)
 if("thread" IN_LIST HIA_SANITIZE)
   set(random_seed 20002)
 elseif(HIA_SANITIZE)
@@ -21,6 +23,9 @@ elseif(HIA_STRESS)
 else()
   set(random_seed 1)
   set(random_programs 300)
+endif()
+if(HIA_TEST_ALL)
+  math(EXPR random_programs "10 * ${random_programs}")
 endif()
 set(HIA_RANDOM_PROGRAMS ${random_programs} CACHE STRING "How many random programs ctest runs")
 set(HIA_RANDOM_SEED ${random_seed} CACHE STRING "The seed of the first of them")

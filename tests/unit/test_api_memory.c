@@ -581,7 +581,7 @@ static void live(life *l) {
 #ifdef HIA_STRESS
 enum { STEP = 16 };
 #else
-enum { STEP = HIA_TEST_SHARE > 1 ? 4 : 2 };
+enum { STEP = HIA_TEST_SHARE > 1 ? 8 : 2 };
 #endif
 
 /* Repeats until the host makes fewer than n requests. With threads the number of requests varies,

@@ -147,6 +147,8 @@ Test(data, without_a_heap_a_run_is_refused) {
 /* Of all levels: where the machine is busy a helper may come too late again and again. */
 static uint64_t n_steals;
 
+enum { DEPTH = HIA_TEST_SHARE > 1 ? 15 : 20, COUNTED = HIA_TEST_SHARE > 1 ? 10 : 14 };
+
 Test(data, several_workers_make_objects) {
   EACH_LEVEL(d, {
     hia_graph *g = read_text(&d->w.e, graph_file("cells"));
@@ -156,9 +158,9 @@ Test(data, several_workers_make_objects) {
     cr_assert_eq(hiaR_pool_new(&hiaR_malloc, 1, NULL, &d->pool), HIA_OK);
     uint64_t steals = 0;
     for (unsigned i = 0; i < 3 || (!steals && i < 40); i++) { /* the machine may be busy */
-      hia_word block[2] = {hiaR_from_i32(20)};
+      hia_word block[2] = {hiaR_from_i32(DEPTH)};
       cr_assert_eq(run_data(d, "trees", block), HIA_OK);
-      cr_assert_eq(hiaR_to_i32(block[1]), (int32_t)(1048576LL * 1048575 / 2));
+      cr_assert_eq(hiaR_to_i32(block[1]), (int32_t)((1LL << DEPTH) * ((1LL << DEPTH) - 1) / 2));
       steals += d->w.usage.steals;
     }
     n_steals += steals;
@@ -236,7 +238,8 @@ Test(data, a_list_of_ten_million_is_freed) {
   open_world(d);
   NO_THROW(&d->w.e, {
     compile_data(d, counted_graph(d), false, 3);
-    cr_assert_eq(run_counted(d, 3, "long", 10000000, 0), 10000000);
+    enum { LONG = 10000000 / HIA_TEST_SHARE };
+    cr_assert_eq(run_counted(d, 3, "long", LONG, 0), LONG);
     cr_assert_eq(run_counted(d, 3, "incs", 200000, 4), 100000LL * 100001 + 100000 * 4);
   });
   close_world(d);
@@ -249,8 +252,8 @@ Test(data, several_workers_count) {
     uint64_t steals = 0;
     for (unsigned i = 0; i < 3 || (!steals && i < 40); i++) {
       /* Jobs that a thief has time to begin before the owner takes them back. */
-      int64_t n = 1 << 14, wanted = 2 * 40 * (n * (n - 1) / 2 - (n - 1));
-      cr_assert_eq(run_counted(d, level, "both", 14, 40), wanted);
+      int64_t n = 1 << COUNTED, wanted = 2 * 40 * (n * (n - 1) / 2 - (n - 1));
+      cr_assert_eq(run_counted(d, level, "both", COUNTED, 40), wanted);
       steals += d->w.usage.steals;
     }
     n_steals += steals;
