@@ -41,9 +41,9 @@ static void place(const hia_module *module, hia_unit *unit) {
   hia_image_loc *locs = HIA_NEW_ARRAY(arena, hia_image_loc, g->locs.len + 1);
   for (uint32_t i = 0; i < g->locs.len; i++) {
     const hia_loc *l = &g->locs.data[i];
-    uint32_t name = l->fn < g->names.len         ? offsets[l->fn]
+    uint32_t name = l->fn < g->names.len      ? offsets[l->fn]
                     : hiaR_loc_is_mark(l->fn) ? l->fn
-                                                 : HIA_NONE;
+                                              : HIA_NONE;
     locs[i] = (hia_image_loc){l->line, l->col, name, l->parent};
   }
   unit->places = (hia_places){.locs = locs,
