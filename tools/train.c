@@ -36,6 +36,19 @@ static int make_batch(training *r, uint64_t batch, uint32_t *size, hia_value **v
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 
+/* A failure says which element of the batch it belongs to: which example of the data that is. */
+static void say_examples(const training *r, uint64_t batch) {
+  enum { MOST = 256 };
+  uint64_t first;
+  uint32_t size = batch_size(r, batch, &first);
+  tool_progress_end();
+  fprintf(stderr, "batch %" PRIu64 " of epoch %zu has the examples", batch + 1,
+          r->state.n_epochs + 1);
+  for (uint32_t i = 0; i < size && i < MOST; i++)
+    fprintf(stderr, "%s%" PRIu32, i ? ", " : " ", r->order[first + i]);
+  fprintf(stderr, "%s of the data, in this order, counting from 0\n", size > MOST ? ", ..." : "");
+}
+
 /* ---- checkpoints ---- */
 
 /* A file that could not be written is no mistake in the command line. */
@@ -150,6 +163,7 @@ static int make_step(training *r) {
       hia_trainer_set_rate(r->trainer, train_rate(r->t, step, r->t->epochs * r->n_batches));
   code = status == HIA_OK ? train_gradient(r, &batch, &loss) : tool_fail(NULL, status);
   hia_value_free(batch);
+  if (code == EXIT_PROGRAM) say_examples(r, r->state.batch);
   if (code != EXIT_FINE) return code;
   double norm = hia_trainer_norm(r->trainer);
   if (!isfinite(loss)) return diverged(r, "the loss", loss);

@@ -283,6 +283,12 @@ done
 
 t 'a failure of the program' 1 '' 'train.hia:[0-9]+:[0-9]+: error.div-zero.: division by zero.*fn fails.*in fails at ' \
   "${on[@]}" --loss fails --batch 3
+sed '4s/^(./(7/' train.ptb | head -6 >bad.ptb
+t 'a failure in a batch' 1 '' 'error.range.*called from total at .*train.hia:[0-9:]+, element [0-5].*batch 1 of epoch 1 has the examples .* of the data' \
+  --data bad.ptb --vocab words --batch 6
+element=$(sed -nE 's/.*called from total at .*, element ([0-9]+)$/\1/p' err)
+examples=$(sed -nE 's/.*has the examples (.*) of the data.*/\1/p' err)
+verdict 'which example that is' "$(cut -d, -f$((element + 1)) <<<"$examples" | tr -d ' ')" 3
 clear
 t 'a loss that is no number' 1 '' '^epoch 1 of 10: .*error.diverged.: the loss is not a number in epoch 2, batch 1
  *= hint: --trap-nan shows where NaN begins; a smaller --lr, or --clip, may help; the last checkpoint is kept: m.safetensors.checkpoint$' \
