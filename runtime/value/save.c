@@ -81,13 +81,13 @@ static void put_tensor(saver *s, const hia_tensor *tensor) {
 
 static void put_object(saver *s, const hia_walk_object *o) {
   put_number(s, hiaR_file_kind(&s->file_types, o->type, o->ctor));
+  if (hiaR_type_kind(s->types, o->type) == HIA_KIND_TENSOR) {
+    put_tensor(s, hiaR_tensor(o->word)); /* it may be that no type has places */
+    return;
+  }
   const hia_word_place *places = s->types->places + o->layout->first;
   if (hiaR_type_kind(s->types, o->type) == HIA_KIND_DATA) {
     put_words(s, places, o->layout->n, (const char *)(uintptr_t)o->word);
-    return;
-  }
-  if (hiaR_type_kind(s->types, o->type) == HIA_KIND_TENSOR) {
-    put_tensor(s, hiaR_tensor(o->word));
     return;
   }
   const hia_array *array = (const hia_array *)(uintptr_t)o->word;

@@ -106,6 +106,35 @@ Test(api_tensors, made_and_read) {
   close_world(&w);
 }
 
+/* Where tensors are all types that have objects, no object or element has words. */
+Test(api_tensors, of_a_program_without_data) {
+  static const char source[] = "fn f(x: f64[?, ?]) = x\n";
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_INTERP;
+  world w;
+  hia_value *value, *loaded, *result;
+  hia_function *f;
+  cr_assert_eq(hia_engine_new(&options, &w.engine, NULL), HIA_OK);
+  cr_assert_eq(hia_module_load_text(w.engine, "t", source, strlen(source), &w.module, NULL),
+               HIA_OK);
+  const hia_type_info *matrix = param_type(&w, "f", 0);
+  cr_assert_eq(hia_data_tensor(NULL, matrix, two_by_three, six, &value, NULL), HIA_OK);
+  test_text saved = {0};
+  cr_assert_eq(hia_value_save(value, test_text_take, &saved, NULL), HIA_OK);
+  cr_assert_eq(hia_data_load(NULL, matrix, "a", saved.data, saved.len, &loaded, NULL), HIA_OK);
+  test_text_free(&saved);
+  cr_assert_eq(hia_module_function(w.module, "f", &f, NULL), HIA_OK);
+  cr_assert_eq(hia_run(f, (hia_value *[]){loaded}, 1, NULL, &result, NULL), HIA_OK);
+  expect_text(result, "[[1.0, 2.5, -0.0], [4.0, 5.0, 6.0]]");
+  hia_value_nodes *nodes;
+  cr_assert_eq(hia_value_to_nodes(result, &nodes, NULL), HIA_OK);
+  hia_value_nodes_free(nodes);
+  hia_value_free(result);
+  hia_value_free(loaded);
+  hia_value_free(value);
+  close_world(&w);
+}
+
 #define REFUSED(part, ...)                                                                         \
   do {                                                                                             \
     error = NULL;                                                                                  \
