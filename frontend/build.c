@@ -51,7 +51,7 @@ const char *hiaF_draft_shown(hia_draft *d, const char *text, size_t len) {
   hia_text out;
   hiaR_text_init(&out, &d->comp->arena);
   hiaR_text_add(&out, "", 0);
-  hiaR_show(&out, text, len < MAX_SHOWN ? len : MAX_SHOWN, NULL);
+  hiaR_show(&out, text, len < MAX_SHOWN ? len : MAX_SHOWN);
   return out.data;
 }
 

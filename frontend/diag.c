@@ -163,7 +163,7 @@ static void excerpt_error(const hia_diags *diags, const hia_diag *d, hia_text *o
 static void print_place(const hia_source *source, uint32_t line, uint32_t col, hia_text *out) {
   hia_place place = hiaF_place(source, line);
   if (place.file[0] != '\0') {
-    hiaR_show(out, place.file, strlen(place.file), NULL);
+    hiaR_show(out, place.file, strlen(place.file));
     hiaR_text_add(out, ":", 1);
   }
   if (line != 0) hiaR_text_addf(out, "%u:%u:", place.line, col);

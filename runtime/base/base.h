@@ -185,9 +185,8 @@ void hiaR_sized_copy_out(const void *own, size_t own_size, void *theirs, size_t 
 
 /* ---- base/excerpt.c ---- */
 
-/* Adds bytes, with those that are not printable escaped; and to `mark`, if it is not NULL, one
- * character for each column that they take. */
-void hiaR_show(hia_text *out, const char *bytes, size_t n, const char *mark);
+/* Adds bytes, with those that are not printable escaped. */
+void hiaR_show(hia_text *out, const char *bytes, size_t n);
 /* Adds a line of a text and a caret line, for `len` bytes at a column; long lines are cut. */
 void hiaR_excerpt(const char *text, size_t text_len, uint32_t line, uint32_t col, uint32_t len,
                   hia_text *out);

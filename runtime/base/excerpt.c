@@ -7,13 +7,11 @@
 #define MAX_SHOWN     4096 /* bytes before the caret, and behind it: few of them may take columns */
 #define MAX_LABELS    8u   /* of those below a line */
 
-void hiaR_show(hia_text *out, const char *bytes, size_t n, const char *mark) {
+void hiaR_show(hia_text *out, const char *bytes, size_t n) {
   for (size_t i = 0; i < n;) {
     hia_cluster k = hiaR_cluster(bytes + i, n - i);
     bool is_escaped = k.escape[0] != '\0';
-    if (mark == NULL)
-      hiaR_text_add(out, is_escaped ? k.escape : bytes + i, is_escaped ? strlen(k.escape) : k.len);
-    for (uint32_t c = 0; mark != NULL && c < k.columns; c++) hiaR_text_add(out, mark, 1);
+    hiaR_text_add(out, is_escaped ? k.escape : bytes + i, is_escaped ? strlen(k.escape) : k.len);
     i += k.len;
   }
 }
@@ -159,7 +157,7 @@ static void add_line(const char *text, size_t text_len, uint32_t line, const hia
   if (!find_line(text, text_len, line, &s)) return;
   cut(&s, byte_at(&s, at ? at->col : spans[0].col));
   hiaR_text_addf(out, "%5u | %s", line, s.dots);
-  hiaR_show(out, s.from, (size_t)(s.to - s.from), NULL);
+  hiaR_show(out, s.from, (size_t)(s.to - s.from));
   hiaR_text_addf(out, "%s\n", s.to < s.stop ? "..." : "");
   hia_text row;
   hiaR_text_init(&row, out->arena);
