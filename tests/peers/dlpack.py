@@ -79,7 +79,7 @@ base = np.arange(1, 7, dtype='f4').reshape(2, 3)
 for x, text in [(base.copy(), '[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]'), (base.T, '[[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]'),
                 (base[::-1, ::2], '[[4.0, 6.0], [1.0, 3.0]]'), (np.broadcast_to(base[1], (2, 3)).copy(), None),
                 (np.array([-1, 2**40]), '[-1, 1099511627776]'), (np.array([[0.5]]), '[[0.5]]'),
-                (np.zeros((0, 2), 'i4'), 'zeros(0, 2)')]:
+                (np.zeros((0, 2), 'i4'), 'full(0, 0, 2)')]:
     check(x, text or '[[4.0, 5.0, 6.0], [4.0, 5.0, 6.0]]')
 seen = [check(np.array([1.5, 2]), '[1.5, 2.0]')]
 assert seen[0]() is None, 'the array is still held'

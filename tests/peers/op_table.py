@@ -54,10 +54,10 @@ class File:
         self.lines.append(head + body)
         return name, '%s@%d:%d' % (name, line, len(head) + body.index(mark) + 1)
 
-    def call(self, function, args, expected):
-        """`expected`: a value, or the word of a failure."""
+    def call(self, function, args, expected, element=None):
+        """`expected`: a value, or the word of a failure, for this element of a comprehension."""
         name, place = function
-        outcome = 'error %s %s' % (expected, place) if isinstance(expected, str) else text(expected)
+        outcome = 'error %s %s%s' % (expected, place, '' if element is None else '[%d]' % element) if isinstance(expected, str) else text(expected)
         self.calls.append('# small: %s %s => %s' % (name, ' '.join(map(text, args)), outcome))
 
     def run(self, function, args, compute):
@@ -478,7 +478,9 @@ def write_pack(file, op):
             v = file.array(dtype, ())
             sizes = {2 if i == odd else 1 for i in range(n)}
             rows = np.full((n, sizes.pop() if n else 0), v) if len(sizes) < 2 else 'shape'
-            file.call(g, [v, np.int64(n), np.int64(odd)], rows if isinstance(rows, str) else with_dims(rows))
+            differs = isinstance(rows, str)
+            file.call(g, [v, np.int64(n), np.int64(odd)], rows if differs else with_dims(rows),
+                      (odd or 1) if differs else None)
 
 
 @other('literal')

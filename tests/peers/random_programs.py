@@ -435,16 +435,28 @@ class Program:
         rows = [part((of[0], of[1][1:])) for _ in range(of[1][0])]
         return '[%s]' % ', '.join(a for a, _ in rows), lambda e: np.stack([fa(e) for _, fa in rows])
 
+    @staticmethod
+    def in_element(k, f, e):
+        """Element k of a comprehension. Of a failure in it the outermost place so far is in this function, and in it."""
+        try:
+            return f(e)
+        except Failure as failure:
+            chain = failure.args[1]
+            mark, elements = chain[-1] if isinstance(chain[-1], tuple) else (chain[-1], ())
+            chain[-1] = mark, (k,) + elements
+            raise
+
     def comprehension(self, of, _scope, part):
         i, n = self.name(), of[1][0]
         a, fa = part((of[0], of[1][1:]), {i: ('i64', ())})
         text_of = '[%s for %s in 0i64..%d]' % (a, i, n)
-        return text_of, lambda e: np.stack([fa({**e, i: np.int64(k)}) for k in range(n)])
+        return text_of, lambda e: np.stack([self.in_element(k, fa, {**e, i: np.int64(k)}) for k in range(n)])
 
     def over_rows(self, of, _scope, part):
         v, its = self.name(), self.any_type()
         (a, fa), (b, fb) = part((its[0], (of[1][0],) + its[1])), part((of[0], of[1][1:]), {v: its})
-        return '[%s for %s in %s]' % (b, v, a), lambda e: np.stack([fb({**e, v: row}) for row in fa(e)])
+        return '[%s for %s in %s]' % (b, v, a), lambda e: np.stack(
+            [self.in_element(k, fb, {**e, v: row}) for k, row in enumerate(fa(e))])
 
     def array(self, of, _scope, part):
         """An array of pairs, of which one is set, and one is taken apart."""
@@ -456,8 +468,8 @@ class Program:
         def run(e):
             pairs = []
             for k in range(n):
-                left = fa({**e, i: np.int64(k)})
-                pairs.append((left, fb({**e, i: np.int64(k)})))
+                left = self.in_element(k, fa, {**e, i: np.int64(k)})
+                pairs.append((left, self.in_element(k, fb, {**e, i: np.int64(k)})))
             left = fc(e)
             pairs[to] = (left, fd(e))
             return fz({**e, x: pairs[at][0], y: pairs[at][1]})
@@ -670,7 +682,8 @@ class Program:
         def said(outcome):
             if not isinstance(outcome, Failure):
                 return text(outcome)
-            chain = [places[c] for c in outcome.args[1]]
+            chain = [c if isinstance(c, tuple) else (c, ()) for c in outcome.args[1]]
+            chain = [places[mark] + ''.join('[%d]' % k for k in elements) for mark, elements in chain]
             return ' '.join(['error', outcome.args[0]] + chain[:MOST] + ['...'] * (len(chain) > MOST))
 
         return '\n'.join(lines + ['# small: %s => %s' % (call, said(outcome)) for _, call, outcome in mains]) + '\n'
