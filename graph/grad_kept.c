@@ -388,7 +388,8 @@ static void read_holder(keeping *k, const holder *h) {
   for (uint32_t i = 0; i < p->n_words; i++) {
     hia_node_id n = h->readers[i];
     uint32_t in = p->in[i];
-    if (n == HIA_NONE) continue;
+    bool is_unused = in != HIA_NONE && ends[in] == HIA_NONE; /* so its piece is not read either */
+    if (n == HIA_NONE || is_unused) continue;
     if (in == HIA_NONE && h->call != HIA_NONE) {
       k->aliases.data[k->back->nodes.data[n].outs] =
           hiaG_out(k->back, h->call, hiaG_piece_field(p, i));

@@ -544,7 +544,7 @@ Test(tensor_gradient, collect, .init = begin_sums, .fini = end_sums) {
       drop_sum(dtype, dims.rank, sum);
       model_free(&expected);
     }
-  cr_assert_gt(n_sparse, 20);
+  cr_assert_gt(n_sparse, 80 / HIA_TEST_SHARE);
 }
 
 /* Hundreds of outer products, with lengths at which the kernels have rests, and others between. */
