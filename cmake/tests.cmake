@@ -27,7 +27,9 @@ endif()
 if(HIA_TEST_ALL)
   math(EXPR random_programs "10 * ${random_programs}")
 endif()
-set(HIA_RANDOM_PROGRAMS ${random_programs} CACHE STRING "How many random programs ctest runs")
+if(NOT DEFINED HIA_RANDOM_PROGRAMS) # how many random programs ctest runs; not cached, since HIA_TEST_ALL changes it
+  set(HIA_RANDOM_PROGRAMS ${random_programs})
+endif()
 set(HIA_RANDOM_SEED ${random_seed} CACHE STRING "The seed of the first of them")
 
 find_path(CRITERION_INCLUDE criterion/criterion.h)

@@ -23,12 +23,11 @@
 #define HIA_LOC_OPERAND      0x80000000u
 #define HIA_LOC_MAX_OPERANDS 64u       /* operands behind these have no row */
 #define HIA_LOC_MAX_LEN      0xffffffu /* longer ones are said to have as many bytes */
+#define HIA_LOC_ELEMENT      (HIA_LOC_OPERAND | HIA_LOC_MAX_OPERANDS << 24)
 
 static inline uint32_t hiaR_loc_of_operand(uint32_t number, uint32_t len) {
   return HIA_LOC_OPERAND | number << 24 | (len < HIA_LOC_MAX_LEN ? len : HIA_LOC_MAX_LEN);
 }
-#define HIA_LOC_ELEMENT (HIA_LOC_OPERAND | HIA_LOC_MAX_OPERANDS << 24)
-
 /* NONE is no operand: where an image has no name. */
 static inline bool hiaR_loc_is_operand(uint32_t fn) {
   return fn & HIA_LOC_OPERAND && (fn >> 24 & 127) < HIA_LOC_MAX_OPERANDS;

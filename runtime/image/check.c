@@ -948,9 +948,9 @@ static bool check_slots(checker *c) {
 
 static bool check_element_table(checker *c) {
   const hia_image_section *s = c->s;
-  const uint32_t *e = c->words + s->elements;
   if (s->n_elements % 3 || !check_list(c, s->elements, s->n_elements))
     return bad(c, "half an element");
+  const uint32_t *e = c->words + s->elements;
   for (uint32_t i = 0; i < s->n_elements; i += 3) {
     if (e[i] > e[i + 1] || e[i + 1] > s->n_nodes || (i && e[i] < e[i - 3]))
       return bad(c, "elements out of order");

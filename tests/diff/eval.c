@@ -32,7 +32,7 @@ typedef struct eval {
   gen_fn *next;
   gen_type next_x;
   uint64_t next_args[64];
-  /* Of the comprehensions that are being computed, the outermost first. */
+  /* The elements of the comprehensions that are being computed, the outermost first. */
   int64_t *elements;
   uint32_t n_elements, most_elements;
 } eval;

@@ -394,8 +394,8 @@ uint64_t gen_tap(uint64_t taps, gen_type dtype, uint64_t word);
 typedef struct gen_place {
   uint32_t line, col;
   const char *fn;
-  /* Of the comprehensions that the position is in, the outermost first; as many as there is room
-   * for. */
+  /* The elements of the comprehensions that the position is in, the outermost first. The array has
+   * as many as there is room for. */
   int64_t elements[GEN_MAX_ELEMENTS];
   uint32_t n_elements;
 } gen_place;

@@ -65,7 +65,7 @@ static bool make_data(ir_values *v, const hia_type_entry *type, uint32_t depth, 
   return false;
 }
 
-/* Its elements are as those that `make` makes. */
+/* A tensor of this shape, with elements as `make` makes them. */
 static bool make_tensor(ir_values *v, hia_dtype dtype, const hia_dims *shape, hia_word *word) {
   enum { MOST = 1 << 12 };
   uint64_t n = 1;

@@ -17,7 +17,8 @@ typedef struct ir_values {
 /* Makes the words of n types, no tuples: small values, from outside of a run, which live as long as
  * `v`. False: a value of some type is too large. */
 bool ir_values_make(ir_values *v, const hia_type *types, uint32_t n, hia_word *words);
-/* The same, in addition, for params. */
+/* Makes the values of params, behind those that ir_values_make has made. False: one is too large.
+ */
 bool ir_values_make_params(ir_values *v, const hia_param_spec *specs, uint32_t n, hia_word *words);
 /* True if the words mean the same values, as far as a bounded comparison finds. */
 bool ir_values_same(const hia_type_table *types, const hia_type *of, uint32_t n, const hia_word *a,
