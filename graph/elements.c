@@ -25,65 +25,80 @@
 #include "graph/graph.h"
 #include "runtime/base/loc.h"
 
+/* A comprehension that the walk is in. */
+typedef struct comprehension {
+  hia_node_id map, end; /* `end`: the node behind it */
+  hia_loc_id row;       /* of its element; NONE: nothing that may fail was found in it so far */
+} comprehension;
+
 typedef struct elements {
   hia_graph *g;
   hia_fn *fn;
-  hia_loc_id *rows; /* those of a location, innermost first, while it is copied */
-  uint32_t n_rows, most_rows;
+  HIA_VEC(comprehension) open; /* the outermost first */
+  hia_u32vec rows;             /* of the location that is being copied, innermost first */
 } elements;
 
-/* The location `loc` with an element of the comprehension at `of` around it: before the call that
- * the comprehension was inlined for, if it was, else at the end. */
-static hia_loc_id in_element(elements *e, hia_loc_id loc, hia_loc_id of) {
+static hia_loc_id element_row(elements *e, uint32_t i, hia_loc_id parent) {
+  hia_loc map = e->g->locs.data[e->fn->nodes.data[e->open.data[i].map].loc];
+  return hiaG_loc(e->g, map.line, map.col, HIA_LOC_ELEMENT, parent);
+}
+
+/* The location with a row for each of the first n open comprehensions, which have theirs already.
+ * The row of one stands before the call that it was inlined for, if it was, else at the end. */
+static hia_loc_id in_elements(elements *e, hia_loc_id loc, uint32_t n) {
   hia_graph *g = e->g;
-  hia_loc_id outside = g->locs.data[of].parent;
-  e->n_rows = 0;
-  for (; loc != outside && loc != HIA_NONE; loc = g->locs.data[loc].parent) {
-    if (e->n_rows == e->most_rows) {
-      uint32_t most = 2 * e->most_rows + 8;
-      hia_loc_id *rows = HIA_NEW_ARRAY(&g->comp->scratch, hia_loc_id, most);
-      if (e->n_rows) memcpy(rows, e->rows, e->n_rows * sizeof *rows);
-      e->rows = rows;
-      e->most_rows = most;
-    }
-    e->rows[e->n_rows++] = loc;
+  if (n == 0) return loc;
+  const comprehension *inner = &e->open.data[n - 1];
+  hia_loc_id outside = g->locs.data[e->fn->nodes.data[inner->map].loc].parent, at = inner->row;
+  e->rows.len = 0;
+  for (; loc != outside && loc != HIA_NONE; loc = g->locs.data[loc].parent)
+    hiaR_push(&g->comp->scratch, &e->rows, loc);
+  if (loc != outside) { /* it was not inlined for that call */
+    at = HIA_NONE;
+    for (uint32_t i = 0; i < n; i++) at = element_row(e, i, at);
   }
-  hia_loc map = g->locs.data[of];
-  hia_loc_id at = hiaG_loc(g, map.line, map.col, HIA_LOC_ELEMENT, loc);
-  while (e->n_rows) {
-    hia_loc row = g->locs.data[e->rows[--e->n_rows]];
+  while (e->rows.len) {
+    hia_loc row = g->locs.data[e->rows.data[--e->rows.len]];
     at = hiaG_loc(g, row.line, row.col, row.fn, at);
   }
   return at;
 }
 
-/* Marks one map, if computing an element may fail. */
-static void mark(elements *e, hia_node_id map) {
+/* Something in the open comprehensions may fail: marks those that were not marked yet. */
+static void mark_open(elements *e) {
   hia_fn *fn = e->fn;
-  hia_loc_id of = fn->nodes.data[map].loc;
-  hia_node_id arg = fn->regions.data[fn->nodes.data[map].regions].first;
-  hia_node_id first = fn->nodes.data[arg].next, end = hiaG_walk_over(fn, map);
-  if (of == HIA_NONE || fn->nodes.data[first].op == HIA_OP_ELEMENT) return;
-  bool may_fail = false;
-  for (hia_node_id n = first; n != end; n = hiaG_walk_next(fn, n)) {
-    hia_loc_id loc = fn->nodes.data[n].loc;
-    if (loc == HIA_NONE || !(hiaG_own_effects(e->g, fn, n) & HIA_E_RAISES)) continue;
-    fn->nodes.data[n].loc = in_element(e, loc, of);
-    may_fail = true;
+  for (uint32_t i = 0; i < e->open.len; i++) {
+    comprehension *c = &e->open.data[i];
+    if (c->row != HIA_NONE) continue;
+    hia_loc_id of = fn->nodes.data[c->map].loc;
+    hia_loc_id parent = in_elements(e, e->g->locs.data[of].parent, i);
+    c->row = element_row(e, i, parent);
+    hia_node_id arg = fn->regions.data[fn->nodes.data[c->map].regions].first;
+    hia_value_id k = hiaG_out(fn, arg, 0);
+    hiaG_insert(e->g, fn, fn->nodes.data[arg].next, HIA_OP_ELEMENT, &k, 1, NULL, 0, 0, of);
   }
-  if (!may_fail) return;
-  hia_value_id k = hiaG_out(fn, arg, 0);
-  hiaG_insert(e->g, fn, first, HIA_OP_ELEMENT, &k, 1, NULL, 0, 0, of);
+}
+
+/* True if the map's elements are to be marked. */
+static bool is_new_map(const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->op != HIA_OP_MAP || node->loc == HIA_NONE) return false;
+  hia_node_id arg = fn->regions.data[node->regions].first;
+  return fn->nodes.data[fn->nodes.data[arg].next].op != HIA_OP_ELEMENT;
 }
 
 static void mark_function(hia_graph *g, hia_fn *fn) {
   elements e = {.g = g, .fn = fn};
-  hia_u32vec maps = {0};
   HIA_EACH_NODE(fn, n) {
-    if (fn->nodes.data[n].op == HIA_OP_MAP) hiaR_push(&g->comp->scratch, &maps, n);
+    while (e.open.len && e.open.data[e.open.len - 1].end == n) e.open.len--;
+    hia_loc_id loc = fn->nodes.data[n].loc;
+    if (e.open.len && loc != HIA_NONE && hiaG_own_effects(g, fn, n) & HIA_E_RAISES) {
+      mark_open(&e);
+      fn->nodes.data[n].loc = in_elements(&e, loc, e.open.len);
+    }
+    if (is_new_map(fn, n))
+      hiaR_push(&g->comp->scratch, &e.open, (comprehension){n, hiaG_walk_over(fn, n), HIA_NONE});
   }
-  /* Inner ones first: their rows are further in. */
-  while (maps.len) mark(&e, maps.data[--maps.len]);
 }
 
 void hiaG_elements(hia_graph *g) {
