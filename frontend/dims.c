@@ -518,9 +518,9 @@ static const hia_dim *dims_of_comprehension(walk *w, hia_ast_id id, const hia_as
     if (hiaF_is_tensor(type)) {
       bind(w, list[0], hiaF_ranked(hiaF_leaf(type), hiaF_irank(type) - 1, false), over + 1);
       length = over[0];
-    } else {
+    } else if (hiaF_is_array(type)) {
       bind(w, list[0], hiaF_element(&w->p->it, type), over);
-    }
+    } /* else of a function that has an error: its variable has no dims */
   }
   const hia_dim *element = dims_of(w, n->a);
   if (!is_tensor) return element;
@@ -698,9 +698,11 @@ static const hia_dim *dims_of_tuple(walk *w, const hia_ast *n, uint32_t count) {
   return dims;
 }
 
-static const hia_dim *dims_of_field(walk *w, const hia_ast *n) {
+static const hia_dim *dims_of_field(walk *w, const hia_ast *n, uint32_t count) {
   const hia_dim *dims = dims_of(w, n->a);
   hia_itype type = type_of(w, n->a);
+  if (!hiaF_is_tuple(type))
+    return all(w, count, HIA_DIM_UNKNOWN); /* of a function that has an error */
   for (uint32_t i = 0; i < n->b; i++)
     dims += n_dims(&w->p->it, hiaF_ituple_part(&w->p->it, type, i));
   return dims;
@@ -726,7 +728,7 @@ static const hia_dim *visit(walk *w, hia_ast_id id, const hia_ast *n, uint32_t c
   case HIA_AST_CONVERT: return dims_of(w, w->p->extra.data[n->b]);
   case HIA_AST_INDEX: return dims_of_index(w, id, n);
   case HIA_AST_SLICE: return dims_of_slice(w, n);
-  case HIA_AST_FIELD: return dims_of_field(w, n);
+  case HIA_AST_FIELD: return dims_of_field(w, n, count);
   default: return NULL;
   }
 }

@@ -20,8 +20,10 @@
  *
  * Runs hiaG_effects; keeps everything. Comes behind what makes operations that may fail, and before
  * what inlines and before maps become loops. What uses up fuel is none of them: out of fuel, a run
- * says no element, as with all resources. What has an `element` already, in a graph that was read,
- * is left as it is. */
+ * says no element, as with all resources.
+ *
+ * A graph that was read may have been here before: what has an `element` gets no second one, and a
+ * location with a row of its comprehension keeps it. */
 #include "graph/graph.h"
 #include "runtime/base/loc.h"
 
@@ -29,6 +31,7 @@
 typedef struct comprehension {
   hia_node_id map, end; /* `end`: the node behind it */
   hia_loc_id row;       /* of its element; NONE: nothing that may fail was found in it so far */
+  bool has_element;     /* its body has an `element` already */
 } comprehension;
 
 typedef struct elements {
@@ -73,18 +76,29 @@ static void mark_open(elements *e) {
     hia_loc_id of = fn->nodes.data[c->map].loc;
     hia_loc_id parent = in_elements(e, e->g->locs.data[of].parent, i);
     c->row = element_row(e, i, parent);
+    if (c->has_element) continue;
     hia_node_id arg = fn->regions.data[fn->nodes.data[c->map].regions].first;
     hia_value_id k = hiaG_out(fn, arg, 0);
     hiaG_insert(e->g, fn, fn->nodes.data[arg].next, HIA_OP_ELEMENT, &k, 1, NULL, 0, 0, of);
   }
 }
 
-/* True if the map's elements are to be marked. */
-static bool is_new_map(const hia_fn *fn, hia_node_id n) {
-  const hia_node *node = &fn->nodes.data[n];
-  if (node->op != HIA_OP_MAP || node->loc == HIA_NONE) return false;
-  hia_node_id arg = fn->regions.data[node->regions].first;
-  return fn->nodes.data[fn->nodes.data[arg].next].op != HIA_OP_ELEMENT;
+/* True if the body of the map was marked before the graph was written and read. */
+static bool has_element(const hia_fn *fn, hia_node_id map) {
+  hia_node_id arg = fn->regions.data[fn->nodes.data[map].regions].first;
+  return fn->nodes.data[fn->nodes.data[arg].next].op == HIA_OP_ELEMENT;
+}
+
+/* True if the location has a row of the innermost open comprehension. */
+static bool has_row(const elements *e, hia_loc_id at) {
+  const hia_loc *locs = e->g->locs.data, *row;
+  const comprehension *inner = &e->open.data[e->open.len - 1];
+  hia_loc map = locs[e->fn->nodes.data[inner->map].loc];
+  for (; inner->has_element && at != HIA_NONE && at != map.parent; at = row->parent) {
+    row = &locs[at];
+    if (row->fn == HIA_LOC_ELEMENT && row->line == map.line && row->col == map.col) return true;
+  }
+  return false;
 }
 
 static void mark_function(hia_graph *g, hia_fn *fn) {
@@ -92,12 +106,14 @@ static void mark_function(hia_graph *g, hia_fn *fn) {
   HIA_EACH_NODE(fn, n) {
     while (e.open.len && e.open.data[e.open.len - 1].end == n) e.open.len--;
     hia_loc_id loc = fn->nodes.data[n].loc;
-    if (e.open.len && loc != HIA_NONE && hiaG_own_effects(g, fn, n) & HIA_E_RAISES) {
+    bool may_fail = loc != HIA_NONE && hiaG_own_effects(g, fn, n) & HIA_E_RAISES;
+    if (e.open.len && may_fail && !has_row(&e, loc)) {
       mark_open(&e);
       fn->nodes.data[n].loc = in_elements(&e, loc, e.open.len);
     }
-    if (is_new_map(fn, n))
-      hiaR_push(&g->comp->scratch, &e.open, (comprehension){n, hiaG_walk_over(fn, n), HIA_NONE});
+    if (fn->nodes.data[n].op == HIA_OP_MAP && loc != HIA_NONE)
+      hiaR_push(&g->comp->scratch, &e.open,
+                (comprehension){n, hiaG_walk_over(fn, n), HIA_NONE, has_element(fn, n)});
   }
 }
 

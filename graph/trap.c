@@ -19,7 +19,8 @@
  * but only what reaches a gradient that was asked for. So functions of gradients lose unused nodes
  * first.
  *
- * Comes right behind `grad`, since it must see the operations of the source and of gradients.
+ * Comes right behind `grad`, since it must see the operations of the source and of gradients. A
+ * graph that was written with its traps and read keeps these and gets no others.
  * Requires nothing; computes effects if there are gradients. */
 #include "graph/sums.h"
 
@@ -96,6 +97,15 @@ static void visit_function(trapping *t) {
   if (is_changed) hiaG_compact(t->g, t->fn);
 }
 
+static bool has_traps(const hia_graph *g) {
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    HIA_EACH_NODE(fn, n)
+      if (fn->nodes.data[n].op == HIA_OP_TRAP) return true;
+  }
+  return false;
+}
+
 static bool has_gradients(const hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     if (!hiaG_fn(g, f)->is_removed && is_of_gradients(hiaG_fn(g, f))) return true;
@@ -104,6 +114,7 @@ static bool has_gradients(const hia_graph *g) {
 
 void hiaG_trap(hia_graph *g) {
   hia_arena *scratch = &g->comp->scratch;
+  if (g->is_read && has_traps(g)) return;
   if (has_gradients(g)) hiaG_effects(g);
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     trapping t = {.g = g, .fn = hiaG_fn(g, f)};

@@ -230,3 +230,62 @@ Test(trap_nan, graphs) {
   hia_module_free(module);
   hia_engine_free(engine);
 }
+
+/* What the run says of each element that fails: the message, then the chain. */
+static void fail_in(hia_module *module, char *out, size_t size) {
+  hia_error *error;
+  hia_value *arg = NULL, *result = NULL;
+  hia_function *f = find_function(module, "each");
+  cr_assert_eq(hia_value_parse(f, 0, "[[4, 1], [1, -1]]", &arg, NULL), HIA_OK);
+  cr_assert_eq(hia_run(f, &arg, 1, NULL, &result, &error), HIA_NAN_MADE);
+  snprintf(out, size, "%s", hia_error_text(error));
+  hia_error_free(error);
+  hia_value_free(arg);
+}
+
+/* The graph after a pass, made by `maker` and read and run by `reader`, fails as the source does.
+ */
+static void check_stage(hia_engine *maker, hia_engine *reader, const char *after, const char *out) {
+  static const char source[] =
+      "fn root(x: f64) = sqrt(x)\n"
+      "fn each(m: f64[2, 2]) = [[root(m[i][k]) for k in 0..2] for i in 0..2]\n";
+  hia_module *module = load_module(maker, "e.hia", source), *read;
+  hia_function *f = find_function(module, "each");
+  hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
+  test_text dump = {0};
+  char text_out[400];
+  hia_error *error;
+  options.stage = HIA_STAGE_GRAPH;
+  options.after = after;
+  cr_assert_eq(hia_module_dump(module, &f, 1, &options, test_text_take, &dump, NULL), HIA_OK);
+  cr_assert_eq(hia_module_load_ir(reader, "e.ir", dump.data, dump.len, &read, &error), HIA_OK,
+               "%s: %s", after, hia_error_text(error));
+  fail_in(read, text_out, sizeof text_out);
+  cr_assert_str_eq(text_out, out, "after %s: %s", after, text_out);
+  hia_module_free(read);
+  hia_module_free(module);
+  test_text_free(&dump);
+}
+
+/* A graph that was written and read has its traps once, and says elements. */
+Test(trap_nan, graphs_after_passes) {
+  static const char *const passes[] = {"grad", "trap", "elements", "inline", "map", "tail", "refs"};
+  static const char out[] = "e.hia:1:19: error[nan]: NaN appeared: `sqrt` of -1.0\n"
+                            "  in root at e.hia:1:19\n"
+                            "  called from each at e.hia:2:27, element 1, 1\n";
+  NEEDS_NATIVE;
+  hia_engine *traps, *plain;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.verify = true;
+  cr_assert_eq(hia_engine_new(&options, &plain, NULL), HIA_OK);
+  options.trap_nan = true;
+  cr_assert_eq(hia_engine_new(&options, &traps, NULL), HIA_OK);
+  for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+    bool has_maps = i < 4;
+    check_stage(traps, traps, passes[i], out);
+    if (i > 0) check_stage(traps, plain, passes[i], out);
+    if (has_maps) check_stage(plain, traps, passes[i], out);
+  }
+  hia_engine_free(traps);
+  hia_engine_free(plain);
+}

@@ -254,3 +254,94 @@ Test(errors, of_instances_are_repeated) {
   cr_expect_neq(instance(&c, "f", HIA_I64), HIA_NONE, "%s", all_errors(&c));
   discard(&c);
 }
+
+/* What is wrong in a function leaves what its callers do with the result without a type: the passes
+ * that run over them nevertheless must expect that, in any expression. `W` is wrong elsewhere. */
+Test(errors, in_what_is_called) {
+  static const char *const wrong[] = {"W",
+                                      "n.3",
+                                      "[(1, W), (2, W)]",
+                                      "if n == 0 then W else (1, 2)",
+                                      "[if i > 0 then 4 else (4, sum(tan(W))) for i in 0..n]",
+                                      "missing(n)",
+                                      "wrong(n)",
+                                      "(n, W) + 1",
+                                      "full(W, 3)"};
+  static const char *const uses[] = {"r.1",
+                                     "r[i].1",
+                                     "[y.1 for y in r]",
+                                     "r[i]",
+                                     "r.0.1",
+                                     "len(r)",
+                                     "[x for x in r]",
+                                     "sum(r)",
+                                     "r @ k",
+                                     "r + k",
+                                     "shape(r)",
+                                     "softmax(r)",
+                                     "concat(r, k)",
+                                     "stack(k, r)",
+                                     "[[z for z in y] for y in r]",
+                                     "[a + b for (a, b) in r]",
+                                     "r[0..2]",
+                                     "transpose(r)",
+                                     "outer(r, k)",
+                                     "reshape(r, 2, 2)",
+                                     "set(r, 0, 1.0)",
+                                     "set(k, 0, r)",
+                                     "full(r, 2)",
+                                     "zeros(r)",
+                                     "if n == 0 then r else k",
+                                     "if n == 0 then (r, 1).0 else r",
+                                     "{ let (a, b) = r; b }",
+                                     "{ let (a, (b, c)) = r; c }",
+                                     "match r { D(x) => x, E => 1.0 }",
+                                     "loop (z = r, i = 0) while i < n { (z, i + 1) }",
+                                     "f32(r)",
+                                     "(r, 1).1",
+                                     "one_hot(r, 3)",
+                                     "cross_entropy(r, k)",
+                                     "iota(r)",
+                                     "-r",
+                                     "r == r",
+                                     "r < k",
+                                     "not r",
+                                     "[r, k]",
+                                     "[r.0, r.1]",
+                                     "[(r, 1), (1, r)]",
+                                     "sum(r, axis = 1)",
+                                     "k[r]",
+                                     "r[r]",
+                                     "one(r)",
+                                     "pair(r)",
+                                     "array(r)",
+                                     "twice(r).1",
+                                     "[z.0 for z in [r]]",
+                                     "D(r)",
+                                     "{ let q: (f64, f64) = r; q.1 }",
+                                     "{ let q: f64[3] = r; q }",
+                                     "{ let q: [T] = r; q[0] }",
+                                     "grad(one, wrt = a)(r)",
+                                     "value_and_grad(one, wrt = a)(r).1"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t k = 0; k < sizeof uses / sizeof *uses; k++) {
+      char text[2000];
+      int len = snprintf(
+          text, sizeof text,
+          "param W: )\ntype T = D(x: q) | E\nfn one(a: f64[3]) -> f64 = sum(a)\n%s"
+          "fn wrong(n: i64) = %s\n"
+          "fn use(n: i64, k: f64[3]) = { let r = wrong(n); let i = n; let q = %s; 1.0 }\n"
+          "fn each(n: i64, k: f64[3]) = { let r = wrong(n); let q = [%s for i in 0..n]; 1.0 }\n",
+          strchr(uses[k], '(') ? "fn pair(a: (f64[3], f64)) = a\nfn array(a: [T]) = a\n"
+                                 "fn twice(a) = (a, a)\n"
+                               : "", /* and so no type of a tuple */
+          wrong[i], uses[k], uses[k]);
+      cr_assert(len > 0 && (size_t)len < sizeof text);
+      compiled c;
+      compile_bytes(&c, text, (size_t)len);
+      cr_assert_gt(c.diags.list.len, 0);
+      for (uint32_t d = 0; d < c.diags.list.len; d++) cr_assert_gt(c.diags.list.data[d].line, 0);
+      discard(&c);
+    }
+  }
+}
