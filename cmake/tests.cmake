@@ -5,12 +5,13 @@
 # are in two programs, one of them with native compilation: to link and to load LLVM takes time, and each
 # test has a process of its own in any case (tests/unit/runner.c).
 
-# In slow configurations, tests of many cases run one in this many. HIA_TEST_ALL: more of everything, at night.
-set(test_share 1)
-if(HIA_TEST_ALL AND (HIA_SANITIZE OR HIA_STRESS))
-  set(test_share 4)
-elseif(HIA_SANITIZE OR HIA_STRESS)
+# Of tests with many cases by chance, one in so many runs. HIA_TEST_ALL: more of everything, at night.
+set(test_share 4)
+if(HIA_SANITIZE OR HIA_STRESS)
   set(test_share 16)
+endif()
+if(HIA_TEST_ALL)
+  math(EXPR test_share "${test_share} / 4")
 endif()
 # Random programs and graphs: every configuration has its own seeds, and so its own programs.
 set(random_programs 100)
