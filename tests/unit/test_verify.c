@@ -577,6 +577,7 @@ Test(verify, broken_structure) {
   BROKEN("fib", fn->regions.data[2].kind = HIA_REGION_ROUND, "another kind, parent or owner");
   BROKEN("fib", fn->regions.data[1].pred = 2, "predicate before tagging");
   BROKEN("fib", fn->regions.data[1].first = HIA_NONE, "does not end with a yield");
+  BROKEN("fib", fn->regions.data[1].last = fn->regions.data[2].last, "a yield, and nothing else");
   BROKEN("fib", nodes[1].next = 1, "it is in two places");
   BROKEN("fib", nodes[1].next = 1000, "leads outside");
   BROKEN("fib", nodes[2].prev = 0, "wrong links");
