@@ -6,7 +6,7 @@
 #ifndef HIA_FRONTEND_H
 #define HIA_FRONTEND_H
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 
 /* ---- diag.c: diagnostics, the mistakes in a program ---- */
 

@@ -8,7 +8,7 @@
 #ifndef HIA_JIT_H
 #define HIA_JIT_H
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 #include "lower/plan.h"
 #include "runtime/native/module.h"
 
@@ -34,7 +34,7 @@ typedef struct hia_compile_report {
   uint64_t emit_ns, optimize_ns,
       codegen_ns; /* lowering to IR, IR passes, machine code and linking */
   uint64_t code_bytes;
-  uint32_t n_units; /* codegen units, graph/units.c */
+  uint32_t n_units; /* codegen units, graph/analysis/units.c */
   int level;        /* of code generation */
   bool is_cut;      /* the budget ended: less was optimised than `level` of the options says */
 } hia_compile_report;

@@ -343,7 +343,7 @@ void hiaL_emit_NEW(hia_emit *e, hia_node_id n) {
   if (hiaL_has_array(e, out)) e->arrays[out] = own_array(e, out, array, length);
 }
 
-/* The array is not full yet: no element is there before, and the index is right (graph/map.c). */
+/* The array is not full yet: no element is there before, and the index is right (graph/passes/map.c). */
 void hiaL_emit_FILL(hia_emit *e, hia_node_id n) {
   hia_value_id v = hiaG_in(e->fn, n, 0);
   const hia_type_entry *type = array_type(e, v);

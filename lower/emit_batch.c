@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What is computed later (graph/batch.h, runtime/native/batch.h): rows of segments that are noted,
+/* What is computed later (graph/batch/batch.h, runtime/native/batch.h): rows of segments that are noted,
  * and where the code waits for elements. */
 #include "lower/emit.h"
 #include "runtime/native/module.h"

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Counts of references: the ops that graph/opt_refs.c places (docs/memory.md).
+/* Counts of references: the ops that graph/refs/refs.c places (docs/memory.md).
  *
  * What is usual is inline: a word that is no object, a count that does not change, a count of more
  * than 1, and the memory of an object that goes from one value to the next. So is freeing an object
@@ -13,7 +13,7 @@
  * A count of 1 needs no atomic operation at all, as the only reference is the caller's.
  *
  * A graph that was read from text may count wrongly. So its counts are made anew (graph/
- * refs_forget.c). Where they are not, nothing is counted, and all that a run has made goes when it
+ * refs/forget.c). Where they are not, nothing is counted, and all that a run has made goes when it
  * ends. */
 #include "lower/emit.h"
 #include "runtime/heap/object.h"

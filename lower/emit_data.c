@@ -222,7 +222,7 @@ void hiaL_emit_FIELD(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, hiaL_load_packed(e, ref, place_of(e, ctor, HIA_IMM_B(imm))));
 }
 
-/* ---- destinations of results (graph/opt_cons.c) ---- */
+/* ---- destinations of results (graph/passes/cons.c) ---- */
 
 /* One word of the frame, however often the node fires: each time it is taken before the next. */
 void hiaL_emit_DEST(hia_emit *e, hia_node_id n) {

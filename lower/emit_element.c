@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Elements of comprehensions, for the failures in them (graph/elements.c).
+/* Elements of comprehensions, for the failures in them (graph/passes/elements.c).
  *
  * Where a call in a comprehension may fail, its element is a record in the frame, which is in the
  * context's list from the `element` node to the end of the region. In a loop it is put there before

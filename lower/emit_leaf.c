@@ -9,11 +9,11 @@
  * nowhere and makes no forks, and has a safepoint in its loop only: the slow path does all that.
  *
  * In a loop the slow path goes on from the current round: it gets the loop's variables as
- * arguments. This requires that the loop is the whole function, as opt_tail.c makes it from tail
+ * arguments. This requires that the loop is the whole function, as passes/tail.c makes it from tail
  * calls. Then a round with some values of the variables does what the function does with these
  * arguments.
  *
- * Fuel (graph/fuel.c) is compared once, where the function or a round begins. If there is enough
+ * Fuel (graph/passes/fuel.c) is compared once, where the function or a round begins. If there is enough
  * for all charges that could follow, none of them can fail. Each is then a subtraction, and LLVM
  * combines them. If there is not enough, the slow path finds the charge that fails. */
 #include "lower/emit.h"

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The test whether a fork pays (hia_fork_pays of runtime/native/fork.h): a function of the fork's
  * arguments that is true if the callee, called with them, would call anything, loop, or do a lot.
- * What is tested is decided in graph/pays.c. The code has no branches. */
-#include "graph/analysis.h"
+ * What is tested is decided in graph/analysis/pays.c. The code has no branches. */
+#include "graph/analysis/analysis.h"
 #include "lower/emit.h"
 #include <stdio.h>
 

@@ -12,7 +12,7 @@
  *   put, take        the address is no undef, which one word may be of places of several types
  *
  * An address that is none of those that `dest` and `hole.at` give is found by the verifier
- * (graph/verify_address.c). A test that fails ends the run with INTERNAL. */
+ * (graph/verify/address.c). A test that fails ends the run with INTERNAL. */
 #include "lower/emit.h"
 #include "runtime/tensor/tensor.h"
 #include <stddef.h>

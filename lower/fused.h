@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Fused kernels: functions whose nodes are operations on the elements of tensors
- * (graph/opt_fuse.c). Their code begins with a test and loops:
+ * (graph/passes/fuse.c). Their code begins with a test and loops:
  *
  *     if all operands fit {
  *       make the results; loop over their elements, in vectors; give up operands; return

@@ -4,7 +4,7 @@
 #ifndef HIA_PLAN_H
 #define HIA_PLAN_H
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 
 /* What a module has for hosts to call, besides the program's code or instead of it. */
 typedef enum hia_host_side {

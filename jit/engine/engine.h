@@ -11,7 +11,7 @@
 #define HIA_ENGINE_H
 
 #include "frontend/frontend.h"
-#include "graph/type_table.h"
+#include "graph/ir/type_table.h"
 #include "jit/jit.h"
 #include "runtime/error.h"
 #include "runtime/interp/run.h"
@@ -28,8 +28,8 @@ typedef unsigned hia_traits;
 enum {
   HIA_VERSION_GENERAL = 0,      /* for any run without fuel */
   HIA_VERSION_FUELLED = 1 << 0, /* takes fuel as a last argument and returns what is left as a last
-                                   result (graph/fuel.c); runs on one thread */
-  HIA_VERSION_STREAMS = 1 << 2, /* its arguments may be streams (graph/streams.c) */
+                                   result (graph/passes/fuel.c); runs on one thread */
+  HIA_VERSION_STREAMS = 1 << 2, /* its arguments may be streams (graph/passes/streams.c) */
   HIA_VERSION_NATIVE = 1 << 1, /* has native code, as typed entries require. In an engine that makes
                                   native code, only versions that the budget ended have none */
 };
@@ -337,7 +337,7 @@ hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type
 hia_status hiaJ_function_of(hia_module *module, hia_decl_id decl, hia_function **out,
                             hia_error **error);
 
-/* In a try: a function that computes a loss and its gradients (graph/step.c). It lives as long as
+/* In a try: a function that computes a loss and its gradients (graph/grad/step.c). It lives as long as
  * the module. `wanted`: flags by param, copied. */
 hia_function *hiaJ_step_function(hia_function *loss, const bool *wanted);
 /* In a try: one that gives a tuple of the result of `of` and of its gradients. `types`: those of

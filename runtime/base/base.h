@@ -426,13 +426,13 @@ typedef enum hia_shape_rule {
   HIA_SHAPE_PRODUCT_AT,   /* x, v, matrices, of which the first is transposed */
   HIA_SHAPE_PRODUCT_BT,   /* the second one is */
 } hia_shape_rule;
-/* What differentiation does with a node (graph/gradient.h). */
+/* What differentiation does with a node (graph/grad/rules.h). */
 typedef enum hia_gradient_rule {
   HIA_GRADIENT_NONE, /* it has no gradient: of structure, differentiation knows itself what flows */
   HIA_GRADIENT_ZERO, /* nothing flows to its operands: they are constants to whatever uses it */
   HIA_GRADIENT_OWN,  /* hiaG_gradient builds it; nothing flows to operands that are no floats */
 } hia_gradient_rule;
-/* What the immediate of a node holds: a number, or two (HIA_IMM_A, HIA_IMM_B in graph/graph.h). */
+/* What the immediate of a node holds: a number, or two (HIA_IMM_A, HIA_IMM_B in graph/ir/graph.h). */
 typedef enum hia_imm {
   HIA_IMM_NONE,     /* nothing: 0 */
   HIA_IMM_WORD,     /* a value of the result's type */

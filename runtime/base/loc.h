@@ -14,7 +14,7 @@
  * In the same way a row with HIA_LOC_ELEMENT stands for an element of a comprehension: what has it
  * among its parents, before the next row of a function, is computed for one. Its line and column
  * are those of the comprehension. Which element that is, is known where a failure is
- * (graph/elements.c). */
+ * (graph/passes/elements.c). */
 #ifndef HIA_LOC_H
 #define HIA_LOC_H
 

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Where a NaN has appeared: what a TRAP (graph/trap.c) says when it fails. */
+/* Where a NaN has appeared: what a TRAP (graph/passes/trap.c) says when it fails. */
 #ifndef HIA_NAN_H
 #define HIA_NAN_H
 

@@ -5,7 +5,7 @@
  * outer product for each use of a matrix, a row for each use of a table. So it is not a tensor, but
  * a value of a data type that says what is to be added, a *sum*; the operation COLLECT makes the
  * tensor of it. There is a type for each float dtype and each rank, sum(f32[?, ?]) and so on
- * (graph/sums.c). These are their constructors and, in this order, the fields of each. */
+ * (graph/ir/sums.c). These are their constructors and, in this order, the fields of each. */
 #ifndef HIA_SUMS_H
 #define HIA_SUMS_H
 

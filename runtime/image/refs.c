@@ -2,7 +2,7 @@
 /* References in a decoded image: which operands take them, and which slots must be looked at when a
  * frame goes or a round ends.
  *
- * Which operands of nodes take is written in the image (graph/flatten_take.c). From that, decoding
+ * Which operands of nodes take is written in the image (graph/flatten/take.c). From that, decoding
  * derives which moves between rounds take, what a call hands to its callee, and which slots are
  * empty in the end wherever control has gone. */
 #include "runtime/image/decode.h"

@@ -289,7 +289,7 @@ static void fill_copies(copies *to, const operand *x, size_t n) {
 }
 
 /* Nanoseconds of an element, roughly. The remainder of floats is found bit by bit: of f64 at most
- * some 2000 (graph/cost.c). */
+ * some 2000 (graph/analysis/cost.c). */
 static uint32_t cost_of(const walk *w, const hia_operation *o) {
   if (w->loop) return loops[o->op][o->at] ? 1 : 5;
   if (o->op != HIA_OP_REM) return 25;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* TRAP: whether an operation has made a NaN (graph/trap.c). Of most results no element is NaN; so
+/* TRAP: whether an operation has made a NaN (graph/passes/trap.c). Of most results no element is NaN; so
  * operands are looked at only if there is one. */
 #include "runtime/base/nan.h"
 #include "runtime/tensor/operands.h"

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What operations on tensors cost of the fuel (graph/fuel.c). The cost follows from the shapes of
+/* What operations on tensors cost of the fuel (graph/passes/fuel.c). The cost follows from the shapes of
  * the operands alone, so it is known before anything is computed. It is 0 where the operands do not
  * fit, or no memory could hold the result: then the operation itself fails. */
 #include "runtime/tensor/operands.h"

@@ -23,19 +23,19 @@ frontend/lex.c punctuation(
 frontend/parse.c kind
 frontend/parse_expr.c (s->tok.kind - HIA_TOK_BOOL)
 frontend/parse_type.c (s->tok.kind - HIA_TOK_BOOL)
-graph/flatten.c dtype
-graph/flatten.c kind
-graph/flatten_image.c spec->dtype
-graph/flatten_image.c spec->init
-graph/grad_kept.c r.op
-graph/graph.c kind
-graph/graph.c op
-graph/opt_fold.c op
-graph/read.c kind
-graph/tag.c kind
-graph/type.c entry->repr
-graph/type.c type
-graph/type.c types->entries.data[type - HIA_FIRST_TYPE].repr
+graph/flatten/flatten.c dtype
+graph/flatten/flatten.c kind
+graph/flatten/image.c spec->dtype
+graph/flatten/image.c spec->init
+graph/grad/kept.c r.op
+graph/ir/graph.c kind
+graph/ir/graph.c op
+graph/passes/fold.c op
+graph/ir/read.c kind
+graph/passes/tag.c kind
+graph/ir/type.c entry->repr
+graph/ir/type.c type
+graph/ir/type.c types->entries.data[type - HIA_FIRST_TYPE].repr
 lower/emit_data.c hiaR_repr(
 runtime/image/check.c repr
 runtime/image/check.c type
@@ -48,10 +48,10 @@ runtime/value/read.c entry->element
 runtime/value/save.c hiaR_repr(
 runtime/value/scan.c d
 # Bits, of which there are no others.
-graph/effects.c (HIA_E_HOST
-graph/effects.c all
-graph/grad_sizes.c (node->op == HIA_OP_DIM
-graph/sizes.c (1u << k)
+graph/analysis/effects.c (HIA_E_HOST
+graph/analysis/effects.c all
+graph/grad/sizes.c (node->op == HIA_OP_DIM
+graph/analysis/sizes.c (1u << k)
 jit/timeline/timeline.c flag
 runtime/tensor/tensor.h ((uint32_t)dtype << 8 | rank)
 # Bytes and halves of what they are cut from.

@@ -3,7 +3,7 @@
 #ifndef HIA_TEST_GRAPHS_H
 #define HIA_TEST_GRAPHS_H
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 #include "helper_graphs.h"
 #include <criterion/criterion.h>
 

@@ -3,7 +3,7 @@
 #ifndef HIA_TEST_EVAL_H
 #define HIA_TEST_EVAL_H
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 
 #define EVAL_MAX_RESULTS 8
 

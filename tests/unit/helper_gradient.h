@@ -3,7 +3,7 @@
 #ifndef HIA_TEST_GRADIENT_H
 #define HIA_TEST_GRADIENT_H
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 
 typedef struct gradient_case {
   unsigned op;

@@ -3,7 +3,7 @@
 #ifndef HIA_TEST_GRADIENT_TENSOR_H
 #define HIA_TEST_GRADIENT_TENSOR_H
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 #include "runtime/base/shape.h"
 
 enum { TENSOR_CASE_INS = 4, TENSOR_CASE_ARGS = 2 * TENSOR_CASE_INS, TENSOR_CASE_RESULTS = 8 };

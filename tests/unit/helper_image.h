@@ -4,7 +4,7 @@
 #ifndef HIA_TEST_IMAGE_H
 #define HIA_TEST_IMAGE_H
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 #include "runtime/runtime.h"
 #include "tests/unit/helper_memory.h"
 

@@ -4,7 +4,7 @@
 #ifndef HIA_TEST_RANDOM_H
 #define HIA_TEST_RANDOM_H
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 
 typedef struct random_source {
   uint64_t state;

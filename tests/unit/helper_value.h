@@ -3,7 +3,7 @@
 #ifndef HIA_TEST_VALUE_H
 #define HIA_TEST_VALUE_H
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 #include "runtime/value/value.h"
 #include "tests/unit/helper_random.h"
 

@@ -2,9 +2,9 @@
 /* gradient, of tensors: what the rule of each op builds is what differences of the op say, over
  * shapes with broadcasts, sizes of 1 and 0; by tensors and by sums; at f32 what it is at f64; in
  * both interpreters. And where the derivative is a matter of convention, it is what
- * graph/gradient.h says. */
-#include "graph/gradient.h"
-#include "graph/sums.h"
+ * graph/grad/rules.h says. */
+#include "graph/grad/rules.h"
+#include "graph/ir/sums.h"
 #include "graphs.h"
 #include "helper_gradient_tensor.h"
 #include "helper_image.h"
@@ -122,7 +122,7 @@ Test(gradient_tensor, all_rows) {
     for (uint32_t i = 0; i < n; i++) is_there |= cases[i].op == op;
     cr_assert_eq(is_there, row->gradient == HIA_GRADIENT_OWN, "%s", row->name);
     bool is_callers = op == HIA_OP_PACK || op == HIA_OP_PARAM || op == HIA_OP_WORK ||
-                      op == HIA_OP_COLLECT_ROWS; /* roots alone have it (graph/step.c) */
+                      op == HIA_OP_COLLECT_ROWS; /* roots alone have it (graph/grad/step.c) */
     cr_assert_eq(row->gradient == HIA_GRADIENT_NONE, is_callers, "%s", row->name);
   }
 }

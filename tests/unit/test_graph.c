@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph/type.c, graph.c, context.c, dot.c: types, making, changing, copying, reading. */
+/* graph/ir/type.c, graph.c, context.c, dot.c: types, making, changing, copying, reading. */
 #include "tests/unit/graphs.h"
 #include "tests/unit/helper_random.h"
 #include "tests/unit/helper_time.h"

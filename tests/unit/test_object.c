@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Objects of a run: shapes, counts, freeing without recursion, and results that leave the run. */
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 #include "runtime/heap/array.h"
 #include "runtime/tensor/tensor.h"
 #include "runtime/value/value.h"

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph/opt_pair.c: a function of many loops. What becomes of one is in tests/golden/pair.ir; that
+/* graph/passes/pair.c: a function of many loops. What becomes of one is in tests/golden/pair.ir; that
  * it means the same, in tests/programs/forks_loops.hia. */
 #include "graphs.h"
 

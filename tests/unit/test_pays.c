@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph/pays.c: what of a callee's arguments decides whether a fork pays. The code that tests it is
+/* graph/analysis/pays.c: what of a callee's arguments decides whether a fork pays. The code that tests it is
  * in test_lower_fork.c. */
-#include "graph/analysis.h"
+#include "graph/analysis/analysis.h"
 #include "graphs.h"
 
 /* Appends a rule as text: `OP` for a loop, `OP ? THEN : ELSE` for a branch, where OP computes the

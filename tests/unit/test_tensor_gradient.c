@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The operations that gradients need: tensor/fit and collect, and products of transposed matrices,
  * against naive code. Sums are made at random, of all constructors; some are millions deep. */
-#include "graph/sums.h"
+#include "graph/ir/sums.h"
 #include "tests/unit/helper_tensor.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>

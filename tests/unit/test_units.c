@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Codegen units: how a graph is divided. */
-#include "graph/analysis.h"
+#include "graph/analysis/analysis.h"
 #include "graphs.h"
 
 /* Runs of a function that has no objects, and calls none that has, need no heap

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph/verify*.c: every rule, with a graph that breaks it. Most of them are written as text;
+/* graph/verify/: every rule, with a graph that breaks it. Most of them are written as text;
  * others, which the text cannot express, are made by hand and at random. */
 #include "tests/unit/graphs.h"
 #include "tests/unit/helper_random.h"

@@ -1,0 +1,229 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Sizes of tensors that are constant in all runs, across functions. sizes.c finds those within one
+ * function, from those of parameters, results of calls and fields. So it is run a few times over
+ * all functions; what one time has found is where the next one starts, and what a tensor has in all
+ * calls, or in all objects, is what it has. */
+#include "graph/batch/batch.h"
+
+enum { TIMES = 4 };
+
+/* Of one word, in all places that were seen. */
+typedef struct known {
+  bool is_seen;
+  int64_t dims[HIA_MAX_RANK]; /* -1: not constant */
+} known;
+
+typedef struct finding {
+  hia_batcher *b;
+  known **params, **results; /* by function */
+  known *places;             /* by index into types->places */
+} finding;
+
+/* ---- what is known of a word ---- */
+
+static uint32_t rank_of(const finding *f, hia_type type) {
+  return hiaG_type_kind(f->b->g->types, type) == HIA_KIND_TENSOR ? hiaG_rank(f->b->g->types, type)
+                                                                 : 0;
+}
+
+static void forget(known *k) {
+  k->is_seen = true;
+  for (uint32_t i = 0; i < HIA_MAX_RANK; i++) k->dims[i] = -1;
+}
+
+static void add(finding *f, known *k, const hia_batch_fn *fn, hia_type type, hia_value_id v) {
+  uint32_t rank = rank_of(f, type);
+  for (uint32_t i = 0; i < rank; i++) {
+    const hia_size *axes = fn->sizes[v].axes;
+    int64_t size = axes ? hiaG_size_number(&f->b->s, axes[i]) : -1;
+    if (!k->is_seen)
+      k->dims[i] = size;
+    else if (k->dims[i] != size)
+      k->dims[i] = -1;
+  }
+  k->is_seen = true;
+}
+
+static void seed(finding *f, hia_value_sizes *sizes, hia_type type, const known *k) {
+  uint32_t rank = rank_of(f, type);
+  if (!rank || !k->is_seen) return;
+  sizes->axes = HIA_NEW_ARRAY(f->b->arena, hia_size, rank);
+  for (uint32_t i = 0; i < rank; i++) sizes->axes[i] = hiaG_size_or_new(&f->b->s, k->dims[i]);
+}
+
+/* ---- places of words ---- */
+
+uint32_t hiaG_batch_place(const hia_graph *g, hia_type type, uint32_t ctor, uint32_t word) {
+  const hia_types *types = g->types;
+  const hia_type_entry *entry = &types->entries.data[type - HIA_FIRST_TYPE];
+  const hia_layout *layout = entry->kind == HIA_KIND_ARRAY
+                                 ? &entry->layout
+                                 : &types->ctors.data[entry->first + ctor].layout;
+  return layout->first + word;
+}
+
+uint32_t hiaG_batch_read_place(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->op == HIA_OP_FIELD)
+    return hiaG_batch_place(g, hiaG_type(fn, hiaG_in(fn, n, 0)), HIA_IMM_A(node->imm),
+                            HIA_IMM_B(node->imm));
+  if (node->op == HIA_OP_AT)
+    return hiaG_batch_place(g, hiaG_type(fn, hiaG_in(fn, n, 0)), 0, (uint32_t)node->imm);
+  return HIA_NONE;
+}
+
+void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_batch_store *visit,
+                       void *user) {
+  const hia_node *node = &fn->nodes.data[n];
+  uint32_t first = 0, ctor = 0, width = HIA_NONE;
+  hia_type type;
+  switch (node->op) {
+  case HIA_OP_DATA:
+    type = hiaG_type(fn, node->outs);
+    ctor = HIA_IMM_A(node->imm);
+    break;
+  case HIA_OP_ARRAY:
+    type = hiaG_type(fn, node->outs);
+    width = hiaG_type_words(g->types, hiaG_element(g->types, type));
+    break;
+  case HIA_OP_SET:
+    type = hiaG_type(fn, node->outs);
+    first = 2;
+    break;
+  case HIA_OP_YIELD: {
+    hia_node_id owner = fn->regions.data[node->region].owner;
+    if (node->region == 0 || fn->nodes.data[owner].op != HIA_OP_MAP) return;
+    type = hiaG_type(fn, fn->nodes.data[owner].outs);
+    break;
+  }
+  default: return;
+  }
+  for (uint32_t i = first; i < node->n_ins; i++)
+    visit(user, i, hiaG_in(fn, n, i), hiaG_batch_place(g, type, ctor, (i - first) % width));
+}
+
+/* ---- types that hosts see ---- */
+
+static void find_outside(hia_batcher *b) {
+  b->is_outside = HIA_NEW_ARRAY(b->arena, bool, b->g->types->entries.len + 1);
+  for (hia_fn_id f = 0; f < b->n; f++) {
+    const hia_fn *fn = hiaG_fn(b->g, f);
+    if (fn->is_removed || !fn->is_root) continue;
+    for (uint32_t i = 0; i < fn->n_params; i++)
+      hiaG_mark_parts(b->g->types, fn->params[i], b->is_outside);
+    for (uint32_t i = 0; i < fn->n_results; i++)
+      hiaG_mark_parts(b->g->types, fn->results[i], b->is_outside);
+  }
+}
+
+/* ---- functions ---- */
+
+typedef struct storing {
+  finding *f;
+  const hia_fn *fn;
+  const hia_batch_fn *of;
+} storing;
+
+static void store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
+  storing *s = user;
+  (void)i;
+  add(s->f, &s->f->places[place], s->of, hiaG_type(s->fn, v), v);
+}
+
+/* What the function says of others, and of objects. */
+static void tell(finding *f, hia_fn_id id) {
+  const hia_fn *fn = hiaG_fn(f->b->g, id);
+  const hia_batch_fn *of = &f->b->fns[id];
+  storing s = {f, fn, of};
+  HIA_EACH_NODE(fn, n) {
+    const hia_node *node = &fn->nodes.data[n];
+    hiaG_batch_stores(f->b->g, fn, n, store, &s);
+    if (node->op == HIA_OP_CALL)
+      for (uint32_t i = 0; i < node->n_ins; i++)
+        add(f, &f->params[hiaG_callee(node)][i], of, hiaG_type(fn, hiaG_in(fn, n, i)),
+            hiaG_in(fn, n, i));
+    if (node->op == HIA_OP_YIELD && node->region == 0)
+      for (uint32_t i = 0; i < node->n_ins; i++)
+        add(f, &f->results[id][i], of, fn->results[i], hiaG_in(fn, n, i));
+  }
+}
+
+static void seed_function(finding *f, const finding *last, hia_fn_id id) {
+  const hia_fn *fn = hiaG_fn(f->b->g, id);
+  hia_batch_fn *of = &f->b->fns[id];
+  of->sizes = hiaG_sizes_new(&f->b->s, fn);
+  HIA_EACH_NODE(fn, n) {
+    const hia_node *node = &fn->nodes.data[n];
+    uint32_t place = hiaG_batch_read_place(f->b->g, fn, n);
+    for (uint32_t i = 0; i < node->n_outs; i++) {
+      hia_value_id v = node->outs + i;
+      const known *k = node->op == HIA_OP_ARG && node->region == 0 ? &last->params[id][node->imm]
+                       : node->op == HIA_OP_CALL ? &last->results[hiaG_callee(node)][i]
+                       : place != HIA_NONE       ? &last->places[place]
+                                                 : NULL;
+      if (k) seed(f, &of->sizes[v], hiaG_type(fn, v), k);
+    }
+  }
+}
+
+static void find_in(finding *f, const finding *last, hia_fn_id id) {
+  seed_function(f, last, id);
+  hiaG_sizes_find(&f->b->s, hiaG_fn(f->b->g, id), f->b->fns[id].sizes);
+}
+
+/* Nothing was seen yet; but what a host gives may have any sizes. */
+static finding begin(hia_batcher *b) {
+  const hia_types *types = b->g->types;
+  finding f = {.b = b};
+  f.params = HIA_NEW_ARRAY(b->arena, known *, b->n + 1);
+  f.results = HIA_NEW_ARRAY(b->arena, known *, b->n + 1);
+  f.places = HIA_NEW_ARRAY(b->arena, known, types->places.len + 1);
+  for (hia_fn_id i = 0; i < b->n; i++) {
+    const hia_fn *fn = hiaG_fn(b->g, i);
+    f.params[i] = HIA_NEW_ARRAY(b->arena, known, fn->n_params + 1);
+    f.results[i] = HIA_NEW_ARRAY(b->arena, known, fn->n_results + 1);
+    for (uint32_t k = 0; fn->is_root && k < fn->n_params; k++) forget(&f.params[i][k]);
+  }
+  for (uint32_t t = 0; t < types->entries.len; t++) {
+    if (!b->is_outside[t]) continue;
+    const hia_type_entry *entry = &types->entries.data[t];
+    for (uint32_t c = 0; entry->kind == HIA_KIND_DATA && c < entry->n; c++) {
+      const hia_layout *layout = &types->ctors.data[entry->first + c].layout;
+      for (uint32_t i = 0; i < layout->n; i++) forget(&f.places[layout->first + i]);
+    }
+    if (entry->kind == HIA_KIND_ARRAY)
+      for (uint32_t i = 0; i < entry->layout.n; i++) forget(&f.places[entry->layout.first + i]);
+  }
+  return f;
+}
+
+void hiaG_batch_sizes(hia_batcher *b) {
+  find_outside(b);
+  hiaG_sizes_init(&b->s, b->g, b->arena);
+  finding last = begin(b);
+  for (unsigned time = 0; time < TIMES; time++) {
+    finding f = begin(b);
+    for (hia_fn_id i = 0; i < b->n; i++)
+      if (!hiaG_fn(b->g, i)->is_removed) find_in(&f, &last, i);
+    if (time + 1 == TIMES) return;
+    for (hia_fn_id i = 0; i < b->n; i++)
+      if (!hiaG_fn(b->g, i)->is_removed) tell(&f, i);
+    last = f;
+  }
+}
+
+int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis) {
+  const hia_size *axes = b->fns[f].sizes[v].axes;
+  return axes ? hiaG_size_number(&b->s, axes[axis]) : -1;
+}
+
+bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
+                      int64_t dims[HIA_MAX_RANK]) {
+  const hia_fn *fn = hiaG_fn(b->g, f);
+  if (hiaG_is_scalar(hiaG_type(fn, v))) return true;
+  if (!hiaG_is_tensor(b->g, fn, v)) return false;
+  uint32_t rank = hiaG_rank(b->g->types, hiaG_type(fn, v));
+  for (uint32_t k = 0; k < rank; k++)
+    if ((dims[k] = hiaG_batch_size(b, f, v, k)) < 0) return false;
+  return true;
+}
