@@ -236,7 +236,7 @@ typedef struct form {
 } form;
 
 #define NO_TARGET {BENCH_UNBOUNDED, 0}
-/* The parser limits nesting to some 500 of these forms (frontend/parse.c). */
+/* The parser limits nesting to some 500 of these forms (frontend/syntax/parse.c). */
 static const form forms[] = {
     {"functions", functions, {100, 200, 400}, 3, NO_TARGET},
     {"chain of calls", chain, {2500, 5000, 10000}, 9, NO_TARGET},

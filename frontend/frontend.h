@@ -264,7 +264,7 @@ typedef enum hia_draft_lack {
 } hia_draft_lack;
 hia_draft_lack hiaF_draft_unfinished(const hia_draft *d, const char **name);
 
-/* build_print.c: prints the program in the language. Temporary memory is that of out->arena; names
+/* build/print.c: prints the program in the language. Temporary memory is that of out->arena; names
  * are added to the draft. */
 void hiaF_draft_print(hia_draft *d, hia_text *out);
 

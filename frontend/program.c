@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Loads a program, from its text to its checked functions: the interface in frontend.h. */
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 
 hia_program *hiaF_program_new(hia_comp *comp, hia_types *types, const hia_source *source,
                               hia_diags *diags) {

@@ -13,16 +13,16 @@ folders='runtime graph frontend lower jit tools'
 # FILE, and how what is cast begins.
 allowed=$(grep -Ev '^(#|$)' <<'END'
 # The number of an op, of a kind, of a dtype or of another enum, all of which have fewer.
-frontend/build.c op
-frontend/build.c kind
-frontend/build_tensor.c op
-frontend/lex.c d
-frontend/lex.c HIA_TOK_NAME
-frontend/lex.c (HIA_FIRST_KEYWORD + tok.symbol)
-frontend/lex.c punctuation(
-frontend/parse.c kind
-frontend/parse_expr.c (s->tok.kind - HIA_TOK_BOOL)
-frontend/parse_type.c (s->tok.kind - HIA_TOK_BOOL)
+frontend/build/build.c op
+frontend/build/build.c kind
+frontend/build/tensor.c op
+frontend/syntax/lex.c d
+frontend/syntax/lex.c HIA_TOK_NAME
+frontend/syntax/lex.c (HIA_FIRST_KEYWORD + tok.symbol)
+frontend/syntax/lex.c punctuation(
+frontend/syntax/parse.c kind
+frontend/syntax/parse_expr.c (s->tok.kind - HIA_TOK_BOOL)
+frontend/syntax/parse_type.c (s->tok.kind - HIA_TOK_BOOL)
 graph/flatten/flatten.c dtype
 graph/flatten/flatten.c kind
 graph/flatten/image.c spec->dtype

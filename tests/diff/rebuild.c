@@ -11,7 +11,7 @@
  * the builder's have numbers and names that they bind. And those with functions that say more of
  * their gradients than the builder can: a clause `gradient`, or `recompute`. */
 #define hia_error hia_error_number /* the tag of an enum in ast.h, and of a public structure */
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 #undef hia_error
 #include "tests/diff/run.h"
 

@@ -140,7 +140,7 @@ Test(errors, files) {
   cr_assert_gt(n, 20, "only %u files", n);
   static const char *const codes[] = {
 #define HIA_ERROR(code, ...) #code,
-#include "frontend/errors.def"
+#include "frontend/syntax/errors.def"
   };
   for (size_t i = 0; i < HIA_LEN(codes); i++) {
     unsigned long number = strtoul(codes[i] + 1, NULL, 10);

@@ -13,13 +13,13 @@ typedef struct row {
 static const row rows[] = {
 #define HIA_ERROR_GROUP(title, text)               {NULL, title, text, "", "", HIA_OK},
 #define HIA_ERROR(code, title, text, wrong, right) {#code, title, text, wrong, right, HIA_REJECTED},
-#include "frontend/errors.def"
+#include "frontend/syntax/errors.def"
     {NULL, "Failures of runs",
      "A run that fails ends with one of these words, which are also the codes of its error.", "",
      "", HIA_OK},
 #define HIA_FAILURE(NAME, word, title, text, wrong, right)                                         \
   {word, title, text, wrong, right, HIA_##NAME},
-#include "frontend/failures.def"
+#include "frontend/syntax/failures.def"
 };
 
 /* A program of the tables, without the four blanks before each line; malloc. */

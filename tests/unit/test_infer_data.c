@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types of data, arrays and comprehensions; what the later phases find in the slots of nodes; the
  * refusal of graphs of them. */
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 #include "sources.h"
 
 #define TYPES                                                                                      \

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Every keyword in every place where something gets a name: one error, there, and the parser goes
  * on as behind a name. */
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 #include "sources.h"
 
 /* `@` is the keyword. Most places use the name, too, where it is an operand. */

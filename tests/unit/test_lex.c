@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Text to tokens, and files that are not text. */
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 #include "sources.h"
 
 /* The tokens of a text, one after the other: their texts and their kinds. */

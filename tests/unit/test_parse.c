@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Text to syntax trees: precedence, associativity, the ends of constructs. */
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 #include "sources.h"
 
 /* An expression with all its brackets. */
