@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* lower: makes the module, and lowers its functions one by one. It drives the emitters; nothing of
  * this file is used by them. */
-#include "lower/emit.h"
+#include "lower/kit/emit.h"
 #include "runtime/native/arch/arch.h"
 #include <llvm-c/Analysis.h>
 #include <stdio.h>

@@ -23,7 +23,7 @@
 
 #include "graph/analysis/analysis.h"
 #include "graph/ir/graph.h"
-#include "lower/llvm_compat.h"
+#include "lower/kit/llvm_compat.h"
 #include "lower/plan.h"
 #include "runtime/host.h"
 

@@ -32,7 +32,7 @@ typedef struct hia_codegen_units {
 hia_codegen_units hiaG_codegen_units(hia_arena *arena, const hia_graph *g, const hia_facts *facts);
 hia_codegen_units hiaG_one_codegen_unit(hia_arena *arena, const hia_graph *g);
 
-/* ---- fused.c: what fused kernels consist of (passes/fuse.c, lower/emit_fused.c) ---- */
+/* ---- fused.c: what fused kernels consist of (passes/fuse.c, lower/fused/kernel.c) ---- */
 
 enum { HIA_FUSED_RANK = 4 }; /* of tensors in fused kernels, at most */
 typedef enum hia_fused_kind {

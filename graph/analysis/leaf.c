@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Which functions can be leaf functions, lowered without their calls: lower/emit_leaf.c. */
+/* Which functions can be leaf functions, lowered without their calls: lower/function/leaf.c. */
 #include "graph/analysis/analysis.h"
 
 /* More arguments would be passed in memory, where a tail call cannot pass them on. */

@@ -10,7 +10,7 @@
  * whole. That refuses nothing that passes make, since no i64 is an address here and a number there.
  *
  * That a destination is taken only behind what was put there is not checked, nor that an address is
- * set: code for a graph that was read from text tests it (lower/emit_read.c). */
+ * set: code for a graph that was read from text tests it (lower/ops/read.c). */
 #include "graph/verify/verify.h"
 
 typedef struct classes {
@@ -36,7 +36,7 @@ static uint32_t class_of(classes *c, hia_fn_id f, hia_value_id v) {
 
 /* An UNDEF is any word: pass tail makes one for several addresses that nothing is put at on some
  * path, of places of several types. So it belongs to no class. The code of a graph that was read
- * tests that it puts at none, and takes from none (lower/emit_read.c). */
+ * tests that it puts at none, and takes from none (lower/ops/read.c). */
 static bool is_any(const classes *c, hia_fn_id f, hia_value_id v) {
   return hiaG_def(hiaG_fn(c->v->g, f), v)->op == HIA_OP_UNDEF;
 }

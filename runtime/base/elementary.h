@@ -7,7 +7,7 @@
  *
  *   elementary_c.h            as C, of scalars or of vectors: what the kernels and calls of the
  *                             runtime execute (elementary.c), and tests and benchmarks
- *   lower/emit_elementary.c   as code that builds LLVM IR, for scalars or vectors of any width
+ *   lower/ops/elementary.c   as code that builds LLVM IR, for scalars or vectors of any width
  *
  * Every operation of the vocabulary is exact, or rounds as IEEE 754 says, a fused multiply-add
  * once. There are no branches, and no value depends on another lane. So the bits are the same in

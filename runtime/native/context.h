@@ -65,7 +65,7 @@ typedef struct hia_barriers {
 enum { HIA_MAX_RESERVED = 16 };
 
 /* An element of a comprehension that is being computed: in a frame of compiled code, which puts it
- * before the others and takes it away (lower/emit_element.c). A part of the runtime ABI. */
+ * before the others and takes it away (lower/ops/element.c). A part of the runtime ABI. */
 typedef struct hia_element {
   struct hia_element *outer;
   int64_t index;

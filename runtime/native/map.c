@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Columns of maps: what is wrong with them, and rows that are interpreted. Compiled loops are
- * emitted by lower/emit_map.c; entry.c runs both. */
+ * emitted by lower/function/map.c; entry.c runs both. */
 #include "runtime/native/context.h"
 
 static uint32_t n_columns(const hia_map *map) { return map->n_params + map->n_results; }

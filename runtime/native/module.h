@@ -143,7 +143,7 @@ hia_status hiaR_enter_values(hia_context *context, const hia_code_module *module
  * there are fewer. */
 const hia_type_info *hiaR_root_type(const hia_code_module *module, uint32_t root, size_t i);
 
-/* What a map entry passes to the runtime; emitted by lower/emit_map.c. */
+/* What a map entry passes to the runtime; emitted by lower/function/map.c. */
 typedef struct hia_map {
   hia_native_entry loop; /* runs all rows; its argument is the block. NULL: a column has values */
   uint32_t root;         /* its number in the module */

@@ -93,7 +93,7 @@ typedef struct hia_param_kit {
 } hia_param_kit;
 extern const hia_param_kit hiaR_param_kit;
 
-/* Generated code has such a variable (lower/emit_object.c). */
+/* Generated code has such a variable (lower/object/object.c). */
 struct hia_param_cell {
   _Atomic uint32_t lock; /* 1: a thread changes or holds `now`, which takes nanoseconds */
   uint32_t n;

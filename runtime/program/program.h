@@ -97,7 +97,7 @@ typedef struct hia_program_params {
 } hia_program_params;
 extern const hia_program_params hiaR_program_params;
 
-/* What a program consists of: a constant, which its `main` passes on (lower/emit_object.c writes
+/* What a program consists of: a constant, which its `main` passes on (lower/object/object.c writes
  * it). */
 typedef struct hia_program_parts {
   const hia_code_module *module;

@@ -36,7 +36,7 @@ graph/passes/tag.c kind
 graph/ir/type.c entry->repr
 graph/ir/type.c type
 graph/ir/type.c types->entries.data[type - HIA_FIRST_TYPE].repr
-lower/emit_data.c hiaR_repr(
+lower/ops/data.c hiaR_repr(
 runtime/image/check.c repr
 runtime/image/check.c type
 runtime/image/decode.c hiaR_rule_result(
@@ -71,7 +71,7 @@ runtime/param/random.c *name
 runtime/interp/interp.c (*missing - step->to)
 runtime/interp/interp.c step->u.imm
 # Compared before.
-lower/emit_call.c (*parent + more)
+lower/function/call.c (*parent + more)
 # The host's own number, of an object that the host writes itself.
 runtime/value/maker.c ctor
 END

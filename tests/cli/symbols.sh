@@ -44,7 +44,7 @@ llvm=
 verdict 'libhiaton needs libhiaton_rt and the system' "$(needs "$libraries/libhiaton.so" | grep -Ev "$system|^libhiaton_rt$llvm")"
 
 cd "$sources" || exit 2
-verdict 'only lower/llvm_compat.h knows versions of LLVM' \
+verdict 'only lower/kit/llvm_compat.h knows versions of LLVM' \
   "$(grep -rl LLVM_VERSION_MAJOR --include='*.[ch]' . 2>/dev/null | grep -v '^./build' | grep -v '^./lower/llvm_compat.h$')"
 verdict 'LLVM is named in lower/ and jit/llvm/ alone' \
   "$(grep -rlE '#include *[<"]llvm-c' --include='*.[ch]' . 2>/dev/null | grep -Ev '^./(build|lower/|jit/llvm/|tests/)')"

@@ -502,7 +502,7 @@ class Program:
 
     def chain(self, of, scope, part):
         """Operations on matrices with rows, columns and numbers, and reductions of these, by names: what native code
-        computes in loops of rows (lower/fused.h)."""
+        computes in loops of rows (lower/fused/fused.h)."""
         dtype, n, m = self.dtype(NUMBERS), self.choice(self.sizes), self.choice(self.sizes)
         pool = {shape: [name for name, its in scope.items() if its == (dtype, shape)] for shape in ((n, m), (m,), (n,), ())}
         lets, new = [], {}

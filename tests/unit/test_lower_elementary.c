@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* lower/emit_elementary.c: native code of elementary functions has the bits of the runtime's, as
+/* lower/ops/elementary.c: native code of elementary functions has the bits of the runtime's, as
  * scalars and as vectors of any width. */
 #include "bench/ulp.h"
-#include "lower/emit.h"
+#include "lower/kit/emit.h"
 #include "runtime/base/elementary.h"
 #include "world.h"
 #include <llvm-c/LLJIT.h>

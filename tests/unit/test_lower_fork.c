@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* lower: forks and joins in native code, that is the contents of frames and of their tables
  * (runtime/native/fork.h). Steal requests and jobs are tested with the runtime. */
-#include "lower/emit.h"
+#include "lower/kit/emit.h"
 #include "runtime/native/context.h"
 #include "world.h"
 #include <stdlib.h>

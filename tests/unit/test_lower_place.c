@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* placement: blocks made by hand, as LLVM's passes may leave them. */
-#include "lower/flow.h"
+#include "lower/finish/flow.h"
 #include "lower/lower.h"
 
 #include <criterion/criterion.h>

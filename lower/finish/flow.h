@@ -1,0 +1,39 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The control flow graph of an LLVM function, read after LLVM's passes: the C API has no analyses.
+ */
+#ifndef HIA_FLOW_H
+#define HIA_FLOW_H
+
+#include "lower/kit/emit.h"
+
+typedef struct hia_block {
+  LLVMBasicBlockRef ref;
+  struct hia_block **next; /* its successors */
+  bool *is_marked;         /* by successor; each user defines what the mark means */
+  unsigned n_next, at;     /* at: the successor that the search tries next */
+  bool is_checked;         /* has a safepoint (rounds.c) */
+  bool was_seen, is_on_path;
+} hia_block;
+
+typedef struct hia_blocks {
+  hia_block *data; /* by address */
+  LLVMBasicBlockRef *order;
+  unsigned n;
+  hia_block **path; /* of a search, from where it began */
+  unsigned n_path;
+} hia_blocks;
+
+hia_blocks hiaL_read_blocks(hia_arena *arena, LLVMValueRef function);
+/* Block i in the function's order. (The order of addresses differs from run to run.) */
+hia_block *hiaL_block_at(const hia_blocks *f, unsigned i);
+void hiaL_go_on(hia_blocks *f, hia_block *b); /* makes b the last of the path */
+
+/* How many calls of `callee` a block has. */
+unsigned hiaL_block_calls(const hia_block *b, LLVMValueRef callee);
+
+/* ---- placement.c ---- */
+
+/* Sets alignment and branch weights, by which LLVM's code generator places blocks. */
+void hiaL_place(hia_comp *comp, LLVMContextRef llvm, LLVMValueRef function);
+
+#endif

@@ -1,0 +1,385 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Counts of references: the ops that graph/refs/refs.c places (docs/memory.md).
+ *
+ * What is usual is inline: a word that is no object, a count that does not change, a count of more
+ * than 1, and the memory of an object that goes from one value to the next. So is freeing an object
+ * that holds no references. One with few goes to a function of the module (hiaL_write_frees),
+ * others to the runtime. That function and the stubs keep the caller's registers.
+ *
+ * One would count by atomic operations wherever several workers may run. But until a worker has
+ * handed out a job nothing is shared, and most runs of a program are short. So code that forks
+ * tests a flag of its context, which is set before a run's first job is handed out. LLVM must read
+ * it each time: it does not know of the safepoints of loops, which are inserted after its passes.
+ * A count of 1 needs no atomic operation at all, as the only reference is the caller's.
+ *
+ * A graph that was read from text may count wrongly. So its counts are made anew (graph/
+ * refs/forget.c). Where they are not, nothing is counted, and all that a run has made goes when it
+ * ends. */
+#include "lower/kit/emit.h"
+#include "runtime/heap/object.h"
+#include <stddef.h>
+
+enum {
+  MAX_FREED_CTORS = 8, /* of a type whose objects the module's own code frees */
+  MAX_FREED_REFS = 16  /* in objects of all of them */
+};
+
+_Static_assert(offsetof(hia_counted, count) == 0 && HIA_STICKY == 0x80000000u,
+               "a sticky count is negative, and comes first");
+
+static LLVMValueRef count_number(hia_emit *e, int32_t n) { return hiaL_number(e, 32, (uint32_t)n); }
+
+static LLVMValueRef load_count(hia_emit *e, LLVMValueRef object) {
+  LLVMValueRef count = LLVMBuildLoad2(e->b, e->types[HIA_I32], object, "count");
+  /* Who holds the last reference has seen what others have done with theirs. */
+  if (e->is_parallel) LLVMSetOrdering(count, LLVMAtomicOrderingAcquire);
+  return count;
+}
+
+/* The builder is left in `plain`; in the block that is returned counts are shared. NULL: they never
+ * are. */
+static LLVMBasicBlockRef fork_counting(hia_emit *e) {
+  if (!e->is_parallel) return NULL;
+  LLVMBasicBlockRef shared = hiaL_block(e, "shared"), plain = hiaL_block(e, "plain");
+  LLVMValueRef flag =
+      LLVMBuildLoad2(e->b, e->types[HIA_I32], hiaL_field(e, HIA_FIELD_is_shared), "is_shared");
+  LLVMSetVolatile(flag, true);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, flag, count_number(e, 0), ""), shared,
+                  plain);
+  hiaL_at(e, plain);
+  return shared;
+}
+
+static LLVMValueRef build_atomic(hia_emit *e, LLVMAtomicRMWBinOp op, LLVMValueRef object,
+                                 LLVMAtomicOrdering ordering) {
+  return LLVMBuildAtomicRMW(e->b, op, object, count_number(e, 1), ordering, false);
+}
+
+static void count_up(hia_emit *e, LLVMValueRef ref) {
+  LLVMBasicBlockRef object = hiaL_block(e, "object"), counted = hiaL_block(e, "counted"),
+                    done = hiaL_block(e, "done");
+  LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), done, object);
+  hiaL_at(e, object);
+  LLVMValueRef count = load_count(e, ref);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSGE, count, count_number(e, 0), ""), counted,
+                  done);
+  hiaL_at(e, counted);
+  LLVMBasicBlockRef shared = fork_counting(e);
+  LLVMBuildStore(e->b, LLVMBuildAdd(e->b, count, count_number(e, 1), ""), ref);
+  LLVMBuildBr(e->b, done);
+  if (shared) {
+    hiaL_at(e, shared);
+    build_atomic(e, LLVMAtomicRMWBinOpAdd, ref, LLVMAtomicOrderingMonotonic);
+    LLVMBuildBr(e->b, done);
+  }
+  hiaL_at(e, done);
+}
+
+/* Gives up a reference to an object: goes to `last` if it was the last one, else to `done`. */
+static void count_down(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
+                       LLVMBasicBlockRef done) {
+  LLVMBasicBlockRef more = hiaL_block(e, "more"), few = hiaL_block(e, "few");
+  LLVMValueRef count = load_count(e, object);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSGT, count, count_number(e, 1), ""), more, few);
+  hiaL_at(e, few);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, count, count_number(e, 1), ""), last, done);
+  hiaL_at(e, more);
+  LLVMBasicBlockRef shared = fork_counting(e);
+  LLVMBuildStore(e->b, LLVMBuildSub(e->b, count, count_number(e, 1), ""), object);
+  LLVMBuildBr(e->b, done);
+  if (!shared) return;
+  hiaL_at(e, shared);
+  LLVMValueRef old =
+      build_atomic(e, LLVMAtomicRMWBinOpSub, object, LLVMAtomicOrderingAcquireRelease);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, old, count_number(e, 1), ""), last, done);
+}
+
+uint32_t hiaL_base(const hia_emit *e, hia_type reference) {
+  const hia_types *types = e->g->types;
+  const hia_type_entry *entry = &types->entries.data[reference - HIA_FIRST_TYPE];
+  if (entry->kind == HIA_KIND_DATA) return entry->first;
+  uint32_t base = types->ctors.len;
+  for (uint32_t i = 0; i < reference - HIA_FIRST_TYPE; i++)
+    base += types->entries.data[i].kind == HIA_KIND_ARRAY ||
+            types->entries.data[i].kind == HIA_KIND_TENSOR;
+  return base;
+}
+
+/* The only constructor of a type that has fields, if its objects hold no references; else NULL. */
+static const hia_ctor *only_flat(const hia_emit *e, hia_type type) {
+  const hia_type_entry *entry = &e->g->types->entries.data[type - HIA_FIRST_TYPE];
+  const hia_ctor *found = NULL;
+  if (entry->kind != HIA_KIND_DATA) return NULL;
+  for (uint32_t i = 0; i < entry->n; i++) {
+    const hia_ctor *ctor = hiaL_ctor(e, type, i);
+    if (!ctor->n) continue;
+    if (found || ctor->layout.n_refs) return NULL;
+    found = ctor;
+  }
+  return found;
+}
+
+static void free_by_runtime(hia_emit *e, LLVMValueRef object, hia_type type) {
+  LLVMValueRef args[2] = {object, hiaL_number(e, 32, hiaL_base(e, type))};
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_free, args, 2);
+}
+
+/* True if the module has a function that frees objects of the type: few constructors, with few
+ * references. */
+static bool has_function(const hia_emit *e, hia_type type) {
+  const hia_type_entry *entry = &e->g->types->entries.data[type - HIA_FIRST_TYPE];
+  uint32_t n_refs = 0, n_ctors = 0;
+  if (entry->kind != HIA_KIND_DATA) return false;
+  for (uint32_t i = 0; i < entry->n; i++) {
+    const hia_ctor *ctor = hiaL_ctor(e, type, i);
+    n_refs += ctor->layout.n_refs;
+    n_ctors += ctor->n > 0;
+  }
+  return n_ctors <= MAX_FREED_CTORS && n_refs <= MAX_FREED_REFS;
+}
+
+/* The function that frees objects of the type. hiaL_write_frees writes it. */
+static LLVMValueRef function_for(hia_emit *e, hia_type type) {
+  if (!e->frees) e->frees = HIA_NEW_ARRAY(&e->comp->arena, LLVMValueRef, e->g->types->entries.len);
+  LLVMValueRef *f = &e->frees[type - HIA_FIRST_TYPE];
+  if (*f) return *f;
+  LLVMTypeRef params[2] = {e->ptr, e->ptr};
+  *f = LLVMAddFunction(e->module, "hia_free", LLVMFunctionType(e->void_type, params, 2, false));
+  LLVMSetLinkage(*f, LLVMInternalLinkage);
+  hiaL_common_attributes(e, *f);
+  LLVMSetFunctionCallConv(*f, HIA_CC_PRESERVE_MOST);
+  hiaL_attribute(e, *f, 1, "swiftself", 0);
+  hiaL_attribute(e, *f, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
+  return *f;
+}
+
+/* Nothing refers to the object any more. */
+static void free_object(hia_emit *e, LLVMValueRef object, hia_type type) {
+  const hia_ctor *flat = only_flat(e, type);
+  if (flat) {
+    hiaL_free_block(e, object, flat->layout.size);
+    return;
+  }
+  hiaL_set_debug_loc(e, HIA_NONE, false);
+  if (has_function(e, type)) {
+    LLVMValueRef args[2] = {e->context, object}, f = function_for(e, type);
+    LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(f), f, args, 2, "");
+    LLVMSetInstructionCallConv(call, HIA_CC_PRESERVE_MOST);
+    hiaL_call_attribute(e, call, 1, "swiftself", 0);
+    hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "cold", 0);
+  } else {
+    free_by_runtime(e, object, type);
+  }
+  hiaL_no_debug_loc(e);
+}
+
+/* True if no value of the type is an object. */
+static bool is_bare(const hia_emit *e, hia_type type) {
+  const hia_type_entry *entry = &e->g->types->entries.data[type - HIA_FIRST_TYPE];
+  if (entry->kind != HIA_KIND_DATA) return false;
+  for (uint32_t i = 0; i < entry->n; i++)
+    if (hiaL_ctor(e, type, i)->n) return false;
+  return true;
+}
+
+/* Emits code that frees an object to which nothing refers any more. */
+typedef void free_emitter(hia_emit *e, LLVMValueRef object, hia_type type);
+
+/* Gives up a reference. */
+static void drop(hia_emit *e, LLVMValueRef ref, hia_type type, free_emitter *free_last) {
+  if (is_bare(e, type)) return;
+  LLVMBasicBlockRef object = hiaL_block(e, "object"), last = hiaL_block(e, "last"),
+                    done = hiaL_block(e, "done");
+  LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), done, object);
+  hiaL_at(e, object);
+  count_down(e, ref, last, done);
+  hiaL_at(e, last);
+  free_last(e, ref, type);
+  LLVMBuildBr(e->b, done);
+  hiaL_at(e, done);
+}
+
+static hia_type in_type(const hia_emit *e, hia_node_id n) {
+  return hiaG_type(e->fn, hiaG_in(e->fn, n, 0));
+}
+
+void hiaL_emit_DUP(hia_emit *e, hia_node_id n) {
+  if (e->is_counted) count_up(e, hiaL_in(e, n, 0));
+}
+
+void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
+  if (e->is_counted) drop(e, ref, type, free_object);
+}
+
+void hiaL_share(hia_emit *e, LLVMValueRef object) { count_up(e, object); }
+
+void hiaL_is_only(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
+                  LLVMBasicBlockRef others) {
+  LLVMValueRef count = load_count(e, object);
+  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntNE, count, count_number(e, 1), "is_shared"), others,
+                last);
+}
+
+void hiaL_emit_DROP(hia_emit *e, hia_node_id n) { hiaL_drop(e, hiaL_in(e, n, 0), in_type(e, n)); }
+
+void hiaL_emit_LAST(hia_emit *e, hia_node_id n) {
+  LLVMValueRef ref = hiaL_in(e, n, 0);
+  LLVMBasicBlockRef object = hiaL_block(e, "object"), join = hiaL_block(e, "last"),
+                    here = hiaL_here(e);
+  LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), join, object);
+  hiaL_at(e, object);
+  LLVMValueRef is_only = !e->is_counted ? hiaL_number(e, 1, 0)
+                                        : LLVMBuildICmp(e->b, LLVMIntEQ, load_count(e, ref),
+                                                        count_number(e, 1), "is_only");
+  LLVMBuildBr(e->b, join);
+  hiaL_at(e, join);
+  LLVMValueRef is_last = LLVMBuildPhi(e->b, e->types[HIA_BOOL], "is_last");
+  LLVMValueRef yes = hiaL_number(e, 1, 1);
+  LLVMAddIncoming(is_last, &yes, &here, 1);
+  LLVMAddIncoming(is_last, &is_only, &object, 1);
+  hiaL_out(e, n, 0, is_last);
+}
+
+/* ---- memory that goes from one object to the next ---- */
+
+/* The i-th reference in an object's memory, and its type. */
+static LLVMValueRef load_ref(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor, uint32_t i,
+                             hia_type *type) {
+  const hia_word_place *place = &e->g->types->places.data[ctor->layout.first];
+  while (place->at != sizeof(hia_counted) + i * sizeof(hia_word)) place++;
+  *type = place->type;
+  return hiaL_load_packed(e, object, place);
+}
+
+static bool is_in(uint32_t set, uint32_t i) { return i < 32 && set >> i & 1; }
+
+/* Gives up the references in an object's memory that are not in `set`. */
+static void drop_fields(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor, uint32_t set,
+                        free_emitter *free_last) {
+  for (uint32_t i = 0; i < ctor->layout.n_refs; i++) {
+    hia_type type;
+    if (is_in(set, i)) continue;
+    LLVMValueRef ref = load_ref(e, object, ctor, i, &type);
+    drop(e, ref, type, free_last);
+  }
+}
+
+static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
+  const hia_type_entry *entry = &e->g->types->entries.data[type - HIA_FIRST_TYPE];
+  e->function = f;
+  e->context = LLVMGetParam(f, 0);
+  e->fork_frame = NULL;
+  LLVMValueRef object = LLVMGetParam(f, 1);
+  hiaL_at(e, hiaL_block(e, "entry"));
+  hiaL_open_scope(e, "hia_free", HIA_NONE);
+  LLVMBasicBlockRef other = hiaL_block(e, "other");
+  LLVMValueRef number = hiaL_header_ctor(e, object);
+  LLVMValueRef choice = LLVMBuildSwitch(e->b, number, other, entry->n);
+  for (uint32_t i = 0; i < entry->n; i++) {
+    const hia_ctor *ctor = hiaL_ctor(e, type, i);
+    if (!ctor->n) continue;
+    LLVMBasicBlockRef arm = hiaL_block(e, "ctor");
+    LLVMAddCase(choice, hiaL_number(e, 32, i), arm);
+    hiaL_at(e, arm);
+    /* A list is freed by the runtime, which does not recurse: all but its first cell. */
+    drop_fields(e, object, ctor, 0, free_by_runtime);
+    hiaL_free_block(e, object, ctor->layout.size);
+    LLVMBuildRetVoid(e->b);
+  }
+  hiaL_at(e, other);
+  LLVMBuildUnreachable(e->b);
+}
+
+void hiaL_write_frees(hia_emit *e) {
+  for (uint32_t i = 0; e->frees && i < e->g->types->entries.len; i++)
+    if (e->frees[i]) write_free(e, HIA_FIRST_TYPE + i, e->frees[i]);
+}
+
+/* Others stay: what is taken over is shared with them. */
+static void unpack_shared(hia_emit *e, LLVMValueRef object, hia_type data, uint64_t imm) {
+  LLVMValueRef args[3] = {object, hiaL_number(e, 32, hiaL_base(e, data) + HIA_IMM_A(imm)),
+                          hiaL_number(e, 32, HIA_IMM_B(imm))};
+  hiaL_set_debug_loc(e, HIA_NONE, false);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_unpack, args, 3);
+  hiaL_no_debug_loc(e);
+}
+
+static bool is_used(const hia_emit *e, hia_value_id v) { return e->is_used && e->is_used[v]; }
+
+void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
+  uint64_t imm = hiaL_node(e, n)->imm;
+  hia_type type = in_type(e, n);
+  const hia_ctor *ctor = hiaL_ctor(e, type, HIA_IMM_A(imm));
+  LLVMValueRef object = hiaL_in(e, n, 0), none = LLVMConstNull(e->ptr);
+  hiaL_out(e, n, 0, none);
+  if (!e->is_counted) return;
+  LLVMBasicBlockRef unique = hiaL_block(e, "unique"), shared = hiaL_block(e, "shared"),
+                    join = hiaL_block(e, "unpacked"), from[2];
+  LLVMValueRef is_only =
+      LLVMBuildICmp(e->b, LLVMIntEQ, load_count(e, object), count_number(e, 1), "is_only");
+  LLVMBuildCondBr(e->b, is_only, unique, shared);
+  hiaL_at(e, unique);
+  /* The only reference goes: the references that are not taken over go with it. */
+  drop_fields(e, object, ctor, HIA_IMM_B(imm), free_object);
+  if (!is_used(e, hiaG_out(e->fn, n, 0))) hiaL_free_block(e, object, ctor->layout.size);
+  from[0] = hiaL_here(e);
+  LLVMBuildBr(e->b, join);
+  hiaL_at(e, shared);
+  unpack_shared(e, object, type, imm);
+  from[1] = hiaL_here(e);
+  LLVMBuildBr(e->b, join);
+  hiaL_at(e, join);
+  LLVMValueRef token = LLVMBuildPhi(e->b, e->ptr, "token");
+  LLVMAddIncoming(token, &object, &from[0], 1);
+  LLVMAddIncoming(token, &none, &from[1], 1);
+  hiaL_out(e, n, 0, token);
+}
+
+/* What the memory has already is written only where it is new. */
+void hiaL_emit_REUSE(hia_emit *e, hia_node_id n) {
+  uint32_t number = HIA_IMM_A(hiaL_node(e, n)->imm), same = HIA_IMM_B(hiaL_node(e, n)->imm);
+  const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)), number);
+  LLVMValueRef token = e->is_counted ? hiaL_in(e, n, 0) : LLVMConstNull(e->ptr);
+  LLVMBasicBlockRef none = hiaL_block(e, "none"), join = hiaL_block(e, "object"),
+                    here = hiaL_here(e);
+  LLVMValueRef is_unset = LLVMBuildICmp(e->b, LLVMIntEQ, token, LLVMConstNull(e->ptr), "");
+  LLVMBuildCondBr(e->b, is_unset, none, join);
+  hiaL_at(e, none);
+  LLVMValueRef block = hiaL_new_block(e, ctor->layout.size, hiaL_node(e, n)->loc);
+  if (same) hiaL_store_header(e, block, number);
+  hiaL_write_words(e, n, block, ctor, 1, same, true);
+  LLVMBasicBlockRef made = hiaL_here(e);
+  LLVMBuildBr(e->b, join);
+  hiaL_at(e, join);
+  LLVMValueRef object = LLVMBuildPhi(e->b, e->ptr, "object");
+  LLVMAddIncoming(object, &token, &here, 1);
+  LLVMAddIncoming(object, &block, &made, 1);
+  if (!same) hiaL_store_header(e, object, number);
+  hiaL_write_words(e, n, object, ctor, 1, same, false);
+  hiaL_out(e, n, 0, object);
+}
+
+void hiaL_emit_FORGET(hia_emit *e, hia_node_id n) {
+  if (!e->is_counted) return;
+  const hia_ctor *ctor = hiaL_ctor(e, in_type(e, n), HIA_IMM_A(hiaL_node(e, n)->imm));
+  LLVMValueRef token = hiaL_in(e, n, 0);
+  LLVMBasicBlockRef is_set = hiaL_block(e, "set"), done = hiaL_block(e, "done");
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, token, LLVMConstNull(e->ptr), ""), done,
+                  is_set);
+  hiaL_at(e, is_set);
+  hiaL_free_block(e, token, ctor->layout.size);
+  LLVMBuildBr(e->b, done);
+  hiaL_at(e, done);
+}
+
+void hiaL_open_counts(hia_emit *e) {
+  const hia_fn *fn = e->fn;
+  bool has_unpack = false;
+  e->is_used = NULL;
+  for (hia_node_id n = 0; n < fn->nodes.len; n++)
+    has_unpack |= fn->nodes.data[n].op == HIA_OP_UNPACK;
+  if (!has_unpack) return;
+  e->is_used = HIA_NEW_ARRAY(&e->comp->scratch, bool, fn->values.len);
+  for (hia_node_id n = 0; n < fn->nodes.len; n++)
+    for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) e->is_used[hiaG_in(fn, n, i)] = true;
+}

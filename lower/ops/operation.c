@@ -1,0 +1,225 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Operations on tensors. Native code calls what the interpreter calls: the operation of the op's
+ * row, through the runtime (hiaR_stub_operate). What is the same whenever the node runs is a
+ * constant of the module, a hia_native_operation; the operands are words in the frame, of which the
+ * first becomes the result. */
+#include "lower/kit/emit.h"
+#include "runtime/native/module.h"
+#include "runtime/tensor/tensor.h"
+
+static LLVMValueRef of_runtime(hia_emit *e, const char *prefix, const char *name) {
+  return hiaL_of_runtime(e, hiaR_arena_printf(&e->comp->scratch, "%s%s", prefix, name));
+}
+
+static const char *const names[HIA_OP_LIMIT] = {
+#define HIA_OP(number, NAME, ...) [number] = #NAME,
+#include "runtime/base/ops.def"
+};
+
+static LLVMValueRef description(hia_emit *e, hia_node_id n) {
+  const hia_fn *fn = e->fn;
+  const hia_node *node = hiaL_node(e, n);
+  const hia_op_info *op = &hiaR_ops[node->op];
+  bool is_lifted = op->shape == HIA_SHAPE_ELEMENTWISE;
+  hia_dtype at = hiaG_node_dtype(e->g, fn, n);
+  hia_dtype dtype = is_lifted ? hiaR_rule_result((hia_rule)op->rule, at) : at;
+  uint64_t tensors = 0;
+  for (uint32_t i = 0; i < node->n_ins; i++)
+    if (hiaG_type_kind(e->g->types, hiaG_type(fn, hiaG_in(fn, n, i))) == HIA_KIND_TENSOR)
+      tensors |= (uint64_t)1 << (i < 63 ? i : 63);
+  uint64_t takes = e->is_counted && hiaG_consumes(fn, n) ? tensors : 0;
+  LLVMValueRef none = LLVMConstNull(e->ptr);
+  LLVMValueRef operate = of_runtime(e, "hiaR_e_", is_lifted ? "LIFT" : names[node->op]);
+  LLVMValueRef kernels = is_lifted ? of_runtime(e, "hiaR_k_", names[node->op]) : none;
+  LLVMValueRef fields[] = {operate,
+                           hiaL_number(e, 32, node->n_ins),
+                           hiaL_number(e, 64, node->imm),
+                           hiaL_number(e, 32, 0),
+                           none,
+                           none,
+                           hiaL_number(e, 32, 0),
+                           hiaL_number(e, 64, tensors),
+                           hiaL_number(e, 64, takes),
+                           hiaL_number(e, 8, dtype),
+                           hiaL_number(e, 8, at),
+                           hiaL_number(e, 16, node->op),
+                           kernels};
+  return hiaL_variable(e, "operation", hiaL_structure(e, fields, HIA_LEN(fields)));
+}
+
+/* Room for the words of the operands of any operation of the function. */
+LLVMValueRef hiaL_operand_block(hia_emit *e) {
+  if (e->operands) return e->operands;
+  uint32_t most = 1;
+  for (hia_node_id n = 0; n < e->fn->nodes.len; n++) {
+    const hia_node *node = hiaL_node(e, n);
+    if (!hiaG_is_operation(e->fn, n) && node->op != HIA_OP_DEFER) continue;
+    if (node->n_ins > most) most = node->n_ins;
+    if (node->n_outs > most) most = node->n_outs;
+  }
+  LLVMBasicBlockRef here = hiaL_here(e);
+  hiaL_at_start(e, LLVMGetEntryBasicBlock(e->function));
+  e->operands = LLVMBuildAlloca(e->b, LLVMArrayType2(e->types[HIA_I64], most), "operands");
+  hiaL_at(e, here);
+  return e->operands;
+}
+
+void hiaL_emit_operation(hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  LLVMValueRef block = hiaL_operand_block(e);
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    hiaL_store_word(e, hiaL_word_at(e, block, i), hiaL_in(e, n, i),
+                    hiaG_type(e->fn, hiaG_in(e->fn, n, i)));
+    hiaL_stored(e, i);
+  }
+  LLVMValueRef args[] = {description(e, n), block, hiaL_number(e, 32, node->loc)};
+  hiaL_set_debug_loc(e, node->loc, false);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_operate, args, HIA_LEN(args));
+  hiaL_no_debug_loc(e);
+  hiaL_out(e, n, 0, hiaL_load_word(e, block, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
+}
+
+/* ---- what is usual inline ----
+ *
+ * The operation is called where it fails, and says why. */
+
+static LLVMValueRef load_dim(hia_emit *e, LLVMValueRef tensor, uint32_t axis) {
+  uint64_t at = offsetof(hia_tensor, dims) + axis * sizeof(int64_t);
+  LLVMValueRef place = hiaL_byte_at(e, tensor, at, "dim");
+  return LLVMBuildLoad2(e->b, e->types[HIA_I64], place, "size");
+}
+
+/* The builder is left where the condition holds. */
+static void fail_unless(hia_emit *e, hia_node_id n, LLVMValueRef fits) {
+  LLVMBasicBlockRef wrong = hiaL_block(e, "misfit"), next = hiaL_block(e, "fits");
+  hiaL_unlikely(e, LLVMBuildNot(e->b, fits, ""), wrong, next);
+  hiaL_at(e, wrong);
+  hiaL_emit_operation(e, n);
+  LLVMBuildUnreachable(e->b);
+  hiaL_at(e, next);
+}
+
+/* The result is the operand, whose reference it takes. */
+void hiaL_emit_EXPECT(hia_emit *e, hia_node_id n) {
+  LLVMValueRef x = hiaL_in(e, n, 0), fits = hiaL_number(e, 1, 1);
+  uint32_t i = 1;
+  for (uint64_t axes = hiaL_node(e, n)->imm; axes; axes &= axes - 1) {
+    LLVMValueRef size = load_dim(e, x, (uint32_t)__builtin_ctzll(axes));
+    LLVMValueRef is_equal = LLVMBuildICmp(e->b, LLVMIntEQ, size, hiaL_in(e, n, i++), "");
+    fits = LLVMBuildAnd(e->b, fits, is_equal, "fits");
+  }
+  fail_unless(e, n, fits);
+  hiaL_out(e, n, 0, x);
+}
+
+/* The array is being made; from element 1 on its first is there. */
+void hiaL_emit_ALIKE(hia_emit *e, hia_node_id n) {
+  LLVMValueRef i = hiaL_in(e, n, 0), x = hiaL_in(e, n, 1), fits = hiaL_number(e, 1, 1);
+  hiaL_out(e, n, 0, i);
+  if (hiaL_node(e, n)->n_ins < 3) return;
+  LLVMBasicBlockRef compare = hiaL_block(e, "compare"), next = hiaL_block(e, "compared");
+  LLVMValueRef is_first = LLVMBuildICmp(e->b, LLVMIntEQ, i, hiaL_number(e, 64, 0), "is_first");
+  LLVMBuildCondBr(e->b, is_first, next, compare);
+  hiaL_at(e, compare);
+  hiaL_require_object(e, hiaL_in(e, n, 2), hiaL_node(e, n)->loc);
+  LLVMValueRef at = hiaL_byte_at(e, hiaL_in(e, n, 2), offsetof(hia_array, data), "at");
+  LLVMValueRef first =
+      LLVMBuildLoad2(e->b, e->ptr, LLVMBuildLoad2(e->b, e->ptr, at, "elements"), "first");
+  uint32_t rank = hiaG_rank(e->g->types, hiaG_type(e->fn, hiaG_in(e->fn, n, 1)));
+  for (uint32_t k = 0; k < rank; k++) {
+    LLVMValueRef is_equal =
+        LLVMBuildICmp(e->b, LLVMIntEQ, load_dim(e, x, k), load_dim(e, first, k), "");
+    fits = LLVMBuildAnd(e->b, fits, is_equal, "fits");
+  }
+  fail_unless(e, n, fits);
+  LLVMBuildBr(e->b, next);
+  hiaL_at(e, next);
+}
+
+/* True if the scalar operand i is NaN. */
+static LLVMValueRef is_nan(hia_emit *e, hia_node_id n, uint32_t i) {
+  LLVMValueRef x = hiaL_in(e, n, i);
+  return LLVMBuildFCmp(e->b, LLVMRealUNO, x, x, "is_nan");
+}
+
+/* Of scalars. The operation is called where it fails; a leaf function begins again instead, and the
+ * code of rows of a map notes the row. */
+static void trap_scalars(hia_emit *e, hia_node_id n) {
+  LLVMBasicBlockRef look = hiaL_block(e, "nan"), fail = hiaL_block(e, "nan_made"),
+                    next = hiaL_block(e, "no_nan");
+  hiaL_unlikely(e, is_nan(e, n, 0), look, next);
+  hiaL_at(e, look);
+  LLVMValueRef had = hiaL_number(e, 1, 0);
+  for (uint32_t i = 1; i < hiaL_node(e, n)->n_ins; i++)
+    had = LLVMBuildOr(e->b, had, is_nan(e, n, i), "had_nan");
+  LLVMBuildCondBr(e->b, had, next, fail);
+  hiaL_at(e, fail);
+  if (hiaL_is_leaf(e, e->id) || hiaL_is_for_kernels(e)) {
+    hiaL_fail(e, hiaL_node(e, n)->loc, HIA_NAN_MADE, hiaL_number(e, 64, 0));
+  } else {
+    hiaL_emit_operation(e, n);
+    LLVMBuildUnreachable(e->b);
+  }
+  hiaL_at(e, next);
+}
+
+void hiaL_emit_TRAP(hia_emit *e, hia_node_id n) {
+  for (uint32_t i = 0; i < hiaL_node(e, n)->n_ins; i++) {
+    if (hiaG_is_scalar(hiaG_type(e->fn, hiaG_in(e->fn, n, i)))) continue;
+    hiaL_emit_operation(e, n);
+    return;
+  }
+  trap_scalars(e, n);
+  hiaL_out(e, n, 0, hiaL_number(e, 64, 0));
+}
+
+/* An element of a vector is a load. */
+void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
+  hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
+  if (!hiaG_is_scalar(type)) {
+    hiaL_emit_operation(e, n);
+    return;
+  }
+  LLVMValueRef x = hiaL_in(e, n, 0), i = hiaL_in(e, n, 1);
+  fail_unless(e, n, LLVMBuildICmp(e->b, LLVMIntULT, i, load_dim(e, x, 0), "is_there"));
+  LLVMValueRef data =
+      LLVMBuildLoad2(e->b, e->ptr, hiaL_byte_at(e, x, offsetof(hia_tensor, data), "at"), "data");
+  LLVMTypeRef element = hiaL_c_type(e, type);
+  LLVMValueRef at = LLVMBuildInBoundsGEP2(e->b, element, data, &i, 1, "at");
+  LLVMValueRef value = LLVMBuildLoad2(e->b, element, at, "element");
+  if (type == HIA_BOOL) value = LLVMBuildICmp(e->b, LLVMIntNE, value, LLVMConstNull(element), "");
+  hiaL_out(e, n, 0, value);
+}
+
+/* Its reference is nobody's: those of params do not count. */
+void hiaL_emit_PARAM(hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  LLVMValueRef words = LLVMBuildLoad2(e->b, e->ptr, hiaL_field(e, HIA_FIELD_params), "params");
+  LLVMValueRef place = hiaL_word_at(e, words, (uint32_t)node->imm);
+  hiaL_out(e, n, 0, hiaL_load_word(e, place, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
+}
+
+/* A constant of the module, which several nodes may share. */
+static LLVMValueRef literal(hia_emit *e, uint32_t number) {
+  const hia_tensor_literal *l = &e->g->literals.data[number];
+  const char *name = hiaR_arena_printf(&e->comp->scratch, "literal_%u", number);
+  LLVMValueRef dims[HIA_MAX_RANK], found = LLVMGetNamedGlobal(e->module, name);
+  if (found) return found;
+  for (uint32_t i = 0; i < l->shape.rank; i++)
+    dims[i] = hiaL_number(e, 64, (uint64_t)l->shape.dims[i]);
+  LLVMValueRef elements = LLVMConstStringInContext2(e->llvm, l->elements, l->size, true);
+  LLVMValueRef fields[] = {hiaL_number(e, 32, HIA_STICKY), hiaL_number(e, 16, HIA_TENSOR_LITERAL),
+                           hiaL_number(e, 16, hiaR_tensor_spare(l->dtype, l->shape.rank)),
+                           hiaL_variable(e, "elements", elements),
+                           LLVMConstArray2(e->types[HIA_I64], dims, l->shape.rank)};
+  return hiaL_variable(e, name, hiaL_structure(e, fields, HIA_LEN(fields)));
+}
+
+/* Its reference is nobody's, as that of a param. */
+void hiaL_emit_LITERAL(hia_emit *e, hia_node_id n) {
+  hiaL_out(e, n, 0, literal(e, (uint32_t)hiaL_node(e, n)->imm));
+}
+
+void hiaL_emit_DIM(hia_emit *e, hia_node_id n) {
+  hiaL_out(e, n, 0, load_dim(e, hiaL_in(e, n, 0), (uint32_t)hiaL_node(e, n)->imm));
+}
