@@ -14,10 +14,10 @@
  * A graph is only read. All state is that of the hia_lowering, so several threads may lower at
  * once, each with a lowering and an LLVM context of its own.
  *
- * Within a codegen unit (graph/analysis/units.c) calls are direct. A call of another unit's function goes
- * through a cell: a word of the calling module's data that holds the address of the callee's code.
- * One would keep the cells in a table of the worker's context; that costs one more load for each
- * call, and buys nothing while all workers run the same code. */
+ * Within a codegen unit (graph/analysis/units.c) calls are direct. A call of another unit's
+ * function goes through a cell: a word of the calling module's data that holds the address of the
+ * callee's code. One would keep the cells in a table of the worker's context; that costs one more
+ * load for each call, and buys nothing while all workers run the same code. */
 #ifndef HIA_LOWER_H
 #define HIA_LOWER_H
 

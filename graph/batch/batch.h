@@ -23,8 +23,8 @@
 #ifndef HIA_BATCH_H
 #define HIA_BATCH_H
 
-#include "graph/ir/graph.h"
 #include "graph/analysis/sizes.h"
+#include "graph/ir/graph.h"
 
 enum {
   HIA_BATCH_WORTH = 256, /* elements of a matrix whose products are computed later in a graph ... */

@@ -14,9 +14,9 @@
 #ifndef HIA_GRAD_H
 #define HIA_GRAD_H
 
+#include "graph/analysis/sizes.h"
 #include "graph/grad/rules.h"
 #include "graph/ir/graph.h"
-#include "graph/analysis/sizes.h"
 
 /* The params that one `grad` node asks for: flags by number. */
 typedef struct hia_grad_params {

@@ -44,8 +44,8 @@
  * COLLECT have an operand of which they use the shape alone. So a caller that has to keep such a
  * value may keep its sizes, or another value of this shape, instead.
  *
- * *Sums* (graph/ir/sums.h). The gradient of a large operand that is used in many places can be a sum,
- * which is collected late. Then the contribution is small if it can be:
+ * *Sums* (graph/ir/sums.h). The gradient of a large operand that is used in many places can be a
+ * sum, which is collected late. Then the contribution is small if it can be:
  *
  *   W @ x, x @ W    to W: Outer        x[i]     to x: Row
  *   X @ W           to W: Products     x[i..j]  to x: Part

@@ -199,15 +199,15 @@ enum {
 enum { HIA_MAX_ROW_OPERANDS = 64 }; /* parameters of a segment */
 
 typedef struct hia_fn {
-  const char *name;    /* instance name: unique in the graph, [A-Za-z0-9_(),. ]; "fib(i32)" */
-  uint32_t source;     /* name in the source: index into graph->names; "fib" */
-  hia_loc_id loc;      /* of its definition */
-  bool is_root;        /* a host may call it: kept, with its signature */
-  bool is_removed;     /* ignored by all passes; its index stays taken */
-  uint16_t effects;    /* HIA_E_ bits OF_CALLS, and RECURSIVE; by hiaG_effects */
-  bool is_halving;     /* computes the elements of a map, in halves (passes/halve.c): not unrolled */
-  bool is_apart;       /* collects a sum (passes/apart.c), which may take long */
-  uint32_t group;      /* strongly connected component of the call graph, callees first */
+  const char *name; /* instance name: unique in the graph, [A-Za-z0-9_(),. ]; "fib(i32)" */
+  uint32_t source;  /* name in the source: index into graph->names; "fib" */
+  hia_loc_id loc;   /* of its definition */
+  bool is_root;     /* a host may call it: kept, with its signature */
+  bool is_removed;  /* ignored by all passes; its index stays taken */
+  uint16_t effects; /* HIA_E_ bits OF_CALLS, and RECURSIVE; by hiaG_effects */
+  bool is_halving;  /* computes the elements of a map, in halves (passes/halve.c): not unrolled */
+  bool is_apart;    /* collects a sum (passes/apart.c), which may take long */
+  uint32_t group;   /* strongly connected component of the call graph, callees first */
   hia_fn_id slow_path; /* or NONE: returns the same for the same arguments, and is faster
                      where calls must be made. Instead of making a call, this
                      function may jump to it (passes/unroll.c) */
@@ -686,17 +686,18 @@ void hiaG_halve(hia_graph *g);        /* passes/halve.c: maps that other workers
 void hiaG_apart(hia_graph *g);        /* passes/apart.c */
 /* map.c: what compares the elements of a map, directly in its region, looks at this array. */
 void hiaG_compare_shapes(hia_graph *g, hia_fn *fn, hia_region_id each, hia_value_id array);
-void hiaG_fill(hia_graph *g);              /* map.c: maps to loops that fill arrays */
-void hiaG_map(hia_graph *g);               /* map.c: maps to loops that set elements */
-void hiaG_pair(hia_graph *g);              /* passes/pair.c: two rounds of a loop in one */
-void hiaG_fork(hia_graph *g);              /* passes/fork.c: calls that another worker may make */
-void hiaG_merge(hia_graph *g);             /* passes/merge.c: equal calls are made once */
-void hiaG_sink(hia_graph *g, hia_fn *fn);  /* passes/sink.c: what follows a branch, into its arms */
-void hiaG_cons(hia_graph *g);              /* passes/cons.c: tail recursion modulo constructors */
-void hiaG_unroll(hia_graph *g);            /* passes/unroll.c: recursive inlining */
-void hiaG_reads(hia_graph *g, hia_fn *fn); /* passes/reads.c: elements are read before they are set */
-void hiaG_fuse(hia_graph *g);              /* passes/fuse.c: elementwise operations in one loop */
-void hiaG_refs(hia_graph *g);              /* refs/refs.c: counts of references */
+void hiaG_fill(hia_graph *g);             /* map.c: maps to loops that fill arrays */
+void hiaG_map(hia_graph *g);              /* map.c: maps to loops that set elements */
+void hiaG_pair(hia_graph *g);             /* passes/pair.c: two rounds of a loop in one */
+void hiaG_fork(hia_graph *g);             /* passes/fork.c: calls that another worker may make */
+void hiaG_merge(hia_graph *g);            /* passes/merge.c: equal calls are made once */
+void hiaG_sink(hia_graph *g, hia_fn *fn); /* passes/sink.c: what follows a branch, into its arms */
+void hiaG_cons(hia_graph *g);             /* passes/cons.c: tail recursion modulo constructors */
+void hiaG_unroll(hia_graph *g);           /* passes/unroll.c: recursive inlining */
+void hiaG_reads(hia_graph *g,
+                hia_fn *fn);  /* passes/reads.c: elements are read before they are set */
+void hiaG_fuse(hia_graph *g); /* passes/fuse.c: elementwise operations in one loop */
+void hiaG_refs(hia_graph *g); /* refs/refs.c: counts of references */
 /* refs/forget.c: takes the counts of references out of function graphs that were read from text. */
 void hiaG_forget_counts(hia_graph *g);
 bool hiaG_has_counts(const hia_graph *g); /* True if some of its nodes count. */

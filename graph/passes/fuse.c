@@ -12,8 +12,8 @@
  * One would add a node for such a group, with a meaning of its own. But a function means already
  * what its nodes mean: it fails where they fail, in their order, every engine runs it, and the text
  * form has it. So a group becomes a *fused kernel*, a function of its own, and lowering begins the
- * code of each function of this form with the loop, for operands that fit (lower/fused/kernel.c). Its
- * other code, operation by operation, is there for all others. So a mistake in the loop's
+ * code of each function of this form with the loop, for operands that fit (lower/fused/kernel.c).
+ * Its other code, operation by operation, is there for all others. So a mistake in the loop's
  * conditions costs time and no error message.
  *
  * Members of a group are

@@ -23,11 +23,11 @@
  * One would expect larger bodies to be enough. But most calls of a tree recursion are leaves, and a
  * leaf then pays for the frame of the large body. So a function whose calls are mostly leaves
  * (wants_slow_path) becomes two versions. The unrolled body is tried first. It is for arguments
- * whose calls all end within it: lower/function/leaf.c makes a function without calls of it, so that a
- * leaf needs no frame, saves no registers and has no poll. Where that version would call, it jumps
- * to the slow path instead, which begins again from the arguments. The slow path has the body with
- * one level, and the forks; its calls try the first version again. Work done before the jump is
- * done twice. That cannot be observed, because such a function calls no host.
+ * whose calls all end within it: lower/function/leaf.c makes a function without calls of it, so
+ * that a leaf needs no frame, saves no registers and has no poll. Where that version would call, it
+ * jumps to the slow path instead, which begins again from the arguments. The slow path has the body
+ * with one level, and the forks; its calls try the first version again. Work done before the jump
+ * is done twice. That cannot be observed, because such a function calls no host.
  *
  *     slow(n) = if n <= 1 then 1 else FIB(n - 1) + FIB(n - 2)
  *

@@ -337,8 +337,8 @@ hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type
 hia_status hiaJ_function_of(hia_module *module, hia_decl_id decl, hia_function **out,
                             hia_error **error);
 
-/* In a try: a function that computes a loss and its gradients (graph/grad/step.c). It lives as long as
- * the module. `wanted`: flags by param, copied. */
+/* In a try: a function that computes a loss and its gradients (graph/grad/step.c). It lives as long
+ * as the module. `wanted`: flags by param, copied. */
 hia_function *hiaJ_step_function(hia_function *loss, const bool *wanted);
 /* In a try: one that gives a tuple of the result of `of` and of its gradients. `types`: those of
  * the gradients. Both arrays are copied. */

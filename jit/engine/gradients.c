@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Checks of gradients (hiaton/gradients.h): a function that computes the gradient (graph/grad/step.c),
- * next to differences of values of the function itself (differences.c).
+/* Checks of gradients (hiaton/gradients.h): a function that computes the gradient
+ * (graph/grad/step.c), next to differences of values of the function itself (differences.c).
  *
  * An argument is moved by a copy with other elements. The params of a module are moved by another
  * state of all of them; the one that was current is held meanwhile, and to put it back needs no

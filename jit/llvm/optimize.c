@@ -35,10 +35,10 @@ static const char many_pipeline[] =
     "instcombine<no-verify-fixpoint>)" PARTS "function(gvn,jump-threading,correlated-propagation,"
     "simplifycfg)" PARTS "function(instcombine<no-verify-fixpoint>" CLOSED_LOOPS ")";
 
-/* For modules with unrolled recursion (graph/passes/unroll.c): the passes of O3 that change such code,
- * once instead of three times; the second half is for the loops of other functions. It takes two
- * thirds of O3's compile time. The code's run time is within 5 per cent of O3's on fib and tak, and
- * shorter on ack. Without the last instcombine ack takes twice as long; without reassociate fib
+/* For modules with unrolled recursion (graph/passes/unroll.c): the passes of O3 that change such
+ * code, once instead of three times; the second half is for the loops of other functions. It takes
+ * two thirds of O3's compile time. The code's run time is within 5 per cent of O3's on fib and tak,
+ * and shorter on ack. Without the last instcombine ack takes twice as long; without reassociate fib
  * takes a tenth longer; without the first instcombine both take that much longer. */
 static const char unrolled_pipeline[] =
     "function(early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,tailcallelim,"

@@ -13,9 +13,9 @@
  * calls. Then a round with some values of the variables does what the function does with these
  * arguments.
  *
- * Fuel (graph/passes/fuel.c) is compared once, where the function or a round begins. If there is enough
- * for all charges that could follow, none of them can fail. Each is then a subtraction, and LLVM
- * combines them. If there is not enough, the slow path finds the charge that fails. */
+ * Fuel (graph/passes/fuel.c) is compared once, where the function or a round begins. If there is
+ * enough for all charges that could follow, none of them can fail. Each is then a subtraction, and
+ * LLVM combines them. If there is not enough, the slow path finds the charge that fails. */
 #include "lower/kit/emit.h"
 
 /* ---- fuel ---- */

@@ -156,12 +156,12 @@ typedef struct hia_emit {
   uint32_t *calls_before; /* by node: the CALL_I and FORK nodes before it; of functions that fork */
   uint32_t ended; /* index of the fork whose STOLEN was met and whose JOIN was not; or NONE */
   LLVMMetadataRef scope;
-  LLVMValueRef *values;        /* by value */
-  bool *is_used;               /* by value; NULL: the function has no UNPACK */
-  hia_array_value *arrays;     /* by value; NULL: the function reads and writes no arrays */
-  struct hia_aliases *aliases; /* with `arrays` */
-  LLVMValueRef operands;       /* a block of words in the frame, or NULL (ops/operation.c) */
-  hia_flow *flows;             /* by region: THEN and HEAD */
+  LLVMValueRef *values;               /* by value */
+  bool *is_used;                      /* by value; NULL: the function has no UNPACK */
+  hia_array_value *arrays;            /* by value; NULL: the function reads and writes no arrays */
+  struct hia_aliases *aliases;        /* with `arrays` */
+  LLVMValueRef operands;              /* a block of words in the frame, or NULL (ops/operation.c) */
+  hia_flow *flows;                    /* by region: THEN and HEAD */
   HIA_VEC(hia_open_element) elements; /* ops/element.c: those in force, innermost last */
   hia_path path;                      /* up to where the builder stands */
   uint64_t back_run;                  /* the most that path.back may be */
@@ -199,8 +199,9 @@ static inline void hiaL_out(hia_emit *e, hia_node_id n, uint32_t i, LLVMValueRef
 }
 static inline hia_flow *hiaL_flow(hia_emit *e, hia_region_id region) { return &e->flows[region]; }
 
-/* True if the module has only functions that kernels call (function/map.c). They run without a context
- * and for a short time, so they have no safepoints, which would keep LLVM from vectorising. */
+/* True if the module has only functions that kernels call (function/map.c). They run without a
+ * context and for a short time, so they have no safepoints, which would keep LLVM from vectorising.
+ */
 static inline bool hiaL_is_for_kernels(const hia_emit *e) {
   return e->options->host == HIA_HOST_MAP;
 }

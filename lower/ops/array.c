@@ -16,8 +16,8 @@
  *
  * Without pass refs nothing is counted: there `set` always copies. In a graph that was read from
  * text an element may be filled that is not there, or read before it is filled. */
-#include "lower/kit/emit.h"
 #include "runtime/heap/array.h"
+#include "lower/kit/emit.h"
 #include <stddef.h>
 
 _Static_assert(sizeof(hia_array) == 24 && offsetof(hia_array, n) == 8 &&
@@ -343,7 +343,8 @@ void hiaL_emit_NEW(hia_emit *e, hia_node_id n) {
   if (hiaL_has_array(e, out)) e->arrays[out] = own_array(e, out, array, length);
 }
 
-/* The array is not full yet: no element is there before, and the index is right (graph/passes/map.c). */
+/* The array is not full yet: no element is there before, and the index is right
+ * (graph/passes/map.c). */
 void hiaL_emit_FILL(hia_emit *e, hia_node_id n) {
   hia_value_id v = hiaG_in(e->fn, n, 0);
   const hia_type_entry *type = array_type(e, v);

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The elementary functions as LLVM IR: the definitions of runtime/base/elementary.h, where each
  * operation builds an instruction. Operands are scalars, or vectors of any width. */
-#include "lower/kit/emit.h"
 #include "runtime/base/elementary.h"
+#include "lower/kit/emit.h"
 #include <math.h>
 
 /* Where code is built, and of which types: scalars if n is 0, else vectors of n. */

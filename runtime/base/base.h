@@ -432,7 +432,8 @@ typedef enum hia_gradient_rule {
   HIA_GRADIENT_ZERO, /* nothing flows to its operands: they are constants to whatever uses it */
   HIA_GRADIENT_OWN,  /* hiaG_gradient builds it; nothing flows to operands that are no floats */
 } hia_gradient_rule;
-/* What the immediate of a node holds: a number, or two (HIA_IMM_A, HIA_IMM_B in graph/ir/graph.h). */
+/* What the immediate of a node holds: a number, or two (HIA_IMM_A, HIA_IMM_B in graph/ir/graph.h).
+ */
 typedef enum hia_imm {
   HIA_IMM_NONE,     /* nothing: 0 */
   HIA_IMM_WORD,     /* a value of the result's type */

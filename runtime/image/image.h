@@ -3,8 +3,8 @@
  * interpreter runs images and nothing else; object files carry them, and they can be moved to
  * other machines.
  *
- * Written by graph/flatten/flatten.c, checked once by hiaR_image_load, described in docs/image.md. All
- * numbers are in the byte order of the machine that wrote the image, which the header records.
+ * Written by graph/flatten/flatten.c, checked once by hiaR_image_load, described in docs/image.md.
+ * All numbers are in the byte order of the machine that wrote the image, which the header records.
  *
  * An image is a header and tables of records; records refer to each other by index. "Words" are a
  * table of 32-bit numbers of which lists are parts: a list is the index of its first word and a

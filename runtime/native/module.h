@@ -41,8 +41,8 @@ typedef struct hia_native_operation {
   hia_operation o;
 } hia_native_operation;
 
-/* A segment (graph/batch/batch.h), as generated code describes it: a constant. The words of its block are
- * its operands, tensors of as many rows as are computed at a time, and its results. */
+/* A segment (graph/batch/batch.h), as generated code describes it: a constant. The words of its
+ * block are its operands, tensors of as many rows as are computed at a time, and its results. */
 typedef struct hia_segment_word {
   uint8_t dtype;
   uint8_t rank; /* of the tensor of one row; 0: the operand is a scalar, and no result is */

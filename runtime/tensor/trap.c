@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* TRAP: whether an operation has made a NaN (graph/passes/trap.c). Of most results no element is NaN; so
- * operands are looked at only if there is one. */
+/* TRAP: whether an operation has made a NaN (graph/passes/trap.c). Of most results no element is
+ * NaN; so operands are looked at only if there is one. */
 #include "runtime/base/nan.h"
 #include "runtime/tensor/operands.h"
 

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What operations on tensors cost of the fuel (graph/passes/fuel.c). The cost follows from the shapes of
- * the operands alone, so it is known before anything is computed. It is 0 where the operands do not
- * fit, or no memory could hold the result: then the operation itself fails. */
+/* What operations on tensors cost of the fuel (graph/passes/fuel.c). The cost follows from the
+ * shapes of the operands alone, so it is known before anything is computed. It is 0 where the
+ * operands do not fit, or no memory could hold the result: then the operation itself fails. */
 #include "runtime/tensor/operands.h"
 
 enum { PER_UNIT = 1024 }; /* scalar operations */

@@ -45,7 +45,7 @@ verdict 'libhiaton needs libhiaton_rt and the system' "$(needs "$libraries/libhi
 
 cd "$sources" || exit 2
 verdict 'only lower/kit/llvm_compat.h knows versions of LLVM' \
-  "$(grep -rl LLVM_VERSION_MAJOR --include='*.[ch]' . 2>/dev/null | grep -v '^./build' | grep -v '^./lower/llvm_compat.h$')"
+  "$(grep -rl LLVM_VERSION_MAJOR --include='*.[ch]' . 2>/dev/null | grep -v '^./build' | grep -v '^./lower/kit/llvm_compat.h$')"
 verdict 'LLVM is named in lower/ and jit/llvm/ alone' \
   "$(grep -rlE '#include *[<"]llvm-c' --include='*.[ch]' . 2>/dev/null | grep -Ev '^./(build|lower/|jit/llvm/|tests/)')"
 verdict 'the engine includes neither lowering nor the LLVM half of jit/' \

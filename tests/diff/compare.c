@@ -47,7 +47,8 @@ static bool agree(diff_way *first, diff_way *way, const diff_sample *s, const ch
 }
 
 /* Amounts of fuel: what slope needs, one less, and half of it. A counted program charges for the
- * calls of the source that are counted, others for those that a gradient makes (graph/passes/fuel.c). */
+ * calls of the source that are counted, others for those that a gradient makes
+ * (graph/passes/fuel.c). */
 static bool agree_with_fuel(diff_way *first, diff_way *way, const diff_sample *s, gen_text *what) {
   static const char left[] = " fuel left";
   uint64_t all = UINT64_MAX;

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph/passes/unroll.c: how far it goes. Which functions are tried without calls first, and what they
- * become, is in tests/golden/unroll*.ir; that they mean the same, in tests/programs/slow_paths.hia.
+/* graph/passes/unroll.c: how far it goes. Which functions are tried without calls first, and what
+ * they become, is in tests/golden/unroll*.ir; that they mean the same, in
+ * tests/programs/slow_paths.hia.
  */
 #include "graphs.h"
 

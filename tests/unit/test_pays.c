@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph/analysis/pays.c: what of a callee's arguments decides whether a fork pays. The code that tests it is
- * in test_lower_fork.c. */
+/* graph/analysis/pays.c: what of a callee's arguments decides whether a fork pays. The code that
+ * tests it is in test_lower_fork.c. */
 #include "graph/analysis/analysis.h"
 #include "graphs.h"
 
