@@ -25,7 +25,7 @@
 #include "graph/ir/graph.h"
 #include "lower/kit/llvm_compat.h"
 #include "lower/plan.h"
-#include "runtime/host.h"
+#include "runtime/host/host.h"
 
 typedef enum hia_instrument {
   HIA_INSTRUMENT_NONE,

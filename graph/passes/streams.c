@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* streams: arrays of data among the arguments of the roots may be streams, whose elements lie in a
- * file (runtime/value/stream.c).
+ * file (runtime/format/stream.c).
  *
  * An element of an array is the array's: what reads it borrows it, for as long as the array lives.
  * An element of a stream must be freed when it is not needed any more, or all of the file would be

@@ -13,11 +13,11 @@
 #include "frontend/frontend.h"
 #include "graph/ir/type_table.h"
 #include "jit/jit.h"
-#include "runtime/error.h"
+#include "runtime/format/stream.h"
 #include "runtime/interp/run.h"
 #include "runtime/param/param.h"
+#include "runtime/run/error.h"
 #include "runtime/value/handle.h"
-#include "runtime/value/stream.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls: arguments in, the engine's way of running, the result or the failure out. */
 #include "jit/engine/engine.h"
-#include "runtime/events.h"
 #include "runtime/heap/audit.h"
 #include "runtime/kernel/blas.h"
+#include "runtime/run/events.h"
 #include "runtime/value/value.h"
 #include "runtime/value/walk.h"
 

@@ -2,7 +2,7 @@
 /* What the engine records in the timeline of a run: how long compiling took, and the names of the
  * functions that jobs may call. */
 #include "jit/engine/engine.h"
-#include "runtime/events.h"
+#include "runtime/run/events.h"
 
 /* Records the phases of a unit. The unit keeps how long each phase took and, for each
  * sequence of phases without a break, when the first began or the last ended. */

@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Trainers (hiaton/training.h): a function that computes a loss and its gradients
  * (graph/grad/step.c), and an optimizer, which changes the params of the module
- * (runtime/param/optimizer.h). */
+ * (runtime/train/optimizer.h). */
 #include "jit/engine/engine.h"
-#include "runtime/param/optimizer.h"
+#include "runtime/train/optimizer.h"
 #include "runtime/value/value.h"
 #include <hiaton/param_cell.h>
 

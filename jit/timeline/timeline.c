@@ -1,13 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The timelines of the public API: a host makes one, passes it to runs (hia_run_options), and
  * writes it in Chrome's trace format, which Perfetto reads too (docs/tracing.md). This file uses
- * the events (runtime/events.h) and nothing of engines.
+ * the events (runtime/run/events.h) and nothing of engines.
  *
  * Each ring is in order of time, so a heap of the rings' next events merges them. The writer makes
  * two passes over the events. The first pass finds what the second one needs beforehand: which
  * slices began before the oldest event that is kept, and which arrows have both ends. */
-#include "runtime/error.h"
-#include "runtime/events.h"
+#include "runtime/run/error.h"
+#include "runtime/run/events.h"
 #include <hiaton/hiaton.h>
 #include <stdio.h>
 

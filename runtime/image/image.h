@@ -16,7 +16,7 @@
 #include "runtime/base/param.h"
 #include "runtime/base/type.h"
 #include "runtime/heap/operation.h"
-#include "runtime/host.h"
+#include "runtime/host/host.h"
 
 #define HIA_IMAGE_MAGIC                                                                            \
   "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */

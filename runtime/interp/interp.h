@@ -11,10 +11,10 @@
 #ifndef HIA_INTERP_H
 #define HIA_INTERP_H
 
-#include "runtime/events.h"
-#include "runtime/handoff.h"
 #include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"
+#include "runtime/run/events.h"
+#include "runtime/threads/handoff.h"
 #include <pthread.h>
 #include <stdatomic.h>
 

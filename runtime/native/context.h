@@ -17,8 +17,6 @@
 #ifndef HIA_CONTEXT_H
 #define HIA_CONTEXT_H
 
-#include "runtime/error.h"
-#include "runtime/events.h"
 #include "runtime/heap/array.h"
 #include "runtime/native/arch/arch.h"
 #include "runtime/native/fork.h"
@@ -26,8 +24,10 @@
 #include "runtime/native/native.h"
 #include "runtime/native/sanitizer.h"
 #include "runtime/native/share.h"
-#include "runtime/pool.h"
+#include "runtime/run/error.h"
+#include "runtime/run/events.h"
 #include "runtime/runtime.h"
+#include "runtime/threads/pool.h"
 #include <hiaton/runtime.h>
 #include <pthread.h>
 

@@ -12,10 +12,10 @@
 #ifndef HIA_SHARE_H
 #define HIA_SHARE_H
 
-#include "runtime/error.h"
-#include "runtime/handoff.h"
 #include "runtime/heap/operation.h"
 #include "runtime/native/native.h"
+#include "runtime/run/error.h"
+#include "runtime/threads/handoff.h"
 #include <stdatomic.h>
 
 /* Computes part i, on the stack of any worker of the run. HIA_MEMORY and HIA_CANCELLED end the run.

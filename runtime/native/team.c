@@ -355,7 +355,8 @@ static void leave_place(hia_team *team, uint32_t i) {
 }
 
 /* A thief on the processor of the worker that it helps, and that is not asleep, would take turns
- * with it (runtime/processor.h): it goes to a processor on which no worker of the run is. */
+ * with it (runtime/threads/processor.h): it goes to a processor on which no worker of the run is.
+ */
 static void keep_apart(const hia_thread *thread, hia_team *team, const hia_context *from) {
   enum { MAX_MEMBERS = 64 };
   hia_context *context = thread->context;

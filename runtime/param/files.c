@@ -2,7 +2,7 @@
 /* Params in files: safetensors, or .npz. A file of its own, so that a program that sets params
  * otherwise does not link it. */
 #include "runtime/param/files.h"
-#include "runtime/error.h"
+#include "runtime/run/error.h"
 #include "runtime/value/handle.h"
 #include <errno.h>
 #include <hiaton/param_cell.h>

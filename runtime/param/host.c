@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Cells, as hosts see and set them (hiaton/param_cell.h). */
-#include "runtime/error.h"
 #include "runtime/param/param.h"
+#include "runtime/run/error.h"
 #include <hiaton/param_cell.h>
 
 static const hia_param_spec *spec_at(const hia_param_cell *cell, size_t i) {

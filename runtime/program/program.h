@@ -4,10 +4,10 @@
 #ifndef HIA_PROGRAM_H_
 #define HIA_PROGRAM_H_
 
+#include "runtime/format/stream.h"
 #include "runtime/native/module.h"
 #include "runtime/program/words.h"
 #include "runtime/value/handle.h"
-#include "runtime/value/stream.h"
 #include <hiaton/param_cell.h>
 
 enum { FINE = 0, FAILED = 1, WRONG = 2 }; /* exit statuses */

@@ -3,7 +3,7 @@
 #ifndef HIA_RT_VALUE_HANDLE_H
 #define HIA_RT_VALUE_HANDLE_H
 
-#include "runtime/error.h"
+#include "runtime/run/error.h"
 #include "runtime/value/output.h"
 #include "runtime/value/value.h"
 #include <hiaton/data.h>

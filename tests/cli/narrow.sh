@@ -44,9 +44,9 @@ runtime/image/schedule.c op
 runtime/tensor/tensor.c kind
 runtime/tensor/trap.c op_of(
 runtime/value/nodes.c entry->element
-runtime/value/read.c entry->element
-runtime/value/save.c hiaR_repr(
-runtime/value/scan.c d
+runtime/format/read.c entry->element
+runtime/format/save.c hiaR_repr(
+runtime/format/scan.c d
 # Bits, of which there are no others.
 graph/analysis/effects.c (HIA_E_HOST
 graph/analysis/effects.c all

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Streams of trees as arguments (hia_stream): the same results and errors as with the array. */
-#include "runtime/value/file.h"
-#include "runtime/value/stream.h"
+#include "runtime/format/file.h"
+#include "runtime/format/stream.h"
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
 
@@ -364,7 +364,7 @@ Test(streams, expanded) { compare_all(HIA_ENGINE_EXPAND, 1); }
 Test(streams, native) { compare_all(HIA_ENGINE_JIT, 1); }
 Test(streams, native_threads) { compare_all(HIA_ENGINE_JIT, 3); }
 
-/* As runtime/value/file.h says: the hash is that of all before it. */
+/* As runtime/format/file.h says: the hash is that of all before it. */
 static void fix_hash(char *bytes, size_t n) {
   hia_file_hash hash = {0};
   hiaR_file_hash_add(&hash, bytes, n - 8);

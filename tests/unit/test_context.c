@@ -2,8 +2,8 @@
 /* Contexts that run the image of a module in place of its native code. The module is put together
  * here; those that are built ahead of time are compared with their images by hia_diff. The programs
  * need no kernels. */
-#include "runtime/error.h"
 #include "runtime/native/context.h"
+#include "runtime/run/error.h"
 #include "tests/unit/helper_image.h"
 
 #include <criterion/criterion.h>

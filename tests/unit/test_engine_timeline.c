@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Timelines: the output is well-formed and correct for any events. tests/stress/timelines.c does
  * the same with threads. */
-#include "runtime/events.h"
+#include "runtime/run/events.h"
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_random.h"
 #include "tests/unit/helper_trace.h"

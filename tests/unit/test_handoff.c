@@ -66,7 +66,7 @@ static inline void model_futex_wake(_Atomic uint32_t *word) {
   explore_wake(word);
 }
 
-#include "runtime/handoff.h"
+#include "runtime/threads/handoff.h"
 
 /* ---- the operations, and wrong versions of them ---- */
 

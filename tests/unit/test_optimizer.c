@@ -3,8 +3,8 @@
  * that are recycled; hosts that set params meanwhile; memory that runs out; checkpoints. */
 #include "runtime/interchange/tensor_file.h"
 #include "runtime/kernel/product.h"
-#include "runtime/param/optimizing.h"
 #include "runtime/param/random.h"
+#include "runtime/train/optimizing.h"
 #include "tests/unit/helper_memory.h"
 #include <criterion/criterion.h>
 #include <hiaton/param_cell.h>

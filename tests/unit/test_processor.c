@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* processor: a thread leaves the processors that it is asked to leave, and may be moved back. */
-#include "runtime/processor.h"
+#include "runtime/threads/processor.h"
 #include <criterion/criterion.h>
 #include <sched.h>
 

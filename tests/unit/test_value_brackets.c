@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* runtime/value/brackets.c: trees in Penn brackets. */
+/* runtime/format/brackets.c: trees in Penn brackets. */
 #include "helper_memory.h"
 #include "helper_value.h"
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
 /* runtime/value: saving and loading. */
 #include "helper_memory.h"
 #include "helper_value.h"
-#include "runtime/value/file.h"
+#include "runtime/format/file.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 

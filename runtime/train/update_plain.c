@@ -1,3 +1,3 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #define SET hiaR_updates_plain
-#include "runtime/param/update_body.h"
+#include "runtime/train/update_body.h"

@@ -5,8 +5,8 @@
 #ifndef HIA_RT_VALUE_STREAM_H
 #define HIA_RT_VALUE_STREAM_H
 
-#include "runtime/value/brackets.h"
-#include "runtime/value/file.h"
+#include "runtime/format/brackets.h"
+#include "runtime/format/file.h"
 #include "runtime/value/handle.h"
 #include <pthread.h>
 

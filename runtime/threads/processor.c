@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/processor.h"
+#include "runtime/threads/processor.h"
 #include <sched.h>
 
 uint32_t hiaR_processor(void) {

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls of host functions by libffi. No other file refers to it, so a program whose image calls no
  * host function is linked without it. */
-#include "runtime/host.h"
+#include "runtime/host/host.h"
 #include <ffi.h>
 
 typedef struct prepared {

@@ -9,7 +9,7 @@
  * the thread back where one of the pool's own would sleep; the record of the thread is kept for
  * the next one. No run may rely on a thread that has not come: all of the host's threads may be
  * waiting for runs that need more threads. */
-#include "runtime/pool.h"
+#include "runtime/threads/pool.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

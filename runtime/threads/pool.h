@@ -4,9 +4,9 @@
 #ifndef HIA_POOL_H
 #define HIA_POOL_H
 
-#include "runtime/handoff.h"
-#include "runtime/processor.h"
 #include "runtime/runtime.h"
+#include "runtime/threads/handoff.h"
+#include "runtime/threads/processor.h"
 #include <hiaton/runtime.h>
 #include <pthread.h>
 

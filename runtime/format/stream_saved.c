@@ -19,8 +19,8 @@
  * What is kept is 16 bytes a group; 8 bytes an element if some of them have no group of their own;
  * and the shared objects, each with 24 bytes.
  */
-#include "runtime/value/load.h"
-#include "runtime/value/stream.h"
+#include "runtime/format/load.h"
+#include "runtime/format/stream.h"
 #include <stdio.h>
 #include <stdlib.h>
 

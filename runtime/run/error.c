@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Errors as objects: made once, complete, from whatever went wrong; they refer to nothing else
  * afterwards. */
-#include "runtime/error.h"
+#include "runtime/run/error.h"
 #include "runtime/base/excerpt.h"
 #include "runtime/base/loc.h"
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints (optimizer.h says what is in them). A file of its own, so that a program that trains
  * without them does not link it. */
-#include "runtime/error.h"
 #include "runtime/param/files.h"
-#include "runtime/param/optimizing.h"
+#include "runtime/run/error.h"
+#include "runtime/train/optimizing.h"
 #include <stdio.h>
 
 #define STEPS     "hiaton.steps"

@@ -4,7 +4,7 @@
  * When the stream is opened, all of the file is read and checked, in portions of whole trees, and
  * where each tree begins is kept: 8 bytes a tree. So the vocabulary is complete when a run begins.
  */
-#include "runtime/value/stream.h"
+#include "runtime/format/stream.h"
 
 /* ---- opening ---- */
 

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What saving and loading have in common: the types of a file, and its hash. */
-#include "runtime/value/file.h"
+#include "runtime/format/file.h"
 
 /* ---- types ---- */
 

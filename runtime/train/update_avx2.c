@@ -3,5 +3,5 @@
  * otherwise: called on these only. Where the arrays are in the cache Adam is twice as fast so. */
 #if defined(__x86_64__)
 #define SET hiaR_updates_avx2
-#include "runtime/param/update_body.h"
+#include "runtime/train/update_body.h"
 #endif

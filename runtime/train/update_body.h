@@ -6,7 +6,7 @@
  * constants wherever these functions are inlined. Multiplications are in the order in which the
  * equations are written. */
 #ifndef REAL
-#include "runtime/param/update.h"
+#include "runtime/train/update.h"
 #include <math.h>
 
 enum { LANES = 16 };
@@ -14,12 +14,12 @@ enum { LANES = 16 };
 #define REAL       float
 #define SQRT       sqrtf
 #define NAME(name) name##_f32
-#include "runtime/param/update_body.h"
+#include "runtime/train/update_body.h"
 
 #define REAL       double
 #define SQRT       sqrt
 #define NAME(name) name##_f64
-#include "runtime/param/update_body.h"
+#include "runtime/train/update_body.h"
 
 const hia_update_set SET = {{updates_f32, updates_f64}, {sum_of_squares_f32, sum_of_squares_f64}};
 

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/value/words.h"
+#include "runtime/format/words.h"
 
 enum { FIRST_SLOTS = 64 };
 

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/events.h"
+#include "runtime/run/events.h"
 
 hia_timeline *hiaR_timeline_new(const hia_allocator *allocator, size_t events) {
   hia_timeline *timeline = hiaR_alloc(allocator, sizeof *timeline);

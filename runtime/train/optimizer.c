@@ -4,7 +4,7 @@
  * got another state meanwhile, it writes the values once more, of that one; the state of the
  * optimizer stays as it is then. */
 #include "runtime/base/left.h"
-#include "runtime/param/optimizing.h"
+#include "runtime/train/optimizing.h"
 #include <math.h>
 
 /* ---- options ---- */

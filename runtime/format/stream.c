@@ -6,7 +6,7 @@
  * is known. During the run an element is read from its place into the heap of the run, where it
  * lives as long as the run refers to it. Any worker can read any element: workers share a few
  * windows of the file, nothing else. */
-#include "runtime/value/stream.h"
+#include "runtime/format/stream.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

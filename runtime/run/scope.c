@@ -5,7 +5,7 @@
  * also notifies its run. A scope that is entered is put on the list of its outer scope under the
  * lock under which that list is cancelled: it is cancelled either there, or when it is put on the
  * list. Locks are taken from the outside inwards. */
-#include "runtime/host.h"
+#include "runtime/host/host.h"
 #include "runtime/runtime.h"
 
 void hiaR_scope_open(hia_cancel_scope *scope) {

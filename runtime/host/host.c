@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Host functions: the one that a thread is in, and the statuses that they return. */
-#include "runtime/host.h"
+#include "runtime/host/host.h"
 
 __attribute__((tls_model("initial-exec"))) _Thread_local const hia_nest *hiaR_innermost;
 

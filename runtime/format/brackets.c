@@ -7,9 +7,9 @@
  * The time goes into branches that no processor foresees: how long a token is, whether a bracket is
  * a leaf. So the end of a token is found in 8 bytes at once, and what a bracket becomes is looked
  * up in a table that is made beforehand (choice, fitting). */
-#include "runtime/value/brackets.h"
+#include "runtime/format/brackets.h"
+#include "runtime/format/words.h"
 #include "runtime/value/objects.h"
-#include "runtime/value/words.h"
 #include <stdio.h>
 
 /* ---- constructors ---- */

@@ -3,8 +3,8 @@
 #ifndef HIA_RT_VALUE_LOAD_H
 #define HIA_RT_VALUE_LOAD_H
 
+#include "runtime/format/file.h"
 #include "runtime/heap/heap.h"
-#include "runtime/value/file.h"
 
 typedef struct hia_loaded_object {
   void *object; /* NULL: an array without elements, in the heap of a run */

@@ -3,8 +3,8 @@
 #ifndef HIA_PARAM_OPTIMIZING_H
 #define HIA_PARAM_OPTIMIZING_H
 
-#include "runtime/param/optimizer.h"
-#include "runtime/param/update.h"
+#include "runtime/train/optimizer.h"
+#include "runtime/train/update.h"
 
 /* Of one param. */
 typedef struct hia_followed {

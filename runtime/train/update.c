@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/param/update.h"
+#include "runtime/train/update.h"
 
 const hia_update_info hiaR_updates[HIA_N_UPDATES] = {
     [HIA_UPDATE_SGD] = {"sgd", 0, {NULL}},
