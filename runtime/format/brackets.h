@@ -3,8 +3,8 @@
 #ifndef HIA_RT_VALUE_BRACKETS_H
 #define HIA_RT_VALUE_BRACKETS_H
 
-#include "runtime/format/scan.h"
 #include "runtime/heap/array.h"
+#include "runtime/value/scan.h"
 
 enum { HIA_FEW_TREES = 4 };
 

@@ -9,9 +9,9 @@
  * What is not a literal where a scalar is expected may be an expression. Then the reader goes back
  * to the beginning of that scalar, or of the outermost tuple of scalars that it is in, and the
  * evaluator reads the expression. If nothing else is open, that is the whole text. */
-#include "runtime/format/scan.h"
 #include "runtime/tensor/tensor.h"
 #include "runtime/value/names.h"
+#include "runtime/value/scan.h"
 #include <stdio.h>
 
 typedef struct open_value {

@@ -12,10 +12,10 @@
  * A backslash with anything else behind it is a character like others, as in the `\/` of treebanks;
  * the writer escapes it where an escape would begin. Whether a word is escaped does not depend on
  * its place, so that lines may be moved, and files be joined. */
-#include "runtime/format/scan.h"
 #include "runtime/format/words.h"
 #include "runtime/value/handle.h"
 #include "runtime/value/output.h"
+#include "runtime/value/scan.h"
 #include <stdio.h>
 
 /* ---- escapes ---- */

@@ -4,8 +4,9 @@
 #ifndef HIA_PROGRAM_H
 #define HIA_PROGRAM_H
 
+#include "runtime/heap/object.h"
 #include "runtime/heap/operation.h"
-#include "runtime/runtime.h"
+#include "runtime/image/image.h"
 
 /* check.c: HIA_OK if the image is sound, else HIA_BAD_IMAGE with a reason, or HIA_MEMORY. `bytes`
  * is 8-aligned. */
@@ -313,15 +314,6 @@ struct hia_section {
   const uint32_t *locs; /* by node */
   const char *name;
 };
-
-/* Pushes the elements of comprehensions that a node of a frame with these slots is in. */
-static inline void hiaR_backtrace_elements(const hia_section *s, const hia_word *slots,
-                                           uint32_t node, hia_backtrace *trace) {
-  for (uint32_t i = s->n_elements; i > 0; i -= 3) {
-    const uint32_t *e = &s->elements[i - 3];
-    if (e[0] <= node && node < e[1]) hiaR_backtrace_push_element(trace, hiaR_to_i64(slots[e[2]]));
-  }
-}
 
 /* The word of a slot that is preloaded; NULL: it is computed. */
 static inline const hia_word *hiaR_preloaded(const hia_section *s, uint32_t slot) {

@@ -246,4 +246,13 @@ void hiaR_serve_workers(
     hia_worker *w); /* called when workers are idle and there are latent frames */
 void hiaR_stolen_done(hia_worker *w, hia_stolen *job); /* sends it back to its owner */
 
+/* Pushes the elements of comprehensions that a node of a frame with these slots is in. */
+static inline void hiaR_backtrace_elements(const hia_section *s, const hia_word *slots,
+                                           uint32_t node, hia_backtrace *trace) {
+  for (uint32_t i = s->n_elements; i > 0; i -= 3) {
+    const uint32_t *e = &s->elements[i - 3];
+    if (e[0] <= node && node < e[1]) hiaR_backtrace_push_element(trace, hiaR_to_i64(slots[e[2]]));
+  }
+}
+
 #endif

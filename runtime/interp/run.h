@@ -3,7 +3,7 @@
 #ifndef HIA_INTERP_RUN_H
 #define HIA_INTERP_RUN_H
 
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 
 /* ---- interp.c: the tagged-token interpreter; expand.c: the dynamic baseline ----
  *

@@ -26,7 +26,7 @@
 #include "runtime/native/share.h"
 #include "runtime/run/error.h"
 #include "runtime/run/events.h"
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 #include "runtime/threads/pool.h"
 #include <hiaton/runtime.h>
 #include <pthread.h>

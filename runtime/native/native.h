@@ -5,7 +5,7 @@
 #define HIA_NATIVE_H
 
 #include "runtime/native/fork.h"
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 
 /* ---- stack.c: the engine's own stacks ---- */
 

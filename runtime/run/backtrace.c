@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Backtraces: kept whole up to a length; beyond it both ends are kept. */
 #include "runtime/base/loc.h"
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 
 void hiaR_backtrace_clear(hia_backtrace *backtrace) {
   backtrace->length = backtrace->n_rows = backtrace->n_elements = 0;

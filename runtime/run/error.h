@@ -3,7 +3,7 @@
 #ifndef HIA_RT_ERROR_H
 #define HIA_RT_ERROR_H
 
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 #include <hiaton/runtime.h>
 
 typedef struct hia_entry_note {

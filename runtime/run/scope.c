@@ -6,7 +6,7 @@
  * lock under which that list is cancelled: it is cancelled either there, or when it is put on the
  * list. Locks are taken from the outside inwards. */
 #include "runtime/host/host.h"
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 
 void hiaR_scope_open(hia_cancel_scope *scope) {
   pthread_mutex_init(&scope->lock, NULL);

@@ -4,7 +4,7 @@
 #ifndef HIA_POOL_H
 #define HIA_POOL_H
 
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 #include "runtime/threads/handoff.h"
 #include "runtime/threads/processor.h"
 #include <hiaton/runtime.h>

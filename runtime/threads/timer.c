@@ -2,7 +2,7 @@
 /* The timekeeper: a thread that sleeps until the earliest of the alarms that are set. It is
  * started with the first of them. An alarm that is later than the thread's next wake-up, as most
  * are, costs taking a lock; nothing is polled while time passes. */
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>

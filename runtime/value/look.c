@@ -5,8 +5,8 @@
  * code and those of its element. The types of an array's elements are joined by the language's
  * rules for literals, code by code: types that join have the same shape. Of a constructor only the
  * name counts. */
-#include "runtime/format/scan.h"
 #include "runtime/value/names.h"
+#include "runtime/value/scan.h"
 
 /* Codes; dtypes are themselves. */
 #define CODE_INT   5u /* integer without a suffix */

@@ -46,7 +46,7 @@ runtime/tensor/trap.c op_of(
 runtime/value/nodes.c entry->element
 runtime/format/read.c entry->element
 runtime/format/save.c hiaR_repr(
-runtime/format/scan.c d
+runtime/value/scan.c d
 # Bits, of which there are no others.
 graph/analysis/effects.c (HIA_E_HOST
 graph/analysis/effects.c all

@@ -7,7 +7,7 @@
 #include "runtime/heap/audit.h"
 #include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 #include "tests/fuzz/ir_values.h"
 #include <stdio.h>
 #include <stdlib.h>

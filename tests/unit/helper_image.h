@@ -5,7 +5,7 @@
 #define HIA_TEST_IMAGE_H
 
 #include "graph/ir/graph.h"
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 #include "tests/unit/helper_memory.h"
 
 typedef struct image_program {

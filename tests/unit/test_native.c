@@ -2,7 +2,7 @@
 /* native: entering and leaving the engine's stack, limits, cancelling. Entries here are C
  * functions; test_lower.c tests compiled code. */
 #include "runtime/native/arch/arch.h"
-#include "runtime/runtime.h"
+#include "runtime/run/runtime.h"
 #include <criterion/criterion.h>
 #include <pthread.h>
 

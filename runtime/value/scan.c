@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The tokens of values, and errors with their positions. Positions are computed for errors only. */
-#include "runtime/format/scan.h"
+#include "runtime/value/scan.h"
 #include <inttypes.h>
 #include <stdio.h>
 
