@@ -136,6 +136,8 @@ if(TEST unit.test_lower)
   set_tests_properties(unit.test_lower unit.test_lower_array unit.test_lower_data PROPERTIES COST 50)
 endif()
 
+find_program(HIA_PYTHON NAMES python3)
+mark_as_advanced(HIA_PYTHON)
 # The folders of the other kinds of test have their own rules.
 foreach(kind diff stress fuzz cli embed cpp install docs mutants peers)
   add_subdirectory(${PROJECT_SOURCE_DIR}/tests/${kind} ${PROJECT_BINARY_DIR}/tests/${kind})

@@ -10,7 +10,7 @@
 
 /* ---- messages ---- */
 
-hia_diag *hiaF_type_error(hia_typing *t, enum hia_error code, uint32_t start, uint32_t end,
+hia_diag *hiaF_type_error(hia_typing *t, enum hia_code code, uint32_t start, uint32_t end,
                           const char *fmt, ...) {
   t->failed = true;
   t->n_errors++;

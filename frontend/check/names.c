@@ -38,9 +38,9 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth);
 
 static hia_symbol *symbol_of(walker *w, hia_symbol_id id) { return &w->p->symbols.list.data[id]; }
 
-static hia_diag *fail(walker *w, enum hia_error code, uint32_t start, uint32_t end, const char *fmt,
+static hia_diag *fail(walker *w, enum hia_code code, uint32_t start, uint32_t end, const char *fmt,
                       ...) HIA_PRINTF(5, 6);
-static hia_diag *fail(walker *w, enum hia_error code, uint32_t start, uint32_t end, const char *fmt,
+static hia_diag *fail(walker *w, enum hia_code code, uint32_t start, uint32_t end, const char *fmt,
                       ...) {
   w->failed = true;
   va_list args;
@@ -57,7 +57,7 @@ static const char *constant_text(const walker *w) {
   return w->mode == WALK_VALUE ? "a value" : w->is_param ? "an initialiser" : "a const";
 }
 
-static void unsupported(walker *w, enum hia_error code, const hia_ast *node, const char *what) {
+static void unsupported(walker *w, enum hia_code code, const hia_ast *node, const char *what) {
   w->failed = true;
   if (w->mode == WALK_QUIET) return;
   hiaF_error(w->p->diags, code, node->pos, node->end, "%s not supported yet", what);

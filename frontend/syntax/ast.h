@@ -34,7 +34,7 @@
 
 /* ---- diag.c ---- */
 
-enum hia_error {
+enum hia_code {
 #define HIA_ERROR(code, ...) HIA_##code,
 #include "frontend/syntax/errors.def"
   HIA_N_ERRORS
@@ -42,7 +42,7 @@ enum hia_error {
 
 /* Adds a diagnostic about bytes start .. end of the source. Returns NULL, and adds nothing, if the
  * list is full or has the same diagnostic at the same place. */
-hia_diag *hiaF_error(hia_diags *diags, enum hia_error code, uint32_t start, uint32_t end,
+hia_diag *hiaF_error(hia_diags *diags, enum hia_code code, uint32_t start, uint32_t end,
                      const char *fmt, ...) HIA_PRINTF(5, 6);
 /* These accept NULL for `diag`. A hint replaces an earlier one; notes are appended. */
 void hiaF_hint(hia_diags *diags, hia_diag *diag, const char *fmt, ...) HIA_PRINTF(3, 4);
@@ -54,7 +54,7 @@ void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, .
     HIA_PRINTF(4, 5);
 /* Shows bytes start .. end with the error, as having this shape. */
 void hiaF_mark(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, const char *shape);
-const char *hiaF_error_code(enum hia_error code);
+const char *hiaF_error_code(enum hia_code code);
 
 /* ---- lex.c ---- */
 
@@ -398,7 +398,7 @@ typedef enum hia_decl_kind {
 
 /* The error of a const at a dtype. */
 typedef struct hia_fault {
-  enum hia_error code;
+  enum hia_code code;
   uint32_t start, end;
   const char *message; /* NULL: reported already */
 } hia_fault;
@@ -583,7 +583,7 @@ hia_diag *hiaF_unexpected(hia_parser *s, const char *wanted);
 /* The same without the panic: parsing goes on here. */
 hia_diag *hiaF_soft_unexpected(hia_parser *s, const char *wanted);
 /* An error without the panic: parsing goes on here. */
-hia_diag *hiaF_soft_error(hia_parser *s, enum hia_error code, uint32_t start, uint32_t end,
+hia_diag *hiaF_soft_error(hia_parser *s, enum hia_code code, uint32_t start, uint32_t end,
                           const char *fmt, ...) HIA_PRINTF(5, 6);
 /* One level deeper. Reports an error and returns false if that is too deep. */
 bool hiaF_enter(hia_parser *s);
@@ -784,7 +784,7 @@ hia_itype hiaF_infer(hia_typing *t, hia_ast_id expr);
 hia_itype hiaF_infer_body(hia_typing *t);
 hia_itype hiaF_declared_type(hia_program *p, hia_ast_id type); /* the meaning of a type node */
 /* Reports an error of a typing. NULL if nothing was added: without messages, or already known. */
-hia_diag *hiaF_type_error(hia_typing *t, enum hia_error code, uint32_t start, uint32_t end,
+hia_diag *hiaF_type_error(hia_typing *t, enum hia_code code, uint32_t start, uint32_t end,
                           const char *fmt, ...) HIA_PRINTF(5, 6);
 /* At the place of a declared type `want`, of `what`: reports an error if the join of `have` and
  * `want` is not `want`. */

@@ -12,7 +12,7 @@ static const char *const codes[] = {
 #include "frontend/syntax/errors.def"
 };
 
-const char *hiaF_error_code(enum hia_error code) { return codes[code]; }
+const char *hiaF_error_code(enum hia_code code) { return codes[code]; }
 
 void hiaF_diags_init(hia_diags *diags, hia_comp *comp, const hia_source *source) {
   memset(diags, 0, sizeof *diags);
@@ -76,7 +76,7 @@ static uint32_t on_line(const hia_source *source, uint32_t start, uint32_t end) 
   return nl != NULL && nl > at ? (uint32_t)(nl - at) : nl != NULL ? 1 : end - start;
 }
 
-hia_diag *hiaF_error(hia_diags *diags, enum hia_error code, uint32_t start, uint32_t end,
+hia_diag *hiaF_error(hia_diags *diags, enum hia_code code, uint32_t start, uint32_t end,
                      const char *fmt, ...) {
   hia_diag diag = {.code = codes[code]};
   if (diags->list.len >= HIA_MAX_DIAGS) {

@@ -129,7 +129,7 @@ bool hiaF_expect(hia_parser *s, hia_token_kind kind, const char *where) {
   return false;
 }
 
-hia_diag *hiaF_soft_error(hia_parser *s, enum hia_error code, uint32_t start, uint32_t end,
+hia_diag *hiaF_soft_error(hia_parser *s, enum hia_code code, uint32_t start, uint32_t end,
                           const char *fmt, ...) {
   s->failed = true;
   if (s->panic) return NULL;

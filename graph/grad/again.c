@@ -12,10 +12,10 @@
 #include "graph/grad/grad.h"
 
 static void open(hia_back *b, hia_node_id begin, uint32_t outer) {
-  hia_section s = {.outer = outer,
-                   .begin = begin,
-                   .callee = (hia_fn_id)b->fn->nodes.data[begin].imm,
-                   .place = HIA_NONE};
+  hia_grad_section s = {.outer = outer,
+                        .begin = begin,
+                        .callee = (hia_fn_id)b->fn->nodes.data[begin].imm,
+                        .place = HIA_NONE};
   hiaR_push(b->d->arena, &b->sections, s);
 }
 
@@ -30,7 +30,7 @@ static void use(hia_back *b, uint32_t section, hia_value_id v, uint32_t *seen_in
   hia_node_id def = b->fn->values.data[v].node;
   if (seen_in[v] == section + 1 || hiaG_grad_is_in_section(b, def, section)) return;
   seen_in[v] = section + 1;
-  hia_section *s = &b->sections.data[section];
+  hia_grad_section *s = &b->sections.data[section];
   bool is_constant = hiaG_is_constant(b->fn->nodes.data[def].op);
   hiaR_push(b->d->arena, is_constant ? &s->constants : &s->inputs, v);
 }

@@ -67,7 +67,7 @@ static hia_value_id value_of(reverse *r, unsigned op, const hia_value_id *ins, u
 
 static uint32_t new_place(reverse *r, hia_place_kind kind, hia_region_id forward,
                           hia_region_id region, uint32_t outer, uint32_t record) {
-  hia_place p = {
+  hia_grad_place p = {
       .kind = kind, .forward = forward, .region = region, .outer = outer, .record = record};
   hia_type type = HIA_BOOL;
   p.tape = p.type = HIA_NONE;
@@ -76,8 +76,8 @@ static uint32_t new_place(reverse *r, hia_place_kind kind, hia_region_id forward
   return r->b->places.len - 1;
 }
 
-static uint32_t keep(reverse *r, uint32_t place, hia_kept kept, hia_type type) {
-  hia_place *p = &r->b->places.data[place];
+static uint32_t keep(reverse *r, uint32_t place, hia_grad_kept kept, hia_type type) {
+  hia_grad_place *p = &r->b->places.data[place];
   hia_node_id node =
       hiaG_insert(r->g, r->back, p->anchor, HIA_OP_UNDEF, NULL, 0, &type, 1, 0, r->loc);
   kept.place = place;
@@ -89,14 +89,14 @@ static uint32_t keep(reverse *r, uint32_t place, hia_kept kept, hia_type type) {
 
 /* True if a place is that of what a node of f computes. */
 static bool is_home(const reverse *r, uint32_t place, hia_node_id n) {
-  const hia_place *p = &r->b->places.data[place];
+  const hia_grad_place *p = &r->b->places.data[place];
   if (p->forward != r->fn->nodes.data[n].region) return false;
   return p->kind != HIA_PLACE_AGAIN || hiaG_grad_is_in_section(r->b, n, p->section);
 }
 
 /* What a node of f has kept itself. */
 static hia_value_id record_of(reverse *r, hia_node_id n, hia_type type) {
-  hia_kept kept = {
+  hia_grad_kept kept = {
       .kind = HIA_KEPT_RECORD, .node = n, .value = HIA_NONE, .next = HIA_NONE, .is_used = true};
   uint32_t i = keep(r, r->place, kept, type);
   r->b->records[n].kept = i;
@@ -115,7 +115,7 @@ static hia_value_id read(reverse *r, hia_value_id v) {
   for (uint32_t p = place; !is_home(r, p, n); p = r->b->places.data[p].outer)
     if (r->b->places.data[p].kind != HIA_PLACE_ARM) place = r->b->places.data[p].outer;
   for (uint32_t p = place; def->op == HIA_OP_ARG; p = r->b->places.data[p].outer) {
-    const hia_place *is = &r->b->places.data[p];
+    const hia_grad_place *is = &r->b->places.data[p];
     if (!is_home(r, p, n)) continue;
     if (is->kind == HIA_PLACE_EACH) return is->tape; /* the index of an element */
     break;
@@ -126,7 +126,7 @@ static hia_value_id read(reverse *r, hia_value_id v) {
       if (r->b->kept.data[i].place == p) return r->b->kept.data[i].stands_for;
       if (is_home(r, p, n) && r->b->places.data[p].kind != HIA_PLACE_AGAIN) break;
     }
-  hia_kept kept = {
+  hia_grad_kept kept = {
       .kind = HIA_KEPT_VALUE, .value = v, .node = HIA_NONE, .next = r->b->first_kept[v]};
   uint32_t i = keep(r, place, kept, type);
   r->b->first_kept[v] = i;
@@ -420,7 +420,7 @@ static void through_region(reverse *r, uint32_t place);
 static contributions through_arm(reverse *r, uint32_t place, const hia_value_id *gradients) {
   uint32_t around, begin = open_scope(r, &around), outer = r->place;
   hia_region_id region = r->region;
-  const hia_place p = r->b->places.data[place];
+  const hia_grad_place p = r->b->places.data[place];
   hia_node_id yield = hiaG_yield_of(r->fn, p.forward);
   r->place = place;
   r->region = p.region;
@@ -1076,7 +1076,7 @@ static void through_concat(reverse *r, hia_node_id n) {
 /* At the end of a section: what is read of it comes from a call, whose results follow from that. */
 static void enter_section(reverse *r, hia_node_id n) {
   uint32_t number = r->b->section_of[n];
-  hia_section *s = &r->b->sections.data[number];
+  hia_grad_section *s = &r->b->sections.data[number];
   const hia_fn *callee = hiaG_fn(r->g, s->callee);
   hia_u32vec ins = {0};
   HIA_VEC(hia_type) types = {0};

@@ -135,7 +135,7 @@ typedef struct hia_pieces {
 } hia_pieces;
 
 /* Something that is kept, in one place. */
-typedef struct hia_kept {
+typedef struct hia_grad_kept {
   hia_kept_kind kind;
   uint32_t place;          /* index: where it is kept */
   hia_value_id value;      /* VALUE: of f */
@@ -143,7 +143,7 @@ typedef struct hia_kept {
   hia_value_id stands_for; /* the value of f.back */
   uint32_t next;           /* the next one that is of the same value; NONE */
   bool is_used;
-} hia_kept;
+} hia_grad_kept;
 
 typedef enum hia_place_kind {
   HIA_PLACE_BODY,
@@ -155,14 +155,14 @@ typedef enum hia_place_kind {
 } hia_place_kind;
 
 /* A region of f while it is gone through backwards. */
-typedef struct hia_place {
+typedef struct hia_grad_place {
   hia_place_kind kind;
   hia_region_id forward; /* of f */
   hia_region_id region;  /* of f.back: where its nodes go */
   hia_node_id anchor;    /* what is kept is read before this node of f.back */
   uint32_t outer;        /* the place of the region around it; NONE: BODY */
   uint32_t section;      /* AGAIN: which */
-  uint32_t record;       /* ARM, ROUND, EACH: the hia_kept RECORD that has it; else NONE */
+  uint32_t record;       /* ARM, ROUND, EACH: the hia_grad_kept RECORD that has it; else NONE */
   hia_value_id tape;     /* of f.back: the value whose fields are what is kept here */
   hia_u32vec kept;       /* indices */
   /* Once tapes are laid out: */
@@ -170,7 +170,7 @@ typedef struct hia_place {
   uint32_t ctor;            /* and its constructor */
   const hia_pieces *pieces; /* how its words are cut; NULL: a branch alone, or nothing is kept */
   uint32_t n_ways;          /* how many constructors it has; 0: not counted yet */
-} hia_place;
+} hia_grad_place;
 
 /* A branch, loop, comprehension or call of f that f.back goes through. */
 typedef struct hia_grad_record {
@@ -183,7 +183,7 @@ typedef struct hia_grad_record {
 } hia_grad_record;
 
 /* The body of a call that f.back makes again (again.c). */
-typedef struct hia_section {
+typedef struct hia_grad_section {
   uint32_t outer;         /* the section around it; NONE */
   hia_node_id begin, end; /* of f: the nodes around it */
   hia_fn_id callee;
@@ -192,7 +192,7 @@ typedef struct hia_section {
   uint32_t place;
   hia_fn_id again; /* the function that is called */
   hia_node_id call, count;
-} hia_section;
+} hia_grad_section;
 
 /* A value of f.back that has the shape of a value of f: its gradient. */
 typedef struct hia_same_shape {
@@ -208,14 +208,14 @@ typedef struct hia_back {
   hia_fn *back;
   bool *varies; /* by value of fn: depends on what is asked for, and can have a gradient */
   bool *is_sum; /* by value: its gradient is a Sum */
-  HIA_VEC(hia_kept) kept;
-  HIA_VEC(hia_place) places;
+  HIA_VEC(hia_grad_kept) kept;
+  HIA_VEC(hia_grad_place) places;
   HIA_VEC(hia_same_shape) shapes;
-  HIA_VEC(hia_section) sections;
+  HIA_VEC(hia_grad_section) sections;
   uint32_t *section_of; /* by node of fn: the innermost; NONE */
   hia_sizes sizes;
   hia_value_sizes *of_fn;   /* by value of fn */
-  uint32_t *first_kept;     /* by value: NONE, or the first hia_kept of it */
+  uint32_t *first_kept;     /* by value: NONE, or the first hia_grad_kept of it */
   hia_grad_record *records; /* by node of fn */
 } hia_back;
 
@@ -268,7 +268,7 @@ void hiaG_grad_find_sizes(hia_back *b);
 void hiaG_grad_sizes(hia_back *b);
 void hiaG_grad_remove_sizes(hia_back *b);
 /* True if what is kept is such a size. */
-static inline bool hiaG_grad_is_size(const hia_back *b, const hia_kept *kept) {
+static inline bool hiaG_grad_is_size(const hia_back *b, const hia_grad_kept *kept) {
   return kept->kind == HIA_KEPT_VALUE && b->fn->values.data[kept->value].node >= b->n_nodes;
 }
 /* Lays out the tapes, and builds the body of f.kept. */

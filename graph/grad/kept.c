@@ -62,8 +62,8 @@ typedef struct ctors {
   HIA_VEC(hia_ctor_def) list;
 } ctors;
 
-static hia_kept *kept_of(const keeping *k, uint32_t i) { return &k->b->kept.data[i]; }
-static hia_place *place_of(const keeping *k, uint32_t i) { return &k->b->places.data[i]; }
+static hia_grad_kept *kept_of(const keeping *k, uint32_t i) { return &k->b->kept.data[i]; }
+static hia_grad_place *place_of(const keeping *k, uint32_t i) { return &k->b->places.data[i]; }
 static const hia_node *node_of(const keeping *k, hia_node_id n) { return &k->fn->nodes.data[n]; }
 
 /* ---- layout ---- */
@@ -83,9 +83,9 @@ static void find_used(keeping *k) {
 /* The words that a place keeps, in order. */
 static hia_u32vec words_of(const keeping *k, uint32_t place) {
   hia_u32vec words = {0};
-  const hia_place *p = place_of(k, place);
+  const hia_grad_place *p = place_of(k, place);
   for (uint32_t i = 0; i < p->kept.len; i++) {
-    const hia_kept *is = kept_of(k, p->kept.data[i]);
+    const hia_grad_kept *is = kept_of(k, p->kept.data[i]);
     if (is->kind == HIA_KEPT_RECORD ? k->b->records[is->node].kept == p->kept.data[i] : is->is_used)
       hiaR_push(k->d->arena, &words, p->kept.data[i]);
   }
@@ -106,7 +106,7 @@ static uint32_t own_word(const keeping *k, hia_node_id map, hia_value_id v) {
 static hia_u32vec words_of_each(keeping *k, hia_node_id map, hia_node_id *own_readers) {
   hia_u32vec kept = words_of(k, k->b->records[map].places[0]), more = {0};
   for (uint32_t i = 0; i < kept.len; i++) {
-    const hia_kept *is = kept_of(k, kept.data[i]);
+    const hia_grad_kept *is = kept_of(k, kept.data[i]);
     uint32_t own = is->kind == HIA_KEPT_VALUE ? own_word(k, map, is->value) : HIA_NONE;
     if (own == HIA_NONE)
       hiaR_push(k->d->arena, &more, kept.data[i]);
@@ -124,7 +124,7 @@ static hia_node_id only_branch(const keeping *k, uint32_t place, uint32_t *n_way
   hia_u32vec words = words_of(k, place);
   hia_place_kind kind = place_of(k, place)->kind;
   if (words.len != 1 || (kind != HIA_PLACE_BODY && kind != HIA_PLACE_ARM)) return HIA_NONE;
-  const hia_kept *is = kept_of(k, words.data[0]);
+  const hia_grad_kept *is = kept_of(k, words.data[0]);
   bool is_branch = is->kind == HIA_KEPT_RECORD && node_of(k, is->node)->op == HIA_OP_IF;
   if (!is_branch) return HIA_NONE;
   const hia_grad_record *record = &k->b->records[is->node];
@@ -162,7 +162,7 @@ static void add_word(keeping *k, laid_words *w, hia_type type, hia_node_id reade
   hiaR_push(k->d->arena, &w->readers, reader);
 }
 
-/* Lays out what is in these (indices of hia_kept), and adds a word for each. */
+/* Lays out what is in these (indices of hia_grad_kept), and adds a word for each. */
 static void lay_out_words(keeping *k, laid_words *w, hia_u32vec kept) {
   for (uint32_t i = 0; i < kept.len; i++) {
     hia_type type = lay_out_word(k, kept.data[i]);
@@ -192,7 +192,7 @@ static const char *new_ctor_name(keeping *k, uint32_t number) {
 /* The constructors of a body or an arm, whose tape is a value `tape` of `type`. */
 static void lay_out(keeping *k, uint32_t place, hia_type type, hia_value_id tape, ctors *c) {
   hia_node_id branch = sole_branch(k, place);
-  hia_place *p = place_of(k, place);
+  hia_grad_place *p = place_of(k, place);
   p->tape = tape;
   p->type = type;
   if (branch != HIA_NONE) {
@@ -215,7 +215,7 @@ static void lay_out(keeping *k, uint32_t place, hia_type type, hia_value_id tape
 
 /* The type of a word; lays out what is in it. */
 static hia_type lay_out_word(keeping *k, uint32_t kept) {
-  const hia_kept *is = kept_of(k, kept);
+  const hia_grad_kept *is = kept_of(k, kept);
   if (is->kind == HIA_KEPT_VALUE) return hiaG_type(k->fn, is->value);
   hia_grad_record *record = &k->b->records[is->node];
   ctors c = {0};
@@ -266,7 +266,7 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
 }
 
 /* The results of the call that computes again what f.back reads of a section. */
-static void lay_out_section(keeping *k, hia_section *s) {
+static void lay_out_section(keeping *k, hia_grad_section *s) {
   if (s->place == HIA_NONE) return;
   laid_words w = {0};
   lay_out_words(k, &w, words_of(k, s->place));
@@ -303,7 +303,7 @@ static void find_uses(keeping *k) {
     }
   }
   for (uint32_t i = 0; i < k->b->places.len; i++) {
-    const hia_place *p = place_of(k, i);
+    const hia_grad_place *p = place_of(k, i);
     if (p->record == HIA_NONE) continue;
     hia_node_id *first = &k->first_use[kept_of(k, p->record)->stands_for];
     hia_node_id owner = k->back->regions.data[p->region].owner;
@@ -323,7 +323,7 @@ static hia_node_id first_use_in(const keeping *k, hia_region_id region, hia_node
 /* By piece: the node of f.back before which it is read. */
 static hia_node_id *find_ends(keeping *k, const holder *h) {
   const hia_pieces *p = h->pieces;
-  const hia_place *place = place_of(k, h->place);
+  const hia_grad_place *place = place_of(k, h->place);
   hia_node_id *ends = HIA_NEW_ARRAY(k->d->arena, hia_node_id, p->pieces.len + 1);
   find_uses(k);
   for (uint32_t i = 0; i < p->pieces.len; i++) {
@@ -348,7 +348,7 @@ typedef struct reading {
 } reading;
 
 static reading read_item(const keeping *k, const holder *h, uint32_t item, hia_value_id piece) {
-  const hia_place *p = place_of(k, h->place);
+  const hia_grad_place *p = place_of(k, h->place);
   uint32_t field = hiaG_piece_field(h->pieces, item);
   if (piece != HIA_NONE) return (reading){HIA_OP_FIELD, {piece}, 1, HIA_IMM(0, field)};
   if (p->kind != HIA_PLACE_EACH)
@@ -407,7 +407,7 @@ static void no_more_aliases(keeping *k) {
 
 static void read_tapes(keeping *k) {
   for (uint32_t i = 0; i < k->b->kept.len; i++) {
-    const hia_kept *is = kept_of(k, i);
+    const hia_grad_kept *is = kept_of(k, i);
     bool is_kept = is->kind == HIA_KEPT_RECORD ? k->b->records[is->node].kept == i : is->is_used;
     if (!is_kept) hiaG_remove(k->back, k->back->values.data[is->stands_for].node);
   }
@@ -415,7 +415,7 @@ static void read_tapes(keeping *k) {
   no_more_aliases(k);
   hiaG_substitute(k->back, k->aliases.data);
   for (uint32_t i = 0; i < k->b->kept.len; i++) {
-    const hia_kept *is = kept_of(k, i);
+    const hia_grad_kept *is = kept_of(k, i);
     if (k->aliases.data[is->stands_for] != HIA_NONE)
       hiaG_remove(k->back, k->back->values.data[is->stands_for].node);
   }
@@ -435,7 +435,7 @@ static bool keeps(const keeping *k, hia_node_id n) {
 }
 
 static hia_value_id value_kept(const keeping *k, uint32_t kept) {
-  const hia_kept *is = kept_of(k, kept);
+  const hia_grad_kept *is = kept_of(k, kept);
   return is->kind == HIA_KEPT_VALUE ? k->map[is->value] : k->records[is->node];
 }
 
@@ -457,7 +457,7 @@ static hia_u32vec pack(keeping *k, uint32_t place, hia_region_id region, hia_u32
 static hia_value_id tape_of(keeping *k, uint32_t place, hia_region_id region, hia_loc_id loc) {
   hia_node_id branch = sole_branch(k, place);
   if (branch != HIA_NONE) return k->records[branch];
-  const hia_place *p = place_of(k, place);
+  const hia_grad_place *p = place_of(k, place);
   hia_u32vec values = values_kept(k, words_of(k, place));
   if (!values.len) return hiaG_const(k->g, k->kept, region, p->type, p->ctor, loc);
   hia_u32vec ins = pack(k, place, region, values, loc);
@@ -633,7 +633,7 @@ static void copy_region(keeping *k, hia_region_id from, hia_region_id to) {
 /* Builds the function that computes again what f.back reads of a section. */
 static void build_again(const keeping *kept, uint32_t section) {
   keeping k = *kept;
-  const hia_section *s = &k.b->sections.data[section];
+  const hia_grad_section *s = &k.b->sections.data[section];
   if (s->place == HIA_NONE || hiaG_fn(k.g, s->again)->is_removed) return;
   k.section = section;
   k.kept = hiaG_fn(k.g, s->again);

@@ -44,7 +44,7 @@ static void type_of(const reporting *r, hia_value_id v) {
 
 /* ---- one word ---- */
 
-static void origin(const reporting *r, const hia_kept *is) {
+static void origin(const reporting *r, const hia_grad_kept *is) {
   const hia_fn *fn = r->b->fn;
   const hia_node *node =
       is->kind == HIA_KEPT_RECORD ? &fn->nodes.data[is->node] : hiaG_def(fn, is->value);
@@ -106,7 +106,7 @@ static void find_uses(reporting *r) {
 }
 
 /* The ops of f.back that read it, each once. */
-static void readers(const reporting *r, const hia_kept *is) {
+static void readers(const reporting *r, const hia_grad_kept *is) {
   enum { MOST = 4 };
   hia_loc_id seen[MOST];
   uint32_t n_seen = 0;
@@ -132,7 +132,7 @@ static void report_recomputed(const reporting *r) {
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
     bool is_section = node->flags & HIA_NODE_BEGIN;
-    const hia_section *s = is_section ? &r->b->sections.data[r->b->section_of[n]] : NULL;
+    const hia_grad_section *s = is_section ? &r->b->sections.data[r->b->section_of[n]] : NULL;
     if (s && (s->place == HIA_NONE || hiaG_fn(r->g, s->again)->is_removed)) continue;
     if (!s && !r->b->records[n].is_recomputed) continue;
     hiaR_text_addf(r->out, "  of the call of %s",
@@ -143,7 +143,7 @@ static void report_recomputed(const reporting *r) {
 }
 
 static bool is_kept(const reporting *r, uint32_t i) {
-  const hia_kept *is = &r->b->kept.data[i];
+  const hia_grad_kept *is = &r->b->kept.data[i];
   return is->kind == HIA_KEPT_RECORD ? r->b->records[is->node].kept == i : is->is_used;
 }
 
@@ -151,8 +151,8 @@ static bool is_kept(const reporting *r, uint32_t i) {
 
 /* True if all that a place keeps is the record of a branch: its arms have constructors of the tape.
  */
-static bool is_branch_alone(const reporting *r, const hia_place *p) {
-  const hia_kept *only = NULL;
+static bool is_branch_alone(const reporting *r, const hia_grad_place *p) {
+  const hia_grad_kept *only = NULL;
   for (uint32_t i = 0; i < p->kept.len; i++) {
     if (!is_kept(r, p->kept.data[i])) continue;
     if (only) return false;
@@ -163,7 +163,7 @@ static bool is_branch_alone(const reporting *r, const hia_place *p) {
          (p->kind == HIA_PLACE_BODY || p->kind == HIA_PLACE_ARM);
 }
 
-static void report_head(const reporting *r, const hia_place *p, bool keeps_some) {
+static void report_head(const reporting *r, const hia_grad_place *p, bool keeps_some) {
   static const char *const kinds[] = {"of the call", "of an arm of the branch",
                                       "of the rounds of the loop", "of the rounds of the loop",
                                       "of each element"};
@@ -189,7 +189,7 @@ static void report_head(const reporting *r, const hia_place *p, bool keeps_some)
 }
 
 static void report_place(const reporting *r, uint32_t number) {
-  const hia_place *p = &r->b->places.data[number];
+  const hia_grad_place *p = &r->b->places.data[number];
   bool keeps_some = false;
   if (is_branch_alone(r, p) || p->kind == HIA_PLACE_AGAIN) return;
   for (uint32_t i = 0; i < p->kept.len; i++) keeps_some |= is_kept(r, p->kept.data[i]);
@@ -197,7 +197,7 @@ static void report_place(const reporting *r, uint32_t number) {
   if (!keeps_some && (!is_own || p->type == HIA_NONE)) return;
   report_head(r, p, keeps_some);
   for (uint32_t i = 0; i < p->kept.len; i++) {
-    const hia_kept *is = &r->b->kept.data[p->kept.data[i]];
+    const hia_grad_kept *is = &r->b->kept.data[p->kept.data[i]];
     if (!is_kept(r, p->kept.data[i])) continue;
     hiaR_text_addf(r->out, "    ");
     origin(r, is);

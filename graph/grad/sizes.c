@@ -39,9 +39,10 @@ typedef struct simplifying {
   hia_arena *arena;
   uint32_t n;                  /* values that f.back had at first */
   HIA_VEC(hia_value_sizes) of; /* by value of f.back */
-  uint32_t *kept_by; /* by value, of the first n: the hia_kept that it stands for, and 1; or 0 */
+  uint32_t
+      *kept_by; /* by value, of the first n: the hia_grad_kept that it stands for, and 1; or 0 */
   hia_subst subst;
-  const reads *reads; /* by hia_kept, of the first n_kept, once shapes are shared */
+  const reads *reads; /* by hia_grad_kept, of the first n_kept, once shapes are shared */
   uint32_t n_kept;
   HIA_VEC(kept_size) kept_sizes;
 } simplifying;
@@ -82,7 +83,7 @@ static void find_sizes(simplifying *s) {
   s->of.data = hiaG_sizes_new(&s->b->sizes, s->back);
   s->of.len = s->of.cap = s->n;
   for (uint32_t i = 0; i < b->kept.len; i++) {
-    const hia_kept *is = &b->kept.data[i];
+    const hia_grad_kept *is = &b->kept.data[i];
     if (is->kind != HIA_KEPT_VALUE) continue;
     give(s, is->stands_for, &b->of_fn[is->value]);
     s->of.data[is->stands_for].integer = b->of_fn[is->value].integer;
@@ -253,7 +254,7 @@ static uint32_t shape_operand(unsigned op) {
   }
 }
 
-static hia_kept *kept_of(const simplifying *s, hia_value_id v) {
+static hia_grad_kept *kept_of(const simplifying *s, hia_value_id v) {
   return v < s->n && s->kept_by[v] ? &s->b->kept.data[s->kept_by[v] - 1] : NULL;
 }
 
@@ -264,9 +265,9 @@ static bool is_around(const simplifying *s, uint32_t a, uint32_t b) {
 }
 
 static hia_value_id find_like(const simplifying *s, const bool *is_needed, hia_value_id x) {
-  const hia_kept *is = kept_of(s, x);
+  const hia_grad_kept *is = kept_of(s, x);
   for (uint32_t i = 0; i < s->b->kept.len; i++) {
-    const hia_kept *other = &s->b->kept.data[i];
+    const hia_grad_kept *other = &s->b->kept.data[i];
     if (other->kind == HIA_KEPT_VALUE && is_needed[i] && is_around(s, other->place, is->place) &&
         is_same(s, other->stands_for, x))
       return other->stands_for;
@@ -295,7 +296,7 @@ static void share_shapes(simplifying *s) {
 
 /* ---- sizes instead of shapes ---- */
 
-/* By hia_kept. */
+/* By hia_grad_kept. */
 static reads *find_reads(const simplifying *s) {
   reads *of = HIA_NEW_ARRAY(s->arena, reads, (size_t)s->b->kept.len + 1);
   HIA_EACH_NODE(s->back, n) {
@@ -341,7 +342,7 @@ static hia_value_id size_in_f(const simplifying *s, hia_value_id v, uint32_t axi
 /* Where the sizes of what is kept in a place are kept: those of a loop's variables with the rest of
  * the round. */
 static uint32_t place_of_sizes(const simplifying *s, uint32_t place) {
-  const hia_place *places = s->b->places.data;
+  const hia_grad_place *places = s->b->places.data;
   uint32_t round = place;
   if (places[place].kind != HIA_PLACE_HEAD) return place;
   while (places[round].kind != HIA_PLACE_ROUND || places[round].outer != place) round++;
@@ -354,7 +355,7 @@ static hia_value_id find_size(const simplifying *s, uint32_t place, hia_size siz
     if (s->kept_sizes.data[i].size == size && is_around(s, s->kept_sizes.data[i].place, place))
       return s->kept_sizes.data[i].is;
   for (uint32_t i = 0; i < s->n_kept; i++) {
-    const hia_kept *is = &s->b->kept.data[i];
+    const hia_grad_kept *is = &s->b->kept.data[i];
     if (s->reads[i].elements && s->of.data[is->stands_for].integer == size &&
         is_around(s, is->place, place))
       return is->stands_for;
@@ -366,7 +367,7 @@ static hia_loc_id loc_of(const simplifying *s, hia_value_id v) { return hiaG_def
 
 /* The size of an axis of a kept value, as a value of f.back that can be read where that can. */
 static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
-  const hia_kept is = s->b->kept.data[kept];
+  const hia_grad_kept is = s->b->kept.data[kept];
   uint32_t place = place_of_sizes(s, is.place);
   hia_node_id at = s->b->places.data[place].anchor;
   hia_size size = s->of.data[is.stands_for].axes[axis];
@@ -374,11 +375,11 @@ static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
   if (number >= 0) return insert(s, at, HIA_OP_CONST, NULL, 0, HIA_I64, hiaR_from_i64(number));
   hia_value_id found = find_size(s, place, size);
   if (found != HIA_NONE) return found;
-  hia_kept of_size = {.kind = HIA_KEPT_VALUE,
-                      .place = place,
-                      .value = size_in_f(s, is.value, axis),
-                      .node = HIA_NONE,
-                      .next = HIA_NONE};
+  hia_grad_kept of_size = {.kind = HIA_KEPT_VALUE,
+                           .place = place,
+                           .value = size_in_f(s, is.value, axis),
+                           .node = HIA_NONE,
+                           .next = HIA_NONE};
   of_size.stands_for =
       insert_at(s, at, HIA_OP_UNDEF, NULL, 0, HIA_I64, 0, loc_of(s, is.stands_for));
   hiaR_push(s->arena, &s->b->kept, of_size);
@@ -389,7 +390,7 @@ static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
 
 /* The sizes that would be kept for a kept value, and are not yet: of the axes that are read. */
 static uint32_t n_new_sizes(const simplifying *s, uint32_t kept) {
-  const hia_kept *is = &s->b->kept.data[kept];
+  const hia_grad_kept *is = &s->b->kept.data[kept];
   const hia_size *axes = s->of.data[is->stands_for].axes;
   uint32_t n = 0, place = place_of_sizes(s, is->place);
   for (uint32_t k = 0; k < rank_of(s, is->stands_for); k++) {
@@ -404,7 +405,7 @@ static uint32_t n_new_sizes(const simplifying *s, uint32_t kept) {
  * always worth it, also where an op takes a tensor for its shape, which has to be made. Elsewhere
  * it must not take more words. In the words of an element the value may be there anyway. */
 static bool are_sizes_enough(const simplifying *s, uint32_t kept) {
-  const hia_kept *is = &s->b->kept.data[kept];
+  const hia_grad_kept *is = &s->b->kept.data[kept];
   reads of = s->reads[kept];
   if (is->kind != HIA_KEPT_VALUE || !is_tensor(s, is->stands_for)) return false;
   if (of.elements || !(of.axes || of.as_zeros) || !s->of.data[is->stands_for].axes) return false;
@@ -414,7 +415,7 @@ static bool are_sizes_enough(const simplifying *s, uint32_t kept) {
 
 /* A tensor of zeros, of the shape of a kept value. */
 static hia_value_id zeros_of_kept(simplifying *s, uint32_t kept) {
-  const hia_kept is = s->b->kept.data[kept];
+  const hia_grad_kept is = s->b->kept.data[kept];
   hia_type type = hiaG_type(s->back, is.stands_for);
   uint32_t rank = rank_of(s, is.stands_for);
   hia_node_id at = s->b->places.data[place_of_sizes(s, is.place)].anchor;

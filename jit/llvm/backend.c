@@ -10,7 +10,7 @@ static hia_status compile(hia_session *session, const hia_graph *g,
                           const hia_compile_options *options, hia_code **out,
                           hia_compile_report *report, char *error, size_t error_size) {
   *out = NULL;
-  hia_objects objects;
+  hia_loaded_objects objects;
   hia_compile_report own;
   hia_status status =
       hiaJ_compile(session, g, options, HIA_HOST_NONE, NULL, &objects, &own, error, error_size);
@@ -55,7 +55,7 @@ static hia_status finish(hia_comp *comp, const hia_allocator *allocator, LLVMMem
   return HIA_OK;
 }
 
-static hia_status build_from(hia_session *session, hia_objects *objects, const hia_graph *g,
+static hia_status build_from(hia_session *session, hia_loaded_objects *objects, const hia_graph *g,
                              const hia_object_plan *plan, void **bytes, size_t *size, char *error,
                              size_t error_size) {
   hia_comp comp;
@@ -83,7 +83,7 @@ static hia_status build(hia_session *session, const hia_graph *g,
     snprintf(error, error_size, "there is no processor `%.80s`", plan->cpu);
     return HIA_ARGUMENT;
   }
-  hia_objects objects;
+  hia_loaded_objects objects;
   hia_compile_report report;
   hia_status status = hiaJ_compile(session, g, options, HIA_HOST_OBJECT, plan, &objects, &report,
                                    error, error_size);

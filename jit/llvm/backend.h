@@ -11,17 +11,17 @@
 
 /* ---- object.c: object files that LLVM made for us (ELF64, relocatable, one .text) ---- */
 
-typedef struct hia_section {
+typedef struct hia_elf_section {
   const unsigned char *data;
   uint64_t size;
   const unsigned char *relocations; /* Elf64_Rela */
   uint64_t n_relocations;
-} hia_section;
+} hia_elf_section;
 typedef struct hia_object {
   const unsigned char *bytes;
   uint64_t size;
   uint32_t text_index; /* section number of .text */
-  hia_section text, eh_frame, debug_line, forks, fork_frames, symbols, strings;
+  hia_elf_section text, eh_frame, debug_line, forks, fork_frames, symbols, strings;
 } hia_object;
 /* Opens an object and checks its headers: on success all sections lie within the bytes. False if
  * the bytes are no such file. */
@@ -33,7 +33,7 @@ bool hiaJ_object_function(const hia_object *object, uint64_t i, const char **nam
 /* The offset in .text that the word at `at` of a section refers to. False if the word has no
  * relocation, or one that refers to another section. Relocations are in order of position: *next
  * is a cursor. */
-bool hiaJ_object_target(const hia_object *object, const hia_section *section, uint64_t at,
+bool hiaJ_object_target(const hia_object *object, const hia_elf_section *section, uint64_t at,
                         uint64_t *next, uint64_t *offset);
 
 /* Completes an object for the linker:
@@ -137,17 +137,17 @@ typedef struct hia_unit_object {
   uint32_t n_cells;
   bool calls_host; /* it has a HIA_HOST_TABLE */
 } hia_unit_object;
-typedef struct hia_objects {
+typedef struct hia_loaded_objects {
   hia_unit_object *units;
   uint32_t n;
-} hia_objects;
+} hia_loaded_objects;
 /* Compiles a graph, to one object for each codegen unit; with a plan, and for what hosts call, to
  * one. */
 hia_status hiaJ_compile(hia_session *session, const hia_graph *g,
                         const hia_compile_options *options, hia_host_side host,
-                        const hia_object_plan *plan, hia_objects *objects,
+                        const hia_object_plan *plan, hia_loaded_objects *objects,
                         hia_compile_report *report, char *error, size_t error_size);
-void hiaJ_objects_free(const hia_session *session, hia_objects *objects);
+void hiaJ_objects_free(const hia_session *session, hia_loaded_objects *objects);
 /* hia_backend.dump */
 hia_status hiaJ_dump(hia_session *session, const hia_graph *g, const hia_compile_options *options,
                      hia_native_dump what, hia_text *out, char *error, size_t error_size);
@@ -155,7 +155,7 @@ hia_status hiaJ_dump(hia_session *session, const hia_graph *g, const hia_compile
 /* ---- code.c ---- */
 
 /* Loads the objects, whose bytes it takes over. */
-hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_objects *objects,
+hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_loaded_objects *objects,
                          const hia_host_target *hosts, hia_code **out, char *error,
                          size_t error_size);
 void hiaJ_code_free(hia_session *session, hia_code *code);

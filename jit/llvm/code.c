@@ -220,7 +220,7 @@ static int by_address(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static hia_status load(hia_code *code, const hia_graph *g, hia_objects *objects,
+static hia_status load(hia_code *code, const hia_graph *g, hia_loaded_objects *objects,
                        const hia_host_target *hosts, char *error, size_t error_size) {
   for (uint32_t i = 0; i < objects->n; i++) {
     bool is_open = open_linked(&code->units[i], objects->units[i].bytes);
@@ -244,7 +244,7 @@ static hia_status load(hia_code *code, const hia_graph *g, hia_objects *objects,
   return HIA_OK;
 }
 
-hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_objects *objects,
+hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_loaded_objects *objects,
                          const hia_host_target *hosts, hia_code **out, char *error,
                          size_t error_size) {
   const hia_allocator *allocator = session->allocator;
@@ -323,7 +323,7 @@ static hia_status link_side(hia_session *session, side *s, hia_host_side host, c
 static hia_status make_side(hia_session *session, const hia_graph *g,
                             const hia_compile_options *options, hia_host_side host,
                             const char *name, side **out, char *error, size_t error_size) {
-  hia_objects objects;
+  hia_loaded_objects objects;
   hia_compile_report report;
   side *s = hiaR_alloc(session->allocator, sizeof *s);
   if (!s) return no_memory(error, error_size);

@@ -24,7 +24,7 @@ typedef struct job {
   const hia_compile_options *options;
   const hia_object_plan *plan; /* of an object for the linker; NULL: code for this process */
   hia_host_side host;
-  hia_objects *objects; /* what is made; NULL: a dump */
+  hia_loaded_objects *objects; /* what is made; NULL: a dump */
   hia_compile_report report;
 
   hia_native_dump what;
@@ -321,21 +321,21 @@ static hia_status run(job *j) {
   return j->status;
 }
 
-void hiaJ_objects_free(const hia_session *session, hia_objects *objects) {
+void hiaJ_objects_free(const hia_session *session, hia_loaded_objects *objects) {
   for (uint32_t i = 0; i < objects->n; i++) {
     hia_unit_object *o = &objects->units[i];
     if (o->bytes) LLVMDisposeMemoryBuffer(o->bytes);
     hiaR_free(session->allocator, o->cells, o->n_cells * sizeof *o->cells);
   }
   hiaR_free(session->allocator, objects->units, objects->n * sizeof *objects->units);
-  *objects = (hia_objects){0};
+  *objects = (hia_loaded_objects){0};
 }
 
 hia_status hiaJ_compile(hia_session *session, const hia_graph *g,
                         const hia_compile_options *options, hia_host_side host,
-                        const hia_object_plan *plan, hia_objects *objects,
+                        const hia_object_plan *plan, hia_loaded_objects *objects,
                         hia_compile_report *report, char *error, size_t error_size) {
-  *objects = (hia_objects){0};
+  *objects = (hia_loaded_objects){0};
   job j = {.session = session,
            .g = g,
            .options = options,

@@ -238,7 +238,7 @@ static bool run_rules(unwind *u, const cie *info, cursor c) {
 /* Reads .eh_frame. False if a part of it is not understood; the rows of the rest are there. */
 static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes *sizes) {
   hia_frame_list *list = &sizes->frames;
-  const hia_section *section = &object->eh_frame;
+  const hia_elf_section *section = &object->eh_frame;
   cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
   uint64_t relocation = 0;
   cie info = {0};
@@ -340,7 +340,7 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
 }
 
 static bool read_lines(hia_comp *comp, const hia_object *object, hia_frame_list *list) {
-  const hia_section *section = &object->debug_line;
+  const hia_elf_section *section = &object->debug_line;
   cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
   uint64_t relocation = 0;
   while (c.end - c.at >= 4) {
@@ -404,7 +404,7 @@ static void add_forking(making *m, const table *functions, uint64_t pc, uint64_t
 /* Reads the rows that HIA_ARCH_FRAME writes: a place in the code, the number of its function, the
  * distance of the function's fork data from the stack pointer. */
 static void read_places(making *m, const table *functions) {
-  const hia_section *section = &m->object->fork_frames;
+  const hia_elf_section *section = &m->object->fork_frames;
   cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
   uint64_t relocation = 0;
   while (c.at < c.end) {
@@ -441,7 +441,7 @@ static bool are_sound(const table *functions, const table *sites, const table *a
 }
 
 static void read_forks(making *m) {
-  const hia_section *section = &m->object->forks;
+  const hia_elf_section *section = &m->object->forks;
   cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
   if (!section->data) return;
   table functions = read_table(&c, HIA_FORK_FUNCTION_WORDS);

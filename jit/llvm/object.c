@@ -34,7 +34,7 @@ static const char *name_at(const hia_object *o, const Elf64_Shdr *names, uint64_
 #endif
 
 /* The field of the section called `name`; NULL if nothing reads that section. */
-static hia_section *section_named(hia_object *o, const char *name) {
+static hia_elf_section *section_named(hia_object *o, const char *name) {
   if (!strcmp(name, ".text")) return &o->text;
   if (!strcmp(name, ".eh_frame")) return &o->eh_frame;
   if (!strcmp(name, ".debug_line")) return &o->debug_line;
@@ -63,13 +63,13 @@ bool hiaJ_object_open(hia_object *o, const void *bytes, size_t size) {
     if (section.sh_type == SHT_RELA) {
       Elf64_Shdr target;
       if (!section_header(o, section.sh_info, &target)) return false;
-      hia_section *known = section_named(o, name_at(o, &names, target.sh_name));
+      hia_elf_section *known = section_named(o, name_at(o, &names, target.sh_name));
       if (!known) continue;
       known->relocations = o->bytes + section.sh_offset;
       known->n_relocations = section.sh_size / sizeof(Elf64_Rela);
       continue;
     }
-    hia_section *known = section_named(o, name_at(o, &names, section.sh_name));
+    hia_elf_section *known = section_named(o, name_at(o, &names, section.sh_name));
     if (!known) continue;
     known->data = o->bytes + section.sh_offset;
     known->size = section.sh_size;
@@ -96,7 +96,7 @@ bool hiaJ_object_function(const hia_object *o, uint64_t i, const char **name, ui
   return true;
 }
 
-bool hiaJ_object_target(const hia_object *o, const hia_section *section, uint64_t at,
+bool hiaJ_object_target(const hia_object *o, const hia_elf_section *section, uint64_t at,
                         uint64_t *next, uint64_t *offset) {
   for (; *next < section->n_relocations; ++*next) {
     Elf64_Rela relocation;

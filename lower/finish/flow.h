@@ -6,30 +6,30 @@
 
 #include "lower/kit/emit.h"
 
-typedef struct hia_block {
+typedef struct hia_flow_block {
   LLVMBasicBlockRef ref;
-  struct hia_block **next; /* its successors */
-  bool *is_marked;         /* by successor; each user defines what the mark means */
-  unsigned n_next, at;     /* at: the successor that the search tries next */
-  bool is_checked;         /* has a safepoint (rounds.c) */
+  struct hia_flow_block **next; /* its successors */
+  bool *is_marked;              /* by successor; each user defines what the mark means */
+  unsigned n_next, at;          /* at: the successor that the search tries next */
+  bool is_checked;              /* has a safepoint (rounds.c) */
   bool was_seen, is_on_path;
-} hia_block;
+} hia_flow_block;
 
 typedef struct hia_blocks {
-  hia_block *data; /* by address */
+  hia_flow_block *data; /* by address */
   LLVMBasicBlockRef *order;
   unsigned n;
-  hia_block **path; /* of a search, from where it began */
+  hia_flow_block **path; /* of a search, from where it began */
   unsigned n_path;
 } hia_blocks;
 
 hia_blocks hiaL_read_blocks(hia_arena *arena, LLVMValueRef function);
 /* Block i in the function's order. (The order of addresses differs from run to run.) */
-hia_block *hiaL_block_at(const hia_blocks *f, unsigned i);
-void hiaL_go_on(hia_blocks *f, hia_block *b); /* makes b the last of the path */
+hia_flow_block *hiaL_block_at(const hia_blocks *f, unsigned i);
+void hiaL_go_on(hia_blocks *f, hia_flow_block *b); /* makes b the last of the path */
 
 /* How many calls of `callee` a block has. */
-unsigned hiaL_block_calls(const hia_block *b, LLVMValueRef callee);
+unsigned hiaL_block_calls(const hia_flow_block *b, LLVMValueRef callee);
 
 /* ---- placement.c ---- */
 

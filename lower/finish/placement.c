@@ -31,8 +31,9 @@ typedef struct placement {
   hia_comp *comp;
   LLVMContextRef llvm;
   LLVMValueRef function;
-  hia_blocks f;      /* marked: edges back to the start of a loop */
-  hia_block **order; /* the reachable blocks, each behind its predecessors (marked edges aside) */
+  hia_blocks f; /* marked: edges back to the start of a loop */
+  hia_flow_block *
+      *order; /* the reachable blocks, each behind its predecessors (marked edges aside) */
   unsigned n_order;
   unsigned *calls; /* by block: how many calls of the function itself */
   bool *joins;     /* by block: it joins a fork that a thief has taken */
@@ -50,7 +51,7 @@ static LLVMMetadataRef number(const placement *p, unsigned bits, uint64_t n) {
   return LLVMValueAsMetadata(LLVMConstInt(type, n, false));
 }
 
-static unsigned index_of(const placement *p, const hia_block *b) {
+static unsigned index_of(const placement *p, const hia_flow_block *b) {
   return (unsigned)(b - p->f.data);
 }
 
@@ -59,11 +60,11 @@ static unsigned index_of(const placement *p, const hia_block *b) {
 /* Marks the edges to blocks that are on the path of a search from the function's entry. */
 static void find_loops(placement *p) {
   hia_blocks *f = &p->f;
-  p->order = HIA_NEW_ARRAY(&p->comp->scratch, hia_block *, f->n);
+  p->order = HIA_NEW_ARRAY(&p->comp->scratch, hia_flow_block *, f->n);
   p->order += f->n;
   hiaL_go_on(f, hiaL_block_at(f, 0));
   while (f->n_path) {
-    hia_block *b = f->path[f->n_path - 1];
+    hia_flow_block *b = f->path[f->n_path - 1];
     if (b->at == b->n_next) {
       b->is_on_path = false;
       f->n_path--;
@@ -71,7 +72,7 @@ static void find_loops(placement *p) {
       *--p->order = b;
       continue;
     }
-    hia_block *to = b->next[b->at++];
+    hia_flow_block *to = b->next[b->at++];
     if (to->is_on_path)
       b->is_marked[b->at - 1] = true;
     else if (!to->was_seen)
@@ -92,7 +93,7 @@ static void align_loops(placement *p) {
   LLVMValueRef *loops = HIA_NEW_ARRAY(&p->comp->scratch, LLVMValueRef, p->f.n);
   unsigned kind = LLVMGetMDKindIDInContext(p->llvm, "llvm.loop", 9);
   for (unsigned i = 0; i < p->f.n; i++) {
-    const hia_block *b = hiaL_block_at(&p->f, i);
+    const hia_flow_block *b = hiaL_block_at(&p->f, i);
     for (unsigned k = 0; k < b->n_next; k++) {
       if (!b->is_marked[k]) continue;
       LLVMValueRef *loop = &loops[index_of(p, b->next[k])];
@@ -105,7 +106,7 @@ static void align_loops(placement *p) {
 /* ---- weights ---- */
 
 /* True if the round goes on from b to some block in `set`, without starting over. */
-static bool goes_to(const placement *p, const hia_block *b, const hia_block *head,
+static bool goes_to(const placement *p, const hia_flow_block *b, const hia_flow_block *head,
                     const bool *set) {
   for (unsigned k = 0; k < b->n_next; k++)
     if (b->next[k] != head && set[index_of(p, b->next[k])]) return true;
@@ -114,7 +115,7 @@ static bool goes_to(const placement *p, const hia_block *b, const hia_block *hea
 
 /* Finds the members of the loop that starts at `head`: the blocks from which a back edge to it can
  * be reached. False: no loop starts there. */
-static bool find_members(placement *p, const hia_block *head) {
+static bool find_members(placement *p, const hia_flow_block *head) {
   bool is_loop = false;
   memset(p->in, 0, p->f.n);
   for (unsigned i = 0; i < p->f.n; i++)
@@ -131,7 +132,7 @@ static bool find_members(placement *p, const hia_block *head) {
 }
 
 /* True if some rounds of the loop call the function and others do not. */
-static bool is_mixed(placement *p, const hia_block *head) {
+static bool is_mixed(placement *p, const hia_flow_block *head) {
   bool has_calls = false, has_free_round = false;
   for (unsigned i = 0; i < p->f.n; i++) {
     p->leads[i] = p->in[i] && p->calls[i];
@@ -143,7 +144,7 @@ static bool is_mixed(placement *p, const hia_block *head) {
   for (bool is_more = true; is_more;) {
     is_more = false;
     for (unsigned i = 0; i < p->f.n; i++) {
-      const hia_block *b = &p->f.data[i];
+      const hia_flow_block *b = &p->f.data[i];
       if (p->in[i] && !p->leads[i] && goes_to(p, b, head, p->leads)) p->leads[i] = is_more = true;
       for (unsigned k = 0; p->free[i] && k < b->n_next; k++) {
         unsigned to = index_of(p, b->next[k]);
@@ -157,7 +158,8 @@ static bool is_mixed(placement *p, const hia_block *head) {
 }
 
 /* Sets the weights of a branch that has none yet: inner loops are weighed before outer ones. */
-static void set_weights(const placement *p, const hia_block *b, unsigned first, unsigned second) {
+static void set_weights(const placement *p, const hia_flow_block *b, unsigned first,
+                        unsigned second) {
   unsigned prof = LLVMGetMDKindIDInContext(p->llvm, "prof", 4);
   LLVMValueRef branch = LLVMGetBasicBlockTerminator(b->ref);
   if (LLVMGetMetadata(branch, prof)) return;
@@ -177,10 +179,10 @@ static void take_for_measured(const placement *p) {
   LLVMGlobalSetMetadata(p->function, prof, LLVMMDNodeInContext2(p->llvm, entries, 2));
 }
 
-static void weigh_loop(placement *p, const hia_block *head) {
+static void weigh_loop(placement *p, const hia_flow_block *head) {
   take_for_measured(p);
   for (unsigned i = 0; i < p->f.n; i++) {
-    const hia_block *b = &p->f.data[i];
+    const hia_flow_block *b = &p->f.data[i];
     if (!p->in[i] || b->n_next != 2) continue;
     bool stays[2], leads[2];
     for (unsigned k = 0; k < 2; k++) {
@@ -211,7 +213,7 @@ static void weigh_loops(placement *p) {
   for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
     *sets[i] = HIA_NEW_ARRAY(arena, bool, p->f.n);
   for (unsigned i = p->f.n; i-- > 0;) { /* inner loops come later, and first here */
-    const hia_block *head = hiaL_block_at(&p->f, i);
+    const hia_flow_block *head = hiaL_block_at(&p->f, i);
     if (find_members(p, head) && is_mixed(p, head)) weigh_loop(p, head);
   }
 }
@@ -224,18 +226,18 @@ enum { TREE = 2, SELDOM = 8 };
 #define MANY_GUARDS 3.0
 #define NO_WAY      UINT_MAX
 
-static unsigned calls_in(const placement *p, const hia_block *b) {
+static unsigned calls_in(const placement *p, const hia_flow_block *b) {
   return p->calls[index_of(p, b)];
 }
 
 /* True if the block ends with the test that guards a call. */
-static bool is_guard(const placement *p, const hia_block *b) {
+static bool is_guard(const placement *p, const hia_flow_block *b) {
   return b->n_next == 2 && (calls_in(p, b->next[0]) > 0) != (calls_in(p, b->next[1]) > 0) &&
          !p->joins[index_of(p, b->next[0])] && !p->joins[index_of(p, b->next[1])];
 }
 
 /* True if the block ends with the test whether a thief has taken a fork. */
-static bool is_stolen(const placement *p, const hia_block *b) {
+static bool is_stolen(const placement *p, const hia_flow_block *b) {
   return b->n_next == 2 && p->joins[index_of(p, b->next[0])] != p->joins[index_of(p, b->next[1])];
 }
 
@@ -244,7 +246,7 @@ static double count_guards(const placement *p) {
   double *odds = HIA_NEW_ARRAY(&p->comp->scratch, double, p->f.n), n = 0;
   odds[index_of(p, p->order[0])] = 1;
   for (unsigned i = 0; i < p->n_order; i++) {
-    const hia_block *b = p->order[i];
+    const hia_flow_block *b = p->order[i];
     double x = odds[index_of(p, b)];
     for (unsigned k = 0; k < b->n_next; k++)
       if (!b->is_marked[k]) odds[index_of(p, b->next[k])] += x / b->n_next;
@@ -255,13 +257,13 @@ static double count_guards(const placement *p) {
 
 /* True if the block ends with the test for a further round. Its sides are equally likely, because
  * there is one entry per call. */
-static bool is_end_of_round(const hia_block *b) {
+static bool is_end_of_round(const hia_flow_block *b) {
   return b->n_next == 2 && b->is_marked[0] != b->is_marked[1];
 }
 
 static void weigh_guards(const placement *p) {
   for (unsigned i = 0; i < p->n_order; i++) {
-    const hia_block *b = p->order[i];
+    const hia_flow_block *b = p->order[i];
     if (is_end_of_round(b)) {
       set_weights(p, b, 1, 1);
       continue;
@@ -283,7 +285,7 @@ static unsigned *fewest_calls(const placement *p) {
   unsigned *fewest = HIA_NEW_ARRAY(&p->comp->scratch, unsigned, p->f.n);
   for (unsigned i = 0; i < p->f.n; i++) fewest[i] = NO_WAY;
   for (unsigned i = p->n_order; i-- > 0;) {
-    const hia_block *b = p->order[i];
+    const hia_flow_block *b = p->order[i];
     LLVMValueRef end = LLVMGetBasicBlockTerminator(b->ref);
     unsigned least = LLVMGetInstructionOpcode(end) == LLVMRet ? 0 : NO_WAY;
     for (unsigned k = 0; k < b->n_next; k++) {
@@ -299,7 +301,7 @@ static unsigned *fewest_calls(const placement *p) {
  */
 static void weigh_leaves(const placement *p) {
   const unsigned *fewest = fewest_calls(p);
-  const hia_block *b = p->order[0];
+  const hia_flow_block *b = p->order[0];
   if (b->n_next != 2 || calls_in(p, b)) return;
   unsigned first = fewest[index_of(p, b->next[0])], second = fewest[index_of(p, b->next[1])];
   bool is_first = first == 0;

@@ -29,7 +29,7 @@ static hia_blocks read_flow(rounds *r, LLVMValueRef function) {
   return f;
 }
 
-static bool leads_to_checked(const hia_block *b) {
+static bool leads_to_checked(const hia_flow_block *b) {
   for (unsigned k = 0; k < b->n_next; k++)
     if (b->next[k]->is_checked) return true;
   return false;
@@ -38,7 +38,7 @@ static bool leads_to_checked(const hia_block *b) {
 /* The last block of the path leads to another block of it, `first`. Cuts an edge of that cycle, and
  * removes the blocks behind it from the path. These are searched again if another edge leads to
  * them, because other cycles may pass them. It terminates, because cuts are never undone. */
-static void cut_cycle(hia_blocks *f, const hia_block *first) {
+static void cut_cycle(hia_blocks *f, const hia_flow_block *first) {
   unsigned start = f->n_path - 1, chosen = f->n_path - 1;
   while (f->path[start] != first) start--;
   for (unsigned i = start; i < f->n_path; i++) {
@@ -46,23 +46,23 @@ static void cut_cycle(hia_blocks *f, const hia_block *first) {
     chosen = i;
     break;
   }
-  hia_block *b = f->path[chosen];
+  hia_flow_block *b = f->path[chosen];
   b->is_marked[b->at] = true;
   while (f->n_path > chosen + 1) {
-    hia_block *dropped = f->path[--f->n_path];
+    hia_flow_block *dropped = f->path[--f->n_path];
     dropped->was_seen = dropped->is_on_path = false;
   }
 }
 
 /* One step from the last block of the path. */
 static void step(hia_blocks *f) {
-  hia_block *b = f->path[f->n_path - 1];
+  hia_flow_block *b = f->path[f->n_path - 1];
   if (b->at == b->n_next) {
     b->is_on_path = false;
     f->n_path--;
     return;
   }
-  hia_block *to = b->next[b->at];
+  hia_flow_block *to = b->next[b->at];
   if (to->is_checked || b->is_marked[b->at] || (to->was_seen && !to->is_on_path))
     b->at++;
   else if (to->is_on_path)
@@ -74,7 +74,7 @@ static void step(hia_blocks *f) {
 /* Cuts edges until every cycle passes a block with a safepoint or a cut edge. */
 static void cut_cycles(hia_blocks *f) {
   for (unsigned i = 0; i < f->n; i++) {
-    hia_block *start = hiaL_block_at(f, i);
+    hia_flow_block *start = hiaL_block_at(f, i);
     if (start->was_seen || start->is_checked) continue;
     hiaL_go_on(f, start);
     while (f->n_path) step(f);
@@ -135,8 +135,8 @@ static void redirect_phis(rounds *r, LLVMBasicBlockRef to, LLVMBasicBlockRef fro
 /* Builds a safepoint on an edge: at the end of block b if it has no other edge, else in a new
  * block.
  */
-static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, const hia_block *b,
-                       unsigned successor) {
+static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context,
+                       const hia_flow_block *b, unsigned successor) {
   LLVMValueRef branch = LLVMGetBasicBlockTerminator(b->ref);
   if (b->n_next == 1) {
     LLVMPositionBuilderBefore(r->b, branch);
@@ -179,7 +179,7 @@ static void check_function(rounds *r, LLVMValueRef function) {
   if (!r->unchecked) cut_cycles(&f);
   LLVMValueRef context = NULL;
   for (unsigned i = 0; i < f.n; i++) { /* in the function's order: the output is reproducible */
-    const hia_block *b = hiaL_block_at(&f, i);
+    const hia_flow_block *b = hiaL_block_at(&f, i);
     for (unsigned k = 0; k < b->n_next; k++) {
       if (!b->is_marked[k]) continue;
       if (!context) context = context_of(r, function);

@@ -144,7 +144,7 @@ static uint32_t keep(hia_emit *e, LLVMValueRef value) {
     word = e->kept.data[i].word + 1;
   }
   if (word >= e->n_fork_words) e->n_fork_words = word + 1;
-  hia_kept kept = {value, word, e->forks.len};
+  hia_fork_value kept = {value, word, e->forks.len};
   hiaR_push(&e->comp->scratch, &e->kept, kept);
   return word;
 }

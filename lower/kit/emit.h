@@ -71,11 +71,11 @@ typedef struct hia_latent {
   uint32_t site;    /* index among the function's; NONE: no thief can take it */
 } hia_latent;
 /* A value that the frame keeps for open forks. */
-typedef struct hia_kept {
+typedef struct hia_fork_value {
   LLVMValueRef value;
   uint32_t word; /* of the hia_fork_frame */
   uint32_t fork; /* the first fork that needs it: index among the open ones */
-} hia_kept;
+} hia_fork_value;
 
 /* What is known of an array (ops/array.c). */
 typedef struct hia_array_value {
@@ -146,10 +146,10 @@ typedef struct hia_emit {
   hia_node_id fuel_at;
   hia_value_id fuel;
   uint64_t fuel_needed;
-  LLVMValueRef fork_frame;     /* its hia_fork_frame; NULL: none of its forks can be taken */
-  HIA_VEC(hia_value_id) given; /* values that the next FORK gives */
-  HIA_VEC(hia_latent) forks;   /* the open ones */
-  HIA_VEC(hia_kept) kept;      /* by word */
+  LLVMValueRef fork_frame;      /* its hia_fork_frame; NULL: none of its forks can be taken */
+  HIA_VEC(hia_value_id) given;  /* values that the next FORK gives */
+  HIA_VEC(hia_latent) forks;    /* the open ones */
+  HIA_VEC(hia_fork_value) kept; /* by word */
   uint32_t n_fork_words, first_site;
   bool keeps_number;      /* hia_fork_map */
   hia_region_id keeps_in; /* words[0] holds it throughout this region; NONE: in no region */

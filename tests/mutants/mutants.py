@@ -171,7 +171,7 @@ def run(configuration, jobs, matching, but, stops):
     if stops:
         command += ['--stop-on-failure']
     output = subprocess.run(command, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
-    return re.findall(r'Test +#\d+: (\S+) \.*\**(?:Failed|Timeout|Exception|Not Run)', output)
+    return re.findall(r'Test +#\d+: (\S+) \.*\**(?:Failed|Timeout|Exception|Subprocess|Not Run)', output)
 
 
 def try_mutant(mutant, options):

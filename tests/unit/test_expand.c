@@ -3,6 +3,7 @@
 #include "runtime/interp/run.h"
 #include "tests/unit/helper_image.h"
 #include <criterion/criterion.h>
+#include <string.h>
 
 #define FIB  "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
 #define DOWN "fn down(n: i64) -> i64 = if n == 0 then 0 else 1 + down(n - 1)\n"
@@ -48,6 +49,22 @@ Test(expand, limits) {
   cr_assert_eq(o.status, HIA_DEPTH);
   o = expand(&p, 100, &(hia_limits){.depth = 1 << 20, .memory = 1 << 20}, NULL);
   cr_assert_eq(o.status, HIA_OK);
+  image_discard(&p);
+}
+
+/* Where a limit ends a run at a tail call, the chain leaves that call out, as everywhere. */
+Test(expand, limits_at_tail_calls) {
+  image_program p = image_of("fn down(n: i64) -> i64 =\n if n == 0 then 0 else 1 +\n  step(n)\n"
+                             "fn step(n: i64) -> i64 =\n  down(n - 1)\n"
+                             "fn main(n: i64) -> i64 =\n  down(n)\n",
+                             false, "inline");
+  for (uint64_t depth = 4000; depth < 8000; depth += 16) {
+    image_outcome o = expand(&p, 100000, &(hia_limits){.depth = depth}, NULL);
+    cr_assert_eq(o.status, HIA_DEPTH);
+    char chain[4096];
+    image_chain(&p, &o, chain, sizeof chain);
+    cr_assert_null(strstr(chain, "step 5:"), "%s", chain);
+  }
   image_discard(&p);
 }
 
