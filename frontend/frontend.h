@@ -172,7 +172,7 @@ bool hiaF_parse_value(hia_comp *comp, hia_types *types, const hia_source *source
 void hiaF_print_ast(const hia_program *p, hia_text *out);
 void hiaF_dot_ast(const hia_program *p, hia_text *out); /* the same for Graphviz */
 
-/* ---- build*.c: programs made by calls, for the builder of the public header ----
+/* ---- frontend/build/: programs made by calls, for the builder of the public header ----
  *
  * Ids are those of the public header: the tag, and index + 1. A mistake of the host throws
  * HIA_ARGUMENT with a message; after it the draft can only be printed. */

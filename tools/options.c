@@ -164,14 +164,10 @@ const tool_row tool_rows[] = {
      "end the run at the operation whose result is NaN first, with its chain of calls"},
     {OPT_TRAP_NAN, DUMP, "trap-nan", NULL, NULL, "the graph or code for a run with --trap-nan"},
     {OPT_TRAP_NAN, BUILD, "trap-nan", NULL, NULL, "code that fails where an operation makes NaN"},
-    {OPT_BATCHING, RUN | DUMP | BENCH | BUILD | GRADIENTS, "batch", "MODE", "none segments all",
+    {OPT_BATCHING, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "batching", "MODE",
+     "none segments all",
      "what native code computes for many calls at a time: nothing, operations on tensors among "
-     "which "
-     "are products with large params, or with any (segments)"},
-    {OPT_BATCHING, TRAIN, "batching", "MODE", "none segments all",
-     "what native code computes for many calls at a time: nothing, operations on tensors among "
-     "which "
-     "are products with large params, or with any (segments)"},
+     "which are products with large params, or with any (segments)"},
     {OPT_SHARE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "share", "MODE", "on off",
      "of what is batched, compute what has equal operands once; and what depends on integers and "
      "params alone once until a param changes (on)"},

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Private to build*.c: a draft, a program that is made by calls of the builder.
+/* Private to frontend/build/: a draft, a program that is made by calls of the builder.
  *
  *   build.c        values, functions, `if`s and loops; what the others share
  *   data.c   data types, arrays, `match`es and comprehensions

@@ -71,10 +71,6 @@ int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint3
 /* True if all sizes are constant: then dims[0 .. rank) are set. A scalar has none. */
 bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
                       int64_t dims[HIA_MAX_RANK]);
-/* Operations whose results are known from sizes become simpler ones: `dim`, `zeros`, `fit`,
- * `expect`. Returns true if there were some; then sizes must be found anew. */
-bool hiaG_batch_simplify(hia_batcher *b);
-
 /* The place of word i of what a DATA, REUSE, ARRAY, SET or FILL takes, from operand `first` on, or
  * of what a FIELD or an AT gives: an index into types->places. */
 uint32_t hiaG_batch_place(const hia_graph *g, hia_type type, uint32_t ctor, uint32_t word);

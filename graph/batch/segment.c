@@ -110,7 +110,7 @@ static void lift_inputs(hia_lifting *l, const segment *s, const finding *f) {
   }
 }
 
-/* Of the tensor of one row: of a late scalar that of its only element. */
+/* The shape of v in one row; a late scalar is a tensor of one element. */
 static hia_dims shape_of(const finding *f, hia_value_id v) {
   hia_dims shape = {.rank = hiaG_rank(f->b->g->types, hiaG_type(f->fn, v))};
   if (!shape.rank && f->of->is_late[v]) shape = (hia_dims){.rank = 1, .dims = {1}};

@@ -130,8 +130,9 @@ static void store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
   add(s->f, &s->f->places[place], s->of, hiaG_type(s->fn, v), v);
 }
 
-/* What the function says of others, and of objects. */
-static void tell(finding *f, hia_fn_id id) {
+/* Passes the sizes known in a function to its callees' parameters, its results and the objects that
+ * it makes. */
+static void propagate(finding *f, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(f->b->g, id);
   const hia_batch_fn *of = &f->b->fns[id];
   storing s = {f, fn, of};
@@ -207,7 +208,7 @@ void hiaG_batch_sizes(hia_batcher *b) {
       if (!hiaG_fn(b->g, i)->is_removed) find_in(&f, &last, i);
     if (time + 1 == TIMES) return;
     for (hia_fn_id i = 0; i < b->n; i++)
-      if (!hiaG_fn(b->g, i)->is_removed) tell(&f, i);
+      if (!hiaG_fn(b->g, i)->is_removed) propagate(&f, i);
     last = f;
   }
 }

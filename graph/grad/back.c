@@ -91,7 +91,7 @@ static uint32_t keep(reverse *r, uint32_t place, hia_grad_kept kept, hia_type ty
 static bool is_home(const reverse *r, uint32_t place, hia_node_id n) {
   const hia_grad_place *p = &r->b->places.data[place];
   if (p->forward != r->fn->nodes.data[n].region) return false;
-  return p->kind != HIA_PLACE_AGAIN || hiaG_grad_is_in_section(r->b, n, p->section);
+  return p->kind != HIA_PLACE_AGAIN || hiaG_grad_is_in_rerun(r->b, n, p->rerun);
 }
 
 /* What a node of f has kept itself. */
@@ -109,8 +109,8 @@ static hia_value_id read(reverse *r, hia_value_id v) {
   hia_node_id n = r->fn->values.data[v].node;
   hia_type type = hiaG_type(r->fn, v);
   if (hiaG_is_constant(def->op)) return value_of(r, def->op, NULL, 0, type, def->imm);
-  /* In the arm that reads it, if there are only branches in between: then what is kept in an arm is
-   * all there is. But once for all rounds of a loop. */
+  /* Where to read v: in the innermost arm, as only that arm keeps it; but outside of loops, once
+   * for all rounds. */
   uint32_t place = r->place;
   for (uint32_t p = place; !is_home(r, p, n); p = r->b->places.data[p].outer)
     if (r->b->places.data[p].kind != HIA_PLACE_ARM) place = r->b->places.data[p].outer;
@@ -120,7 +120,7 @@ static hia_value_id read(reverse *r, hia_value_id v) {
     if (is->kind == HIA_PLACE_EACH) return is->tape; /* the index of an element */
     break;
   }
-  /* What was kept outside of a section is not computed again. */
+  /* What was kept outside of a rerun is not computed again. */
   for (uint32_t i = r->b->first_kept[v]; i != HIA_NONE; i = r->b->kept.data[i].next)
     for (uint32_t p = place;; p = r->b->places.data[p].outer) {
       if (r->b->kept.data[i].place == p) return r->b->kept.data[i].stands_for;
@@ -140,7 +140,7 @@ static void has_shape_of(reverse *r, hia_value_id x, hia_value_id v) {
 
 /* ---- gradients ---- */
 
-/* Its number. A param's is one, wherever it is read. */
+/* The key of v's gradient. All reads of one param share a key. */
 static uint32_t id_of(const reverse *r, hia_value_id v) {
   const hia_node *def = hiaG_def(r->fn, v);
   return def->op == HIA_OP_PARAM ? r->fn->values.len + (uint32_t)def->imm : v;
@@ -462,7 +462,7 @@ static hia_u32vec gradients_for(reverse *r, uint32_t place, hia_u32vec ids, cont
   return list;
 }
 
-/* Nothing came of going through a node: it and what is in it keep nothing. */
+/* Drops what was kept for node n, and in it: its gradient turned out to be zero. */
 static void forget(reverse *r, hia_node_id n) {
   hia_node_id end = hiaG_walk_over(r->fn, n);
   for (; n != end; n = hiaG_walk_next(r->fn, n)) {
@@ -1071,12 +1071,13 @@ static void through_concat(reverse *r, hia_node_id n) {
   }
 }
 
-/* ---- sections (again.c) ---- */
+/* ---- reruns (again.c) ---- */
 
-/* At the end of a section: what is read of it comes from a call, whose results follow from that. */
-static void enter_section(reverse *r, hia_node_id n) {
-  uint32_t number = r->b->section_of[n];
-  hia_grad_section *s = &r->b->sections.data[number];
+/* Enters a rerun from its end: inserts the call that computes it again; reads inside take that
+ * call's results. */
+static void enter_rerun(reverse *r, hia_node_id n) {
+  uint32_t number = r->b->rerun_of[n];
+  hia_grad_rerun *s = &r->b->reruns.data[number];
   const hia_fn *callee = hiaG_fn(r->g, s->callee);
   hia_u32vec ins = {0};
   HIA_VEC(hia_type) types = {0};
@@ -1091,11 +1092,11 @@ static void enter_section(reverse *r, hia_node_id n) {
   s->call = node_of(r, HIA_OP_CALL, ins.data, ins.len, NULL, 0, s->again);
   s->place =
       new_place(r, HIA_PLACE_AGAIN, r->fn->nodes.data[n].region, r->region, r->place, HIA_NONE);
-  r->b->places.data[s->place].section = number;
+  r->b->places.data[s->place].rerun = number;
   r->place = s->place;
 }
 
-static void leave_section(reverse *r) { r->place = r->b->places.data[r->place].outer; }
+static void leave_rerun(reverse *r) { r->place = r->b->places.data[r->place].outer; }
 
 /* ---- all of f ---- */
 
@@ -1106,8 +1107,8 @@ static void through_node(reverse *r, hia_node_id n) {
     through_own(r, n);
     return;
   }
-  if (node->flags & HIA_NODE_END) enter_section(r, n);
-  if (node->flags & HIA_NODE_BEGIN) leave_section(r);
+  if (node->flags & HIA_NODE_END) enter_rerun(r, n);
+  if (node->flags & HIA_NODE_BEGIN) leave_rerun(r);
   switch (node->op) {
   case HIA_OP_ARG:
   case HIA_OP_PARAM: return; /* what comes from here has its gradient */

@@ -143,7 +143,7 @@ static void make(hia_grad *d, uint32_t version) {
   b.back = hiaG_fn(d->g, v.back);
   hiaG_grad_activity(&b);
   hiaG_grad_find_sizes(&b);
-  hiaG_grad_find_sections(&b);
+  hiaG_grad_find_reruns(&b);
   hiaG_grad_back(&b);
   hiaG_grad_sizes(&b);
   hiaG_grad_kept(&b);
@@ -348,8 +348,8 @@ bool hiaG_has_gradients(const hia_graph *g) {
   return false;
 }
 
-/* What functions say of their gradients has no meaning behind this pass; the functions that compute
- * them go, if nothing calls them. */
+/* Removes the gradient declarations of functions and externs, which no later pass reads, and
+ * gradient functions that nothing calls any more. */
 static void forget_own(hia_graph *g) {
   bool is_some = false;
   for (uint32_t i = 0; i < g->externs.len; i++) {

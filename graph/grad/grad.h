@@ -161,7 +161,7 @@ typedef struct hia_grad_place {
   hia_region_id region;  /* of f.back: where its nodes go */
   hia_node_id anchor;    /* what is kept is read before this node of f.back */
   uint32_t outer;        /* the place of the region around it; NONE: BODY */
-  uint32_t section;      /* AGAIN: which */
+  uint32_t rerun;        /* AGAIN: which */
   uint32_t record;       /* ARM, ROUND, EACH: the hia_grad_kept RECORD that has it; else NONE */
   hia_value_id tape;     /* of f.back: the value whose fields are what is kept here */
   hia_u32vec kept;       /* indices */
@@ -183,8 +183,8 @@ typedef struct hia_grad_record {
 } hia_grad_record;
 
 /* The body of a call that f.back makes again (again.c). */
-typedef struct hia_grad_section {
-  uint32_t outer;         /* the section around it; NONE */
+typedef struct hia_grad_rerun {
+  uint32_t outer;         /* the rerun around it; NONE */
   hia_node_id begin, end; /* of f: the nodes around it */
   hia_fn_id callee;
   hia_u32vec inputs, constants; /* values of f from outside of it that it uses */
@@ -192,7 +192,7 @@ typedef struct hia_grad_section {
   uint32_t place;
   hia_fn_id again; /* the function that is called */
   hia_node_id call, count;
-} hia_grad_section;
+} hia_grad_rerun;
 
 /* A value of f.back that has the shape of a value of f: its gradient. */
 typedef struct hia_same_shape {
@@ -211,8 +211,8 @@ typedef struct hia_back {
   HIA_VEC(hia_grad_kept) kept;
   HIA_VEC(hia_grad_place) places;
   HIA_VEC(hia_same_shape) shapes;
-  HIA_VEC(hia_grad_section) sections;
-  uint32_t *section_of; /* by node of fn: the innermost; NONE */
+  HIA_VEC(hia_grad_rerun) reruns;
+  uint32_t *rerun_of; /* by node of fn: the innermost; NONE */
   hia_sizes sizes;
   hia_value_sizes *of_fn;   /* by value of fn */
   uint32_t *first_kept;     /* by value: NONE, or the first hia_grad_kept of it */
@@ -252,10 +252,10 @@ hia_value_id hiaG_grad_unpack_word(hia_grad *d, hia_grad_at at, const hia_unpack
 
 /* Finds which values vary (active.c). */
 void hiaG_grad_activity(hia_back *b);
-/* Finds the sections of fn, and what they use (again.c). */
-void hiaG_grad_find_sections(hia_back *b);
-/* True if the node of fn is in this section, or in one inside it. */
-bool hiaG_grad_is_in_section(const hia_back *b, hia_node_id n, uint32_t section);
+/* Finds the reruns of fn, and what they use (again.c). */
+void hiaG_grad_find_reruns(hia_back *b);
+/* True if the node of fn is in this rerun, or in one inside it. */
+bool hiaG_grad_is_in_rerun(const hia_back *b, hia_node_id n, uint32_t rerun);
 /* Adds to g->tapes what is kept, once it is laid out (report.c). */
 void hiaG_grad_report(const hia_back *b);
 /* Builds the body of f.back. */

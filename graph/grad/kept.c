@@ -11,7 +11,7 @@
  *     loop     End | Round(words..., rest): a list, the last round first
  *     map      the array of its elements has the words behind those of each element
  *     call     the tape that the callee returns
- *     section  no type: what f.back reads of it are results of a call (again.c)
+ *     rerun  no type: what f.back reads of it are results of a call (again.c)
  *
  * f.kept makes a piece as soon as its words are computed, and f.back reads it before the first node
  * that uses one of them: so neither has more than a few pieces' words at once. */
@@ -32,7 +32,7 @@ typedef struct holder {
   const hia_pieces *pieces;
   const hia_node_id
       *readers;     /* by word: the UNDEF of f.back that becomes its read; NONE: there is none */
-  hia_node_id call; /* a section's: its words are results of this; else NONE */
+  hia_node_id call; /* a rerun's: its words are results of this; else NONE */
 } holder;
 
 /* Words that are laid out, and what will read them. */
@@ -50,7 +50,7 @@ typedef struct keeping {
   hia_value_id *map;     /* by value of fn: that of f.kept */
   hia_value_id *records; /* by node of fn: the value of f.kept that has its record */
   hia_u32vec aliases;    /* by value of f.back: the one that is the same, or NONE */
-  uint32_t section;      /* whose nodes are copied, not to f.kept but to what f.back calls; NONE */
+  uint32_t rerun;        /* whose nodes are copied, not to f.kept but to what f.back calls; NONE */
   HIA_VEC(holder) holders;
   uint32_t n_named;       /* pieces that have a type */
   hia_node_id *first_use; /* by value of f.back, once it is needed: the first node that uses it */
@@ -265,8 +265,8 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
   }
 }
 
-/* The results of the call that computes again what f.back reads of a section. */
-static void lay_out_section(keeping *k, hia_grad_section *s) {
+/* The results of the call that computes again what f.back reads of a rerun. */
+static void lay_out_rerun(keeping *k, hia_grad_rerun *s) {
   if (s->place == HIA_NONE) return;
   laid_words w = {0};
   lay_out_words(k, &w, words_of(k, s->place));
@@ -428,10 +428,10 @@ static void read_tapes(keeping *k) {
 
 static void copy_region(keeping *k, hia_region_id from, hia_region_id to);
 
-/* True if what is made here has the record of a node of f: nodes of sections have theirs in what
+/* True if what is made here has the record of a node of f: nodes of reruns have theirs in what
  * f.back calls. */
 static bool keeps(const keeping *k, hia_node_id n) {
-  return k->b->records[n].kept != HIA_NONE && k->b->section_of[n] == k->section;
+  return k->b->records[n].kept != HIA_NONE && k->b->rerun_of[n] == k->rerun;
 }
 
 static hia_value_id value_kept(const keeping *k, uint32_t kept) {
@@ -610,7 +610,7 @@ static void copy_call(keeping *k, hia_node_id n, hia_region_id to) {
   k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
 }
 
-/* The nodes from n on and before `end` but ARGs, the YIELD, and what stands around sections. */
+/* The nodes from n on and before `end` but ARGs, the YIELD, and what stands around reruns. */
 static void copy_nodes(keeping *k, hia_node_id n, hia_node_id end, hia_region_id to) {
   for (; n != end; n = node_of(k, n)->next) {
     if (node_of(k, n)->flags & (HIA_NODE_BEGIN | HIA_NODE_END)) continue;
@@ -630,12 +630,12 @@ static void copy_region(keeping *k, hia_region_id from, hia_region_id to) {
   copy_nodes(k, k->fn->regions.data[from].first, HIA_NONE, to);
 }
 
-/* Builds the function that computes again what f.back reads of a section. */
-static void build_again(const keeping *kept, uint32_t section) {
+/* Builds the function that computes again what f.back reads of a rerun. */
+static void build_again(const keeping *kept, uint32_t rerun) {
   keeping k = *kept;
-  const hia_grad_section *s = &k.b->sections.data[section];
+  const hia_grad_rerun *s = &k.b->reruns.data[rerun];
   if (s->place == HIA_NONE || hiaG_fn(k.g, s->again)->is_removed) return;
-  k.section = section;
+  k.rerun = rerun;
   k.kept = hiaG_fn(k.g, s->again);
   k.map = HIA_NEW_ARRAY(k.d->arena, hia_value_id, k.fn->values.len + 1);
   k.records = HIA_NEW_ARRAY(k.d->arena, hia_value_id, k.fn->nodes.len + 1);
@@ -658,16 +658,16 @@ void hiaG_grad_kept(hia_back *b) {
   k.map = HIA_NEW_ARRAY(d->arena, hia_value_id, b->fn->values.len + 1);
   k.records = HIA_NEW_ARRAY(d->arena, hia_value_id, b->fn->nodes.len + 1);
   no_more_aliases(&k);
-  k.section = HIA_NONE;
+  k.rerun = HIA_NONE;
   find_used(&k);
   ctors c = {0};
   lay_out(&k, 0, version.tape, 0, &c);
   define(&k, version.tape, &c);
-  for (uint32_t i = 0; i < b->sections.len; i++) lay_out_section(&k, &b->sections.data[i]);
+  for (uint32_t i = 0; i < b->reruns.len; i++) lay_out_rerun(&k, &b->reruns.data[i]);
   if (b->g->tapes) hiaG_grad_report(b);
   read_tapes(&k);
   for (uint32_t i = 0; i < b->fn->n_params; i++) k.map[i] = i;
   copy_region(&k, 0, 0);
   copy_yield(&k, 0, 0, tape_of(&k, 0, 0, b->fn->loc));
-  for (uint32_t i = 0; i < b->sections.len; i++) build_again(&k, i);
+  for (uint32_t i = 0; i < b->reruns.len; i++) build_again(&k, i);
 }

@@ -126,13 +126,13 @@ static void readers(const reporting *r, const hia_grad_kept *is) {
   }
 }
 
-/* Calls of which the arguments are kept alone: sections begin where one stood. */
+/* Calls of which the arguments are kept alone: reruns begin where one stood. */
 static void report_recomputed(const reporting *r) {
   const hia_fn *fn = r->b->fn;
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
-    bool is_section = node->flags & HIA_NODE_BEGIN;
-    const hia_grad_section *s = is_section ? &r->b->sections.data[r->b->section_of[n]] : NULL;
+    bool is_rerun = node->flags & HIA_NODE_BEGIN;
+    const hia_grad_rerun *s = is_rerun ? &r->b->reruns.data[r->b->rerun_of[n]] : NULL;
     if (s && (s->place == HIA_NONE || hiaG_fn(r->g, s->again)->is_removed)) continue;
     if (!s && !r->b->records[n].is_recomputed) continue;
     hiaR_text_addf(r->out, "  of the call of %s",

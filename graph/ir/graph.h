@@ -125,10 +125,10 @@ enum {                     /* hia_node.flags */
        HIA_NODE_TAIL = 1,  /* CALL, JOIN: absent from the backtrace: in tail position in the source,
                               or no call of the source */
        HIA_NODE_FREE = 4,  /* LOOP: none of the source: its rounds use up no fuel */
-       HIA_NODE_BEGIN = 8, /* UNDEF, while functions are differentiated: what follows is the body of
-                              a call that the gradient makes again, up to the */
-       HIA_NODE_END = 16,
-       HIA_NODE_DEAD = 2, /* removed from its list (function state); the index stays taken */
+       HIA_NODE_BEGIN = 8, /* UNDEF, while functions are differentiated: begins the body of a call
+                              that the gradient computes again */
+       HIA_NODE_END = 16,  /* UNDEF: ends it */
+       HIA_NODE_DEAD = 2,  /* removed from its list (function state); the index stays taken */
 };
 
 typedef struct hia_node {

@@ -75,7 +75,7 @@ const hia_pass hiaG_passes[] = {
     FN("cse", hiaG_cse, "operations that were done before"),
     FN("dce", hiaG_dce, "values that are not used"),
     GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
-    BATCH("batch", hiaG_batch, "tensor operations for many activations at a time (--batch)"),
+    BATCH("batch", hiaG_batch, "tensor operations for many activations at a time (--batching)"),
     NATIVE("halve", hiaG_halve, HIA_USE_PARALLEL, "comprehensions that other workers may share"),
     NATIVE("apart", hiaG_apart, HIA_USE_PARALLEL, "sums that other workers may collect"),
     MAPS("fill", hiaG_fill, HIA_USE_NATIVE, "comprehensions become loops that fill arrays"),

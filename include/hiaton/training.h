@@ -71,8 +71,8 @@ typedef struct hia_trainer_options {
 
 /* Makes a trainer of a loss. It holds the module. `options` may be NULL: those of INIT. Errors:
  * HIA_ARGUMENT, if the result of the loss is no f32 or f64, if it may read no param, or call a
- * function of the host's, and for options out of range; HIA_UNSUPPORTED, if a derivative does not
- * exist; HIA_MEMORY. */
+ * function of the host's that states no gradient, and for options out of range; HIA_UNSUPPORTED, if
+ * a derivative does not exist; HIA_MEMORY. */
 HIA_API hia_status hia_trainer_new(hia_function *loss, const hia_trainer_options *options,
                                    hia_trainer **trainer, hia_error **error);
 HIA_API void hia_trainer_free(hia_trainer *trainer);
@@ -110,11 +110,11 @@ HIA_API hia_status hia_trainer_set_rate(hia_trainer *trainer, double rate);
 HIA_API double hia_trainer_rate(const hia_trainer *trainer);
 
 /* Writes a checkpoint: the params, the state of the optimizer, and the number of steps, as a
- * safetensors file. Tensors of the params have their names; the state of a param W is W.momentum,
- * or W.squares, or W.mean and W.variance; hiaton.steps is a tensor of one i64. `extra`, if it is
- * not NULL, are n_extra further bytes of the host's, which hia_trainer_load returns. The file
- * appears whole and on the disk, or not at all: an older one of this name stays until then. Errors:
- * HIA_IO, HIA_MEMORY. */
+ * safetensors file, or as a .npz if the path ends so. Tensors of the params have their names; the
+ * state of a param W is W.momentum, or W.squares, or W.mean and W.variance; hiaton.steps is a
+ * tensor of one i64. `extra`, if it is not NULL, are n_extra further bytes of the host's, which
+ * hia_trainer_load returns. The file appears whole and on the disk, or not at all: an older one of
+ * this name stays until then. Errors: HIA_IO, HIA_MEMORY. */
 HIA_API hia_status hia_trainer_save(hia_trainer *trainer, const char *path, const void *extra,
                                     size_t n_extra, hia_error **error);
 /* Sets the params, the state and the number of steps to those of such a file; the optimizer must be

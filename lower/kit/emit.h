@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The state of lowering one graph, and small helpers to build IR: what all emit_*.c share. */
+/* The state of lowering one graph, and small helpers to build IR: what all of lower/ shares. */
 #ifndef HIA_EMIT_H
 #define HIA_EMIT_H
 

@@ -191,7 +191,7 @@ void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, value);
 }
 
-/* Its reference is nobody's: those of params do not count. */
+/* Params are not counted: no release. */
 void hiaL_emit_PARAM(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   LLVMValueRef words = LLVMBuildLoad2(e->b, e->ptr, hiaL_field(e, HIA_FIELD_params), "params");
@@ -215,7 +215,7 @@ static LLVMValueRef literal(hia_emit *e, uint32_t number) {
   return hiaL_variable(e, name, hiaL_structure(e, fields, HIA_LEN(fields)));
 }
 
-/* Its reference is nobody's, as that of a param. */
+/* It is not counted, as params are not: no release. */
 void hiaL_emit_LITERAL(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, literal(e, (uint32_t)hiaL_node(e, n)->imm));
 }

@@ -72,7 +72,7 @@ typedef struct hia_repr_info {
 } hia_repr_info;
 extern const hia_repr_info hiaR_reprs[HIA_N_REPRS];
 
-/* Of a type that is no tuple, but for the memory of objects (see hiaR_repr_in). */
+/* How a value of a type that is no tuple is held in the memory of objects. */
 static inline hia_repr hiaR_repr(hia_type type) {
   return type < HIA_N_DTYPES ? (hia_repr)type : HIA_REPR_REF;
 }
@@ -174,10 +174,6 @@ typedef struct hia_type_pieces {
  * deep for the room, the piece is "..." and the last one. */
 const char *hiaR_type_piece(hia_type_pieces *p);
 
-/* How a value of a type that is no tuple is held in the memory of objects. */
-static inline hia_repr hiaR_repr_in(const hia_type_table *t, hia_type type) {
-  return hiaR_is_scalar(type) ? hiaR_repr(type) : (hia_repr)hiaR_type_entry(t, type)->repr;
-}
 /* Of a data type: n constructors, of which some has fields or none has. */
 static inline hia_repr hiaR_data_repr(uint32_t n_ctors, bool has_fields) {
   return has_fields ? HIA_REPR_REF : n_ctors <= 256 ? HIA_REPR_BYTE : HIA_REPR_HALF;

@@ -141,7 +141,8 @@ static bool is_type_before(const checker *c, hia_type type, uint32_t i) {
          c->types[type - HIA_FIRST_TYPE].kind == HIA_KIND_DATA;
 }
 
-/* As hiaR_repr_in, of a table that is not yet known to be right. */
+/* How a value of a type is held in the memory of objects, by a table that is not yet known to be
+ * right. */
 static uint8_t repr_of(const checker *c, hia_type type) {
   if (hiaR_is_scalar(type)) return (uint8_t)type;
   uint32_t repr = hiaR_type_entry(&c->table, type)->repr;

@@ -3,7 +3,7 @@
  * interpreter runs images and nothing else; object files carry them, and they can be moved to
  * other machines.
  *
- * Written by graph/flatten/flatten.c, checked once by hiaR_image_load, described in docs/image.md.
+ * Written by graph/flatten/, checked once by hiaR_image_load, described in docs/image.md.
  * All numbers are in the byte order of the machine that wrote the image, which the header records.
  *
  * An image is a header and tables of records; records refer to each other by index. "Words" are a
@@ -247,9 +247,6 @@ const hia_image_loc *hiaR_image_locs(const hia_loaded *image, uint32_t *n); /* n
 const char *hiaR_image_string(const hia_loaded *image, uint32_t offset);    /* loc->fn */
 const char *hiaR_image_file(const hia_loaded *image);
 size_t hiaR_image_bytes(const hia_loaded *image); /* of memory that it occupies */
-const hia_type_table *hiaR_image_types(const hia_loaded *image);
-/* The params: n of them. */
-const hia_param_spec *hiaR_image_params(const hia_loaded *image, uint32_t *n);
 struct hia_shapes;
 const struct hia_shapes *
 hiaR_image_shapes(const hia_loaded *image); /* NULL: it has no references */

@@ -222,8 +222,8 @@ static bool note(hia_context *context, const hia_segment *s, hia_word *words) {
  * they are the same pending tensor. So of equal trees the leaves are found to be equal, then what
  * depends on these, and so on. */
 
-/* Of an operand. A tensor whose elements are there has the place of these, which no header has,
- * unless there are none. */
+/* Identifies an operand: the address of a tensor's elements, or of its header while it has none;
+ * other words identify themselves. */
 static hia_word identity(const hia_segment *s, uint32_t i, hia_word word) {
   if (!s->words[i].rank) return word;
   const hia_tensor *t = hiaR_tensor(word);
@@ -586,7 +586,8 @@ static bool make_room(hia_context *context, hia_batch *b, uint32_t n) {
   return true;
 }
 
-/* So that each of the workers has as many rows, if there are enough. */
+/* Rows of a block, such that all workers get the same number of blocks: from LEAST to BLOCK, or
+ * FIRST while one works alone in a team. */
 static uint32_t block_size(const hia_context *context, uint32_t n) {
   uint32_t n_workers = hiaR_share_workers(context);
   uint32_t whole = context->team && n_workers == 1 ? FIRST : BLOCK;
@@ -690,7 +691,8 @@ static bool adopt(hia_context *context, hia_job *job) {
   return true;
 }
 
-/* Of a job that ends with few rows, its owner computes them, with its own. */
+/* Gives the rows of a finished stolen job to its owner, which computes them together with its own.
+ */
 static void hand_over(hia_context *context, hia_job *job) {
   hia_batch *b = context->batch;
   job->rows = b->rows;
@@ -701,7 +703,7 @@ static void hand_over(hia_context *context, hia_job *job) {
 
 /* ---- what compiled code calls ---- */
 
-/* Those of the same operands, by which equal rows find them. False: there are none. */
+/* Looks up the results of an earlier row with equal operands; false if there is none. */
 static bool find_results(hia_context *context, const hia_segment *s, hia_word *words,
                          hia_word *ids) {
   identify(s, words, ids);

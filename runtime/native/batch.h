@@ -4,11 +4,11 @@
  *
  * A `defer` makes a row: it takes the references of its operands and gives pending tensors, headers
  * without elements. Rows that depend on nothing pending have depth 0, others one more than the
- * deepest that they depend on. When elements are needed, the worker *settles*: from depth to depth
- * and from segment to segment, it gathers the operands of up to hundred rows into tensors, calls
- * the segment, and makes the pending tensors of these rows views of its results. That is the
- * batching by depth of Looks and others ("Deep Learning with Dynamic Computation Graphs", ICLR
- * 2017), of whole segments.
+ * deepest that they depend on. When elements are needed, the worker *settles*: from level to level
+ * (depth, or height from the end) and from segment to segment, it gathers the operands of up to 64
+ * rows, calls the segment, and makes the pending tensors of these rows views of its results. That
+ * is the batching by depth of Looks and others ("Deep Learning with Dynamic Computation Graphs",
+ * ICLR 2017), of whole segments.
  *
  * A worker's rows are its own. While it settles, thieves compute blocks of rows with it (share.h).
  * It settles before it hands out a job that could not do without what is pending, before it runs

@@ -12,7 +12,7 @@
 
 typedef struct hia_memo hia_memo;
 
-/* What results are of. */
+/* The key of results: the segment and the identities of its operands. */
 typedef struct hia_memo_key {
   uint64_t function;
   const hia_word *words; /* operands, in canonical form */

@@ -266,7 +266,7 @@ static bool is_recyclable(const value *v) {
 /* The elements will be others. The blocks of the forms stay. */
 static void forget_forms(value *v) {
   for (uint32_t i = 0; i < HIA_N_PACKINGS; i++) {
-    /* What the value before was packed for will need it again: at its first use. */
+    /* Packs at the first use: the value before was packed, too. */
     bool was_packed = atomic_load_explicit(&v->forms[i].packed, memory_order_relaxed) != NULL;
     atomic_store_explicit(&v->forms[i].packed, NULL, memory_order_relaxed);
     atomic_store_explicit(&v->forms[i].uses, was_packed ? USES : 0, memory_order_relaxed);

@@ -80,7 +80,7 @@ unknown() { awk -F '\t' 'NR == FNR { known[$0] = 1; next } !($2 in known) && !se
 # below build/, what install.md says is installed, and the reader's own files in aot.md and adding-a-pass.md. NAME
 # stands for any name.
 {
-  find "${sources[@]}" docs README.md LICENSE NOTICE -type f -print
+  find "${sources[@]}" docs README.md CHANGES.md LICENSE NOTICE -type f -print
   find "${sources[@]}" docs -type d -print -print | sed '2~2s,$,/,'
   printf '%s\n' note.c open.c fib.h graph/passes/strength.c tests/golden/strength.ir
 } | awk '{ print; while (match($0, "/.")) { $0 = substr($0, RSTART + 1); print } }' >"$work/files"
@@ -112,6 +112,8 @@ unused() {
     done
 }
 verdict 'docs/glossary.md explains only words that are used' "$(unused)"
+verdict 'docs/glossary.md gives each word one meaning' "$(grep '^| [A-Za-z]' docs/glossary.md | grep -v '^| word |' |
+  cut -d'|' -f2 | tr ',' '\n' | sed 's/^ *//; s/ *$//' | sort | uniq -d)"
 
 printf '%d passed, %d failed, 0 skipped\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
