@@ -6,7 +6,7 @@
  *   @FILE.npy    a tensor or a scalar, as NumPy writes it
  *   @FILE.npz    the only array of an archive of NumPy; @FILE.npz:NAME: the array of this name
  *   @FILE        a value as text */
-#include "runtime/program/words.h"
+#include "runtime/program/command_words.h"
 #include "tools/tool.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton bench: compile and run times of one call, by engine and number of threads. */
-#include "runtime/program/words.h"
+#include "runtime/program/command_words.h"
 #include "tools/json.h"
 #include <math.h>
 #include <stdio.h>

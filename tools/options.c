@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The options of all commands, in one table: parsing and --help both come from it. */
-#include "runtime/program/words.h"
+#include "runtime/program/command_words.h"
 #include "tools/tool.h"
 #include <float.h>
 #include <getopt.h>

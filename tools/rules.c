@@ -2,7 +2,7 @@
 /* Rules about words of a command line that exclude each other. An option that would have no effect
  * beside the others is refused, since the user expects one. So is a file to write that is also
  * read. */
-#include "runtime/program/words.h"
+#include "runtime/program/command_words.h"
 #include "tools/tool.h"
 
 /* ---- options ---- */

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The command line. It uses the public header and nothing else of hiaton. */
+/* The command line. It uses the public headers, and two of the runtime: value/output.h and
+ * program/command_words.h. */
 #ifndef HIA_TOOL_H
 #define HIA_TOOL_H
 

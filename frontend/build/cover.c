@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Checks that the arms of a draft's match cover every case, and that each can be reached, by the
- * check of the language (frontend/check/cover.c). That reads a syntax tree, so the match becomes one, in a program
- * of its own: with the data types that its patterns name, and without expressions. */
+ * check of the language (frontend/check/cover.c). That reads a syntax tree, so the match becomes
+ * one, in a program of its own: with the data types that its patterns name, and without
+ * expressions. */
 #include "frontend/build/build.h"
 
 typedef struct maker {

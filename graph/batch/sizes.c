@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sizes of tensors that are constant in all runs, across functions. sizes.c finds those within one
- * function, from those of parameters, results of calls and fields. So it is run a few times over
- * all functions; what one time has found is where the next one starts, and what a tensor has in all
- * calls, or in all objects, is what it has. */
+/* Sizes of tensors that are constant in all runs, across functions. graph/analysis/sizes.c finds
+ * those within one function, from those of parameters, results of calls and fields. So it is run a
+ * few times over all functions; what one time has found is where the next one starts, and what a
+ * tensor has in all calls, or in all objects, is what it has. */
 #include "graph/batch/batch.h"
 
 enum { TIMES = 4 };

@@ -87,7 +87,7 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
   LLVMValueRef record =
       hiaL_variable(e, HIA_MODULE_NAME, hiaL_structure(e, fields, HIA_LEN(fields)));
   if (is_object) {
-    LLVMSetLinkage(record, LLVMInternalLinkage); /* jit/llvm/object.c finds it by name */
+    LLVMSetLinkage(record, LLVMInternalLinkage); /* jit/llvm/elf.c finds it by name */
     return record;
   }
   LLVMSetGlobalConstant(record, false); /* filled in when the code is linked */

@@ -4,7 +4,7 @@
  *
  * Everything is a constant of the module, and refers to the runtime by name. Symbols that are not
  * for C are local, because several objects may be linked together. The frame tables can be made
- * only from the finished code; until then a word holds their place (jit/llvm/object.c). */
+ * only from the finished code; until then a word holds their place (jit/llvm/elf.c). */
 #include "lower/kit/emit.h"
 #include "runtime/base/loc.h"
 #include "runtime/native/module.h"

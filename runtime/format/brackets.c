@@ -8,7 +8,7 @@
  * a leaf. So the end of a token is found in 8 bytes at once, and what a bracket becomes is looked
  * up in a table that is made beforehand (choice, fitting). */
 #include "runtime/format/brackets.h"
-#include "runtime/format/words.h"
+#include "runtime/format/vocabulary.h"
 #include "runtime/value/objects.h"
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sharing parts of work with thieves (share.h). */
+/* Sharing the blocks of a wave, and of a large product, with thieves (share.h). Comprehensions are
+ * halved by graph/passes/halve.c instead. */
 #include "runtime/native/context.h"
 
 #ifdef HIA_STRESS

@@ -6,7 +6,7 @@
 
 #include "runtime/format/stream.h"
 #include "runtime/native/module.h"
-#include "runtime/program/words.h"
+#include "runtime/program/command_words.h"
 #include "runtime/value/handle.h"
 #include <hiaton/param_cell.h>
 

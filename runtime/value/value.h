@@ -269,7 +269,8 @@ uint32_t hiaR_words_find(const hia_words *words, const char *s, size_t n); /* or
 uint32_t hiaR_words_len(const hia_words *words);
 /* The word of this number: *n bytes, valid until a word is added. */
 const char *hiaR_words_get(const hia_words *words, uint32_t i, size_t *n);
-/* words_text.c: adds the words of a text, one a line. HIA_ARGUMENT: one of them is there twice. */
+/* format/vocabulary_text.c: adds the words of a text, one a line. HIA_ARGUMENT: one of them is
+ * there twice. */
 hia_status hiaR_words_read(hia_words *words, const char *text, size_t len, hia_value_error *error);
 /* Writes them, one a line, so that hiaR_words_read reads the same words, whatever their bytes.
  * HIA_IO. */

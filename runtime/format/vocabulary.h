@@ -74,7 +74,7 @@ static inline uint32_t hiaR_word_find(const hia_words *w, const char *s, size_t 
   return HIA_NONE;
 }
 
-/* ---- words.c ---- */
+/* ---- vocabulary.c ---- */
 
 /* Adds a word that hiaR_word_find did not find. HIA_NONE: no memory. */
 uint32_t hiaR_word_insert(hia_words *words, const char *s, size_t n, uint64_t key, uint32_t at);

@@ -12,7 +12,7 @@
  * A backslash with anything else behind it is a character like others, as in the `\/` of treebanks;
  * the writer escapes it where an escape would begin. Whether a word is escaped does not depend on
  * its place, so that lines may be moved, and files be joined. */
-#include "runtime/format/words.h"
+#include "runtime/format/vocabulary.h"
 #include "runtime/value/handle.h"
 #include "runtime/value/output.h"
 #include "runtime/value/scan.h"

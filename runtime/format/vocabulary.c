@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/format/words.h"
+#include "runtime/format/vocabulary.h"
 
 enum { FIRST_SLOTS = 64 };
 
