@@ -14,7 +14,7 @@ if(HIA_TEST_ALL)
   math(EXPR test_share "${test_share} / 4")
 endif()
 # Random programs and graphs: every configuration has its own seeds, and so its own programs.
-set(random_programs 100)
+set(random_programs 40)
 if("thread" IN_LIST HIA_SANITIZE)
   set(random_seed 20002)
 elseif(HIA_SANITIZE)
