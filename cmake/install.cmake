@@ -40,7 +40,7 @@ install(DIRECTORY include/hiaton DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 # Licence, pages and examples have the same relative places in share/doc/hiaton as in the tree, and
 # include/hiaton is a link there, so that links between them are valid.
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_runtime)
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_development)
+install(FILES README.md CHANGES.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_development)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
   COMPONENT hiaton_development PATTERN build EXCLUDE PATTERN "*.o" EXCLUDE)
 if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_DOCDIR})

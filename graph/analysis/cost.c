@@ -42,7 +42,8 @@ uint64_t hiaG_cost_CONCAT(const hia_fn *fn, hia_node_id n) {
 }
 uint64_t hiaG_cost_NEW(const hia_fn *fn, hia_node_id n) { return hiaG_cost_CONCAT(fn, n); }
 
-/* Of tensors, whose sizes are not known. The kernels ask now and then whether the run must end. */
+/* What operations on tensors cost, whose sizes are not known. The kernels ask now and then whether
+ * the run must end. */
 static uint64_t of_shapes(const hia_fn *fn, hia_node_id n) {
   (void)fn;
   (void)n;

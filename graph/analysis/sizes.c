@@ -91,7 +91,7 @@ static hia_size of_integer(const finding *f, hia_value_id v) {
 
 static bool is_one(const finding *f, hia_size s) { return hiaG_size_number(f->s, s) == 1; }
 
-/* Of two axes that are broadcast: the one that is not 1, if that is known. */
+/* Returns, of two axes that are broadcast, the one that is not 1, if that is known. */
 static hia_size broadcast(const finding *f, hia_size a, hia_size b) {
   if (a == b || is_one(f, b)) return a;
   if (is_one(f, a) || hiaG_size_number(f->s, b) >= 0) return b;

@@ -207,7 +207,7 @@ static bool may_wait(const finding *f, hia_node_id n) {
   return op == HIA_OP_DATA || op == HIA_OP_ARRAY;
 }
 
-/* Of the two groups that are open, the one that the node belongs to. */
+/* Returns, of the two groups that are open, the one that the node belongs to. */
 static group *group_of(finding *f, hia_node_id n, group *ready, group *late) {
   for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++) {
     hia_value_id v = hiaG_in(f->fn, n, i);

@@ -845,7 +845,7 @@ static hia_value_id as_matrix(reverse *r, hia_value_id x, hia_value_id n_rows) {
   return rows(r, x, constant(r, HIA_I64, 0), n_rows);
 }
 
-/* Of a contribution: what flows to its operand i, given that `x` flows to the sum. */
+/* Returns what flows to operand i of a contribution, given that `x` flows to the sum. */
 static hia_value_id to_contribution(reverse *r, hia_node_id n, uint32_t i, hia_value_id x) {
   const hia_node *node = &r->fn->nodes.data[n];
   hia_value_id v = hiaG_in(r->fn, n, i), a, b;

@@ -68,7 +68,7 @@ hia_dtype hiaG_tensor_dtype(const hia_types *types, hia_type tensor);
 uint32_t hiaG_rank(const hia_types *types, hia_type type); /* of a tensor or, 0, of a scalar */
 /* A tensor's, or the scalar type itself; HIA_N_DTYPES: the type is neither. */
 hia_dtype hiaG_dtype(const hia_types *types, hia_type type);
-/* Of this rank: a tensor's type or, of rank 0, the scalar's. */
+/* The type of this rank: a tensor's or, of rank 0, the scalar's. */
 hia_type hiaG_ranked(hia_types *types, hia_dtype dtype, uint32_t rank);
 
 /* The data type of this name, at first without constructors, so that types can contain each other.
@@ -379,7 +379,7 @@ hia_type hiaG_op_type(hia_types *types, unsigned op, uint64_t imm, const hia_typ
                       hia_dtype result);
 uint32_t hiaG_op_rank(const hia_types *types, unsigned op, uint64_t imm, const hia_type *ins,
                       uint32_t n);
-/* Of operand i, the type that dtype and rank are taken from: that of the elements of the array that
+/* The type that dtype and rank of operand i are taken from: that of the elements of the array that
  * PACK takes, of the tensor that a sum of COLLECT becomes; else its own. */
 hia_type hiaG_ranked_operand(const hia_types *types, unsigned op, uint32_t i, hia_type type);
 /* Shorthands that append: one result, its type that of hiaG_op_type. hiaG_op is for ops without an
@@ -468,8 +468,8 @@ hia_buckets hiaG_buckets(hia_arena *arena, uint32_t n_keys, uint32_t n, const ui
 
 /* ---- effects.c: HIA_E_ bits ---- */
 
-/* Of a node. Division by a constant that is not 0 or -1 cannot fail. Requires hiaG_effects: the
- * callee's are those of its function. */
+/* The effects of a node. Division by a constant that is not 0 or -1 cannot fail. Requires
+ * hiaG_effects: the callee's are those of its function. */
 uint16_t hiaG_node_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* The same without the nodes inside it. */
 uint16_t hiaG_own_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n);

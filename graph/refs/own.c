@@ -28,7 +28,7 @@ bool hiaG_is_part_of_kept(hia_walking *w, hia_value_id v) {
   return true;
 }
 
-/* Of the variables whose first value is kept, as is_kept says, leaves those whose next values are
+/* Leaves, of the variables whose first value is kept, as is_kept says, those whose next values are
  * parts of what is kept, too. */
 void hiaG_find_walking(const hia_fn *fn, hia_node_id loop, bool *is_kept) {
   hia_region_id head = fn->nodes.data[loop].regions;

@@ -46,7 +46,7 @@ typedef struct hia_walking {
 /* True if the value is no object, or a part of what is kept: of a variable, or of a value from
  * outside of the loop. */
 bool hiaG_is_part_of_kept(hia_walking *w, hia_value_id v);
-/* Of the variables whose first value is kept, as is_kept says, leaves those whose next values are
+/* Leaves, of the variables whose first value is kept, as is_kept says, those whose next values are
  * parts of what is kept, too. */
 void hiaG_find_walking(const hia_fn *fn, hia_node_id loop, bool *is_kept);
 

@@ -28,7 +28,7 @@ static void require_multiple(hia_fused *f, LLVMValueRef product, LLVMValueRef n)
   require_equal(f, rest, number(f, 0));
 }
 
-/* Of two equal numbers the one that is a constant. */
+/* Returns, of two equal numbers, the one that is a constant. */
 static LLVMValueRef better(LLVMValueRef a, LLVMValueRef b) { return LLVMIsAConstantInt(a) ? a : b; }
 
 static bool is_one(LLVMValueRef size) {

@@ -27,7 +27,7 @@ typedef struct hia_param_spec {
 
 /* True if the parts fit together, and the elements into memory of 2^63 bytes. */
 bool hiaR_param_is_sound(const hia_param_spec *spec);
-/* Of an initialiser: its name, and how many of a and b it reads. */
+/* An initialiser's name, and how many of a and b it reads. */
 const char *hiaR_init_name(hia_init init);
 uint32_t hiaR_init_arity(hia_init init);
 

@@ -24,7 +24,7 @@ static hia_fit fit_equal(hia_dim a, hia_dim b) {
   return a >= 0 && b >= 0 ? HIA_FIT_NEVER : HIA_FIT_SOMETIMES;
 }
 
-/* Of two dims that must be equal, the one that says more. */
+/* Returns, of two dims that must be equal, the one that says more. */
 static hia_dim known_better(hia_dim a, hia_dim b) {
   if (a >= 0 || b == HIA_DIM_UNKNOWN) return a;
   if (b >= 0 || a == HIA_DIM_UNKNOWN) return b;

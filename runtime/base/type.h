@@ -174,7 +174,7 @@ typedef struct hia_type_pieces {
  * deep for the room, the piece is "..." and the last one. */
 const char *hiaR_type_piece(hia_type_pieces *p);
 
-/* Of a data type: n constructors, of which some has fields or none has. */
+/* How a data type is held: it has n constructors, of which some has fields or none has. */
 static inline hia_repr hiaR_data_repr(uint32_t n_ctors, bool has_fields) {
   return has_fields ? HIA_REPR_REF : n_ctors <= 256 ? HIA_REPR_BYTE : HIA_REPR_HALF;
 }

@@ -415,7 +415,7 @@ static hia_status end_list(reader *r, const open_value *list) {
   return list->axis ? HIA_OK : end_tensor(r, list->type, list->elements, list->outer);
 }
 
-/* Of which axis the next list is. */
+/* The axis that the next list is of. */
 static uint32_t next_axis(reader *r) {
   if (!r->n_open) return 0;
   const open_value *top = top_of(r);

@@ -900,4 +900,9 @@ const char *hiaR_image_file(const hia_loaded *image) { return image->file; }
 
 size_t hiaR_image_bytes(const hia_loaded *image) { return image->size + image->shapes_size; }
 
+const hia_param_spec *hiaR_image_params(const hia_loaded *image, uint32_t *n) {
+  *n = image->n_params;
+  return image->params;
+}
+
 const hia_shapes *hiaR_image_shapes(const hia_loaded *image) { return image->shapes; }

@@ -247,6 +247,8 @@ const hia_image_loc *hiaR_image_locs(const hia_loaded *image, uint32_t *n); /* n
 const char *hiaR_image_string(const hia_loaded *image, uint32_t offset);    /* loc->fn */
 const char *hiaR_image_file(const hia_loaded *image);
 size_t hiaR_image_bytes(const hia_loaded *image); /* of memory that it occupies */
+/* The params: n of them. */
+const hia_param_spec *hiaR_image_params(const hia_loaded *image, uint32_t *n);
 struct hia_shapes;
 const struct hia_shapes *
 hiaR_image_shapes(const hia_loaded *image); /* NULL: it has no references */

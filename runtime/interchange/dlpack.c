@@ -147,7 +147,7 @@ static void release(const taken *t) {
     release_versioned(t->versioned);
 }
 
-/* Of a tensor that hiaton has made: what holds its elements; else NULL. */
+/* What holds the elements of a tensor that hiaton has made; else NULL. */
 static hia_objects *objects_of(const taken *t) {
   bool is_ours =
       t->plain ? t->plain->deleter == delete_plain : t->versioned->deleter == delete_versioned;

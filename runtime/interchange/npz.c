@@ -349,7 +349,7 @@ static hia_status wrong_stream(const hia_npz_array *array, hia_value_error *erro
                          "or has a mistake");
 }
 
-/* Of a deflated array: reads its header, which is the first *n bytes, into `head`, a block of
+/* Reads the header of a deflated array, which is the first *n bytes, into `head`, a block of
  * MAX_HEADER bytes. */
 static hia_status inflate_header(hia_inflater *r, const hia_npz_array *array, char *head, size_t *n,
                                  hia_value_error *error) {

@@ -10,8 +10,8 @@
  * in[0]. Any thread. */
 typedef void hia_lanes(void *out, const void *const *in, size_t n);
 
-/* Of an op at f32 or f64. NULL: the op is no elementary function, or this machine has no vectors
- * with fused multiply-add. */
+/* The lanes of an op at f32 or f64. NULL: the op is no elementary function, or this machine has no
+ * vectors with fused multiply-add. */
 hia_lanes *hiaR_lanes(unsigned op, hia_dtype dtype);
 
 /* By elementary function, in the order of HIA_ELEMENTARY_LIST_1, at f32 and f64: lanes_avx512.c and

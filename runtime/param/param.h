@@ -47,7 +47,8 @@ const hia_param_spec *hiaR_params_spec(const hia_params *params, uint32_t i);
 const hia_word *hiaR_params_words(const hia_params *params);
 /* The elements, row-major, of a scalar one: they live as long as the state. */
 const void *hiaR_params_elements(const hia_params *params, uint32_t i);
-/* Of the values and their packed forms, as much as belongs to this state or is shared by it. */
+/* The bytes of the values and their packed forms, as much as belongs to this state or is shared by
+ * it. */
 size_t hiaR_params_bytes(const hia_params *params);
 
 /* ---- what is kept with a state ---- */

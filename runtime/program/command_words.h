@@ -100,7 +100,7 @@ static inline bool hiaR_word_ends_in(const char *word, const char *end) {
   size_t n = strlen(word), m = strlen(end);
   return n > m && strcmp(word + n - m, end) == 0;
 }
-/* Of @FILE.npz:NAME the colon; else NULL. The first one that follows ".npz" counts. */
+/* Returns the colon of @FILE.npz:NAME; else NULL. The first one that follows ".npz" counts. */
 static inline const char *hiaR_word_colon(const char *word) {
   const char *at = word[0] == '@' ? strstr(word + 1, ".npz:") : NULL;
   return at && at > word + 1 ? at + 4 : NULL;

@@ -127,7 +127,7 @@ static inline void hia_parker_disarm(hia_parker *parker) {
   HIA_ATOMIC_STORE(&parker->is_asleep, 0);
 }
 
-/* Of two threads that unpark at once, the one that changed the word wakes the sleeper. */
+/* When two threads unpark at once, the one that changed the word wakes the sleeper. */
 static inline void hia_parker_unpark(hia_parker *parker) {
   if (HIA_ATOMIC_LOAD(&parker->is_asleep) && HIA_ATOMIC_SWAP(&parker->is_asleep, 0))
     HIA_FUTEX_WAKE(&parker->is_asleep);

@@ -75,7 +75,8 @@ hia_status hiaR_optimizing_new(const hia_param_spec *specs, uint32_t n,
   return HIA_OK;
 }
 
-/* Of all arrays of a param. At least 1, since allocators differ at 0. SIZE_MAX: they do not fit. */
+/* The bytes of all arrays of a param. At least 1, since allocators differ at 0. SIZE_MAX: they do
+ * not fit. */
 static size_t accumulated_size(const hia_optimizing *o, const hia_followed *p) {
   size_t size;
   return hiaR_mul(hiaR_updates[o->kind].n_accumulated, p->bytes, &size) && size <= PTRDIFF_MAX / 2
