@@ -171,8 +171,8 @@ Test(rules, signals_are_the_host_s) {
   sigset_t mask, mask_after;
   stack_t stack, stack_after;
   for (int s = 1; s < 65; s++) sigaction(s, NULL, &before[s]);
-  sigemptyset(&mask); /* the kernel writes the first of its words only */
-  sigemptyset(&mask_after);
+  memset(&mask, 0, sizeof mask); /* of which only the first word is written */
+  memset(&mask_after, 0, sizeof mask_after);
   pthread_sigmask(SIG_SETMASK, NULL, &mask);
   sigaltstack(NULL, &stack);
   EACH_KIND(kind) {
