@@ -103,8 +103,7 @@ hia_value_id hiaG_grad_zero(hia_grad *d, hia_grad_at at, hia_type stored);
 /* The sum of two gradients: stored ones, or tensors. */
 hia_value_id hiaG_grad_add(hia_grad *d, hia_grad_at at, hia_type type, hia_value_id a,
                            hia_value_id b);
-/* Returns, of an array's gradient `x`, the array of the gradients of its elements, `len` of them.
- */
+/* Returns the array of the gradients of an array's elements, `len` of them; `x` is its gradient. */
 hia_value_id hiaG_grad_whole(hia_grad *d, hia_grad_at at, hia_type array, hia_value_id x,
                              hia_value_id len);
 /* An array's gradient, of such an array; of what flows to word `word` (of a gradient) of element i;

@@ -586,6 +586,17 @@ bool hiaG_consumes(const hia_fn *fn, hia_node_id n) {
          (op->shape == HIA_SHAPE_ELEMENTWISE && hiaG_is_operation(fn, n));
 }
 
+bool hiaG_has_op(const hia_graph *g, unsigned first, unsigned last) {
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    for (hia_node_id n = 0; !fn->is_removed && n < fn->nodes.len; n++) {
+      const hia_node *node = &fn->nodes.data[n];
+      if (node->op >= first && node->op <= last && !(node->flags & HIA_NODE_DEAD)) return true;
+    }
+  }
+  return false;
+}
+
 bool hiaG_has_references(const hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);

@@ -454,6 +454,8 @@ bool hiaG_is_operation(const hia_fn *fn, hia_node_id n);
 bool hiaG_consumes(const hia_fn *fn, hia_node_id n);
 /* True if some value of the graph is not a scalar. */
 bool hiaG_has_references(const hia_graph *g);
+/* True if the graph has a node of one of these ops, first to last. */
+bool hiaG_has_op(const hia_graph *g, unsigned first, unsigned last);
 /* True if a parameter or a result of the function is not a scalar. */
 bool hiaG_exchanges_references(const hia_fn *fn);
 
@@ -686,18 +688,17 @@ void hiaG_halve(hia_graph *g);        /* passes/halve.c: maps that other workers
 void hiaG_apart(hia_graph *g);        /* passes/apart.c */
 /* map.c: what compares the elements of a map, directly in its region, looks at this array. */
 void hiaG_compare_shapes(hia_graph *g, hia_fn *fn, hia_region_id each, hia_value_id array);
-void hiaG_fill(hia_graph *g);             /* map.c: maps to loops that fill arrays */
-void hiaG_map(hia_graph *g);              /* map.c: maps to loops that set elements */
-void hiaG_pair(hia_graph *g);             /* passes/pair.c: two rounds of a loop in one */
-void hiaG_fork(hia_graph *g);             /* passes/fork.c: calls that another worker may make */
-void hiaG_merge(hia_graph *g);            /* passes/merge.c: equal calls are made once */
-void hiaG_sink(hia_graph *g, hia_fn *fn); /* passes/sink.c: what follows a branch, into its arms */
-void hiaG_cons(hia_graph *g);             /* passes/cons.c: tail recursion modulo constructors */
-void hiaG_unroll(hia_graph *g);           /* passes/unroll.c: recursive inlining */
-void hiaG_reads(hia_graph *g,
-                hia_fn *fn);  /* passes/reads.c: elements are read before they are set */
-void hiaG_fuse(hia_graph *g); /* passes/fuse.c: elementwise operations in one loop */
-void hiaG_refs(hia_graph *g); /* refs/refs.c: counts of references */
+void hiaG_fill(hia_graph *g);              /* map.c: maps to loops that fill arrays */
+void hiaG_map(hia_graph *g);               /* map.c: maps to loops that set elements */
+void hiaG_pair(hia_graph *g);              /* passes/pair.c: two rounds of a loop in one */
+void hiaG_fork(hia_graph *g);              /* passes/fork.c: calls that another worker may make */
+void hiaG_merge(hia_graph *g);             /* passes/merge.c: equal calls are made once */
+void hiaG_sink(hia_graph *g, hia_fn *fn);  /* passes/sink.c: what follows a branch, into its arms */
+void hiaG_cons(hia_graph *g);              /* passes/cons.c: tail recursion modulo constructors */
+void hiaG_unroll(hia_graph *g);            /* passes/unroll.c: recursive inlining */
+void hiaG_reads(hia_graph *g, hia_fn *fn); /* passes/reads.c: elements are read before set */
+void hiaG_fuse(hia_graph *g);              /* passes/fuse.c: elementwise operations in one loop */
+void hiaG_refs(hia_graph *g);              /* refs/refs.c: counts of references */
 /* refs/forget.c: takes the counts of references out of function graphs that were read from text. */
 void hiaG_forget_counts(hia_graph *g);
 bool hiaG_has_counts(const hia_graph *g); /* True if some of its nodes count. */

@@ -97,15 +97,6 @@ static void visit_function(trapping *t) {
   if (is_changed) hiaG_compact(t->g, t->fn);
 }
 
-static bool has_traps(const hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    HIA_EACH_NODE(fn, n)
-      if (fn->nodes.data[n].op == HIA_OP_TRAP) return true;
-  }
-  return false;
-}
-
 static bool has_gradients(const hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     if (!hiaG_fn(g, f)->is_removed && is_of_gradients(hiaG_fn(g, f))) return true;
@@ -114,7 +105,7 @@ static bool has_gradients(const hia_graph *g) {
 
 void hiaG_trap(hia_graph *g) {
   hia_arena *scratch = &g->comp->scratch;
-  if (g->is_read && has_traps(g)) return;
+  if (g->is_read && hiaG_has_op(g, HIA_OP_TRAP, HIA_OP_TRAP)) return;
   if (has_gradients(g)) hiaG_effects(g);
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     trapping t = {.g = g, .fn = hiaG_fn(g, f)};

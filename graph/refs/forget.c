@@ -75,19 +75,8 @@ static bool forget_in(hia_graph *g, hia_fn *fn) {
   return is_changed;
 }
 
-static bool has_op(const hia_graph *g, unsigned first, unsigned last) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    for (hia_node_id n = 0; !fn->is_removed && n < fn->nodes.len; n++) {
-      const hia_node *node = &fn->nodes.data[n];
-      if (node->op >= first && node->op <= last && !(node->flags & HIA_NODE_DEAD)) return true;
-    }
-  }
-  return false;
-}
-
-bool hiaG_has_destinations(const hia_graph *g) { return has_op(g, HIA_OP_DEST, HIA_OP_TAKE); }
-bool hiaG_has_counts(const hia_graph *g) { return has_op(g, HIA_OP_DUP, HIA_OP_GIVE); }
+bool hiaG_has_destinations(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_DEST, HIA_OP_TAKE); }
+bool hiaG_has_counts(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_DUP, HIA_OP_GIVE); }
 
 void hiaG_forget_counts(hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {

@@ -18,7 +18,6 @@
 #include "runtime/heap/array.h"
 #include "runtime/image/loaded.h"
 #include "runtime/interp/interp.h"
-#include "runtime/interp/run.h"
 
 typedef struct copy copy;
 typedef struct node node;
