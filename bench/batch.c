@@ -57,8 +57,8 @@ typedef struct batches {
 } batches;
 
 static batches batches_open(const bench_network *network, unsigned threads, hia_batching batch,
-                            bool share) {
-  batches b = {.program = bench_network_open_batched(network, threads, batch, share)};
+                            bool reuse) {
+  batches b = {.program = bench_network_open_batched(network, threads, batch, reuse)};
   b.trainer = bench_work_trainer(b.program.function);
   return b;
 }
@@ -164,7 +164,7 @@ static void compare_sharing(int runs) {
                      batches_open(network, 1, HIA_BATCH_SEGMENTS, false)};
   for (int mode = 0; mode < 2; mode++) {
     for (int k = 0; k < 2; k++) batches_cut(&both[k], network, 64);
-    measure(network, both, "unshared", (bench_mode)mode, least[mode], runs);
+    measure(network, both, "no reuse", (bench_mode)mode, least[mode], runs);
   }
   for (int k = 0; k < 2; k++) batches_close(&both[k]);
 }
@@ -252,7 +252,7 @@ int main(int argc, char **argv) {
     printf("\n");
   }
   if (is_chosen("sharing")) {
-    print_heading("unshared");
+    print_heading("no reuse");
     compare_sharing(runs);
     printf("\n");
   }

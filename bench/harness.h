@@ -64,7 +64,7 @@ typedef struct bench_options {
   bool always_fork;
   bool fast_products;
   hia_batching batch;
-  bool share; /* on by default in hiaton, like merge_calls */
+  bool reuse; /* on by default in hiaton, like merge_calls */
   bool fuel;  /* runs are metered, with more fuel than they can use */
   const char *disabled_passes;
 } bench_options;

@@ -271,7 +271,7 @@ static void load_weights(const bench_network *m, const bench_program *p) {
   char path[MAX_PATH];
   hia_error *error;
   snprintf(path, sizeof path, "%s/%s%s.safetensors", BENCH_NETWORKS_FOLDER, m->name, m->size);
-  bench_check(hia_module_load_params(p->module, path, &error), &error);
+  bench_check(hia_params_load(hia_module_params(p->module), path, &error), &error);
 }
 
 bench_program bench_network_open(const bench_network *network, unsigned threads) {
@@ -279,11 +279,11 @@ bench_program bench_network_open(const bench_network *network, unsigned threads)
 }
 
 bench_program bench_network_open_batched(const bench_network *network, unsigned threads,
-                                         hia_batching batch, bool share) {
+                                         hia_batching batch, bool reuse) {
   char path[MAX_PATH];
   bench_network_file(network, path);
   bench_options options = {
-      .kind = HIA_ENGINE_JIT, .threads = threads, .batch = batch, .share = share};
+      .kind = HIA_ENGINE_JIT, .threads = threads, .batch = batch, .reuse = reuse};
   bench_program p = bench_open_with(path, network->more, network->function, &options);
   load_weights(network, &p);
   return p;

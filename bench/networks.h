@@ -49,7 +49,7 @@ void bench_networks_write_sentences(const bench_treebank *treebank);
 /* Opens it in native code, with its params. */
 bench_program bench_network_open(const bench_network *network, unsigned threads);
 bench_program bench_network_open_batched(const bench_network *network, unsigned threads,
-                                         hia_batching batch, bool share);
+                                         hia_batching batch, bool reuse);
 
 /* A network that is ready to run, with its sentences: each is the arguments of one call. */
 typedef struct bench_runner {

@@ -42,7 +42,7 @@ typedef struct hia_object_plan {
   const struct hia_value_types *types;
   const struct hia_shapes *shapes;
   /* Of a program with params. */
-  const char *params;          /* of the function that returns their cell */
+  const char *params;          /* of the function that returns them */
   const void *const *embedded; /* by param: its elements, which the object is to hold; or NULL */
   uint64_t seed;               /* of the initialisers, without `embedded` */
 } hia_object_plan;

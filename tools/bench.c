@@ -278,7 +278,7 @@ static void report(const tool_options *options, const lane *lanes, size_t n) {
     if (elements) printf(" %12.1f", l->per_second);
     printf("  %s\n", l->text);
   }
-  if (options->engine.count) {
+  if ((options->engine.flags & HIA_FLAG_COUNT)) {
     puts("");
     tool_count(stdout, options, &lanes[0].used);
   }
@@ -320,7 +320,7 @@ static json_t *json_lane(const tool_options *options, const lane *l) {
       json_ratio(l->efficiency), "result", tool_json_text(l->text));
   if (!row) return NULL;
   int failed = l->is_cut ? json_add(row, "result_is_cut", json_true()) : 0;
-  if (options->engine.count) {
+  if ((options->engine.flags & HIA_FLAG_COUNT)) {
     bool is_counted = l->used.is_counted;
     uint64_t calls = tool_calls(options, &l->used);
     failed |= json_add(row, "calls", is_counted ? json_integer((json_int_t)calls) : json_null());

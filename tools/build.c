@@ -67,18 +67,18 @@ typedef hia_status (*writer)(hia_module *module, hia_function *const *functions,
 static int load(building *b) {
   const tool_options *o = b->options;
   tool_options own = *o;
-  own.engine.process_symbols = false;
-  own.engine.link_externs = true;
+  own.engine.flags &= ~(uint32_t)HIA_FLAG_PROCESS_SYMBOLS;
+  own.engine.flags |= HIA_FLAG_LINK_EXTERNS;
   int code = tool_load(&own, HIA_ENGINE_JIT, &b->engine, &b->module);
   if (code != EXIT_FINE) return code;
   b->build = (hia_build_options)HIA_BUILD_OPTIONS_INIT;
   b->build.prefix = o->prefix ? o->prefix : strcmp(o->file, "-") == 0 ? "stdin" : NULL;
   b->build.cpu = o->cpu;
-  b->build.parallel = o->parallel;
-  b->build.fuel = o->has_fuel;
-  b->build.map = o->map;
+  if (o->parallel) b->build.flags |= HIA_BUILD_PARALLEL;
+  if (o->has_fuel) b->build.flags |= HIA_BUILD_FUEL;
+  if (o->map) b->build.flags |= HIA_BUILD_MAPS;
   b->build.header = o->header;
-  b->build.embed_params = o->params != NULL;
+  if (o->params) b->build.flags |= HIA_BUILD_EMBED_PARAMS;
   b->build.seed = o->seed;
   if (o->kind == TOOL_EXE) { /* of one function: --fn, or main */
     code = tool_function(o, b->module, &b->functions[0]);

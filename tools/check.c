@@ -100,8 +100,8 @@ static int check_json(const tool_options *options, hia_engine *engine, hia_modul
 int tool_check(const tool_options *options) {
   /* The functions that the program declares `extern` may be those of another host. */
   tool_options own = *options;
-  own.engine.process_symbols = false;
-  own.engine.link_externs = true;
+  own.engine.flags &= ~(uint32_t)HIA_FLAG_PROCESS_SYMBOLS;
+  own.engine.flags |= HIA_FLAG_LINK_EXTERNS;
   hia_engine *engine;
   hia_module *module = NULL;
   int code = tool_open(&own, HIA_ENGINE_INTERP, &engine);

@@ -8,8 +8,8 @@ int tool_dump(const tool_options *options) {
   hia_function *functions[MAX_FUNCTIONS];
   /* Showing a call requires only its declaration. */
   tool_options own = *options;
-  own.engine.process_symbols = false;
-  own.engine.link_externs = true;
+  own.engine.flags &= ~(uint32_t)HIA_FLAG_PROCESS_SYMBOLS;
+  own.engine.flags |= HIA_FLAG_LINK_EXTERNS;
   int code = tool_load(&own, HIA_ENGINE_JIT, &engine, &module);
   hia_error *error;
   for (size_t i = 0; code == EXIT_FINE && i < options->n_functions; i++) {

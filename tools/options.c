@@ -168,7 +168,7 @@ const tool_row tool_rows[] = {
      "none segments all",
      "what native code computes for many calls at a time: nothing, operations on tensors among "
      "which are products with large params, or with any (segments)"},
-    {OPT_SHARE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "share", "MODE", "on off",
+    {OPT_REUSE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "reuse", "MODE", "on off",
      "of what is batched, compute what has equal operands once; and what depends on integers and "
      "params alone once until a param changes (on)"},
     {OPT_LEVEL, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "opt", "LEVEL", "0 1 2 3",
@@ -191,6 +191,21 @@ const tool_row tool_rows[] = {
     {.name = NULL},
 };
 #define N_ROWS (sizeof tool_rows / sizeof tool_rows[0] - 1)
+
+const tool_command tool_commands[] = {
+    {RUN, "run", "FILE [ARG...]", "run a program: main, or --fn NAME, with the arguments"},
+    {CHECK, "check", "FILE", "check a program without running it"},
+    {DUMP, "dump", "FILE", "show what the compiler makes of a program"},
+    {BENCH, "bench", "FILE [ARG...]", "measure compile and run time, engines side by side"},
+    {BUILD, "build", "FILE [ARG...]", "compile a program ahead of time, to link with libhiaton_rt"},
+    {TRAIN, "train", "FILE", "train the params of a program: they follow the gradient of its loss"},
+    {GRADIENTS, "check-gradients", "FILE [ARG...]",
+     "compare the gradient of a function with differences of its values"},
+    {COMPLETION, "completion", "SHELL", "print what completes commands and options in bash or zsh"},
+    {EXPLAIN, "explain", "[CODE]", "say what the code of an error means, or list the codes"},
+    {HELP, "help", "[COMMAND]", "list the commands, or the options of one"},
+    {.name = NULL},
+};
 
 const tool_command *tool_find_command(const char *name) {
   for (const tool_command *c = tool_commands; c->name; c++)
@@ -441,7 +456,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     if (!(command->bit & BENCH) && o->n_threads != 1) return "one number";
     return NULL;
   case OPT_TIME: o->time = true; return NULL;
-  case OPT_COUNT: o->engine.count = true; return NULL;
+  case OPT_COUNT: o->engine.flags |= HIA_FLAG_COUNT; return NULL;
   case OPT_RUNS:
     if (!hiaR_word_number(operand, 1, 1000000, &number)) return "a number from 1 to 1000000";
     o->runs = (unsigned)number;
@@ -461,7 +476,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_MAX_DEPTH: return hiaR_word_limit(operand, &o->engine.max_depth) ? NULL : HIA_WORD_LIMIT;
   case OPT_MAX_MEMORY:
     return hiaR_word_limit(operand, &o->engine.max_memory) ? NULL : HIA_WORD_LIMIT;
-  case OPT_NO_EXTERN: o->engine.process_symbols = false; return NULL;
+  case OPT_NO_EXTERN: o->engine.flags &= ~(uint32_t)HIA_FLAG_PROCESS_SYMBOLS; return NULL;
   case OPT_TRACE: return set_target(o, row->id, operand, &o->trace);
   case OPT_TIMEOUT:
     return hiaR_word_time(operand, &o->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
@@ -471,28 +486,27 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     o->has_fuel = o->dump.fuel = true;
     if (!operand || hiaR_word_scaled(operand, 1000, &o->fuel)) return NULL;
     return "a number of calls, loop rounds and work on tensors, as in 5000 or 20M";
-  case OPT_TRAP_NAN: o->engine.trap_nan = 1; return NULL;
+  case OPT_TRAP_NAN: o->engine.flags |= HIA_FLAG_TRAP_NAN; return NULL;
   case OPT_BATCHING:
-    o->engine.batch = strcmp(operand, "none") == 0       ? HIA_BATCH_NONE
-                      : strcmp(operand, "segments") == 0 ? HIA_BATCH_SEGMENTS
-                      : strcmp(operand, "all") == 0      ? HIA_BATCH_ALL
-                                                         : HIA_BATCH_ALL + 1;
-    return o->engine.batch > HIA_BATCH_ALL ? "none, segments or all" : NULL;
-  case OPT_SHARE:
-    o->engine.share = strcmp(operand, "on") == 0    ? HIA_SHARE_ON
-                      : strcmp(operand, "off") == 0 ? HIA_SHARE_OFF
-                                                    : HIA_SHARE_OFF + 1;
-    return o->engine.share > HIA_SHARE_OFF ? "on or off" : NULL;
+    if (!parse_word(row, operand, strlen(operand), &index)) return "none, segments or all";
+    o->engine.batching =
+        (const hia_batching[]){HIA_BATCH_NONE, HIA_BATCH_SEGMENTS, HIA_BATCH_ALL}[index];
+    return NULL;
+  case OPT_REUSE:
+    if (!parse_word(row, operand, strlen(operand), &index)) return "on or off";
+    o->engine.flags &= ~(uint32_t)HIA_FLAG_NO_REUSE;
+    if (index) o->engine.flags |= HIA_FLAG_NO_REUSE;
+    return NULL;
   case OPT_LEVEL:
     if (!hiaR_word_number(operand, 0, 3, &number)) return "a number from 0 to 3";
     o->engine.opt_level = (int)number;
     return NULL;
   case OPT_NO_PASS: o->engine.disabled_passes = operand; return NULL;
-  case OPT_NO_MERGE: o->engine.merge_calls = false; return NULL;
-  case OPT_ALWAYS_FORK: o->engine.always_fork = true; return NULL;
-  case OPT_UNCHECKED: o->engine.unchecked = true; return NULL;
-  case OPT_VERIFY: o->engine.verify = true; return NULL;
-  case OPT_FAST_PRODUCTS: o->engine.fast_products = 1; return NULL;
+  case OPT_NO_MERGE: o->engine.flags |= HIA_FLAG_NO_MERGING; return NULL;
+  case OPT_ALWAYS_FORK: o->engine.flags |= HIA_FLAG_ALWAYS_FORK; return NULL;
+  case OPT_UNCHECKED: o->engine.flags |= HIA_FLAG_UNCHECKED; return NULL;
+  case OPT_VERIFY: o->engine.flags |= HIA_FLAG_VERIFY; return NULL;
+  case OPT_FAST_PRODUCTS: o->engine.flags |= HIA_FLAG_FAST_PRODUCTS; return NULL;
   case OPT_OUTPUT: return set_target(o, row->id, operand, &o->output);
   case OPT_VOCAB: o->vocab = operand; return NULL;
   case OPT_LABELS: o->labels = operand; return NULL;
@@ -644,7 +658,7 @@ int tool_parse(const tool_command *command, int argc, char **argv, tool_options 
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
   if (command->bit & (RUN | TRAIN | GRADIENTS)) engine.threads = hiaR_word_cores();
-  engine.process_symbols = true;
+  engine.flags |= HIA_FLAG_PROCESS_SYMBOLS;
   const tool_training training = {
       .loss = "loss", .epochs = 10, .batch = 32, .trainer = HIA_TRAINER_OPTIONS_INIT};
   const tool_gradients gradients = {.check = HIA_GRADIENT_CHECK_OPTIONS_INIT};
@@ -668,7 +682,6 @@ int tool_parse(const tool_command *command, int argc, char **argv, tool_options 
   if (command->bit & TRAIN && !name_checkpoint(o))
     return tool_usage(command, "--save: the name is too long");
   if (o->dump.after && !tool_has(o, OPT_STAGE)) o->dump.stage = HIA_STAGE_GRAPH;
-  code = tool_rules(command, o);
   if (o->expression) {
     o->functions[0] = HIA_EXPRESSION;
     o->n_functions = 1;

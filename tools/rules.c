@@ -23,7 +23,9 @@ static bool is_always_expanded(const tool_options *o) {
 static bool has_more_threads_than_expand(const tool_options *o) {
   return o->max_asked_threads > 1 && is_always_expanded(o);
 }
-static bool is_unchecked(const tool_options *o) { return o->engine.unchecked; }
+static bool is_unchecked(const tool_options *o) {
+  return (o->engine.flags & HIA_FLAG_UNCHECKED) != 0;
+}
 static bool has_fuel(const tool_options *o) { return o->has_fuel; }
 static bool has_more_threads_than_fuel(const tool_options *o) {
   return o->max_asked_threads > 1 && o->has_fuel;
@@ -145,11 +147,11 @@ static const struct rule {
     {DUMP, {OPT_AFTER}, is_of_another_stage, "shows the graph: it goes with --stage graph alone"},
     {DUMP,
      {OPT_FN, OPT_FUEL, OPT_TRAP_NAN, OPT_BATCHING, OPT_COUNT, OPT_THREADS, OPT_LEVEL, OPT_NO_PASS,
-      OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_UNCHECKED, OPT_VERIFY, OPT_SHARE},
+      OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_UNCHECKED, OPT_VERIFY, OPT_REUSE},
      is_ast,
      "has no effect on --stage ast, which is the whole program as it was read"},
     {DUMP,
-     {OPT_LEVEL, OPT_UNCHECKED, OPT_SHARE},
+     {OPT_LEVEL, OPT_UNCHECKED, OPT_REUSE},
      is_no_code,
      "is for native code: --stage llvm-opt and asm show it"},
     {DUMP, {OPT_LEVEL}, is_unoptimized, "has no effect on --stage llvm, see llvm-opt and asm"},

@@ -55,7 +55,7 @@ static int run_function(const tool_options *options, hia_function *function,
     tool_report_phase("run", used.run_ns, "");
     tool_report_use(&cost, &used);
   }
-  if (options->engine.count && used.run_ns) tool_count(stderr, options, &used);
+  if ((options->engine.flags & HIA_FLAG_COUNT) && used.run_ns) tool_count(stderr, options, &used);
   int trace = timeline ? tool_trace_end(options->trace, timeline) : EXIT_FINE;
   if (code == EXIT_FINE) code = trace;
   hia_value_free(result);

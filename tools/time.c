@@ -36,11 +36,11 @@ void tool_report_use(const hia_function_stats *f, const hia_run_stats *r) {
   if (r->heap_bytes)
     fprintf(stderr, "objects %" PRIu64 " bytes, %" PRIu64 " from the system\n", r->heap_bytes,
             r->system_bytes);
-  if (r->batch_waves || r->batch_shared)
+  if (r->batch_waves || r->batch_reused)
     fprintf(stderr,
             "batches: %" PRIu64 " rows in %" PRIu64 " waves, %" PRIu64
-            " shared; planned in %.3f ms, gathered in %.3f ms, "
+            " reused; planned in %.3f ms, gathered in %.3f ms, "
             "computed in %.3f ms\n",
-            r->batch_rows, r->batch_waves, r->batch_shared, (double)r->batch_plan_ns / 1e6,
+            r->batch_rows, r->batch_waves, r->batch_reused, (double)r->batch_plan_ns / 1e6,
             (double)r->batch_gather_ns / 1e6, (double)r->batch_compute_ns / 1e6);
 }

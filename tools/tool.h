@@ -59,7 +59,7 @@ typedef enum tool_option {
   OPT_FUEL,
   OPT_TRAP_NAN,
   OPT_BATCHING,
-  OPT_SHARE,
+  OPT_REUSE,
   OPT_LEVEL,
   OPT_NO_PASS,
   OPT_NO_MERGE,
@@ -207,7 +207,6 @@ typedef struct tool_options {
 typedef struct tool_command {
   int bit; /* RUN, ... */
   const char *name, *operands, *summary;
-  int (*run)(const tool_options *options);
 } tool_command;
 extern const tool_command tool_commands[];               /* ends with a NULL name */
 const tool_command *tool_find_command(const char *name); /* or NULL */
@@ -242,15 +241,25 @@ hia_status tool_source_try(const tool_options *options, hia_engine *engine, hia_
 /* The name of the program in messages. */
 const char *tool_source_name(const tool_options *options);
 
-/* ---- hiaton.c: shared by the commands ---- */
+/* ---- message.c: what the program says ---- */
 
-const char *tool_engine_name(hia_engine_kind kind);
 int tool_exit_status(hia_status status);
 /* Prints the error, frees it, and returns the exit status. */
 int tool_fail(hia_error *error, hia_status status);
 /* Reports a wrong command line. Returns EXIT_USAGE. */
 int tool_usage(const tool_command *command, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Flushes standard output. Its errors are reported, and decide the exit status, when the program
+ * ends. */
+void tool_flush(void);
+bool tool_print(void *unused, const char *bytes, size_t len); /* a hia_write to standard output */
+/* Flushes standard output, for the last time. Returns the status of the process: `code`, or
+ * EXIT_PROGRAM if that is EXIT_FINE and something could not be written. */
+int tool_end(int code);
+
+/* ---- load.c: engine, module and function of a command ---- */
+
+const char *tool_engine_name(hia_engine_kind kind);
 /* Opens an engine; *engine is to be freed, NULL or not. Returns an exit status. */
 int tool_open(const tool_options *options, hia_engine_kind kind, hia_engine **engine);
 /* Opens an engine and loads FILE. Returns an exit status; *engine and *module are to be freed, NULL
@@ -264,10 +273,6 @@ uint64_t tool_calls(const tool_options *options, const hia_run_stats *used);
 /* Gives a run its fuel if there is --fuel. Returns an exit status: the fuel may be too little even
  * for the outermost call. */
 int tool_fuel(const tool_options *options, hia_run_options *run);
-/* Flushes standard output. Its errors are reported, and decide the exit status, when the program
- * ends. */
-void tool_flush(void);
-bool tool_print(void *unused, const char *bytes, size_t len); /* a hia_write to standard output */
 /* Prints a line with the number of calls that the program made. */
 void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used);
 
@@ -276,7 +281,7 @@ void tool_count(FILE *file, const tool_options *options, const hia_run_stats *us
 typedef struct tool_arguments {
   hia_value **values;        /* options->n_args of them; NULL where there is a stream */
   hia_stream **streams;      /* as many; NULL: there are none */
-  hia_words *vocab, *labels; /* of trees; or NULL */
+  hia_vocab *vocab, *labels; /* of trees; or NULL */
 } tool_arguments;
 
 /* Reads the arguments, which the caller frees with tool_free_args in any case; a large file of
@@ -364,6 +369,5 @@ int tool_train(const tool_options *options);
 int tool_check_gradients(const tool_options *options);
 int tool_completion(const tool_options *options);
 int tool_explain(const tool_options *options);
-int tool_help_command(const tool_options *options);
 
 #endif

@@ -211,6 +211,6 @@ int train_decide(training *r) {
   decide(r, "--warmup", "%" PRIu64, t->warmup);
   /* With a constant rate the number of epochs decides nothing, and there may be more of them. */
   if (t->schedule != TOOL_CONSTANT) decide(r, "--epochs", "%" PRIu64, t->epochs);
-  decide(r, "--fast-products", "%s", r->o->engine.fast_products ? "on" : "");
+  decide(r, "--fast-products", "%s", r->o->engine.flags & HIA_FLAG_FAST_PRODUCTS ? "on" : "");
   return EXIT_FINE;
 }

@@ -24,7 +24,7 @@ static void add_run(hia_run_stats *sum, const hia_run_stats *one) {
   sum->batch_plan_ns += one->batch_plan_ns;
   sum->batch_gather_ns += one->batch_gather_ns;
   sum->batch_compute_ns += one->batch_compute_ns;
-  sum->batch_shared += one->batch_shared;
+  sum->batch_reused += one->batch_reused;
 }
 
 static uint32_t count_versions(const training *r) {

@@ -52,7 +52,7 @@
 #ifndef HIATON_BUILDER_H
 #define HIATON_BUILDER_H
 
-#include <hiaton/hiaton.h>
+#include <hiaton/engine.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -221,32 +221,32 @@ HIA_API hia_status hia_data_read(const hia_allocator *allocator, const hia_type_
 
 /* Words, numbered from 0: a vocabulary, or the names of labels. Several threads may use them at
  * once as long as none adds to them. */
-typedef struct hia_words hia_words;
+typedef struct hia_vocab hia_vocab;
 
 /* NULL when out of memory. `allocator` is copied; NULL: malloc. */
-HIA_API hia_words *hia_words_new(const hia_allocator *allocator);
-HIA_API void hia_words_free(hia_words *words);
+HIA_API hia_vocab *hia_vocab_new(const hia_allocator *allocator);
+HIA_API void hia_vocab_free(hia_vocab *words);
 /* Adds the words of a text, one a line (docs/values.md says how lines escape what no line can
  * have). `name` stands for the text in messages. HIA_ARGUMENT if one of them is there already. */
-HIA_API hia_status hia_words_read(hia_words *words, const char *name, const char *text, size_t len,
+HIA_API hia_status hia_vocab_read(hia_vocab *words, const char *name, const char *text, size_t len,
                                   hia_error **error);
-/* Writes all words, one a line: hia_words_read reads the same words again, whatever their bytes.
+/* Writes all words, one a line: hia_vocab_read reads the same words again, whatever their bytes.
  * HIA_IO if `write` returns false. */
-HIA_API hia_status hia_words_write(const hia_words *words, hia_write write, void *user,
+HIA_API hia_status hia_vocab_write(const hia_vocab *words, hia_write write, void *user,
                                    hia_error **error);
 /* These read words from a file and write them to one, which appears whole or not at all. HIA_IO if
  * it cannot be read, or written. */
-HIA_API hia_status hia_words_load_file(hia_words *words, const char *path, hia_error **error);
-HIA_API hia_status hia_words_save_file(const hia_words *words, const char *path, hia_error **error);
-HIA_API size_t hia_words_len(const hia_words *words);
+HIA_API hia_status hia_vocab_load_file(hia_vocab *words, const char *path, hia_error **error);
+HIA_API hia_status hia_vocab_save_file(const hia_vocab *words, const char *path, hia_error **error);
+HIA_API size_t hia_vocab_len(const hia_vocab *words);
 /* Word i: *len bytes, valid until a word is added. NULL if there is none. */
-HIA_API const char *hia_words_get(const hia_words *words, size_t i, size_t *len);
+HIA_API const char *hia_vocab_get(const hia_vocab *words, size_t i, size_t *len);
 
 typedef struct hia_bracket_options {
   size_t size;
-  hia_words *words;        /* of tokens; NULL: no tree may have any */
+  hia_vocab *words;        /* of tokens; NULL: no tree may have any */
   bool add_words;          /* new words are added; else they become the word <unk> */
-  const hia_words *labels; /* NULL: labels are numbers */
+  const hia_vocab *labels; /* NULL: labels are numbers */
 } hia_bracket_options;
 #define HIA_BRACKET_OPTIONS_INIT {sizeof(hia_bracket_options), NULL, false, NULL}
 
@@ -496,7 +496,5 @@ HIA_API hia_status hia_maker_value(hia_maker *maker, const hia_type_info *type, 
 #ifdef __cplusplus
 }
 #endif
-
-#include <hiaton/tensors.h> /* tensors as parameters */
 
 #endif

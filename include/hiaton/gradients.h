@@ -28,7 +28,7 @@
 #ifndef HIATON_GRADIENTS_H
 #define HIATON_GRADIENTS_H
 
-#include <hiaton/hiaton.h>
+#include <hiaton/engine.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -16,7 +16,7 @@
 #ifndef HIATON_INSPECT_H
 #define HIATON_INSPECT_H
 
-#include <hiaton/hiaton.h>
+#include <hiaton/engine.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -89,7 +89,7 @@ HIA_API const hia_type_info *hia_extern_param_type(const hia_extern_info *functi
 HIA_API const hia_type_info *hia_extern_result_type(const hia_extern_info *function);
 HIA_API bool hia_extern_is_impure(const hia_extern_info *function);
 /* True if this process has a function for it. It is false only in modules that were loaded to be
- * checked, dumped or built (hia_engine_options.link_externs). */
+ * checked, dumped or built (HIA_FLAG_LINK_EXTERNS). */
 HIA_API bool hia_extern_is_bound(const hia_extern_info *function);
 
 #ifdef __cplusplus

@@ -65,6 +65,18 @@ HIA_API const char *hia_status_message(hia_status status);
  * tenth of a millisecond. Any thread. */
 HIA_API size_t hia_memory_left(void);
 
+/* hia_context_options.flags. */
+typedef enum hia_context_flag {
+  /* Interpret the image in the object instead of running its native code; functions of objects
+     without an image, and those that the JIT made, return HIA_UNSUPPORTED. A library whose
+     functions were called so must stay loaded until the context is freed. */
+  HIA_CONTEXT_INTERPRET = 1 << 0,
+  /* Large products of matrices of floats add in the order of OpenBLAS, as with
+     HIA_FLAG_FAST_PRODUCTS of an engine (hiaton/engine.h). Without it, only those of code that was
+     built so. */
+  HIA_CONTEXT_FAST_PRODUCTS = 1 << 1,
+} hia_context_flag;
+
 /* HIA_CONTEXT_OPTIONS_INIT holds the default of each field. */
 typedef struct hia_context_options {
   size_t size;                    /* sizeof(hia_context_options) */
@@ -77,17 +89,11 @@ typedef struct hia_context_options {
   unsigned threads;  /* workers of a call, the calling thread among them; 0 and 1: it alone. The
                         others belong to the context: they start when a call of code that several
                         workers can run first has work for them, and end when the context is freed */
-  bool interpret; /* interpret the image in the object instead of running its native code; functions
-                     of objects without an image, and those that the JIT made, return
-                     HIA_UNSUPPORTED. A library whose functions were called so must stay loaded
-                     until the context is freed */
+  uint64_t flags;    /* hia_context_flag, joined by `|`; 0. Others are HIA_ARGUMENT */
   const hia_thread_pool *pool; /* copied; where the other workers come from; NULL: threads of the
                                   context's own */
-  uint64_t fast_products;      /* not 0: large products of matrices of floats add in the order of
-                                  OpenBLAS, as with the engine option of this name (hiaton.h). 0: only
-                                  those of code that was built so */
 } hia_context_options;
-#define HIA_CONTEXT_OPTIONS_INIT {sizeof(hia_context_options), NULL, 0, 0, 1, false, NULL, 0}
+#define HIA_CONTEXT_OPTIONS_INIT {sizeof(hia_context_options), NULL, 0, 0, 1, 0, NULL}
 
 /* Makes a context that is independent of any engine; `options` may be NULL for the defaults. The
  * first call reserves its stack, as address space: it takes memory only where it is touched.

@@ -22,7 +22,7 @@
 #ifndef HIATON_TRAINING_H
 #define HIATON_TRAINING_H
 
-#include <hiaton/hiaton.h>
+#include <hiaton/engine.h>
 
 #ifdef __cplusplus
 extern "C" {

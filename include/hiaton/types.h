@@ -68,12 +68,6 @@ typedef enum hia_batching {
   HIA_BATCH_ALL = 2, /* also with small params: to measure, and to test */
 } hia_batching;
 
-/* Whether native code computes equal operations once, of those that it computes for many
- * activations at a time: with equal operands, under different tags, in one run; and in later runs
- * again, if they depend on integers and params alone, until a param changes. Results have the same
- * bits. */
-typedef enum hia_share_mode { HIA_SHARE_ON = 0, HIA_SHARE_OFF = 1 } hia_share_mode;
-
 /* A host's thread pool, used instead of threads of hiaton's own. `start` arranges for one call of
  * work(arg) on another thread, as soon as one is free, and returns true; if it cannot, it returns
  * false, and the run goes on with fewer workers. Threads that run programs call `start`, on a

@@ -3,7 +3,7 @@
  * its own, so that it does not depend on what was done with the module before: one with the passes
  * for native code, and one with those for the interpreter, which becomes the image. */
 #include "jit/engine/build.h"
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 
 /* ---- the graph and the image ---- */
 
@@ -30,19 +30,21 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id **roots_
   }
   hia_inst_id *insts = HIA_NEW_ARRAY(&comp->arena, hia_inst_id, n);
   for (uint32_t i = 0; i < n; i++) insts[i] = b->built.data[i].function->inst;
-  *g = hiaF_build(module->program, comp, &b->types, insts, n, module->engine->options.count, roots);
+  *g = hiaF_build(module->program, comp, &b->types, insts, n,
+                  hiaJ_has(module->engine, HIA_FLAG_COUNT), roots);
   return HIA_OK;
 }
 
 static hia_status cannot_build(const hia_building *b, const hia_graph *g, hia_error **error) {
   hia_status refused = hiaJ_refuse(b->module, g, HIA_TO_BUILD, error);
   if (refused) return refused;
-  return hiaJ_refuse_options(b->module, g, b->options->fuel, "built", error);
+  return hiaJ_refuse_options(b->module, g, hiaJ_build_has(b, HIA_BUILD_FUEL), "built", error);
 }
 
 static void run_passes(hia_building *b, hia_graph *g, hia_pass_use use) {
-  hia_pass_options options = hiaJ_pass_options(
-      b->module->engine, b->options->fuel ? HIA_VERSION_FUELLED : HIA_VERSION_GENERAL);
+  hia_pass_options options =
+      hiaJ_pass_options(b->module->engine, hiaJ_build_has(b, HIA_BUILD_FUEL) ? HIA_VERSION_FUELLED
+                                                                             : HIA_VERSION_GENERAL);
   options.use = use;
   hiaG_run_passes(g, &options);
 }
@@ -85,7 +87,7 @@ static hia_status check_extern(hia_building *b, const hia_extern *e, hia_error *
 static hia_status finish_native(hia_building *b, hia_error **error) {
   hia_graph *g = b->native;
   hia_status status;
-  run_passes(b, g, b->options->parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE);
+  run_passes(b, g, hiaJ_build_has(b, HIA_BUILD_PARALLEL) ? HIA_USE_PARALLEL : HIA_USE_NATIVE);
   for (uint32_t k = 0; k < g->externs.len; k++) {
     status = check_extern(b, &g->externs.data[k], error);
     if (status != HIA_OK) return status;
@@ -98,11 +100,11 @@ static hia_status finish_native(hia_building *b, hia_error **error) {
     hia_built *built = &b->built.data[i];
     if (built->function->has_references)
       built->type = hiaJ_derived_name(b, hiaR_arena_printf(&b->comp.arena, "%s_type", built->name));
-    if (b->options->map)
+    if (hiaJ_build_has(b, HIA_BUILD_MAPS))
       built->map = hiaJ_derived_name(b, hiaR_arena_printf(&b->comp.arena, "%s_map", built->name));
   }
   for (uint32_t i = 0; i < b->built.len; i++)
-    if (!b->options->fuel && is_plain(g, b->native_roots[i]))
+    if (!hiaJ_build_has(b, HIA_BUILD_FUEL) && is_plain(g, b->native_roots[i]))
       b->built.data[i].plain = hiaJ_derived_name(
           b, hiaR_arena_printf(&b->comp.arena, "%s_plain", b->built.data[i].name));
   return HIA_OK;
@@ -153,7 +155,7 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
   hia_status status = hiaJ_engine_open(engine, &b->open_ns, error);
   if (status != HIA_OK) return status;
   hia_compile_options options = hiaJ_compile_options(engine);
-  options.is_fuelled = b->options->fuel;
+  options.is_fuelled = hiaJ_build_has(b, HIA_BUILD_FUEL);
   /* The same program gives the same object in every build of hiaton; but tests of it may want else.
    */
   options.sanitize &= engine->sanitizes_objects;
@@ -245,19 +247,19 @@ static hia_status plan_params(hia_building *b, hia_object_plan *plan, hia_error 
   uint32_t n = b->native->params.len;
   plan->params = b->params_name;
   plan->seed = b->options->seed;
-  if (!n || !b->options->embed_params) return HIA_OK;
+  if (!n || !hiaJ_build_has(b, HIA_BUILD_EMBED_PARAMS)) return HIA_OK;
   size_t bytes = 0;
   for (uint32_t i = 0; i < n; i++) {
-    size_t size = hia_param_cell_size(&module->params, i);
+    size_t size = hia_params_size(&module->params, i);
     bytes = size < SIZE_MAX - bytes ? bytes + size : SIZE_MAX;
   }
   if (bytes > MAX_EMBEDDED)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, "load them when the program runs",
                      "params of %zu bytes cannot be embedded: at most %zu", bytes, MAX_EMBEDDED);
-  if (hiaR_cell_hold(&module->params, NULL, NULL, &b->params))
+  if (hiaR_params_hold(&module->params, NULL, NULL, &b->params))
     return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
   const void **elements = HIA_NEW_ARRAY(&b->comp.arena, const void *, n);
-  for (uint32_t i = 0; i < n; i++) elements[i] = hiaR_params_elements(b->params, i);
+  for (uint32_t i = 0; i < n; i++) elements[i] = hiaR_state_elements(b->params, i);
   plan->embedded = elements;
   return HIA_OK;
 }
@@ -274,7 +276,7 @@ static hia_status finish_object(hia_module *module, void *user, hia_error **erro
                           .n_roots = n + has_streams,
                           .program = HIA_NONE,
                           .streams = has_streams ? n : HIA_NONE,
-                          .is_parallel = b->options->parallel,
+                          .is_parallel = hiaJ_build_has(b, HIA_BUILD_PARALLEL),
                           .result_names = b->result_names,
                           .n_results = b->n_results};
   for (uint32_t i = 0; i < n; i++) {
@@ -321,6 +323,7 @@ static hia_status check(const hia_building *b, hia_error **error) {
 }
 
 HIA_SIZED(hia_build_options, seed);
+enum { ALL_FLAGS = 2 * HIA_BUILD_EMBED_PARAMS - 1 };
 
 static hia_status build(hia_module *module, hia_function *const *functions, size_t n,
                         const hia_build_options *options, hia_write write, void *user,
@@ -331,6 +334,10 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   hia_build_options own = HIA_BUILD_OPTIONS_INIT;
   if (hiaR_copy_options(allocator, "build options", &own, sizeof own, options, error))
     return HIA_ARGUMENT;
+  if (own.flags & ~(uint64_t)ALL_FLAGS)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "build flags 0x%llx; there are those up to 0x%x",
+                     (unsigned long long)own.flags, ALL_FLAGS);
   if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no write function");
   hia_building b = {.module = module, .functions = functions, .n = n, .options = &own};
   hia_status status = check(&b, error);
@@ -344,7 +351,7 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   hiaJ_log_open(module->engine, b.open_ns);
   bool is_written = status != HIA_OK ||
                     (b.bytes ? write(user, b.bytes, b.size) : write(user, b.text.data, b.text.len));
-  hiaR_params_release(b.params);
+  hiaR_state_release(b.params);
   hiaR_comp_free(&b.comp);
   hiaJ_module_release(module);
   if (b.bytes) hiaR_free(allocator, b.bytes, b.size);

@@ -78,7 +78,8 @@ static hia_status build(hia_module *module, dumping *d, hia_error **error) {
                            : all_instances(module, d, &insts, &n, error);
   if (status != HIA_OK) return status;
   hia_fn_id *roots = HIA_NEW_ARRAY(&comp->arena, hia_fn_id, n);
-  *g = hiaF_build(module->program, comp, &d->types, insts, n, module->engine->options.count, roots);
+  *g = hiaF_build(module->program, comp, &d->types, insts, n,
+                  hiaJ_has(module->engine, HIA_FLAG_COUNT), roots);
   return HIA_OK;
 }
 

@@ -36,6 +36,8 @@ static const char *unknown_pass(const char *list, size_t *len) {
   return NULL;
 }
 
+enum { ALL_FLAGS = 2 * HIA_FLAG_TRAP_NAN - 1 };
+
 static hia_status check_options(const hia_engine_options *o, const hia_allocator *allocator,
                                 hia_error **error) {
   if (o->allocator && !hiaR_is_whole(o->allocator))
@@ -50,12 +52,12 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
   if (o->opt_level < 0 || o->opt_level > 3)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "optimisation level %d; there are 0 to 3", o->opt_level);
-  if (o->batch > HIA_BATCH_ALL)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "batching %llu; there are 0 to 2",
-                     (unsigned long long)o->batch);
-  if (o->share > HIA_SHARE_OFF)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "sharing %llu; there are 0 and 1",
-                     (unsigned long long)o->share);
+  if ((unsigned)o->batching > HIA_BATCH_ALL)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "batching %u; there are 0 to 2",
+                     (unsigned)o->batching);
+  if (o->flags & ~(uint32_t)ALL_FLAGS)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "flags 0x%x; there are those up to 0x%x",
+                     o->flags, ALL_FLAGS);
   if (o->disabled_passes) {
     size_t len;
     const char *name = unknown_pass(o->disabled_passes, &len);
@@ -68,12 +70,13 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
 
 hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits) {
   const hia_engine_options *o = &engine->options;
-  hia_pass_options options = {.disabled = engine->disabled, .verify = o->verify};
-  options.trap_nan = o->trap_nan != 0;
-  options.batch = (hia_batching)o->batch;
+  hia_pass_options options = {.disabled = engine->disabled,
+                              .verify = hiaJ_has(engine, HIA_FLAG_VERIFY),
+                              .trap_nan = hiaJ_has(engine, HIA_FLAG_TRAP_NAN),
+                              .batch = o->batching};
   options.fuel = (traits & HIA_VERSION_FUELLED) != 0;
   options.streams = (traits & HIA_VERSION_STREAMS) != 0;
-  bool is_parallel = (o->threads > 1 || o->always_fork) && !options.fuel;
+  bool is_parallel = (o->threads > 1 || hiaJ_has(engine, HIA_FLAG_ALWAYS_FORK)) && !options.fuel;
   if (o->kind == HIA_ENGINE_JIT) options.use = is_parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE;
 #ifdef HIA_DEBUG
   options.verify = true;
@@ -90,10 +93,10 @@ enum { IS_SANITIZED = false };
 
 hia_compile_options hiaJ_compile_options(const hia_engine *engine) {
   return (hia_compile_options){.level = engine->options.opt_level,
-                               .unchecked = engine->options.unchecked,
-                               .merge_calls = engine->options.merge_calls,
-                               .fast_products = engine->options.fast_products != 0,
-                               .share = engine->options.share == HIA_SHARE_ON,
+                               .unchecked = hiaJ_has(engine, HIA_FLAG_UNCHECKED),
+                               .merge_calls = !hiaJ_has(engine, HIA_FLAG_NO_MERGING),
+                               .fast_products = hiaJ_has(engine, HIA_FLAG_FAST_PRODUCTS),
+                               .reuse = !hiaJ_has(engine, HIA_FLAG_NO_REUSE),
                                .sanitize = IS_SANITIZED};
 }
 
@@ -113,7 +116,7 @@ const char *hia_error_explained_code(size_t i) { return hiaF_explained_code(i); 
 /* Makes the list of disabled passes; false: out of memory. If calls are not to be merged, the pass
  * `merge` is disabled here; lowering has an option besides (hiaJ_compile_options). */
 static bool disable_passes(hia_engine *engine, const char *list) {
-  bool merges = engine->options.merge_calls || (list && strcmp(list, "all") == 0);
+  bool merges = !hiaJ_has(engine, HIA_FLAG_NO_MERGING) || (list && strcmp(list, "all") == 0);
   if (!list) list = "";
   if (!*list && merges) return true;
   engine->disabled_size = strlen(list) + sizeof ",merge";
@@ -123,7 +126,7 @@ static bool disable_passes(hia_engine *engine, const char *list) {
   return true;
 }
 
-HIA_SIZED(hia_engine_options, share);
+HIA_SIZED(hia_engine_options, budget_ns);
 
 hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
   if (error) *error = NULL;
@@ -160,6 +163,10 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   }
   *out = engine;
   return HIA_OK;
+}
+
+const hia_allocator *hia_engine_allocator(const hia_engine *engine) {
+  return engine ? &engine->allocator : NULL;
 }
 
 void hia_engine_free(hia_engine *engine) {

@@ -88,6 +88,9 @@ struct hia_engine {
   hia_value_types *tuples[HIA_ENGINE_TUPLES];
 };
 
+static inline bool hiaJ_has(const hia_engine *engine, hia_engine_flag flag) {
+  return (engine->options.flags & (uint32_t)flag) != 0;
+}
 /* Opens the compiler, once; *open_ns is the time that took, 0 if it was open already. */
 hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **error);
 hia_idle_context *hiaJ_context_take(hia_engine *engine); /* NULL when out of memory */
@@ -305,7 +308,7 @@ struct hia_module {
                           for one is to end */
   hia_function *functions;
   HIA_VEC(hia_bound) bound;          /* constant once the module is loaded */
-  hia_param_cell params;             /* n is 0: the program has none */
+  hia_params params;                 /* n is 0: the program has none */
   const hia_type_info **param_types; /* constant */
   bool is_broken; /* an internal error was found in the program: no further unit is made of it */
   /* Constant too: */

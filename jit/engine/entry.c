@@ -154,7 +154,7 @@ hia_status hia_engine_context_new(hia_engine *engine, hia_context **out, hia_err
   options.max_depth = engine->options.max_depth;
   options.max_memory = engine->options.max_memory;
   options.threads = engine->options.threads;
-  options.fast_products = engine->options.fast_products;
+  if (hiaJ_has(engine, HIA_FLAG_FAST_PRODUCTS)) options.flags |= HIA_CONTEXT_FAST_PRODUCTS;
   hia_clock *clock;
   hia_context *context = NULL;
   hia_status status = hiaJ_engine_clock(engine, &clock);

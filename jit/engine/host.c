@@ -150,8 +150,9 @@ static bool find(void *user, const char *name, hia_host_info *info) {
     bound.target = host->target;
     *info = (hia_host_info){host->text, host->target.returns_status};
   } else {
-    void *address = module->engine->options.process_symbols ? process_symbol(name) : NULL;
-    if (!address && !module->engine->options.link_externs) return false;
+    void *address =
+        hiaJ_has(module->engine, HIA_FLAG_PROCESS_SYMBOLS) ? process_symbol(name) : NULL;
+    if (!address && !hiaJ_has(module->engine, HIA_FLAG_LINK_EXTERNS)) return false;
     memcpy(&bound.target.function, &address, sizeof address);
     *info = (hia_host_info){NULL, false};
   }

@@ -93,7 +93,7 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
 
 hia_status hiaJ_refuse_options(const hia_module *module, const hia_graph *g, bool has_fuel,
                                const char *doing, hia_error **error) {
-  bool traps = module->engine->options.trap_nan != 0;
+  bool traps = hiaJ_has(module->engine, HIA_FLAG_TRAP_NAN);
   const char *what = "traps of NaN", *why = traps ? hiaG_cannot_trap(g) : NULL;
   if (!why && has_fuel) what = "fuel", why = hiaG_cannot_fuel(g);
   if (!why) return HIA_OK;
@@ -123,7 +123,7 @@ hia_status hiaJ_build_loss(hia_module *module, hia_unit *unit, const hia_functio
   *root = loss->root;
   if (!module->program) return unit->graph ? HIA_OK : read_again(module, unit, error);
   unit->graph = hiaF_build(module->program, &unit->comp, &unit->types, &loss->inst, 1,
-                           module->engine->options.count, root);
+                           hiaJ_has(module->engine, HIA_FLAG_COUNT), root);
   return HIA_OK;
 }
 
@@ -148,7 +148,7 @@ static hia_status build_graph(hia_module *module, const job *j, hia_error **erro
   if (module->program) {
     hia_fn_id root;
     unit->graph = hiaF_build(module->program, &unit->comp, &unit->types, &j->function->inst, 1,
-                             module->engine->options.count, &root);
+                             hiaJ_has(module->engine, HIA_FLAG_COUNT), &root);
     unit->n_versions = 1;
     unit->versions = HIA_NEW(&unit->comp.arena, hia_fn_version);
     *unit->versions = (hia_fn_version){.function = j->function, .root = root};

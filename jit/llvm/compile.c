@@ -72,7 +72,7 @@ static hia_lower_options lower_options(const job *j) {
                              .is_fuelled = j->options->is_fuelled,
                              .merge_calls = j->options->merge_calls,
                              .fast_products = j->options->fast_products,
-                             .share = j->options->share,
+                             .reuse = j->options->reuse,
                              .instrument = instrument_of(j->options),
                              .hosts = j->plan ? NULL : j->options->hosts,
                              .names_hosts = j->plan != NULL,

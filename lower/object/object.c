@@ -151,7 +151,7 @@ static LLVMValueRef param_spec(hia_emit *e, const hia_param_spec *spec) {
   return hiaL_structure(e, fields, HIA_LEN(fields));
 }
 
-/* hia_param_cell.embedded: constants, from which the params of all processes are read. */
+/* hia_params.embedded: constants, from which the params of all processes are read. */
 static LLVMValueRef embedded(hia_emit *e) {
   const void *const *elements = e->options->object->embedded;
   uint32_t n = e->g->params.len;
@@ -168,13 +168,12 @@ static LLVMValueRef embedded(hia_emit *e) {
   return hiaL_variable(e, "hia_embedded", LLVMConstArray2(e->ptr, places, n));
 }
 
-/* hia_param_cell: a variable. */
-static LLVMValueRef param_cell(hia_emit *e) {
-  _Static_assert(sizeof(hia_param_cell) == 56 && offsetof(hia_param_cell, specs) == 8 &&
-                     offsetof(hia_param_cell, kit) == 24 &&
-                     offsetof(hia_param_cell, embedded) == 40 &&
-                     offsetof(hia_param_cell, seed) == 48,
-                 "cells are written in another order");
+/* hia_params: a variable. */
+static LLVMValueRef params_variable(hia_emit *e) {
+  _Static_assert(sizeof(hia_params) == 56 && offsetof(hia_params, specs) == 8 &&
+                     offsetof(hia_params, kit) == 24 && offsetof(hia_params, embedded) == 40 &&
+                     offsetof(hia_params, seed) == 48,
+                 "params are written in another order");
   uint32_t n = e->g->params.len;
   LLVMValueRef none = LLVMConstNull(e->ptr);
   if (!n) return none;
@@ -189,16 +188,16 @@ static LLVMValueRef param_cell(hia_emit *e) {
                            none,
                            embedded(e),
                            hiaL_number(e, 64, e->options->object->seed)};
-  LLVMValueRef cell = hiaL_variable(e, "hia_params", hiaL_structure(e, fields, HIA_LEN(fields)));
-  LLVMSetGlobalConstant(cell, false);
-  return cell;
+  LLVMValueRef params = hiaL_variable(e, "hia_params", hiaL_structure(e, fields, HIA_LEN(fields)));
+  LLVMSetGlobalConstant(params, false);
+  return params;
 }
 
-/* hia_param_cell *NAME(void) */
-static void params_function(hia_emit *e, const char *name, LLVMValueRef cell) {
+/* hia_params *NAME(void) */
+static void params_function(hia_emit *e, const char *name, LLVMValueRef params) {
   const hia_fn *fn = hiaG_fn(e->g, e->options->object->roots[0].fn);
   hiaL_host_function(e, fn, name, LLVMFunctionType(e->ptr, NULL, 0, false));
-  LLVMBuildRet(e->b, cell);
+  LLVMBuildRet(e->b, params);
 }
 
 #define TEXT_OF(x)  TEXT_OF_(x)
@@ -219,7 +218,7 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
   rest[5] = hiaL_of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));
   rest[6] = hiaL_image_hosts(e);
   hiaL_object_types(e, &rest[7], &rest[8]);
-  rest[9] = param_cell(e);
+  rest[9] = params_variable(e);
   if (plan->params) params_function(e, plan->params, rest[9]);
 }
 

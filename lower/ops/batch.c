@@ -49,7 +49,7 @@ void hiaL_write_segments(hia_emit *e) {
 }
 
 static LLVMValueRef known_as(hia_emit *e, uint32_t n_ins) {
-  if (!e->options->share || n_ins > HIA_SEGMENT_MOST) return LLVMConstNull(e->ptr);
+  if (!e->options->reuse || n_ins > HIA_SEGMENT_MOST) return LLVMConstNull(e->ptr);
   LLVMValueRef v = hiaL_variable(e, "known_as", hiaL_number(e, 64, 0));
   LLVMSetGlobalConstant(v, false);
   return v;

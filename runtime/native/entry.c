@@ -25,14 +25,15 @@
 
 /* ---- making and freeing ---- */
 
-HIA_SIZED(hia_context_options, fast_products);
+HIA_SIZED(hia_context_options, pool);
 
 static bool read_options(hia_context_options *own, const hia_context_options *options) {
   *own = (hia_context_options)HIA_CONTEXT_OPTIONS_INIT;
   if (options && !hiaR_copy_sized(own, sizeof *own, options, options->size)) return false;
   const hia_allocator *a = own->allocator;
   if (a && !hiaR_is_whole(a)) return false;
-  return own->threads <= 1024 && (!own->pool || own->pool->start);
+  const uint64_t all = HIA_CONTEXT_INTERPRET | HIA_CONTEXT_FAST_PRODUCTS;
+  return own->threads <= 1024 && !(own->flags & ~all) && (!own->pool || own->pool->start);
 }
 
 hia_status hiaR_host_new(const hia_context_options *options, hia_context **out) {
@@ -51,8 +52,8 @@ hia_status hiaR_host_new(const hia_context_options *options, hia_context **out) 
   host->max_depth = options->max_depth;
   host->max_memory = options->max_memory;
   host->threads = options->threads > 1 ? options->threads : 1;
-  host->interprets = options->interpret;
-  host->fast_products = options->fast_products != 0;
+  host->interprets = (options->flags & HIA_CONTEXT_INTERPRET) != 0;
+  host->fast_products = (options->flags & HIA_CONTEXT_FAST_PRODUCTS) != 0;
   host->root.failure = &host->failure;
   host->scope.notify = hiaR_context_notify;
   host->scope.arg = context;
@@ -357,15 +358,15 @@ static hia_status run(hia_context *context, const hia_code_module *module, uint3
 static hia_status run_with_params(hia_context *context, const hia_code_module *module,
                                   uint32_t root, const hia_map *map, hia_word *block) {
   hia_host_context *host = context->host;
-  hia_param_cell *cell = module->params;
-  hia_params *params = NULL;
+  hia_params *params = module->params;
+  hia_param_state *state = NULL;
   host->params = NULL;
-  if (!cell) return run(context, module, root, map, block);
-  hia_status status = cell->kit->hold(cell, must_end, &host->scope, &params);
+  if (!params) return run(context, module, root, map, block);
+  hia_status status = params->kit->hold(params, must_end, &host->scope, &state);
   if (status) return hiaR_host_refuse(host, status, NULL);
-  host->params = cell->kit->words(params);
+  host->params = params->kit->words(state);
   status = run(context, module, root, map, block);
-  cell->kit->release(params);
+  params->kit->release(state);
   return status;
 }
 

@@ -179,8 +179,10 @@ static const char **file_of(program *p, const char *option) {
 static const char *set(program *p, const char *option, const char *operand) {
   uint64_t n = 0;
   if (strcmp(option, "engine") == 0) {
-    p->options.interpret = strcmp(operand, "interp") == 0;
-    return p->options.interpret || strcmp(operand, "native") == 0 ? NULL : "native or interp";
+    bool interprets = strcmp(operand, "interp") == 0;
+    p->options.flags &= ~(uint64_t)HIA_CONTEXT_INTERPRET;
+    if (interprets) p->options.flags |= HIA_CONTEXT_INTERPRET;
+    return interprets || strcmp(operand, "native") == 0 ? NULL : "native or interp";
   }
   if (strcmp(option, "threads") == 0) {
     if (!hiaR_word_number(operand, 0, HIA_MAX_WORD_THREADS, &n)) return "a number up to 1024";
@@ -233,7 +235,7 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
     if (strcmp(word, "--fast-products") == 0) {
       if (!has_objects(p))
         return usage(p, "`%s` is for products: the program has no tensors", word);
-      p->options.fast_products = 1;
+      p->options.flags |= HIA_CONTEXT_FAST_PRODUCTS;
       continue;
     }
     if (strcmp(word, "--convert") == 0) {
@@ -337,13 +339,12 @@ static int run(program *p, const hia_program_args *args, hia_word *block) {
 }
 
 static int set_params(const program *p) {
-  const hia_program_params *params = p->parts->params;
-  hia_param_cell *cell = p->module->params;
+  const hia_program_params *kit = p->parts->params;
+  hia_params *params = p->module->params;
   hia_error *error = NULL;
   hia_status status = HIA_OK;
-  if (p->params)
-    status = (p->files.converts ? params->convert : params->load)(cell, p->params, &error);
-  if (p->has_seed) status = params->seed(cell, p->seed, &error);
+  if (p->params) status = (p->files.converts ? kit->convert : kit->load)(params, p->params, &error);
+  if (p->has_seed) status = kit->seed(params, p->seed, &error);
   if (status == HIA_OK) return FINE;
   int code = hiaR_program_fail(error, status);
   return status == HIA_IO ? WRONG : code; /* as of a file of an argument */

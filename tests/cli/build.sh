@@ -194,7 +194,7 @@ int main(void) {
     hia_context *context;
     uint64_t left;
     int32_t x = 0;
-    options.interpret = interpret;
+    if (interpret) options.flags |= HIA_CONTEXT_INTERPRET;
     if (hia_context_new(&options, &context) != HIA_OK) return 1;
     if (fuelled_fib(context, 10, &x) != HIA_OK || x != 89) return 2;
     hia_context_set_fuel(context, 200);
@@ -263,7 +263,7 @@ int main(void) {
     hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
     hia_context *context;
     uint64_t left;
-    options.interpret = interpret;
+    if (interpret) options.flags |= HIA_CONTEXT_INTERPRET;
     if (hia_context_new(&options, &context) != HIA_OK) return 1;
     hia_context_set_fuel(context, FUEL);
     if (!FUEL) hia_context_clear_fuel(context);
@@ -317,7 +317,7 @@ static void *calls(void *interpret) {
   hia_context *context;
   int32_t a = 0, b = 0;
   options.threads = 3;
-  options.interpret = interpret != NULL;
+  if (interpret != NULL) options.flags |= HIA_CONTEXT_INTERPRET;
   if (hia_context_new(&options, &context) != HIA_OK) return NULL;
   const int times = interpret ? 2 : 20;
   bool fine = true;
@@ -400,7 +400,7 @@ static void fails(hia_context *context, void *library) {
 int main(int argc, char **argv) {
   (void)argv;
   hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
-  options.interpret = argc > 1;
+  if (argc > 1) options.flags |= HIA_CONTEXT_INTERPRET;
   hia_context *context;
   if (hia_context_new(&options, &context) != HIA_OK) return 1;
   void *one = dlopen("./one.so", RTLD_NOW), *two = dlopen("./two.so", RTLD_NOW);
@@ -715,7 +715,7 @@ int main(int argc, char **argv) {
   hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
   hia_context *context;
   int64_t sum = 0;
-  options.interpret = argc > 1;
+  if (argc > 1) options.flags |= HIA_CONTEXT_INTERPRET;
   if (hia_context_new(&options, &context) != HIA_OK || status_sum(context, 3, &sum) != HIA_OK) return 1;
   hia_status failed = status_sum(context, 3, &sum); /* at the second call: 6 and 3, and 2 */
   const hia_error *error = hia_context_error(context);
@@ -788,9 +788,9 @@ int main(void) {
     hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
     hia_context *outer;
     struct state s = {NULL, HIA_OK};
-    options.interpret = i & 1;
+    if (i & 1) options.flags |= HIA_CONTEXT_INTERPRET;
     if (hia_context_new(&options, &outer) != HIA_OK) return 1;
-    options.interpret = i & 2;
+    options.flags = i & 2 ? HIA_CONTEXT_INTERPRET : 0;
     if (hia_context_new(&options, &s.inner) != HIA_OK) return 1;
     hia_context_set_user(outer, &s);
     hia_context_set_timeout(outer, 20000000);
@@ -1107,7 +1107,7 @@ int main(int argc, char **argv) {
   int64_t sum;
   int32_t n;
   bool is_leaf;
-  o.interpret = argc > 1 && argv[1][0] == 'i';
+  if (argc > 1 && argv[1][0] == 'i') o.flags |= HIA_CONTEXT_INTERPRET;
   o.threads = 2;
   if (hia_context_new(&o, &c) != HIA_OK) return 1;
   hia_maker *m = hia_maker_new(NULL);
@@ -1197,7 +1197,7 @@ int main(int argc, char **argv) {
   hia_context_options o = HIA_CONTEXT_OPTIONS_INIT;
   hia_context *c;
   hia_value *made, *flipped = NULL, *colours = NULL;
-  o.interpret = argc > 1 && argv[1][0] == 'i';
+  if (argc > 1 && argv[1][0] == 'i') o.flags |= HIA_CONTEXT_INTERPRET;
   if (hia_context_new(&o, &c) != HIA_OK) return 1;
   hia_maker *m = hia_maker_new(NULL);
   if (!m) return 1;
@@ -1255,7 +1255,7 @@ int main(int argc, char **argv) {
   hia_value *made[N], *first[N], *second[N];
   int64_t ks[N] = {10, 20, 30, 40}, sums[N], spun[N];
   bool ok[N] = {true, true, true, true};
-  o.interpret = argc > 1 && argv[1][0] == 'i';
+  if (argc > 1 && argv[1][0] == 'i') o.flags |= HIA_CONTEXT_INTERPRET;
   o.threads = 2;
   if (hia_context_new(&o, &c) != HIA_OK) return 1;
   for (int i = 0; i < N; i++) {
@@ -1575,7 +1575,7 @@ cat >net.c <<'END'
 static hia_context *make_context(const char *engine, const char *threads) {
   hia_context_options o = HIA_CONTEXT_OPTIONS_INIT;
   hia_context *context;
-  o.interpret = strcmp(engine, "interp") == 0;
+  if (strcmp(engine, "interp") == 0) o.flags |= HIA_CONTEXT_INTERPRET;
   o.threads = (unsigned)atoi(threads);
   return hia_context_new(&o, &context) == HIA_OK ? context : NULL;
 }
@@ -1622,27 +1622,27 @@ static void *use(void *arg) {
     float all[6];
     for (int k = 0; k < 6; k++) all[k] = (float)i;
     const int64_t dims[2] = {2, 3};
-    if (hia_param_cell_set(net_params(), 0, HIA_F32, 2, dims, all, NULL) != HIA_OK) puts("not set");
+    if (hia_params_set(net_params(), 0, HIA_F32, 2, dims, all, NULL) != HIA_OK) puts("not set");
   }
   hia_context_free(context);
   return NULL;
 }
 int main(int argc, char **argv) {
-  hia_param_cell *cell = net_params();
+  hia_params *cell = net_params();
   hia_context *context = make_context(argv[1], argv[2]);
   hia_error *error = NULL;
-  if (argc > 3 && hia_param_cell_load(cell, argv[3], &error) != HIA_OK) show_error(error);
+  if (argc > 3 && hia_params_load(cell, argv[3], &error) != HIA_OK) show_error(error);
   call(context); /* the first values */
-  for (size_t i = 0; i < hia_param_cell_count(cell); i++)
-    printf("%s %zu %zu\n", hia_param_cell_name(cell, i), hia_param_cell_rank(cell, i),
-           hia_param_cell_size(cell, i));
+  for (size_t i = 0; i < hia_params_count(cell); i++)
+    printf("%s %zu %zu\n", hia_params_name(cell, i), hia_params_rank(cell, i),
+           hia_params_size(cell, i));
   const float own[6] = {1, 2, 3, 4, 5, 6};
   const int64_t dims[2] = {2, 3}, turned[2] = {3, 2};
-  if (hia_param_cell_set(cell, 0, HIA_F32, 2, dims, own, &error) != HIA_OK) show_error(error);
+  if (hia_params_set(cell, 0, HIA_F32, 2, dims, own, &error) != HIA_OK) show_error(error);
   call(context);
-  if (hia_param_cell_set(cell, 0, HIA_F32, 2, turned, own, &error) != HIA_OK) show_error(error);
-  if (hia_param_cell_load(cell, "net.hia", &error) != HIA_OK) show_error(error);
-  if (hia_param_cell_load(cell, "other.safetensors", &error) != HIA_OK) show_error(error);
+  if (hia_params_set(cell, 0, HIA_F32, 2, turned, own, &error) != HIA_OK) show_error(error);
+  if (hia_params_load(cell, "net.hia", &error) != HIA_OK) show_error(error);
+  if (hia_params_load(cell, "other.safetensors", &error) != HIA_OK) show_error(error);
   call(context);
   refused(context, NULL);
   refused(context, &(hia_f32_2){own, {1, 2}});
@@ -1660,15 +1660,15 @@ int main(int argc, char **argv) {
   printf("%g\n", (double)sum);
   pthread_t threads[2];
   const float zeros[6] = {0};
-  if (hia_param_cell_set(cell, 0, HIA_F32, 2, dims, zeros, &error) != HIA_OK) show_error(error);
+  if (hia_params_set(cell, 0, HIA_F32, 2, dims, zeros, &error) != HIA_OK) show_error(error);
   for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, use, argv);
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-  hia_param_cell_reset(cell);
+  hia_params_reset(cell);
   call(context);
-  if (hia_param_cell_seed(cell, 7, &error) != HIA_OK) show_error(error);
+  if (hia_params_seed(cell, 7, &error) != HIA_OK) show_error(error);
   call(context);
   hia_context_free(context);
-  hia_param_cell_reset(cell);
+  hia_params_reset(cell);
   return 0;
 }
 END

@@ -3,11 +3,13 @@
 # Programs and graphs with more of something than a field of 8 or 16 bits can count: each runs in all engines, with
 # the same result, or is rejected with a position. In builds with AddressSanitizer nothing may touch other memory.
 #
-#   hostile.sh HIATON [--no-native]
+#   hostile.sh HIATON [--no-native] [--no-expand]      without these engines
 set -u
 hiaton=$1
-engines='interp expand'
-[ "${2-}" = --no-native ] || engines="$engines jit"
+engines=' interp expand jit '
+for word in "${@:2}"; do
+  case $word in --no-native) engines=${engines/ jit / } ;; --no-expand) engines=${engines/ expand / } ;; esac
+done
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0

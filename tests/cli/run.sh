@@ -794,7 +794,7 @@ both() { # WHAT WORD... : refused, and names the first option of the two
 }
 both 'a pass after another stage' dump examples/fib.hia --stage asm --after fold
 both 'a pass after static' dump examples/fib.hia --after fold --stage static
-for option in '--fn fib' --fuel --trap-nan --count '--threads 2' '--opt 1' '--no-pass all' --no-merge --always-fork --unchecked --verify '--share off'; do
+for option in '--fn fib' --fuel --trap-nan --count '--threads 2' '--opt 1' '--no-pass all' --no-merge --always-fork --unchecked --verify '--reuse off'; do
   # shellcheck disable=SC2086
   both "the tree with $option" dump examples/fib.hia --stage ast $option
 done
@@ -804,8 +804,8 @@ for option in --fuel --trap-nan '--threads 2' '--opt 1' '--no-pass all' --no-mer
 done
 both 'a static graph with a level' dump examples/fib.hia --opt 1
 both 'a static graph without checks' dump examples/fib.hia --unchecked
-both 'a static graph unshared' dump examples/fib.hia --share off
-t 'sharing of another sort' 2 '' 'should be on or off' run examples/fib.hia 3 --share maybe
+both 'a static graph without reuse' dump examples/fib.hia --reuse off
+t 'reuse of another sort' 2 '' 'should be on or off' run examples/fib.hia 3 --reuse maybe
 both 'LLVM IR before its passes with a level' dump examples/fib.hia --stage llvm --opt 1
 both 'a function of a graph' dump --from-ir "$work/two.ir" --fn main
 both 'counting in a graph' dump --from-ir "$work/two.ir" --count

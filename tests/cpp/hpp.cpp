@@ -115,7 +115,7 @@ static void data(const hiaton::engine &engine) {
   CHECK(hiaton::value::load_file(engine, tree, "/nosuch/file").status() == HIA_IO);
   hiaton::value none = hiaton::value::array(engine, hia_type_info_field(rose, 0, 1), {}).value();
   CHECK(none.format() == "[]" && none.size() == 0 && none.ctor() == HIA_NO_CTOR);
-  hiaton::words words = hiaton::words::make();
+  hiaton::vocab words = hiaton::vocab::make();
   CHECK(words.read("words", "a\nb\n") && words.size() == 2 && words[1] == "b");
   CHECK(words.read("words", "a\n").status() == HIA_ARGUMENT);
   CHECK(words.save_file("/dev/null") && words.load_file("/dev/null") && words.size() == 2);

@@ -173,11 +173,11 @@ static void write_object(aot *a, bool has_fuel) {
   hia_build_options o = HIA_BUILD_OPTIONS_INIT;
   char prefix[32], path[4096];
   snprintf(prefix, sizeof prefix, "p%u%s", a->n_programs, has_fuel ? "f" : "");
-  o.fuel = has_fuel;
+  if (has_fuel) o.flags |= HIA_BUILD_FUEL;
   snprintf(path, sizeof path, "%s/%s.o", a->folder, prefix);
   o.prefix = prefix;
-  o.map = true;
-  o.parallel = a->threads > 1;
+  o.flags |= HIA_BUILD_MAPS;
+  if (a->threads > 1) o.flags |= HIA_BUILD_PARALLEL;
   o.cpu = a->threads > 1 ? "x86-64" : NULL; /* it lacks instructions: the code calls libm */
   hia_function *functions[MAX_INSTANCES];
   for (uint32_t i = 0; i < a->n_instances; i++) functions[i] = a->instances[i].function;
@@ -364,9 +364,9 @@ void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, un
   a->table = fopen(path, "w");
   hia_error *error = NULL;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-  options.link_externs = true; /* of the C library */
+  options.flags |= HIA_FLAG_LINK_EXTERNS; /* of the C library */
   hia_engine_options with_traps = options;
-  with_traps.trap_nan = true;
+  with_traps.flags |= HIA_FLAG_TRAP_NAN;
   if (!a->cases || !a->table) {
     fail(a, folder, "cannot be written", NULL);
   } else if (hia_engine_new(&options, &a->engines[0], &error) != HIA_OK ||

@@ -179,7 +179,7 @@ static int run_all(const row *rows, size_t n, unsigned threads) {
   size_t n_failed = 0, n_passed = 0;
   for (int interpret = 0; interpret < 2; interpret++) {
     hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
-    options.interpret = interpret;
+    if (interpret) options.flags |= HIA_CONTEXT_INTERPRET;
     options.threads = threads;
     hia_context *context;
     if (hia_context_new(&options, &context) != HIA_OK) return 2;

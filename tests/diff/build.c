@@ -371,7 +371,7 @@ static hia_engine *new_engine(hia_engine_kind kind) {
   hia_engine_options o = HIA_ENGINE_OPTIONS_INIT;
   hia_engine *engine = NULL;
   o.kind = kind;
-  o.count = true;
+  o.flags |= HIA_FLAG_COUNT;
   o.opt_level = 1;
   if (hia_engine_new(&o, &engine, NULL) == HIA_OK && kind == HIA_ENGINE_JIT &&
       hia_engine_native(engine, NULL) != HIA_OK) {

@@ -145,7 +145,7 @@ void diff_mutate(uint64_t seed, uint32_t count, uint32_t seconds, const char *fo
   bool native = false;
   for (uint32_t i = 0; i < n_ways; i++) native |= ways[i].kind == HIA_ENGINE_JIT;
   o.kind = native ? HIA_ENGINE_JIT : HIA_ENGINE_INTERP;
-  o.verify = true;
+  o.flags |= HIA_FLAG_VERIFY;
   o.opt_level = 1;
   hia_engine *engine = NULL;
   time_t start = time(NULL);

@@ -37,7 +37,7 @@ static void add_way(diff_way *ways, uint32_t *n, diff_way way) {
   if (diff_is_parallel(&way)) gen_text_add(&name, ":t%u", way.threads);
   if (way.always_fork) gen_text_add(&name, ":fork");
   if (way.batch) gen_text_add(&name, way.batch == HIA_BATCH_ALL ? ":batch" : ":no-batches");
-  if (way.share) gen_text_add(&name, ":unshared");
+  if (way.no_reuse) gen_text_add(&name, ":no-reuse");
   for (const char *s = way.disabled; s && *s;) { /* "a,b" is ":no-a:no-b" */
     size_t len = strcspn(s, ",");
     gen_text_add(&name, ":no-%.*s", (int)len, s);
@@ -103,8 +103,8 @@ static void add_native(diff_way *ways, uint32_t *n) {
   WAY(1, .threads = 3, .disabled = "inline,fold,cse");
   WAY(1, .batch = HIA_BATCH_ALL);
   WAY(1, .batch = HIA_BATCH_ALL, .threads = 3);
-  WAY(1, .batch = HIA_BATCH_ALL, .share = HIA_SHARE_OFF);
-  WAY(1, .batch = HIA_BATCH_ALL, .share = HIA_SHARE_OFF, .threads = 3);
+  WAY(1, .batch = HIA_BATCH_ALL, .no_reuse = true);
+  WAY(1, .batch = HIA_BATCH_ALL, .no_reuse = true, .threads = 3);
   WAY(2, .batch = HIA_BATCH_NONE);
   WAY(1, .threads = 2, .through_text = true, .stage = HIA_STAGE_GRAPH, .after = "tail");
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC);
@@ -229,14 +229,13 @@ static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind, bool t
   o.threads = way->threads;
   o.opt_level = way->opt_level;
   o.disabled_passes = way->disabled;
-  o.count = way->count;
-  o.always_fork = way->always_fork;
-  o.merge_calls = !way->no_merging;
-  o.verify = true;
-  o.trap_nan = traps;
-  o.batch = way->batch;
-  o.share = way->share;
-  o.process_symbols = true;
+  o.flags = HIA_FLAG_VERIFY | HIA_FLAG_PROCESS_SYMBOLS;
+  if (way->count) o.flags |= HIA_FLAG_COUNT;
+  if (way->always_fork) o.flags |= HIA_FLAG_ALWAYS_FORK;
+  if (way->no_merging) o.flags |= HIA_FLAG_NO_MERGING;
+  if (way->no_reuse) o.flags |= HIA_FLAG_NO_REUSE;
+  if (traps) o.flags |= HIA_FLAG_TRAP_NAN;
+  o.batching = way->batch;
   hia_engine *engine = NULL;
   hia_error *error = NULL;
   if (hia_engine_new(&o, &engine, &error) || diff_add_hosts(engine, &error)) {

@@ -15,9 +15,8 @@ typedef struct diff_way {
   int opt_level;
   const char *disabled; /* passes; NULL: none */
   bool count;
-  bool always_fork, no_merging; /* of native code */
+  bool always_fork, no_merging, no_reuse; /* of native code */
   hia_batching batch;
-  hia_share_mode share;
   bool through_text;    /* the graph is printed and read back, and that graph is run */
   hia_stage stage;      /* of that graph */
   const char *after;    /* and the pass; NULL: as built */

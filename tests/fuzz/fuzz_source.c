@@ -21,7 +21,7 @@ static void must(bool holds, const char *what, const hia_error *error) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = HIA_ENGINE_INTERP;
-  options.verify = true;
+  options.flags |= HIA_FLAG_VERIFY;
   hia_engine *engine;
   hia_module *module;
   hia_error *error;

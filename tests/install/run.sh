@@ -316,7 +316,7 @@ int main(void) {
   hia_context *context;
   hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
   int64_t x = 0;
-  options.interpret = true;
+  options.flags |= HIA_CONTEXT_INTERPRET;
   if (hia_context_new(&options, &context) != HIA_OK || host_twice(context, 21, &x) != HIA_OK) return 1;
   printf("%d\n", (int)x);
   return 0;

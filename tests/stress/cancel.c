@@ -190,7 +190,7 @@ static void run_way(const way *w, long runs, uint64_t *random) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = w->kind;
   options.threads = w->threads;
-  options.merge_calls = false; /* so that runs take some time */
+  options.flags |= HIA_FLAG_NO_MERGING; /* so that runs take some time */
   options.allocator = &heap.allocator;
   hia_engine *engine;
   hia_module *module = NULL;

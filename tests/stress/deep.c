@@ -80,7 +80,7 @@ static loaded load(hia_engine_kind kind, unsigned threads, const char *without, 
   options.disabled_passes = without;
   options.max_depth = max_depth;
   options.allocator = allocator;
-  options.merge_calls = false;
+  options.flags |= HIA_FLAG_NO_MERGING;
   return load_text(&options, "deep.hia", text, sizeof text - 1);
 }
 

@@ -112,7 +112,7 @@ static made make(host *h, hia_engine_kind kind, unsigned threads) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = kind;
   options.threads = threads;
-  options.merge_calls = false; /* with merging fib would take no time */
+  options.flags |= HIA_FLAG_NO_MERGING; /* with merging fib would take no time */
   options.pool = &pool;
   made m = {load_text(&options, "p", text, strlen(text)), NULL, NULL, 17};
   if (kind == HIA_ENGINE_JIT) m.n = 27;

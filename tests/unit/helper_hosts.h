@@ -213,7 +213,7 @@ static inline hia_engine *hosts_engine(hosts_way w, size_t max_depth) {
   options.opt_level = w.level;
   options.disabled_passes = w.disabled;
   options.max_depth = max_depth;
-  options.verify = true;
+  options.flags |= HIA_FLAG_VERIFY;
   hia_engine *engine = NULL;
   if (hia_engine_new(&options, &engine, NULL) != HIA_OK) abort();
   if (w.kind == HIA_ENGINE_JIT && hia_engine_native(engine, NULL) != HIA_OK) {

@@ -517,8 +517,8 @@ static void live(life *l) {
   options.allocator = &l->heap->allocator;
   options.opt_level = 0; /* LLVM's part of the time */
   options.disabled_passes = "unroll,inline";
-  options.merge_calls = false; /* it adds to that list */
-  options.count = true;
+  options.flags |= HIA_FLAG_NO_MERGING; /* it adds to that list */
+  options.flags |= HIA_FLAG_COUNT;
   hia_engine *engine = NULL;
   hia_module *module = NULL;
   if (DID(hia_engine_new(&options, &engine, &l->error), HIA_OK)) {

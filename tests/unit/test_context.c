@@ -38,7 +38,7 @@ static void open_module(module *m, const char *text) {
 
 static hia_context *new_context(const hia_allocator *allocator) {
   hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
-  options.interpret = true;
+  options.flags |= HIA_CONTEXT_INTERPRET;
   options.allocator = allocator;
   hia_context *context;
   cr_assert_eq(hia_context_new(&options, &context), HIA_OK);
@@ -151,7 +151,7 @@ Test(context, refuses_images) {
 static const module *failing;
 static hia_status attempt(const hia_allocator *allocator) {
   hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
-  options.interpret = true;
+  options.flags |= HIA_CONTEXT_INTERPRET;
   options.allocator = allocator;
   hia_context *context;
   hia_status status = hia_context_new(&options, &context);

@@ -587,11 +587,11 @@ Test(engine, options_without_sense) {
   o.threads = 1000000;
   expect_error(hia_engine_new(&o, &engine, &error), &error, HIA_ARGUMENT, "threads");
   o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
-  o.batch = HIA_BATCH_ALL + 1;
+  o.batching = (hia_batching)(HIA_BATCH_ALL + 1);
   expect_error(hia_engine_new(&o, &engine, &error), &error, HIA_ARGUMENT, "batching");
   o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
-  o.share = HIA_SHARE_OFF + 1;
-  expect_error(hia_engine_new(&o, &engine, &error), &error, HIA_ARGUMENT, "sharing");
+  o.flags = HIA_FLAG_VERIFY | HIA_FLAG_TRAP_NAN << 1;
+  expect_error(hia_engine_new(&o, &engine, &error), &error, HIA_ARGUMENT, "flags 0x420");
   hia_allocator incomplete = {0};
   o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
   o.allocator = &incomplete;

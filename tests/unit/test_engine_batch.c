@@ -45,11 +45,11 @@ static outcome run(program *p, const char *name, int32_t n, size_t max_memory) {
   return o;
 }
 
-static program open_with(hia_batching batch, hia_share_mode share, unsigned threads) {
+static program open_with(hia_batching batch, uint32_t flags, unsigned threads) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = HIA_ENGINE_JIT;
-  options.batch = batch;
-  options.share = share;
+  options.batching = batch;
+  options.flags = flags;
   options.threads = threads;
   return open_program(&options, text, "tree");
 }
@@ -58,8 +58,8 @@ static program open_with(hia_batching batch, hia_share_mode share, unsigned thre
  * root. */
 Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
   NEEDS_NATIVE;
-  program p = open_with(HIA_BATCH_ALL, HIA_SHARE_OFF, 1),
-          none = open_with(HIA_BATCH_NONE, HIA_SHARE_ON, 1);
+  program p = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 1),
+          none = open_with(HIA_BATCH_NONE, 0, 1);
   for (int32_t n = 1; n < 8; n++) {
     outcome o = run(&p, "tree", n, 0), alone = run(&none, "tree", n, 0);
     cr_expect_eq(o.stats.batch_rows, 1u << n, "%d: %llu rows", n,
@@ -67,7 +67,7 @@ Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
     cr_expect_eq(o.stats.batch_waves, (uint64_t)n + 1);
     cr_expect_gt(o.stats.batch_compute_ns, 0);
     cr_expect_eq(alone.stats.batch_rows + alone.stats.batch_waves, 0);
-    cr_expect_eq(o.stats.batch_shared + alone.stats.batch_shared, 0);
+    cr_expect_eq(o.stats.batch_reused + alone.stats.batch_reused, 0);
     cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
   }
   close_program(&none);
@@ -78,19 +78,18 @@ Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
  * the lowest level depends on params alone: its results stay until one changes. */
 Test(engine_batch, equal_rows_are_computed_once) {
   NEEDS_NATIVE;
-  program p = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, 1),
-          none = open_with(HIA_BATCH_NONE, HIA_SHARE_ON, 1);
+  program p = open_with(HIA_BATCH_ALL, 0, 1), none = open_with(HIA_BATCH_NONE, 0, 1);
   for (uint64_t n = 1; n < 8; n++)
     for (int again = 0; again < 2; again++) {
       bool is_kept = n > 1 || again;
       outcome o = run(&p, "twins", (int32_t)n, 0), alone = run(&none, "twins", (int32_t)n, 0);
       cr_expect_eq(o.stats.batch_rows, n + 1 - is_kept, "%d: %llu rows", (int)n,
                    (unsigned long long)o.stats.batch_rows);
-      cr_expect_eq(o.stats.batch_rows + o.stats.batch_shared, (uint64_t)1 << n);
+      cr_expect_eq(o.stats.batch_rows + o.stats.batch_reused, (uint64_t)1 << n);
       cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
     }
-  cr_assert_eq(hia_module_seed_params(p.module, 7, NULL), HIA_OK);
-  cr_assert_eq(hia_module_seed_params(none.module, 7, NULL), HIA_OK);
+  cr_assert_eq(hia_params_seed(hia_module_params(p.module), 7, NULL), HIA_OK);
+  cr_assert_eq(hia_params_seed(hia_module_params(none.module), 7, NULL), HIA_OK);
   outcome o = run(&p, "twins", 3, 0), alone = run(&none, "twins", 3, 0);
   cr_expect_eq(o.stats.batch_rows, 4);
   cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
@@ -101,7 +100,7 @@ Test(engine_batch, equal_rows_are_computed_once) {
 /* So does a comprehension whose elements a host could see: three rows, and one of the element. */
 Test(engine_batch, elements_wait_together) {
   NEEDS_NATIVE;
-  program p = open_with(HIA_BATCH_ALL, HIA_SHARE_OFF, 1);
+  program p = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 1);
   for (int32_t n = 1; n < 200; n = 3 * n + 1) {
     outcome o = run(&p, "wide", n, 0);
     cr_expect_geq(o.stats.batch_rows, 3 * (uint64_t)n);
@@ -123,16 +122,15 @@ static void expect_same(program *p, program *q, const char *name, int32_t n, con
 Test(engine_batch, every_width_gives_the_same_bits) {
   static const int32_t widths[] = {0, 1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 63, 64, 65, 129, 3000};
   NEEDS_NATIVE;
-  program alone = open_with(HIA_BATCH_NONE, HIA_SHARE_ON, 1),
-          one = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, 1),
-          three = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, 3),
-          apart = open_with(HIA_BATCH_ALL, HIA_SHARE_OFF, 3);
+  program alone = open_with(HIA_BATCH_NONE, 0, 1), one = open_with(HIA_BATCH_ALL, 0, 1),
+          three = open_with(HIA_BATCH_ALL, 0, 3),
+          apart = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 3);
   for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
     static const char *const names[] = {"wide", "total", "slope"};
     for (size_t k = 0; k < 3; k++) {
       expect_same(&alone, &one, names[k], widths[i], "one thread");
       expect_same(&alone, &three, names[k], widths[i], "three threads");
-      expect_same(&alone, &apart, names[k], widths[i], "three threads, unshared");
+      expect_same(&alone, &apart, names[k], widths[i], "three threads, without reuse");
     }
   }
   close_program(&apart);
@@ -144,7 +142,7 @@ Test(engine_batch, every_width_gives_the_same_bits) {
 Test(engine_batch, memory_runs_out_or_does_not) {
   NEEDS_NATIVE;
   for (unsigned threads = 1; threads <= 3; threads += 2) {
-    program p = open_with(HIA_BATCH_ALL, HIA_SHARE_ON, threads);
+    program p = open_with(HIA_BATCH_ALL, 0, threads);
     outcome right = run(&p, "slope", 300, 0);
     unsigned n_failed = 0, n_done = 0;
     for (size_t most = 1 << 12; most < 64 << 20; most += most / 3) {

@@ -247,7 +247,7 @@ Test(builder, what_is_built_without_a_mistake_is_a_program) {
   }
   hia_engine *engine = engines[0];
   bool is_native = hia_engine_native(engines[2], NULL) == HIA_OK;
-  for (uint64_t seed = 1; seed <= 3000; seed++) {
+  for (uint64_t seed = 1; seed <= 3000; seed += HIA_TEST_SHARE) {
     world w = {.engine = engine};
     uint64_t state = seed;
     cr_assert_eq(hia_builder_new(engine, NULL, &w.b, NULL), HIA_OK);

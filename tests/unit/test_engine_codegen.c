@@ -61,8 +61,8 @@ static program open_in(const configuration *c, const char *text) {
   options.kind = c->kind;
   options.threads = c->threads;
   options.opt_level = c->level;
-  options.always_fork = c->always_fork;
-  options.count = c->count;
+  if (c->always_fork) options.flags |= HIA_FLAG_ALWAYS_FORK;
+  if (c->count) options.flags |= HIA_FLAG_COUNT;
   program p;
   hia_error *error;
   cr_assert_eq(hia_engine_new(&options, &p.engine, &error), HIA_OK);

@@ -18,7 +18,7 @@ static outcome run(const char *text, hia_engine_kind kind, int level, unsigned t
   options.kind = kind;
   options.opt_level = level;
   options.threads = threads;
-  options.always_fork = always_forks;
+  if (always_forks) options.flags |= HIA_FLAG_ALWAYS_FORK;
   options.disabled_passes = disabled;
   program p = open_program(&options, text, "main");
   hia_value *arg = hia_value_i32(p.engine, n), *result = NULL;

@@ -90,7 +90,7 @@ static uint64_t count(const char *name, int32_t n) {
   hia_run_options unlimited = HIA_RUN_OPTIONS_INIT;
   static outcome o;
   options.kind = HIA_ENGINE_INTERP;
-  options.count = true;
+  options.flags |= HIA_FLAG_COUNT;
   program p = open_program(&options, text, name);
   run_with(&p, n, &unlimited, &o);
   cr_assert(o.status == HIA_OK && o.stats.is_counted && !o.stats.is_fuelled);
@@ -133,7 +133,7 @@ Test(fuel, as_much_as_is_counted) {
   for (size_t k = 0; k < n_kinds(); k++) {
     hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
     options.kind = kinds[k];
-    options.count = true;
+    options.flags |= HIA_FLAG_COUNT;
     program p = open_program(&options, text, "pairs");
     static outcome o;
     hia_run_options unlimited = HIA_RUN_OPTIONS_INIT;

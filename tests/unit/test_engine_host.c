@@ -360,7 +360,7 @@ Test(engine_host, modules_that_do_not_load) {
 
 Test(engine_host, functions_of_the_process) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-  options.process_symbols = true;
+  options.flags |= HIA_FLAG_PROCESS_SYMBOLS;
   options.kind = HIA_ENGINE_INTERP;
   world w = {0};
   cr_assert_eq(hia_engine_new(&options, &w.engine, NULL), HIA_OK);
@@ -482,7 +482,7 @@ Test(engine_host, calls_are_counted) {
     hia_engine_free(w.engine);
     hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
     options.kind = hosts_ways[way].kind;
-    options.count = true;
+    options.flags |= HIA_FLAG_COUNT;
     cr_assert_eq(hia_engine_new(&options, &w.engine, NULL), HIA_OK);
     record r = {.lock = PTHREAD_MUTEX_INITIALIZER};
     cr_assert_eq(hosts_register(w.engine, &r), HIA_OK);

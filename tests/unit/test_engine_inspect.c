@@ -26,7 +26,7 @@ static void open_world(world *w, const char *program) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   hia_error *error;
   options.kind = HIA_ENGINE_INTERP;
-  options.link_externs = true;
+  options.flags |= HIA_FLAG_LINK_EXTERNS;
   cr_assert_eq(hia_engine_new(&options, &w->engine, NULL), HIA_OK);
   hia_host_function polar = HIA_HOST_FUNCTION_INIT;
   polar.declaration = "extern fn polar(x: f64, p: (f32, bool)) -> (f64, f64)";

@@ -199,7 +199,7 @@ Test(map, every_row_on_threads) {
 
 Test(map, every_row_counted) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-  options.count = true;
+  options.flags |= HIA_FLAG_COUNT;
   every_row(&options);
 }
 

@@ -59,8 +59,8 @@ Test(merge, equal_calls_are_made_as_often_as_written) {
     for (int kind = 0; kind < 4; kind++) {
       hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
       options.opt_level = level;
-      options.merge_calls = false;
-      options.unchecked = kind & 1;
+      options.flags |= HIA_FLAG_NO_MERGING;
+      if (kind & 1) options.flags |= HIA_FLAG_UNCHECKED;
       options.disabled_passes = kind & 2 ? "unroll" : NULL;
       program p = open(options, "twice");
       hia_run_stats stats = HIA_RUN_STATS_INIT;
@@ -78,8 +78,8 @@ Test(merge, counted_calls_are_all_there) {
   NEEDS_NATIVE;
   for (int merges = 0; merges < 2; merges++) {
     hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-    options.count = true;
-    options.merge_calls = merges;
+    options.flags |= HIA_FLAG_COUNT;
+    if (!merges) options.flags |= HIA_FLAG_NO_MERGING;
     program p = open(options, "twice");
     hia_run_stats stats = HIA_RUN_STATS_INIT;
     cr_assert_eq(run(&p, 12, &stats), 1 << 12);

@@ -88,7 +88,7 @@ static void begin(world *w, unsigned threads, const char *outer, const char *inn
   *w = (world){.inner_options = HIA_RUN_OPTIONS_INIT, .inner_name = inner};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.threads = threads;
-  options.merge_calls = false;
+  options.flags |= HIA_FLAG_NO_MERGING;
   cr_assert_eq(hia_engine_new(&options, &w->engine, NULL), HIA_OK);
   hia_host_function f = HIA_HOST_FUNCTION_INIT;
   f.declaration = "extern impure fn begin(n: i32) -> i32";

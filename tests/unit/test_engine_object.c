@@ -153,7 +153,7 @@ static void compare(comparing *c, hia_module *module, hia_function *f, const cha
   test_text bytes = {0};
   hia_build_options options = HIA_BUILD_OPTIONS_INIT;
   options.prefix = "p";
-  options.parallel = c->parallel;
+  if (c->parallel) options.flags |= HIA_BUILD_PARALLEL;
   hia_error *error;
   cr_assert_eq(hia_module_build_object(module, &f, 1, &options, test_text_take, &bytes, &error),
                HIA_OK, "%s: %s", path, hia_error_text(error));
@@ -206,7 +206,7 @@ static hia_engine *engine_with(unsigned threads, int level) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.threads = threads;
   options.opt_level = level;
-  options.process_symbols = true;
+  options.flags |= HIA_FLAG_PROCESS_SYMBOLS;
   options.budget_ns = 0; /* on a slow machine code would not be optimised to its end */
   hia_engine *engine;
   cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);

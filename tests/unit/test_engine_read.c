@@ -33,7 +33,7 @@ static bool begin(world *w) {
   hia_error *error = NULL;
   o.kind = HIA_ENGINE_JIT;
   o.opt_level = 0;
-  o.batch = HIA_BATCH_ALL;
+  o.batching = HIA_BATCH_ALL;
   *w = (world){0};
   hia_status status = hia_engine_new(&o, &w->engine, &error);
   if (status == HIA_OK) return true;

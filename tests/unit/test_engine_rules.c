@@ -45,7 +45,7 @@ static void begin(world *w, hia_engine_kind kind, unsigned threads, size_t max_d
   options.kind = kind;
   options.threads = threads;
   options.max_depth = max_depth;
-  options.merge_calls = false;
+  options.flags |= HIA_FLAG_NO_MERGING;
   cr_assert_eq(hia_engine_new(&options, &w->engine, NULL), HIA_OK);
   hia_host_function f = HIA_HOST_FUNCTION_INIT;
   f.declaration = "extern impure fn ask(n: i32) -> i32";

@@ -8,7 +8,7 @@
 
 static program open(const char *text, const char *name, const char *disabled, int level) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-  options.merge_calls = false;
+  options.flags |= HIA_FLAG_NO_MERGING;
   options.disabled_passes = disabled;
   options.opt_level = level;
   return open_program(&options, text, name);

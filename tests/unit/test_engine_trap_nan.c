@@ -64,8 +64,8 @@ static hia_module *open_in(size_t way, hia_engine **engine) {
   options.kind = ways[way].kind;
   options.threads = ways[way].threads;
   options.opt_level = ways[way].level;
-  options.trap_nan = true;
-  options.verify = true;
+  options.flags |= HIA_FLAG_TRAP_NAN;
+  options.flags |= HIA_FLAG_VERIFY;
   cr_assert_eq(hia_engine_new(&options, engine, NULL), HIA_OK);
   add_hosts(*engine);
   return load_module(*engine, "t.hia", text);
@@ -276,9 +276,9 @@ Test(trap_nan, graphs_after_passes) {
   NEEDS_NATIVE;
   hia_engine *traps, *plain;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-  options.verify = true;
+  options.flags |= HIA_FLAG_VERIFY;
   cr_assert_eq(hia_engine_new(&options, &plain, NULL), HIA_OK);
-  options.trap_nan = true;
+  options.flags |= HIA_FLAG_TRAP_NAN;
   cr_assert_eq(hia_engine_new(&options, &traps, NULL), HIA_OK);
   for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
     bool has_maps = i < 4;

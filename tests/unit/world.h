@@ -109,7 +109,7 @@ static inline const char *chain(world *w) {
 
 /* In slow configurations the lowest level and the highest: a compilation with instrumented code
  * takes long. */
-#define LEVEL_STEP (HIA_TEST_SHARE > 1 ? 3 : 1)
+#define LEVEL_STEP (HIA_TEST_SHARE > 4 ? 4 : HIA_TEST_SHARE > 1 ? 3 : 1)
 
 #define LEVELS(w, ...)                                                                             \
   do {                                                                                             \

@@ -13,7 +13,7 @@ int main(void) {
     int32_t x = 0, y = 0;
     int64_t z = 0;
     double w = 0;
-    options.interpret = interpret;
+    if (interpret) options.flags |= HIA_CONTEXT_INTERPRET;
     options.threads = 2;
     if (hia_context_new(&options, &context) != HIA_OK) return 1;
     if (f_fib(context, 20, &x) != HIA_OK || x != 10946) return 2;
