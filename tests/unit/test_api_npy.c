@@ -154,10 +154,6 @@ Test(api_npy, wrong_input) {
   REFUSED(HIA_ARGUMENT, "no path", hia_data_load_npy_file(NULL, NULL, NULL, &v, &w.error));
   REFUSED(HIA_IO, "cannot read /nonexistent",
           hia_data_load_npy_file(NULL, NULL, "/nonexistent", &v, &w.error));
-  REFUSED(HIA_ARGUMENT, "no engine",
-          hia_data_load_npy(hia_engine_allocator(NULL), NULL, "a", bytes, n, &v, &w.error));
-  REFUSED(HIA_ARGUMENT, "no engine",
-          hia_data_load_npy_file(hia_engine_allocator(NULL), NULL, "a", &v, &w.error));
   cr_assert_null(v);
   REFUSED(HIA_ARGUMENT, "no value", hia_value_save_npy(NULL, test_text_take, &saved, &w.error));
   REFUSED(HIA_ARGUMENT, "nothing to write with", hia_value_save_npy(matrix, NULL, NULL, &w.error));
