@@ -15,7 +15,7 @@
 #define HIA_GRAD_H
 
 #include "graph/analysis/sizes.h"
-#include "graph/grad/rules.h"
+#include "graph/grad/rules/rules.h"
 #include "graph/ir/graph.h"
 
 /* The params that one `grad` node asks for: flags by number. */

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The rules of ops that only tensors have, but for products. */
-#include "graph/grad/rule.h"
+#include "graph/grad/rules/rule.h"
 
 /* ---- shapes ---- */
 

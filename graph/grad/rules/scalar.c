@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The rules of differentiation, one for each row of the op table that says OWN: those of ops on
  * scalars, also where they are lifted; and what is done for all rules. The rules of the ops that
- * only tensors have are in rule_tensor.c and rule_product.c. */
-#include "graph/grad/rule.h"
+ * only tensors have are in tensor.c and product.c. */
+#include "graph/grad/rules/rule.h"
 #include <float.h>
 #include <math.h>
 

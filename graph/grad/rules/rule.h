@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Private to graph/grad/rule*.c: what rules are made of.
+/* Private to graph/grad/rules: what rules are made of.
  *
  * Rules for changing them:
  * 1. No multiplication by 0 or 1 where a branch is meant: the gradient may be infinite or a NaN,
@@ -16,7 +16,7 @@
 #ifndef HIA_GRADIENT_RULE_H
 #define HIA_GRADIENT_RULE_H
 
-#include "graph/grad/rules.h"
+#include "graph/grad/rules/rules.h"
 #include "graph/ir/sums.h"
 
 #define GRADIENT_OWN(NAME) void hiaG_gradient_##NAME(const hia_gradient *d);
@@ -102,7 +102,7 @@ static inline value integer(const hia_gradient *d, int64_t i) {
   return hiaG_const(d->g, d->fn, d->region, HIA_I64, hiaR_from_i64(i), d->loc);
 }
 
-/* ---- rule_tensor.c: shapes ---- */
+/* ---- tensor.c: shapes ---- */
 
 value hiaG_size_of(const hia_gradient *d, value x, uint32_t axis);
 /* The number of elements of the first n axes. */
@@ -113,7 +113,7 @@ value hiaG_shaped_as(const hia_gradient *d, value v, value x);
 /* x, of rank 2 or more, as a matrix: the last axis, and all others together. */
 value hiaG_as_matrix(const hia_gradient *d, value x);
 
-/* ---- rules.c: contributions ----
+/* ---- scalar.c: contributions ----
  *
  * Each becomes the gradient of operand i: a sum if one is wanted, else the tensor. */
 

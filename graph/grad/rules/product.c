@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The rules of products. None transposes a matrix: PRODUCT_AT and PRODUCT_BT read it as it lies,
  * and a vector times a matrix is the product with its transpose. */
-#include "graph/grad/rule.h"
+#include "graph/grad/rules/rule.h"
 
 static value product(const hia_gradient *d, value a, value b) {
   return op2(d, HIA_OP_PRODUCT, a, b);
