@@ -1,7 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The rules of differentiation, one for each row of the op table that says OWN: those of ops on
- * scalars, also where they are lifted; and what is done for all rules. The rules of the ops that
- * only tensors have are in tensor.c and product.c. */
+/* The rules of ops on scalars, which also hold where these are lifted to tensors. */
 #include "graph/grad/rules/rule.h"
 #include <float.h>
 #include <math.h>
@@ -53,7 +51,7 @@ void hiaG_gradient_FMA(const hia_gradient *d) {
   d->in_gradients[2] = dy_of(d);
 }
 
-/* Between floats. Otherwise `hiaG_gradient` lets nothing flow. */
+/* Both types are floats: otherwise `hiaG_gradient` lets nothing flow. */
 void hiaG_gradient_CAST(const hia_gradient *d) {
   gives(d, cast(d, dy_of(d), dtype_of(d, a_of(d))));
 }
@@ -188,7 +186,7 @@ void hiaG_gradient_ATAN2(const hia_gradient *d) {
   gives_two(d, choose(d, is_far, zero, da), choose(d, is_far, zero, db));
 }
 
-/* a / y; 0 where y is, the sign of a where a alone is infinite. */
+/* The derivative is a / y: 0 where y is 0, and the sign of a where a alone is infinite. */
 static value of_leg(const hia_gradient *d, value a, value other) {
   value y = y_of(d), zero = number(d, 0), one = number(d, 1);
   value is_zero = is_equal(d, y, 0);
@@ -218,74 +216,4 @@ void hiaG_gradient_TANH(const hia_gradient *d) {
 void hiaG_gradient_SIGMOID(const hia_gradient *d) {
   value rest = sub(d, number(d, 1), y_of(d));
   gives(d, mul(d, dy_of(d), mul(d, y_of(d), rest)));
-}
-
-/* ---- contributions ---- */
-
-value hiaG_sum_part(const hia_gradient *d, uint32_t i, hia_sum_ctor ctor, const value *fields,
-                    uint32_t n) {
-  hia_type type = hiaG_sum_type(d->g->types, dtype_of(d, d->ins[i]), rank_of(d, d->ins[i]));
-  hia_node_id node =
-      hiaG_add(d->g, d->fn, d->region, HIA_OP_DATA, fields, n, &type, 1, (uint64_t)ctor, d->loc);
-  return hiaG_out(d->fn, node, 0);
-}
-
-void hiaG_gives_outer(const hia_gradient *d, uint32_t i, value a, value b) {
-  if (wants_sum(d, i)) {
-    d->in_gradients[i] = hiaG_sum_part(d, i, HIA_SUM_OUTER, (value[]){a, b}, 2);
-    return;
-  }
-  value outer = op2(d, HIA_OP_OUTER, a, b), x = d->ins[i];
-  d->in_gradients[i] = rank_of(d, x) == 2 ? outer : hiaG_shaped_as(d, outer, x);
-}
-
-void hiaG_gives_products(const hia_gradient *d, uint32_t i, value a, value b) {
-  d->in_gradients[i] = wants_sum(d, i) ? hiaG_sum_part(d, i, HIA_SUM_PRODUCTS, (value[]){a, b}, 2)
-                                       : op2(d, HIA_OP_PRODUCT_AT, a, b);
-}
-
-/* What an operand of an elementwise op gets of `dx`, of which the shape is that of the result. If
- * no other operand is a tensor, that is the operand's, too. */
-static value fitted(const hia_gradient *d, uint32_t i, value dx) {
-  value x = d->ins[i];
-  bool may_be_broadcast = false;
-  if (rank_of(d, dx) == 0) return dx;
-  if (rank_of(d, x) == 0) return with_imm(d, HIA_OP_SUM, &dx, 1, HIA_NONE);
-  for (uint32_t k = 0; k < d->n_ins; k++)
-    may_be_broadcast |= d->ins[k] != x && is_tensor(d, d->ins[k]);
-  return may_be_broadcast ? op2(d, HIA_OP_FIT, dx, x) : dx;
-}
-
-/* ---- by op ---- */
-
-#define GRADIENT_OWN(NAME)  hiaG_gradient_##NAME
-#define GRADIENT_ZERO(NAME) NULL
-#define GRADIENT_NONE(NAME) NULL
-
-static bool is_float(hia_dtype dtype) { return dtype == HIA_F32 || dtype == HIA_F64; }
-
-bool hiaG_gradient(const hia_gradient *d, unsigned op) {
-  static void (*const rules[HIA_OP_LIMIT])(const hia_gradient *) = {
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
-               GRADIENT, KERNEL, EMIT, doc)                                                        \
-  [number] = GRADIENT_##GRADIENT(NAME),
-#include "runtime/base/ops.def"
-  };
-  const hia_op_info *row = &hiaR_ops[op];
-  bool is_lifted = row->shape == HIA_SHAPE_ELEMENTWISE;
-  if (row->gradient == HIA_GRADIENT_NONE) return false;
-  for (uint32_t i = 0; i < d->n_ins; i++) d->in_gradients[i] = HIA_NONE;
-  if (!rules[op] || !is_float(dtype_of(d, d->outs[0]))) return true;
-  /* The last operand of an op on scalars has the dtype at which it is. */
-  if (is_lifted && !is_float(dtype_of(d, d->ins[d->n_ins - 1]))) return true;
-  rules[op](d);
-  for (uint32_t i = 0; i < d->n_ins; i++) {
-    value dx = d->in_gradients[i];
-    if (dx == HIA_NONE) continue;
-    if (is_lifted) dx = fitted(d, i, dx);
-    if (wants_sum(d, i) && is_tensor(d, d->ins[i]) && is_tensor(d, dx))
-      dx = hiaG_sum_part(d, i, HIA_SUM_DENSE, &dx, 1);
-    d->in_gradients[i] = dx;
-  }
-  return true;
 }
