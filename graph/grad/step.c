@@ -46,12 +46,6 @@ const hia_extern *hiaG_lacks_gradient(const hia_graph *g, hia_fn_id f, hia_arena
   return NULL;
 }
 
-const bool *hiaG_params_read_by(const hia_graph *g, hia_fn_id f, hia_arena *arena) {
-  bool *wanted = HIA_NEW_ARRAY(arena, bool, (size_t)g->params.len + 1);
-  for (uint32_t i = 0; i < g->params.len; i++) wanted[i] = true;
-  return hiaG_params_read(g, wanted, arena) + (size_t)f * g->params.len;
-}
-
 const char *hiaG_cannot_step(const hia_graph *g, hia_fn_id f) {
   const hia_fn *fn = hiaG_fn(g, f);
   hia_arena *scratch = &g->comp->scratch;
