@@ -5,7 +5,7 @@
  *     again(what the rerun uses from outside) -> what f.back reads of the rerun...
  *
  * which has the nodes of the rerun, and makes the records of branches, loops and calls in it. So
- * f's activation keeps the operands of `again` only. back.c goes through the nodes of a
+ * f's activation keeps the operands of `again` only. graph/grad/back goes through the nodes of a
  * rerun as through any others: gradients are added in the same order, with or without the mark.
  *
  * `again` is never inlined: what it computes would be found equal to what f.kept has computed. */

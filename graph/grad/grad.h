@@ -114,7 +114,7 @@ hia_value_id hiaG_grad_of_element(hia_grad *d, hia_grad_at at, hia_type array, h
 hia_value_id hiaG_grad_of_part(hia_grad *d, hia_grad_at at, hia_type array, hia_value_id i,
                                hia_value_id x);
 
-/* ---- what f.back reads: back.c builds f.back and finds it, kept.c keeps it ---- */
+/* ---- what f.back reads: graph/grad/back builds f.back and finds it, kept.c keeps it ---- */
 
 typedef enum hia_kept_kind {
   HIA_KEPT_VALUE,  /* a value of f */
@@ -179,6 +179,7 @@ typedef struct hia_grad_record {
   bool is_recomputed; /* CALL: f.back makes it again */
   uint32_t places[2]; /* IF: then, else. LOOP: head, round. MAP: each */
   hia_node_id n_then; /* IF: of f.back: the CONST with the number of THEN's constructors */
+  hia_node_id rest;   /* LOOP: of f.back: what stands for the records of the rounds before */
   hia_type type;      /* of the record */
 } hia_grad_record;
 

@@ -237,7 +237,7 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
       place_of(k, record->places[i])->ctor = 1;
       place_of(k, record->places[i])->type = record->type;
     }
-    add_word(k, &w, record->type, record->n_then);
+    add_word(k, &w, record->type, record->rest);
     const hia_pieces *pieces = hold(k, record->places[0], &w, HIA_NONE, true);
     add_ctor(k, &c, NULL, 0, "End");
     add_ctor(k, &c, pieces->types + pieces->first, pieces->n, "Round");
