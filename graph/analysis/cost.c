@@ -172,9 +172,9 @@ bool hiaG_is_large(const hia_fn *fn) {
 static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, uint32_t unit,
                                  uint32_t n) {
   bool is_unrolled = false, is_wide = false, is_large = false;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed || (unit != HIA_NONE && unit_of[f] != unit)) continue;
+    if (unit != HIA_NONE && unit_of[f] != unit) continue;
     hia_fn_size size = size_of(fn);
     if (is_beyond(&size, &huge) || fn->n_results > HUGE_RESULTS) return HIA_SIZE_HUGE;
     is_large |= is_beyond(&size, &large);
@@ -189,7 +189,7 @@ static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, ui
 
 static uint32_t n_functions(const hia_graph *g) {
   uint32_t n = 0;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) n += !hiaG_fn(g, f)->is_removed;
+  HIA_EACH_FN(g, f) n++;
   return n;
 }
 

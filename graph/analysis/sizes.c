@@ -309,8 +309,7 @@ static void loop_results(const finding *f, hia_node_id loop) {
 /* Compares the variables of the next round with what is assumed of them. */
 static void compare_round(finding *f, hia_node_id loop, hia_node_id yield) {
   const hia_node *node = &f->fn->nodes.data[loop];
-  for (hia_node_id arg = f->fn->regions.data[node->regions].first;
-       f->fn->nodes.data[arg].op == HIA_OP_ARG; arg = f->fn->nodes.data[arg].next) {
+  HIA_EACH_ARG(f->fn, node->regions, arg) {
     hia_value_id v = f->fn->nodes.data[arg].outs;
     hia_value_id next = in(f, yield, (uint32_t)f->fn->nodes.data[arg].imm);
     for (uint32_t k = is_tensor(f, v) ? rank_of(f, v) : 0; k-- > 0;) {

@@ -65,9 +65,9 @@ static void find_imported(hia_arena *arena, const hia_graph *g, hia_codegen_unit
     units->is_imported[slow] |= units->of[f] != units->of[slow];
   }
   /* The code of segments, which the module that notes their rows enters. */
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    for (hia_node_id n = 0; !fn->is_removed && n < fn->nodes.len; n++) {
+    for (hia_node_id n = 0; n < fn->nodes.len; n++) {
       if (fn->nodes.data[n].op != HIA_OP_DEFER) continue;
       hia_fn_id segment = hiaG_callee(&fn->nodes.data[n]);
       units->is_imported[segment] |= units->of[f] != units->of[segment];

@@ -27,9 +27,8 @@ static bool is_large(const hia_graph *g, const hia_param_spec *p) {
 
 static bool is_wanted(const hia_graph *g) {
   bool has_product = false, has_param = false;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     HIA_EACH_NODE(fn, n) {
       const hia_node *node = &fn->nodes.data[n];
       if (node->op == HIA_OP_DEFER)
@@ -45,9 +44,8 @@ static bool is_wanted(const hia_graph *g) {
 
 static bool *find_called(const hia_graph *g, hia_arena *arena) {
   bool *is_called = HIA_NEW_ARRAY(arena, bool, g->fns.len + 1);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     HIA_EACH_NODE(fn, n)
       if (fn->nodes.data[n].op == HIA_OP_CALL) is_called[hiaG_callee(&fn->nodes.data[n])] = true;
   }
@@ -135,9 +133,8 @@ static bool inline_helpers_into(hia_graph *g, hia_fn_id f) {
 }
 
 static void clean(hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     hiaG_copy(g, fn);
     hiaG_fold(g, fn);

@@ -45,8 +45,7 @@ static void loop(looking *l, hia_node_id n) {
   const hia_node *node = &l->fn->nodes.data[n];
   hia_node_id head = hiaG_yield_of(l->fn, node->regions),
               round = hiaG_yield_of(l->fn, node->regions + 1);
-  for (hia_node_id arg = l->fn->regions.data[node->regions].first;
-       l->fn->nodes.data[arg].op == HIA_OP_ARG; arg = l->fn->nodes.data[arg].next) {
+  HIA_EACH_ARG(l->fn, node->regions, arg) {
     uint32_t i = (uint32_t)l->fn->nodes.data[arg].imm;
     hia_value_id v = l->fn->nodes.data[arg].outs;
     receive(l, v, is_late(l, hiaG_in(l->fn, n, i)) || is_late(l, hiaG_in(l->fn, round, i)));

@@ -117,7 +117,7 @@ static bool defers(const splitting *s, hia_node_id n) {
 static bool find_second(splitting *s, hia_region_id each) {
   const hia_fn *fn = s->fn;
   bool waits = false, has_rows = false;
-  for (hia_node_id n = fn->regions.data[each].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
+  HIA_EACH_IN(fn, each, n) {
     const hia_node *node = &fn->nodes.data[n];
     if (node->op == HIA_OP_ALIKE || (node->op == HIA_OP_MAP && any_inside(s, n, node_waits)))
       return false;
@@ -158,7 +158,7 @@ static void list_operands(splitting *s, hia_node_id n, hia_region_id each) {
 static bool list_crossing(splitting *s, hia_region_id each) {
   const hia_fn *fn = s->fn;
   s->crossing.len = 0;
-  for (hia_node_id n = fn->regions.data[each].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
+  HIA_EACH_IN(fn, each, n) {
     if (!s->is_second[n] && fn->nodes.data[n].op != HIA_OP_YIELD) continue;
     list_operands(s, n, each);
     if (fn->nodes.data[n].regions == HIA_NONE) continue;

@@ -830,13 +830,11 @@ void hiaG_flatten(hia_graph *g, void **bytes, size_t *size) {
   image->section_of = HIA_NEW_ARRAY(scratch, uint32_t, g->fns.len);
   image->host_section = HIA_NEW_ARRAY(scratch, uint32_t, g->externs.len);
   flattener f = {.scratch = scratch};
-  for (hia_fn_id id = 0; id < g->fns.len; id++) {
-    if (hiaG_fn(g, id)->is_removed) continue;
+  HIA_EACH_FN(g, id) {
     image->section_of[id] = image->sections.len;
     hiaR_push(scratch, &image->sections, new_section(&f, hiaG_fn(g, id)->name));
   }
-  for (hia_fn_id id = 0; id < g->fns.len; id++)
-    if (!hiaG_fn(g, id)->is_removed) flatten_fn(image, id);
+  HIA_EACH_FN(g, id) flatten_fn(image, id);
   for (uint32_t i = 0; i < image->sections.len; i++) {
     hiaG_flatten_tokens(image, image->sections.data[i]);
     hiaG_flatten_takes(image, image->sections.data[i]);

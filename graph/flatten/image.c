@@ -470,8 +470,8 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   w.literal_at = HIA_NEW_ARRAY(w.scratch, uint32_t, g->literals.len + 1);
   uint32_t file = put_string(&w, g->file ? g->file : "");
   for (uint32_t i = 0; i < image->sections.len; i++) put_section(&w, image->sections.data[i]);
-  for (hia_fn_id id = 0; id < g->fns.len; id++)
-    if (hiaG_fn(g, id)->is_root && !hiaG_fn(g, id)->is_removed) put_export(&w, id);
+  HIA_EACH_FN(g, id)
+    if (hiaG_fn(g, id)->is_root) put_export(&w, id);
   for (uint32_t i = 0; i < g->externs.len; i++) put_extern(&w, &g->externs.data[i]);
   for (uint32_t i = 0; i < g->params.len; i++) put_param(&w, &g->params.data[i]);
   for (uint32_t i = 0; i < g->locs.len; i++) {

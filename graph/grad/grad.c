@@ -195,9 +195,8 @@ static bool replace_in(hia_grad *d, hia_fn *fn, bool *is_left) {
 }
 
 bool hiaG_has_gradients(const hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     HIA_EACH_NODE(fn, n)
       if (fn->nodes.data[n].op == HIA_OP_GRAD) return true;
   }

@@ -515,8 +515,7 @@ static void copy_branch(keeping *k, hia_node_id n, hia_region_id to) {
 }
 
 static void copy_args(keeping *k, hia_region_id from, hia_region_id to) {
-  for (hia_node_id a = k->fn->regions.data[from].first; node_of(k, a)->op == HIA_OP_ARG;
-       a = node_of(k, a)->next)
+  HIA_EACH_ARG(k->fn, from, a)
     copy_node(k, a, to, (hia_u32vec){0}, out_types(k, a), node_of(k, a)->imm);
 }
 

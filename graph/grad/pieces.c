@@ -89,8 +89,7 @@ static int by_position(const void *a, const void *b) {
 static void find_positions(hia_grad *d, const hia_fn *fn, hia_region_id region) {
   hiaR_reserve(d->arena, &d->positions, fn->nodes.len);
   uint32_t n = 0;
-  for (hia_node_id i = fn->regions.data[region].first; i != HIA_NONE; i = fn->nodes.data[i].next)
-    d->positions.data[i] = ++n;
+  HIA_EACH_IN(fn, region, i) d->positions.data[i] = ++n;
 }
 
 static uint32_t position_of(const hia_grad *d, hia_grad_at at, hia_value_id v) {

@@ -587,9 +587,9 @@ bool hiaG_consumes(const hia_fn *fn, hia_node_id n) {
 }
 
 bool hiaG_has_op(const hia_graph *g, unsigned first, unsigned last) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    for (hia_node_id n = 0; !fn->is_removed && n < fn->nodes.len; n++) {
+    for (hia_node_id n = 0; n < fn->nodes.len; n++) {
       const hia_node *node = &fn->nodes.data[n];
       if (node->op >= first && node->op <= last && !(node->flags & HIA_NODE_DEAD)) return true;
     }

@@ -323,6 +323,13 @@ hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_i
  * graph that was read may contain any name.) */
 const char *hiaG_new_name(hia_graph *g, const char *of, const char *suffix);
 static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.data[id]; }
+/* A loop over the functions that are not removed. Those that its body adds are met, too. */
+#define HIA_EACH_FN(g, f)                                                                          \
+  for (hia_fn_id f = hiaG_next_fn(g, 0); f < (g)->fns.len; f = hiaG_next_fn(g, f + 1))
+static inline hia_fn_id hiaG_next_fn(const hia_graph *g, hia_fn_id f) {
+  while (f < g->fns.len && g->fns.data[f]->is_removed) f++;
+  return f;
+}
 
 /* A new function of the host; no other may have its name. Names and types are copied. */
 uint32_t hiaG_extern_new(hia_graph *g, const char *name, bool is_impure, bool raises,
@@ -504,6 +511,14 @@ hia_node_id hiaG_walk_over(const hia_fn *fn, hia_node_id n);
  * met too; the body must not remove n. */
 #define HIA_EACH_NODE(fn, n)                                                                       \
   for (hia_node_id n = (fn)->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+/* A loop over the nodes that stand in a region themselves, in their order. */
+#define HIA_EACH_IN(fn, region, n)                                                                 \
+  for (hia_node_id n = (fn)->regions.data[region].first; n != HIA_NONE;                            \
+       n = (fn)->nodes.data[n].next)
+/* A loop over the ARGs of a region, which are its first nodes. */
+#define HIA_EACH_ARG(fn, region, n)                                                                \
+  for (hia_node_id n = (fn)->regions.data[region].first;                                           \
+       n != HIA_NONE && (fn)->nodes.data[n].op == HIA_OP_ARG; n = (fn)->nodes.data[n].next)
 hia_node_id hiaG_yield_of(const hia_fn *fn, hia_region_id region); /* its YIELD */
 
 /* Values that a pass replaces by others while it walks (scratch memory). Because definitions come

@@ -122,7 +122,7 @@ static void move(parting *p, hia_node_id n, hia_node_id before) {
 static void list(parting *p, hia_region_id r, bool *is_met) {
   const hia_fn *fn = p->fn;
   p->sums.len = p->forces.len = 0;
-  for (hia_node_id n = fn->regions.data[r].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
+  HIA_EACH_IN(fn, r, n) {
     unsigned op = fn->nodes.data[n].op;
     if (is_large(p, n)) {
       hiaR_push(p->scratch, &p->sums, n);

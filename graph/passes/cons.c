@@ -208,7 +208,7 @@ static bool calls_twice(const consing *c, const hia_fn *fn) {
   while (regions.len) {
     hia_region_id r = regions.data[--regions.len];
     uint32_t n_here = 0;
-    for (hia_node_id n = fn->regions.data[r].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
+    HIA_EACH_IN(fn, r, n) {
       const hia_node *node = &fn->nodes.data[n];
       uint32_t a, b;
       switch (node->op) {
@@ -407,8 +407,7 @@ static void define_version(consing *c, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(c->g, c->into[f]);
   hia_value_id *map = HIA_NEW_ARRAY(c->scratch, hia_value_id, of->values.len);
   memset(map, 0xff, of->values.len * sizeof *map);
-  for (hia_node_id n = of->regions.data[0].first; of->nodes.data[n].op == HIA_OP_ARG;
-       n = of->nodes.data[n].next)
+  HIA_EACH_ARG(of, 0, n)
     map[hiaG_out(of, n, 0)] = hiaG_out(fn, of->n_results + (uint32_t)of->nodes.data[n].imm, 0);
   hiaG_copy_region(c->g, fn, 0, HIA_NONE, of, 0, map, HIA_NONE);
   hia_value_id *ins = HIA_NEW_ARRAY(c->scratch, hia_value_id, of->n_results);
@@ -492,9 +491,8 @@ void hiaG_cons(hia_graph *g) {
     if (c.into[f] != HIA_NONE) define_version(&c, f);
   for (hia_fn_id f = 0; f < c.n_fns; f++)
     if (c.into[f] != HIA_NONE) make_entry(&c, f);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     redirect_calls(&c, fn);
     hiaG_compact(g, fn);
   }

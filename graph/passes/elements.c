@@ -119,8 +119,7 @@ static void mark_function(hia_graph *g, hia_fn *fn) {
 
 void hiaG_elements(hia_graph *g) {
   hiaG_effects(g);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     mark_function(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

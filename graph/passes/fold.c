@@ -529,8 +529,7 @@ static hia_node_id take_head(folding *f, hia_node_id n) {
   hia_fn *fn = f->fn;
   hia_region_id head = fn->nodes.data[n].regions;
   hia_node_id yield = hiaG_yield_of(fn, head);
-  for (hia_node_id arg = fn->regions.data[head].first; fn->nodes.data[arg].op == HIA_OP_ARG;
-       arg = fn->nodes.data[arg].next)
+  HIA_EACH_ARG(fn, head, arg)
     hiaG_replace(&f->subst, hiaG_out(fn, arg, 0), in(f, n, HIA_IMM_A(fn->nodes.data[arg].imm)));
   hia_node_id first = hiaG_splice(fn, head, fn->nodes.data[n].region, n);
   hia_node_id next = first != n ? first : hiaG_walk_over(fn, n);

@@ -63,9 +63,8 @@ typedef struct fuelling {
 const char *hiaG_cannot_fuel(const hia_graph *g) {
   if (g->state != HIA_FUNCTIONS)
     return "it is a static graph, in which calls are no longer counted";
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     HIA_EACH_NODE(fn, n)
       if (fn->nodes.data[n].op == HIA_OP_FORK) return "its calls are forked already";
   }
@@ -163,9 +162,8 @@ static bool has_charges(const hia_graph *g, const hia_fn *fn) {
 static void find_takers(fuelling *f) {
   hia_graph *g = f->g;
   f->takes = HIA_NEW_ARRAY(f->scratch, bool, g->fns.len);
-  for (hia_fn_id id = 0; id < g->fns.len; id++) {
+  HIA_EACH_FN(g, id) {
     const hia_fn *fn = hiaG_fn(g, id);
-    if (fn->is_removed) continue;
     f->takes[id] |= fn->is_root || fn->slow_path != HIA_NONE || has_charges(g, fn);
     if (fn->slow_path != HIA_NONE) f->takes[fn->slow_path] = true;
   }

@@ -296,8 +296,7 @@ static bool halve_function(hia_graph *g, hia_fn *fn) {
 /* Maps in the body of a map are met again in the function that this has become. */
 void hiaG_halve(hia_graph *g) {
   bool is_changed = false;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     is_changed |= halve_function(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

@@ -74,8 +74,7 @@ void hiaG_inline_call(hia_graph *g, hia_fn *fn, hia_node_id call, const hia_fn *
   hia_node node = fn->nodes.data[call];
   hia_value_id *map = HIA_NEW_ARRAY(scratch, hia_value_id, callee->values.len);
   memset(map, 0xff, callee->values.len * sizeof *map);
-  for (hia_node_id arg = callee->regions.data[0].first; callee->nodes.data[arg].op == HIA_OP_ARG;
-       arg = callee->nodes.data[arg].next)
+  HIA_EACH_ARG(callee, 0, arg)
     map[hiaG_out(callee, arg, 0)] = hiaG_in(fn, call, HIA_IMM_A(callee->nodes.data[arg].imm));
   hia_arena *arena = &g->comp->arena; /* growing once is cheaper than node by node */
   hiaR_reserve(arena, &fn->nodes, fn->nodes.len + callee->nodes.len);

@@ -40,7 +40,7 @@ static hia_value_id append(mapping *m, hia_region_id region, unsigned op, const 
 }
 
 void hiaG_compare_shapes(hia_graph *g, hia_fn *fn, hia_region_id each, hia_value_id array) {
-  for (hia_node_id n = fn->regions.data[each].first; n != HIA_NONE; n = fn->nodes.data[n].next)
+  HIA_EACH_IN(fn, each, n)
     if (fn->nodes.data[n].op == HIA_OP_ALIKE && fn->nodes.data[n].n_ins == 2) {
       hia_value_id ins[3] = {hiaG_in(fn, n, 0), hiaG_in(fn, n, 1), array};
       hiaG_set_ins(g, fn, n, ins, 3);
@@ -132,8 +132,7 @@ static void change_function(hia_graph *g, hia_fn *fn,
 }
 
 static void change_all(hia_graph *g, hia_node_id (*change)(mapping *m, hia_node_id map)) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     change_function(g, hiaG_fn(g, f), change);
     hiaR_arena_release(&g->comp->scratch, mark);

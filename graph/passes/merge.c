@@ -399,8 +399,7 @@ bool hiaG_merge_in(hia_graph *g, hia_fn *fn) {
 
 void hiaG_merge(hia_graph *g) {
   g->merges_calls = true;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     if (hiaG_merge_in(g, hiaG_fn(g, f))) hiaG_compact(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

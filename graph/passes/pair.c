@@ -197,9 +197,7 @@ static void pair_rounds(pairing *p, hia_node_id loop, hia_subst *subst) {
   pair_map first = {HIA_NEW_ARRAY(p->scratch, hia_value_id, fn->values.len), fn->values.len};
   memset(first.to, 0xff, first.n * sizeof *first.to);
   p->variables = HIA_NEW_ARRAY(p->scratch, hia_value_id, n + 1);
-  for (hia_node_id a = fn->regions.data[p->head].first; fn->nodes.data[a].op == HIA_OP_ARG;
-       a = fn->nodes.data[a].next)
-    p->variables[HIA_IMM_A(fn->nodes.data[a].imm)] = hiaG_out(fn, a, 0);
+  HIA_EACH_ARG(fn, p->head, a) p->variables[HIA_IMM_A(fn->nodes.data[a].imm)] = hiaG_out(fn, a, 0);
 
   hia_node_id pairs =
       hiaG_insert(g, fn, loop, HIA_OP_LOOP, ins, n, results, old.n_outs, old.imm, old.loc);
@@ -243,8 +241,7 @@ static void pair_in(hia_graph *g, hia_fn *fn) {
 }
 
 void hiaG_pair(hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     pair_in(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

@@ -144,8 +144,7 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
   if (pass->scope == HIA_PASS_GRAPH) {
     pass->run.graph(g);
   } else {
-    for (hia_fn_id f = 0; f < g->fns.len; f++) {
-      if (hiaG_fn(g, f)->is_removed) continue;
+    HIA_EACH_FN(g, f) {
       hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
       pass->run.fn(g, hiaG_fn(g, f));
       hiaR_arena_release(&g->comp->scratch, mark);

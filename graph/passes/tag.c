@@ -448,6 +448,5 @@ static void tag_fn(hia_graph *g, hia_fn_id f) {
 /* Requires nothing; the graph is static afterwards. Functions that were removed have no section. */
 void hiaG_tag(hia_graph *g) {
   g->state = HIA_STATIC;
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed) tag_fn(g, f);
+  HIA_EACH_FN(g, f) tag_fn(g, f);
 }

@@ -158,7 +158,7 @@ static void find_spots(tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
 
 /* True if the region has a join, which must stay in the arm that its fork's `stolen` leads to. */
 static bool holds_join(const hia_fn *fn, hia_region_id region) {
-  for (hia_node_id n = fn->regions.data[region].first; n != HIA_NONE; n = fn->nodes.data[n].next)
+  HIA_EACH_IN(fn, region, n)
     if (fn->nodes.data[n].op == HIA_OP_JOIN) return true;
   return false;
 }
@@ -538,8 +538,7 @@ static looping open_loop(tail *t, hia_fn *fn, bool has_state) {
 static void copy_body(looping *l, const hia_fn *from, hia_fn_id f, hia_region_id region) {
   hia_value_id *map = HIA_NEW_ARRAY(l->scratch, hia_value_id, from->values.len);
   memset(map, 0xff, from->values.len * sizeof *map);
-  for (hia_node_id n = from->regions.data[0].first; from->nodes.data[n].op == HIA_OP_ARG;
-       n = from->nodes.data[n].next)
+  HIA_EACH_ARG(from, 0, n)
     map[hiaG_out(from, n, 0)] =
         l->first_var + l->t->variable[f][HIA_IMM_A(from->nodes.data[n].imm)];
   hiaG_copy_region(l->g, l->fn, region, HIA_NONE, from, 0, map, HIA_NONE);
@@ -779,9 +778,8 @@ void hiaG_tail(hia_graph *g) {
     else
       hiaG_fn(g, f)->is_removed = true;
   }
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     redirect_calls(&t, fn);
     if (fn->slow_path != HIA_NONE && hiaG_fn(g, fn->slow_path)->is_removed)
       fn->slow_path = HIA_NONE;

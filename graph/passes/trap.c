@@ -98,8 +98,8 @@ static void visit_function(trapping *t) {
 }
 
 static bool has_gradients(const hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed && is_of_gradients(hiaG_fn(g, f))) return true;
+  HIA_EACH_FN(g, f)
+    if (is_of_gradients(hiaG_fn(g, f))) return true;
   return false;
 }
 

@@ -158,9 +158,7 @@ static void call_instead(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id ar
   hia_node_id yield = hiaG_yield_of(fn, arm);
   while (fn->regions.data[arm].first != yield) hiaG_remove(fn, fn->regions.data[arm].first);
   hia_value_id *ins = HIA_NEW_ARRAY(u->scratch, hia_value_id, fn->n_params);
-  for (hia_node_id n = fn->regions.data[0].first; fn->nodes.data[n].op == HIA_OP_ARG;
-       n = fn->nodes.data[n].next)
-    ins[HIA_IMM_A(fn->nodes.data[n].imm)] = hiaG_out(fn, n, 0);
+  HIA_EACH_ARG(fn, 0, n) ins[HIA_IMM_A(fn->nodes.data[n].imm)] = hiaG_out(fn, n, 0);
   hia_node_id call = hiaG_insert(g, fn, yield, HIA_OP_CALL, ins, fn->n_params, fn->results,
                                  fn->n_results, f, HIA_NONE);
   uint32_t n_out = fn->nodes.data[yield].n_ins;
@@ -455,8 +453,7 @@ static hia_node_id copy_body(unrolling *u, const hia_fn *body, hia_node_id call)
   hia_node node = fn->nodes.data[call];
   hia_value_id *map = HIA_NEW_ARRAY(u->scratch, hia_value_id, body->values.len);
   memset(map, 0xff, body->values.len * sizeof *map);
-  for (hia_node_id arg = body->regions.data[0].first; body->nodes.data[arg].op == HIA_OP_ARG;
-       arg = body->nodes.data[arg].next)
+  HIA_EACH_ARG(body, 0, arg)
     map[hiaG_out(body, arg, 0)] =
         hiaG_resolve(&u->subst, hiaG_in(fn, call, HIA_IMM_A(body->nodes.data[arg].imm)));
   hia_loc_id parent = node.loc;

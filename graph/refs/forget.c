@@ -79,9 +79,8 @@ bool hiaG_has_destinations(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_DE
 bool hiaG_has_counts(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_DUP, HIA_OP_GIVE); }
 
 void hiaG_forget_counts(hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     if (fn->owning_of != HIA_NONE)
       fn->is_removed = true;

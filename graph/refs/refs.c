@@ -467,8 +467,7 @@ static const bool *borrow_variables(counting *c, const ref_set live, hia_node_id
   }
   hiaG_find_walking(c->fn, loop, is_kept);
   bool has_any = false;
-  for (hia_node_id arg = c->fn->regions.data[head].first; c->fn->nodes.data[arg].op == HIA_OP_ARG;
-       arg = c->fn->nodes.data[arg].next) {
+  HIA_EACH_ARG(c->fn, head, arg) {
     uint32_t r = c->ref[hiaG_out(c->fn, arg, 0)];
     if (r == HIA_NONE || !is_kept[c->fn->nodes.data[arg].imm]) continue;
     c->is_borrowed[r] = has_any = true;
@@ -615,8 +614,7 @@ static void count_loop(counting *c, ref_set live, hia_node_id n) {
   if (seen != HIA_NONE) c->known[seen] = before;
   add_exits(c, n, yield, &x);
   walk(c, at_round, last);
-  for (hia_node_id arg = c->fn->regions.data[head].first; c->fn->nodes.data[arg].op == HIA_OP_ARG;
-       arg = c->fn->nodes.data[arg].next) {
+  HIA_EACH_ARG(c->fn, head, arg) {
     uint32_t r = c->ref[hiaG_out(c->fn, arg, 0)];
     if (r == HIA_NONE || c->is_borrowed[r]) continue;
     if (!has(at_round, r)) die_at_start(c, at_round, r, head);
@@ -714,14 +712,12 @@ static bool walk_function(counting *c) {
   number_references(c);
   if (!c->n) return false;
   ref_set live = HIA_NEW_ARRAY(c->scratch, uint64_t, c->n_words);
-  for (hia_node_id arg = fn->regions.data[0].first; fn->nodes.data[arg].op == HIA_OP_ARG;
-       arg = fn->nodes.data[arg].next) {
+  HIA_EACH_ARG(fn, 0, arg) {
     uint32_t r = c->ref[hiaG_out(fn, arg, 0)];
     if (r != HIA_NONE) c->is_borrowed[r] = !c->versions[c->id].owns[fn->nodes.data[arg].imm];
   }
   walk(c, live, yield_of(c, 0));
-  for (hia_node_id arg = fn->regions.data[0].first; fn->nodes.data[arg].op == HIA_OP_ARG;
-       arg = fn->nodes.data[arg].next) {
+  HIA_EACH_ARG(fn, 0, arg) {
     uint32_t r = c->ref[hiaG_out(fn, arg, 0)];
     if (r == HIA_NONE || c->is_borrowed[r]) continue;
     if (!has(live, r)) die_at_start(c, live, r, 0);
@@ -780,8 +776,7 @@ static void make_versions(hia_graph *g, hia_ref_version *versions) {
 /* In a text an object with a hole may die before the hole is filled: there nothing is counted. */
 void hiaG_refs(hia_graph *g) {
   if (!hiaG_has_references(g) || (g->is_read && hiaG_has_destinations(g))) return;
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed) hiaG_split_exits(g, hiaG_fn(g, f));
+  HIA_EACH_FN(g, f) hiaG_split_exits(g, hiaG_fn(g, f));
   hia_ref_version *versions = HIA_NEW_ARRAY(&g->comp->arena, hia_ref_version, 2 * g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     versions[f] =
@@ -790,12 +785,9 @@ void hiaG_refs(hia_graph *g) {
                           .base_call = HIA_NONE};
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
-    for (hia_fn_id f = 0; f < g->fns.len; f++)
-      if (!hiaG_fn(g, f)->is_removed)
-        is_changed |= hiaG_find_owned(g, hiaG_fn(g, f), versions, versions[f].owns);
+    HIA_EACH_FN(g, f) is_changed |= hiaG_find_owned(g, hiaG_fn(g, f), versions, versions[f].owns);
   }
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     for (uint32_t i = 0; i < hiaG_fn(g, f)->n_params; i++)
       versions[f].can_own |= !hiaG_is_scalar(hiaG_fn(g, f)->params[i]) && !versions[f].owns[i];
   }

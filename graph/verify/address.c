@@ -238,12 +238,11 @@ void hiaG_verify_addresses(hia_verifier *v) {
     c.strange_in[i] = c.place[i] = HIA_NONE;
   }
   c.params = HIA_NEW_ARRAY(v->scratch, hia_value_id *, g->fns.len + 1);
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed) find_params(&c, f);
+  HIA_EACH_FN(g, f) find_params(&c, f);
   hia_u32vec others = {0}; /* functions and nodes that hand nothing on */
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    for (hia_node_id at = 0; !fn->is_removed && at < fn->nodes.len; at++) {
+    for (hia_node_id at = 0; at < fn->nodes.len; at++) {
       if (!is_live(fn, at) || (join_node(&c, f, at) && !stores(fn, at))) continue;
       hiaR_push(v->scratch, &others, f);
       hiaR_push(v->scratch, &others, at);
@@ -251,8 +250,8 @@ void hiaG_verify_addresses(hia_verifier *v) {
     if (!fn->is_removed && fn->slow_path != HIA_NONE) join_slow_path(&c, f);
   }
   for (uint32_t i = 0; i < others.len; i += 2) look_at(&c, others.data[i], others.data[i + 1]);
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->is_root) look_at_root(&c, f);
+  HIA_EACH_FN(g, f)
+    if (hiaG_fn(g, f)->is_root) look_at_root(&c, f);
   for (uint32_t i = 0; i < n; i++) {
     if (c.up[i] != i || !c.is_address[i] || c.strange_in[i] == HIA_NONE) continue;
     v->fn = hiaG_fn(g, v->fn_id = c.strange_in[i]);

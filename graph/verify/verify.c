@@ -657,8 +657,8 @@ static void check_calls_of_segments(hia_verifier *v) {
   hia_graph *g = v->g;
   hia_u32vec todo = {0};
   bool *is_reached = HIA_NEW_ARRAY(v->scratch, bool, g->fns.len + 1);
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->rows) {
+  HIA_EACH_FN(g, f)
+    if (hiaG_fn(g, f)->rows) {
       is_reached[f] = true;
       hiaR_push(v->scratch, &todo, f);
     }
