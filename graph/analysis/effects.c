@@ -188,8 +188,7 @@ void hiaG_effects(hia_graph *g) {
   spread(&c, scratch, effects);
   /* Numbers without holes, of the groups that have functions which are not removed. */
   uint32_t *number = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)c.n_groups + 1), n = 0;
-  for (hia_fn_id f = 0; f < c.n; f++)
-    if (!hiaG_fn(g, f)->is_removed) number[c.group[f]] = 1;
+  HIA_EACH_FN(g, f) number[c.group[f]] = 1;
   for (uint32_t i = 0; i < c.n_groups; i++) {
     uint32_t is_used = number[i];
     number[i] = n;

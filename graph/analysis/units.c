@@ -59,9 +59,9 @@ static void find_imported(hia_arena *arena, const hia_graph *g, hia_codegen_unit
     if (hiaG_fn(g, site->caller)->is_removed) continue;
     units->is_imported[site->callee] |= units->of[site->caller] != units->of[site->callee];
   }
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     hia_fn_id slow = hiaG_fn(g, f)->slow_path;
-    if (hiaG_fn(g, f)->is_removed || slow == HIA_NONE) continue;
+    if (slow == HIA_NONE) continue;
     units->is_imported[slow] |= units->of[f] != units->of[slow];
   }
   /* The code of segments, which the module that notes their rows enters. */

@@ -11,6 +11,7 @@
  * Without products with a large param there is nothing to do. Requires nothing. Runs hiaG_effects
  * again. */
 #include "graph/batch/batch.h"
+#include "graph/analysis/groups.h"
 
 enum {
   MAX_HELPER = 200, /* nodes of a function that is copied into its callers */
@@ -88,9 +89,9 @@ static void separate_roots(hia_graph *g, hia_arena *arena) {
     inner[f] = make_inner(g, f);
     has_inner = true;
   }
-  for (hia_fn_id f = 0; has_inner && f < g->fns.len; f++) {
+  if (!has_inner) return;
+  HIA_EACH_FN(g, f) {
     hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     HIA_EACH_NODE(fn, at) {
       hia_node *node = &fn->nodes.data[at];
       if (node->op != HIA_OP_CALL || hiaG_callee(node) >= n) continue;
@@ -146,17 +147,11 @@ static void clean(hia_graph *g) {
 }
 
 static void inline_helpers(hia_graph *g) {
-  uint32_t n = g->fns.len, n_live = 0;
   hia_arena *scratch = &g->comp->scratch;
-  uint32_t *group = HIA_NEW_ARRAY(scratch, uint32_t, n + 1);
-  for (hia_fn_id f = 0; f < n; f++) {
-    group[f] = hiaG_fn(g, f)->is_removed ? HIA_NONE : hiaG_fn(g, f)->group;
-    n_live += group[f] != HIA_NONE;
-  }
-  const hia_fn_id *order = hiaG_buckets(scratch, n, n, group, NULL).items;
-  for (uint32_t k = 0; k < n_live; k++) {
+  const hia_fn_order order = hiaG_callees_first(scratch, g);
+  for (uint32_t k = 0; k < order.n; k++) {
     hia_mark mark = hiaR_arena_mark(scratch);
-    inline_helpers_into(g, order[k]);
+    inline_helpers_into(g, order.fns[k]);
     hiaR_arena_release(scratch, mark);
   }
   hiaG_sweep(g);
@@ -298,8 +293,7 @@ static bool simplify_all(hia_graph *g) {
   hia_batcher b;
   bool is_changed = false;
   begin(&b, g);
-  for (hia_fn_id f = 0; f < b.n; f++)
-    if (!hiaG_fn(g, f)->is_removed) is_changed |= simplify_function(&b, f);
+  HIA_EACH_FN_BELOW(g, b.n, f) is_changed |= simplify_function(&b, f);
   hiaR_arena_release(&g->comp->scratch, mark);
   return is_changed;
 }
@@ -308,8 +302,7 @@ static bool simplify_all(hia_graph *g) {
 
 static void find(hia_batcher *b, hia_graph *g) {
   begin(b, g);
-  for (hia_fn_id f = 0; f < b->n; f++)
-    if (!hiaG_fn(g, f)->is_removed) hiaG_batch_find_liftable(b, f);
+  HIA_EACH_FN_BELOW(g, b->n, f) hiaG_batch_find_liftable(b, f);
   hiaG_batch_find_late(b);
 }
 
@@ -337,10 +330,8 @@ void hiaG_batch(hia_graph *g) {
     find(&b, g);
   }
   if (g->batches) hiaG_batch_report(&b, g->batches);
-  for (hia_fn_id f = 0; f < b.n; f++)
-    if (!hiaG_fn(g, f)->is_removed) hiaG_batch_find_segments(&b, f);
+  HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_find_segments(&b, f);
   hiaG_batch_types(&b);
-  for (hia_fn_id f = 0; f < b.n; f++)
-    if (!hiaG_fn(g, f)->is_removed) hiaG_batch_place_segments(&b, f);
+  HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_place_segments(&b, f);
   hiaG_effects(g);
 }

@@ -6,6 +6,7 @@
  * What begins it is a product with a large matrix that all activations share. What computes with
  * something late is late too, if it can be lifted; else it reads the elements, and the run waits
  * for them. A scalar is not late in an object that hosts see, or whose type the runtime knows. */
+#include "graph/analysis/groups.h"
 #include "graph/batch/batch.h"
 #include "graph/ir/sums.h"
 
@@ -193,18 +194,13 @@ void hiaG_batch_find_late(hia_batcher *b) {
   }
   /* Callees first, then callers first, and so on: results are found on the one way, parameters on
    * the other. */
-  uint32_t *group = HIA_NEW_ARRAY(b->arena, uint32_t, b->n + 1), n_live = 0;
-  for (hia_fn_id f = 0; f < b->n; f++) {
-    group[f] = hiaG_fn(b->g, f)->is_removed ? HIA_NONE : hiaG_fn(b->g, f)->group;
-    n_live += group[f] != HIA_NONE;
-  }
-  const hia_fn_id *order = hiaG_buckets(b->arena, b->n, b->n, group, NULL).items;
+  const hia_fn_order order = hiaG_callees_first(b->arena, b->g);
   bool is_down = false;
   for (bool is_changed = true; is_changed; is_down = !is_down) {
     is_changed = false;
     hiaR_look(b->g->comp);
-    for (uint32_t k = 0; k < n_live; k++) {
-      hia_fn_id f = order[is_down ? n_live - 1 - k : k];
+    for (uint32_t k = 0; k < order.n; k++) {
+      hia_fn_id f = order.fns[is_down ? order.n - 1 - k : k];
       looking l = {b, f, hiaG_fn(b->g, f), &b->fns[f], false};
       HIA_EACH_NODE(l.fn, n) look_at(&l, n);
       is_changed |= l.is_changed;

@@ -150,10 +150,8 @@ static void waits(reporting *r) {
 }
 
 void hiaG_batch_report(const hia_batcher *b, hia_text *out) {
-  for (hia_fn_id f = 0; f < b->n; f++) {
-    const hia_fn *fn = hiaG_fn(b->g, f);
-    reporting r = {b, f, fn, &b->fns[f], out, 0};
-    if (fn->is_removed) continue;
+  HIA_EACH_FN_BELOW(b->g, b->n, f) {
+    reporting r = {b, f, hiaG_fn(b->g, f), &b->fns[f], out, 0};
     batched(&r);
     one_at_a_time(&r);
     waits(&r);

@@ -106,9 +106,9 @@ void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_
 
 static void find_outside(hia_batcher *b) {
   b->is_outside = HIA_NEW_ARRAY(b->arena, bool, b->g->types->entries.len + 1);
-  for (hia_fn_id f = 0; f < b->n; f++) {
+  HIA_EACH_FN_BELOW(b->g, b->n, f) {
     const hia_fn *fn = hiaG_fn(b->g, f);
-    if (fn->is_removed || !fn->is_root) continue;
+    if (!fn->is_root) continue;
     for (uint32_t i = 0; i < fn->n_params; i++)
       hiaG_mark_parts(b->g->types, fn->params[i], b->is_outside);
     for (uint32_t i = 0; i < fn->n_results; i++)
@@ -204,11 +204,9 @@ void hiaG_batch_sizes(hia_batcher *b) {
   finding last = begin(b);
   for (unsigned time = 0; time < TIMES; time++) {
     finding f = begin(b);
-    for (hia_fn_id i = 0; i < b->n; i++)
-      if (!hiaG_fn(b->g, i)->is_removed) find_in(&f, &last, i);
+    HIA_EACH_FN_BELOW(b->g, b->n, i) find_in(&f, &last, i);
     if (time + 1 == TIMES) return;
-    for (hia_fn_id i = 0; i < b->n; i++)
-      if (!hiaG_fn(b->g, i)->is_removed) propagate(&f, i);
+    HIA_EACH_FN_BELOW(b->g, b->n, i) propagate(&f, i);
     last = f;
   }
 }

@@ -288,7 +288,6 @@ static bool split_one(const hia_batcher *b, hia_fn_id f) {
 
 bool hiaG_batch_split(hia_batcher *b) {
   bool is_changed = false;
-  for (hia_fn_id f = 0; f < b->n; f++)
-    if (!hiaG_fn(b->g, f)->is_removed) is_changed |= split_one(b, f);
+  HIA_EACH_FN_BELOW(b->g, b->n, f) is_changed |= split_one(b, f);
   return is_changed;
 }

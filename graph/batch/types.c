@@ -135,8 +135,7 @@ void hiaG_batch_types(hia_batcher *b) {
       if (!c.changes[t] && must_change(&c, t)) again = c.changes[t] = true;
   }
   uint32_t n_places = b->g->types->places.len;
-  for (hia_fn_id f = 0; f < b->n; f++)
-    if (!hiaG_fn(b->g, f)->is_removed) change_function(&c, f);
+  HIA_EACH_FN_BELOW(b->g, b->n, f) change_function(&c, f);
   bool *late = HIA_NEW_ARRAY(b->arena, bool, b->g->types->places.len + 1); /* and new places */
   memcpy(late, b->late_places, n_places);
   b->late_places = late;

@@ -224,8 +224,9 @@ static void replace_all(hia_graph *g) {
     bool is_changed = false;
     is_left = false;
     d.effects = NULL;
-    for (hia_fn_id f = 0, n = g->fns.len; f < n; f++) {
-      if (hiaG_fn(g, f)->is_removed || !replace_in(&d, hiaG_fn(g, f), &is_left)) continue;
+    uint32_t n = g->fns.len;
+    HIA_EACH_FN_BELOW(g, n, f) {
+      if (!replace_in(&d, hiaG_fn(g, f), &is_left)) continue;
       hiaG_compact(g, hiaG_fn(g, f));
       is_changed = true;
     }

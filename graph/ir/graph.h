@@ -326,6 +326,9 @@ static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.
 /* A loop over the functions that are not removed. Those that its body adds are met, too. */
 #define HIA_EACH_FN(g, f)                                                                          \
   for (hia_fn_id f = hiaG_next_fn(g, 0); f < (g)->fns.len; f = hiaG_next_fn(g, f + 1))
+/* A loop over those of the first n functions. Functions that its body adds are not met. */
+#define HIA_EACH_FN_BELOW(g, n, f)                                                                 \
+  for (hia_fn_id f = hiaG_next_fn(g, 0); f < (n); f = hiaG_next_fn(g, f + 1))
 static inline hia_fn_id hiaG_next_fn(const hia_graph *g, hia_fn_id f) {
   while (f < g->fns.len && g->fns.data[f]->is_removed) f++;
   return f;

@@ -626,9 +626,8 @@ void hiaG_print(const hia_graph *g, hia_text *out) {
   }
   p.values = HIA_NEW_ARRAY(p.scratch, uint32_t, n_values);
   p.regions = HIA_NEW_ARRAY(p.scratch, uint32_t, n_regions);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     p.fn = hiaG_fn(g, f);
-    if (p.fn->is_removed) continue;
     memset(p.values, 0xff, p.fn->values.len * sizeof *p.values);
     memset(p.regions, 0xff, p.fn->regions.len * sizeof *p.regions);
     header(&p);

@@ -160,8 +160,8 @@ static bool part(hia_graph *g, hia_fn *fn) {
 
 void hiaG_apart(hia_graph *g) {
   bool is_changed = false;
-  for (hia_fn_id f = 0, n = g->fns.len; f < n; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  uint32_t n = g->fns.len;
+  HIA_EACH_FN_BELOW(g, n, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     is_changed |= part(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

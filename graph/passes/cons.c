@@ -34,6 +34,7 @@
  *
  * Requires hiaG_effects, and runs it again. Comes behind fork.c: a call that is forked, or made
  * while another is, is not the last thing that its function does. */
+#include "graph/analysis/groups.h"
 #include "graph/ir/graph.h"
 
 typedef enum spot_kind {
@@ -233,13 +234,11 @@ static bool calls_twice(const consing *c, const hia_fn *fn) {
 static void find_classes(consing *c, bool **is_changed) {
   hia_graph *g = c->g;
   uint32_t n = c->n_fns;
-  uint32_t *group = HIA_NEW_ARRAY(c->scratch, uint32_t, n);
+  uint32_t *group = hiaG_groups(c->scratch, g);
   uint32_t *first = HIA_NEW_ARRAY(c->scratch, uint32_t, n + 1);
   bool *wraps = HIA_NEW_ARRAY(c->scratch, bool, n), *is_fit = HIA_NEW_ARRAY(c->scratch, bool, n);
   hia_u32vec edges = {0};
   spot_vec spots = {0};
-  for (hia_fn_id f = 0; f < n; f++)
-    group[f] = hiaG_fn(g, f)->is_removed ? HIA_NONE : hiaG_fn(g, f)->group;
   c->class = group;
   for (hia_fn_id f = 0; f < n; f++) {
     hia_fn *fn = hiaG_fn(g, f);

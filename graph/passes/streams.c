@@ -101,9 +101,9 @@ static const char *find(streams *s, hia_fn_id root) {
   const hia_graph *g = s->g;
   bool is_any = false;
   s->is_stream = HIA_NEW_ARRAY(&g->comp->scratch, bool *, 2 * (size_t)g->fns.len + 1);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    bool is_wanted = !fn->is_removed && (root == HIA_NONE ? fn->is_root : f == root);
+    bool is_wanted = root == HIA_NONE ? fn->is_root : f == root;
     for (uint32_t i = 0; is_wanted && i < fn->n_params; i++)
       if (can_be_stream(g, fn->params[i])) note(s, f, i, &is_any);
   }

@@ -11,8 +11,8 @@ static void reach(hia_graph *g, hia_fn_id f, bool *is_reached, hia_u32vec *todo)
 void hiaG_sweep(hia_graph *g) {
   bool *is_reached = HIA_NEW_ARRAY(&g->comp->scratch, bool, g->fns.len);
   hia_u32vec todo = {0};
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (!hiaG_fn(g, f)->is_root || hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
+    if (!hiaG_fn(g, f)->is_root) continue;
     is_reached[f] = true;
     hiaR_push(&g->comp->scratch, &todo, f);
   }

@@ -33,6 +33,7 @@
  *
  * The order of nodes that can fail stays what it was along every path, and COUNT nodes stay where
  * they are: a round of such a loop is a call in the source, and was counted before the call. */
+#include "graph/analysis/groups.h"
 #include "graph/ir/graph.h"
 
 typedef enum spot_kind {
@@ -719,12 +720,10 @@ static classes find_classes(tail *t) {
   hia_graph *g = t->g;
   uint32_t n = t->n_fns;
   classes c = {0};
-  uint32_t *group = HIA_NEW_ARRAY(t->scratch, uint32_t, n);
+  uint32_t *group = hiaG_groups(t->scratch, g);
   uint32_t *first = HIA_NEW_ARRAY(t->scratch, uint32_t, n + 1);
   hia_u32vec edges = {0};
   spot_vec spots = {0};
-  for (hia_fn_id f = 0; f < n; f++)
-    group[f] = hiaG_fn(g, f)->is_removed ? HIA_NONE : hiaG_fn(g, f)->group;
   t->class = group;
   for (hia_fn_id f = 0; f < n; f++) {
     const hia_fn *fn = hiaG_fn(g, f);

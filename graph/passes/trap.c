@@ -107,9 +107,8 @@ void hiaG_trap(hia_graph *g) {
   hia_arena *scratch = &g->comp->scratch;
   if (g->is_read && hiaG_has_op(g, HIA_OP_TRAP, HIA_OP_TRAP)) return;
   if (has_gradients(g)) hiaG_effects(g);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     trapping t = {.g = g, .fn = hiaG_fn(g, f)};
-    if (t.fn->is_removed) continue;
     hia_mark mark = hiaR_arena_mark(scratch);
     t.is_in_gradient = is_of_gradients(t.fn);
     if (t.is_in_gradient) hiaG_dce(g, t.fn);

@@ -688,12 +688,11 @@ void hiaG_unroll(hia_graph *g) {
   u.shapes = HIA_NEW_ARRAY(u.scratch, shape, n);
   u.members = HIA_NEW_ARRAY(u.scratch, uint32_t, (size_t)n + 1);
   u.largest = HIA_NEW_ARRAY(u.scratch, size, (size_t)n + 1);
-  for (hia_fn_id f = 0; f < n; f++)
-    if (!hiaG_fn(g, f)->is_removed) u.members[hiaG_fn(g, f)->group]++;
+  HIA_EACH_FN(g, f) u.members[hiaG_fn(g, f)->group]++;
   hia_u32vec wanted = {0};
-  for (hia_fn_id f = 0; f < n; f++) {
+  HIA_EACH_FN_BELOW(g, n, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed || !(fn->effects & HIA_E_RECURSIVE)) continue;
+    if (!(fn->effects & HIA_E_RECURSIVE)) continue;
     if (u.members[fn->group] > MAX_MEMBERS) continue;
     learn_shape(&u, f);
     add_to_group(&u, f);

@@ -243,8 +243,8 @@ static void untag_fn(hia_graph *g, hia_fn *fn) {
 
 void hiaG_untag(hia_graph *g) {
   g->state = HIA_FUNCTIONS;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (!hiaG_fn(g, f)->is_removed) untag_fn(g, hiaG_fn(g, f));
+  HIA_EACH_FN(g, f) {
+    untag_fn(g, hiaG_fn(g, f));
     hiaR_look(g->comp);
   }
   g->sites.len = 0;

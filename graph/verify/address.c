@@ -247,7 +247,7 @@ void hiaG_verify_addresses(hia_verifier *v) {
       hiaR_push(v->scratch, &others, f);
       hiaR_push(v->scratch, &others, at);
     }
-    if (!fn->is_removed && fn->slow_path != HIA_NONE) join_slow_path(&c, f);
+    if (fn->slow_path != HIA_NONE) join_slow_path(&c, f);
   }
   for (uint32_t i = 0; i < others.len; i += 2) look_at(&c, others.data[i], others.data[i + 1]);
   HIA_EACH_FN(g, f)
