@@ -11,7 +11,7 @@
  *
  * That a destination is taken only behind what was put there is not checked, nor that an address is
  * set: code for a graph that was read from text tests it (lower/ops/read.c). */
-#include "graph/verify/verify.h"
+#include "graph/verify/verifier.h"
 
 typedef struct classes {
   hia_verifier *v;

@@ -4,7 +4,7 @@
  *
  * The frontend reports what has none with the chain of calls that leads there. Here a graph is
  * refused that a user has written or changed. So the pass `grad` can rely on it. */
-#include "graph/verify/verify.h"
+#include "graph/verify/verifier.h"
 
 static bool is_float(hia_dtype dtype) { return dtype == HIA_F32 || dtype == HIA_F64; }
 
