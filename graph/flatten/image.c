@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The sections of an image to bytes: the final numbers of nodes and slots, tables, and moves. Moves
  * that happen all at once are ordered so that one after the other they do the same. */
-#include "graph/flatten/flatten.h"
+#include "graph/flatten/section.h"
 #include "runtime/base/loc.h"
 #include "runtime/tensor/tensor.h"
 
@@ -70,10 +70,6 @@ static uint32_t number_of(hia_flat_section *s, uint32_t slot) {
 
 static void read_slot(hia_flat_section *s, uint32_t slot) {
   s->slots.data[hiaG_flat_slot(s, slot & ~HIA_IMAGE_TAKEN)].is_read = true;
-}
-
-bool hiaG_flat_is_ref(const hia_flat_slot *slot) {
-  return slot->type != HIA_NONE && !hiaR_is_scalar(slot->type);
 }
 
 /* Numbers parameters and computed values, and returns how many slots they take. Scalar results that

@@ -19,7 +19,7 @@
  *
  * Where a section is too large for the sets, a reader comes never if it is in the other side of a
  * branch, and before a SET or a MOVE of its array by construction: flatten.c makes these wait. */
-#include "graph/flatten/flatten.h"
+#include "graph/flatten/section.h"
 
 enum { LARGE = 4096, MANY = 64 };
 

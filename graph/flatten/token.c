@@ -16,7 +16,7 @@
  * Merge that has one taker (with several, edges would multiply in nested branches), and nodes that
  * wait only for the control of their region: a MOVE, which the SWITCH then makes, or a JOIN. A JOIN
  * for which nothing waits is dropped as well. */
-#include "graph/flatten/flatten.h"
+#include "graph/flatten/section.h"
 
 enum { LARGE = 4096, FEW = 2 };
 

@@ -1,13 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the files of flattening share: the sections of an image while they are made. All memory is
- * the compilation's scratch.
+/* Private to this folder: the sections of an image while they are made. All memory is the
+ * compilation's scratch.
  *
- *   flatten.c        static graph to sections: nodes, slots, and what each node waits for
- *   token.c  which tokens must be sent at all
- *   take.c   which operands take the references of their slots
- *   image.c  sections to bytes */
-#ifndef HIA_FLATTEN_H
-#define HIA_FLATTEN_H
+ *   flatten.c and what flattener.h lists   static graph to sections: nodes, slots, and what each
+ *                                          node waits for
+ *   token.c                                which tokens must be sent at all
+ *   take.c                                 which operands take the references of their slots
+ *   image.c                                sections to bytes */
+#ifndef HIA_FLAT_SECTION_H
+#define HIA_FLAT_SECTION_H
 
 #include "graph/ir/graph.h"
 #include "runtime/image/image.h"
