@@ -53,9 +53,9 @@ static void open_region(hia_flattener *f, hia_region_id r) {
 }
 
 static void close_region(hia_flattener *f) {
-  context c = *hiaG_flat_here(f);
+  hia_flat_context c = *hiaG_flat_here(f);
   unsigned kind = f->fn->regions.data[c.region].kind;
-  readings reads = {0};
+  hia_flat_readings reads = {0};
   if (kind == HIA_REGION_THEN || kind == HIA_REGION_ELSE) {
     hiaG_flat_end_side(f, c.region);
     if (f->has_sets) reads = hiaG_flat_join_reads(f);

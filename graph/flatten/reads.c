@@ -13,7 +13,7 @@ static uint32_t add_join(hia_flattener *f, const uint32_t *sources, uint32_t n) 
 
 hia_flat_readings hiaG_flat_join_reads(hia_flattener *f) {
   hia_flat_section *s = hiaG_flat_here(f)->section;
-  readings reads = hiaG_flat_here(f)->reads, joins = {0};
+  hia_flat_readings reads = hiaG_flat_here(f)->reads, joins = {0};
   for (uint32_t i = 0; i < reads.len; i++) {
     uint32_t slot = hiaG_flat_slot(s, reads.data[i].slot), k = 0;
     if (s->slots.data[slot].region == hiaG_flat_here(f)->local)
