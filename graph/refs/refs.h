@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Counts of references: what the files of pass refs share. refs.c is the walk that places the
- * counts; own.c decides which parameters and variables are owned, version.c makes owning
- * versions, exits.c gives each way out of a loop a region, and reuse.c hands the memory
- * of dead objects to new ones. */
+/* Counts of references: what the files of pass refs share. refs.c is the pass, and what counting.h
+ * lists the walk that places the counts; own.c decides which parameters and variables are owned,
+ * version.c makes owning versions, exits.c gives each way out of a loop a region, and reuse.c hands
+ * the memory of dead objects to new ones. forget.c removes counts from a graph that was read. */
 #ifndef HIA_REFS_H
 #define HIA_REFS_H
 
@@ -76,7 +76,12 @@ static inline uint32_t hiaG_object_size(const hia_graph *g, hia_type type, uint3
 /* The memory that UNPACKs give is used by constructions of the same size. */
 void hiaG_give_tokens(hia_graph *g, hia_fn *fn);
 
-/* The first node of a region behind its ARGs and the join of a fork. */
-hia_node_id hiaG_start_of(const hia_fn *fn, hia_region_id region);
+/* Returns the first node of a region behind its ARGs and the join of a fork. */
+static inline hia_node_id hiaG_start_of(const hia_fn *fn, hia_region_id region) {
+  hia_node_id n = fn->regions.data[region].first;
+  while (fn->nodes.data[n].op == HIA_OP_ARG || fn->nodes.data[n].op == HIA_OP_JOIN)
+    n = fn->nodes.data[n].next;
+  return n;
+}
 
 #endif
