@@ -31,7 +31,7 @@ graph/grad/kept.c r.op
 graph/ir/graph.c kind
 graph/ir/graph.c op
 graph/passes/fold.c op
-graph/ir/read.c kind
+graph/read/read.c kind
 graph/passes/tag.c kind
 graph/ir/type.c entry->repr
 graph/ir/type.c type

@@ -7,7 +7,7 @@
  * the text: numbers of values and regions index tables only up to the length of the text, and each
  * entry has the number of the function it was made for, so that tables are not cleared per
  * function. Nesting is kept in a stack in memory. */
-#include "graph/ir/scan.h"
+#include "graph/read/scan.h"
 #include "graph/ir/sums.h"
 #include "runtime/base/loc.h"
 

@@ -2,7 +2,7 @@
 /* The lexer of the text form of graphs, for read.c. docs/ir.md is the reference.
  *
  * Nothing here depends on graphs. Only types nest, to a fixed depth. */
-#include "graph/ir/scan.h"
+#include "graph/read/scan.h"
 #include "graph/ir/sums.h"
 
 /* ---- errors ---- */
