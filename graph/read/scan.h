@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Private to scan.c and read.c: the words of the text form of graphs.
+/* Private to this folder: the words of the text form of graphs.
  *
  * All functions skip white space and comments first, unless they say otherwise. On a mistake they
  * fill in *error and jump to `stop`. */
