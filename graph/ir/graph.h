@@ -665,7 +665,7 @@ uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_
  * them, one or more, none a sum. */
 hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id of, const hia_wrt *wrt, uint32_t n);
 bool hiaG_has_gradients(const hia_graph *g);
-/* grad/own.c: the function that computes the gradient of a function or of an extern, "its own".
+/* ir/own_gradient.c: the function that computes the gradient of a function or of an extern, "its own".
  * That has the parameters, then a gradient of each result that is a float or a tensor of floats,
  * and then, if it takes them, the results; its results are the gradients of those parameters that
  * are floats or tensors of floats. Nothing flows to the others. */
