@@ -122,4 +122,13 @@ typedef struct hia_pays {
 /* When a call of a function takes long: the rule of its region 0. */
 hia_pays hiaG_pays(hia_arena *arena, const hia_graph *g, const hia_fn *fn);
 
+/* ---- plain.c ---- */
+
+/* Why a function of a static graph cannot be a plain function (one of C, called without a context
+ * and a status). NULL if it can; then *levels is the most frames that it has on the stack at once.
+ */
+const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, hia_arena *scratch, uint32_t *levels);
+/* True if a function of a static graph could be a plain function but for its failures. */
+bool hiaG_ends_soon(const hia_graph *g, hia_fn_id f, hia_arena *scratch);
+
 #endif
