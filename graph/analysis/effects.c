@@ -5,7 +5,10 @@
  * For functions one would iterate until nothing changes. But groups are numbered callees first
  * (scc.c), so one pass is enough: the effects of a group are those of its members themselves, and
  * those of the groups that they call. */
+#include "graph/analysis/effects.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/scc.h"
+#include "graph/ir/walk.h"
 
 /* ---- nodes ---- */
 

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What nodes and functions may do besides computing their results: HIA_E_ bits (graph/ir/graph.h). */
+/* What nodes and functions may do besides computing their results: HIA_E_ bits (graph/ir/graph.h).
+ */
 #ifndef HIA_EFFECTS_H
 #define HIA_EFFECTS_H
 
@@ -17,8 +18,9 @@ bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* True if the node may be moved up to any place behind its operands, and run where it did not: it
  * computes its results from scalars, and does nothing else. */
 bool hiaG_node_movable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
-/* Returns, by function and in either state, what it may do, itself or by its calls. In `arena`, with
- * all that finding them takes. Requires nothing: the effects that functions have are not looked at.
+/* Returns, by function and in either state, what it may do, itself or by its calls. In `arena`,
+ * with all that finding them takes. Requires nothing: the effects that functions have are not
+ * looked at.
  */
 uint16_t *hiaG_find_effects(const hia_graph *g, hia_arena *arena);
 

@@ -2,6 +2,8 @@
 /* What lowering must know of functions. Effects are found anew: those that functions have belong to
  * function graphs, and a static graph that was read may have more of them than it needs. */
 #include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
+#include "graph/ir/scc.h"
 
 static bool is_made_elsewhere(const hia_node *node) {
   return node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN || node->op == HIA_OP_DEFER;

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Groups have numbers such that callees have lower ones, so sorting by them puts callees first. */
 #include "graph/analysis/groups.h"
+#include "graph/ir/scc.h"
 
 uint32_t *hiaG_groups(hia_arena *arena, const hia_graph *g) {
   uint32_t *group = HIA_NEW_ARRAY(arena, uint32_t, (size_t)g->fns.len + 1);

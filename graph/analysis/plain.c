@@ -5,6 +5,8 @@
  * or loop, and do nothing that requires a worker's context. So they need no limit, no status and no
  * stack but the caller's. They are found by a walk over the calls, because a graph that was read
  * may lack traits. */
+#include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
 #include "graph/ir/graph.h"
 
 enum { MAX_LEVELS = 32 };

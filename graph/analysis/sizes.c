@@ -7,6 +7,7 @@
  * axis without it has a size of its own, which stands for another number in each round. So has all
  * that is computed from it; none of these sizes may be known outside of the loop. */
 #include "graph/analysis/sizes.h"
+#include "graph/ir/walk.h"
 
 /* How often a function is gone through before all assumptions that could still fail are dropped. */
 enum { MAX_TIMES = 16 };

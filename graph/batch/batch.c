@@ -11,7 +11,13 @@
  * Without products with a large param there is nothing to do. Requires nothing. Runs hiaG_effects
  * again. */
 #include "graph/batch/batch.h"
+#include "graph/analysis/effects.h"
 #include "graph/analysis/groups.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MAX_HELPER = 200, /* nodes of a function that is copied into its callers */

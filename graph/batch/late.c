@@ -7,8 +7,9 @@
  * something late is late too, if it can be lifted; else it reads the elements, and the run waits
  * for them. A scalar is not late in an object that hosts see, or whose type the runtime knows. */
 #include "graph/analysis/groups.h"
-#include "graph/batch/batch.h"
+#include "graph/batch/batcher.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
 
 typedef struct looking {
   hia_batcher *b;

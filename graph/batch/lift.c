@@ -6,7 +6,10 @@
  *
  * Nothing is lifted that could fail. An index that is known only in a run is checked before, by a
  * `within` (batch.c). */
-#include "graph/batch/batch.h"
+#include "graph/analysis/effects.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/build.h"
+#include "graph/ir/walk.h"
 
 typedef struct looking {
   hia_batcher *b;

@@ -2,7 +2,8 @@
 /* The report of the pass `batch`: which operations are computed for many activations at a time,
  * where a run waits for them, and which products are computed one at a time, and why. For people;
  * `hiaton dump --stage batches`. */
-#include "graph/batch/batch.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/walk.h"
 
 typedef struct reporting {
   const hia_batcher *b;

@@ -19,7 +19,10 @@
  *
  * Finding segments and lifting them reads the function as it was, with scalars that are scalars;
  * then types change (types.c), and then the function. */
-#include "graph/batch/batch.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
 
 enum {
   MAX_INPUTS = 60,

@@ -3,7 +3,8 @@
  * those within one function, from those of parameters, results of calls and fields. So it is run a
  * few times over all functions; what one time has found is where the next one starts, and what a
  * tensor has in all calls, or in all objects, is what it has. */
-#include "graph/batch/batch.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/walk.h"
 
 enum { TIMES = 4 };
 

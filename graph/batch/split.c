@@ -23,8 +23,12 @@
  *
  * What waits, and what depends on that, must not fail or have effects: then the first failure is
  * the one that it would be. */
-#include "graph/batch/batch.h"
+#include "graph/analysis/effects.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
 
 enum {
   KEEPS_PLACE =

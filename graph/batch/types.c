@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The types of what is late: a scalar becomes a tensor of one element, and a type that has such
  * scalars in its objects a type of its own, as has every type that contains that. */
-#include "graph/batch/batch.h"
+#include "graph/batch/batcher.h"
 
 typedef struct changing {
   hia_batcher *b;

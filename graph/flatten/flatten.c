@@ -23,6 +23,7 @@
  *
  * One walk over the nodes of a function, by index, which is sequential order, with the regions
  * opened and closed around them. Nothing recurses. */
+#include "graph/flatten/flatten.h"
 #include "graph/flatten/flattener.h"
 
 /* ---- the walk ---- */

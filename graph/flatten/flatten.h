@@ -5,7 +5,8 @@
 
 #include "graph/ir/graph.h"
 
-/* Requires a static graph that is well formed. The image is memory of the graph's arena, 8-aligned. */
+/* Requires a static graph that is well formed. The image is memory of the graph's arena, 8-aligned.
+ */
 void hiaG_flatten(hia_graph *g, void **image, size_t *size);
 
 #endif

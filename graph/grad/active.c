@@ -4,7 +4,8 @@
  *
  * What a call returns is taken to vary if an argument does, or if the callee may read a wanted
  * param. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/walk.h"
 
 typedef struct activity {
   hia_back *b;

@@ -9,7 +9,8 @@
  * rerun as through any others: gradients are added in the same order, with or without the mark.
  *
  * `again` is never inlined: what it computes would be found equal to what f.kept has computed. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/walk.h"
 
 static void open(hia_back *b, hia_node_id begin, uint32_t outer) {
   hia_grad_rerun s = {.outer = outer,

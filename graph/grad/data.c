@@ -12,7 +12,8 @@
  * Only fields that can have gradients are there. Two gradients of data are added by a function that
  * goes down both, as far as both go. Those of an array are collected, and become one array, a
  * Whole, where they are asked for one by one: again by functions, which this file makes. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
 #include "graph/ir/sums.h"
 
 enum { ARRAY_NOTHING, ARRAY_BOTH, ARRAY_WHOLE, ARRAY_AT, ARRAY_PART, N_ARRAY_CTORS };

@@ -21,7 +21,13 @@
  * Comes before all other passes: what is kept, and in which order gradients are added, depends on
  * the source alone, and fuel is counted in what this makes. Requires nothing. */
 #include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/own_gradient.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 static void make(hia_grad *d, uint32_t version) {
   const hia_grad_version v = d->versions.data[version];
@@ -194,14 +200,7 @@ static bool replace_in(hia_grad *d, hia_fn *fn, bool *is_left) {
   return is_changed;
 }
 
-bool hiaG_has_gradients(const hia_graph *g) {
-  HIA_EACH_FN(g, f) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    HIA_EACH_NODE(fn, n)
-      if (fn->nodes.data[n].op == HIA_OP_GRAD) return true;
-  }
-  return false;
-}
+bool hiaG_has_gradients(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD); }
 
 /* Removes the gradient declarations of functions and externs, which no later pass reads, and
  * gradient functions that nothing calls any more. */

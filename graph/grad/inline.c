@@ -8,7 +8,12 @@
  * function would add up what flows to its arguments before its caller adds that to what flows there
  * from elsewhere, so the mark would change how gradients are rounded. Their bodies stand between
  * two nodes (HIA_NODE_BEGIN, HIA_NODE_END): again.c. */
-#include "graph/grad/grad.h"
+#include "graph/analysis/effects.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MOST_NODES = 200,  /* of a body that is copied */

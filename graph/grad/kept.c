@@ -15,7 +15,10 @@
  *
  * f.kept makes a piece as soon as its words are computed, and f.back reads it before the first node
  * that uses one of them: so neither has more than a few pieces' words at once. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
 
 /* Ways through nested branches that are constructors of one type; the constructors of both arms are
  * still those of a type. */

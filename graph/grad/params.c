@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Which params of the program a function may read, itself or by its calls. */
+#include "graph/grad/grad.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
 
 /* Marks those that f's nodes read; true: one was not marked before. */
 static bool find_reads(const hia_graph *g, hia_fn_id f, const bool *wanted, bool *reads) {

@@ -7,7 +7,9 @@
  * repeated until few enough are left for the object (or the element, or the results of a call) that
  * holds the words, the *holder*. The result is a tree with the words as its leaves. A list of
  * pieces would do as well, but its types would nest as deep as it is long. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
+#include "graph/ir/walk.h"
 #include <stdlib.h>
 
 /* 512 bytes, the largest size that the heap has a size class of its own for; and the interpreter

@@ -1,8 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The report of a tape: what each of its constructors keeps, where that comes from, how large it
  * is, and what in f.back reads it. For people; `hiaton dump --stage tape`. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
 #include "runtime/tensor/tensor.h"
 #include <inttypes.h>
 

@@ -12,8 +12,11 @@
  * Where a value is needed for its shape alone, another one that is kept and has this shape takes
  * its place. If there is none, its sizes are kept instead, as integers: else a loop that adds to a
  * tensor in each round would keep all that it has been. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
 #include <stdlib.h>
 
 /* What f.back reads of something that is kept. */

@@ -11,7 +11,11 @@
  *     %some:f32[?, ?] = collect_rows %sum, %rows, %e
  *
  * If the program reads the tensor as a whole, these are all rows. */
+#include "graph/grad/grad.h"
+#include "graph/ir/build.h"
+#include "graph/ir/own_gradient.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
 
 uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_t n,
                          const bool *wanted, hia_type *out) {

@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The types that the pass makes: their names and their definitions. And the message that something
  * has no gradient. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
 #include "graph/ir/sums.h"
 
 _Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id loc,

@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The versions of a function: one for each set of parameters that vary and each set of results that
  * come with a gradient. Here they are declared; grad.c makes their bodies. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
 
 static bool same(const bool *a, const bool *b, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)

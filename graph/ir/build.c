@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Making graphs. All memory is the compilation's arena. What is replaced, such as the old operands of a node,
- * stays there until the compilation ends. */
+/* Making graphs. All memory is the compilation's arena. What is replaced, such as the old operands
+ * of a node, stays there until the compilation ends. */
 #include "graph/ir/build.h"
+#include "graph/ir/op_type.h"
 #include "graph/ir/sums.h"
 
 hia_graph *hiaG_new(hia_comp *comp, hia_types *types, const char *file) {

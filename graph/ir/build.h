@@ -15,14 +15,15 @@ hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name,
 hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_id loc,
                       const hia_type *params, uint32_t n_params, const hia_type *results,
                       uint32_t n_results);
-/* Returns a name that no function has which is still there: `of` with `suffix`, perhaps several times. (A
- * graph that was read may contain any name.) */
+/* Returns a name that no function has which is still there: `of` with `suffix`, perhaps several
+ * times. (A graph that was read may contain any name.) */
 const char *hiaG_new_name(hia_graph *g, const char *of, const char *suffix);
 
 /* Adds a function of the host; no other may have its name. Names and types are copied. */
 uint32_t hiaG_extern_new(hia_graph *g, const char *name, bool is_impure, bool raises,
                          const hia_type *params, uint32_t n_params, hia_type result);
-/* Writes "extern impure fn roll(i32) -> i32": two externs whose texts are equal have one declaration. */
+/* Writes "extern impure fn roll(i32) -> i32": two externs whose texts are equal have one
+ * declaration. */
 void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
                        const hia_type *params, uint32_t n_params, hia_type result, hia_text *out);
 

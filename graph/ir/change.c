@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Changing the body of a function: removing, replacing, compacting, copying. The vectors before a compaction stay in
- * the compilation's arena until it ends. Regions nest as deep as the user's source, so nothing here recurses: a walk
- * leaves a region through its owner. */
+/* Changing the body of a function: removing, replacing, compacting, copying. The vectors before a
+ * compaction stay in the compilation's arena until it ends. Regions nest as deep as the user's
+ * source, so nothing here recurses: a walk leaves a region through its owner. */
 #include "graph/ir/change.h"
 #include "graph/ir/build.h"
 

@@ -39,7 +39,8 @@ hia_subst hiaG_subst(hia_graph *g, const hia_fn *fn);
 void hiaG_replace(hia_subst *s, hia_value_id v, hia_value_id by);
 hia_value_id hiaG_resolve(hia_subst *s, hia_value_id v);
 void hiaG_rewrite_ins(hia_subst *s, hia_fn *fn, hia_node_id n);
-/* Gives a node new operands; `ins` may point into fn->edges only if there are no more than before. */
+/* Gives a node new operands; `ins` may point into fn->edges only if there are no more than before.
+ */
 void hiaG_set_ins(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_value_id *ins, uint32_t n_ins);
 /* Gives a node new results; the old ones must be unused. */
 void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_type *types, uint32_t n_outs);

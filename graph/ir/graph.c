@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What is asked of nodes, functions and graphs. */
 #include "graph/ir/graph.h"
+#include "graph/ir/op_type.h"
 
 hia_fn_id hiaG_called(const hia_graph *g, const hia_node *node) {
   switch (node->op) {
@@ -62,6 +63,8 @@ bool hiaG_has_op(const hia_graph *g, unsigned first, unsigned last) {
   }
   return false;
 }
+
+bool hiaG_has_destinations(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_DEST, HIA_OP_TAKE); }
 
 bool hiaG_has_references(const hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {

@@ -56,16 +56,17 @@ typedef struct hia_loc {
 /* ---- nodes, values, regions ---- */
 
 enum { /* hia_node.flags */
-  /* CALL, JOIN: absent from the backtrace: in tail position in the source, or no call of the source. */
-  HIA_NODE_TAIL = 1,
-  /* Removed from its list (function state); the index stays taken. */
-  HIA_NODE_DEAD = 2,
-  /* LOOP: it is not in the source, so its rounds use up no fuel. */
-  HIA_NODE_FREE = 4,
-  /* UNDEF, while functions are differentiated: BEGIN and END enclose the body of a call that the gradient
-   * computes again. */
-  HIA_NODE_BEGIN = 8,
-  HIA_NODE_END = 16,
+       /* CALL, JOIN: absent from the backtrace: in tail position in the source, or no call of the
+          source. */
+       HIA_NODE_TAIL = 1,
+       /* Removed from its list (function state); the index stays taken. */
+       HIA_NODE_DEAD = 2,
+       /* LOOP: it is not in the source, so its rounds use up no fuel. */
+       HIA_NODE_FREE = 4,
+       /* UNDEF, while functions are differentiated: BEGIN and END enclose the body of a call that
+        * the gradient computes again. */
+       HIA_NODE_BEGIN = 8,
+       HIA_NODE_END = 16,
 };
 
 typedef struct hia_node {
@@ -268,8 +269,8 @@ static inline hia_fn_id hiaG_callee(const hia_node *node) { return HIA_IMM_A(nod
 static inline const hia_gradient_of *hiaG_gradient_of(const hia_graph *g, const hia_node *node) {
   return &g->gradients.data[node->imm];
 }
-/* Returns the function that a node calls, or that a GRAD differentiates. NONE: it is none of these nodes.
- * Function state. */
+/* Returns the function that a node calls, or that a GRAD differentiates. NONE: it is none of these
+ * nodes. Function state. */
 hia_fn_id hiaG_called(const hia_graph *g, const hia_node *node);
 
 static inline hia_value_id hiaG_in(const hia_fn *fn, hia_node_id n, uint32_t i) {

@@ -12,8 +12,8 @@ hia_type hiaG_op_type(hia_types *types, unsigned op, uint64_t imm, const hia_typ
                       hia_dtype result);
 uint32_t hiaG_op_rank(const hia_types *types, unsigned op, uint64_t imm, const hia_type *ins,
                       uint32_t n);
-/* Returns the type that dtype and rank of operand i are taken from: that of the elements of the array that
- * PACK takes, of the tensor that a sum of COLLECT becomes; else its own. */
+/* Returns the type that dtype and rank of operand i are taken from: that of the elements of the
+ * array that PACK takes, of the tensor that a sum of COLLECT becomes; else its own. */
 hia_type hiaG_ranked_operand(const hia_types *types, unsigned op, uint32_t i, hia_type type);
 
 #endif

@@ -1,8 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The function that computes the gradient of a function or of an extern, "its own", in place of those that the pass
- * `grad` would make. That has the parameters, then a gradient of each result that is a float or a tensor of floats,
- * and then, if it takes them, the results; its results are the gradients of those parameters that
- * are floats or tensors of floats. Nothing flows to the others. */
+/* The function that computes the gradient of a function or of an extern, "its own", in place of
+ * those that the pass `grad` would make. That has the parameters, then a gradient of each result
+ * that is a float or a tensor of floats, and then, if it takes them, the results; its results are
+ * the gradients of those parameters that are floats or tensors of floats. Nothing flows to the
+ * others. */
 #ifndef HIA_OWN_GRADIENT_H
 #define HIA_OWN_GRADIENT_H
 

@@ -6,7 +6,9 @@
  * and printing again gives the same bytes. Broken graphs are printed too, for messages about
  * defects. So indices are not trusted, and nesting is followed with a stack in memory, never by
  * recursion. */
+#include "graph/ir/print.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/region_order.h"
 #include "runtime/base/loc.h"
 #include <inttypes.h>
 

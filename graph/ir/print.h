@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Graphs as text (print.c; docs/ir.md) and as pictures (dot.c).
  *
- * Reading what was printed (graph/read) and printing it again gives the same bytes, in both states. hiaG_print
- * numbers values in the order of the text, hiaG_print_node shows indices; in a compact graph these
- * are the same. `out` must not be in the compilation's scratch arena. */
+ * Reading what was printed (graph/read) and printing it again gives the same bytes, in both states.
+ * hiaG_print numbers values in the order of the text, hiaG_print_node shows indices; in a compact
+ * graph these are the same. `out` must not be in the compilation's scratch arena. */
 #ifndef HIA_GRAPH_PRINT_H
 #define HIA_GRAPH_PRINT_H
 

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The control contexts of a static section, as a text of opening and closing braces. */
+#include "graph/ir/region_order.h"
 #include "graph/ir/graph.h"
 
 /* True if r is the first of a pair of regions of these kinds. */

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Changes that passes over function graphs make while they walk: replacing values on the way, and moving nodes
- * between regions. */
+/* Changes that passes over function graphs make while they walk: replacing values on the way, and
+ * moving nodes between regions. */
 #include "graph/ir/change.h"
 
 /* ---- replacing ---- */

@@ -3,15 +3,15 @@
 #ifndef HIA_SCC_H
 #define HIA_SCC_H
 
-#include "runtime/base/base.h"
 #include "graph/ir/graph.h"
+#include "runtime/base/base.h"
 
 /* Items by key: those with key k are items[start[k]] .. items[start[k + 1] - 1], in their order. */
 typedef struct hia_buckets {
   uint32_t *start, *items;
 } hia_buckets;
-/* Groups n items, whose keys are below n_keys; an item with the key NONE is left out. values[i], or i if there
- * are no values, is what stands for item i. */
+/* Groups n items, whose keys are below n_keys; an item with the key NONE is left out. values[i], or
+ * i if there are no values, is what stands for item i. */
 hia_buckets hiaG_buckets(hia_arena *arena, uint32_t n_keys, uint32_t n, const uint32_t *keys,
                          const uint32_t *values);
 

@@ -39,8 +39,8 @@ hia_dtype hiaG_dtype(const hia_types *types, hia_type type);
 /* Returns the type of this rank: a tensor's or, for rank 0, the scalar's. */
 hia_type hiaG_ranked(hia_types *types, hia_dtype dtype, uint32_t rank);
 
-/* Returns the data type of this name, at first without constructors, so that types can contain each other.
- * It has them from hiaG_data_define on, which is called once. */
+/* Returns the data type of this name, at first without constructors, so that types can contain each
+ * other. It has them from hiaG_data_define on, which is called once. */
 typedef struct hia_ctor_def {
   const char *name;
   const char *const *field_names;
@@ -67,13 +67,14 @@ bool hiaG_holds_tensors(const hia_types *types, hia_type type, hia_arena *scratc
 bool hiaG_data_is(const hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n);
 
 uint32_t hiaG_type_words(const hia_types *types, hia_type type);
-/* Returns the type in another table that is equal to one. Only `to` and its compilation are changed. */
+/* Returns the type in another table that is equal to one. Only `to` and its compilation are
+ * changed. */
 hia_type hiaG_type_copy(hia_types *to, const hia_types *from, hia_type type);
 /* Writes the types of the words of a type, which are no tuples: hiaG_type_words of them. */
 void hiaG_type_flatten(const hia_types *types, hia_type type, hia_type *out);
 void hiaG_type_print(const hia_types *types, hia_type type, hia_text *out); /* as in the language */
-/* Returns the type as text, in the scratch memory of the types' compilation; "?" if there is no such
- * type. */
+/* Returns the type as text, in the scratch memory of the types' compilation; "?" if there is no
+ * such type. */
 const char *hiaG_type_text(const hia_types *types, hia_type type);
 const char *hiaG_dtype_name(hia_dtype dtype);
 

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Walking over a function in sequential order. Every region ends with its YIELD, so none is empty, and at the YIELD
- * of its last region a walk leaves the node around it. Nothing recurses: regions nest as deep as the user's source. */
+/* Walking over a function in sequential order. Every region ends with its YIELD, so none is empty,
+ * and at the YIELD of its last region a walk leaves the node around it. Nothing recurses: regions
+ * nest as deep as the user's source. */
 #include "graph/ir/walk.h"
 
 hia_node_id hiaG_walk_over(const hia_fn *fn, hia_node_id n) {

@@ -5,8 +5,8 @@
 
 #include "graph/ir/graph.h"
 
-/* Return the node after n in sequential order, NONE at the end of the function: walk_next enters the
- * regions of n, walk_over passes over them. A walk begins at the first node of region 0. */
+/* Return the node after n in sequential order, NONE at the end of the function: walk_next enters
+ * the regions of n, walk_over passes over them. A walk begins at the first node of region 0. */
 hia_node_id hiaG_walk_next(const hia_fn *fn, hia_node_id n);
 hia_node_id hiaG_walk_over(const hia_fn *fn, hia_node_id n);
 /* A loop over all nodes of a function in sequential order. Nodes that its body adds behind n are

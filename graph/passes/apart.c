@@ -14,6 +14,11 @@
  *
  * Requires hiaG_effects, and runs it again; comes before fork. */
 #include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct parting {
   hia_graph *g;

@@ -34,8 +34,14 @@
  *
  * Requires hiaG_effects, and runs it again. Comes behind fork.c: a call that is forked, or made
  * while another is, is not the last thing that its function does. */
+#include "graph/analysis/effects.h"
 #include "graph/analysis/groups.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/scc.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef enum spot_kind {
   SPOT_EXIT,   /* no call that could become a tail call */

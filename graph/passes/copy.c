@@ -9,7 +9,10 @@
  * in that arm, which it could not do in place if the array before were a result, too. The walk
  * leaves inner branches and loops before outer ones, so a replacement inside is visible outside.
  * Requires and keeps nothing; dce removes what has become unused. */
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct copying {
   hia_fn *fn;

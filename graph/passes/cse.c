@@ -13,7 +13,11 @@
  * variables of one loop with the same first and next values.
  *
  * Requires and keeps nothing. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct entry {
   uint32_t hash;

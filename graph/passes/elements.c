@@ -24,7 +24,11 @@
  *
  * A graph that was read may have been here before: what has an `element` gets no second one, and a
  * location with a row of its comprehension keeps it. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 #include "runtime/base/loc.h"
 
 /* A comprehension that the walk is in. */

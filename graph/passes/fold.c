@@ -15,7 +15,12 @@
  * Inside an arm of `if c`, c is a known bool; inside the arm where x == k holds, x is k. These
  * facts replace operands where that may fold something: operands of primitive ops and, for c, also
  * what a branch yields. Requires and keeps nothing; leaves the operands of dead nodes to dce. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct folding {
   hia_graph *g;

@@ -30,7 +30,12 @@
  * fork, which is the largest piece of work.
  *
  * Requires hiaG_effects and a function without forks; keeps everything but the numbering. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 #include <stdlib.h>
 
 enum {

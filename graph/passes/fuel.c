@@ -43,7 +43,11 @@
  * Must be the first pass (but for grad and trap): it charges for what stands in the graph, and
  * merged, inlined or unrolled calls are not those of the source. Requires nothing; keeps the graph
  * counted if it was. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct fuelling {
   hia_graph *g;

@@ -34,6 +34,11 @@
  * Comes behind all passes that move or merge operations, and before refs, which then finds out
  * whether a kernel or its caller gives up an operand. Runs hiaG_effects again. */
 #include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MAX_MEMBERS = 64,

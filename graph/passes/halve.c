@@ -31,6 +31,11 @@
  *
  * Requires hiaG_effects, and runs it again; comes before fork. */
 #include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   GRAIN_CYCLES = 20000, /* 5 us; below that a job costs its owner what it saves */

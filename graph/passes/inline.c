@@ -24,7 +24,10 @@
  *
  * COUNT nodes stand before calls, in the caller: they stay when the call is replaced. */
 #include "graph/analysis/groups.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   SMALL_COST = 40, /* cycles of the op table: about three times a call and its return */

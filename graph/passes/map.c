@@ -20,7 +20,11 @@
  * an element of; nothing else refers to it, so that is done in place.
  *
  * Requires nothing; keeps everything. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct mapping {
   hia_graph *g;

@@ -23,7 +23,12 @@
  * Requires hiaG_effects (effects), and keeps it. For native code only: the interpreter defines what
  * programs mean, and must make the calls that they make. If this pass has run, unrolling merges
  * too, before it replaces calls by bodies. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MAX_LOOKED_AT = 16, /* equal calls that are tried */

@@ -20,7 +20,12 @@
  * variables stay in order.
  *
  * Requires hiaG_effects and a function without forks; keeps everything but the numbering. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MAX_NODES = 60, /* of a round, of which three copies are made */

@@ -33,7 +33,11 @@
  *
  * Requires that hiaG_cannot_stream has returned NULL; must come before passes that make branches or
  * loops of calls. Keeps the graph counted or fuelled if it was. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct streams {
   const hia_graph *g;

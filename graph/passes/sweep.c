@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* sweep: removes the functions that no root reaches. Indices of the others stay. */
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 static void reach(hia_graph *g, hia_fn_id f, bool *is_reached, hia_u32vec *todo) {
   if (is_reached[f]) return;

@@ -22,7 +22,11 @@
  * walk emits the nodes. `now` has the replacement of each value in the current region; changes made
  * on entering a region are undone on leaving it. Nothing recurses: an else-if chain nests as deep
  * as its author likes. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 /* Value `value` is used inside `region`, but defined outside. */
 typedef struct crossing {

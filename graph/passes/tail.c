@@ -34,7 +34,12 @@
  * The order of nodes that can fail stays what it was along every path, and COUNT nodes stay where
  * they are: a round of such a loop is a call in the source, and was counted before the call. */
 #include "graph/analysis/groups.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/scc.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef enum spot_kind {
   SPOT_EXIT,   /* no tail call below */

@@ -22,7 +22,12 @@
  * Comes right behind `grad`, since it must see the operations of the source and of gradients. A
  * graph that was written with its traps and read keeps these and gets no others.
  * Requires nothing; computes effects if there are gradients. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct trapping {
   hia_graph *g;

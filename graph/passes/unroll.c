@@ -46,7 +46,12 @@
  * Requires hiaG_effects (groups, recursion), and keeps its results valid, except that functions of
  * a group may no longer call each other directly. For native code only: the interpreter gains
  * nothing from larger frames. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MAX_COST = 1600,   /* cycles, after the op table, of an unrolled body */

@@ -18,7 +18,12 @@
  * the regions that use them.
  *
  * Requires a graph that the verifier has accepted. Nothing recurses. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/region_order.h"
+#include "graph/ir/scc.h"
+#include "graph/passes/passes.h"
 
 typedef struct untagging {
   hia_graph *g;

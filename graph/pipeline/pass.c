@@ -39,7 +39,14 @@
  * The level of -O is LLVM's alone: the passes of this table are the same at all levels. --no-pass
  * switches a pass off, dump --after shows the graph as it leaves it, and debug builds verify the
  * graph after each pass. All of that, and --help, reads the table below. */
+#include "graph/pipeline/pass.h"
+#include "graph/analysis/effects.h"
+#include "graph/batch/batch.h"
+#include "graph/grad/grad.h"
 #include "graph/ir/graph.h"
+#include "graph/passes/passes.h"
+#include "graph/refs/refs.h"
+#include "graph/verify/verify.h"
 
 #define FN(name, run_fn, doc)                                                                      \
   {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL, false, HIA_FOR_ALL}

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Reads functions: their nodes, in both states. */
+#include "graph/ir/build.h"
 #include "graph/ir/sums.h"
 #include "graph/read/reader.h"
 

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the numbers of values, regions and locations in the text refer to. */
+#include "graph/ir/build.h"
 #include "graph/read/reader.h"
 
 static hia_label *label_of(hia_reader *r, hia_label_table *table, uint32_t n, hia_position where) {

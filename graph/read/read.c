@@ -7,8 +7,10 @@
  * the text: numbers of values and regions index tables only up to the length of the text, and each
  * entry has the number of the function it was made for, so that tables are not cleared per
  * function. Nesting is kept in a stack in memory. */
+#include "graph/ir/build.h"
 #include "graph/ir/sums.h"
 #include "graph/read/reader.h"
+#include "graph/verify/verify.h"
 #include "runtime/base/loc.h"
 
 static void location_table(hia_reader *r) {

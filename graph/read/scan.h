@@ -7,6 +7,7 @@
 #define HIA_GRAPH_SCAN_H
 
 #include "graph/ir/graph.h"
+#include "graph/read/read.h"
 
 typedef struct hia_position {
   uint32_t line, col;

@@ -1,5 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls and forks: which arguments are handed over, and which calls are of owning versions. */
+#include "graph/ir/build.h"
+#include "graph/ir/walk.h"
 #include "graph/refs/counting.h"
 
 static bool is_within_value(const hia_counting *c, uint32_t part, uint32_t r) {

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Where counts change: nodes that take references and give them up, and how a use changes the set
  * of what is live. */
+#include "graph/ir/build.h"
 #include "graph/refs/counting.h"
 
 hia_ref_set hiaG_refs_copy_set(const hia_counting *c, const hia_ref_set s) {

@@ -11,7 +11,7 @@
 #ifndef HIA_COUNTING_H
 #define HIA_COUNTING_H
 
-#include "graph/refs/refs.h"
+#include "graph/refs/steps.h"
 
 typedef uint64_t *hia_ref_set; /* of numbers of references, as bits */
 

@@ -1,5 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Loops: the variables that they borrow, and what dies in a round, or where the loop ends. */
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
 #include "graph/refs/counting.h"
 
 /* ---- variables that loops borrow ----

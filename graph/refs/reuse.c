@@ -1,7 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Memory that is used again (Perceus, section 2.4): the memory of an object whose last reference
  * goes, a *token*, is given to a construction of the same size. */
-#include "graph/refs/refs.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/refs/steps.h"
 
 typedef struct token {
   hia_value_id value;

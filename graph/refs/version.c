@@ -1,6 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Owning versions of functions that borrow (refs.c). */
-#include "graph/refs/refs.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/refs/steps.h"
 
 /* True if nothing else refers to any of the parameters that the function borrows. */
 static hia_value_id are_last(hia_graph *g, hia_fn *fn, const hia_ref_version *borrowing) {

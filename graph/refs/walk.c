@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The walk over a function, against sequential order: each node by its op, branches, and the
  * function as a whole. */
+#include "graph/ir/walk.h"
 #include "graph/refs/counting.h"
 
 /* If the branch asks for the constructor of a value: the value, and the constructor on each side,

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Records a defect, which ends the run of the verifier. */
+#include "graph/ir/print.h"
 #include "graph/verify/verifier.h"
 
 void hiaG_defect(hia_verifier *v, hia_node_id node, const char *fmt, ...) {

@@ -4,6 +4,9 @@
  *
  * The frontend reports what has none with the chain of calls that leads there. Here a graph is
  * refused that a user has written or changed. So the pass `grad` can rely on it. */
+#include "graph/ir/build.h"
+#include "graph/ir/own_gradient.h"
+#include "graph/ir/scc.h"
 #include "graph/verify/verifier.h"
 
 static bool is_float(hia_dtype dtype) { return dtype == HIA_F32 || dtype == HIA_F64; }
@@ -67,17 +70,6 @@ static void check_grad(hia_verifier *v, hia_node_id n, bool *seen) {
 }
 
 /* ---- what functions call ---- */
-
-static bool has_float(const hia_type *types, uint32_t n) {
-  bool has = false;
-  for (uint32_t i = 0; i < n; i++) has |= hiaG_is_scalar(types[i]) && is_float((hia_dtype)types[i]);
-  return has;
-}
-
-bool hiaG_extern_lacks_gradient(const hia_extern *e) {
-  if (e->gradient != HIA_NONE) return false;
-  return e->is_impure || (has_float(e->params, e->n_params) && has_float(e->results, e->n_results));
-}
 
 typedef struct calls {
   uint32_t *first; /* those of f: callees[first[f]] .. callees[first[f + 1] - 1] */

@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Checks single nodes: their indices, their immediates, and the types of their operands and
  * results. */
+#include "graph/ir/build.h"
+#include "graph/ir/op_type.h"
 #include "graph/verify/verifier.h"
 #include "runtime/base/loc.h"
 #include <inttypes.h>

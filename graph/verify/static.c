@@ -6,6 +6,8 @@
  * node; the outputs of a Switch belong to the two sides that it decides between, the output of an
  * Enter to the loop's HEAD. The false output of a Switch in a HEAD, which leaves the loop, goes
  * only to Exits; a NextIteration, and an Enter of a variable, go only to a loop Merge. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/region_order.h"
 #include "graph/verify/verifier.h"
 
 /* Contexts that are no regions: LEAVING | h, for a Switch in HEAD h; and that of loop Merges. */

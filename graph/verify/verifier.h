@@ -13,6 +13,7 @@
 #define HIA_VERIFIER_H
 
 #include "graph/ir/graph.h"
+#include "graph/verify/verify.h"
 #include <setjmp.h>
 
 /* One run of the verifier. The first defect found is recorded, and ends the run. */

@@ -6,6 +6,7 @@
  * A graph may come from text that a user wrote. So the verifier assumes nothing, is linear in the
  * size of the graph except for sorting, and does not recurse. It also checks passes; therefore a
  * defect names the function and shows the node. */
+#include "graph/ir/own_gradient.h"
 #include "graph/verify/verifier.h"
 #include "runtime/base/loc.h"
 #include <inttypes.h>

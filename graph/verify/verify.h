@@ -9,8 +9,8 @@
 
 #include "graph/ir/graph.h"
 
-/* Returns NULL if the graph is well formed in its state; else the defect, with the node in text form, in the memory of
- * the graph's arena. */
+/* Returns NULL if the graph is well formed in its state; else the defect, with the node in text
+ * form, in the memory of the graph's arena. */
 const char *hiaG_verify(hia_graph *g);
 typedef struct hia_defect {
   hia_fn_id fn;     /* NONE: of the graph */

@@ -4,6 +4,7 @@
  * both interpreters. And where the derivative is a matter of convention, it is what
  * graph/grad/rules/rules.h says. */
 #include "graph/grad/rules/rules.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
 #include "graphs.h"
 #include "helper_gradient_tensor.h"

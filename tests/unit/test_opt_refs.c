@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Counts of references: graphs are evaluated with counts, and must give what they gave before, read
  * nothing that was freed, and leave no object but those of the results. */
+#include "graph/ir/walk.h"
+#include "graph/read/read.h"
 #include "graph/refs/refs.h"
 #include "helper_counts.h"
 #include "helper_data_programs.h"

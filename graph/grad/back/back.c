@@ -2,6 +2,7 @@
 /* Builds f.back: from the gradients of f's results to those of its parameters and of the params
  * that it reads. */
 #include "graph/grad/back/back.h"
+#include "graph/ir/walk.h"
 
 static hia_value_id gradient_or_zero(hia_reverse *r, hia_contributions found, uint32_t id) {
   for (uint32_t k = 0; k < found.len; k++)

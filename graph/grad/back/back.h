@@ -23,7 +23,8 @@
 #ifndef HIA_GRAD_BACK_H
 #define HIA_GRAD_BACK_H
 
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
 
 /* The gradient of a value in the scope around, while a scope has another one. */
 typedef struct hia_saved_gradient {

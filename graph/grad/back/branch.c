@@ -2,6 +2,7 @@
 /* Goes through branches backwards: a branch of f.back on the constructor of the record, which says
  * which arm f has taken. */
 #include "graph/grad/back/back.h"
+#include "graph/ir/change.h"
 
 /* Merges two lists of ids, without repetitions. */
 static hia_u32vec ids_of(hia_reverse *r, hia_contributions a, hia_contributions b) {

@@ -2,6 +2,7 @@
 /* Goes through a call: that of f.kept becomes one of f.back. A function, or one of the host, that
  * has a gradient of its own is followed by a call of that. */
 #include "graph/grad/back/back.h"
+#include "graph/ir/own_gradient.h"
 
 /* Makes a call of f once more, for its tape. The arguments are kept instead of the tape. */
 static hia_value_id recompute(hia_reverse *r, hia_node_id n, hia_fn_id kept) {

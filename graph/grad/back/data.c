@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Goes through data and their fields. */
 #include "graph/grad/back/back.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
 
 /* A gradient of the value flows to its fields, if it is there. */

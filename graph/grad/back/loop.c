@@ -6,6 +6,8 @@
  *     while list is no End
  *     { the round backwards: the gradients of the variables at its begin, and the sums } */
 #include "graph/grad/back/back.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
 
 /* A loop of f, and the loop of f.back that goes through it. */
 typedef struct looping {

@@ -3,6 +3,8 @@
  * their gradients: another comprehension gives what each of them adds to values from outside, and a
  * loop adds these in their order. */
 #include "graph/grad/back/back.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
 
 /* A comprehension of f, and what goes through it. */
 typedef struct mapping {

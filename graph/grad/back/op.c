@@ -3,6 +3,7 @@
  * operands. */
 #include "graph/grad/back/back.h"
 #include "graph/grad/rules/rules.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
 
 /* Removes nodes that the rule has made, from `from` on with values from `first` on, and nothing

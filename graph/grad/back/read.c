@@ -2,6 +2,7 @@
 /* What f.back reads of f: records of nodes, and values. Each is stood for by an UNDEF node in the
  * place where it would be kept. */
 #include "graph/grad/back/back.h"
+#include "graph/ir/walk.h"
 
 uint32_t hiaG_back_place(hia_reverse *r, hia_place_kind kind, hia_region_id forward,
                          hia_region_id region, uint32_t outer, uint32_t record) {

@@ -2,6 +2,7 @@
 /* Goes through sums, for second derivatives: what flows to a sum flows to each of its
  * contributions. */
 #include "graph/grad/back/back.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
 
 static hia_value_id of_sum(hia_reverse *r, hia_type sum, hia_value_id tensor) {

@@ -1,7 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Goes through a region of f backwards, node by node. This file alone knows all that goes through
  * nodes. */
+#include "graph/ir/walk.h"
 #include "graph/grad/back/back.h"
+#include "graph/ir/own_gradient.h"
 
 /* Regions inside each other, of a graph that was read: the pass recurses. */
 enum { MAX_DEPTH = 4000 };

@@ -18,6 +18,7 @@
 #define HIA_GRADIENT_RULE_H
 
 #include "graph/grad/rules/rules.h"
+#include "graph/ir/build.h"
 #include "graph/ir/sums.h"
 
 #define GRADIENT_OWN(NAME) void hiaG_gradient_##NAME(const hia_gradient *d);
