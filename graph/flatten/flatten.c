@@ -135,7 +135,7 @@ static void walk(hia_flattener *f) {
 
 static void flatten_fn(hia_flat_image *image, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(image->g, id);
-  flattener f = {.image = image, .scratch = image->scratch, .fn = fn, .id = id};
+  hia_flattener f = {.image = image, .scratch = image->scratch, .fn = fn, .id = id};
   uint32_t n_values = fn->values.len, n_regions = fn->regions.len;
   f.slot = hiaG_flat_new_none(&f, n_values);
   f.source = hiaG_flat_new_none(&f, n_values);
@@ -163,7 +163,7 @@ void hiaG_flatten(hia_graph *g, void **bytes, size_t *size) {
   image->scratch = scratch;
   image->section_of = HIA_NEW_ARRAY(scratch, uint32_t, g->fns.len);
   image->host_section = HIA_NEW_ARRAY(scratch, uint32_t, g->externs.len);
-  flattener f = {.scratch = scratch};
+  hia_flattener f = {.scratch = scratch};
   HIA_EACH_FN(g, id) {
     image->section_of[id] = image->sections.len;
     hiaR_push(scratch, &image->sections, hiaG_flat_new_section(&f, hiaG_fn(g, id)->name));

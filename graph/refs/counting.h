@@ -77,6 +77,10 @@ void hiaG_refs_count_loop(hia_counting *c, hia_ref_set live, hia_node_id n);
 
 /* ---- walk.c ---- */
 
+/* If the branch asks for the constructor of a value, returns the value, and sets the constructor on
+ * each side, or NONE; else returns NONE. */
+uint32_t hiaG_refs_asked(const hia_counting *c, hia_value_id cond, uint32_t side[2]);
+
 /* A branch at the end of a loop's head that says whether the loop goes on (exits.c). */
 typedef struct hia_ref_ways {
   uint32_t cond;        /* the result that says it */

@@ -138,7 +138,7 @@ void hiaG_refs_count_loop(hia_counting *c, hia_ref_set live, hia_node_id n) {
   hia_ref_set at_round = hiaG_refs_copy_set(c, live), at_exit = hiaG_refs_copy_set(c, live);
   for (uint32_t i = 0; i < c->fn->nodes.data[yield].n_ins; i++)
     hiaR_push(c->scratch, &x.ins, hiaG_in(c->fn, yield, i));
-  uint32_t side[2], seen = asked(c, x.ins.data[0], side);
+  uint32_t side[2], seen = hiaG_refs_asked(c, x.ins.data[0], side);
   uint32_t before = seen == HIA_NONE ? HIA_NONE : c->known[seen];
   if (seen != HIA_NONE && side[0] != HIA_NONE) c->known[seen] = side[0];
   hiaG_refs_walk(c, at_round, hiaG_yield_of(c->fn, head + 1));

@@ -4,9 +4,7 @@
 #include "graph/ir/walk.h"
 #include "graph/refs/counting.h"
 
-/* If the branch asks for the constructor of a value: the value, and the constructor on each side,
- * or NONE. */
-static uint32_t asked(const hia_counting *c, hia_value_id cond, uint32_t side[2]) {
+uint32_t hiaG_refs_asked(const hia_counting *c, hia_value_id cond, uint32_t side[2]) {
   const hia_node *n = hiaG_def(c->fn, cond);
   hia_word word;
   if (n->op != HIA_OP_EQ && n->op != HIA_OP_NE) return HIA_NONE;
@@ -76,7 +74,7 @@ static void walk_arm(hia_counting *c, hia_ref_set live, hia_node_id n, hia_regio
 
 void hiaG_refs_branch(hia_counting *c, hia_ref_set live, hia_node_id n, const hia_ref_ways *w) {
   hia_region_id then = c->fn->nodes.data[n].regions;
-  uint32_t side[2], r = asked(c, hiaG_in(c->fn, n, 0), side);
+  uint32_t side[2], r = hiaG_refs_asked(c, hiaG_in(c->fn, n, 0), side);
   uint32_t before = r == HIA_NONE ? HIA_NONE : c->known[r];
   hia_ref_set other = hiaG_refs_copy_set(c, live);
   for (uint32_t k = 0; k < 2; k++) {

@@ -3,7 +3,7 @@
  * nothing that was freed, and leave no object but those of the results. */
 #include "graph/ir/walk.h"
 #include "graph/read/read.h"
-#include "graph/refs/refs.h"
+#include "graph/refs/steps.h"
 #include "helper_counts.h"
 #include "helper_data_programs.h"
 
