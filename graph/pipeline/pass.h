@@ -5,7 +5,6 @@
 
 #include "graph/ir/graph.h"
 
-typedef enum hia_pass_scope { HIA_PASS_FN, HIA_PASS_GRAPH } hia_pass_scope;
 typedef enum hia_pass_use {
   HIA_USE_ALL,
   HIA_USE_NATIVE,   /* only for a graph that becomes native code */
@@ -14,24 +13,23 @@ typedef enum hia_pass_use {
 typedef enum hia_pass_for {
   HIA_FOR_ALL,
   HIA_FOR_TRAPS,   /* only for a graph in which operations that make NaN fail */
-  HIA_FOR_FUEL,    /* only for one that is to run with fuel, */
-  HIA_FOR_STREAMS, /* or with streams */
+  HIA_FOR_FUEL,    /* only for a graph that is to run with fuel */
+  HIA_FOR_STREAMS, /* only for a graph that is to run with streams */
   HIA_FOR_BATCHES, /* only for one that may compute operations later, and several at a time */
 } hia_pass_for;
 typedef struct hia_pass {
   const char *name, *doc;
-  hia_pass_scope scope;
-  union {
-    void (*fn)(hia_graph *g, hia_fn *fn);
-    void (*graph)(hia_graph *g);
-  } run;
-  bool is_required; /* cannot be switched off */
+  /* A pass is one of these; the other is NULL. */
+  void (*fn)(hia_graph *g, hia_fn *fn); /* on each function */
+  void (*graph)(hia_graph *g);          /* on the graph */
   hia_pass_use use;
-  bool is_cheap;         /* not left out when the compilation is late */
-  hia_pass_for versions; /* if not ALL, it cannot be switched off */
+  hia_pass_for only_for;
+  bool is_required; /* cannot be switched off */
+  bool is_cheap;    /* not left out when the compilation is late */
 } hia_pass;
-extern const hia_pass hiaG_passes[]; /* in pipeline order; ends with a NULL name; a pass that runs
-                                        twice has two rows, "cse" and "cse.2" */
+/* The passes in pipeline order; the list ends with a NULL name. A pass that runs twice has two
+ * rows, "cse" and "cse.2". */
+extern const hia_pass hiaG_passes[];
 typedef struct hia_pass_options {
   const char *disabled;   /* names separated by commas ("cse" means cse.2 too), "all", or NULL */
   const char *stop_after; /* a name, or NULL: run them all */
@@ -48,7 +46,9 @@ typedef struct hia_pass_options {
  * static graph that was read runs through what follows optimisation: its references are counted
  * anew. */
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options);
+/* True if a pass has this name. */
 bool hiaG_pass_exists(const char *name, size_t len);
-void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
+/* Runs one row, on all functions. */
+void hiaG_run_pass(hia_graph *g, const hia_pass *pass);
 
 #endif
