@@ -257,7 +257,7 @@ static hia_size *room(const finding *f, hia_value_id v) {
 }
 
 static bool is_tensor(const finding *f, hia_value_id v) {
-  return hiaG_type_kind(f->s->g->types, hiaG_type(f->fn, v)) == HIA_KIND_TENSOR;
+  return hiaG_is_tensor(f->s->g, f->fn, v);
 }
 
 /* The results of a branch, once both arms have been seen. */

@@ -11,9 +11,11 @@
  * A scalar that depends on a pending tensor is *late*: it becomes a tensor of one element, through
  * calls, branches, loops, and fields of types that no host sees.
  *
- *   batch.c          the pass; brings each function into a form in which segments are large
+ *   batch.c    the pass
+ *   prepare.c  brings functions into a form in which segments are large
+ *   simplify.c simplifies them by what is known of sizes
  *   sizes.c    constant sizes of tensors, across calls and fields: what is in a segment
- *                    cannot fail
+ *              cannot fail
  *   late.c     which values are late
  *   split.c    comprehensions whose elements wait together
  *   report.c   what is batched, and why other operations are not
@@ -58,14 +60,24 @@ typedef struct hia_batcher {
   uint32_t n_segments;
 } hia_batcher;
 
-static inline bool hiaG_is_tensor(const hia_graph *g, const hia_fn *fn, hia_value_id v) {
-  return hiaG_type_kind(g->types, hiaG_type(fn, v)) == HIA_KIND_TENSOR;
-}
+/* ---- prepare.c ---- */
+
+/* Gives each root that is called in the program a function for these calls. */
+void hiaG_batch_separate_roots(hia_graph *g, hia_arena *arena);
+/* Copies small functions that compute with tensors into their callers. Requires hiaG_effects. */
+void hiaG_batch_inline_helpers(hia_graph *g);
+/* Runs the passes of scalar optimisation on all functions. */
+void hiaG_batch_clean(hia_graph *g);
+
+/* ---- simplify.c ---- */
+
+/* Simplifies all functions by what is known of sizes. Returns true if something has changed. */
+bool hiaG_batch_simplify(hia_graph *g);
 
 /* ---- sizes.c ---- */
 
-/* Finds b->fns[..].sizes, and sets b->is_outside. */
-void hiaG_batch_sizes(hia_batcher *b);
+/* Begins anew with a graph: finds b->fns[..].sizes, and sets b->is_outside. */
+void hiaG_batch_begin(hia_batcher *b, hia_graph *g);
 /* The constant size of an axis, or -1. */
 int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis);
 /* True if all sizes are constant: then dims[0 .. rank) are set. A scalar has none. */

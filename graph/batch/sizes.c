@@ -199,7 +199,7 @@ static finding begin(hia_batcher *b) {
   return f;
 }
 
-void hiaG_batch_sizes(hia_batcher *b) {
+static void find_sizes(hia_batcher *b) {
   find_outside(b);
   hiaG_sizes_init(&b->s, b->g, b->arena);
   finding last = begin(b);
@@ -226,4 +226,10 @@ bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
   for (uint32_t k = 0; k < rank; k++)
     if ((dims[k] = hiaG_batch_size(b, f, v, k)) < 0) return false;
   return true;
+}
+
+void hiaG_batch_begin(hia_batcher *b, hia_graph *g) {
+  *b = (hia_batcher){.g = g, .arena = &g->comp->scratch, .n = g->fns.len};
+  b->fns = HIA_NEW_ARRAY(b->arena, hia_batch_fn, b->n + 1);
+  find_sizes(b);
 }

@@ -51,7 +51,7 @@ typedef struct simplifying {
 } simplifying;
 
 static bool is_tensor(const simplifying *s, hia_value_id v) {
-  return hiaG_type_kind(s->g->types, hiaG_type(s->back, v)) == HIA_KIND_TENSOR;
+  return hiaG_is_tensor(s->g, s->back, v);
 }
 static uint32_t rank_of(const simplifying *s, hia_value_id v) {
   return hiaG_rank(s->g->types, hiaG_type(s->back, v));
@@ -92,7 +92,7 @@ static void find_sizes(simplifying *s) {
     s->of.data[is->stands_for].integer = b->of_fn[is->value].integer;
   }
   for (uint32_t i = 0; i < b->shapes.len; i++)
-    if (hiaG_type_kind(s->g->types, hiaG_type(b->fn, b->shapes.data[i].of)) == HIA_KIND_TENSOR)
+    if (hiaG_is_tensor(s->g, b->fn, b->shapes.data[i].of))
       give(s, b->shapes.data[i].gradient, &b->of_fn[b->shapes.data[i].of]);
   hiaG_sizes_find(&s->b->sizes, s->back, s->of.data);
 }

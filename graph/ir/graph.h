@@ -285,6 +285,9 @@ static inline hia_node *hiaG_def(const hia_fn *fn, hia_value_id v) {
 static inline hia_type hiaG_type(const hia_fn *fn, hia_value_id v) {
   return fn->values.data[v].type;
 }
+static inline bool hiaG_is_tensor(const hia_graph *g, const hia_fn *fn, hia_value_id v) {
+  return hiaG_type_kind(g->types, hiaG_type(fn, v)) == HIA_KIND_TENSOR;
+}
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word);
 /* True for ops whose results are there wherever they are needed, and take part in no counting: they
  * are the same in all tags of a run. */

@@ -78,7 +78,7 @@ hia_value_id *hiaG_back_take_all(hia_reverse *r, hia_node_id n, bool *is_some) {
 /* ---- the form in which objects have gradients ---- */
 
 static bool is_dense_tensor(const hia_reverse *r, hia_value_id v) {
-  bool is_tensor = hiaG_type_kind(r->g->types, hiaG_type(r->fn, v)) == HIA_KIND_TENSOR;
+  bool is_tensor = hiaG_is_tensor(r->g, r->fn, v);
   return is_tensor && !hiaG_back_is_sum(r, hiaG_back_id(r, v));
 }
 

@@ -33,7 +33,7 @@ static hia_value_id as_rule_takes(hia_reverse *r, const hia_node *node, hia_valu
                                   hia_value_id out, bool wants_sum) {
   bool hands_on = wants_sum && hiaG_indexes(node->op), is_sum = r->b->is_sum[node->outs];
   if (is_sum && !hands_on) return op_of(r, HIA_OP_COLLECT, dy, out);
-  bool is_tensor = hiaG_type_kind(r->g->types, hiaG_type(r->back, dy)) == HIA_KIND_TENSOR;
+  bool is_tensor = hiaG_is_tensor(r->g, r->back, dy);
   if (is_sum || !hands_on || !is_tensor) return dy;
   hia_type type = hiaG_type(r->back, dy);
   type = hiaG_sum_type(r->g->types, hiaG_dtype(r->g->types, type), hiaG_rank(r->g->types, type));

@@ -83,7 +83,7 @@ static void through_contribution(hia_reverse *r, hia_node_id n, hia_value_id dy)
     hia_value_id x = value_of(r, HIA_OP_FIELD, &dy, 1, tensor, HIA_IMM(HIA_GRAD_OF_SUM, 0));
     hiaR_push(r->d->arena, &yields[0], to_contribution(r, n, i, x));
     r->region = arms + 1;
-    bool is_tensor = hiaG_type_kind(r->g->types, hiaG_type(r->fn, v)) == HIA_KIND_TENSOR;
+    bool is_tensor = hiaG_is_tensor(r->g, r->fn, v);
     hia_value_id none = is_tensor ? op_of(r, HIA_OP_ZEROS, hiaG_back_read(r, v), HIA_NONE)
                                   : hiaG_back_zero(r, hiaG_back_id(r, v));
     hiaR_push(r->d->arena, &yields[1], none);

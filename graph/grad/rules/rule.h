@@ -48,7 +48,7 @@ static inline uint32_t rank_of(const hia_gradient *d, value v) {
   return hiaG_rank(d->g->types, hiaG_type(d->fn, v));
 }
 static inline bool is_tensor(const hia_gradient *d, value v) {
-  return hiaG_type_kind(d->g->types, hiaG_type(d->fn, v)) == HIA_KIND_TENSOR;
+  return hiaG_is_tensor(d->g, d->fn, v);
 }
 
 static inline void gives(const hia_gradient *d, value da) { d->in_gradients[0] = da; }
