@@ -50,8 +50,8 @@ hia_fused_kind hiaG_fused_kind(const hia_graph *g, const hia_fn *fn, hia_node_id
 
 /* True if the shape of a function that has a slow path allows lowering it without its calls. */
 bool hiaG_can_be_leaf(hia_arena *arena, const hia_fn *fn);
-/* By parameter: the value to pass to the slow path when the function restarts there. In a function
- * that is one loop that is the loop's variable. NULL: it cannot restart. */
+/* Returns, by parameter, the value to pass to the slow path when the function restarts there. In a
+ * function that is one loop it is the loop's variable. NULL: the function cannot restart. */
 hia_value_id *hiaG_restart_values(hia_arena *arena, const hia_fn *fn);
 
 /* ---- cost.c: how long code takes, and how large it is ---- */
@@ -92,7 +92,8 @@ typedef enum hia_size_class {
   HIA_SIZE_HUGE      /* of more still: the fast code generator, which is linear, besides */
 } hia_size_class;
 hia_size_class hiaG_size_class(const hia_graph *g);
-/* The same of a unit. Only whether the functions are many is said of the whole graph. */
+/* Returns the size class of a unit. Only whether the functions are many is said of the whole graph.
+ */
 hia_size_class hiaG_unit_size_class(const hia_graph *g, const hia_codegen_units *units,
                                     uint32_t unit);
 
@@ -124,9 +125,9 @@ hia_pays hiaG_pays(hia_arena *arena, const hia_graph *g, const hia_fn *fn);
 
 /* ---- plain.c ---- */
 
-/* Why a function of a static graph cannot be a plain function (one of C, called without a context
- * and a status). NULL if it can; then *levels is the most frames that it has on the stack at once.
- */
+/* Returns why a function of a static graph cannot be a plain function (one of C, called without a
+ * context and a status). NULL if it can; then *levels is the most frames that it has on the stack
+ * at once. */
 const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, hia_arena *scratch, uint32_t *levels);
 /* True if a function of a static graph could be a plain function but for its failures. */
 bool hiaG_ends_soon(const hia_graph *g, hia_fn_id f, hia_arena *scratch);

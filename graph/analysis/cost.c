@@ -22,7 +22,7 @@ uint64_t hiaG_cost_REM(const hia_fn *fn, hia_node_id n) {
   return dtype == HIA_F32 ? HIA_MAX_UNPOLLED / 8 : hiaR_ops[HIA_OP_REM].cost;
 }
 
-/* Unknown. */
+/* The cost of a function of the host is unknown. */
 uint64_t hiaG_cost_HOST(const hia_fn *fn, hia_node_id n) {
   (void)fn;
   (void)n;
@@ -168,7 +168,8 @@ bool hiaG_is_large(const hia_fn *fn) {
   return is_beyond(&size, &large);
 }
 
-/* Of the functions of a unit (HIA_NONE: of all), in a graph of n functions. */
+/* Returns the size class of the functions of a unit (HIA_NONE: of all), in a graph of n functions.
+ */
 static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, uint32_t unit,
                                  uint32_t n) {
   bool is_unrolled = false, is_wide = false, is_large = false;

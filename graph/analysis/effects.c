@@ -80,7 +80,8 @@ static hia_fn_id callee_of(const hia_graph *g, const hia_node *node) {
                                    : hiaG_called(g, node);
 }
 
-/* Without the nodes inside it. A thief's call fails where it is joined, so a fork does not. */
+/* Returns the effects of a node without the nodes inside it. A thief's call fails where it is
+ * joined, so a fork does not. */
 static uint16_t with_callee(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   uint16_t effects = of_node(g, fn, n);
@@ -103,8 +104,9 @@ uint16_t hiaG_node_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n) 
   return effects;
 }
 
-/* Stops at the first. Most who ask do so at every level of nested branches, of which each would be
- * walked to its end; but a branch by itself is HIA_E_STRUCTURE. */
+/* The walk stops at the first node that has one of the effects. Most callers ask at every level of
+ * nested branches, of which each would be walked to its end; but a branch by itself is
+ * HIA_E_STRUCTURE. */
 bool hiaG_node_does(const hia_graph *g, const hia_fn *fn, hia_node_id n, unsigned any_of) {
   if (with_callee(g, fn, n) & any_of) return true;
   if (fn->nodes.data[n].regions == HIA_NONE) return false;

@@ -21,7 +21,7 @@ enum { IS_OPEN = 255 };
 
 static const char *look(walk *w, hia_fn_id f, uint32_t depth);
 
-/* Why a node cannot be in a plain function, or NULL. */
+/* Returns why a node cannot be in a plain function, or NULL. */
 static const char *look_at(walk *w, const hia_fn *fn, hia_node_id n, uint32_t depth,
                            uint8_t *levels) {
   const hia_node *node = &fn->nodes.data[n];

@@ -129,7 +129,7 @@ static void expect(const finding *f, hia_node_id n, hia_size *out, uint32_t rank
     }
 }
 
-/* The length of from .. to: the operands 1 and 2. */
+/* Returns the length of from .. to, which are operands 1 and 2. */
 static hia_size length(const finding *f, hia_node_id n) {
   int64_t from = number_of(f, in(f, n, 1)), to = number_of(f, in(f, n, 2));
   if (from >= 0 && to >= from) return hiaG_size_of_number(f->s, to - from);
@@ -167,7 +167,8 @@ static void reduce(const finding *f, hia_node_id n, hia_size *out, uint32_t rank
   }
 }
 
-/* As NumPy's matmul. The axes that a and b have as matrices are a_row, b_col from the last. */
+/* Gives a product its sizes, as NumPy's matmul does. The axes that a and b have as matrices are
+ * a_row, b_col from the last. */
 static void product(const finding *f, hia_node_id n, hia_size *out, uint32_t rank, bool is_at,
                     bool is_bt) {
   hia_value_id a = in(f, n, 0), b = in(f, n, 1);

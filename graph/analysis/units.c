@@ -36,7 +36,7 @@ static void add(filling *f, hia_fn_id id) {
   f->nodes += hiaG_fn(f->g, id)->nodes.len;
 }
 
-/* `ids`: the functions of a group that are not removed. */
+/* Adds a group to a unit. `ids` are its functions that are not removed. */
 static void add_group(filling *f, const hia_fn_id *ids, uint32_t n) {
   uint64_t nodes = 0;
   for (uint32_t i = 0; i < n; i++) nodes += hiaG_fn(f->g, ids[i])->nodes.len;

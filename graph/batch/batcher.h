@@ -78,7 +78,7 @@ bool hiaG_batch_simplify(hia_graph *g);
 
 /* Begins anew with a graph: finds b->fns[..].sizes, and sets b->is_outside. */
 void hiaG_batch_begin(hia_batcher *b, hia_graph *g);
-/* The constant size of an axis, or -1. */
+/* Returns the constant size of an axis, or -1. */
 int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis);
 /* True if all sizes are constant: then dims[0 .. rank) are set. A scalar has none. */
 bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
@@ -100,7 +100,7 @@ uint32_t hiaG_batch_read_place(const hia_graph *g, const hia_fn *fn, hia_node_id
 /* Sets is_uniform, can_lift, is_heavy. */
 void hiaG_batch_find_liftable(hia_batcher *b, hia_fn_id f);
 
-/* Values of a function, as those of a segment. */
+/* A value of a function, as a segment has it. */
 typedef struct hia_lifted {
   hia_value_id v; /* NONE: not there yet */
   bool is_row;    /* it has the axis of the rows */

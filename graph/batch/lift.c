@@ -198,7 +198,7 @@ static hia_dtype dtype_out(const hia_lifting *l, hia_node_id n) {
   return hiaG_dtype(l->b->g->types, hiaG_type(from(l), from(l)->nodes.data[n].outs));
 }
 
-/* The rows of v in another shape; `is_row`: with their axis. */
+/* Returns the rows of v in another shape; with their axis, if is_row is true. */
 static value reshaped(hia_lifting *l, value v, bool is_row, const int64_t *dims, uint32_t rank) {
   value ins[2 + HIA_MAX_RANK];
   uint32_t n = 0;
@@ -265,8 +265,8 @@ static value part(hia_lifting *l, hia_node_id n) {
   return cut(l, own(l, n, 0), axis, own(l, n, 1), own(l, n, 2), node.loc);
 }
 
-/* The elements of x, a vector in each row, at an index of each row: those of all rows one after the
- * other, at these places. */
+/* Returns the elements of x, a vector in each row, at an index of each row. It takes them at their
+ * places in the vectors of all rows, one after the other. */
 static value picked(hia_lifting *l, value x, value at, int64_t width, hia_loc_id loc) {
   value all = add_op(l, HIA_OP_MUL, (value[]){l->n_rows, number(l, width)}, 2, HIA_I64, 0, loc);
   value flat = add_op(l, HIA_OP_RESHAPE, (value[]){x, all}, 2, HIA_N_DTYPES, 0, loc);
@@ -276,7 +276,7 @@ static value picked(hia_lifting *l, value x, value at, int64_t width, hia_loc_id
   return add_op(l, HIA_OP_ROWS, (value[]){flat, index}, 2, HIA_N_DTYPES, 0, loc);
 }
 
-/* As i64s. */
+/* Returns operand i of a node as i64s. */
 static value index_of(hia_lifting *l, hia_node_id n, uint32_t i) {
   value at = own(l, n, i);
   hia_type type = hiaG_type(from(l), hiaG_in(from(l), n, i));
@@ -405,7 +405,7 @@ static rule rule_of(unsigned op) {
   }
 }
 
-/* Of an operand that all activations share: constants and what is computed of them. */
+/* Returns an operand that all activations share: a constant, or what is computed of constants. */
 static value uniform(hia_lifting *l, hia_value_id v) {
   hia_lifted *z = &l->values[v];
   if (z->v != HIA_NONE) return z->v;

@@ -113,7 +113,7 @@ static void lift_inputs(hia_lifting *l, const segment *s, const finding *f) {
   }
 }
 
-/* The shape of v in one row; a late scalar is a tensor of one element. */
+/* Returns the shape of v in one row; a late scalar is a tensor of one element. */
 static hia_dims shape_of(const finding *f, hia_value_id v) {
   hia_dims shape = {.rank = hiaG_rank(f->b->g->types, hiaG_type(f->fn, v))};
   if (!shape.rank && f->of->is_late[v]) shape = (hia_dims){.rank = 1, .dims = {1}};
@@ -303,7 +303,7 @@ static hia_value_id forced(rewriting *w, hia_node_id at, hia_value_id v) {
   return insert(w, at, HIA_OP_FORCE, &v, 1, hiaG_type(w->fn, v), 0);
 }
 
-/* The scalar of a tensor of one element. */
+/* Adds what gives the scalar of a tensor of one element. */
 static hia_value_id unboxed(rewriting *w, hia_node_id at, hia_value_id box) {
   hia_type scalar = (hia_type)hiaG_tensor_dtype(w->b->g->types, hiaG_type(w->fn, box));
   hia_value_id ins[2] = {forced(w, at, box), insert(w, at, HIA_OP_CONST, NULL, 0, HIA_I64, 0)};

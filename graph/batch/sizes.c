@@ -8,7 +8,7 @@
 
 enum { TIMES = 4 };
 
-/* Of one word, in all places that were seen. */
+/* What is known of one word, in all places that were seen. */
 typedef struct known {
   bool is_seen;
   int64_t dims[HIA_MAX_RANK]; /* -1: not constant */

@@ -158,7 +158,8 @@ static void list_operands(splitting *s, hia_node_id n, hia_region_id each) {
   }
 }
 
-/* False: they are more than an object has. */
+/* Lists the values that the second map needs of the first. Returns false if they are more than an
+ * object has. */
 static bool list_crossing(splitting *s, hia_region_id each) {
   const hia_fn *fn = s->fn;
   s->crossing.len = 0;
@@ -196,7 +197,8 @@ static hia_value_id append(splitting *s, hia_region_id r, unsigned op, const hia
   return hiaG_out(s->fn, hiaG_add(s->b->g, s->fn, r, op, ins, n, &type, 1, imm, loc), 0);
 }
 
-/* The second map's region: a copy of the first's, of which what the first computes is removed. */
+/* Fills the region of the second map: with a copy of the first's, of which what the first computes
+ * is removed. */
 static void fill_second(splitting *s, hia_region_id from, hia_region_id to, hia_value_id parts,
                         hia_type type, hia_loc_id loc) {
   hia_graph *g = s->b->g;

@@ -62,7 +62,7 @@ static void put_word(writer *w, uint32_t word) { hiaR_push(w->scratch, &w->words
 
 /* ---- slots ---- */
 
-/* Of a slot that is perhaps taken; so is the number. */
+/* Returns the number of a slot. The slot is perhaps taken; then so is the number. */
 static uint32_t number_of(hia_flat_section *s, uint32_t slot) {
   uint32_t taken = slot & HIA_IMAGE_TAKEN;
   return s->slots.data[hiaG_flat_slot(s, slot & ~HIA_IMAGE_TAKEN)].number | taken;

@@ -2,7 +2,7 @@
 /* Flattens nodes that are neither branches nor loops: operations, fields, calls. */
 #include "graph/flatten/flattener.h"
 
-/* The number of a constructor among all of the table of types. */
+/* Returns the number of a constructor among all of the table of types. */
 static uint32_t ctor_number(const hia_flattener *f, hia_type data, uint64_t ctor) {
   return f->image->g->types->entries.data[data - HIA_FIRST_TYPE].first + (uint32_t)ctor;
 }
@@ -17,7 +17,7 @@ static uint32_t kernel_number(hia_flattener *f, const hia_node *n, hia_node_id i
   return *kernel - 1;
 }
 
-/* What node `id` becomes in the image, with what belongs to the kind. */
+/* Returns what node `id` becomes in the image, with what belongs to the kind. */
 static hia_flat_node image_node(hia_flattener *f, const hia_node *n, hia_node_id id) {
   hia_type type = n->n_ins ? hiaG_type(f->fn, hiaG_in(f->fn, id, 0)) : HIA_NONE;
   switch (n->op) {

@@ -190,7 +190,7 @@ static bool takes(const chooser *c, const reader *readers, uint32_t n, uint32_t 
   return true;
 }
 
-/* `readers`: all of one slot. */
+/* Chooses, for one slot, the operand that takes its reference. `readers` are all that read it. */
 static void choose(chooser *c, const reader *readers, uint32_t n) {
   if (!c->width && n > MANY) return;
   for (uint32_t i = 0; i < n; i++) {

@@ -72,7 +72,7 @@ hia_type hiaG_grad_type(hia_grad *d, hia_type type) {
 
 typedef HIA_VEC(hia_type) type_vec;
 
-/* The types of the words that can have gradients, of these words. */
+/* Returns the types of the gradients of those of the words that can have gradients. */
 static type_vec gradients_of(hia_grad *d, const hia_type *words, uint32_t n) {
   type_vec types = {0};
   for (uint32_t i = 0; i < n; i++)
@@ -148,7 +148,8 @@ static void define_of_array(hia_grad *d, const hia_grad_of_type *is) {
   hiaG_grad_define(d, is->gradient, defs, N_ARRAY_CTORS);
 }
 
-/* Of second derivatives. Here the tensor itself is stored: a sum is collected once. */
+/* Defines the gradient of a sum, for second derivatives. Here the tensor itself is stored: a sum is
+ * collected once. */
 static void define_of_sum(hia_grad *d, const hia_grad_of_type *is) {
   hia_dtype dtype;
   uint32_t rank;
@@ -186,7 +187,7 @@ hia_type hiaG_grad_stored(hia_grad *d, hia_type type) {
   return d->of_types.data[i].gradient;
 }
 
-/* The number of a word among those that have gradients. */
+/* Returns the number of a word among those that have gradients. */
 static uint32_t rank_of_word(hia_grad *d, type_vec words, uint32_t word) {
   uint32_t at = 0;
   for (uint32_t i = 0; i < word; i++) at += hiaG_has_gradient(d, words.data[i]);
@@ -226,7 +227,7 @@ static uint32_t of_gradient(const hia_grad *d, hia_type gradient) {
   return HIA_NONE;
 }
 
-/* A branch on `cond` with one result; the caller fills the regions, THEN first. */
+/* Adds a branch on `cond` with one result; the caller fills the regions, THEN first. */
 static hia_node_id branch_at(hia_grad *d, hia_grad_at at, hia_value_id cond, hia_type type) {
   return hiaG_add(d->g, at.fn, at.region, HIA_OP_IF, &cond, 1, &type, 1, 0, at.loc);
 }
@@ -249,7 +250,7 @@ static void end_chain(hia_grad *d, hia_grad_at at, hia_u32vec branches, hia_valu
   yield_at(d, at, result);
 }
 
-/* The sum of the fields of constructor `number`, of two gradients that have it. */
+/* Returns the sum of two gradients of constructor `number`, field by field. */
 static hia_value_id add_fields(hia_grad *d, hia_grad_at at, hia_type type, uint32_t number,
                                hia_value_id a, hia_value_id b) {
   type_vec words = words_of_ctor(d, type, number);
@@ -263,7 +264,8 @@ static hia_value_id add_fields(hia_grad *d, hia_grad_at at, hia_type type, uint3
   return value_at(d, at, HIA_OP_DATA, fields.data, fields.len, type, number);
 }
 
-/* fn add(a, b) = if a is None then b else if b is None then a else by constructor. */
+/* Makes the function add(a, b) = if a is None then b else if b is None then a else by constructor.
+ */
 static hia_fn_id add_function(hia_grad *d, uint32_t of_type) {
   hia_type type = d->of_types.data[of_type].gradient;
   if (d->of_types.data[of_type].add != HIA_NONE) return d->of_types.data[of_type].add;
@@ -310,7 +312,7 @@ static hia_value_id of_two(hia_grad *d, hia_grad_at at, unsigned op, hia_value_i
   return hiaG_op(d->g, at.fn, at.region, op, (hia_value_id[]){a, b}, 2, at.loc);
 }
 
-/* An array with these words added to those of element i. */
+/* Returns an array with these words added to those of element i. */
 static hia_value_id add_at(hia_grad *d, hia_grad_at at, hia_type whole, hia_value_id array,
                            hia_value_id i, const hia_value_id *more) {
   type_vec words = words_of_type(d, hiaG_element(d->g->types, whole));
@@ -351,7 +353,8 @@ static hia_value_id add_whole(hia_grad *d, hia_grad_at at, hia_type whole, hia_v
   return hiaG_out(at.fn, loop, 0);
 }
 
-/* fn into(x, first, array): the array with the gradient x added, whose element 0 is at `first`. */
+/* Makes the function into(x, first, array), which returns the array with the gradient x added,
+ * whose element 0 is at `first`. */
 static hia_fn_id into_function(hia_grad *d, uint32_t of_type) {
   hia_type type = d->of_types.data[of_type].gradient;
   if (d->of_types.data[of_type].into != HIA_NONE) return d->of_types.data[of_type].into;

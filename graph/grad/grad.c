@@ -65,8 +65,8 @@ static hia_value_id insert(hia_grad *d, hia_fn *fn, hia_node_id at, unsigned op,
   return hiaG_out(fn, hiaG_insert(d->g, fn, at, op, ins, n_ins, &type, 1, imm, loc), 0);
 }
 
-/* The calls in the place of a `grad` node: of what computes the value, and of what computes the
- * gradients of those parameters that vary, and then of the params that are read. */
+/* The calls in the place of a `grad` node: that of what computes the value, and that of what
+ * computes the gradients of those parameters that vary, and then of the params that are read. */
 typedef struct calls {
   hia_node_id value, gradient;
 } calls;
@@ -96,7 +96,7 @@ static calls call_version(hia_grad *d, hia_fn *fn, hia_node_id n, hia_u32vec arg
   return (calls){kept, call_back(d, fn, n, ins, version.back)};
 }
 
-/* Of a function with a gradient of its own. */
+/* Calls a function that has a gradient of its own, and that gradient. */
 static calls call_own(hia_grad *d, hia_fn *fn, hia_node_id n, hia_u32vec args, hia_fn_id f) {
   const hia_fn *callee = hiaG_fn(d->g, f);
   hia_own own = hiaG_own_of_fn(d->g, callee);

@@ -27,7 +27,8 @@ const hia_extern *hiaG_lacks_gradient(const hia_graph *g, hia_fn_id f, hia_arena
  * loss and the gradients of the wanted params, in order: of a scalar the gradient; of a tensor the
  * rows that have one (op TOUCHED) and the gradient of these. The other roots are roots no more. */
 hia_fn_id hiaG_step(hia_graph *g, hia_fn_id loss, const bool *wanted);
-/* The types of these results, after the loss. Returns how many there are; `out` may be NULL. */
+/* Writes the types of the results of hiaG_step after the loss. Returns how many there are; `out`
+ * may be NULL. */
 uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_t n,
                          const bool *wanted, hia_type *out);
 /* Adds such a root, which gives the result of `of` and whole gradients of what is wanted, n of

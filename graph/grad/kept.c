@@ -83,7 +83,7 @@ static void find_used(keeping *k) {
     }
 }
 
-/* The words that a place keeps, in order. */
+/* Returns the words that a place keeps, in order. */
 static hia_u32vec words_of(const keeping *k, uint32_t place) {
   hia_u32vec words = {0};
   const hia_grad_place *p = place_of(k, place);
@@ -95,8 +95,8 @@ static hia_u32vec words_of(const keeping *k, uint32_t place) {
   return words;
 }
 
-/* The number of the word of an element of a comprehension that is this value; NONE: there is none.
- */
+/* Returns the number of the word of an element of a comprehension that is this value; NONE: there
+ * is none. */
 static uint32_t own_word(const keeping *k, hia_node_id map, hia_value_id v) {
   hia_node_id yield = hiaG_yield_of(k->fn, node_of(k, map)->regions);
   for (uint32_t i = 0; i < k->fn->nodes.data[yield].n_ins; i++)
@@ -104,8 +104,8 @@ static uint32_t own_word(const keeping *k, hia_node_id map, hia_value_id v) {
   return HIA_NONE;
 }
 
-/* The words that a comprehension keeps besides those of its elements. Notes in `own_readers`,
- * unless that is NULL, what reads the latter. */
+/* Returns the words that a comprehension keeps besides those of its elements. Notes in
+ * `own_readers`, unless that is NULL, what reads the latter. */
 static hia_u32vec words_of_each(keeping *k, hia_node_id map, hia_node_id *own_readers) {
   hia_u32vec kept = words_of(k, k->b->records[map].places[0]), more = {0};
   for (uint32_t i = 0; i < kept.len; i++) {
@@ -121,8 +121,8 @@ static hia_u32vec words_of_each(keeping *k, hia_node_id map, hia_node_id *own_re
 
 static uint32_t ways_of(const keeping *k, uint32_t place);
 
-/* The branch whose record is the only thing that a place keeps, or NONE; *n_ways: the ways through
- * it. */
+/* Returns the branch whose record is the only thing that a place keeps, or NONE. Sets *n_ways to
+ * the ways through it. */
 static hia_node_id only_branch(const keeping *k, uint32_t place, uint32_t *n_ways) {
   hia_u32vec words = words_of(k, place);
   hia_place_kind kind = place_of(k, place)->kind;
@@ -135,7 +135,7 @@ static hia_node_id only_branch(const keeping *k, uint32_t place, uint32_t *n_way
   return is->node;
 }
 
-/* The number of constructors that a body or an arm adds to a type. */
+/* Returns the number of constructors that a body or an arm adds to a type. */
 static uint32_t ways_of(const keeping *k, uint32_t place) {
   uint32_t *known = &place_of(k, place)->n_ways, n_ways = 1;
   if (*known) return *known;
@@ -143,7 +143,7 @@ static uint32_t ways_of(const keeping *k, uint32_t place) {
   return *known = is_branch && n_ways <= MOST_WAYS ? n_ways : 1;
 }
 
-/* The branch whose constructors stand for a place, or NONE. */
+/* Returns the branch whose constructors stand for a place, or NONE. */
 static hia_node_id sole_branch(const keeping *k, uint32_t place) {
   uint32_t n_ways = 1;
   hia_node_id branch = only_branch(k, place, &n_ways);
@@ -192,7 +192,7 @@ static const char *new_ctor_name(keeping *k, uint32_t number) {
   return hiaR_arena_printf(k->d->arena, "Way%u", number);
 }
 
-/* The constructors of a body or an arm, whose tape is a value `tape` of `type`. */
+/* Lays out the constructors of a body or an arm, whose tape is a value `tape` of `type`. */
 static void lay_out(keeping *k, uint32_t place, hia_type type, hia_value_id tape, ctors *c) {
   hia_node_id branch = sole_branch(k, place);
   hia_grad_place *p = place_of(k, place);
@@ -216,7 +216,7 @@ static void lay_out(keeping *k, uint32_t place, hia_type type, hia_value_id tape
   add_ctor(k, c, pieces->types + pieces->first, pieces->n, new_ctor_name(k, p->ctor));
 }
 
-/* The type of a word; lays out what is in it. */
+/* Returns the type of a word, and lays out what is in it. */
 static hia_type lay_out_word(keeping *k, uint32_t kept) {
   const hia_grad_kept *is = kept_of(k, kept);
   if (is->kind == HIA_KEPT_VALUE) return hiaG_type(k->fn, is->value);
@@ -268,7 +268,7 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
   }
 }
 
-/* The results of the call that computes again what f.back reads of a rerun. */
+/* Lays out the results of the call that computes again what f.back reads of a rerun. */
 static void lay_out_rerun(keeping *k, hia_grad_rerun *s) {
   if (s->place == HIA_NONE) return;
   laid_words w = {0};
@@ -315,7 +315,8 @@ static void find_uses(keeping *k) {
   }
 }
 
-/* The first node of the region that uses the result of `reader`, itself or in its regions; NONE. */
+/* Returns the first node of the region that uses the result of `reader`, itself or in its regions;
+ * or NONE. */
 static hia_node_id first_use_in(const keeping *k, hia_region_id region, hia_node_id reader) {
   hia_node_id n = k->first_use[k->back->nodes.data[reader].outs];
   while (n != HIA_NONE && k->back->nodes.data[n].region != region)
@@ -323,7 +324,7 @@ static hia_node_id first_use_in(const keeping *k, hia_region_id region, hia_node
   return n;
 }
 
-/* By piece: the node of f.back before which it is read. */
+/* Returns, by piece, the node of f.back before which it is read. */
 static hia_node_id *find_ends(keeping *k, const holder *h) {
   const hia_pieces *p = h->pieces;
   const hia_grad_place *place = place_of(k, h->place);
@@ -359,7 +360,7 @@ static reading read_item(const keeping *k, const holder *h, uint32_t item, hia_v
   return (reading){HIA_OP_AT, {kept_of(k, p->record)->stands_for, p->tape}, 2, field};
 }
 
-/* The UNDEF becomes this node. */
+/* Makes the UNDEF this node. */
 static void becomes(keeping *k, hia_node_id n, hia_type type, reading r) {
   k->back->values.data[k->back->nodes.data[n].outs].type = type;
   k->back->nodes.data[n].op = (uint16_t)r.op;
@@ -449,14 +450,14 @@ static hia_u32vec values_kept(const keeping *k, hia_u32vec kept) {
   return values;
 }
 
-/* What the holder of a place has of these words, at the end of a region. */
+/* Returns what the holder of a place has of these words, at the end of a region. */
 static hia_u32vec pack(keeping *k, uint32_t place, hia_region_id region, hia_u32vec values,
                        hia_loc_id loc) {
   return hiaG_grad_pack(k->d, (hia_grad_at){k->kept, region, loc}, place_of(k, place)->pieces,
                         values.data);
 }
 
-/* The tape of a body or an arm, at the end of a region. */
+/* Returns the tape of a body or an arm, at the end of a region. */
 static hia_value_id tape_of(keeping *k, uint32_t place, hia_region_id region, hia_loc_id loc) {
   hia_node_id branch = sole_branch(k, place);
   if (branch != HIA_NONE) return k->records[branch];
@@ -559,7 +560,7 @@ static void copy_loop(keeping *k, hia_node_id n, hia_region_id to) {
   copy_yield(k, from + 1, head + 1, more);
 }
 
-/* The array of the elements alone: word by word of the array that has the records, too. */
+/* Makes the array of the elements alone, word by word of the array that has the records, too. */
 static hia_value_id elements_alone(keeping *k, hia_node_id n, hia_region_id to, hia_value_id all,
                                    const hia_pieces *pieces) {
   hia_loc_id loc = node_of(k, n)->loc;
@@ -612,7 +613,8 @@ static void copy_call(keeping *k, hia_node_id n, hia_region_id to) {
   k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
 }
 
-/* The nodes from n on and before `end` but ARGs, the YIELD, and what stands around reruns. */
+/* Copies the nodes from n on and before `end` but ARGs, the YIELD, and what stands around reruns.
+ */
 static void copy_nodes(keeping *k, hia_node_id n, hia_node_id end, hia_region_id to) {
   for (; n != end; n = node_of(k, n)->next) {
     if (node_of(k, n)->flags & (HIA_NODE_BEGIN | HIA_NODE_END)) continue;

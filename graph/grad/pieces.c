@@ -100,7 +100,8 @@ static uint32_t position_of(const hia_grad *d, hia_grad_at at, hia_value_id v) {
   return is_there ? 0 : d->positions.data[at.fn->values.data[v].node];
 }
 
-/* The node behind a position; NONE: the region ends there. Positions grow from call to call. */
+/* Returns the node behind a position; NONE: the region ends there. Positions grow from call to
+ * call. */
 static hia_node_id node_behind(const hia_grad *d, hia_grad_at at, hia_node_id from,
                                uint32_t position) {
   const hia_node *nodes = at.fn->nodes.data;

@@ -23,7 +23,7 @@ static void place(const reporting *r, hia_loc_id loc) {
 
 /* ---- sizes ---- */
 
-/* The type, with the sizes that are known. */
+/* Writes the type of a value, with the sizes that are known. */
 static void type_of(const reporting *r, hia_value_id v) {
   hia_type type = hiaG_type(r->b->fn, v);
   if (hiaG_type_kind(r->g->types, type) != HIA_KIND_TENSOR) {
@@ -83,7 +83,7 @@ static void origin(const reporting *r, const hia_grad_kept *is) {
     hiaR_text_addf(r->out, ", %" PRIu64 " bytes", bytes);
 }
 
-/* The op of a node of f.back; of a part of a sum its constructor. */
+/* Returns the name of the op of a node of f.back; for a part of a sum that of its constructor. */
 static const char *name_of(const reporting *r, const hia_node *node) {
   static const char *const parts[HIA_SUM_ALL] = {"nothing", "both", "dense", "row",
                                                  "rows",    "part", "outer", "products"};
@@ -106,7 +106,7 @@ static void find_uses(reporting *r) {
   r->uses_at = at;
 }
 
-/* The ops of f.back that read it, each once. */
+/* Writes the ops of f.back that read what is kept, each once. */
 static void readers(const reporting *r, const hia_grad_kept *is) {
   enum { MOST = 4 };
   hia_loc_id seen[MOST];
@@ -127,7 +127,7 @@ static void readers(const reporting *r, const hia_grad_kept *is) {
   }
 }
 
-/* Calls of which the arguments are kept alone: reruns begin where one stood. */
+/* Reports calls of which the arguments are kept alone: reruns begin where one stood. */
 static void report_recomputed(const reporting *r) {
   const hia_fn *fn = r->b->fn;
   HIA_EACH_NODE(fn, n) {

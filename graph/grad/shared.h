@@ -63,12 +63,12 @@ typedef struct hia_grad {
 /* The version, made on the first call. `varies` and `seeded` are copied. */
 uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id fn, uint32_t params, const bool *varies,
                            const bool *seeded);
-/* The type of a wanted param's gradient in f.back: of a tensor its Sum. */
+/* Returns the type of a wanted param's gradient in f.back; for a tensor it is its Sum. */
 hia_type hiaG_grad_param_type(hia_grad *d, uint32_t param);
-/* The data type of this name. The same name stands for the same type in all graphs of a program: an
- * image and native code are made of two, with one table of types. */
+/* Returns the data type of this name. The same name stands for the same type in all graphs of a
+ * program: an image and native code are made of two, with one table of types. */
 hia_type hiaG_grad_named_type(hia_grad *d, const char *name);
-/* Defines it, or checks that an earlier graph has defined it so. */
+/* Defines a type, or checks that an earlier graph has defined it so. */
 void hiaG_grad_define(hia_grad *d, hia_type type, const hia_ctor_def *ctors, uint32_t n);
 _Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id loc,
                                const char *what);
@@ -80,15 +80,18 @@ _Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id l
 bool hiaG_has_gradient(hia_grad *d, hia_type type);
 /* The constructor of the gradient of a Sum that has a field: the tensor. */
 enum { HIA_GRAD_OF_SUM = 1 };
-/* The type of its gradient, where it is added up; of a tensor the same type. */
+/* Returns the type of the gradient of a value where it is added up; for a tensor it is the same
+ * type. */
 hia_type hiaG_grad_type(hia_grad *d, hia_type type);
-/* The same in gradients of data and arrays: of a tensor a Sum. */
+/* Returns the type of the gradient of a value in gradients of data and arrays; for a tensor it is a
+ * Sum. */
 hia_type hiaG_grad_stored(hia_grad *d, hia_type type);
-/* Word `word` of a constructor's fields, as a field of the gradient's constructor, `ctor` + 1; and
- * how many that has. */
+/* hiaG_grad_field returns the field of the gradient's constructor, `ctor` + 1, for word `word` of a
+ * constructor's fields; hiaG_grad_fields how many fields that constructor has. */
 uint32_t hiaG_grad_field(hia_grad *d, hia_type data, uint32_t ctor, uint32_t word);
 uint32_t hiaG_grad_fields(hia_grad *d, hia_type data, uint32_t ctor);
-/* Word `word` of an array's elements, as a word of their gradients, and the type of these. */
+/* hiaG_grad_word returns the word of the gradients of an array's elements for their word `word`;
+ * hiaG_grad_element the type of these gradients. */
 uint32_t hiaG_grad_word(hia_grad *d, hia_type array, uint32_t word);
 hia_type hiaG_grad_element(hia_grad *d, hia_type array);
 
@@ -98,16 +101,16 @@ typedef struct hia_grad_at {
   hia_region_id region;
   hia_loc_id loc;
 } hia_grad_at;
-/* A zero of a stored type. */
+/* Returns a zero of a stored type. */
 hia_value_id hiaG_grad_zero(hia_grad *d, hia_grad_at at, hia_type stored);
-/* The sum of two gradients: stored ones, or tensors. */
+/* Returns the sum of two gradients: stored ones, or tensors. */
 hia_value_id hiaG_grad_add(hia_grad *d, hia_grad_at at, hia_type type, hia_value_id a,
                            hia_value_id b);
 /* Returns the array of the gradients of an array's elements, `len` of them; `x` is its gradient. */
 hia_value_id hiaG_grad_whole(hia_grad *d, hia_grad_at at, hia_type array, hia_value_id x,
                              hia_value_id len);
-/* An array's gradient, of such an array; of what flows to word `word` (of a gradient) of element i;
- * and of what flows to a slice from i on. */
+/* These return an array's gradient: made of such an array; of what flows to word `word` (of a
+ * gradient) of element i; and of what flows to a slice from i on. */
 hia_value_id hiaG_grad_of_whole(hia_grad *d, hia_grad_at at, hia_type array, hia_value_id x);
 hia_value_id hiaG_grad_of_element(hia_grad *d, hia_grad_at at, hia_type array, hia_value_id i,
                                   uint32_t word, hia_value_id x);
@@ -230,7 +233,7 @@ const hia_pieces *hiaG_grad_pieces(hia_grad *d, const hia_type *words, uint32_t 
                                    uint32_t *n_named);
 /* Makes one object of the words, however many: `words` stays the caller's. */
 const hia_pieces *hiaG_grad_uncut(hia_grad *d, const hia_type *words, uint32_t n);
-/* The field of an item in the piece, or among the items of the holder. */
+/* Returns the field of an item in the piece, or among the items of the holder. */
 static inline uint32_t hiaG_piece_field(const hia_pieces *p, uint32_t item) {
   return item - (p->in[item] == HIA_NONE ? p->first : p->pieces.data[p->in[item]].first);
 }

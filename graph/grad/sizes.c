@@ -60,7 +60,7 @@ static bool is_same(const simplifying *s, hia_value_id a, hia_value_id b) {
   return hiaG_type(s->back, a) == hiaG_type(s->back, b) &&
          hiaG_sizes_equal(&s->of.data[a], &s->of.data[b], rank_of(s, a));
 }
-/* The constant size of an axis, or -1. */
+/* Returns the constant size of an axis, or -1. */
 static int64_t number_of(const simplifying *s, hia_value_id v, uint32_t axis) {
   const hia_size *axes = s->of.data[v].axes;
   return axes ? hiaG_size_number(&s->b->sizes, axes[axis]) : -1;
@@ -142,8 +142,8 @@ static bool list_parts(simplifying *s, hia_value_id sum, parts *list) {
   return true;
 }
 
-/* The parts of a sum that becomes a tensor like x, in the order of their places; or none, if they
- * are not all of it, one behind the other. */
+/* Returns the parts of a sum that becomes a tensor like x, in the order of their places; or none,
+ * if they are not all of it, one behind the other. */
 static parts tiles(simplifying *s, hia_value_id sum, hia_value_id x) {
   parts list = {0}, none = {0};
   int64_t at = 0;
@@ -169,7 +169,7 @@ static hia_value_id insert(simplifying *s, hia_node_id at, unsigned op, const hi
   return insert_at(s, at, op, ins, n_ins, type, imm, s->back->nodes.data[at].loc);
 }
 
-/* Zeros of a tensor whose sizes are numbers; NONE: they are not. */
+/* Returns zeros of a tensor whose sizes are numbers; NONE: they are not. */
 static hia_value_id zeros(simplifying *s, hia_node_id n, hia_value_id x) {
   hia_value_id ins[HIA_MAX_RANK + 1];
   hia_type type = hiaG_type(s->back, x);
@@ -192,7 +192,7 @@ static hia_value_id collected(simplifying *s, hia_node_id n, hia_value_id sum, h
   return insert(s, n, HIA_OP_CAT, ins.data, ins.len, hiaG_type(s->back, x), 0);
 }
 
-/* The value that a node's result is simpler as; NONE: it stays. */
+/* Returns the value that a node's result is simpler as; NONE: the node stays. */
 static hia_value_id simpler(simplifying *s, hia_node_id n) {
   const hia_node *node = &s->back->nodes.data[n];
   hia_value_id a = node->n_ins > 0 ? hiaG_in(s->back, n, 0) : HIA_NONE;
@@ -245,7 +245,7 @@ static void sweep(simplifying *s) {
 
 /* ---- shapes ---- */
 
-/* The operand of which an op uses the shape alone; NONE. */
+/* Returns the operand of which an op uses the shape alone; or NONE. */
 static uint32_t shape_operand(unsigned op) {
   switch (op) {
   case HIA_OP_ZEROS:
@@ -299,7 +299,7 @@ static void share_shapes(simplifying *s) {
 
 /* ---- sizes instead of shapes ---- */
 
-/* By hia_grad_kept. */
+/* Finds, by hia_grad_kept, what f.back reads of it. */
 static reads *find_reads(const simplifying *s) {
   reads *of = HIA_NEW_ARRAY(s->arena, reads, (size_t)s->b->kept.len + 1);
   HIA_EACH_NODE(s->back, n) {
@@ -342,8 +342,8 @@ static hia_value_id size_in_f(const simplifying *s, hia_value_id v, uint32_t axi
   return hiaG_out(fn, n, 0);
 }
 
-/* Where the sizes of what is kept in a place are kept: those of a loop's variables with the rest of
- * the round. */
+/* Returns where the sizes of what is kept in a place are kept: those of a loop's variables with the
+ * rest of the round. */
 static uint32_t place_of_sizes(const simplifying *s, uint32_t place) {
   const hia_grad_place *places = s->b->places.data;
   uint32_t round = place;
@@ -352,7 +352,8 @@ static uint32_t place_of_sizes(const simplifying *s, uint32_t place) {
   return round;
 }
 
-/* A size as a value of f.back that can be read in the place, if one is kept anyway; else NONE. */
+/* Returns a size as a value of f.back that can be read in the place, if one is kept anyway; else
+ * NONE. */
 static hia_value_id find_size(const simplifying *s, uint32_t place, hia_size size) {
   for (uint32_t i = 0; i < s->kept_sizes.len; i++)
     if (s->kept_sizes.data[i].size == size && is_around(s, s->kept_sizes.data[i].place, place))
@@ -368,7 +369,8 @@ static hia_value_id find_size(const simplifying *s, uint32_t place, hia_size siz
 
 static hia_loc_id loc_of(const simplifying *s, hia_value_id v) { return hiaG_def(s->back, v)->loc; }
 
-/* The size of an axis of a kept value, as a value of f.back that can be read where that can. */
+/* Returns the size of an axis of a kept value, as a value of f.back that can be read where that
+ * can. */
 static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
   const hia_grad_kept is = s->b->kept.data[kept];
   uint32_t place = place_of_sizes(s, is.place);
@@ -391,7 +393,8 @@ static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
   return of_size.stands_for;
 }
 
-/* The sizes that would be kept for a kept value, and are not yet: of the axes that are read. */
+/* Returns how many sizes would be kept for a kept value, and are not yet: those of the axes that
+ * are read. */
 static uint32_t n_new_sizes(const simplifying *s, uint32_t kept) {
   const hia_grad_kept *is = &s->b->kept.data[kept];
   const hia_size *axes = s->of.data[is->stands_for].axes;
@@ -416,7 +419,7 @@ static bool are_sizes_enough(const simplifying *s, uint32_t kept) {
   return is_in_rounds(s, is->place) || (!of.as_shape && n_new_sizes(s, kept) <= 1);
 }
 
-/* A tensor of zeros, of the shape of a kept value. */
+/* Returns a tensor of zeros, of the shape of a kept value. */
 static hia_value_id zeros_of_kept(simplifying *s, uint32_t kept) {
   const hia_grad_kept is = s->b->kept.data[kept];
   hia_type type = hiaG_type(s->back, is.stands_for);

@@ -77,7 +77,7 @@ hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n) {
   return add_entry(types, hash, t);
 }
 
-/* In the memory of objects. */
+/* Returns the form of a value in the memory of objects. */
 static uint8_t repr_of(const hia_types *types, hia_type type) {
   return hiaR_is_scalar(type) ? (uint8_t)type
                               : (uint8_t)types->entries.data[type - HIA_FIRST_TYPE].repr;
@@ -190,7 +190,8 @@ void hiaG_types_copy(hia_types *types, hia_comp *comp, const hia_type_table *tab
     hiaR_index_add(&comp->arena, &types->index, hash_of(types, &types->entries.data[i]), i);
 }
 
-/* Without constructors so far. No type has none: there would be no value of it. */
+/* The type has no constructors so far. In the end no type has none: there would be no value of it.
+ */
 hia_type hiaG_data(hia_types *types, const char *name) {
   uint32_t hash = hiaR_hash(name, strlen(name)) + HIA_KIND_DATA, at = hash, i;
   while ((i = hiaR_index_next(&types->index, hash, &at)) != HIA_NONE) {
@@ -407,7 +408,7 @@ bool hiaG_holds_tensors(const hia_types *types, hia_type type, hia_arena *scratc
 
 /* ---- copying ---- */
 
-/* The parts of which a type consists: those of a tuple, the element of an array. */
+/* Returns how many parts a type consists of: those of a tuple, the element of an array. */
 static uint32_t n_parts(const hia_types *types, hia_type type) {
   hia_type_kind kind = hiaG_type_kind(types, type);
   return kind == HIA_KIND_TUPLE ? hiaG_tuple_len(types, type) : kind == HIA_KIND_ARRAY;

@@ -139,7 +139,8 @@ static bool has_results(const hia_fn *fn, const hia_type *results, uint32_t n) {
   return fn->n_results == n && memcmp(fn->results, results, n * sizeof *results) == 0;
 }
 
-/* The spot of a region. Operand place[r] of the region's YIELD is result r of the function. */
+/* Finds the spot of a region. Operand place[r] of the region's YIELD is result r of the function.
+ */
 static spot look(consing *c, uint32_t class, hia_region_id region, const uint32_t *place,
                  uint32_t parent) {
   const hia_fn *fn = c->fn;

@@ -44,7 +44,7 @@ typedef struct key {
   hia_value_id ins[3];
 } key;
 
-/* The key of a node: operands of commutative ops are sorted; > and >= become < and <=. */
+/* Returns the key of a node: operands of commutative ops are sorted; > and >= become < and <=. */
 static key key_of(const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   key k = {.op = node->op, .type = hiaG_type(fn, node->outs), .imm = node->imm};

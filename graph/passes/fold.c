@@ -103,7 +103,7 @@ static bool fold_constants(folding *f, hia_node_id n) {
   return become_const(f, n, result);
 }
 
-/* The comparison with its operands exchanged, and below its opposite. */
+/* Returns the comparison with its operands exchanged. */
 static unsigned mirrored(unsigned op) {
   switch (op) {
   case HIA_OP_LT: return HIA_OP_GT;
@@ -113,6 +113,8 @@ static unsigned mirrored(unsigned op) {
   default: return op; /* EQ, NE */
   }
 }
+
+/* Returns the comparison that is true where this one is false. */
 static unsigned opposite(unsigned op) {
   switch (op) {
   case HIA_OP_EQ: return HIA_OP_NE;
@@ -135,7 +137,8 @@ static bool constant_right(folding *f, hia_node_id n) {
   return become_op(f, n, is_compare ? mirrored(node->op) : node->op, b, a);
 }
 
-/* (x + c1) + c2, and the same with minus: becomes one op on x. The inner op may have other uses. */
+/* Makes one op on x of (x + c1) + c2, also where there is a minus. The inner op may have other
+ * uses. */
 static bool gather_offset(folding *f, hia_node_id n, hia_dtype type, hia_word c2) {
   hia_node_id inner = node_of(f, in(f, n, 0));
   unsigned op = f->fn->nodes.data[n].op, inner_op = f->fn->nodes.data[inner].op;
@@ -261,7 +264,7 @@ static bool fold_select(folding *f, hia_node_id n, hia_dtype type) {
   return false;
 }
 
-/* op(op(x)) and the like. */
+/* Folds op(op(x)) and the like. */
 static bool fold_unary(folding *f, hia_node_id n, hia_dtype type) {
   unsigned op = f->fn->nodes.data[n].op;
   hia_node_id inner = node_of(f, in(f, n, 0));
@@ -330,7 +333,7 @@ static void fold_data(folding *f, hia_node_id n) {
     become(f, n, f->fn->edges.data[value->ins + HIA_IMM_B(node->imm)]);
 }
 
-/* The same for arrays. What would fail stays. */
+/* Folds what is read of an array whose length or elements are known. What would fail stays. */
 static void fold_array(folding *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n], *array = hiaG_def(f->fn, in(f, n, 0));
   hia_type type = hiaG_type(f->fn, in(f, n, 0));

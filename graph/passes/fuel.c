@@ -84,7 +84,7 @@ typedef struct paid_work {
   bool is_behind;    /* of the result instead */
 } paid_work;
 
-/* A part of a sum. */
+/* Returns the work of a part of a sum. */
 static paid_work work_of_part(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   if (!hiaG_is_sum(g->types, hiaG_type(fn, node->outs))) return (paid_work){0};

@@ -197,7 +197,7 @@ static void set_copy(fusing *f, hia_value_id v, hia_value_id copy) {
   f->copied_to[v] = f->n_kernels;
 }
 
-/* The value in the kernel; a constant is copied. */
+/* Returns the value in the kernel that is equal to a value; a constant is copied. */
 static hia_value_id copy_of(fusing *f, hia_fn *kernel, hia_value_id v) {
   if (f->copied_to[v] == f->n_kernels) return f->copies[v];
   const hia_node *def = hiaG_def(f->fn, v);
@@ -282,7 +282,8 @@ static uint32_t find_divider(const fusing *f, const hia_node_id *members, uint32
   return n;
 }
 
-/* Worth a kernel: something is computed, and one result at least is not made in vain. */
+/* True if the members are worth a kernel: something is computed, and one result at least is not
+ * made in vain. */
 static bool is_worth(const fusing *f, const hia_node_id *members, uint32_t n, const outline *o) {
   uint32_t n_computed = 0;
   for (uint32_t i = 0; i < n; i++) n_computed += kind_of(f, members[i]) == HIA_FUSED_LANES;

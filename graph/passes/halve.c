@@ -74,7 +74,8 @@ static void list_operands(halving *h, hia_node_id n) {
   }
 }
 
-/* Cycles of a node of the body without the nodes inside it; UINT64_MAX: it may take long. */
+/* Returns the cycles of a node of the body without the nodes inside it; UINT64_MAX: it may take
+ * long. */
 static uint64_t cost_of(const halving *h, hia_node_id n) {
   const hia_node *node = &h->fn->nodes.data[n];
   if (hiaG_own_effects(h->g, h->fn, n) & HIA_E_DIVERGES) return UINT64_MAX;
@@ -123,7 +124,7 @@ static void mark_call(const halving *h, hia_fn *fn, hia_node_id call) {
   fn->nodes.data[call].loc = h->loc;
 }
 
-/* The same function, of other elements. */
+/* Adds a call of the function for other elements. */
 static hia_value_id add_call(halving *h, hia_fn *fn, hia_region_id region, hia_fn_id each,
                              hia_value_id from, hia_value_id to) {
   hia_value_id args[MAX_WORDS] = {[FROM] = from, [TO] = to};
@@ -161,7 +162,7 @@ static void add_body(halving *h, hia_fn *fn, hia_region_id region, hia_node_id m
   hiaG_add(h->g, fn, region, HIA_OP_FILL, ins.data, ins.len, NULL, 0, 0, from->nodes.data[map].loc);
 }
 
-/* The values from outside, in a region of the function. */
+/* Returns the values from outside as a region of the function has them. */
 static hia_value_id *copies_of_outside(halving *h, hia_fn *fn, hia_region_id region) {
   const hia_fn *from = h->fn;
   hia_value_id *copies = HIA_NEW_ARRAY(h->scratch, hia_value_id, from->values.len);

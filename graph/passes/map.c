@@ -98,7 +98,7 @@ static hia_node_id to_fills(mapping *m, hia_node_id map) {
   return fn->values.data[array].node;
 }
 
-/* The same, with the array as a variable. */
+/* Makes a loop that sets the elements of an array, which is a variable of the loop. */
 static hia_node_id to_sets(mapping *m, hia_node_id map) {
   hia_graph *g = m->g;
   hia_fn *fn = m->fn;

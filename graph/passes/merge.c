@@ -92,7 +92,7 @@ static uint64_t wrapped(hia_type type, uint64_t x) { return type == HIA_I32 ? (u
 
 static bool is_constant(term t) { return t.base == BASE_OF_CONSTANTS; }
 
-/* The term of a sum or difference with a constant; false if the node is neither. */
+/* Finds the term of a sum or difference with a constant. Returns false if the node is neither. */
 static bool linear_term(merging *m, hia_node_id n, hia_type type, term *t) {
   const hia_node *node = &m->fn->nodes.data[n];
   if (type != HIA_I32 && type != HIA_I64) return false;

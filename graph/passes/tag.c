@@ -139,7 +139,8 @@ static void undo_to(tagging *t, uint32_t len) {
   }
 }
 
-/* The replacement of a value in the current region; a constant is copied if it has none there. */
+/* Returns the replacement of a value in the current region; a constant is copied if it has none
+ * there. */
 static hia_value_id here(tagging *t, hia_value_id v) {
   if (!is_constant(t->from, v) || t->home[v] == t->region) return t->now[v];
   const hia_node *def = hiaG_def(t->from, v);
@@ -345,7 +346,7 @@ static void end_loop(tagging *t, hia_node_id yield) {
 
 /* ---- other nodes ---- */
 
-/* The operands of a node, in the section; valid until the next call. */
+/* Returns the operands of a node in the section; they are valid until the next call. */
 static const hia_value_id *operands(tagging *t, hia_node_id n) {
   uint32_t start = t->yields.len, n_ins = t->from->nodes.data[n].n_ins;
   push_yields(t, n);

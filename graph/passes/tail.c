@@ -96,7 +96,8 @@ typedef struct looping {
 
 /* ---- the tree ---- */
 
-/* The spot of a region. Operand place[r] of the region's YIELD is result r of the function. */
+/* Finds the spot of a region. Operand place[r] of the region's YIELD is result r of the function.
+ */
 static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id region,
                  const uint32_t *place, uint32_t parent) {
   spot s = {.kind = SPOT_EXIT, .region = region, .end = HIA_NONE, .parent = parent, .place = place};
@@ -522,7 +523,7 @@ static void close_loop(looping *l, uint32_t class) {
 
 /* ---- functions ---- */
 
-/* A loop over the parameters of a function. */
+/* Begins a loop over the parameters of a function. */
 static looping open_loop(tail *t, hia_fn *fn, bool has_state) {
   looping l = {.t = t, .g = t->g, .scratch = t->scratch, .fn = fn, .loc = fn->loc};
   l.has_state = has_state;
@@ -597,8 +598,8 @@ static const char *loop_name(tail *t, const char *member) {
   }
 }
 
-/* The parameters of the merged function: the state, and of each type as many as the member has that
- * has the most. */
+/* Finds the parameters of the merged function: the state, and of each type as many as the member
+ * has that has the most. */
 static void share_variables(tail *t, const hia_fn_id *members, uint32_t n, hia_type **params,
                             uint32_t *n_params) {
   HIA_VEC(hia_type) types = {0};

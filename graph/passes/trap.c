@@ -59,8 +59,8 @@ static void find_operands(const hia_node *node, uint32_t *first, uint32_t *last)
   *last = node->op == HIA_OP_FIT || hiaR_takes_sum(node->op) ? 1 : node->n_ins;
 }
 
-/* The operand at the dtype of the result: a function of the host may have others. Whether it is NaN
- * stays the same. */
+/* Returns the operand at the dtype of the result: a function of the host may have others. Whether
+ * it is NaN stays the same. */
 static hia_value_id at_dtype(trapping *t, hia_node_id before, hia_value_id v, hia_dtype dtype,
                              hia_loc_id loc) {
   hia_dtype own = hiaG_dtype(t->g->types, hiaG_type(t->fn, v));

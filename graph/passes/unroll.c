@@ -240,7 +240,7 @@ static uint32_t count_forks(const hia_fn *fn) {
 
 /* ---- work that outweighs a call ---- */
 
-/* By region: the calls of the group that stand in it, without tail calls. */
+/* Returns, by region, how many calls of the group stand in it, without tail calls. */
 static uint32_t *calls_by_region(const unrolling *u, const hia_fn *fn) {
   uint32_t *calls = HIA_NEW_ARRAY(u->scratch, uint32_t, fn->regions.len);
   HIA_EACH_NODE(fn, n)
@@ -335,8 +335,8 @@ static uint32_t calls_on_a_way(unrolling *u, const hia_fn *fn) {
   return calls[0];
 }
 
-/* By parameter: true if conditions of the guard depend on it. The guard is compact: nodes stand in
- * the order of definition, those of regions behind their IF. */
+/* Returns, by parameter, true if conditions of the guard depend on it. The guard is compact: nodes
+ * stand in the order of definition, those of regions behind their IF. */
 static bool *tested_params(unrolling *u, const hia_fn *guard) {
   bool *is_tested = HIA_NEW_ARRAY(u->scratch, bool, guard->n_params);
   bool *is_needed = HIA_NEW_ARRAY(u->scratch, bool, guard->values.len);

@@ -35,7 +35,7 @@ uint32_t hiaG_read_find_extern(const hia_reader *r, const char *extern_name) {
   return HIA_NONE;
 }
 
-/* `[2, 3] 1 2 3 4 5 6`, of a result that has been read. */
+/* Reads `[2, 3] 1 2 3 4 5 6`, for a result that has been read. */
 static uint32_t literal(hia_reader *r, hia_position place) {
   hia_scanner *s = r->s;
   hia_dims shape = {0};
@@ -68,7 +68,7 @@ static uint32_t param(hia_reader *r) {
   return number;
 }
 
-/* `f value (0, param W, sum V)`; parameters by number */
+/* Reads `f value (0, param W, sum V)`, with parameters by number. */
 static uint32_t gradient(hia_reader *r) {
   HIA_VEC(hia_wrt) wrt = {0};
   hiaG_scan_skip(r->s);
@@ -217,7 +217,7 @@ static void node(hia_reader *r) {
   hiaG_scan_need(r->s, '{');
 }
 
-/* Function state: nodes and nested regions up to the brace that closes the body. */
+/* Reads a body in function state: nodes and nested regions up to the brace that closes it. */
 static void function_body(hia_reader *r) {
   while (r->stack.len) {
     hiaG_scan_skip(r->s);
@@ -249,7 +249,7 @@ static void open_static(hia_reader *r, hia_region_id region, bool has_pred) {
   hiaR_push(r->s->scratch, &r->stack, (hia_open_region){region, HIA_NONE});
 }
 
-/* `site 3 fib tail partner 5 !1:20`, before the Call_i of the site. */
+/* Reads `site 3 fib tail partner 5 !1:20`, which stands before the Call_i of the site. */
 static void site(hia_reader *r) {
   hiaG_scan_skip(r->s);
   hia_position where = hiaG_scan_here(r->s);
@@ -265,7 +265,8 @@ static void site(hia_reader *r) {
   hiaR_push(r->s->arena, &r->g->sites, s);
 }
 
-/* Static state: the flat list of nodes, in which braces mark the ranges of regions. */
+/* Reads a body in static state: the flat list of nodes, in which braces mark the ranges of regions.
+ */
 static void section(hia_reader *r) {
   hia_fn *fn = r->fn;
   fn->regions.data[0].first = 0;
@@ -338,7 +339,8 @@ static void row_shapes(hia_reader *r, hia_dims *rows, uint32_t n) {
   hiaG_scan_need(s, ')');
 }
 
-/* `rows ([3], []) -> ([2, 3])`, of a segment: the shape of a row of each parameter and result. */
+/* Reads `rows ([3], []) -> ([2, 3])` of a segment: the shape of a row of each parameter and result.
+ */
 static void row_list(hia_reader *r) {
   hia_fn *fn = r->fn;
   fn->rows = HIA_NEW_ARRAY(r->s->arena, hia_dims, (size_t)fn->n_params + fn->n_results + 1);

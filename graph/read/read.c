@@ -122,7 +122,7 @@ static hia_init initialiser(hia_scanner *s) {
   fail(s, "expected an initialiser");
 }
 
-/* `param W: f32[3, 4] = uniform(-0.5, 0.5)`, the numbers as constants are */
+/* Reads `param W: f32[3, 4] = uniform(-0.5, 0.5)`; the numbers are written as constants are. */
 static void param_line(hia_reader *r) {
   hia_scanner *s = r->s;
   hia_param_spec spec = {0};
@@ -154,7 +154,7 @@ static void param_line(hia_reader *r) {
   hiaG_param_new(r->g, &spec);
 }
 
-/* `sized [3, ?]`, behind the fields of a constructor. */
+/* Reads `sized [3, ?]`, which stands behind the fields of a constructor. */
 static hia_u32vec read_sizes(hia_reader *r, hia_position where, const hia_ctor_def *ctor) {
   hia_scanner *s = r->s;
   hia_u32vec sizes = {0};
@@ -175,7 +175,7 @@ static hia_u32vec read_sizes(hia_reader *r, hia_position where, const hia_ctor_d
   return sizes;
 }
 
-/* `type List = Nil | Cons(head: i32, tail: List)` */
+/* Reads `type List = Nil | Cons(head: i32, tail: List)`. */
 static void type_line(hia_reader *r) {
   hia_scanner *s = r->s;
   HIA_VEC(hia_ctor_def) ctors = {0};

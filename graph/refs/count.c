@@ -67,7 +67,7 @@ static bool is_field(const hia_counting *c, uint32_t part) {
   return hiaG_refs_definition(c, part)->op == HIA_OP_FIELD;
 }
 
-/* The bit of a field among the references of its constructor; 32 or more: it has none. */
+/* Returns the bit of a field among the references of its constructor; 32 or more: it has none. */
 static uint32_t bit_of(const hia_counting *c, uint32_t field) {
   const hia_node *n = hiaG_refs_definition(c, field);
   const hia_ctor *ctor = hiaG_refs_ctor_of(c, c->parent[field], HIA_IMM_A(n->imm));

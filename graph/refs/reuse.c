@@ -54,7 +54,7 @@ static bool give_here(hia_graph *g, hia_fn *fn, hia_node_id n, token *t) {
   return false;
 }
 
-/* The same inside a branch. On the other side the token is given back. */
+/* Gives the token to a construction inside a branch. On the other side the token is given back. */
 static bool give_inside(hia_graph *g, hia_fn *fn, hia_node_id n, token *t) {
   for (; n != HIA_NONE && t->left; n = fn->nodes.data[n].next) {
     if (fn->nodes.data[n].op != HIA_OP_IF) continue;

@@ -23,7 +23,7 @@ typedef struct hia_ref_version {
   hia_node_id base_call; /* of an owning version: where it calls the function that borrows */
 } hia_ref_version;
 
-/* A field of a value, or an element of an array. */
+/* True if the node reads a field of a value, or an element of an array. */
 static inline bool hiaG_is_part(const hia_node *node) {
   return node->op == HIA_OP_FIELD || node->op == HIA_OP_AT;
 }
@@ -68,7 +68,7 @@ hia_node_id hiaG_split_of(const hia_fn *fn, hia_region_id region, uint32_t i);
 
 /* ---- reuse.c ---- */
 
-/* The size of an object of a constructor. */
+/* Returns the size of an object of a constructor. */
 static inline uint32_t hiaG_object_size(const hia_graph *g, hia_type type, uint32_t ctor) {
   const hia_type_entry *entry = &g->types->entries.data[type - HIA_FIRST_TYPE];
   return g->types->ctors.data[entry->first + ctor].layout.size;

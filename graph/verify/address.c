@@ -104,7 +104,8 @@ static void join_branch(classes *c, hia_fn_id f, hia_node_id n) {
       join(c, f, hiaG_in(fn, fn->regions.data[node->regions + arm].last, i), f, node->outs + i);
 }
 
-/* False: the node does not hand its operands on. */
+/* Joins the operands of a node with its results. Returns false if the node does not hand its
+ * operands on. */
 static bool join_node(classes *c, hia_fn_id f, hia_node_id n) {
   const hia_graph *g = c->v->g;
   const hia_fn *fn = hiaG_fn(g, f);

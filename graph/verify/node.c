@@ -139,7 +139,8 @@ static void check_alike(hia_verifier *v, hia_node_id n) {
                 hiaG_type_text(types, x));
 }
 
-/* The result of an op and its operands: scalars and tensors of one float dtype, or a sum. */
+/* Checks a TRAP: the result of an op and its operands are scalars and tensors of one float dtype,
+ * or a sum. */
 static void check_trap(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_types *types = v->g->types;

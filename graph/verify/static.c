@@ -88,7 +88,7 @@ static bool is_region(const hia_fn *fn, uint32_t r, unsigned kind, hia_region_id
          fn->regions.data[r].parent == parent;
 }
 
-/* The context of a value. Its node must have been checked. */
+/* Returns the context of a value. Its node must have been checked. */
 static uint32_t context_of(const hia_fn *fn, hia_value_id value) {
   const hia_node *def = hiaG_def(fn, value);
   uint32_t r = HIA_IMM_A(def->imm);
@@ -209,7 +209,7 @@ static void check_result(hia_verifier *v, hia_node_id n) {
   }
 }
 
-/* check_site compares the site with its nodes; this compares the node with its site. */
+/* Compares a node with its site; check_site compares the site with its nodes. */
 static void check_call_node(hia_verifier *v, hia_node_id n) {
   const hia_node *node = &v->fn->nodes.data[n];
   uint32_t s = HIA_IMM_A(node->imm), i = HIA_IMM_B(node->imm);

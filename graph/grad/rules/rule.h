@@ -94,7 +94,7 @@ static inline value cast(const hia_gradient *d, value a, hia_dtype to) {
   return hiaG_computed(d->g, d->fn, d->region, HIA_OP_CAST, &a, 1, to, (uint64_t)from, d->loc);
 }
 
-/* A number in the dtype of the result. */
+/* Returns a number in the dtype of the result. */
 static inline value number(const hia_gradient *d, double x) {
   hia_dtype t = dtype_of(d, y_of(d));
   hia_word word = t == HIA_F32 ? hiaR_from_f32((float)x) : hiaR_from_f64(x);

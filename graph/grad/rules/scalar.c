@@ -14,8 +14,8 @@ static value is_infinite(const hia_gradient *d, value a) { return op1(d, HIA_OP_
 static value both(const hia_gradient *d, value c, value e) { return op2(d, HIA_OP_BAND, c, e); }
 static value either(const hia_gradient *d, value c, value e) { return op2(d, HIA_OP_BOR, c, e); }
 
-/* a, with 0 for -0. A derivative that grows beyond all bounds at 0, and exists on one side only, is
- * an infinity of the sign of that side. */
+/* Returns a, with 0 for -0. A derivative that grows beyond all bounds at 0, and exists on one side
+ * only, is an infinity of the sign of that side. */
 static value unsigned_zero(const hia_gradient *d, value a) { return add(d, a, number(d, 0)); }
 
 /* (1 - a)(1 + a), which is 1 - a^2 without cancellation where a is near 1. */
@@ -114,8 +114,9 @@ void hiaG_gradient_LOG1P(const hia_gradient *d) {
   gives(d, quotient(d, dy_of(d), add(d, number(d, 1), a_of(d))));
 }
 
-/* b * a^(b - 1), not b * y / a: a may be 0. Where b is 0 that is 0, also where a^(b - 1) is no
- * number. So it is where b is infinite, and a^b is 0 for all a around. */
+/* The derivative for the base is b * a^(b - 1), not b * y / a: a may be 0. Where b is 0 that is 0,
+ * also where a^(b - 1) is no number. So it is where b is infinite, and a^b is 0 for all a around.
+ */
 static value of_base(const hia_gradient *d, value a, value b) {
   value zero = number(d, 0), one = number(d, 1), size = op1(d, HIA_OP_ABS, a);
   value is_large = op2(d, HIA_OP_GE, size, number(d, is_f32(d) ? FLT_MIN : DBL_MIN));
@@ -129,9 +130,9 @@ static value of_base(const hia_gradient *d, value a, value b) {
   return choose(d, is_flat, zero, mul(d, dy_of(d), mul(d, exponent, lower)));
 }
 
-/* a^b * log(a). It is 0 where a is 0, and where a is infinite and a^b is 0. The power is computed
- * again: a result that is kept has a gradient in the second derivative, 0 if nothing else, and
- * where a is 0 it would meet an infinity. */
+/* The derivative for the exponent is a^b * log(a). It is 0 where a is 0, and where a is infinite
+ * and a^b is 0. The power is computed again: a result that is kept has a gradient in the second
+ * derivative, 0 if nothing else, and where a is 0 it would meet an infinity. */
 static value of_exponent(const hia_gradient *d, value a, value b) {
   value zero = number(d, 0), one = number(d, 1);
   value is_far = both(d, is_equal(d, a, INFINITY), op2(d, HIA_OP_LT, b, zero));
@@ -158,8 +159,8 @@ void hiaG_gradient_TAN(const hia_gradient *d) {
   value square = mul(d, y_of(d), y_of(d));
   gives(d, mul(d, dy_of(d), add(d, square, number(d, 1))));
 }
-/* 1 - a^2, rounded once: of a product, where one factor is 0, there would be an infinity times 0 in
- * the second derivative. */
+/* 1 - a^2 is rounded once: with a product, where one factor is 0, there would be an infinity times
+ * 0 in the second derivative. */
 void hiaG_gradient_ASIN(const hia_gradient *d) {
   value a = a_of(d), rest = op3(d, HIA_OP_FMA, neg(d, a), a, number(d, 1));
   gives(d, quotient(d, dy_of(d), op1(d, HIA_OP_SQRT, rest)));
@@ -176,7 +177,7 @@ void hiaG_gradient_ATAN(const hia_gradient *d) {
   gives(d, choose(d, is_far, zero, da));
 }
 
-/* Twice divided by the hypotenuse, not by its square. */
+/* The rule divides twice by the hypotenuse, not by its square, which may overflow. */
 void hiaG_gradient_ATAN2(const hia_gradient *d) {
   value zero = number(d, 0), one = number(d, 1);
   value is_far = either(d, is_infinite(d, a_of(d)), is_infinite(d, b_of(d)));

@@ -128,15 +128,16 @@ void hiaG_gradient_MEAN(const hia_gradient *d) {
   gives(d, spread(d, dy, x, d->imm));
 }
 
-/* The sum, or another reduction, of v along the axis of a reduction of x, broadcast to it again. */
+/* Returns the sum, or another reduction, of v along the axis of a reduction of x, broadcast to it
+ * again. */
 static value reduced(const hia_gradient *d, unsigned op, value v, value x) {
   return with_axis(d, with_imm(d, op, &v, 1, d->imm), x, d->imm);
 }
 
-/* The product of the zeros among the other elements. One is that zero, two are their product,
- * written as half of (p^2 - q), where p is the sum of the zeros, and q that of their squares: it is
- * 0, and its derivatives are those of a product. So all derivatives up to the third are right. Of
- * more zeros these are 0. */
+/* Returns the product of the zeros among the other elements. If there is one, it is that zero; if
+ * there are two, it is their product, written as half of (p^2 - q), where p is the sum of the
+ * zeros, and q that of their squares: it is 0, and its derivatives are those of a product. So all
+ * derivatives up to the third are right. With more zeros these are 0. */
 static value other_zeros(const hia_gradient *d, value x, value is_zero) {
   value zero = number(d, 0), one = number(d, 1);
   value zeros = choose(d, is_zero, x, zero), squares = mul(d, zeros, zeros);
@@ -196,7 +197,7 @@ void hiaG_gradient_LOG_SOFTMAX(const hia_gradient *d) {
   gives(d, sub(d, dy_of(d), mul(d, p, sum_of_rows(d, dy_of(d)))));
 }
 
-/* softmax(x), less 1 at the label. */
+/* The derivative is softmax(x), less 1 at the label. */
 void hiaG_gradient_CROSS_ENTROPY(const hia_gradient *d) {
   value x = a_of(d), label = cast(d, b_of(d), HIA_I64), dy = dy_of(d);
   value p = op1(d, HIA_OP_SOFTMAX, x);
