@@ -124,8 +124,8 @@ static void expect(const finding *f, hia_node_id n, hia_size *out, uint32_t rank
   copy(f, out, in(f, n, 0), 0, rank);
   for (uint32_t k = 0; k < rank; k++)
     if (f->fn->nodes.data[n].imm >> k & 1) {
-      hia_size is = of_integer(f, in(f, n, i++));
-      if (hiaG_size_number(f->s, out[k]) < 0) out[k] = is;
+      hia_size stated_size = of_integer(f, in(f, n, i++));
+      if (hiaG_size_number(f->s, out[k]) < 0) out[k] = stated_size;
     }
 }
 
@@ -302,8 +302,8 @@ static void loop_results(const finding *f, hia_node_id loop) {
     hia_size *out = room(f, v);
     for (uint32_t k = 0; k < rank; k++) {
       bool holds = !is_inside || (is_variable && !(f->differs[last] >> k & 1));
-      hia_size is = axis(f, last, k);
-      out[k] = holds || hiaG_size_number(f->s, is) >= 0 ? is : new_size(f->s, -1);
+      hia_size size = axis(f, last, k);
+      out[k] = holds || hiaG_size_number(f->s, size) >= 0 ? size : new_size(f->s, -1);
     }
   }
 }

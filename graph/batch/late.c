@@ -75,9 +75,9 @@ static void call(looking *l, hia_node_id n) {
 
 static void computes(looking *l, hia_node_id n) {
   const hia_node *node = &l->fn->nodes.data[n];
-  bool is = l->of->is_heavy[n];
-  for (uint32_t i = 0; i < node->n_ins; i++) is |= is_late(l, hiaG_in(l->fn, n, i));
-  receive(l, node->outs, is);
+  bool becomes_late = l->of->is_heavy[n];
+  for (uint32_t i = 0; i < node->n_ins; i++) becomes_late |= is_late(l, hiaG_in(l->fn, n, i));
+  receive(l, node->outs, becomes_late);
 }
 
 static void look_at(looking *l, hia_node_id n) {

@@ -61,12 +61,12 @@ static bool can_elementwise(const looking *l, hia_node_id n) {
     if (rank_of(l, in(l, n, i)) > rank) rank = rank_of(l, in(l, n, i));
   if (rank + 1 > HIA_MAX_RANK) return false;
   for (uint32_t k = 1; k <= rank; k++) {
-    int64_t is = 1;
+    int64_t common = 1;
     for (uint32_t i = 0; i < n_ins(l, n); i++) {
       uint32_t own = rank_of(l, in(l, n, i));
       int64_t dim = own < k ? 1 : size(l, in(l, n, i), own - k);
-      if (is == 1) is = dim;
-      if (dim != 1 && dim != is) return false;
+      if (common == 1) common = dim;
+      if (dim != 1 && dim != common) return false;
     }
   }
   return true;
@@ -101,18 +101,18 @@ static bool can_part(const looking *l, hia_node_id n) {
 
 /* True if v was checked to be an index of n elements, or is a constant that is one. */
 static bool is_index(const looking *l, hia_value_id v, int64_t n) {
-  int64_t is;
-  if (is_constant(l, v, &is)) return is >= 0 && is < n;
+  int64_t number;
+  if (is_constant(l, v, &number)) return number >= 0 && number < n;
   const hia_node *def = hiaG_def(l->fn, v);
   if (def->op != HIA_OP_WITHIN) return false;
-  return is_constant(l, l->fn->edges.data[def->ins], &is) && is == n;
+  return is_constant(l, l->fn->edges.data[def->ins], &number) && number == n;
 }
 
 static bool can_row(const looking *l, hia_node_id n) {
   hia_value_id x = in(l, n, 0), at = in(l, n, 1);
-  int64_t is;
+  int64_t number;
   if (!is_row(l, x) || !is_index(l, at, size(l, x, 0))) return false;
-  return rank_of(l, x) == 1 || is_constant(l, at, &is);
+  return rank_of(l, x) == 1 || is_constant(l, at, &number);
 }
 
 static bool can_with(const looking *l, hia_node_id n) {
@@ -148,10 +148,10 @@ static bool can_reshape(const looking *l, hia_node_id n) {
 
 static bool can_expect(const looking *l, hia_node_id n) {
   uint32_t i = 1;
-  int64_t is;
+  int64_t number;
   for (uint64_t axes = imm(l, n); axes; axes &= axes - 1)
-    if (!is_constant(l, in(l, n, i++), &is) ||
-        is != size(l, in(l, n, 0), (uint32_t)__builtin_ctzll(axes)))
+    if (!is_constant(l, in(l, n, i++), &number) ||
+        number != size(l, in(l, n, 0), (uint32_t)__builtin_ctzll(axes)))
       return false;
   return true;
 }
@@ -353,12 +353,12 @@ static value labels(hia_lifting *l, hia_node_id n) {
 static value full(hia_lifting *l, hia_node_id n) {
   const hia_node node = from(l)->nodes.data[n];
   hia_type type = (hia_type)dtype_out(l, n);
-  value ins[1 + HIA_MAX_RANK], is = hiaG_const(l->b->g, l->to, 0, HIA_BOOL, 1, HIA_NONE);
+  value ins[1 + HIA_MAX_RANK], holds = hiaG_const(l->b->g, l->to, 0, HIA_BOOL, 1, HIA_NONE);
   ins[0] = hiaG_const(l->b->g, l->to, 0, type, 0, HIA_NONE);
   for (uint32_t i = 1; i < node.n_ins; i++) ins[i] = own(l, n, i);
   value zeros = add_op(l, HIA_OP_FULL, ins, node.n_ins, HIA_N_DTYPES, 0, node.loc);
   value v = widened(l, n, 0, node.n_ins - 1);
-  return add_op(l, HIA_OP_SELECT, (value[]){is, v, zeros}, 3, dtype_out(l, n), 0, node.loc);
+  return add_op(l, HIA_OP_SELECT, (value[]){holds, v, zeros}, 3, dtype_out(l, n), 0, node.loc);
 }
 
 static value outer(hia_lifting *l, hia_node_id n) {

@@ -71,10 +71,10 @@ static void batched(reporting *r) {
 static bool has_constant_sizes(const reporting *r, hia_node_id n) {
   int64_t dims[HIA_MAX_RANK];
   const hia_node *node = &r->fn->nodes.data[n];
-  bool is = hiaG_batch_shape(r->b, r->f, node->outs, dims);
+  bool are_constant = hiaG_batch_shape(r->b, r->f, node->outs, dims);
   for (uint32_t i = 0; i < node->n_ins; i++)
-    is &= hiaG_batch_shape(r->b, r->f, hiaG_in(r->fn, n, i), dims);
-  return is;
+    are_constant &= hiaG_batch_shape(r->b, r->f, hiaG_in(r->fn, n, i), dims);
+  return are_constant;
 }
 
 static const char *why_not(const reporting *r, hia_node_id n) {

@@ -316,18 +316,18 @@ static hia_value_id boxed(rewriting *w, hia_node_id at, hia_value_id v) {
 }
 
 static hia_value_id operand(rewriting *w, hia_node_id n, uint32_t i) {
-  hia_value_id v = hiaG_in(w->fn, n, i), is = hiaG_resolve(&w->subst, v);
+  hia_value_id v = hiaG_in(w->fn, n, i), now = hiaG_resolve(&w->subst, v);
   if (v < w->n_values && w->was_scalar[v]) {
     bool wants = hiaG_batch_passes_on(w->b, w->f, n, i);
-    if (wants == is_late(w, v)) return is;
-    return wants ? boxed(w, n, is) : unboxed(w, n, is);
+    if (wants == is_late(w, v)) return now;
+    return wants ? boxed(w, n, now) : unboxed(w, n, now);
   }
-  bool is_object = !hiaG_is_tensor(w->b->g, w->fn, is);
+  bool is_object = !hiaG_is_tensor(w->b->g, w->fn, now);
   bool may_be_pending =
       is_late(w, v) ||
-      (is_object && hiaG_holds_tensors(w->b->g->types, hiaG_type(w->fn, is), w->b->arena));
-  if (may_be_pending && hiaG_reads_elements(w->b->g, w->fn, n, i)) return forced(w, n, is);
-  return is;
+      (is_object && hiaG_holds_tensors(w->b->g->types, hiaG_type(w->fn, now), w->b->arena));
+  if (may_be_pending && hiaG_reads_elements(w->b->g, w->fn, n, i)) return forced(w, n, now);
+  return now;
 }
 
 /* Elements that are late are tensors of one element: a pack of them has one axis too many. */
@@ -336,13 +336,13 @@ static void narrow(rewriting *w, hia_node_id n) {
   hia_fn *fn = w->fn;
   hia_type element = hiaG_element(g->types, hiaG_type(fn, hiaG_in(fn, n, 0)));
   hia_value_id old = fn->nodes.data[n].outs;
-  hia_type is = hiaG_type(fn, old);
+  hia_type type = hiaG_type(fn, old);
   if (hiaG_type_kind(g->types, element) != HIA_KIND_TENSOR || fn->nodes.data[n].n_ins != 1) return;
   hia_value_id ins[2] = {hiaG_in(fn, n, 0), insert(w, n, HIA_OP_CONST, NULL, 0, HIA_I64, 1)};
-  hia_type wide = hiaG_tensor(g->types, hiaG_tensor_dtype(g->types, is), 2);
+  hia_type wide = hiaG_tensor(g->types, hiaG_tensor_dtype(g->types, type), 2);
   hia_value_id all = insert(w, n, HIA_OP_PACK, ins, 2, wide, 0);
   hia_value_id shape[2] = {all, insert(w, n, HIA_OP_DIM, &all, 1, HIA_I64, 0)};
-  hiaG_replace(&w->subst, old, insert(w, n, HIA_OP_RESHAPE, shape, 2, is, 0));
+  hiaG_replace(&w->subst, old, insert(w, n, HIA_OP_RESHAPE, shape, 2, type, 0));
   w->is_gone[n] = true;
 }
 

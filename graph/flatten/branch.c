@@ -25,7 +25,7 @@ void hiaG_flat_end_side(hia_flattener *f, hia_region_id r) {
     uint32_t from = hiaG_flat_slot(s, f->slot[v]), to = f->slot[out];
     if (s->slots.data[from].region == hiaG_flat_here(f)->local &&
         f->source[v] != HIA_FLAT_NO_SOURCE) {
-      s->slots.data[from].is = to;
+      s->slots.data[from].part_of = to;
       f->port[2 * i + port] = f->source[v];
       continue;
     }

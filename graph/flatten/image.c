@@ -91,18 +91,19 @@ static uint32_t number_slots(hia_flat_section *s) {
     hia_flat_slot *slot = &s->slots.data[i];
     if (i < s->n_params)
       slot->number = i;
-    else if (slot->is == i && !slot->is_const && slot->is_read && !hiaG_flat_is_ref(slot))
+    else if (slot->part_of == i && !slot->is_const && slot->is_read && !hiaG_flat_is_ref(slot))
       slot->number = n++;
   }
   for (uint32_t i = s->n_params; i < s->slots.len; i++) {
     hia_flat_slot *slot = &s->slots.data[i];
-    if (slot->is == i && slot->number == HIA_NONE && !slot->is_const && !hiaG_flat_is_ref(slot))
+    if (slot->part_of == i && slot->number == HIA_NONE && !slot->is_const &&
+        !hiaG_flat_is_ref(slot))
       slot->number = n, n_unread++;
   }
   n += n_unread != 0;
   for (uint32_t i = s->n_params; i < s->slots.len; i++) {
     hia_flat_slot *slot = &s->slots.data[i];
-    if (slot->is == i && !slot->is_const && hiaG_flat_is_ref(slot)) slot->number = n++;
+    if (slot->part_of == i && !slot->is_const && hiaG_flat_is_ref(slot)) slot->number = n++;
   }
   return n;
 }
@@ -226,7 +227,7 @@ static void put_refs(writer *w, hia_flat_section *s, uint32_t n_computed, const 
   out->refs = w->words.len;
   for (uint32_t i = 0; i < s->slots.len; i++) {
     const hia_flat_slot *slot = &s->slots.data[i];
-    if (slot->is != i || !hiaG_flat_is_ref(slot)) continue;
+    if (slot->part_of != i || !hiaG_flat_is_ref(slot)) continue;
     put_word(w, slot->number);
     put_word(w, slot->type);
   }

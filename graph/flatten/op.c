@@ -47,8 +47,8 @@ static hia_flat_node image_node(hia_flattener *f, const hia_node *n, hia_node_id
 
 void hiaG_flat_add_op(hia_flattener *f, const hia_node *n, hia_node_id id) {
   hia_u32vec slots = {0}, sources = {0};
-  hia_flat_node is = image_node(f, n, id);
-  for (uint32_t i = 0; i < n->n_ins && is.kind != HIA_KIND_COUNT; i++) {
+  hia_flat_node made = image_node(f, n, id);
+  for (uint32_t i = 0; i < n->n_ins && made.kind != HIA_KIND_COUNT; i++) {
     hia_value_id v = hiaG_in(f->fn, id, i);
     hiaR_push(f->scratch, &slots, f->slot[v]);
     hiaR_push(f->scratch, &sources, f->source[v]);
@@ -56,10 +56,10 @@ void hiaG_flat_add_op(hia_flattener *f, const hia_node *n, hia_node_id id) {
   bool is_set = n->op == HIA_OP_SET || n->op == HIA_OP_WITH;
   if (is_set) hiaG_flat_wait_for_reads(f, slots.data[0], &sources);
   uint32_t index =
-      hiaG_flat_add(f, is.kind, slots.data, slots.len, sources.data, sources.len, n->loc);
+      hiaG_flat_add(f, made.kind, slots.data, slots.len, sources.data, sources.len, n->loc);
   hia_flat_node *node = hiaG_flat_node_at(f, index);
-  node->what = is.what;
-  node->imm = is.imm;
+  node->what = made.what;
+  node->imm = made.imm;
   node->is_set = is_set;
   /* These only look at their operands. */
   node->is_lent = n->op == HIA_OP_PACK || n->op == HIA_OP_WORK || n->op == HIA_OP_ALIKE ||

@@ -16,11 +16,11 @@
 /* A slot while the section is made. Slots that are operands of one Merge never hold values at the
  * same time, so they become one slot. */
 typedef struct hia_flat_slot {
-  uint32_t is;     /* the slot it has become part of; itself, if of none */
-  uint32_t region; /* the region that writes it, while it can still become part of a Merge's slot;
-                      else NONE */
-  uint32_t number; /* final */
-  hia_type type;   /* of its values; of a constant HIA_NONE: it may serve several types */
+  uint32_t part_of; /* the slot that it has become part of; itself, if of none */
+  uint32_t region;  /* the region that writes it, while it can still become part of a Merge's slot;
+                       else NONE */
+  uint32_t number;  /* final */
+  hia_type type;    /* of its values; of a constant HIA_NONE: it may serve several types */
   bool is_const, is_read;
   bool is_set;   /* a SET changes what it holds, and comes behind all that read it before */
   hia_word word; /* of a constant */

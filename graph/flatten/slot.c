@@ -4,7 +4,8 @@
 
 uint32_t hiaG_flat_slot(hia_flat_section *s, uint32_t slot) {
   hia_flat_slot *slots = s->slots.data;
-  while (slots[slot].is != slot) slot = slots[slot].is = slots[slots[slot].is].is;
+  while (slots[slot].part_of != slot)
+    slot = slots[slot].part_of = slots[slots[slot].part_of].part_of;
   return slot;
 }
 
@@ -15,7 +16,7 @@ bool hiaG_flat_is_ref(const hia_flat_slot *slot) {
 uint32_t hiaG_flat_new_slot(hia_flattener *f, hia_flat_section *s, uint32_t region, hia_type type) {
   uint32_t i = s->slots.len;
   hiaR_push(f->scratch, &s->slots,
-            (hia_flat_slot){.is = i, .region = region, .number = HIA_NONE, .type = type});
+            (hia_flat_slot){.part_of = i, .region = region, .number = HIA_NONE, .type = type});
   return i;
 }
 

@@ -112,15 +112,15 @@ static uint32_t n_ctors_of(const hia_grad *d, hia_type data) {
   return d->g->types->entries.data[data - HIA_FIRST_TYPE].n;
 }
 
-static void define_of_data(hia_grad *d, const hia_grad_of_type *is) {
+static void define_of_data(hia_grad *d, const hia_grad_of_type *entry) {
   HIA_VEC(hia_ctor_def) defs = {0};
   hiaR_push(d->arena, &defs, ctor_def(d, 0, (type_vec){0}));
-  for (uint32_t i = 0, n = n_ctors_of(d, is->type); i < n; i++) {
-    type_vec words = words_of_ctor(d, is->type, i);
+  for (uint32_t i = 0, n = n_ctors_of(d, entry->type); i < n; i++) {
+    type_vec words = words_of_ctor(d, entry->type, i);
     type_vec fields = gradients_of(d, words.data, words.len);
     hiaR_push(d->arena, &defs, ctor_def(d, i + 1, fields));
   }
-  hiaG_grad_define(d, is->gradient, defs.data, defs.len);
+  hiaG_grad_define(d, entry->gradient, defs.data, defs.len);
 }
 
 static hia_type element_of(hia_grad *d, hia_type array) {
@@ -129,12 +129,12 @@ static hia_type element_of(hia_grad *d, hia_type array) {
   return fields.len == 1 ? fields.data[0] : hiaG_tuple(d->g->types, fields.data, fields.len);
 }
 
-static void define_of_array(hia_grad *d, const hia_grad_of_type *is) {
-  hia_type element = element_of(d, is->type), whole = hiaG_array(d->g->types, element);
+static void define_of_array(hia_grad *d, const hia_grad_of_type *entry) {
+  hia_type element = element_of(d, entry->type), whole = hiaG_array(d->g->types, element);
   type_vec fields = {0}, of_at = {0}, of_part = {0}, of_whole = {0};
   hia_ctor_def defs[N_ARRAY_CTORS];
   defs[ARRAY_NOTHING] = ctor_def(d, ARRAY_NOTHING, fields);
-  for (uint32_t i = 0; i < 2; i++) hiaR_push(d->arena, &fields, is->gradient);
+  for (uint32_t i = 0; i < 2; i++) hiaR_push(d->arena, &fields, entry->gradient);
   defs[ARRAY_BOTH] = ctor_def(d, ARRAY_BOTH, fields);
   hiaR_push(d->arena, &of_whole, whole);
   defs[ARRAY_WHOLE] = ctor_def(d, ARRAY_WHOLE, of_whole);
@@ -143,38 +143,38 @@ static void define_of_array(hia_grad *d, const hia_grad_of_type *is) {
   for (uint32_t i = 0; i < words.len; i++) hiaR_push(d->arena, &of_at, words.data[i]);
   defs[ARRAY_AT] = ctor_def(d, ARRAY_AT, of_at);
   hiaR_push(d->arena, &of_part, HIA_I64);
-  hiaR_push(d->arena, &of_part, is->gradient);
+  hiaR_push(d->arena, &of_part, entry->gradient);
   defs[ARRAY_PART] = ctor_def(d, ARRAY_PART, of_part);
-  hiaG_grad_define(d, is->gradient, defs, N_ARRAY_CTORS);
+  hiaG_grad_define(d, entry->gradient, defs, N_ARRAY_CTORS);
 }
 
 /* Defines the gradient of a sum, for second derivatives. Here the tensor itself is stored: a sum is
  * collected once. */
-static void define_of_sum(hia_grad *d, const hia_grad_of_type *is) {
+static void define_of_sum(hia_grad *d, const hia_grad_of_type *entry) {
   hia_dtype dtype;
   uint32_t rank;
   type_vec fields = {0};
   hia_ctor_def defs[2] = {ctor_def(d, 0, fields)};
-  hiaG_sum_of(d->g->types, is->type, &dtype, &rank);
+  hiaG_sum_of(d->g->types, entry->type, &dtype, &rank);
   hiaR_push(d->arena, &fields, hiaG_tensor(d->g->types, dtype, rank));
   defs[HIA_GRAD_OF_SUM] = ctor_def(d, 1, fields);
-  hiaG_grad_define(d, is->gradient, defs, 2);
+  hiaG_grad_define(d, entry->gradient, defs, 2);
 }
 
 static uint32_t find_of_type(hia_grad *d, hia_type type) {
   for (uint32_t i = 0; i < d->of_types.len; i++)
     if (d->of_types.data[i].type == type) return i;
-  hia_grad_of_type is = {.type = type, .add = HIA_NONE, .into = HIA_NONE};
+  hia_grad_of_type entry = {.type = type, .add = HIA_NONE, .into = HIA_NONE};
   bool is_array = hiaG_type_kind(d->g->types, type) == HIA_KIND_ARRAY;
-  is.gradient = hiaG_grad_named_type(
+  entry.gradient = hiaG_grad_named_type(
       d, hiaR_arena_printf(d->arena, "Gradient %s", hiaG_type_text(d->g->types, type)));
-  hiaR_push(d->arena, &d->of_types, is); /* before what it consists of: types may be recursive */
+  hiaR_push(d->arena, &d->of_types, entry); /* before what it consists of: types may be recursive */
   if (hiaG_is_sum(d->g->types, type))
-    define_of_sum(d, &is);
+    define_of_sum(d, &entry);
   else if (is_array)
-    define_of_array(d, &is);
+    define_of_array(d, &entry);
   else
-    define_of_data(d, &is);
+    define_of_data(d, &entry);
   return find_of_type(d, type);
 }
 
@@ -320,8 +320,8 @@ static hia_value_id add_at(hia_grad *d, hia_grad_at at, hia_type whole, hia_valu
   hiaR_push(d->arena, &ins, array);
   hiaR_push(d->arena, &ins, i);
   for (uint32_t k = 0; k < words.len; k++) {
-    hia_value_id is = value_at(d, at, HIA_OP_AT, (hia_value_id[]){array, i}, 2, words.data[k], k);
-    hiaR_push(d->arena, &ins, hiaG_grad_add(d, at, words.data[k], is, more[k]));
+    hia_value_id old = value_at(d, at, HIA_OP_AT, (hia_value_id[]){array, i}, 2, words.data[k], k);
+    hiaR_push(d->arena, &ins, hiaG_grad_add(d, at, words.data[k], old, more[k]));
   }
   return value_at(d, at, HIA_OP_SET, ins.data, ins.len, whole, 0);
 }

@@ -131,10 +131,10 @@ static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
   const bool *reads = d->params.data[params].reads + (size_t)of->fn * g->params.len;
   for (uint32_t i = 0; i < of->n; i++, out++) {
     uint32_t at = 0;
-    hia_value_id is;
+    hia_value_id gradient;
     if (!of->wrt[i].is_param) {
       for (uint32_t k = 0; k < of->wrt[i].i; k++) at += varies[k];
-      is = hiaG_out(fn, call, at);
+      gradient = hiaG_out(fn, call, at);
     } else {
       uint32_t p = of->wrt[i].i;
       hia_type type = hiaG_param_type(g->types, &g->params.data[p]);
@@ -142,18 +142,19 @@ static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
       for (uint32_t k = 0; k < p; k++) at += reads[k];
       if (of->wrt[i].is_sum) {
         type = hiaG_grad_param_type(d, p);
-        is = reads[p] ? hiaG_out(fn, call, at)
-                      : insert(d, fn, n, HIA_OP_DATA, NULL, 0, type, HIA_SUM_NOTHING);
+        gradient = reads[p] ? hiaG_out(fn, call, at)
+                            : insert(d, fn, n, HIA_OP_DATA, NULL, 0, type, HIA_SUM_NOTHING);
       } else if (hiaG_is_scalar(type)) {
-        is = reads[p] ? hiaG_out(fn, call, at) : insert(d, fn, n, HIA_OP_CONST, NULL, 0, type, 0);
+        gradient =
+            reads[p] ? hiaG_out(fn, call, at) : insert(d, fn, n, HIA_OP_CONST, NULL, 0, type, 0);
       } else {
         hia_value_id both[2] = {reads[p] ? hiaG_out(fn, call, at) : HIA_NONE,
                                 insert(d, fn, n, HIA_OP_PARAM, NULL, 0, type, p)};
-        is = reads[p] ? insert(d, fn, n, HIA_OP_COLLECT, both, 2, type, 0)
-                      : insert(d, fn, n, HIA_OP_ZEROS, &both[1], 1, type, 0);
+        gradient = reads[p] ? insert(d, fn, n, HIA_OP_COLLECT, both, 2, type, 0)
+                            : insert(d, fn, n, HIA_OP_ZEROS, &both[1], 1, type, 0);
       }
     }
-    hiaG_replace(s, node.outs + out, is);
+    hiaG_replace(s, node.outs + out, gradient);
   }
   hiaG_remove(fn, n);
 }

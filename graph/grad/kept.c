@@ -78,8 +78,8 @@ static void find_used(keeping *k) {
   for (uint32_t i = 0; i < k->b->kept.len; i++) kept_by[kept_of(k, i)->stands_for] = i + 1;
   HIA_EACH_NODE(k->back, n)
     for (uint32_t i = 0; i < k->back->nodes.data[n].n_ins; i++) {
-      uint32_t is = kept_by[hiaG_in(k->back, n, i)];
-      if (is) kept_of(k, is - 1)->is_used = true;
+      uint32_t number = kept_by[hiaG_in(k->back, n, i)];
+      if (number) kept_of(k, number - 1)->is_used = true;
     }
 }
 
@@ -88,8 +88,9 @@ static hia_u32vec words_of(const keeping *k, uint32_t place) {
   hia_u32vec words = {0};
   const hia_grad_place *p = place_of(k, place);
   for (uint32_t i = 0; i < p->kept.len; i++) {
-    const hia_grad_kept *is = kept_of(k, p->kept.data[i]);
-    if (is->kind == HIA_KEPT_RECORD ? k->b->records[is->node].kept == p->kept.data[i] : is->is_used)
+    const hia_grad_kept *entry = kept_of(k, p->kept.data[i]);
+    if (entry->kind == HIA_KEPT_RECORD ? k->b->records[entry->node].kept == p->kept.data[i]
+                                       : entry->is_used)
       hiaR_push(k->d->arena, &words, p->kept.data[i]);
   }
   return words;
@@ -109,12 +110,12 @@ static uint32_t own_word(const keeping *k, hia_node_id map, hia_value_id v) {
 static hia_u32vec words_of_each(keeping *k, hia_node_id map, hia_node_id *own_readers) {
   hia_u32vec kept = words_of(k, k->b->records[map].places[0]), more = {0};
   for (uint32_t i = 0; i < kept.len; i++) {
-    const hia_grad_kept *is = kept_of(k, kept.data[i]);
-    uint32_t own = is->kind == HIA_KEPT_VALUE ? own_word(k, map, is->value) : HIA_NONE;
+    const hia_grad_kept *entry = kept_of(k, kept.data[i]);
+    uint32_t own = entry->kind == HIA_KEPT_VALUE ? own_word(k, map, entry->value) : HIA_NONE;
     if (own == HIA_NONE)
       hiaR_push(k->d->arena, &more, kept.data[i]);
     else if (own_readers)
-      own_readers[own] = k->back->values.data[is->stands_for].node;
+      own_readers[own] = k->back->values.data[entry->stands_for].node;
   }
   return more;
 }
@@ -127,12 +128,12 @@ static hia_node_id only_branch(const keeping *k, uint32_t place, uint32_t *n_way
   hia_u32vec words = words_of(k, place);
   hia_place_kind kind = place_of(k, place)->kind;
   if (words.len != 1 || (kind != HIA_PLACE_BODY && kind != HIA_PLACE_ARM)) return HIA_NONE;
-  const hia_grad_kept *is = kept_of(k, words.data[0]);
-  bool is_branch = is->kind == HIA_KEPT_RECORD && node_of(k, is->node)->op == HIA_OP_IF;
+  const hia_grad_kept *entry = kept_of(k, words.data[0]);
+  bool is_branch = entry->kind == HIA_KEPT_RECORD && node_of(k, entry->node)->op == HIA_OP_IF;
   if (!is_branch) return HIA_NONE;
-  const hia_grad_record *record = &k->b->records[is->node];
+  const hia_grad_record *record = &k->b->records[entry->node];
   *n_ways = ways_of(k, record->places[0]) + ways_of(k, record->places[1]);
-  return is->node;
+  return entry->node;
 }
 
 /* Returns the number of constructors that a body or an arm adds to a type. */
@@ -199,13 +200,13 @@ static void lay_out(keeping *k, uint32_t place, hia_type type, hia_value_id tape
   p->tape = tape;
   p->type = type;
   if (branch != HIA_NONE) {
-    hia_grad_record *is = &k->b->records[branch];
-    is->type = type;
-    k->aliases.data[kept_of(k, is->kept)->stands_for] = tape;
+    hia_grad_record *record = &k->b->records[branch];
+    record->type = type;
+    k->aliases.data[kept_of(k, record->kept)->stands_for] = tape;
     uint32_t before = c->list.len;
-    lay_out(k, is->places[0], type, tape, c);
-    k->back->nodes.data[is->n_then].imm = hiaR_from_i32((int32_t)c->list.len);
-    lay_out(k, is->places[1], type, tape, c);
+    lay_out(k, record->places[0], type, tape, c);
+    k->back->nodes.data[record->n_then].imm = hiaR_from_i32((int32_t)c->list.len);
+    lay_out(k, record->places[1], type, tape, c);
     p->ctor = before;
     return;
   }
@@ -218,19 +219,20 @@ static void lay_out(keeping *k, uint32_t place, hia_type type, hia_value_id tape
 
 /* Returns the type of a word, and lays out what is in it. */
 static hia_type lay_out_word(keeping *k, uint32_t kept) {
-  const hia_grad_kept *is = kept_of(k, kept);
-  if (is->kind == HIA_KEPT_VALUE) return hiaG_type(k->fn, is->value);
-  hia_grad_record *record = &k->b->records[is->node];
+  const hia_grad_kept *entry = kept_of(k, kept);
+  if (entry->kind == HIA_KEPT_VALUE) return hiaG_type(k->fn, entry->value);
+  hia_grad_record *record = &k->b->records[entry->node];
   ctors c = {0};
-  switch (node_of(k, is->node)->op) {
+  switch (node_of(k, entry->node)->op) {
   case HIA_OP_IF:
     record->type = hiaG_grad_named_type(
-        k->d, hiaR_arena_printf(
-                  k->d->arena, "%s branch %u",
-                  hiaG_type_text(k->g->types, k->d->versions.data[k->b->version].tape), is->node));
-    lay_out(k, record->places[0], record->type, is->stands_for, &c);
+        k->d,
+        hiaR_arena_printf(k->d->arena, "%s branch %u",
+                          hiaG_type_text(k->g->types, k->d->versions.data[k->b->version].tape),
+                          entry->node));
+    lay_out(k, record->places[0], record->type, entry->stands_for, &c);
     k->back->nodes.data[record->n_then].imm = hiaR_from_i32((int32_t)c.list.len);
-    lay_out(k, record->places[1], record->type, is->stands_for, &c);
+    lay_out(k, record->places[1], record->type, entry->stands_for, &c);
     define(k, record->type, &c);
     return record->type;
   case HIA_OP_LOOP: {
@@ -249,16 +251,16 @@ static hia_type lay_out_word(keeping *k, uint32_t kept) {
   }
   case HIA_OP_MAP: {
     /* The elements' own words come first. */
-    hia_node_id yield = hiaG_yield_of(k->fn, node_of(k, is->node)->regions);
+    hia_node_id yield = hiaG_yield_of(k->fn, node_of(k, entry->node)->regions);
     uint32_t n_own = k->fn->nodes.data[yield].n_ins;
     laid_words w = {0};
     for (uint32_t i = 0; i < n_own; i++)
       add_word(k, &w, hiaG_type(k->fn, hiaG_in(k->fn, yield, i)), HIA_NONE);
-    hia_u32vec more = words_of_each(k, is->node, w.readers.data);
+    hia_u32vec more = words_of_each(k, entry->node, w.readers.data);
     lay_out_words(k, &w, more);
     const hia_pieces *pieces = hold(k, record->places[0], &w, HIA_NONE, more.len != 0);
     const hia_type *types = pieces->types + pieces->first;
-    record->type = hiaG_type(k->fn, node_of(k, is->node)->outs);
+    record->type = hiaG_type(k->fn, node_of(k, entry->node)->outs);
     if (more.len)
       record->type = hiaG_array(
           k->g->types, pieces->n == 1 ? *types : hiaG_tuple(k->g->types, types, pieces->n));
@@ -411,17 +413,18 @@ static void no_more_aliases(keeping *k) {
 
 static void read_tapes(keeping *k) {
   for (uint32_t i = 0; i < k->b->kept.len; i++) {
-    const hia_grad_kept *is = kept_of(k, i);
-    bool is_kept = is->kind == HIA_KEPT_RECORD ? k->b->records[is->node].kept == i : is->is_used;
-    if (!is_kept) hiaG_remove(k->back, k->back->values.data[is->stands_for].node);
+    const hia_grad_kept *entry = kept_of(k, i);
+    bool is_kept =
+        entry->kind == HIA_KEPT_RECORD ? k->b->records[entry->node].kept == i : entry->is_used;
+    if (!is_kept) hiaG_remove(k->back, k->back->values.data[entry->stands_for].node);
   }
   for (uint32_t i = 0; i < k->holders.len; i++) read_holder(k, &k->holders.data[i]);
   no_more_aliases(k);
   hiaG_substitute(k->back, k->aliases.data);
   for (uint32_t i = 0; i < k->b->kept.len; i++) {
-    const hia_grad_kept *is = kept_of(k, i);
-    if (k->aliases.data[is->stands_for] != HIA_NONE)
-      hiaG_remove(k->back, k->back->values.data[is->stands_for].node);
+    const hia_grad_kept *entry = kept_of(k, i);
+    if (k->aliases.data[entry->stands_for] != HIA_NONE)
+      hiaG_remove(k->back, k->back->values.data[entry->stands_for].node);
   }
   for (uint32_t i = 0; i < k->b->places.len; i++)
     if (!(k->back->nodes.data[place_of(k, i)->anchor].flags & HIA_NODE_DEAD))
@@ -439,8 +442,8 @@ static bool keeps(const keeping *k, hia_node_id n) {
 }
 
 static hia_value_id value_kept(const keeping *k, uint32_t kept) {
-  const hia_grad_kept *is = kept_of(k, kept);
-  return is->kind == HIA_KEPT_VALUE ? k->map[is->value] : k->records[is->node];
+  const hia_grad_kept *entry = kept_of(k, kept);
+  return entry->kind == HIA_KEPT_VALUE ? k->map[entry->value] : k->records[entry->node];
 }
 
 static hia_u32vec values_kept(const keeping *k, hia_u32vec kept) {
@@ -504,16 +507,16 @@ static void copy_yield(keeping *k, hia_region_id from, hia_region_id to, hia_val
 }
 
 static void copy_branch(keeping *k, hia_node_id n, hia_region_id to) {
-  const hia_grad_record *is = &k->b->records[n];
+  const hia_grad_record *record = &k->b->records[n];
   types_vec types = out_types(k, n);
   bool is_kept = keeps(k, n);
-  if (is_kept) hiaR_push(k->d->arena, &types, is->type);
+  if (is_kept) hiaR_push(k->d->arena, &types, record->type);
   hia_node_id copy = copy_node(k, n, to, operands(k, n), types, node_of(k, n)->imm);
   for (uint32_t i = 0; i < 2; i++) {
     hia_region_id from = node_of(k, n)->regions + i, arm = k->kept->nodes.data[copy].regions + i;
     copy_region(k, from, arm);
     copy_yield(k, from, arm,
-               is_kept ? tape_of(k, is->places[i], arm, node_of(k, n)->loc) : HIA_NONE);
+               is_kept ? tape_of(k, record->places[i], arm, node_of(k, n)->loc) : HIA_NONE);
   }
   if (is_kept) k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
 }
@@ -524,15 +527,15 @@ static void copy_args(keeping *k, hia_region_id from, hia_region_id to) {
 }
 
 static void copy_loop(keeping *k, hia_node_id n, hia_region_id to) {
-  const hia_grad_record *is = &k->b->records[n];
+  const hia_grad_record *record = &k->b->records[n];
   hia_arena *arena = k->d->arena;
   bool is_kept = keeps(k, n);
   hia_loc_id loc = node_of(k, n)->loc;
   hia_u32vec ins = operands(k, n);
   types_vec types = out_types(k, n);
   if (is_kept) {
-    hiaR_push(arena, &ins, hiaG_const(k->g, k->kept, to, is->type, 0, loc));
-    hiaR_push(arena, &types, is->type);
+    hiaR_push(arena, &ins, hiaG_const(k->g, k->kept, to, record->type, 0, loc));
+    hiaR_push(arena, &types, record->type);
   }
   hia_node_id copy = copy_node(k, n, to, ins, types, node_of(k, n)->imm);
   hia_region_id head = k->kept->nodes.data[copy].regions, from = node_of(k, n)->regions;
@@ -540,21 +543,21 @@ static void copy_loop(keeping *k, hia_node_id n, hia_region_id to) {
   copy_args(k, from, head);
   if (is_kept)
     list = hiaG_out(
-        k->kept, hiaG_add(k->g, k->kept, head, HIA_OP_ARG, NULL, 0, &is->type, 1, ins.len - 1, loc),
-        0);
+        k->kept,
+        hiaG_add(k->g, k->kept, head, HIA_OP_ARG, NULL, 0, &record->type, 1, ins.len - 1, loc), 0);
   copy_region(k, from, head);
   copy_yield(k, from, head, list);
   copy_region(k, from + 1, head + 1);
   if (is_kept) {
-    hia_u32vec values = values_kept(k, words_of(k, is->places[0])),
-               of_round = values_kept(k, words_of(k, is->places[1]));
+    hia_u32vec values = values_kept(k, words_of(k, record->places[0])),
+               of_round = values_kept(k, words_of(k, record->places[1]));
     for (uint32_t i = 0; i < of_round.len; i++) hiaR_push(arena, &values, of_round.data[i]);
     hiaR_push(arena, &values, list);
-    hia_u32vec kept = pack(k, is->places[0], head + 1, values, loc);
-    more = hiaG_out(
-        k->kept,
-        hiaG_add(k->g, k->kept, head + 1, HIA_OP_DATA, kept.data, kept.len, &is->type, 1, 1, loc),
-        0);
+    hia_u32vec kept = pack(k, record->places[0], head + 1, values, loc);
+    more = hiaG_out(k->kept,
+                    hiaG_add(k->g, k->kept, head + 1, HIA_OP_DATA, kept.data, kept.len,
+                             &record->type, 1, 1, loc),
+                    0);
     k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
   }
   copy_yield(k, from + 1, head + 1, more);
@@ -580,35 +583,35 @@ static hia_value_id elements_alone(keeping *k, hia_node_id n, hia_region_id to, 
 }
 
 static void copy_map(keeping *k, hia_node_id n, hia_region_id to) {
-  const hia_grad_record *is = &k->b->records[n];
+  const hia_grad_record *record = &k->b->records[n];
   hia_u32vec more = {0};
   if (keeps(k, n)) more = words_of_each(k, n, NULL);
   types_vec types = out_types(k, n);
-  if (more.len) types.data[0] = is->type;
+  if (more.len) types.data[0] = record->type;
   hia_node_id copy = copy_node(k, n, to, operands(k, n), types, node_of(k, n)->imm);
   hia_region_id from = node_of(k, n)->regions, each = k->kept->nodes.data[copy].regions;
   copy_args(k, from, each);
   copy_region(k, from, each);
   hia_u32vec values = operands(k, hiaG_yield_of(k->fn, from)), of_more = values_kept(k, more);
   for (uint32_t i = 0; i < of_more.len; i++) hiaR_push(k->d->arena, &values, of_more.data[i]);
-  if (more.len) values = pack(k, is->places[0], each, values, node_of(k, n)->loc);
+  if (more.len) values = pack(k, record->places[0], each, values, node_of(k, n)->loc);
   hiaG_yield(k->g, k->kept, each, values.data, values.len);
   if (!keeps(k, n)) return;
   k->records[n] = hiaG_out(k->kept, copy, 0);
   if (more.len)
     k->map[node_of(k, n)->outs] =
-        elements_alone(k, n, to, k->records[n], place_of(k, is->places[0])->pieces);
+        elements_alone(k, n, to, k->records[n], place_of(k, record->places[0])->pieces);
 }
 
 static void copy_call(keeping *k, hia_node_id n, hia_region_id to) {
-  const hia_grad_record *is = &k->b->records[n];
+  const hia_grad_record *record = &k->b->records[n];
   types_vec types = out_types(k, n);
   if (!keeps(k, n)) {
     copy_node(k, n, to, operands(k, n), types, node_of(k, n)->imm);
     return;
   }
-  hiaR_push(k->d->arena, &types, is->type);
-  hia_fn_id callee = k->d->versions.data[is->version].kept;
+  hiaR_push(k->d->arena, &types, record->type);
+  hia_fn_id callee = k->d->versions.data[record->version].kept;
   hia_node_id copy = copy_node(k, n, to, operands(k, n), types, callee);
   k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
 }

@@ -134,11 +134,11 @@ hia_fn_id hiaG_step(hia_graph *g, hia_fn_id of, const bool *wanted) {
   uint32_t n = 1;
   outs[0] = hiaG_out(fn, node, 0);
   for (uint32_t i = 0; i < wrt.len; i++) {
-    hia_value_id is = hiaG_out(fn, node, 1 + i);
+    hia_value_id result = hiaG_out(fn, node, 1 + i);
     if (wrt.data[i].is_sum)
-      collect(g, fn, wrt.data[i].i, is, &outs[n]);
+      collect(g, fn, wrt.data[i].i, result, &outs[n]);
     else
-      outs[n] = is;
+      outs[n] = result;
     n += 1 + wrt.data[i].is_sum;
   }
   hiaG_yield(g, fn, 0, outs, n_types);

@@ -55,9 +55,9 @@ uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id f, uint32_t params, const bool
   const hia_fn *fn = hiaG_fn(d->g, f);
   uint32_t hash = hiaR_hash((uint32_t[]){f, params}, 2 * sizeof(uint32_t)), at = hash, i;
   while ((i = hiaR_index_next(&d->index, hash, &at)) != HIA_NONE) {
-    const hia_grad_version *is = &d->versions.data[i];
-    if (is->fn == f && is->params == params && same(is->varies, varies, fn->n_params) &&
-        same(is->seeded, seeded, fn->n_results))
+    const hia_grad_version *version = &d->versions.data[i];
+    if (version->fn == f && version->params == params &&
+        same(version->varies, varies, fn->n_params) && same(version->seeded, seeded, fn->n_results))
       return i;
   }
   hia_grad_version v = {.fn = f, .params = params};

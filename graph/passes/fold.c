@@ -404,17 +404,18 @@ static hia_dim size_of(const folding *f, hia_value_id v, uint32_t axis) {
 /* A check of sizes that are known to be right. */
 static void fold_expect(folding *f, hia_node_id n) {
   uint64_t axes = f->fn->nodes.data[n].imm;
-  hia_word size;
+  hia_word wanted;
   for (uint32_t i = 1; axes; axes &= axes - 1, i++) {
-    hia_dim is = size_of(f, in(f, n, 0), (uint32_t)__builtin_ctzll(axes));
-    if (is < 0 || !hiaG_is_const(f->fn, in(f, n, i), &size) || is != hiaR_to_i64(size)) return;
+    hia_dim size = size_of(f, in(f, n, 0), (uint32_t)__builtin_ctzll(axes));
+    if (size < 0 || !hiaG_is_const(f->fn, in(f, n, i), &wanted) || size != hiaR_to_i64(wanted))
+      return;
   }
   become(f, n, in(f, n, 0));
 }
 
 static void fold_dim(folding *f, hia_node_id n) {
-  hia_dim is = size_of(f, in(f, n, 0), (uint32_t)f->fn->nodes.data[n].imm);
-  if (is >= 0) become_const(f, n, hiaR_from_i64(is));
+  hia_dim size = size_of(f, in(f, n, 0), (uint32_t)f->fn->nodes.data[n].imm);
+  if (size >= 0) become_const(f, n, hiaR_from_i64(size));
 }
 
 static bool fold_op(folding *f, hia_node_id n) {

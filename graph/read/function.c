@@ -309,15 +309,15 @@ static void section(hia_reader *r) {
 static void end_of_function(hia_reader *r) {
   for (uint32_t i = 0; i < r->fn_fixes.len; i++) {
     const hia_fix *f = &r->fn_fixes.data[i];
-    uint32_t is = hiaG_read_find(r, f->kind == FIX_VALUE ? &r->values : &r->regions, f->number);
-    if (is == HIA_NONE)
+    uint32_t to = hiaG_read_find(r, f->kind == FIX_VALUE ? &r->values : &r->regions, f->number);
+    if (to == HIA_NONE)
       hiaG_scan_fail(r->s, f->where,
                      f->kind == FIX_VALUE ? "%%%u is not defined" : ".%u is not defined",
                      f->number);
     if (f->kind == FIX_VALUE)
-      r->fn->edges.data[f->at] = is;
+      r->fn->edges.data[f->at] = to;
     else
-      r->fn->nodes.data[f->at].imm |= is;
+      r->fn->nodes.data[f->at].imm |= to;
   }
   r->fn_fixes.len = 0;
 }

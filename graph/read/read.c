@@ -60,36 +60,37 @@ static void end_of_file(hia_reader *r) {
   for (uint32_t i = 0; i < r->file_fixes.len; i++) {
     const hia_fix *f = &r->file_fixes.data[i];
     hia_fn *fn = f->fn < r->g->fns.len ? hiaG_fn(r->g, f->fn) : NULL; /* NULL: of an extern */
-    uint32_t is;
+    uint32_t target;
     if (f->kind < FIX_LOC_NODE) {
       const char *callee_name = r->callees.data[f->number];
-      is = find_fn(r, callee_name);
-      if (is == HIA_NONE) hiaG_scan_fail(r->s, f->where, "there is no function %s", callee_name);
+      target = find_fn(r, callee_name);
+      if (target == HIA_NONE)
+        hiaG_scan_fail(r->s, f->where, "there is no function %s", callee_name);
       if (f->kind == FIX_SLOW_PATH)
-        fn->slow_path = is;
+        fn->slow_path = target;
       else if (f->kind == FIX_OWNING)
-        fn->owning_of = is;
+        fn->owning_of = target;
       else if (f->kind == FIX_OWN_GRADIENT)
-        fn->gradient = is;
+        fn->gradient = target;
       else if (f->kind == FIX_OF_EXTERN)
-        r->g->externs.data[f->at].gradient = is;
+        r->g->externs.data[f->at].gradient = target;
       else if (f->kind == FIX_CALLEE_SITE)
-        r->g->sites.data[f->at].callee = is;
+        r->g->sites.data[f->at].callee = target;
       else if (f->kind == FIX_GRADIENT)
-        r->g->gradients.data[f->at].fn = is;
+        r->g->gradients.data[f->at].fn = target;
       else
-        fn->nodes.data[f->at].imm |= is; /* the number of a fork is in the other half */
+        fn->nodes.data[f->at].imm |= target; /* the number of a fork is in the other half */
       continue;
     }
     if (f->number >= r->locs.len)
       hiaG_scan_fail(r->s, f->where, "!%u is not in the table of locations", f->number);
-    is = r->locs.data[f->number];
+    target = r->locs.data[f->number];
     if (f->kind == FIX_LOC_NODE)
-      fn->nodes.data[f->at].loc = is;
+      fn->nodes.data[f->at].loc = target;
     else if (f->kind == FIX_LOC_FN)
-      fn->loc = is;
+      fn->loc = target;
     else
-      r->g->sites.data[f->at].loc = is;
+      r->g->sites.data[f->at].loc = target;
   }
   /* How many Call_i and Return_i a site has follows from its callee; the verifier compares. */
   for (uint32_t s = 0; s < r->g->sites.len; s++) {

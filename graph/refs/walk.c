@@ -20,10 +20,10 @@ uint32_t hiaG_refs_asked(const hia_counting *c, hia_value_id cond, uint32_t side
   uint32_t r = c->ref[v];
   if (r == HIA_NONE) return r;
   const hia_type_entry *type = &c->g->types->entries.data[hiaG_type(c->fn, v) - HIA_FIRST_TYPE];
-  uint32_t is = (uint32_t)hiaR_to_i32(word), equal = n->op == HIA_OP_NE;
-  if (is >= type->n) return HIA_NONE;
-  side[equal] = is;
-  side[!equal] = type->n == 2 ? 1 - is : HIA_NONE;
+  uint32_t number = (uint32_t)hiaR_to_i32(word), equal = n->op == HIA_OP_NE;
+  if (number >= type->n) return HIA_NONE;
+  side[equal] = number;
+  side[!equal] = type->n == 2 ? 1 - number : HIA_NONE;
   return r;
 }
 

@@ -106,11 +106,11 @@ static void expect_context(hia_verifier *v, hia_node_id n, hia_value_id value, u
   const hia_fn *fn = v->fn;
   if (fn->values.data[value].node >= n)
     hiaG_defect(v, n, "%%%u is not defined before its use", value);
-  uint32_t is = context_of(fn, value);
-  if (is == wanted) return;
-  if (is == TO_MERGE) hiaG_defect(v, n, "%%%u goes to a merge.loop only", value);
-  if (is & LEAVING) hiaG_defect(v, n, "%%%u goes to an exit only", value);
-  hiaG_defect(v, n, "%%%u belongs in region %u, not %u", value, is, wanted & ~LEAVING);
+  uint32_t context = context_of(fn, value);
+  if (context == wanted) return;
+  if (context == TO_MERGE) hiaG_defect(v, n, "%%%u goes to a merge.loop only", value);
+  if (context & LEAVING) hiaG_defect(v, n, "%%%u goes to an exit only", value);
+  hiaG_defect(v, n, "%%%u belongs in region %u, not %u", value, context, wanted & ~LEAVING);
 }
 
 static void expect_type_of(hia_verifier *v, hia_node_id n, uint32_t i, hia_value_id like) {
