@@ -46,16 +46,16 @@ void hiaG_sizes_init(hia_sizes *s, hia_graph *g, hia_arena *arena) {
 }
 
 hia_value_sizes *hiaG_sizes_new(hia_sizes *s, const hia_fn *fn) {
-  hia_value_sizes *of = HIA_NEW_ARRAY(s->arena, hia_value_sizes, fn->values.len + 1);
-  for (uint32_t i = 0; i < fn->values.len; i++) of[i].integer = HIA_NONE;
-  return of;
+  hia_value_sizes *sizes = HIA_NEW_ARRAY(s->arena, hia_value_sizes, fn->values.len + 1);
+  for (uint32_t i = 0; i < fn->values.len; i++) sizes[i].integer = HIA_NONE;
+  return sizes;
 }
 
-uint64_t hiaG_sizes_elements(const hia_sizes *s, const hia_value_sizes *of, uint32_t rank) {
+uint64_t hiaG_sizes_elements(const hia_sizes *s, const hia_value_sizes *known, uint32_t rank) {
   uint64_t n = 1;
-  if (!of->axes) return UINT64_MAX;
+  if (!known->axes) return UINT64_MAX;
   for (uint32_t k = 0; k < rank; k++) {
-    int64_t one = hiaG_size_number(s, of->axes[k]);
+    int64_t one = hiaG_size_number(s, known->axes[k]);
     if (one < 0 || __builtin_mul_overflow(n, (uint64_t)one, &n)) return UINT64_MAX;
   }
   return n;
@@ -102,9 +102,9 @@ static hia_size broadcast(const finding *f, hia_size a, hia_size b) {
 static void elementwise(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
   for (uint32_t k = 0; k < rank; k++) out[k] = hiaG_size_of_number(f->s, 1);
   for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++) {
-    uint32_t own = rank_of(f, in(f, n, i));
-    for (uint32_t k = 0; k < own; k++) {
-      hia_size *at = &out[rank - own + k];
+    uint32_t own_rank = rank_of(f, in(f, n, i));
+    for (uint32_t k = 0; k < own_rank; k++) {
+      hia_size *at = &out[rank - own_rank + k];
       *at = broadcast(f, *at, axis(f, in(f, n, i), k));
     }
   }

@@ -41,7 +41,7 @@ static inline int64_t hiaG_size_number(const hia_sizes *s, hia_size size) {
   return s->numbers.data[size];
 }
 /* Returns how many elements a tensor of the rank has; UINT64_MAX: that is not known. */
-uint64_t hiaG_sizes_elements(const hia_sizes *s, const hia_value_sizes *of, uint32_t rank);
+uint64_t hiaG_sizes_elements(const hia_sizes *s, const hia_value_sizes *known, uint32_t rank);
 /* True if two tensors of the rank have the same shape in every run. */
 bool hiaG_sizes_equal(const hia_value_sizes *a, const hia_value_sizes *b, uint32_t rank);
 

@@ -116,26 +116,26 @@ static void see_store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
     s->is_late = is_tensor || s->b->late_places[place]; /* types have changed, or not */
 }
 
-static bool is_variable_late(const hia_fn *fn, const hia_batch_fn *of, const hia_node *loop,
+static bool is_variable_late(const hia_fn *fn, const hia_batch_fn *known, const hia_node *loop,
                              uint32_t i) {
   hia_node_id arg = fn->regions.data[loop->regions].first;
   while (fn->nodes.data[arg].imm != i) arg = fn->nodes.data[arg].next;
-  return of->is_late[fn->nodes.data[arg].outs];
+  return known->is_late[fn->nodes.data[arg].outs];
 }
 
 bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i) {
   const hia_fn *fn = hiaG_fn(b->g, f);
-  const hia_batch_fn *of = &b->fns[f];
+  const hia_batch_fn *known = &b->fns[f];
   const hia_node *node = &fn->nodes.data[n];
   if (node->op == HIA_OP_CALL) return b->fns[hiaG_callee(node)].late_params[i];
-  if (node->op == HIA_OP_LOOP) return is_variable_late(fn, of, node, i);
+  if (node->op == HIA_OP_LOOP) return is_variable_late(fn, known, node, i);
   if (node->op == HIA_OP_YIELD) {
-    if (node->region == 0) return of->late_results[i];
+    if (node->region == 0) return known->late_results[i];
     const hia_region *r = &fn->regions.data[node->region];
     const hia_node *owner = &fn->nodes.data[r->owner];
-    if (owner->op == HIA_OP_IF) return of->is_late[owner->outs + i];
-    if (r->kind == HIA_REGION_HEAD) return i > 0 && of->is_late[owner->outs + i - 1];
-    if (r->kind == HIA_REGION_ROUND) return is_variable_late(fn, of, owner, i);
+    if (owner->op == HIA_OP_IF) return known->is_late[owner->outs + i];
+    if (r->kind == HIA_REGION_HEAD) return i > 0 && known->is_late[owner->outs + i - 1];
+    if (r->kind == HIA_REGION_ROUND) return is_variable_late(fn, known, owner, i);
   }
   storing s = {b, i, false};
   hiaG_batch_stores(b->g, fn, n, see_store, &s);
@@ -143,9 +143,9 @@ bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint
 }
 
 bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n) {
-  const hia_batch_fn *of = &b->fns[f];
+  const hia_batch_fn *known = &b->fns[f];
   const hia_node *node = &hiaG_fn(b->g, f)->nodes.data[n];
-  return of->can_lift[n] && of->is_late[node->outs];
+  return known->can_lift[n] && known->is_late[node->outs];
 }
 
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i) {

@@ -63,8 +63,8 @@ static bool can_elementwise(const looking *l, hia_node_id n) {
   for (uint32_t k = 1; k <= rank; k++) {
     int64_t common = 1;
     for (uint32_t i = 0; i < n_ins(l, n); i++) {
-      uint32_t own = rank_of(l, in(l, n, i));
-      int64_t dim = own < k ? 1 : size(l, in(l, n, i), own - k);
+      uint32_t own_rank = rank_of(l, in(l, n, i));
+      int64_t dim = own_rank < k ? 1 : size(l, in(l, n, i), own_rank - k);
       if (common == 1) common = dim;
       if (dim != 1 && dim != common) return false;
     }

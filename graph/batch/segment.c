@@ -102,14 +102,14 @@ static void find_words(finding *f, segment *s) {
 static void lift_inputs(hia_lifting *l, const segment *s, const finding *f) {
   hia_graph *g = f->b->g;
   for (uint32_t i = 0; i < s->inputs.len; i++) {
-    hia_value_id v = s->inputs.data[i], own = i;
-    if (i == 0) l->n_rows = hiaG_computed(g, l->to, 0, HIA_OP_DIM, &own, 1, HIA_I64, 0, HIA_NONE);
+    hia_value_id v = s->inputs.data[i], input = i;
+    if (i == 0) l->n_rows = hiaG_computed(g, l->to, 0, HIA_OP_DIM, &input, 1, HIA_I64, 0, HIA_NONE);
     bool is_box = hiaG_is_scalar(hiaG_type(f->fn, v)) && f->of->is_late[v];
     if (is_box) {
-      hia_value_id ins[2] = {own, l->n_rows};
-      own = hiaG_computed(g, l->to, 0, HIA_OP_RESHAPE, ins, 2, HIA_N_DTYPES, 0, HIA_NONE);
+      hia_value_id ins[2] = {input, l->n_rows};
+      input = hiaG_computed(g, l->to, 0, HIA_OP_RESHAPE, ins, 2, HIA_N_DTYPES, 0, HIA_NONE);
     }
-    l->values[v] = (hia_lifted){own, true};
+    l->values[v] = (hia_lifted){input, true};
   }
 }
 
@@ -372,34 +372,34 @@ static void place(rewriting *w, const segment *s) {
 
 void hiaG_batch_find_segments(hia_batcher *b, hia_fn_id f) {
   const hia_fn *fn = hiaG_fn(b->g, f);
-  hia_batch_fn *of = &b->fns[f];
+  hia_batch_fn *known = &b->fns[f];
   segments *found = HIA_NEW(b->arena, segments);
-  finding x = {.b = b, .f = f, .fn = fn, .of = of, .found = found};
+  finding x = {.b = b, .f = f, .fn = fn, .of = known, .found = found};
   x.uses = HIA_NEW_ARRAY(b->arena, uint32_t, fn->values.len + 1);
   x.inside = HIA_NEW_ARRAY(b->arena, uint32_t, fn->values.len + 1);
   x.member_of = HIA_NEW_ARRAY(b->arena, uint32_t, fn->nodes.len + 1);
   x.is_waiting = HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1);
-  of->was_scalar = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
+  known->was_scalar = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
   for (hia_value_id v = 0; v < fn->values.len; v++)
-    of->was_scalar[v] = hiaG_is_scalar(hiaG_type(fn, v));
+    known->was_scalar[v] = hiaG_is_scalar(hiaG_type(fn, v));
   HIA_EACH_NODE(fn, n)
     for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) x.uses[hiaG_in(fn, n, i)]++;
   find_segments(&x);
-  of->segments = found;
+  known->segments = found;
 }
 
 void hiaG_batch_place_segments(hia_batcher *b, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(b->g, f);
-  hia_batch_fn *of = &b->fns[f];
-  const segments *found = of->segments;
+  hia_batch_fn *known = &b->fns[f];
+  const segments *found = known->segments;
   rewriting w = {b,
                  f,
                  fn,
-                 of,
+                 known,
                  fn->values.len,
                  fn->nodes.len,
                  hiaG_subst(b->g, fn),
-                 of->was_scalar,
+                 known->was_scalar,
                  HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1)};
   for (uint32_t i = 0; i < found->list.len; i++) place(&w, &found->list.data[i]);
   for (uint32_t i = 0; i < found->moved.len; i++)

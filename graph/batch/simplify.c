@@ -90,8 +90,8 @@ static void check_index(simplifying *s, hia_node_id n, bool is_label) {
   if (hiaG_is_constant(hiaG_def(s->fn, x)->op)) return;
   hia_type type = hiaG_type(s->fn, at);
   for (uint32_t i = 0; i < n_ins; i++) ins[i] = hiaG_in(s->fn, n, i);
-  hia_value_id both[2] = {number(s, n, dims[0]), at};
-  hia_node_id within = hiaG_insert(s->b->g, s->fn, n, HIA_OP_WITHIN, both, 2, &type, 1, is_label,
+  hia_value_id bounds[2] = {number(s, n, dims[0]), at};
+  hia_node_id within = hiaG_insert(s->b->g, s->fn, n, HIA_OP_WITHIN, bounds, 2, &type, 1, is_label,
                                    s->fn->nodes.data[n].loc);
   ins[1] = hiaG_out(s->fn, within, 0);
   hiaG_set_ins(s->b->g, s->fn, n, ins, n_ins);

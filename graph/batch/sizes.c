@@ -135,25 +135,25 @@ static void store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
  * it makes. */
 static void propagate(finding *f, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(f->b->g, id);
-  const hia_batch_fn *of = &f->b->fns[id];
-  storing s = {f, fn, of};
+  const hia_batch_fn *facts = &f->b->fns[id];
+  storing s = {f, fn, facts};
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
     hiaG_batch_stores(f->b->g, fn, n, store, &s);
     if (node->op == HIA_OP_CALL)
       for (uint32_t i = 0; i < node->n_ins; i++)
-        add(f, &f->params[hiaG_callee(node)][i], of, hiaG_type(fn, hiaG_in(fn, n, i)),
+        add(f, &f->params[hiaG_callee(node)][i], facts, hiaG_type(fn, hiaG_in(fn, n, i)),
             hiaG_in(fn, n, i));
     if (node->op == HIA_OP_YIELD && node->region == 0)
       for (uint32_t i = 0; i < node->n_ins; i++)
-        add(f, &f->results[id][i], of, fn->results[i], hiaG_in(fn, n, i));
+        add(f, &f->results[id][i], facts, fn->results[i], hiaG_in(fn, n, i));
   }
 }
 
 static void seed_function(finding *f, const finding *last, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(f->b->g, id);
-  hia_batch_fn *of = &f->b->fns[id];
-  of->sizes = hiaG_sizes_new(&f->b->s, fn);
+  hia_batch_fn *facts = &f->b->fns[id];
+  facts->sizes = hiaG_sizes_new(&f->b->s, fn);
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
     uint32_t place = hiaG_batch_read_place(f->b->g, fn, n);
@@ -163,7 +163,7 @@ static void seed_function(finding *f, const finding *last, hia_fn_id id) {
                        : node->op == HIA_OP_CALL ? &last->results[hiaG_callee(node)][i]
                        : place != HIA_NONE       ? &last->places[place]
                                                  : NULL;
-      if (k) seed(f, &of->sizes[v], hiaG_type(fn, v), k);
+      if (k) seed(f, &facts->sizes[v], hiaG_type(fn, v), k);
     }
   }
 }

@@ -207,8 +207,8 @@ static void fill_second(splitting *s, hia_region_id from, hia_region_id to, hia_
   hia_value_id *copies = HIA_NEW_ARRAY(s->b->arena, hia_value_id, fn->values.len + 1);
   memset(copies, 0xff, (fn->values.len + 1) * sizeof *copies);
   hia_value_id k = append(s, to, HIA_OP_ARG, NULL, 0, HIA_I64, 0, loc);
-  hia_value_id both[2] = {parts, k};
-  hia_value_id part = append(s, to, HIA_OP_AT, both, 2, type, 0, loc);
+  hia_value_id element[2] = {parts, k};
+  hia_value_id part = append(s, to, HIA_OP_AT, element, 2, type, 0, loc);
   hia_value_id *fields = HIA_NEW_ARRAY(s->b->arena, hia_value_id, s->crossing.len + 1);
   for (uint32_t i = 0; i < s->crossing.len; i++)
     fields[i] = append(s, to, HIA_OP_FIELD, &part, 1, hiaG_type(fn, s->crossing.data[i]),

@@ -243,9 +243,9 @@ static void put_refs(writer *w, hia_flat_section *s, uint32_t n_computed, const 
   out->n_refs = w->words.len - out->refs;
 }
 
-static void put_slots(writer *w, hia_flat_section *s, const hia_u32vec *of, uint32_t first,
+static void put_slots(writer *w, hia_flat_section *s, const hia_u32vec *slots, uint32_t first,
                       uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) put_word(w, number_of(s, of->data[first + i]));
+  for (uint32_t i = 0; i < n; i++) put_word(w, number_of(s, slots->data[first + i]));
 }
 
 /* The nodes that get a token from each node, and from the control of each region:

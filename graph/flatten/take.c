@@ -98,8 +98,8 @@ static void visit_merge(chooser *c, uint32_t i, uint64_t *sides[2]) {
     unite(c, c->behind, i, source);
     if (is_child(&c->s->nodes.data[source])) set(row(c, c->behind, i), source);
   }
-  uint64_t *own = row(c, c->before, i);
-  for (uint32_t k = 0; k < c->width; k++) own[k] = sides[0][k] & sides[1][k];
+  uint64_t *merged = row(c, c->before, i);
+  for (uint32_t k = 0; k < c->width; k++) merged[k] = sides[0][k] & sides[1][k];
 }
 
 static void compute_rows(chooser *c) {

@@ -291,16 +291,16 @@ static hia_fn_id add_function(hia_grad *d, uint32_t of_type) {
 
 hia_value_id hiaG_grad_add(hia_grad *d, hia_grad_at at, hia_type stored, hia_value_id a,
                            hia_value_id b) {
-  hia_value_id both[2] = {a, b};
+  hia_value_id terms[2] = {a, b};
   uint32_t of_type = of_gradient(d, stored);
   if (hiaG_type_kind(d->g->types, stored) != HIA_KIND_DATA)
-    return hiaG_op(d->g, at.fn, at.region, HIA_OP_ADD, both, 2, at.loc);
-  if (of_type == HIA_NONE) return value_at(d, at, HIA_OP_DATA, both, 2, stored, HIA_SUM_BOTH);
+    return hiaG_op(d->g, at.fn, at.region, HIA_OP_ADD, terms, 2, at.loc);
+  if (of_type == HIA_NONE) return value_at(d, at, HIA_OP_DATA, terms, 2, stored, HIA_SUM_BOTH);
   if (hiaG_type_kind(d->g->types, d->of_types.data[of_type].type) == HIA_KIND_ARRAY)
-    return value_at(d, at, HIA_OP_DATA, both, 2, stored, ARRAY_BOTH);
+    return value_at(d, at, HIA_OP_DATA, terms, 2, stored, ARRAY_BOTH);
   hia_fn_id add = add_function(d, of_type);
   hia_node_id call =
-      hiaG_add(d->g, at.fn, at.region, HIA_OP_CALL, both, 2, &stored, 1, add, at.loc);
+      hiaG_add(d->g, at.fn, at.region, HIA_OP_CALL, terms, 2, &stored, 1, add, at.loc);
   at.fn->nodes.data[call].flags |= HIA_NODE_TAIL; /* no call of the source */
   return hiaG_out(at.fn, call, 0);
 }

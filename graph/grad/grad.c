@@ -111,36 +111,36 @@ static calls call_own(hia_grad *d, hia_fn *fn, hia_node_id n, hia_u32vec args, h
 static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
   hia_graph *g = d->g;
   const hia_node node = fn->nodes.data[n];
-  const hia_gradient_of *of = &g->gradients.data[node.imm];
-  const hia_fn *f = hiaG_fn(g, of->fn);
-  uint32_t params = params_of(d, of);
+  const hia_gradient_of *asked = &g->gradients.data[node.imm];
+  const hia_fn *f = hiaG_fn(g, asked->fn);
+  uint32_t params = params_of(d, asked);
   bool *varies = HIA_NEW_ARRAY(d->arena, bool, f->n_params + 1), seeded = true;
   bool is_own = f->gradient != HIA_NONE;
   for (uint32_t i = 0; i < f->n_params; i++)
     varies[i] = is_own && hiaG_is_of_floats(g->types, f->params[i]);
-  for (uint32_t i = 0; i < of->n; i++)
-    if (!of->wrt[i].is_param) varies[of->wrt[i].i] = true;
+  for (uint32_t i = 0; i < asked->n; i++)
+    if (!asked->wrt[i].is_param) varies[asked->wrt[i].i] = true;
   hia_u32vec args = {0};
   for (uint32_t i = 0; i < node.n_ins; i++) hiaR_push(d->arena, &args, hiaG_in(fn, n, i));
-  calls made =
-      is_own ? call_own(d, fn, n, args, of->fn)
-             : call_version(d, fn, n, args, hiaG_grad_version(d, of->fn, params, varies, &seeded));
+  calls made = is_own ? call_own(d, fn, n, args, asked->fn)
+                      : call_version(d, fn, n, args,
+                                     hiaG_grad_version(d, asked->fn, params, varies, &seeded));
   hia_node_id call = made.gradient;
   uint32_t out = 0;
-  if (of->has_value) hiaG_replace(s, node.outs + out++, hiaG_out(fn, made.value, 0));
-  const bool *reads = d->params.data[params].reads + (size_t)of->fn * g->params.len;
-  for (uint32_t i = 0; i < of->n; i++, out++) {
+  if (asked->has_value) hiaG_replace(s, node.outs + out++, hiaG_out(fn, made.value, 0));
+  const bool *reads = d->params.data[params].reads + (size_t)asked->fn * g->params.len;
+  for (uint32_t i = 0; i < asked->n; i++, out++) {
     uint32_t at = 0;
     hia_value_id gradient;
-    if (!of->wrt[i].is_param) {
-      for (uint32_t k = 0; k < of->wrt[i].i; k++) at += varies[k];
+    if (!asked->wrt[i].is_param) {
+      for (uint32_t k = 0; k < asked->wrt[i].i; k++) at += varies[k];
       gradient = hiaG_out(fn, call, at);
     } else {
-      uint32_t p = of->wrt[i].i;
+      uint32_t p = asked->wrt[i].i;
       hia_type type = hiaG_param_type(g->types, &g->params.data[p]);
       for (uint32_t k = 0; k < f->n_params; k++) at += varies[k];
       for (uint32_t k = 0; k < p; k++) at += reads[k];
-      if (of->wrt[i].is_sum) {
+      if (asked->wrt[i].is_sum) {
         type = hiaG_grad_param_type(d, p);
         gradient = reads[p] ? hiaG_out(fn, call, at)
                             : insert(d, fn, n, HIA_OP_DATA, NULL, 0, type, HIA_SUM_NOTHING);
@@ -148,10 +148,10 @@ static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
         gradient =
             reads[p] ? hiaG_out(fn, call, at) : insert(d, fn, n, HIA_OP_CONST, NULL, 0, type, 0);
       } else {
-        hia_value_id both[2] = {reads[p] ? hiaG_out(fn, call, at) : HIA_NONE,
-                                insert(d, fn, n, HIA_OP_PARAM, NULL, 0, type, p)};
-        gradient = reads[p] ? insert(d, fn, n, HIA_OP_COLLECT, both, 2, type, 0)
-                            : insert(d, fn, n, HIA_OP_ZEROS, &both[1], 1, type, 0);
+        hia_value_id ins[2] = {reads[p] ? hiaG_out(fn, call, at) : HIA_NONE,
+                               insert(d, fn, n, HIA_OP_PARAM, NULL, 0, type, p)};
+        gradient = reads[p] ? insert(d, fn, n, HIA_OP_COLLECT, ins, 2, type, 0)
+                            : insert(d, fn, n, HIA_OP_ZEROS, &ins[1], 1, type, 0);
       }
     }
     hiaG_replace(s, node.outs + out, gradient);

@@ -31,9 +31,10 @@ hia_fn_id hiaG_step(hia_graph *g, hia_fn_id loss, const bool *wanted);
  * may be NULL. */
 uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_t n,
                          const bool *wanted, hia_type *out);
-/* Adds such a root, which gives the result of `of` and whole gradients of what is wanted, n of
- * them, one or more, none a sum. */
-hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id of, const hia_wrt *wrt, uint32_t n);
+/* Adds a root that gives the result of `differentiated` and whole gradients of what is asked for, n
+ * of them, one or more, none a sum. */
+hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id differentiated, const hia_wrt *wrt,
+                             uint32_t n);
 /* True if the graph has GRAD nodes. */
 bool hiaG_has_gradients(const hia_graph *g);
 

@@ -111,11 +111,11 @@ static hia_u32vec words_of_each(keeping *k, hia_node_id map, hia_node_id *own_re
   hia_u32vec kept = words_of(k, k->b->records[map].places[0]), more = {0};
   for (uint32_t i = 0; i < kept.len; i++) {
     const hia_grad_kept *entry = kept_of(k, kept.data[i]);
-    uint32_t own = entry->kind == HIA_KEPT_VALUE ? own_word(k, map, entry->value) : HIA_NONE;
-    if (own == HIA_NONE)
+    uint32_t word = entry->kind == HIA_KEPT_VALUE ? own_word(k, map, entry->value) : HIA_NONE;
+    if (word == HIA_NONE)
       hiaR_push(k->d->arena, &more, kept.data[i]);
     else if (own_readers)
-      own_readers[own] = k->back->values.data[entry->stands_for].node;
+      own_readers[word] = k->back->values.data[entry->stands_for].node;
   }
   return more;
 }

@@ -6,18 +6,18 @@
 
 /* Marks those that f's nodes read; true: one was not marked before. */
 static bool find_reads(const hia_graph *g, hia_fn_id f, const bool *wanted, bool *reads) {
-  bool *own = reads + (size_t)f * g->params.len, is_new = false;
+  bool *of_fn = reads + (size_t)f * g->params.len, is_new = false;
   const hia_fn *fn = hiaG_fn(g, f);
   if (fn->gradient != HIA_NONE) return false; /* it says nothing of params */
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
-    if (node->op == HIA_OP_PARAM && wanted[node->imm] && !own[node->imm])
-      own[node->imm] = is_new = true;
+    if (node->op == HIA_OP_PARAM && wanted[node->imm] && !of_fn[node->imm])
+      of_fn[node->imm] = is_new = true;
     if (node->op != HIA_OP_CALL) continue;
     const bool *of_callee = reads + (size_t)hiaG_callee(node) * g->params.len;
     for (uint32_t p = 0; p < g->params.len; p++) {
-      is_new |= of_callee[p] && !own[p];
-      own[p] |= of_callee[p];
+      is_new |= of_callee[p] && !of_fn[p];
+      of_fn[p] |= of_callee[p];
     }
   }
   return is_new;

@@ -270,10 +270,10 @@ static bool is_around(const simplifying *s, uint32_t a, uint32_t b) {
 static hia_value_id find_like(const simplifying *s, const bool *is_needed, hia_value_id x) {
   const hia_grad_kept *kept = kept_of(s, x);
   for (uint32_t i = 0; i < s->b->kept.len; i++) {
-    const hia_grad_kept *other = &s->b->kept.data[i];
-    if (other->kind == HIA_KEPT_VALUE && is_needed[i] && is_around(s, other->place, kept->place) &&
-        is_same(s, other->stands_for, x))
-      return other->stands_for;
+    const hia_grad_kept *candidate = &s->b->kept.data[i];
+    if (candidate->kind == HIA_KEPT_VALUE && is_needed[i] &&
+        is_around(s, candidate->place, kept->place) && is_same(s, candidate->stands_for, x))
+      return candidate->stands_for;
   }
   return x;
 }
@@ -301,13 +301,13 @@ static void share_shapes(simplifying *s) {
 
 /* Finds, by hia_grad_kept, what f.back reads of it. */
 static reads *find_reads(const simplifying *s) {
-  reads *of = HIA_NEW_ARRAY(s->arena, reads, (size_t)s->b->kept.len + 1);
+  reads *found = HIA_NEW_ARRAY(s->arena, reads, (size_t)s->b->kept.len + 1);
   HIA_EACH_NODE(s->back, n) {
     const hia_node *node = &s->back->nodes.data[n];
     for (uint32_t i = 0; i < node->n_ins; i++) {
       hia_value_id v = hiaG_in(s->back, n, i);
       if (!kept_of(s, v)) continue;
-      reads *read = &of[s->kept_by[v] - 1];
+      reads *read = &found[s->kept_by[v] - 1];
       read->elements |= i != shape_operand(node->op);
       if (i != shape_operand(node->op)) continue;
       read->axes |= (uint16_t)(node->op == HIA_OP_DIM ? 1u << node->imm : 0);
@@ -315,7 +315,7 @@ static reads *find_reads(const simplifying *s) {
       read->as_zeros |= node->op != HIA_OP_DIM;
     }
   }
-  return of;
+  return found;
 }
 
 static bool is_in_rounds(const simplifying *s, uint32_t place) {
@@ -412,11 +412,12 @@ static uint32_t n_new_sizes(const simplifying *s, uint32_t kept) {
  * it must not take more words. In the words of an element the value may be there anyway. */
 static bool are_sizes_enough(const simplifying *s, uint32_t kept) {
   const hia_grad_kept *entry = &s->b->kept.data[kept];
-  reads of = s->reads[kept];
+  reads read = s->reads[kept];
   if (entry->kind != HIA_KEPT_VALUE || !is_tensor(s, entry->stands_for)) return false;
-  if (of.elements || !(of.axes || of.as_zeros) || !s->of.data[entry->stands_for].axes) return false;
+  if (read.elements || !(read.axes || read.as_zeros) || !s->of.data[entry->stands_for].axes)
+    return false;
   if (s->b->places.data[entry->place].kind == HIA_PLACE_EACH) return false;
-  return is_in_rounds(s, entry->place) || (!of.as_shape && n_new_sizes(s, kept) <= 1);
+  return is_in_rounds(s, entry->place) || (!read.as_shape && n_new_sizes(s, kept) <= 1);
 }
 
 /* Returns a tensor of zeros, of the shape of a kept value. */

@@ -78,35 +78,36 @@ static void collect(hia_graph *g, hia_fn *fn, uint32_t param, hia_value_id sum,
 }
 
 /* Adds a function with the parameters of another one, which will be the only root. */
-static hia_fn *new_root(hia_graph *g, const hia_fn *of, const char *suffix, const hia_type *results,
-                        uint32_t n_results) {
-  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, of->name, suffix), of->source, of->loc, of->params,
-                             of->n_params, results, n_results);
+static hia_fn *new_root(hia_graph *g, const hia_fn *like, const char *suffix,
+                        const hia_type *results, uint32_t n_results) {
+  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, like->name, suffix), like->source, like->loc,
+                             like->params, like->n_params, results, n_results);
   hia_fn *fn = hiaG_fn(g, id);
   for (hia_fn_id f = 0; f < g->fns.len; f++) hiaG_fn(g, f)->is_root = f == id;
-  fn->n_sig_params = of->n_sig_params;
-  fn->sig_params = of->sig_params;
+  fn->n_sig_params = like->n_sig_params;
+  fn->sig_params = like->sig_params;
   fn->sig_result = hiaG_tuple(g->types, results, n_results);
   return fn;
 }
 
 /* Adds the node that differentiates a function at the parameters of `fn`, which are the same. */
-static hia_node_id differentiate(hia_graph *g, hia_fn *fn, hia_fn_id of, const hia_wrt *wrt,
-                                 uint32_t n, const hia_type *types) {
+static hia_node_id differentiate(hia_graph *g, hia_fn *fn, hia_fn_id differentiated,
+                                 const hia_wrt *wrt, uint32_t n, const hia_type *types) {
   hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->arena, hia_value_id, fn->n_params + 1);
   for (uint32_t i = 0; i < fn->n_params; i++) ins[i] = hiaG_out(fn, i, 0);
-  uint32_t gradient = hiaG_gradient_new(g, of, true, wrt, n);
+  uint32_t gradient = hiaG_gradient_new(g, differentiated, true, wrt, n);
   return hiaG_add(g, fn, 0, HIA_OP_GRAD, ins, fn->n_params, types, n + 1, gradient, fn->loc);
 }
 
-hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id of, const hia_wrt *wrt, uint32_t n) {
+hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id differentiated, const hia_wrt *wrt,
+                             uint32_t n) {
   hia_arena *arena = &g->comp->arena;
   hia_type *types = HIA_NEW_ARRAY(arena, hia_type, n + 1);
   hia_value_id *outs = HIA_NEW_ARRAY(arena, hia_value_id, n + 1);
-  types[0] = hiaG_fn(g, of)->results[0];
-  for (uint32_t i = 0; i < n; i++) types[1 + i] = hiaG_wrt_type(g, of, &wrt[i]);
-  hia_fn *fn = new_root(g, hiaG_fn(g, of), ".gradient", types, n + 1);
-  hia_node_id node = differentiate(g, fn, of, wrt, n, types);
+  types[0] = hiaG_fn(g, differentiated)->results[0];
+  for (uint32_t i = 0; i < n; i++) types[1 + i] = hiaG_wrt_type(g, differentiated, &wrt[i]);
+  hia_fn *fn = new_root(g, hiaG_fn(g, differentiated), ".gradient", types, n + 1);
+  hia_node_id node = differentiate(g, fn, differentiated, wrt, n, types);
   for (uint32_t i = 0; i <= n; i++) outs[i] = hiaG_out(fn, node, i);
   hiaG_yield(g, fn, 0, outs, n + 1);
   return g->fns.len - 1;

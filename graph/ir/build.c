@@ -227,9 +227,9 @@ void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
 /* ---- params and gradients ---- */
 
 uint32_t hiaG_param_new(hia_graph *g, const hia_param_spec *spec) {
-  hia_param_spec own = *spec;
-  own.name = hiaR_arena_printf(&g->comp->arena, "%s", spec->name);
-  hiaR_push(&g->comp->arena, &g->params, own);
+  hia_param_spec copied = *spec;
+  copied.name = hiaR_arena_printf(&g->comp->arena, "%s", spec->name);
+  hiaR_push(&g->comp->arena, &g->params, copied);
   return g->params.len - 1;
 }
 

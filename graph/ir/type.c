@@ -84,10 +84,10 @@ static uint8_t repr_of(const hia_types *types, hia_type type) {
 }
 
 /* Appends the places of values of these types, one after the other. */
-static hia_layout lay_out(hia_types *types, const hia_type *of, uint32_t n, uint32_t header) {
+static hia_layout lay_out(hia_types *types, const hia_type *values, uint32_t n, uint32_t header) {
   uint32_t first = types->places.len, n_words = 0;
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t words = hiaG_type_words(types, of[i]);
+    uint32_t words = hiaG_type_words(types, values[i]);
     if (words > HIA_MAX_LAYOUT_WORDS - n_words)
       HIA_BUG(types->comp, "an object of more than %u words", HIA_MAX_LAYOUT_WORDS);
     n_words += words;
@@ -96,8 +96,8 @@ static hia_layout lay_out(hia_types *types, const hia_type *of, uint32_t n, uint
   hia_mark mark = hiaR_arena_mark(&types->comp->scratch);
   hia_type *flat = HIA_NEW_ARRAY(&types->comp->scratch, hia_type, n_words + 1), *at = flat;
   for (uint32_t i = 0; i < n; i++) {
-    hiaG_type_flatten(types, of[i], at);
-    at += hiaG_type_words(types, of[i]);
+    hiaG_type_flatten(types, values[i], at);
+    at += hiaG_type_words(types, values[i]);
   }
   for (uint32_t i = 0; i < n_words; i++)
     types->places.data[first + i] =

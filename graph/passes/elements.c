@@ -77,13 +77,13 @@ static void mark_open(elements *e) {
   for (uint32_t i = 0; i < e->open.len; i++) {
     comprehension *c = &e->open.data[i];
     if (c->row != HIA_NONE) continue;
-    hia_loc_id of = fn->nodes.data[c->map].loc;
-    hia_loc_id parent = in_elements(e, e->g->locs.data[of].parent, i);
+    hia_loc_id of_map = fn->nodes.data[c->map].loc;
+    hia_loc_id parent = in_elements(e, e->g->locs.data[of_map].parent, i);
     c->row = element_row(e, i, parent);
     if (c->has_element) continue;
     hia_node_id arg = fn->regions.data[fn->nodes.data[c->map].regions].first;
     hia_value_id k = hiaG_out(fn, arg, 0);
-    hiaG_insert(e->g, fn, fn->nodes.data[arg].next, HIA_OP_ELEMENT, &k, 1, NULL, 0, 0, of);
+    hiaG_insert(e->g, fn, fn->nodes.data[arg].next, HIA_OP_ELEMENT, &k, 1, NULL, 0, 0, of_map);
   }
 }
 

@@ -277,8 +277,8 @@ static hia_node_id replace(halving *h, hia_node_id map) {
     hia_value_id all[2] = {args[FROM], done};
     done = hiaG_out(fn, hiaG_insert(g, fn, map, HIA_OP_ADD, all, 2, &i64, 1, 0, loc), 0);
   }
-  hia_value_id both[] = {args[ARRAY], done};
-  hia_node_id filled = hiaG_insert(g, fn, map, HIA_OP_FILLED, both, 2, &type, 1, 0, loc);
+  hia_value_id ins[] = {args[ARRAY], done};
+  hia_node_id filled = hiaG_insert(g, fn, map, HIA_OP_FILLED, ins, 2, &type, 1, 0, loc);
   hiaG_replace(&h->subst, hiaG_out(fn, map, 0), hiaG_out(fn, filled, 0));
   hiaG_remove(fn, map);
   return next;

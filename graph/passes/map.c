@@ -91,8 +91,8 @@ static hia_node_id to_fills(mapping *m, hia_node_id map) {
   hiaG_add(g, fn, round, HIA_OP_FILL, ins.data, ins.len, NULL, 0, 0, m->loc);
   hia_value_id next = next_of(m, round, k);
   hiaG_yield(g, fn, round, &next, 1);
-  hia_value_id both[] = {array, hiaG_out(fn, loop, 0)};
-  hia_value_id filled = insert(m, map, HIA_OP_FILLED, both, 2, type, 0);
+  hia_value_id operands[] = {array, hiaG_out(fn, loop, 0)};
+  hia_value_id filled = insert(m, map, HIA_OP_FILLED, operands, 2, type, 0);
   hiaG_replace(&m->subst, hiaG_out(fn, map, 0), filled);
   hiaG_remove(fn, map);
   return fn->values.data[array].node;

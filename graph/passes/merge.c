@@ -321,13 +321,13 @@ static void visit_call(merging *m, hia_node_id call) {
   const hia_node node = m->fn->nodes.data[call];
   if (hiaG_node_effects(m->g, m->fn, call) & (HIA_E_COUNTS | HIA_E_IMPURE)) return;
   if (node.n_outs == 0) return;
-  known own = {node.imm, m->args.len, node.n_ins, node.outs, node.region};
+  known made = {node.imm, m->args.len, node.n_ins, node.outs, node.region};
   for (uint32_t i = 0; i < node.n_ins; i++)
     hiaR_push(m->scratch, &m->args, term_of(m, hiaG_in(m->fn, call, i)));
-  uint32_t hash = hash_of(m, &own), at = hash, i;
+  uint32_t hash = hash_of(m, &made), at = hash, i;
   equals e = {0};
   while (e.n < MAX_LOOKED_AT && (i = hiaR_index_next(&m->call_index, hash, &at)) != HIA_NONE)
-    if (is_equal(m, &m->calls.data[i], &own)) e.at[e.n++] = i;
+    if (is_equal(m, &m->calls.data[i], &made)) e.at[e.n++] = i;
   for (uint32_t k = 0; k < e.n; k++) {
     const known *before = &m->calls.data[e.at[k]];
     if (!m->is_open[before->region]) continue;
@@ -340,12 +340,12 @@ static void visit_call(merging *m, hia_node_id call) {
     hia_node_id path[MAX_NESTED];
     uint32_t n = find_path(m, &before, call, path);
     if (n == 0 || !free_args(m, path[0], call)) continue;
-    own.outs = hand_out(m, &e, &before, call, path, n);
-    replace_call(m, call, own.outs);
+    made.outs = hand_out(m, &e, &before, call, path, n);
+    replace_call(m, call, made.outs);
     break;
   }
   hiaR_index_add(m->scratch, &m->call_index, hash, m->calls.len);
-  hiaR_push(m->scratch, &m->calls, own);
+  hiaR_push(m->scratch, &m->calls, made);
 }
 
 static void enter(merging *m, hia_node_id n) {

@@ -216,10 +216,10 @@ static void pair_rounds(pairing *p, hia_node_id loop, hia_subst *subst) {
 
   hia_value_id has_second = condition_of_second(p, round, &first);
   hia_node_id branch = hiaG_add(g, fn, round, HIA_OP_IF, &has_second, 1, types, n, 0, old.loc);
-  hia_region_id both = fn->nodes.data[branch].regions, one = both + 1;
-  const hia_value_id *next = copy_round(p, both, copy_map(p, &first), NULL, n);
-  next = copy_round(p, both, copy_map(p, &first), next, n);
-  hiaG_yield(g, fn, both, next, n);
+  hia_region_id with_second = fn->nodes.data[branch].regions, one = with_second + 1;
+  const hia_value_id *next = copy_round(p, with_second, copy_map(p, &first), NULL, n);
+  next = copy_round(p, with_second, copy_map(p, &first), next, n);
+  hiaG_yield(g, fn, with_second, next, n);
   next = copy_round(p, one, copy_map(p, &first), NULL, n);
   hiaG_yield(g, fn, one, next, n);
   for (uint32_t i = 0; i < n; i++) ins[i] = hiaG_out(fn, branch, i);

@@ -63,10 +63,11 @@ static void find_operands(const hia_node *node, uint32_t *first, uint32_t *last)
  * it is NaN stays the same. */
 static hia_value_id at_dtype(trapping *t, hia_node_id before, hia_value_id v, hia_dtype dtype,
                              hia_loc_id loc) {
-  hia_dtype own = hiaG_dtype(t->g->types, hiaG_type(t->fn, v));
+  hia_dtype operand_dtype = hiaG_dtype(t->g->types, hiaG_type(t->fn, v));
   hia_type type = dtype;
-  if (own == dtype) return v;
-  hia_node_id cast = hiaG_insert(t->g, t->fn, before, HIA_OP_CAST, &v, 1, &type, 1, own, loc);
+  if (operand_dtype == dtype) return v;
+  hia_node_id cast =
+      hiaG_insert(t->g, t->fn, before, HIA_OP_CAST, &v, 1, &type, 1, operand_dtype, loc);
   return hiaG_out(t->fn, cast, 0);
 }
 

@@ -310,12 +310,12 @@ static void add_to_group(unrolling *u, hia_fn_id f) {
 /* The number of levels that calls in the body of f are unrolled to; HIA_NONE: they are not even
  * guarded. */
 static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
-  const size *own = &u->shapes[f].size, *all = &u->largest[u->shapes[f].body.group];
+  const size *size_of_f = &u->shapes[f].size, *all = &u->largest[u->shapes[f].body.group];
   if (all->does_much) return HIA_NONE;
   uint64_t call = all->guard_cost; /* what a call in the body costs, unrolled to `level` */
   bool is_linear = all->n_calls == 1 && !all->n_tails;
   for (uint32_t level = 0;; level++) {
-    uint64_t cost = own->cost + own->n_calls * call;
+    uint64_t cost = size_of_f->cost + size_of_f->n_calls * call;
     if (cost > MAX_COST) return level ? level - 1 : HIA_NONE;
     if (is_linear && cost > MAX_LINEAR) return level;
     if (level == MAX_LEVELS) return level;

@@ -207,8 +207,8 @@ static void type_line(hia_reader *r) {
       hiaG_scan_need(s, ')');
     }
     ctor.field_names = names.data, ctor.field_types = types.data, ctor.n_fields = types.len;
-    hia_u32vec own = read_sizes(r, where, &ctor);
-    hiaR_push(s->scratch, &sizes, own);
+    hia_u32vec declared = read_sizes(r, where, &ctor);
+    hiaR_push(s->scratch, &sizes, declared);
     hiaR_push(s->scratch, &ctors, ctor);
     if (ctors.len > HIA_MAX_CTORS) hiaG_scan_fail(s, where, "too many constructors");
   } while (hiaG_scan_accept(s, '|'));

@@ -10,9 +10,9 @@ uint32_t hiaG_refs_asked(const hia_counting *c, hia_value_id cond, uint32_t side
   if (n->op != HIA_OP_EQ && n->op != HIA_OP_NE) return HIA_NONE;
   hia_value_id left = c->fn->edges.data[n->ins], right = c->fn->edges.data[n->ins + 1];
   if (hiaG_is_const(c->fn, left, &word)) {
-    hia_value_id other = left;
+    hia_value_id swapped = left;
     left = right;
-    right = other;
+    right = swapped;
   }
   const hia_node *ctor = hiaG_def(c->fn, left);
   if (ctor->op != HIA_OP_CTOR || !hiaG_is_const(c->fn, right, &word)) return HIA_NONE;
@@ -76,17 +76,17 @@ void hiaG_refs_branch(hia_counting *c, hia_ref_set live, hia_node_id n, const hi
   hia_region_id then = c->fn->nodes.data[n].regions;
   uint32_t side[2], r = hiaG_refs_asked(c, hiaG_in(c->fn, n, 0), side);
   uint32_t before = r == HIA_NONE ? HIA_NONE : c->known[r];
-  hia_ref_set other = hiaG_refs_copy_set(c, live);
+  hia_ref_set live_in_else = hiaG_refs_copy_set(c, live);
   for (uint32_t k = 0; k < 2; k++) {
     if (r != HIA_NONE && side[k] != HIA_NONE) c->known[r] = side[k];
-    walk_arm(c, k ? other : live, n, then + k, w);
+    walk_arm(c, k ? live_in_else : live, n, then + k, w);
     if (r != HIA_NONE) c->known[r] = before;
   }
   /* What a region does not need dies at its start, where the constructor is known. */
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (unsigned k = 0; k < 2; k++) {
-      hia_ref_set more = k ? live : other, fewer = k ? other : live;
+      hia_ref_set more = k ? live : live_in_else, fewer = k ? live_in_else : live;
       if (r != HIA_NONE && side[k] != HIA_NONE) c->known[r] = side[k];
       for (uint32_t m = 0; (m = hiaG_refs_missing(c, more, fewer, m)) != HIA_NONE; m++)
         if (!hiaG_refs_has_ancestor(c, fewer, m)) {

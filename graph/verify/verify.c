@@ -68,11 +68,14 @@ static void check_owning(hia_verifier *v) {
   const hia_fn *fn = v->fn;
   bool exists = fn->owning_of < v->g->fns.len && !hiaG_fn(v->g, fn->owning_of)->is_removed;
   if (!exists) hiaG_defect(v, HIA_NONE, "the function that it is a version of does not exist");
-  const hia_fn *of = hiaG_fn(v->g, fn->owning_of);
-  bool agrees = of != fn && of->n_params == fn->n_params && of->n_results == fn->n_results;
-  for (uint32_t i = 0; agrees && i < fn->n_params; i++) agrees = of->params[i] == fn->params[i];
-  for (uint32_t i = 0; agrees && i < fn->n_results; i++) agrees = of->results[i] == fn->results[i];
-  if (!agrees || of->owning_of != HIA_NONE || fn->is_root || fn->rows)
+  const hia_fn *borrowing = hiaG_fn(v->g, fn->owning_of);
+  bool agrees = borrowing != fn && borrowing->n_params == fn->n_params &&
+                borrowing->n_results == fn->n_results;
+  for (uint32_t i = 0; agrees && i < fn->n_params; i++)
+    agrees = borrowing->params[i] == fn->params[i];
+  for (uint32_t i = 0; agrees && i < fn->n_results; i++)
+    agrees = borrowing->results[i] == fn->results[i];
+  if (!agrees || borrowing->owning_of != HIA_NONE || fn->is_root || fn->rows)
     hiaG_defect(v, HIA_NONE, "it is no owning version of a function of its type");
 }
 

@@ -60,8 +60,8 @@ void hiaG_gradient_CAST(const hia_gradient *d) {
 
 void hiaG_gradient_ABS(const hia_gradient *d) {
   value zero = number(d, 0), is_zero = op2(d, HIA_OP_EQ, a_of(d), zero);
-  value other = choose(d, is_zero, zero, neg(d, dy_of(d)));
-  gives(d, choose(d, op2(d, HIA_OP_GT, a_of(d), zero), dy_of(d), other));
+  value below = choose(d, is_zero, zero, neg(d, dy_of(d)));
+  gives(d, choose(d, op2(d, HIA_OP_GT, a_of(d), zero), dy_of(d), below));
 }
 
 void hiaG_gradient_RELU(const hia_gradient *d) {
