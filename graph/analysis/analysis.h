@@ -1,6 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Analyses of static graphs: what lowering must know of a graph before it emits code. Results are
- * in the caller's arena. */
+ * in the caller's arena.
+ *
+ * The other headers of this folder are about both states, or about function graphs: effects.h, what
+ * nodes and functions may do; groups.h, functions in groups; sizes.h, sizes of tensors;
+ * result_names.h, names for files. */
 #ifndef HIA_ANALYSIS_H
 #define HIA_ANALYSIS_H
 

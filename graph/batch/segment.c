@@ -164,7 +164,7 @@ static void close_members(finding *f, const uint32_t *members, uint32_t n, hia_n
     close_members(f, members + n / 2, n - n / 2, at);
     return;
   }
-  if (s.outputs.len) make_function(f, &s); /* else nobody needs it */
+  if (s.outputs.len) make_function(f, &s); /* else nothing needs it */
   hiaR_push(f->b->arena, &f->found->list, s);
 }
 

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Gradients of functions: the pass, and the roots that compute them. */
+/* Gradients of functions: the pass, and the roots that compute them. grad.c says what the pass
+ * does, shared.h how its files work together. */
 #ifndef HIA_GRAD_H
 #define HIA_GRAD_H
 

@@ -10,7 +10,25 @@
  * constructor for each way through the branches, whose fields are what f.back reads of this
  * activation of f, and the tapes of the calls that f has made. Since a call's tape lies in its
  * caller's, f.back finds it by the call alone: function and gradient go by the same labels (the
- * paper on tagged graphs, section 4). */
+ * paper on tagged graphs, section 4).
+ *
+ *   grad.c      the pass: `grad` nodes become calls; the order of the work
+ *   version.c   the versions of a function, declared
+ *   inline.c    what is differentiated has the bodies of small helpers in it
+ *   active.c    which values vary
+ *   again.c     bodies of calls that f.back makes again
+ *   back/       f.back, built: what goes through f backwards
+ *   rules/      the rule of each op
+ *   sizes.c     what is known of sizes makes f.back and the tape smaller
+ *   kept.c      the tape, laid out, and f.kept, built
+ *   pieces.c    many words, cut into several objects
+ *   data.c      the gradients of data and arrays
+ *   types.c     types that the pass makes
+ *   params.c    which params a function may read
+ *   step.c      the roots that training and hosts call
+ *   report.c    what a tape keeps, for people
+ *
+ * No file here calls one that calls it, but for those of back/ that go through regions (back.h). */
 #ifndef HIA_GRAD_SHARED_H
 #define HIA_GRAD_SHARED_H
 
