@@ -27,7 +27,6 @@
 #include "graph/batch/batcher.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
-#include "graph/ir/sums.h"
 #include "graph/ir/walk.h"
 
 enum {

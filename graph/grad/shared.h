@@ -20,7 +20,9 @@
  *   back/       f.back, built: what goes through f backwards
  *   rules/      the rule of each op
  *   sizes.c     what is known of sizes makes f.back and the tape smaller
- *   kept.c      the tape, laid out, and f.kept, built
+ *   layout.c    the tape, laid out
+ *   read_tape.c f.back reads the tape
+ *   kept.c      f.kept, built: it makes the tape
  *   pieces.c    many words, cut into several objects
  *   data.c      the gradients of data and arrays
  *   types.c     types that the pass makes
@@ -33,7 +35,6 @@
 #define HIA_GRAD_SHARED_H
 
 #include "graph/analysis/sizes.h"
-#include "graph/grad/rules/rules.h"
 #include "graph/ir/graph.h"
 
 /* The params that one `grad` node asks for: flags by number. */
@@ -135,7 +136,7 @@ hia_value_id hiaG_grad_of_element(hia_grad *d, hia_grad_at at, hia_type array, h
 hia_value_id hiaG_grad_of_part(hia_grad *d, hia_grad_at at, hia_type array, hia_value_id i,
                                hia_value_id x);
 
-/* ---- what f.back reads: graph/grad/back builds f.back and finds it, kept.c keeps it ---- */
+/* ---- what f.back reads: back/ builds f.back and finds it, kept.c keeps it ---- */
 
 typedef enum hia_kept_kind {
   HIA_KEPT_VALUE,  /* a value of f */

@@ -14,7 +14,6 @@
 #include "graph/grad/grad.h"
 #include "graph/ir/build.h"
 #include "graph/ir/own_gradient.h"
-#include "graph/ir/sums.h"
 #include "graph/ir/walk.h"
 
 uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_t n,

@@ -13,7 +13,6 @@
  * worker. The calls are none of the source: they are in no backtrace, and are not counted.
  *
  * Requires hiaG_effects, and runs it again; comes before fork. */
-#include "graph/analysis/analysis.h"
 #include "graph/analysis/effects.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"

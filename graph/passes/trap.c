@@ -25,7 +25,6 @@
 #include "graph/analysis/effects.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
-#include "graph/ir/sums.h"
 #include "graph/ir/walk.h"
 #include "graph/passes/passes.h"
 

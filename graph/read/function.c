@@ -1,7 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Reads functions: their nodes, in both states. */
 #include "graph/ir/build.h"
-#include "graph/ir/sums.h"
 #include "graph/read/reader.h"
 
 static hia_region_id new_region(hia_reader *r, unsigned kind, hia_region_id parent) {

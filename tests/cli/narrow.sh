@@ -27,7 +27,7 @@ graph/flatten/add.c kind
 graph/flatten/image.c spec->dtype
 graph/flatten/image.c spec->init
 graph/flatten/op.c dtype
-graph/grad/kept.c r.op
+graph/grad/read_tape.c r.op
 graph/ir/build.c kind
 graph/ir/build.c op
 graph/passes/fold.c op

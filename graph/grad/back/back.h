@@ -4,7 +4,7 @@
  *
  * What f.back reads of f's activation is not known before it is built. So each value of f that some
  * rule gets is stood for by an UNDEF node at the beginning of the place where it would be read;
- * those that are used in the end are kept, and become fields of the tape (../kept.c).
+ * those that are used in the end are kept, and become fields of the tape (../layout.c).
  *
  * The order of additions is that of going backwards, and a branch or loop adds what its nodes have
  * added: it depends on the source alone.

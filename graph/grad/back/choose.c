@@ -3,6 +3,7 @@
  * what indexing takes from a param. Elsewhere gradients are tensors, which elementwise ops can add
  * up. */
 #include "graph/grad/back/back.h"
+#include "graph/grad/rules/rules.h"
 #include "graph/ir/walk.h"
 
 /* True if an op that computes has made the value: then its gradient may have any form. */
