@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Loads a program, from its text to its checked functions: the interface in frontend.h. */
 #include "frontend/syntax/ast.h"
+#include "graph/ir/build.h"
+#include "graph/ir/scc.h"
 
 hia_program *hiaF_program_new(hia_comp *comp, hia_types *types, const hia_source *source,
                               hia_diags *diags) {

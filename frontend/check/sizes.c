@@ -5,6 +5,7 @@
  * binds it, to the size of that axis; all other sizes are expected: a node checks them when the
  * value is there. */
 #include "frontend/syntax/ast.h"
+#include "graph/ir/build.h"
 
 /* ---- what a type says of sizes ---- */
 

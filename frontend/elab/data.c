@@ -17,6 +17,7 @@
  * A field is read where a test or an arm needs it, and again where it is not yet known: where the
  * number of a cut leads, the constructors follow from the number. */
 #include "frontend/syntax/ast.h"
+#include "graph/ir/build.h"
 
 typedef enum test_kind {
   TEST_IS,   /* the constructor's number, or the integer, is the key */

@@ -2,6 +2,7 @@
 /* Makes graph functions of checked instances. Nodes are appended in the order of evaluation, tuples
  * become their words, and variables become the values that they stand for. */
 #include "frontend/syntax/ast.h"
+#include "graph/ir/build.h"
 #include "runtime/base/loc.h"
 
 #define FEW 16

@@ -12,6 +12,7 @@
  * number of an arm, which a first tree could find, makes LLVM look at each arm's number for each
  * comparison. */
 #include "frontend/syntax/ast.h"
+#include "graph/ir/build.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 /* Graphs of tensors: what is written with brackets, `@` and the built-ins of infer_tensor.c. Each
  * is one node; sizes and indices become i64s. */
 #include "frontend/syntax/ast.h"
+#include "graph/ir/build.h"
 #include "runtime/base/loc.h"
 
 static hia_itype type_of(const hia_elab *e, hia_ast_id id) { return e->types[id - e->first]; }

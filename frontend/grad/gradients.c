@@ -6,6 +6,7 @@
  * are called or differentiated in it, and to read all params that it names. So the type of a
  * gradient is known before any type is inferred, and depends on no optimisation. */
 #include "frontend/syntax/ast.h"
+#include "graph/ir/scc.h"
 
 #include <stdlib.h>
 

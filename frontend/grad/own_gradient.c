@@ -5,7 +5,9 @@
  * types (parse.c). Each instance of f gives it an instance: g has the type of the gradient of f's
  * result, y that of the result, and the value must have that of the gradients of f's parameters.
  * So it is found when f's instance is checked: its result is known by then. */
+#include "graph/ir/own_gradient.h"
 #include "frontend/syntax/ast.h"
+#include "graph/ir/build.h"
 
 /* ---- types ---- */
 

@@ -1,6 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Analyses of static graphs: what lowering must know of a graph before it emits code. Results are
- * in the caller's arena. */
+ * in the caller's arena.
+ *
+ * The other headers of this folder are about both states, or about function graphs: effects.h, what
+ * nodes and functions may do; groups.h, functions in groups; sizes.h, sizes of tensors;
+ * result_names.h, names for files. */
 #ifndef HIA_ANALYSIS_H
 #define HIA_ANALYSIS_H
 
@@ -50,8 +54,8 @@ hia_fused_kind hiaG_fused_kind(const hia_graph *g, const hia_fn *fn, hia_node_id
 
 /* True if the shape of a function that has a slow path allows lowering it without its calls. */
 bool hiaG_can_be_leaf(hia_arena *arena, const hia_fn *fn);
-/* By parameter: the value to pass to the slow path when the function restarts there. In a function
- * that is one loop that is the loop's variable. NULL: it cannot restart. */
+/* Returns, by parameter, the value to pass to the slow path when the function restarts there. In a
+ * function that is one loop it is the loop's variable. NULL: the function cannot restart. */
 hia_value_id *hiaG_restart_values(hia_arena *arena, const hia_fn *fn);
 
 /* ---- cost.c: how long code takes, and how large it is ---- */
@@ -92,7 +96,8 @@ typedef enum hia_size_class {
   HIA_SIZE_HUGE      /* of more still: the fast code generator, which is linear, besides */
 } hia_size_class;
 hia_size_class hiaG_size_class(const hia_graph *g);
-/* The same of a unit. Only whether the functions are many is said of the whole graph. */
+/* Returns the size class of a unit. Only whether the functions are many is said of the whole graph.
+ */
 hia_size_class hiaG_unit_size_class(const hia_graph *g, const hia_codegen_units *units,
                                     uint32_t unit);
 
@@ -121,5 +126,14 @@ typedef struct hia_pays {
 } hia_pays;
 /* When a call of a function takes long: the rule of its region 0. */
 hia_pays hiaG_pays(hia_arena *arena, const hia_graph *g, const hia_fn *fn);
+
+/* ---- plain.c ---- */
+
+/* Returns why a function of a static graph cannot be a plain function (one of C, called without a
+ * context and a status). NULL if it can; then *levels is the most frames that it has on the stack
+ * at once. */
+const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, hia_arena *scratch, uint32_t *levels);
+/* True if a function of a static graph could be a plain function but for its failures. */
+bool hiaG_ends_soon(const hia_graph *g, hia_fn_id f, hia_arena *scratch);
 
 #endif

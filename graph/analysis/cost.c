@@ -22,7 +22,7 @@ uint64_t hiaG_cost_REM(const hia_fn *fn, hia_node_id n) {
   return dtype == HIA_F32 ? HIA_MAX_UNPOLLED / 8 : hiaR_ops[HIA_OP_REM].cost;
 }
 
-/* Unknown. */
+/* The cost of a function of the host is unknown. */
 uint64_t hiaG_cost_HOST(const hia_fn *fn, hia_node_id n) {
   (void)fn;
   (void)n;
@@ -168,13 +168,14 @@ bool hiaG_is_large(const hia_fn *fn) {
   return is_beyond(&size, &large);
 }
 
-/* Of the functions of a unit (HIA_NONE: of all), in a graph of n functions. */
+/* Returns the size class of the functions of a unit (HIA_NONE: of all), in a graph of n functions.
+ */
 static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, uint32_t unit,
                                  uint32_t n) {
   bool is_unrolled = false, is_wide = false, is_large = false;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed || (unit != HIA_NONE && unit_of[f] != unit)) continue;
+    if (unit != HIA_NONE && unit_of[f] != unit) continue;
     hia_fn_size size = size_of(fn);
     if (is_beyond(&size, &huge) || fn->n_results > HUGE_RESULTS) return HIA_SIZE_HUGE;
     is_large |= is_beyond(&size, &large);
@@ -189,7 +190,7 @@ static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, ui
 
 static uint32_t n_functions(const hia_graph *g) {
   uint32_t n = 0;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) n += !hiaG_fn(g, f)->is_removed;
+  HIA_EACH_FN(g, f) n++;
   return n;
 }
 

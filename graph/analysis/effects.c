@@ -5,7 +5,10 @@
  * For functions one would iterate until nothing changes. But groups are numbered callees first
  * (scc.c), so one pass is enough: the effects of a group are those of its members themselves, and
  * those of the groups that they call. */
+#include "graph/analysis/effects.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/scc.h"
+#include "graph/ir/walk.h"
 
 /* ---- nodes ---- */
 
@@ -77,7 +80,8 @@ static hia_fn_id callee_of(const hia_graph *g, const hia_node *node) {
                                    : hiaG_called(g, node);
 }
 
-/* Without the nodes inside it. A thief's call fails where it is joined, so a fork does not. */
+/* Returns the effects of a node without the nodes inside it. A thief's call fails where it is
+ * joined, so a fork does not. */
 static uint16_t with_callee(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   uint16_t effects = of_node(g, fn, n);
@@ -100,8 +104,9 @@ uint16_t hiaG_node_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n) 
   return effects;
 }
 
-/* Stops at the first. Most who ask do so at every level of nested branches, of which each would be
- * walked to its end; but a branch by itself is HIA_E_STRUCTURE. */
+/* The walk stops at the first node that has one of the effects. Most callers ask at every level of
+ * nested branches, of which each would be walked to its end; but a branch by itself is
+ * HIA_E_STRUCTURE. */
 bool hiaG_node_does(const hia_graph *g, const hia_fn *fn, hia_node_id n, unsigned any_of) {
   if (with_callee(g, fn, n) & any_of) return true;
   if (fn->nodes.data[n].regions == HIA_NONE) return false;
@@ -188,8 +193,7 @@ void hiaG_effects(hia_graph *g) {
   spread(&c, scratch, effects);
   /* Numbers without holes, of the groups that have functions which are not removed. */
   uint32_t *number = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)c.n_groups + 1), n = 0;
-  for (hia_fn_id f = 0; f < c.n; f++)
-    if (!hiaG_fn(g, f)->is_removed) number[c.group[f]] = 1;
+  HIA_EACH_FN(g, f) number[c.group[f]] = 1;
   for (uint32_t i = 0; i < c.n_groups; i++) {
     uint32_t is_used = number[i];
     number[i] = n;

@@ -2,6 +2,8 @@
 /* What lowering must know of functions. Effects are found anew: those that functions have belong to
  * function graphs, and a static graph that was read may have more of them than it needs. */
 #include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
+#include "graph/ir/scc.h"
 
 static bool is_made_elsewhere(const hia_node *node) {
   return node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN || node->op == HIA_OP_DEFER;
@@ -11,7 +13,7 @@ static bool has_slow_path(const hia_graph *g, hia_fn_id f) {
   return !hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->slow_path != HIA_NONE;
 }
 
-/* Functions by what they call, by any way. */
+/* Lists functions by what they call, in any way. */
 static hia_buckets list_callers(hia_arena *arena, const hia_graph *g) {
   hia_u32vec callees = {0}, callers = {0};
   for (uint32_t s = 0; s < g->sites.len; s++) {
@@ -65,7 +67,7 @@ static bool has_references(const hia_fn *fn) {
   return false;
 }
 
-/* From callees to callers. */
+/* Marks functions that have objects, and then their callers. */
 static void find_objects(hia_arena *arena, const hia_graph *g, const hia_buckets *callers,
                          hia_facts *facts) {
   hia_u32vec work = {0};

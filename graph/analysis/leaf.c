@@ -50,7 +50,6 @@ static bool is_whole(hia_arena *arena, const hia_fn *fn, hia_region_id loop, hia
   return true;
 }
 
-/* The values to restart with, by parameter. NULL: the function cannot restart. */
 hia_value_id *hiaG_restart_values(hia_arena *arena, const hia_fn *fn) {
   hia_value_id *with = HIA_NEW_ARRAY(arena, hia_value_id, fn->n_params);
   for (hia_node_id n = 0; n < fn->nodes.len; n++)

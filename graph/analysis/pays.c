@@ -15,6 +15,7 @@
  * must not be computed early: operations that can fail, results of calls, results of other
  * branches; or a param. */
 #include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
 
 enum {
   MAX_NODES = 24, /* that are computed */

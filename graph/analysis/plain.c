@@ -5,6 +5,8 @@
  * or loop, and do nothing that requires a worker's context. So they need no limit, no status and no
  * stack but the caller's. They are found by a walk over the calls, because a graph that was read
  * may lack traits. */
+#include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
 #include "graph/ir/graph.h"
 
 enum { MAX_LEVELS = 32 };
@@ -19,7 +21,7 @@ enum { IS_OPEN = 255 };
 
 static const char *look(walk *w, hia_fn_id f, uint32_t depth);
 
-/* Why a node cannot be in a plain function, or NULL. */
+/* Returns why a node cannot be in a plain function, or NULL. */
 static const char *look_at(walk *w, const hia_fn *fn, hia_node_id n, uint32_t depth,
                            uint8_t *levels) {
   const hia_node *node = &fn->nodes.data[n];

@@ -7,6 +7,7 @@
  * axis without it has a size of its own, which stands for another number in each round. So has all
  * that is computed from it; none of these sizes may be known outside of the loop. */
 #include "graph/analysis/sizes.h"
+#include "graph/ir/walk.h"
 
 /* How often a function is gone through before all assumptions that could still fail are dropped. */
 enum { MAX_TIMES = 16 };
@@ -45,16 +46,16 @@ void hiaG_sizes_init(hia_sizes *s, hia_graph *g, hia_arena *arena) {
 }
 
 hia_value_sizes *hiaG_sizes_new(hia_sizes *s, const hia_fn *fn) {
-  hia_value_sizes *of = HIA_NEW_ARRAY(s->arena, hia_value_sizes, fn->values.len + 1);
-  for (uint32_t i = 0; i < fn->values.len; i++) of[i].integer = HIA_NONE;
-  return of;
+  hia_value_sizes *sizes = HIA_NEW_ARRAY(s->arena, hia_value_sizes, fn->values.len + 1);
+  for (uint32_t i = 0; i < fn->values.len; i++) sizes[i].integer = HIA_NONE;
+  return sizes;
 }
 
-uint64_t hiaG_sizes_elements(const hia_sizes *s, const hia_value_sizes *of, uint32_t rank) {
+uint64_t hiaG_sizes_elements(const hia_sizes *s, const hia_value_sizes *known, uint32_t rank) {
   uint64_t n = 1;
-  if (!of->axes) return UINT64_MAX;
+  if (!known->axes) return UINT64_MAX;
   for (uint32_t k = 0; k < rank; k++) {
-    int64_t one = hiaG_size_number(s, of->axes[k]);
+    int64_t one = hiaG_size_number(s, known->axes[k]);
     if (one < 0 || __builtin_mul_overflow(n, (uint64_t)one, &n)) return UINT64_MAX;
   }
   return n;
@@ -101,9 +102,9 @@ static hia_size broadcast(const finding *f, hia_size a, hia_size b) {
 static void elementwise(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
   for (uint32_t k = 0; k < rank; k++) out[k] = hiaG_size_of_number(f->s, 1);
   for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++) {
-    uint32_t own = rank_of(f, in(f, n, i));
-    for (uint32_t k = 0; k < own; k++) {
-      hia_size *at = &out[rank - own + k];
+    uint32_t own_rank = rank_of(f, in(f, n, i));
+    for (uint32_t k = 0; k < own_rank; k++) {
+      hia_size *at = &out[rank - own_rank + k];
       *at = broadcast(f, *at, axis(f, in(f, n, i), k));
     }
   }
@@ -123,12 +124,12 @@ static void expect(const finding *f, hia_node_id n, hia_size *out, uint32_t rank
   copy(f, out, in(f, n, 0), 0, rank);
   for (uint32_t k = 0; k < rank; k++)
     if (f->fn->nodes.data[n].imm >> k & 1) {
-      hia_size is = of_integer(f, in(f, n, i++));
-      if (hiaG_size_number(f->s, out[k]) < 0) out[k] = is;
+      hia_size stated_size = of_integer(f, in(f, n, i++));
+      if (hiaG_size_number(f->s, out[k]) < 0) out[k] = stated_size;
     }
 }
 
-/* The length of from .. to: the operands 1 and 2. */
+/* Returns the length of from .. to, which are operands 1 and 2. */
 static hia_size length(const finding *f, hia_node_id n) {
   int64_t from = number_of(f, in(f, n, 1)), to = number_of(f, in(f, n, 2));
   if (from >= 0 && to >= from) return hiaG_size_of_number(f->s, to - from);
@@ -166,7 +167,8 @@ static void reduce(const finding *f, hia_node_id n, hia_size *out, uint32_t rank
   }
 }
 
-/* As NumPy's matmul. The axes that a and b have as matrices are a_row, b_col from the last. */
+/* Gives a product its sizes, as NumPy's matmul does. The axes that a and b have as matrices are
+ * a_row, b_col from the last. */
 static void product(const finding *f, hia_node_id n, hia_size *out, uint32_t rank, bool is_at,
                     bool is_bt) {
   hia_value_id a = in(f, n, 0), b = in(f, n, 1);
@@ -256,7 +258,7 @@ static hia_size *room(const finding *f, hia_value_id v) {
 }
 
 static bool is_tensor(const finding *f, hia_value_id v) {
-  return hiaG_type_kind(f->s->g->types, hiaG_type(f->fn, v)) == HIA_KIND_TENSOR;
+  return hiaG_is_tensor(f->s->g, f->fn, v);
 }
 
 /* The results of a branch, once both arms have been seen. */
@@ -300,8 +302,8 @@ static void loop_results(const finding *f, hia_node_id loop) {
     hia_size *out = room(f, v);
     for (uint32_t k = 0; k < rank; k++) {
       bool holds = !is_inside || (is_variable && !(f->differs[last] >> k & 1));
-      hia_size is = axis(f, last, k);
-      out[k] = holds || hiaG_size_number(f->s, is) >= 0 ? is : new_size(f->s, -1);
+      hia_size size = axis(f, last, k);
+      out[k] = holds || hiaG_size_number(f->s, size) >= 0 ? size : new_size(f->s, -1);
     }
   }
 }
@@ -309,8 +311,7 @@ static void loop_results(const finding *f, hia_node_id loop) {
 /* Compares the variables of the next round with what is assumed of them. */
 static void compare_round(finding *f, hia_node_id loop, hia_node_id yield) {
   const hia_node *node = &f->fn->nodes.data[loop];
-  for (hia_node_id arg = f->fn->regions.data[node->regions].first;
-       f->fn->nodes.data[arg].op == HIA_OP_ARG; arg = f->fn->nodes.data[arg].next) {
+  HIA_EACH_ARG(f->fn, node->regions, arg) {
     hia_value_id v = f->fn->nodes.data[arg].outs;
     hia_value_id next = in(f, yield, (uint32_t)f->fn->nodes.data[arg].imm);
     for (uint32_t k = is_tensor(f, v) ? rank_of(f, v) : 0; k-- > 0;) {

@@ -12,7 +12,7 @@
 
 typedef uint32_t hia_size;
 
-/* Of one value. */
+/* What is known of one value. */
 typedef struct hia_value_sizes {
   hia_size *axes; /* as many as the rank of a tensor; NULL: it is none, or nothing was found yet */
   hia_size integer; /* of an i64 that is the size of something; else NONE */
@@ -27,21 +27,21 @@ typedef struct hia_sizes {
 } hia_sizes;
 
 void hiaG_sizes_init(hia_sizes *s, hia_graph *g, hia_arena *arena);
-/* The sizes of all values of a function: `known` has an element for each value, cleared but for
- * those that the caller knows; `integer` must be NONE there, too. What no rule is about gets sizes
- * of its own. Of a loop's variables the caller may know what they have in the round, whichever that
- * is; what the loop gives has these sizes where they are constant. */
+/* Finds the sizes of all values of a function. `known` has an element for each value, cleared but
+ * for those that the caller knows; `integer` must be NONE there, too. What no rule is about gets
+ * sizes of its own. Of a loop's variables the caller may know what they have in the round,
+ * whichever that is; what the loop gives has these sizes where they are constant. */
 void hiaG_sizes_find(hia_sizes *s, const hia_fn *fn, hia_value_sizes *known);
 hia_value_sizes *hiaG_sizes_new(hia_sizes *s, const hia_fn *fn); /* such an array */
 
 hia_size hiaG_size_of_number(hia_sizes *s, int64_t n);
 hia_size hiaG_size_or_new(hia_sizes *s, int64_t n); /* below 0: one of its own */
-/* The constant, or -1. */
+/* Returns the constant that a size is, or -1. */
 static inline int64_t hiaG_size_number(const hia_sizes *s, hia_size size) {
   return s->numbers.data[size];
 }
-/* The elements of a tensor of the rank; UINT64_MAX: how many is not known. */
-uint64_t hiaG_sizes_elements(const hia_sizes *s, const hia_value_sizes *of, uint32_t rank);
+/* Returns how many elements a tensor of the rank has; UINT64_MAX: that is not known. */
+uint64_t hiaG_sizes_elements(const hia_sizes *s, const hia_value_sizes *known, uint32_t rank);
 /* True if two tensors of the rank have the same shape in every run. */
 bool hiaG_sizes_equal(const hia_value_sizes *a, const hia_value_sizes *b, uint32_t rank);
 

@@ -36,7 +36,7 @@ static void add(filling *f, hia_fn_id id) {
   f->nodes += hiaG_fn(f->g, id)->nodes.len;
 }
 
-/* `ids`: the functions of a group that are not removed. */
+/* Adds a group to a unit. `ids` are its functions that are not removed. */
 static void add_group(filling *f, const hia_fn_id *ids, uint32_t n) {
   uint64_t nodes = 0;
   for (uint32_t i = 0; i < n; i++) nodes += hiaG_fn(f->g, ids[i])->nodes.len;
@@ -59,15 +59,15 @@ static void find_imported(hia_arena *arena, const hia_graph *g, hia_codegen_unit
     if (hiaG_fn(g, site->caller)->is_removed) continue;
     units->is_imported[site->callee] |= units->of[site->caller] != units->of[site->callee];
   }
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     hia_fn_id slow = hiaG_fn(g, f)->slow_path;
-    if (hiaG_fn(g, f)->is_removed || slow == HIA_NONE) continue;
+    if (slow == HIA_NONE) continue;
     units->is_imported[slow] |= units->of[f] != units->of[slow];
   }
   /* The code of segments, which the module that notes their rows enters. */
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    for (hia_node_id n = 0; !fn->is_removed && n < fn->nodes.len; n++) {
+    for (hia_node_id n = 0; n < fn->nodes.len; n++) {
       if (fn->nodes.data[n].op != HIA_OP_DEFER) continue;
       hia_fn_id segment = hiaG_callee(&fn->nodes.data[n]);
       units->is_imported[segment] |= units->of[f] != units->of[segment];

@@ -6,8 +6,10 @@
  * What begins it is a product with a large matrix that all activations share. What computes with
  * something late is late too, if it can be lifted; else it reads the elements, and the run waits
  * for them. A scalar is not late in an object that hosts see, or whose type the runtime knows. */
-#include "graph/batch/batch.h"
+#include "graph/analysis/groups.h"
+#include "graph/batch/batcher.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
 
 typedef struct looking {
   hia_batcher *b;
@@ -45,8 +47,7 @@ static void loop(looking *l, hia_node_id n) {
   const hia_node *node = &l->fn->nodes.data[n];
   hia_node_id head = hiaG_yield_of(l->fn, node->regions),
               round = hiaG_yield_of(l->fn, node->regions + 1);
-  for (hia_node_id arg = l->fn->regions.data[node->regions].first;
-       l->fn->nodes.data[arg].op == HIA_OP_ARG; arg = l->fn->nodes.data[arg].next) {
+  HIA_EACH_ARG(l->fn, node->regions, arg) {
     uint32_t i = (uint32_t)l->fn->nodes.data[arg].imm;
     hia_value_id v = l->fn->nodes.data[arg].outs;
     receive(l, v, is_late(l, hiaG_in(l->fn, n, i)) || is_late(l, hiaG_in(l->fn, round, i)));
@@ -74,9 +75,9 @@ static void call(looking *l, hia_node_id n) {
 
 static void computes(looking *l, hia_node_id n) {
   const hia_node *node = &l->fn->nodes.data[n];
-  bool is = l->of->is_heavy[n];
-  for (uint32_t i = 0; i < node->n_ins; i++) is |= is_late(l, hiaG_in(l->fn, n, i));
-  receive(l, node->outs, is);
+  bool becomes_late = l->of->is_heavy[n];
+  for (uint32_t i = 0; i < node->n_ins; i++) becomes_late |= is_late(l, hiaG_in(l->fn, n, i));
+  receive(l, node->outs, becomes_late);
 }
 
 static void look_at(looking *l, hia_node_id n) {
@@ -115,26 +116,26 @@ static void see_store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
     s->is_late = is_tensor || s->b->late_places[place]; /* types have changed, or not */
 }
 
-static bool is_variable_late(const hia_fn *fn, const hia_batch_fn *of, const hia_node *loop,
+static bool is_variable_late(const hia_fn *fn, const hia_batch_fn *known, const hia_node *loop,
                              uint32_t i) {
   hia_node_id arg = fn->regions.data[loop->regions].first;
   while (fn->nodes.data[arg].imm != i) arg = fn->nodes.data[arg].next;
-  return of->is_late[fn->nodes.data[arg].outs];
+  return known->is_late[fn->nodes.data[arg].outs];
 }
 
 bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i) {
   const hia_fn *fn = hiaG_fn(b->g, f);
-  const hia_batch_fn *of = &b->fns[f];
+  const hia_batch_fn *known = &b->fns[f];
   const hia_node *node = &fn->nodes.data[n];
   if (node->op == HIA_OP_CALL) return b->fns[hiaG_callee(node)].late_params[i];
-  if (node->op == HIA_OP_LOOP) return is_variable_late(fn, of, node, i);
+  if (node->op == HIA_OP_LOOP) return is_variable_late(fn, known, node, i);
   if (node->op == HIA_OP_YIELD) {
-    if (node->region == 0) return of->late_results[i];
+    if (node->region == 0) return known->late_results[i];
     const hia_region *r = &fn->regions.data[node->region];
     const hia_node *owner = &fn->nodes.data[r->owner];
-    if (owner->op == HIA_OP_IF) return of->is_late[owner->outs + i];
-    if (r->kind == HIA_REGION_HEAD) return i > 0 && of->is_late[owner->outs + i - 1];
-    if (r->kind == HIA_REGION_ROUND) return is_variable_late(fn, of, owner, i);
+    if (owner->op == HIA_OP_IF) return known->is_late[owner->outs + i];
+    if (r->kind == HIA_REGION_HEAD) return i > 0 && known->is_late[owner->outs + i - 1];
+    if (r->kind == HIA_REGION_ROUND) return is_variable_late(fn, known, owner, i);
   }
   storing s = {b, i, false};
   hiaG_batch_stores(b->g, fn, n, see_store, &s);
@@ -142,9 +143,9 @@ bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint
 }
 
 bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n) {
-  const hia_batch_fn *of = &b->fns[f];
+  const hia_batch_fn *known = &b->fns[f];
   const hia_node *node = &hiaG_fn(b->g, f)->nodes.data[n];
-  return of->can_lift[n] && of->is_late[node->outs];
+  return known->can_lift[n] && known->is_late[node->outs];
 }
 
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i) {
@@ -194,18 +195,13 @@ void hiaG_batch_find_late(hia_batcher *b) {
   }
   /* Callees first, then callers first, and so on: results are found on the one way, parameters on
    * the other. */
-  uint32_t *group = HIA_NEW_ARRAY(b->arena, uint32_t, b->n + 1), n_live = 0;
-  for (hia_fn_id f = 0; f < b->n; f++) {
-    group[f] = hiaG_fn(b->g, f)->is_removed ? HIA_NONE : hiaG_fn(b->g, f)->group;
-    n_live += group[f] != HIA_NONE;
-  }
-  const hia_fn_id *order = hiaG_buckets(b->arena, b->n, b->n, group, NULL).items;
+  const hia_fn_order order = hiaG_callees_first(b->arena, b->g);
   bool is_down = false;
   for (bool is_changed = true; is_changed; is_down = !is_down) {
     is_changed = false;
     hiaR_look(b->g->comp);
-    for (uint32_t k = 0; k < n_live; k++) {
-      hia_fn_id f = order[is_down ? n_live - 1 - k : k];
+    for (uint32_t k = 0; k < order.n; k++) {
+      hia_fn_id f = order.fns[is_down ? order.n - 1 - k : k];
       looking l = {b, f, hiaG_fn(b->g, f), &b->fns[f], false};
       HIA_EACH_NODE(l.fn, n) look_at(&l, n);
       is_changed |= l.is_changed;

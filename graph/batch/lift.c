@@ -6,7 +6,10 @@
  *
  * Nothing is lifted that could fail. An index that is known only in a run is checked before, by a
  * `within` (batch.c). */
-#include "graph/batch/batch.h"
+#include "graph/analysis/effects.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/build.h"
+#include "graph/ir/walk.h"
 
 typedef struct looking {
   hia_batcher *b;
@@ -58,12 +61,12 @@ static bool can_elementwise(const looking *l, hia_node_id n) {
     if (rank_of(l, in(l, n, i)) > rank) rank = rank_of(l, in(l, n, i));
   if (rank + 1 > HIA_MAX_RANK) return false;
   for (uint32_t k = 1; k <= rank; k++) {
-    int64_t is = 1;
+    int64_t common = 1;
     for (uint32_t i = 0; i < n_ins(l, n); i++) {
-      uint32_t own = rank_of(l, in(l, n, i));
-      int64_t dim = own < k ? 1 : size(l, in(l, n, i), own - k);
-      if (is == 1) is = dim;
-      if (dim != 1 && dim != is) return false;
+      uint32_t own_rank = rank_of(l, in(l, n, i));
+      int64_t dim = own_rank < k ? 1 : size(l, in(l, n, i), own_rank - k);
+      if (common == 1) common = dim;
+      if (dim != 1 && dim != common) return false;
     }
   }
   return true;
@@ -98,18 +101,18 @@ static bool can_part(const looking *l, hia_node_id n) {
 
 /* True if v was checked to be an index of n elements, or is a constant that is one. */
 static bool is_index(const looking *l, hia_value_id v, int64_t n) {
-  int64_t is;
-  if (is_constant(l, v, &is)) return is >= 0 && is < n;
+  int64_t number;
+  if (is_constant(l, v, &number)) return number >= 0 && number < n;
   const hia_node *def = hiaG_def(l->fn, v);
   if (def->op != HIA_OP_WITHIN) return false;
-  return is_constant(l, l->fn->edges.data[def->ins], &is) && is == n;
+  return is_constant(l, l->fn->edges.data[def->ins], &number) && number == n;
 }
 
 static bool can_row(const looking *l, hia_node_id n) {
   hia_value_id x = in(l, n, 0), at = in(l, n, 1);
-  int64_t is;
+  int64_t number;
   if (!is_row(l, x) || !is_index(l, at, size(l, x, 0))) return false;
-  return rank_of(l, x) == 1 || is_constant(l, at, &is);
+  return rank_of(l, x) == 1 || is_constant(l, at, &number);
 }
 
 static bool can_with(const looking *l, hia_node_id n) {
@@ -145,10 +148,10 @@ static bool can_reshape(const looking *l, hia_node_id n) {
 
 static bool can_expect(const looking *l, hia_node_id n) {
   uint32_t i = 1;
-  int64_t is;
+  int64_t number;
   for (uint64_t axes = imm(l, n); axes; axes &= axes - 1)
-    if (!is_constant(l, in(l, n, i++), &is) ||
-        is != size(l, in(l, n, 0), (uint32_t)__builtin_ctzll(axes)))
+    if (!is_constant(l, in(l, n, i++), &number) ||
+        number != size(l, in(l, n, 0), (uint32_t)__builtin_ctzll(axes)))
       return false;
   return true;
 }
@@ -195,7 +198,7 @@ static hia_dtype dtype_out(const hia_lifting *l, hia_node_id n) {
   return hiaG_dtype(l->b->g->types, hiaG_type(from(l), from(l)->nodes.data[n].outs));
 }
 
-/* The rows of v in another shape; `is_row`: with their axis. */
+/* Returns the rows of v in another shape; with their axis, if is_row is true. */
 static value reshaped(hia_lifting *l, value v, bool is_row, const int64_t *dims, uint32_t rank) {
   value ins[2 + HIA_MAX_RANK];
   uint32_t n = 0;
@@ -262,8 +265,8 @@ static value part(hia_lifting *l, hia_node_id n) {
   return cut(l, own(l, n, 0), axis, own(l, n, 1), own(l, n, 2), node.loc);
 }
 
-/* The elements of x, a vector in each row, at an index of each row: those of all rows one after the
- * other, at these places. */
+/* Returns the elements of x, a vector in each row, at an index of each row. It takes them at their
+ * places in the vectors of all rows, one after the other. */
 static value picked(hia_lifting *l, value x, value at, int64_t width, hia_loc_id loc) {
   value all = add_op(l, HIA_OP_MUL, (value[]){l->n_rows, number(l, width)}, 2, HIA_I64, 0, loc);
   value flat = add_op(l, HIA_OP_RESHAPE, (value[]){x, all}, 2, HIA_N_DTYPES, 0, loc);
@@ -273,7 +276,7 @@ static value picked(hia_lifting *l, value x, value at, int64_t width, hia_loc_id
   return add_op(l, HIA_OP_ROWS, (value[]){flat, index}, 2, HIA_N_DTYPES, 0, loc);
 }
 
-/* As i64s. */
+/* Returns operand i of a node as i64s. */
 static value index_of(hia_lifting *l, hia_node_id n, uint32_t i) {
   value at = own(l, n, i);
   hia_type type = hiaG_type(from(l), hiaG_in(from(l), n, i));
@@ -350,12 +353,12 @@ static value labels(hia_lifting *l, hia_node_id n) {
 static value full(hia_lifting *l, hia_node_id n) {
   const hia_node node = from(l)->nodes.data[n];
   hia_type type = (hia_type)dtype_out(l, n);
-  value ins[1 + HIA_MAX_RANK], is = hiaG_const(l->b->g, l->to, 0, HIA_BOOL, 1, HIA_NONE);
+  value ins[1 + HIA_MAX_RANK], holds = hiaG_const(l->b->g, l->to, 0, HIA_BOOL, 1, HIA_NONE);
   ins[0] = hiaG_const(l->b->g, l->to, 0, type, 0, HIA_NONE);
   for (uint32_t i = 1; i < node.n_ins; i++) ins[i] = own(l, n, i);
   value zeros = add_op(l, HIA_OP_FULL, ins, node.n_ins, HIA_N_DTYPES, 0, node.loc);
   value v = widened(l, n, 0, node.n_ins - 1);
-  return add_op(l, HIA_OP_SELECT, (value[]){is, v, zeros}, 3, dtype_out(l, n), 0, node.loc);
+  return add_op(l, HIA_OP_SELECT, (value[]){holds, v, zeros}, 3, dtype_out(l, n), 0, node.loc);
 }
 
 static value outer(hia_lifting *l, hia_node_id n) {
@@ -402,7 +405,7 @@ static rule rule_of(unsigned op) {
   }
 }
 
-/* Of an operand that all activations share: constants and what is computed of them. */
+/* Returns an operand that all activations share: a constant, or what is computed of constants. */
 static value uniform(hia_lifting *l, hia_value_id v) {
   hia_lifted *z = &l->values[v];
   if (z->v != HIA_NONE) return z->v;

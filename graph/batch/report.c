@@ -2,7 +2,8 @@
 /* The report of the pass `batch`: which operations are computed for many activations at a time,
  * where a run waits for them, and which products are computed one at a time, and why. For people;
  * `hiaton dump --stage batches`. */
-#include "graph/batch/batch.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/walk.h"
 
 typedef struct reporting {
   const hia_batcher *b;
@@ -70,10 +71,10 @@ static void batched(reporting *r) {
 static bool has_constant_sizes(const reporting *r, hia_node_id n) {
   int64_t dims[HIA_MAX_RANK];
   const hia_node *node = &r->fn->nodes.data[n];
-  bool is = hiaG_batch_shape(r->b, r->f, node->outs, dims);
+  bool are_constant = hiaG_batch_shape(r->b, r->f, node->outs, dims);
   for (uint32_t i = 0; i < node->n_ins; i++)
-    is &= hiaG_batch_shape(r->b, r->f, hiaG_in(r->fn, n, i), dims);
-  return is;
+    are_constant &= hiaG_batch_shape(r->b, r->f, hiaG_in(r->fn, n, i), dims);
+  return are_constant;
 }
 
 static const char *why_not(const reporting *r, hia_node_id n) {
@@ -150,10 +151,8 @@ static void waits(reporting *r) {
 }
 
 void hiaG_batch_report(const hia_batcher *b, hia_text *out) {
-  for (hia_fn_id f = 0; f < b->n; f++) {
-    const hia_fn *fn = hiaG_fn(b->g, f);
-    reporting r = {b, f, fn, &b->fns[f], out, 0};
-    if (fn->is_removed) continue;
+  HIA_EACH_FN_BELOW(b->g, b->n, f) {
+    reporting r = {b, f, hiaG_fn(b->g, f), &b->fns[f], out, 0};
     batched(&r);
     one_at_a_time(&r);
     waits(&r);

@@ -19,7 +19,10 @@
  *
  * Finding segments and lifting them reads the function as it was, with scalars that are scalars;
  * then types change (types.c), and then the function. */
-#include "graph/batch/batch.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
 
 enum {
   MAX_INPUTS = 60,
@@ -99,18 +102,18 @@ static void find_words(finding *f, segment *s) {
 static void lift_inputs(hia_lifting *l, const segment *s, const finding *f) {
   hia_graph *g = f->b->g;
   for (uint32_t i = 0; i < s->inputs.len; i++) {
-    hia_value_id v = s->inputs.data[i], own = i;
-    if (i == 0) l->n_rows = hiaG_computed(g, l->to, 0, HIA_OP_DIM, &own, 1, HIA_I64, 0, HIA_NONE);
+    hia_value_id v = s->inputs.data[i], input = i;
+    if (i == 0) l->n_rows = hiaG_computed(g, l->to, 0, HIA_OP_DIM, &input, 1, HIA_I64, 0, HIA_NONE);
     bool is_box = hiaG_is_scalar(hiaG_type(f->fn, v)) && f->of->is_late[v];
     if (is_box) {
-      hia_value_id ins[2] = {own, l->n_rows};
-      own = hiaG_computed(g, l->to, 0, HIA_OP_RESHAPE, ins, 2, HIA_N_DTYPES, 0, HIA_NONE);
+      hia_value_id ins[2] = {input, l->n_rows};
+      input = hiaG_computed(g, l->to, 0, HIA_OP_RESHAPE, ins, 2, HIA_N_DTYPES, 0, HIA_NONE);
     }
-    l->values[v] = (hia_lifted){own, true};
+    l->values[v] = (hia_lifted){input, true};
   }
 }
 
-/* The shape of v in one row; a late scalar is a tensor of one element. */
+/* Returns the shape of v in one row; a late scalar is a tensor of one element. */
 static hia_dims shape_of(const finding *f, hia_value_id v) {
   hia_dims shape = {.rank = hiaG_rank(f->b->g->types, hiaG_type(f->fn, v))};
   if (!shape.rank && f->of->is_late[v]) shape = (hia_dims){.rank = 1, .dims = {1}};
@@ -161,7 +164,7 @@ static void close_members(finding *f, const uint32_t *members, uint32_t n, hia_n
     close_members(f, members + n / 2, n - n / 2, at);
     return;
   }
-  if (s.outputs.len) make_function(f, &s); /* else nobody needs it */
+  if (s.outputs.len) make_function(f, &s); /* else nothing needs it */
   hiaR_push(f->b->arena, &f->found->list, s);
 }
 
@@ -300,7 +303,7 @@ static hia_value_id forced(rewriting *w, hia_node_id at, hia_value_id v) {
   return insert(w, at, HIA_OP_FORCE, &v, 1, hiaG_type(w->fn, v), 0);
 }
 
-/* The scalar of a tensor of one element. */
+/* Adds what gives the scalar of a tensor of one element. */
 static hia_value_id unboxed(rewriting *w, hia_node_id at, hia_value_id box) {
   hia_type scalar = (hia_type)hiaG_tensor_dtype(w->b->g->types, hiaG_type(w->fn, box));
   hia_value_id ins[2] = {forced(w, at, box), insert(w, at, HIA_OP_CONST, NULL, 0, HIA_I64, 0)};
@@ -313,18 +316,18 @@ static hia_value_id boxed(rewriting *w, hia_node_id at, hia_value_id v) {
 }
 
 static hia_value_id operand(rewriting *w, hia_node_id n, uint32_t i) {
-  hia_value_id v = hiaG_in(w->fn, n, i), is = hiaG_resolve(&w->subst, v);
+  hia_value_id v = hiaG_in(w->fn, n, i), now = hiaG_resolve(&w->subst, v);
   if (v < w->n_values && w->was_scalar[v]) {
     bool wants = hiaG_batch_passes_on(w->b, w->f, n, i);
-    if (wants == is_late(w, v)) return is;
-    return wants ? boxed(w, n, is) : unboxed(w, n, is);
+    if (wants == is_late(w, v)) return now;
+    return wants ? boxed(w, n, now) : unboxed(w, n, now);
   }
-  bool is_object = !hiaG_is_tensor(w->b->g, w->fn, is);
+  bool is_object = !hiaG_is_tensor(w->b->g, w->fn, now);
   bool may_be_pending =
       is_late(w, v) ||
-      (is_object && hiaG_holds_tensors(w->b->g->types, hiaG_type(w->fn, is), w->b->arena));
-  if (may_be_pending && hiaG_reads_elements(w->b->g, w->fn, n, i)) return forced(w, n, is);
-  return is;
+      (is_object && hiaG_holds_tensors(w->b->g->types, hiaG_type(w->fn, now), w->b->arena));
+  if (may_be_pending && hiaG_reads_elements(w->b->g, w->fn, n, i)) return forced(w, n, now);
+  return now;
 }
 
 /* Elements that are late are tensors of one element: a pack of them has one axis too many. */
@@ -333,13 +336,13 @@ static void narrow(rewriting *w, hia_node_id n) {
   hia_fn *fn = w->fn;
   hia_type element = hiaG_element(g->types, hiaG_type(fn, hiaG_in(fn, n, 0)));
   hia_value_id old = fn->nodes.data[n].outs;
-  hia_type is = hiaG_type(fn, old);
+  hia_type type = hiaG_type(fn, old);
   if (hiaG_type_kind(g->types, element) != HIA_KIND_TENSOR || fn->nodes.data[n].n_ins != 1) return;
   hia_value_id ins[2] = {hiaG_in(fn, n, 0), insert(w, n, HIA_OP_CONST, NULL, 0, HIA_I64, 1)};
-  hia_type wide = hiaG_tensor(g->types, hiaG_tensor_dtype(g->types, is), 2);
+  hia_type wide = hiaG_tensor(g->types, hiaG_tensor_dtype(g->types, type), 2);
   hia_value_id all = insert(w, n, HIA_OP_PACK, ins, 2, wide, 0);
   hia_value_id shape[2] = {all, insert(w, n, HIA_OP_DIM, &all, 1, HIA_I64, 0)};
-  hiaG_replace(&w->subst, old, insert(w, n, HIA_OP_RESHAPE, shape, 2, is, 0));
+  hiaG_replace(&w->subst, old, insert(w, n, HIA_OP_RESHAPE, shape, 2, type, 0));
   w->is_gone[n] = true;
 }
 
@@ -369,34 +372,34 @@ static void place(rewriting *w, const segment *s) {
 
 void hiaG_batch_find_segments(hia_batcher *b, hia_fn_id f) {
   const hia_fn *fn = hiaG_fn(b->g, f);
-  hia_batch_fn *of = &b->fns[f];
+  hia_batch_fn *known = &b->fns[f];
   segments *found = HIA_NEW(b->arena, segments);
-  finding x = {.b = b, .f = f, .fn = fn, .of = of, .found = found};
+  finding x = {.b = b, .f = f, .fn = fn, .of = known, .found = found};
   x.uses = HIA_NEW_ARRAY(b->arena, uint32_t, fn->values.len + 1);
   x.inside = HIA_NEW_ARRAY(b->arena, uint32_t, fn->values.len + 1);
   x.member_of = HIA_NEW_ARRAY(b->arena, uint32_t, fn->nodes.len + 1);
   x.is_waiting = HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1);
-  of->was_scalar = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
+  known->was_scalar = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
   for (hia_value_id v = 0; v < fn->values.len; v++)
-    of->was_scalar[v] = hiaG_is_scalar(hiaG_type(fn, v));
+    known->was_scalar[v] = hiaG_is_scalar(hiaG_type(fn, v));
   HIA_EACH_NODE(fn, n)
     for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) x.uses[hiaG_in(fn, n, i)]++;
   find_segments(&x);
-  of->segments = found;
+  known->segments = found;
 }
 
 void hiaG_batch_place_segments(hia_batcher *b, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(b->g, f);
-  hia_batch_fn *of = &b->fns[f];
-  const segments *found = of->segments;
+  hia_batch_fn *known = &b->fns[f];
+  const segments *found = known->segments;
   rewriting w = {b,
                  f,
                  fn,
-                 of,
+                 known,
                  fn->values.len,
                  fn->nodes.len,
                  hiaG_subst(b->g, fn),
-                 of->was_scalar,
+                 known->was_scalar,
                  HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1)};
   for (uint32_t i = 0; i < found->list.len; i++) place(&w, &found->list.data[i]);
   for (uint32_t i = 0; i < found->moved.len; i++)

@@ -3,11 +3,12 @@
  * those within one function, from those of parameters, results of calls and fields. So it is run a
  * few times over all functions; what one time has found is where the next one starts, and what a
  * tensor has in all calls, or in all objects, is what it has. */
-#include "graph/batch/batch.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/walk.h"
 
 enum { TIMES = 4 };
 
-/* Of one word, in all places that were seen. */
+/* What is known of one word, in all places that were seen. */
 typedef struct known {
   bool is_seen;
   int64_t dims[HIA_MAX_RANK]; /* -1: not constant */
@@ -106,9 +107,9 @@ void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_
 
 static void find_outside(hia_batcher *b) {
   b->is_outside = HIA_NEW_ARRAY(b->arena, bool, b->g->types->entries.len + 1);
-  for (hia_fn_id f = 0; f < b->n; f++) {
+  HIA_EACH_FN_BELOW(b->g, b->n, f) {
     const hia_fn *fn = hiaG_fn(b->g, f);
-    if (fn->is_removed || !fn->is_root) continue;
+    if (!fn->is_root) continue;
     for (uint32_t i = 0; i < fn->n_params; i++)
       hiaG_mark_parts(b->g->types, fn->params[i], b->is_outside);
     for (uint32_t i = 0; i < fn->n_results; i++)
@@ -134,25 +135,25 @@ static void store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
  * it makes. */
 static void propagate(finding *f, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(f->b->g, id);
-  const hia_batch_fn *of = &f->b->fns[id];
-  storing s = {f, fn, of};
+  const hia_batch_fn *facts = &f->b->fns[id];
+  storing s = {f, fn, facts};
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
     hiaG_batch_stores(f->b->g, fn, n, store, &s);
     if (node->op == HIA_OP_CALL)
       for (uint32_t i = 0; i < node->n_ins; i++)
-        add(f, &f->params[hiaG_callee(node)][i], of, hiaG_type(fn, hiaG_in(fn, n, i)),
+        add(f, &f->params[hiaG_callee(node)][i], facts, hiaG_type(fn, hiaG_in(fn, n, i)),
             hiaG_in(fn, n, i));
     if (node->op == HIA_OP_YIELD && node->region == 0)
       for (uint32_t i = 0; i < node->n_ins; i++)
-        add(f, &f->results[id][i], of, fn->results[i], hiaG_in(fn, n, i));
+        add(f, &f->results[id][i], facts, fn->results[i], hiaG_in(fn, n, i));
   }
 }
 
 static void seed_function(finding *f, const finding *last, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(f->b->g, id);
-  hia_batch_fn *of = &f->b->fns[id];
-  of->sizes = hiaG_sizes_new(&f->b->s, fn);
+  hia_batch_fn *facts = &f->b->fns[id];
+  facts->sizes = hiaG_sizes_new(&f->b->s, fn);
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
     uint32_t place = hiaG_batch_read_place(f->b->g, fn, n);
@@ -162,7 +163,7 @@ static void seed_function(finding *f, const finding *last, hia_fn_id id) {
                        : node->op == HIA_OP_CALL ? &last->results[hiaG_callee(node)][i]
                        : place != HIA_NONE       ? &last->places[place]
                                                  : NULL;
-      if (k) seed(f, &of->sizes[v], hiaG_type(fn, v), k);
+      if (k) seed(f, &facts->sizes[v], hiaG_type(fn, v), k);
     }
   }
 }
@@ -198,17 +199,15 @@ static finding begin(hia_batcher *b) {
   return f;
 }
 
-void hiaG_batch_sizes(hia_batcher *b) {
+static void find_sizes(hia_batcher *b) {
   find_outside(b);
   hiaG_sizes_init(&b->s, b->g, b->arena);
   finding last = begin(b);
   for (unsigned time = 0; time < TIMES; time++) {
     finding f = begin(b);
-    for (hia_fn_id i = 0; i < b->n; i++)
-      if (!hiaG_fn(b->g, i)->is_removed) find_in(&f, &last, i);
+    HIA_EACH_FN_BELOW(b->g, b->n, i) find_in(&f, &last, i);
     if (time + 1 == TIMES) return;
-    for (hia_fn_id i = 0; i < b->n; i++)
-      if (!hiaG_fn(b->g, i)->is_removed) propagate(&f, i);
+    HIA_EACH_FN_BELOW(b->g, b->n, i) propagate(&f, i);
     last = f;
   }
 }
@@ -227,4 +226,10 @@ bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
   for (uint32_t k = 0; k < rank; k++)
     if ((dims[k] = hiaG_batch_size(b, f, v, k)) < 0) return false;
   return true;
+}
+
+void hiaG_batch_begin(hia_batcher *b, hia_graph *g) {
+  *b = (hia_batcher){.g = g, .arena = &g->comp->scratch, .n = g->fns.len};
+  b->fns = HIA_NEW_ARRAY(b->arena, hia_batch_fn, b->n + 1);
+  find_sizes(b);
 }

@@ -23,8 +23,11 @@
  *
  * What waits, and what depends on that, must not fail or have effects: then the first failure is
  * the one that it would be. */
-#include "graph/batch/batch.h"
-#include "graph/ir/sums.h"
+#include "graph/analysis/effects.h"
+#include "graph/batch/batcher.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
 
 enum {
   KEEPS_PLACE =
@@ -117,7 +120,7 @@ static bool defers(const splitting *s, hia_node_id n) {
 static bool find_second(splitting *s, hia_region_id each) {
   const hia_fn *fn = s->fn;
   bool waits = false, has_rows = false;
-  for (hia_node_id n = fn->regions.data[each].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
+  HIA_EACH_IN(fn, each, n) {
     const hia_node *node = &fn->nodes.data[n];
     if (node->op == HIA_OP_ALIKE || (node->op == HIA_OP_MAP && any_inside(s, n, node_waits)))
       return false;
@@ -154,11 +157,12 @@ static void list_operands(splitting *s, hia_node_id n, hia_region_id each) {
   }
 }
 
-/* False: they are more than an object has. */
+/* Lists the values that the second map needs of the first. Returns false if they are more than an
+ * object has. */
 static bool list_crossing(splitting *s, hia_region_id each) {
   const hia_fn *fn = s->fn;
   s->crossing.len = 0;
-  for (hia_node_id n = fn->regions.data[each].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
+  HIA_EACH_IN(fn, each, n) {
     if (!s->is_second[n] && fn->nodes.data[n].op != HIA_OP_YIELD) continue;
     list_operands(s, n, each);
     if (fn->nodes.data[n].regions == HIA_NONE) continue;
@@ -192,7 +196,8 @@ static hia_value_id append(splitting *s, hia_region_id r, unsigned op, const hia
   return hiaG_out(s->fn, hiaG_add(s->b->g, s->fn, r, op, ins, n, &type, 1, imm, loc), 0);
 }
 
-/* The second map's region: a copy of the first's, of which what the first computes is removed. */
+/* Fills the region of the second map: with a copy of the first's, of which what the first computes
+ * is removed. */
 static void fill_second(splitting *s, hia_region_id from, hia_region_id to, hia_value_id parts,
                         hia_type type, hia_loc_id loc) {
   hia_graph *g = s->b->g;
@@ -201,8 +206,8 @@ static void fill_second(splitting *s, hia_region_id from, hia_region_id to, hia_
   hia_value_id *copies = HIA_NEW_ARRAY(s->b->arena, hia_value_id, fn->values.len + 1);
   memset(copies, 0xff, (fn->values.len + 1) * sizeof *copies);
   hia_value_id k = append(s, to, HIA_OP_ARG, NULL, 0, HIA_I64, 0, loc);
-  hia_value_id both[2] = {parts, k};
-  hia_value_id part = append(s, to, HIA_OP_AT, both, 2, type, 0, loc);
+  hia_value_id element[2] = {parts, k};
+  hia_value_id part = append(s, to, HIA_OP_AT, element, 2, type, 0, loc);
   hia_value_id *fields = HIA_NEW_ARRAY(s->b->arena, hia_value_id, s->crossing.len + 1);
   for (uint32_t i = 0; i < s->crossing.len; i++)
     fields[i] = append(s, to, HIA_OP_FIELD, &part, 1, hiaG_type(fn, s->crossing.data[i]),
@@ -288,7 +293,6 @@ static bool split_one(const hia_batcher *b, hia_fn_id f) {
 
 bool hiaG_batch_split(hia_batcher *b) {
   bool is_changed = false;
-  for (hia_fn_id f = 0; f < b->n; f++)
-    if (!hiaG_fn(b->g, f)->is_removed) is_changed |= split_one(b, f);
+  HIA_EACH_FN_BELOW(b->g, b->n, f) is_changed |= split_one(b, f);
   return is_changed;
 }

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The types of what is late: a scalar becomes a tensor of one element, and a type that has such
  * scalars in its objects a type of its own, as has every type that contains that. */
-#include "graph/batch/batch.h"
+#include "graph/batch/batcher.h"
 
 typedef struct changing {
   hia_batcher *b;
@@ -81,13 +81,13 @@ static hia_type new_data(changing *c, hia_type type) {
     uint32_t place = ctor.layout.first;
     for (uint32_t i = 0; i < ctor.n; i++) {
       const hia_ctor_field field = types->fields.data[ctor.first + i];
-      const char *own = types->names.data + field.name;
-      names[i] = hiaR_arena_strndup(c->b->arena, own, strlen(own));
+      const char *name_in_table = types->names.data + field.name;
+      names[i] = hiaR_arena_strndup(c->b->arena, name_in_table, strlen(name_in_table));
       fields[i] = changed_words(c, field.type, &place);
     }
-    const char *own = types->names.data + ctor.name;
-    defs[k] =
-        (hia_ctor_def){hiaR_arena_strndup(c->b->arena, own, strlen(own)), names, fields, ctor.n};
+    const char *name_in_table = types->names.data + ctor.name;
+    defs[k] = (hia_ctor_def){hiaR_arena_strndup(c->b->arena, name_in_table, strlen(name_in_table)),
+                             names, fields, ctor.n};
   }
   hiaG_data_define(types, to, defs, entry.n);
   return to;
@@ -107,20 +107,20 @@ static hia_type changed(changing *c, hia_type type) {
 
 static void change_function(changing *c, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(c->b->g, f);
-  const hia_batch_fn *of = &c->b->fns[f];
+  const hia_batch_fn *facts = &c->b->fns[f];
   for (hia_value_id v = 0; v < fn->values.len; v++) {
     hia_type *type = &fn->values.data[v].type;
     *type = !hiaG_is_scalar(*type) ? changed(c, *type)
-            : of->is_late[v]       ? late_scalar(c->types, *type)
+            : facts->is_late[v]    ? late_scalar(c->types, *type)
                                    : *type;
   }
   for (uint32_t i = 0; i < fn->n_params; i++)
     fn->params[i] = !hiaG_is_scalar(fn->params[i]) ? changed(c, fn->params[i])
-                    : of->late_params[i]           ? late_scalar(c->types, fn->params[i])
+                    : facts->late_params[i]        ? late_scalar(c->types, fn->params[i])
                                                    : fn->params[i];
   for (uint32_t i = 0; i < fn->n_results; i++)
     fn->results[i] = !hiaG_is_scalar(fn->results[i]) ? changed(c, fn->results[i])
-                     : of->late_results[i]           ? late_scalar(c->types, fn->results[i])
+                     : facts->late_results[i]        ? late_scalar(c->types, fn->results[i])
                                                      : fn->results[i];
 }
 
@@ -135,8 +135,7 @@ void hiaG_batch_types(hia_batcher *b) {
       if (!c.changes[t] && must_change(&c, t)) again = c.changes[t] = true;
   }
   uint32_t n_places = b->g->types->places.len;
-  for (hia_fn_id f = 0; f < b->n; f++)
-    if (!hiaG_fn(b->g, f)->is_removed) change_function(&c, f);
+  HIA_EACH_FN_BELOW(b->g, b->n, f) change_function(&c, f);
   bool *late = HIA_NEW_ARRAY(b->arena, bool, b->g->types->places.len + 1); /* and new places */
   memcpy(late, b->late_places, n_places);
   b->late_places = late;

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The sections of an image to bytes: the final numbers of nodes and slots, tables, and moves. Moves
  * that happen all at once are ordered so that one after the other they do the same. */
-#include "graph/flatten/flatten.h"
+#include "graph/flatten/section.h"
 #include "runtime/base/loc.h"
 #include "runtime/tensor/tensor.h"
 
@@ -62,7 +62,7 @@ static void put_word(writer *w, uint32_t word) { hiaR_push(w->scratch, &w->words
 
 /* ---- slots ---- */
 
-/* Of a slot that is perhaps taken; so is the number. */
+/* Returns the number of a slot. The slot is perhaps taken; then so is the number. */
 static uint32_t number_of(hia_flat_section *s, uint32_t slot) {
   uint32_t taken = slot & HIA_IMAGE_TAKEN;
   return s->slots.data[hiaG_flat_slot(s, slot & ~HIA_IMAGE_TAKEN)].number | taken;
@@ -70,10 +70,6 @@ static uint32_t number_of(hia_flat_section *s, uint32_t slot) {
 
 static void read_slot(hia_flat_section *s, uint32_t slot) {
   s->slots.data[hiaG_flat_slot(s, slot & ~HIA_IMAGE_TAKEN)].is_read = true;
-}
-
-bool hiaG_flat_is_ref(const hia_flat_slot *slot) {
-  return slot->type != HIA_NONE && !hiaR_is_scalar(slot->type);
 }
 
 /* Numbers parameters and computed values, and returns how many slots they take. Scalar results that
@@ -95,18 +91,19 @@ static uint32_t number_slots(hia_flat_section *s) {
     hia_flat_slot *slot = &s->slots.data[i];
     if (i < s->n_params)
       slot->number = i;
-    else if (slot->is == i && !slot->is_const && slot->is_read && !hiaG_flat_is_ref(slot))
+    else if (slot->part_of == i && !slot->is_const && slot->is_read && !hiaG_flat_is_ref(slot))
       slot->number = n++;
   }
   for (uint32_t i = s->n_params; i < s->slots.len; i++) {
     hia_flat_slot *slot = &s->slots.data[i];
-    if (slot->is == i && slot->number == HIA_NONE && !slot->is_const && !hiaG_flat_is_ref(slot))
+    if (slot->part_of == i && slot->number == HIA_NONE && !slot->is_const &&
+        !hiaG_flat_is_ref(slot))
       slot->number = n, n_unread++;
   }
   n += n_unread != 0;
   for (uint32_t i = s->n_params; i < s->slots.len; i++) {
     hia_flat_slot *slot = &s->slots.data[i];
-    if (slot->is == i && !slot->is_const && hiaG_flat_is_ref(slot)) slot->number = n++;
+    if (slot->part_of == i && !slot->is_const && hiaG_flat_is_ref(slot)) slot->number = n++;
   }
   return n;
 }
@@ -230,7 +227,7 @@ static void put_refs(writer *w, hia_flat_section *s, uint32_t n_computed, const 
   out->refs = w->words.len;
   for (uint32_t i = 0; i < s->slots.len; i++) {
     const hia_flat_slot *slot = &s->slots.data[i];
-    if (slot->is != i || !hiaG_flat_is_ref(slot)) continue;
+    if (slot->part_of != i || !hiaG_flat_is_ref(slot)) continue;
     put_word(w, slot->number);
     put_word(w, slot->type);
   }
@@ -246,9 +243,9 @@ static void put_refs(writer *w, hia_flat_section *s, uint32_t n_computed, const 
   out->n_refs = w->words.len - out->refs;
 }
 
-static void put_slots(writer *w, hia_flat_section *s, const hia_u32vec *of, uint32_t first,
+static void put_slots(writer *w, hia_flat_section *s, const hia_u32vec *slots, uint32_t first,
                       uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) put_word(w, number_of(s, of->data[first + i]));
+  for (uint32_t i = 0; i < n; i++) put_word(w, number_of(s, slots->data[first + i]));
 }
 
 /* The nodes that get a token from each node, and from the control of each region:
@@ -470,8 +467,8 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   w.literal_at = HIA_NEW_ARRAY(w.scratch, uint32_t, g->literals.len + 1);
   uint32_t file = put_string(&w, g->file ? g->file : "");
   for (uint32_t i = 0; i < image->sections.len; i++) put_section(&w, image->sections.data[i]);
-  for (hia_fn_id id = 0; id < g->fns.len; id++)
-    if (hiaG_fn(g, id)->is_root && !hiaG_fn(g, id)->is_removed) put_export(&w, id);
+  HIA_EACH_FN(g, id)
+    if (hiaG_fn(g, id)->is_root) put_export(&w, id);
   for (uint32_t i = 0; i < g->externs.len; i++) put_extern(&w, &g->externs.data[i]);
   for (uint32_t i = 0; i < g->params.len; i++) put_param(&w, &g->params.data[i]);
   for (uint32_t i = 0; i < g->locs.len; i++) {

@@ -19,7 +19,7 @@
  *
  * Where a section is too large for the sets, a reader comes never if it is in the other side of a
  * branch, and before a SET or a MOVE of its array by construction: flatten.c makes these wait. */
-#include "graph/flatten/flatten.h"
+#include "graph/flatten/section.h"
 
 enum { LARGE = 4096, MANY = 64 };
 
@@ -98,8 +98,8 @@ static void visit_merge(chooser *c, uint32_t i, uint64_t *sides[2]) {
     unite(c, c->behind, i, source);
     if (is_child(&c->s->nodes.data[source])) set(row(c, c->behind, i), source);
   }
-  uint64_t *own = row(c, c->before, i);
-  for (uint32_t k = 0; k < c->width; k++) own[k] = sides[0][k] & sides[1][k];
+  uint64_t *merged = row(c, c->before, i);
+  for (uint32_t k = 0; k < c->width; k++) merged[k] = sides[0][k] & sides[1][k];
 }
 
 static void compute_rows(chooser *c) {
@@ -190,7 +190,7 @@ static bool takes(const chooser *c, const reader *readers, uint32_t n, uint32_t 
   return true;
 }
 
-/* `readers`: all of one slot. */
+/* Chooses, for one slot, the operand that takes its reference. `readers` are all that read it. */
 static void choose(chooser *c, const reader *readers, uint32_t n) {
   if (!c->width && n > MANY) return;
   for (uint32_t i = 0; i < n; i++) {

@@ -16,7 +16,7 @@
  * Merge that has one taker (with several, edges would multiply in nested branches), and nodes that
  * wait only for the control of their region: a MOVE, which the SWITCH then makes, or a JOIN. A JOIN
  * for which nothing waits is dropped as well. */
-#include "graph/flatten/flatten.h"
+#include "graph/flatten/section.h"
 
 enum { LARGE = 4096, FEW = 2 };
 
@@ -45,9 +45,9 @@ static void reduce_merge(const reducer *r, uint32_t i) {
   const hia_flat_node *n = &r->s->nodes.data[i];
   const uint32_t *port = sources_of(r, n);
   const uint64_t *a = row(r, port[0]), *b = row(r, port[1]);
-  uint64_t *own = row(r, i);
-  for (uint32_t k = 0; k < r->width; k++) own[k] = a[k] & b[k];
-  unite(r, own, r->s->regions.data[r->s->nodes.data[port[0]].region].node);
+  uint64_t *merged = row(r, i);
+  for (uint32_t k = 0; k < r->width; k++) merged[k] = a[k] & b[k];
+  unite(r, merged, r->s->regions.data[r->s->nodes.data[port[0]].region].node);
 }
 
 /* A row includes its own node. So the ancestors of the sources are their rows without themselves.
@@ -55,17 +55,18 @@ static void reduce_merge(const reducer *r, uint32_t i) {
 static void reduce_node(const reducer *r, uint32_t i) {
   hia_flat_node *n = &r->s->nodes.data[i];
   uint32_t *sources = sources_of(r, n), control = r->n_nodes + n->region, len = 0;
-  uint64_t *own = row(r, i);
+  uint64_t *ancestors = row(r, i);
   for (uint32_t k = 0; k < n->n_sources; k++) {
     const uint64_t *f = row(r, sources[k]);
     uint64_t self = (uint64_t)1 << sources[k] % 64;
-    for (uint32_t w = 0; w < r->width; w++) own[w] |= w == sources[k] / 64 ? f[w] & ~self : f[w];
+    for (uint32_t w = 0; w < r->width; w++)
+      ancestors[w] |= w == sources[k] / 64 ? f[w] & ~self : f[w];
   }
-  n->waits_for_control = !has(own, control);
-  unite(r, own, control);
+  n->waits_for_control = !has(ancestors, control);
+  unite(r, ancestors, control);
   for (uint32_t k = 0; k < n->n_sources; k++)
-    if (!has(own, sources[k])) {
-      set(own, sources[k]);
+    if (!has(ancestors, sources[k])) {
+      set(ancestors, sources[k]);
       sources[len++] = sources[k];
     }
   n->n_sources = len;

@@ -4,7 +4,8 @@
  *
  * What a call returns is taken to vary if an argument does, or if the callee may read a wanted
  * param. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/walk.h"
 
 typedef struct activity {
   hia_back *b;
@@ -58,8 +59,7 @@ static void look_at(activity *a, hia_node_id n) {
   case HIA_OP_LOOP:
     for (uint32_t i = 0; i < node->n_outs; i++)
       set(a, node->outs + i, varies(a, yielded(fn, inner, i + 1)));
-    for (hia_node_id arg = fn->regions.data[inner].first; fn->nodes.data[arg].op == HIA_OP_ARG;
-         arg = fn->nodes.data[arg].next) {
+    HIA_EACH_ARG(fn, inner, arg) {
       uint32_t i = (uint32_t)fn->nodes.data[arg].imm;
       set(a, fn->nodes.data[arg].outs,
           varies(a, hiaG_in(fn, n, i)) || varies(a, yielded(fn, inner + 1, i)));

@@ -5,11 +5,12 @@
  *     again(what the rerun uses from outside) -> what f.back reads of the rerun...
  *
  * which has the nodes of the rerun, and makes the records of branches, loops and calls in it. So
- * f's activation keeps the operands of `again` only. back.c goes through the nodes of a
+ * f's activation keeps the operands of `again` only. graph/grad/back goes through the nodes of a
  * rerun as through any others: gradients are added in the same order, with or without the mark.
  *
  * `again` is never inlined: what it computes would be found equal to what f.kept has computed. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/walk.h"
 
 static void open(hia_back *b, hia_node_id begin, uint32_t outer) {
   hia_grad_rerun s = {.outer = outer,

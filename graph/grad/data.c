@@ -12,7 +12,8 @@
  * Only fields that can have gradients are there. Two gradients of data are added by a function that
  * goes down both, as far as both go. Those of an array are collected, and become one array, a
  * Whole, where they are asked for one by one: again by functions, which this file makes. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
 #include "graph/ir/sums.h"
 
 enum { ARRAY_NOTHING, ARRAY_BOTH, ARRAY_WHOLE, ARRAY_AT, ARRAY_PART, N_ARRAY_CTORS };
@@ -71,7 +72,7 @@ hia_type hiaG_grad_type(hia_grad *d, hia_type type) {
 
 typedef HIA_VEC(hia_type) type_vec;
 
-/* The types of the words that can have gradients, of these words. */
+/* Returns the types of the gradients of those of the words that can have gradients. */
 static type_vec gradients_of(hia_grad *d, const hia_type *words, uint32_t n) {
   type_vec types = {0};
   for (uint32_t i = 0; i < n; i++)
@@ -111,15 +112,15 @@ static uint32_t n_ctors_of(const hia_grad *d, hia_type data) {
   return d->g->types->entries.data[data - HIA_FIRST_TYPE].n;
 }
 
-static void define_of_data(hia_grad *d, const hia_grad_of_type *is) {
+static void define_of_data(hia_grad *d, const hia_grad_of_type *entry) {
   HIA_VEC(hia_ctor_def) defs = {0};
   hiaR_push(d->arena, &defs, ctor_def(d, 0, (type_vec){0}));
-  for (uint32_t i = 0, n = n_ctors_of(d, is->type); i < n; i++) {
-    type_vec words = words_of_ctor(d, is->type, i);
+  for (uint32_t i = 0, n = n_ctors_of(d, entry->type); i < n; i++) {
+    type_vec words = words_of_ctor(d, entry->type, i);
     type_vec fields = gradients_of(d, words.data, words.len);
     hiaR_push(d->arena, &defs, ctor_def(d, i + 1, fields));
   }
-  hiaG_grad_define(d, is->gradient, defs.data, defs.len);
+  hiaG_grad_define(d, entry->gradient, defs.data, defs.len);
 }
 
 static hia_type element_of(hia_grad *d, hia_type array) {
@@ -128,12 +129,12 @@ static hia_type element_of(hia_grad *d, hia_type array) {
   return fields.len == 1 ? fields.data[0] : hiaG_tuple(d->g->types, fields.data, fields.len);
 }
 
-static void define_of_array(hia_grad *d, const hia_grad_of_type *is) {
-  hia_type element = element_of(d, is->type), whole = hiaG_array(d->g->types, element);
+static void define_of_array(hia_grad *d, const hia_grad_of_type *entry) {
+  hia_type element = element_of(d, entry->type), whole = hiaG_array(d->g->types, element);
   type_vec fields = {0}, of_at = {0}, of_part = {0}, of_whole = {0};
   hia_ctor_def defs[N_ARRAY_CTORS];
   defs[ARRAY_NOTHING] = ctor_def(d, ARRAY_NOTHING, fields);
-  for (uint32_t i = 0; i < 2; i++) hiaR_push(d->arena, &fields, is->gradient);
+  for (uint32_t i = 0; i < 2; i++) hiaR_push(d->arena, &fields, entry->gradient);
   defs[ARRAY_BOTH] = ctor_def(d, ARRAY_BOTH, fields);
   hiaR_push(d->arena, &of_whole, whole);
   defs[ARRAY_WHOLE] = ctor_def(d, ARRAY_WHOLE, of_whole);
@@ -142,37 +143,38 @@ static void define_of_array(hia_grad *d, const hia_grad_of_type *is) {
   for (uint32_t i = 0; i < words.len; i++) hiaR_push(d->arena, &of_at, words.data[i]);
   defs[ARRAY_AT] = ctor_def(d, ARRAY_AT, of_at);
   hiaR_push(d->arena, &of_part, HIA_I64);
-  hiaR_push(d->arena, &of_part, is->gradient);
+  hiaR_push(d->arena, &of_part, entry->gradient);
   defs[ARRAY_PART] = ctor_def(d, ARRAY_PART, of_part);
-  hiaG_grad_define(d, is->gradient, defs, N_ARRAY_CTORS);
+  hiaG_grad_define(d, entry->gradient, defs, N_ARRAY_CTORS);
 }
 
-/* Of second derivatives. Here the tensor itself is stored: a sum is collected once. */
-static void define_of_sum(hia_grad *d, const hia_grad_of_type *is) {
+/* Defines the gradient of a sum, for second derivatives. Here the tensor itself is stored: a sum is
+ * collected once. */
+static void define_of_sum(hia_grad *d, const hia_grad_of_type *entry) {
   hia_dtype dtype;
   uint32_t rank;
   type_vec fields = {0};
   hia_ctor_def defs[2] = {ctor_def(d, 0, fields)};
-  hiaG_sum_of(d->g->types, is->type, &dtype, &rank);
+  hiaG_sum_of(d->g->types, entry->type, &dtype, &rank);
   hiaR_push(d->arena, &fields, hiaG_tensor(d->g->types, dtype, rank));
   defs[HIA_GRAD_OF_SUM] = ctor_def(d, 1, fields);
-  hiaG_grad_define(d, is->gradient, defs, 2);
+  hiaG_grad_define(d, entry->gradient, defs, 2);
 }
 
 static uint32_t find_of_type(hia_grad *d, hia_type type) {
   for (uint32_t i = 0; i < d->of_types.len; i++)
     if (d->of_types.data[i].type == type) return i;
-  hia_grad_of_type is = {.type = type, .add = HIA_NONE, .into = HIA_NONE};
+  hia_grad_of_type entry = {.type = type, .add = HIA_NONE, .into = HIA_NONE};
   bool is_array = hiaG_type_kind(d->g->types, type) == HIA_KIND_ARRAY;
-  is.gradient = hiaG_grad_named_type(
+  entry.gradient = hiaG_grad_named_type(
       d, hiaR_arena_printf(d->arena, "Gradient %s", hiaG_type_text(d->g->types, type)));
-  hiaR_push(d->arena, &d->of_types, is); /* before what it consists of: types may be recursive */
+  hiaR_push(d->arena, &d->of_types, entry); /* before what it consists of: types may be recursive */
   if (hiaG_is_sum(d->g->types, type))
-    define_of_sum(d, &is);
+    define_of_sum(d, &entry);
   else if (is_array)
-    define_of_array(d, &is);
+    define_of_array(d, &entry);
   else
-    define_of_data(d, &is);
+    define_of_data(d, &entry);
   return find_of_type(d, type);
 }
 
@@ -185,7 +187,7 @@ hia_type hiaG_grad_stored(hia_grad *d, hia_type type) {
   return d->of_types.data[i].gradient;
 }
 
-/* The number of a word among those that have gradients. */
+/* Returns the number of a word among those that have gradients. */
 static uint32_t rank_of_word(hia_grad *d, type_vec words, uint32_t word) {
   uint32_t at = 0;
   for (uint32_t i = 0; i < word; i++) at += hiaG_has_gradient(d, words.data[i]);
@@ -225,7 +227,7 @@ static uint32_t of_gradient(const hia_grad *d, hia_type gradient) {
   return HIA_NONE;
 }
 
-/* A branch on `cond` with one result; the caller fills the regions, THEN first. */
+/* Adds a branch on `cond` with one result; the caller fills the regions, THEN first. */
 static hia_node_id branch_at(hia_grad *d, hia_grad_at at, hia_value_id cond, hia_type type) {
   return hiaG_add(d->g, at.fn, at.region, HIA_OP_IF, &cond, 1, &type, 1, 0, at.loc);
 }
@@ -248,7 +250,7 @@ static void end_chain(hia_grad *d, hia_grad_at at, hia_u32vec branches, hia_valu
   yield_at(d, at, result);
 }
 
-/* The sum of the fields of constructor `number`, of two gradients that have it. */
+/* Returns the sum of two gradients of constructor `number`, field by field. */
 static hia_value_id add_fields(hia_grad *d, hia_grad_at at, hia_type type, uint32_t number,
                                hia_value_id a, hia_value_id b) {
   type_vec words = words_of_ctor(d, type, number);
@@ -262,7 +264,8 @@ static hia_value_id add_fields(hia_grad *d, hia_grad_at at, hia_type type, uint3
   return value_at(d, at, HIA_OP_DATA, fields.data, fields.len, type, number);
 }
 
-/* fn add(a, b) = if a is None then b else if b is None then a else by constructor. */
+/* Makes the function add(a, b) = if a is None then b else if b is None then a else by constructor.
+ */
 static hia_fn_id add_function(hia_grad *d, uint32_t of_type) {
   hia_type type = d->of_types.data[of_type].gradient;
   if (d->of_types.data[of_type].add != HIA_NONE) return d->of_types.data[of_type].add;
@@ -288,16 +291,16 @@ static hia_fn_id add_function(hia_grad *d, uint32_t of_type) {
 
 hia_value_id hiaG_grad_add(hia_grad *d, hia_grad_at at, hia_type stored, hia_value_id a,
                            hia_value_id b) {
-  hia_value_id both[2] = {a, b};
+  hia_value_id terms[2] = {a, b};
   uint32_t of_type = of_gradient(d, stored);
   if (hiaG_type_kind(d->g->types, stored) != HIA_KIND_DATA)
-    return hiaG_op(d->g, at.fn, at.region, HIA_OP_ADD, both, 2, at.loc);
-  if (of_type == HIA_NONE) return value_at(d, at, HIA_OP_DATA, both, 2, stored, HIA_SUM_BOTH);
+    return hiaG_op(d->g, at.fn, at.region, HIA_OP_ADD, terms, 2, at.loc);
+  if (of_type == HIA_NONE) return value_at(d, at, HIA_OP_DATA, terms, 2, stored, HIA_SUM_BOTH);
   if (hiaG_type_kind(d->g->types, d->of_types.data[of_type].type) == HIA_KIND_ARRAY)
-    return value_at(d, at, HIA_OP_DATA, both, 2, stored, ARRAY_BOTH);
+    return value_at(d, at, HIA_OP_DATA, terms, 2, stored, ARRAY_BOTH);
   hia_fn_id add = add_function(d, of_type);
   hia_node_id call =
-      hiaG_add(d->g, at.fn, at.region, HIA_OP_CALL, both, 2, &stored, 1, add, at.loc);
+      hiaG_add(d->g, at.fn, at.region, HIA_OP_CALL, terms, 2, &stored, 1, add, at.loc);
   at.fn->nodes.data[call].flags |= HIA_NODE_TAIL; /* no call of the source */
   return hiaG_out(at.fn, call, 0);
 }
@@ -309,7 +312,7 @@ static hia_value_id of_two(hia_grad *d, hia_grad_at at, unsigned op, hia_value_i
   return hiaG_op(d->g, at.fn, at.region, op, (hia_value_id[]){a, b}, 2, at.loc);
 }
 
-/* An array with these words added to those of element i. */
+/* Returns an array with these words added to those of element i. */
 static hia_value_id add_at(hia_grad *d, hia_grad_at at, hia_type whole, hia_value_id array,
                            hia_value_id i, const hia_value_id *more) {
   type_vec words = words_of_type(d, hiaG_element(d->g->types, whole));
@@ -317,8 +320,8 @@ static hia_value_id add_at(hia_grad *d, hia_grad_at at, hia_type whole, hia_valu
   hiaR_push(d->arena, &ins, array);
   hiaR_push(d->arena, &ins, i);
   for (uint32_t k = 0; k < words.len; k++) {
-    hia_value_id is = value_at(d, at, HIA_OP_AT, (hia_value_id[]){array, i}, 2, words.data[k], k);
-    hiaR_push(d->arena, &ins, hiaG_grad_add(d, at, words.data[k], is, more[k]));
+    hia_value_id old = value_at(d, at, HIA_OP_AT, (hia_value_id[]){array, i}, 2, words.data[k], k);
+    hiaR_push(d->arena, &ins, hiaG_grad_add(d, at, words.data[k], old, more[k]));
   }
   return value_at(d, at, HIA_OP_SET, ins.data, ins.len, whole, 0);
 }
@@ -350,7 +353,8 @@ static hia_value_id add_whole(hia_grad *d, hia_grad_at at, hia_type whole, hia_v
   return hiaG_out(at.fn, loop, 0);
 }
 
-/* fn into(x, first, array): the array with the gradient x added, whose element 0 is at `first`. */
+/* Makes the function into(x, first, array), which returns the array with the gradient x added,
+ * whose element 0 is at `first`. */
 static hia_fn_id into_function(hia_grad *d, uint32_t of_type) {
   hia_type type = d->of_types.data[of_type].gradient;
   if (d->of_types.data[of_type].into != HIA_NONE) return d->of_types.data[of_type].into;

@@ -21,119 +21,13 @@
  * Comes before all other passes: what is kept, and in which order gradients are added, depends on
  * the source alone, and fuel is counted in what this makes. Requires nothing. */
 #include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/own_gradient.h"
 #include "graph/ir/sums.h"
-
-/* ---- errors ---- */
-
-_Noreturn void hiaG_grad_lacks(const hia_grad *d, const hia_fn *fn, hia_loc_id loc,
-                               const char *what) {
-  const hia_loc at = loc == HIA_NONE ? (hia_loc){0} : d->g->locs.data[loc];
-  hiaR_throw(d->g->comp, HIA_UNSUPPORTED, "%s:%u:%u: no gradient of %s, in %s", d->g->file, at.line,
-             at.col, what, fn->name);
-}
-
-/* ---- types ---- */
-
-hia_type hiaG_grad_param_type(hia_grad *d, uint32_t param) {
-  const hia_param_spec *spec = &d->g->params.data[param];
-  if (!spec->shape.rank) return hiaG_param_type(d->g->types, spec);
-  return hiaG_sum_type(d->g->types, spec->dtype, spec->shape.rank);
-}
-
-/* A name of a type is an identifier in the graph's text: a space becomes _s, an underscore __, and
- * any other character its number, _28. So different names stay different. */
-hia_type hiaG_grad_named_type(hia_grad *d, const char *name) {
-  hia_text t;
-  hiaR_text_init(&t, d->arena);
-  for (const char *c = name; *c; c++)
-    if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9'))
-      hiaR_text_addf(&t, "%c", *c);
-    else if (*c == ' ' || *c == '_')
-      hiaR_text_addf(&t, *c == ' ' ? "_s" : "__");
-    else
-      hiaR_text_addf(&t, "_%02x", (unsigned char)*c);
-  return hiaG_data(d->g->types, t.data);
-}
-
-void hiaG_grad_define(hia_grad *d, hia_type type, const hia_ctor_def *ctors, uint32_t n) {
-  hia_types *types = d->g->types;
-  if (n > HIA_MAX_CTORS) /* a program's type has as many, and its gradient one more */
-    hiaG_grad_lacks(
-        d, d->fn, d->fn->loc,
-        hiaR_arena_printf(d->arena, "a type with %u constructors", (unsigned)HIA_MAX_CTORS));
-  if (!hiaG_data_is_defined(types, type))
-    hiaG_data_define(types, type, ctors, n);
-  else if (!hiaG_data_is(types, type, ctors, n)) /* a graph that was read */
-    hiaR_throw(d->g->comp, HIA_UNSUPPORTED, "the type %s has another definition",
-               hiaG_type_text(types, type));
-}
-
-/* ---- versions ---- */
-
-static bool same(const bool *a, const bool *b, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++)
-    if (a[i] != b[i]) return false;
-  return true;
-}
-
-static const bool *copy_flags(hia_grad *d, const bool *flags, uint32_t n) {
-  bool *copy = HIA_NEW_ARRAY(d->arena, bool, n + 1);
-  if (n) memcpy(copy, flags, n * sizeof *copy);
-  return copy;
-}
-
-static const char *flags_text(hia_grad *d, const bool *flags, uint32_t n) {
-  char *text = HIA_NEW_ARRAY(d->arena, char, n + 1);
-  for (uint32_t i = 0; i < n; i++) text[i] = flags[i] ? '1' : '0';
-  return text;
-}
-
-/* Declares f.kept and f.back. */
-static void declare(hia_grad *d, hia_grad_version *v) {
-  hia_graph *g = d->g;
-  const hia_fn *fn = d->fn = hiaG_fn(g, v->fn);
-  HIA_VEC(hia_type) types = {0}, back_results = {0};
-  v->tape = hiaG_grad_named_type(
-      d, hiaR_arena_printf(d->arena, "Tape %s %s %s %s", fn->name,
-                           flags_text(d, v->varies, fn->n_params),
-                           flags_text(d, v->seeded, fn->n_results),
-                           flags_text(d, d->params.data[v->params].wanted, g->params.len)));
-  for (uint32_t i = 0; i < fn->n_results; i++) hiaR_push(d->arena, &types, fn->results[i]);
-  hiaR_push(d->arena, &types, v->tape);
-  v->kept = hiaG_fn_new(g, hiaG_new_name(g, fn->name, ".kept"), fn->source, fn->loc, fn->params,
-                        fn->n_params, types.data, types.len);
-  hiaG_fn(g, v->kept)->is_recomputed = fn->is_recomputed;
-  types.len = 0;
-  hiaR_push(d->arena, &types, v->tape);
-  for (uint32_t i = 0; i < fn->n_results; i++)
-    if (v->seeded[i]) hiaR_push(d->arena, &types, hiaG_grad_type(d, fn->results[i]));
-  for (uint32_t i = 0; i < fn->n_params; i++)
-    if (v->varies[i]) hiaR_push(d->arena, &back_results, hiaG_grad_type(d, fn->params[i]));
-  const bool *reads = d->params.data[v->params].reads + (size_t)v->fn * g->params.len;
-  for (uint32_t p = 0; p < g->params.len; p++)
-    if (reads[p]) hiaR_push(d->arena, &back_results, hiaG_grad_param_type(d, p));
-  v->back = hiaG_fn_new(g, hiaG_new_name(g, fn->name, ".back"), fn->source, fn->loc, types.data,
-                        types.len, back_results.data, back_results.len);
-}
-
-uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id f, uint32_t params, const bool *varies,
-                           const bool *seeded) {
-  const hia_fn *fn = hiaG_fn(d->g, f);
-  uint32_t hash = hiaR_hash((uint32_t[]){f, params}, 2 * sizeof(uint32_t)), at = hash, i;
-  while ((i = hiaR_index_next(&d->index, hash, &at)) != HIA_NONE) {
-    const hia_grad_version *is = &d->versions.data[i];
-    if (is->fn == f && is->params == params && same(is->varies, varies, fn->n_params) &&
-        same(is->seeded, seeded, fn->n_results))
-      return i;
-  }
-  hia_grad_version v = {.fn = f, .params = params};
-  v.varies = copy_flags(d, varies, fn->n_params);
-  v.seeded = copy_flags(d, seeded, fn->n_results);
-  declare(d, &v);
-  hiaR_index_add(d->arena, &d->index, hash, d->versions.len);
-  hiaR_push(d->arena, &d->versions, v);
-  return d->versions.len - 1;
-}
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 static void make(hia_grad *d, uint32_t version) {
   const hia_grad_version v = d->versions.data[version];
@@ -151,38 +45,6 @@ static void make(hia_grad *d, uint32_t version) {
   hiaG_compact(d->g, b.back);
   hiaG_compact(d->g, hiaG_fn(d->g, v.kept));
   hiaR_look(d->g->comp);
-}
-
-/* ---- which params a function may read ---- */
-
-/* Marks those that f's nodes read; true: one was not marked before. */
-static bool find_reads(const hia_graph *g, hia_fn_id f, const bool *wanted, bool *reads) {
-  bool *own = reads + (size_t)f * g->params.len, is_new = false;
-  const hia_fn *fn = hiaG_fn(g, f);
-  if (fn->gradient != HIA_NONE) return false; /* it says nothing of params */
-  HIA_EACH_NODE(fn, n) {
-    const hia_node *node = &fn->nodes.data[n];
-    if (node->op == HIA_OP_PARAM && wanted[node->imm] && !own[node->imm])
-      own[node->imm] = is_new = true;
-    if (node->op != HIA_OP_CALL) continue;
-    const bool *of_callee = reads + (size_t)hiaG_callee(node) * g->params.len;
-    for (uint32_t p = 0; p < g->params.len; p++) {
-      is_new |= of_callee[p] && !own[p];
-      own[p] |= of_callee[p];
-    }
-  }
-  return is_new;
-}
-
-bool *hiaG_params_read(const hia_graph *g, const bool *wanted, hia_arena *arena) {
-  bool *reads = HIA_NEW_ARRAY(arena, bool, (size_t)g->fns.len * g->params.len + 1), is_changed;
-  do {
-    is_changed = false;
-    for (hia_fn_id f = g->fns.len; f-- > 0;)
-      if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->nodes.len)
-        is_changed |= find_reads(g, f, wanted, reads);
-  } while (is_changed);
-  return reads;
 }
 
 static uint32_t params_of(hia_grad *d, const hia_gradient_of *of) {
@@ -203,8 +65,8 @@ static hia_value_id insert(hia_grad *d, hia_fn *fn, hia_node_id at, unsigned op,
   return hiaG_out(fn, hiaG_insert(d->g, fn, at, op, ins, n_ins, &type, 1, imm, loc), 0);
 }
 
-/* The calls in the place of a `grad` node: of what computes the value, and of what computes the
- * gradients of those parameters that vary, and then of the params that are read. */
+/* The calls in the place of a `grad` node: that of what computes the value, and that of what
+ * computes the gradients of those parameters that vary, and then of the params that are read. */
 typedef struct calls {
   hia_node_id value, gradient;
 } calls;
@@ -234,7 +96,7 @@ static calls call_version(hia_grad *d, hia_fn *fn, hia_node_id n, hia_u32vec arg
   return (calls){kept, call_back(d, fn, n, ins, version.back)};
 }
 
-/* Of a function with a gradient of its own. */
+/* Calls a function that has a gradient of its own, and that gradient. */
 static calls call_own(hia_grad *d, hia_fn *fn, hia_node_id n, hia_u32vec args, hia_fn_id f) {
   const hia_fn *callee = hiaG_fn(d->g, f);
   hia_own own = hiaG_own_of_fn(d->g, callee);
@@ -249,49 +111,50 @@ static calls call_own(hia_grad *d, hia_fn *fn, hia_node_id n, hia_u32vec args, h
 static void replace(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *s) {
   hia_graph *g = d->g;
   const hia_node node = fn->nodes.data[n];
-  const hia_gradient_of *of = &g->gradients.data[node.imm];
-  const hia_fn *f = hiaG_fn(g, of->fn);
-  uint32_t params = params_of(d, of);
+  const hia_gradient_of *asked = &g->gradients.data[node.imm];
+  const hia_fn *f = hiaG_fn(g, asked->fn);
+  uint32_t params = params_of(d, asked);
   bool *varies = HIA_NEW_ARRAY(d->arena, bool, f->n_params + 1), seeded = true;
   bool is_own = f->gradient != HIA_NONE;
   for (uint32_t i = 0; i < f->n_params; i++)
     varies[i] = is_own && hiaG_is_of_floats(g->types, f->params[i]);
-  for (uint32_t i = 0; i < of->n; i++)
-    if (!of->wrt[i].is_param) varies[of->wrt[i].i] = true;
+  for (uint32_t i = 0; i < asked->n; i++)
+    if (!asked->wrt[i].is_param) varies[asked->wrt[i].i] = true;
   hia_u32vec args = {0};
   for (uint32_t i = 0; i < node.n_ins; i++) hiaR_push(d->arena, &args, hiaG_in(fn, n, i));
-  calls made =
-      is_own ? call_own(d, fn, n, args, of->fn)
-             : call_version(d, fn, n, args, hiaG_grad_version(d, of->fn, params, varies, &seeded));
+  calls made = is_own ? call_own(d, fn, n, args, asked->fn)
+                      : call_version(d, fn, n, args,
+                                     hiaG_grad_version(d, asked->fn, params, varies, &seeded));
   hia_node_id call = made.gradient;
   uint32_t out = 0;
-  if (of->has_value) hiaG_replace(s, node.outs + out++, hiaG_out(fn, made.value, 0));
-  const bool *reads = d->params.data[params].reads + (size_t)of->fn * g->params.len;
-  for (uint32_t i = 0; i < of->n; i++, out++) {
+  if (asked->has_value) hiaG_replace(s, node.outs + out++, hiaG_out(fn, made.value, 0));
+  const bool *reads = d->params.data[params].reads + (size_t)asked->fn * g->params.len;
+  for (uint32_t i = 0; i < asked->n; i++, out++) {
     uint32_t at = 0;
-    hia_value_id is;
-    if (!of->wrt[i].is_param) {
-      for (uint32_t k = 0; k < of->wrt[i].i; k++) at += varies[k];
-      is = hiaG_out(fn, call, at);
+    hia_value_id gradient;
+    if (!asked->wrt[i].is_param) {
+      for (uint32_t k = 0; k < asked->wrt[i].i; k++) at += varies[k];
+      gradient = hiaG_out(fn, call, at);
     } else {
-      uint32_t p = of->wrt[i].i;
+      uint32_t p = asked->wrt[i].i;
       hia_type type = hiaG_param_type(g->types, &g->params.data[p]);
       for (uint32_t k = 0; k < f->n_params; k++) at += varies[k];
       for (uint32_t k = 0; k < p; k++) at += reads[k];
-      if (of->wrt[i].is_sum) {
+      if (asked->wrt[i].is_sum) {
         type = hiaG_grad_param_type(d, p);
-        is = reads[p] ? hiaG_out(fn, call, at)
-                      : insert(d, fn, n, HIA_OP_DATA, NULL, 0, type, HIA_SUM_NOTHING);
+        gradient = reads[p] ? hiaG_out(fn, call, at)
+                            : insert(d, fn, n, HIA_OP_DATA, NULL, 0, type, HIA_SUM_NOTHING);
       } else if (hiaG_is_scalar(type)) {
-        is = reads[p] ? hiaG_out(fn, call, at) : insert(d, fn, n, HIA_OP_CONST, NULL, 0, type, 0);
+        gradient =
+            reads[p] ? hiaG_out(fn, call, at) : insert(d, fn, n, HIA_OP_CONST, NULL, 0, type, 0);
       } else {
-        hia_value_id both[2] = {reads[p] ? hiaG_out(fn, call, at) : HIA_NONE,
-                                insert(d, fn, n, HIA_OP_PARAM, NULL, 0, type, p)};
-        is = reads[p] ? insert(d, fn, n, HIA_OP_COLLECT, both, 2, type, 0)
-                      : insert(d, fn, n, HIA_OP_ZEROS, &both[1], 1, type, 0);
+        hia_value_id ins[2] = {reads[p] ? hiaG_out(fn, call, at) : HIA_NONE,
+                               insert(d, fn, n, HIA_OP_PARAM, NULL, 0, type, p)};
+        gradient = reads[p] ? insert(d, fn, n, HIA_OP_COLLECT, ins, 2, type, 0)
+                            : insert(d, fn, n, HIA_OP_ZEROS, &ins[1], 1, type, 0);
       }
     }
-    hiaG_replace(s, node.outs + out, is);
+    hiaG_replace(s, node.outs + out, gradient);
   }
   hiaG_remove(fn, n);
 }
@@ -338,15 +201,7 @@ static bool replace_in(hia_grad *d, hia_fn *fn, bool *is_left) {
   return is_changed;
 }
 
-bool hiaG_has_gradients(const hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
-    HIA_EACH_NODE(fn, n)
-      if (fn->nodes.data[n].op == HIA_OP_GRAD) return true;
-  }
-  return false;
-}
+bool hiaG_has_gradients(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD); }
 
 /* Removes the gradient declarations of functions and externs, which no later pass reads, and
  * gradient functions that nothing calls any more. */
@@ -369,8 +224,9 @@ static void replace_all(hia_graph *g) {
     bool is_changed = false;
     is_left = false;
     d.effects = NULL;
-    for (hia_fn_id f = 0, n = g->fns.len; f < n; f++) {
-      if (hiaG_fn(g, f)->is_removed || !replace_in(&d, hiaG_fn(g, f), &is_left)) continue;
+    uint32_t n = g->fns.len;
+    HIA_EACH_FN_BELOW(g, n, f) {
+      if (!replace_in(&d, hiaG_fn(g, f), &is_left)) continue;
       hiaG_compact(g, hiaG_fn(g, f));
       is_changed = true;
     }

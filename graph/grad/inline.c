@@ -8,7 +8,12 @@
  * function would add up what flows to its arguments before its caller adds that to what flows there
  * from elsewhere, so the mark would change how gradients are rounded. Their bodies stand between
  * two nodes (HIA_NODE_BEGIN, HIA_NODE_END): again.c. */
-#include "graph/grad/grad.h"
+#include "graph/analysis/effects.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MOST_NODES = 200,  /* of a body that is copied */
@@ -75,8 +80,9 @@ static void fold(hia_grad *d, hia_fn *fn, hia_node_id n, hia_subst *subst) {
   for (uint32_t i = 0; i < node->n_ins; i++)
     if (!hiaG_is_const(fn, hiaG_in(fn, n, i), &words[i])) return;
   if (hiaR_scalar_eval(node->op, hiaG_node_dtype(d->g, fn, n), node->imm, words, &result)) return;
-  hia_node_id is = hiaG_insert(d->g, fn, n, HIA_OP_CONST, NULL, 0, &type, 1, result, node->loc);
-  hiaG_replace(subst, fn->nodes.data[n].outs, hiaG_out(fn, is, 0));
+  hia_node_id constant =
+      hiaG_insert(d->g, fn, n, HIA_OP_CONST, NULL, 0, &type, 1, result, node->loc);
+  hiaG_replace(subst, fn->nodes.data[n].outs, hiaG_out(fn, constant, 0));
   hiaG_remove(fn, n);
 }
 

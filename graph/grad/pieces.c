@@ -7,7 +7,9 @@
  * repeated until few enough are left for the object (or the element, or the results of a call) that
  * holds the words, the *holder*. The result is a tree with the words as its leaves. A list of
  * pieces would do as well, but its types would nest as deep as it is long. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
+#include "graph/ir/walk.h"
 #include <stdlib.h>
 
 /* 512 bytes, the largest size that the heap has a size class of its own for; and the interpreter
@@ -89,8 +91,7 @@ static int by_position(const void *a, const void *b) {
 static void find_positions(hia_grad *d, const hia_fn *fn, hia_region_id region) {
   hiaR_reserve(d->arena, &d->positions, fn->nodes.len);
   uint32_t n = 0;
-  for (hia_node_id i = fn->regions.data[region].first; i != HIA_NONE; i = fn->nodes.data[i].next)
-    d->positions.data[i] = ++n;
+  HIA_EACH_IN(fn, region, i) d->positions.data[i] = ++n;
 }
 
 static uint32_t position_of(const hia_grad *d, hia_grad_at at, hia_value_id v) {
@@ -99,7 +100,8 @@ static uint32_t position_of(const hia_grad *d, hia_grad_at at, hia_value_id v) {
   return is_there ? 0 : d->positions.data[at.fn->values.data[v].node];
 }
 
-/* The node behind a position; NONE: the region ends there. Positions grow from call to call. */
+/* Returns the node behind a position; NONE: the region ends there. Positions grow from call to
+ * call. */
 static hia_node_id node_behind(const hia_grad *d, hia_grad_at at, hia_node_id from,
                                uint32_t position) {
   const hia_node *nodes = at.fn->nodes.data;

@@ -1,8 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The report of a tape: what each of its constructors keeps, where that comes from, how large it
  * is, and what in f.back reads it. For people; `hiaton dump --stage tape`. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
 #include "runtime/tensor/tensor.h"
 #include <inttypes.h>
 
@@ -22,7 +23,7 @@ static void place(const reporting *r, hia_loc_id loc) {
 
 /* ---- sizes ---- */
 
-/* The type, with the sizes that are known. */
+/* Writes the type of a value, with the sizes that are known. */
 static void type_of(const reporting *r, hia_value_id v) {
   hia_type type = hiaG_type(r->b->fn, v);
   if (hiaG_type_kind(r->g->types, type) != HIA_KIND_TENSOR) {
@@ -44,11 +45,11 @@ static void type_of(const reporting *r, hia_value_id v) {
 
 /* ---- one word ---- */
 
-static void origin(const reporting *r, const hia_grad_kept *is) {
+static void origin(const reporting *r, const hia_grad_kept *kept) {
   const hia_fn *fn = r->b->fn;
   const hia_node *node =
-      is->kind == HIA_KEPT_RECORD ? &fn->nodes.data[is->node] : hiaG_def(fn, is->value);
-  if (is->kind == HIA_KEPT_RECORD) {
+      kept->kind == HIA_KEPT_RECORD ? &fn->nodes.data[kept->node] : hiaG_def(fn, kept->value);
+  if (kept->kind == HIA_KEPT_RECORD) {
     if (node->op == HIA_OP_CALL)
       hiaR_text_addf(r->out, "the tape of the call of %s", hiaG_fn(r->g, hiaG_callee(node))->name);
     else
@@ -59,8 +60,8 @@ static void origin(const reporting *r, const hia_grad_kept *is) {
     place(r, node->loc);
     return;
   }
-  type_of(r, is->value);
-  bool is_size = hiaG_grad_is_size(r->b, is);
+  type_of(r, kept->value);
+  bool is_size = hiaG_grad_is_size(r->b, kept);
   if (is_size) {
     hiaR_text_addf(r->out, ", axis %" PRIu64, node->imm);
     node = hiaG_def(fn, fn->edges.data[node->ins]);
@@ -73,16 +74,16 @@ static void origin(const reporting *r, const hia_grad_kept *is) {
   else
     hiaR_text_addf(r->out, "%s `%s`", is_size ? between : ", of", hiaR_ops[node->op].name);
   if (node->op != HIA_OP_ARG) place(r, node->loc);
-  hia_type type = hiaG_type(fn, is->value);
+  hia_type type = hiaG_type(fn, kept->value);
   if (hiaG_type_kind(r->g->types, type) != HIA_KIND_TENSOR) return;
   uint64_t size = hiaR_dtype_size(hiaG_dtype(r->g->types, type)), bytes;
   uint64_t n =
-      hiaG_sizes_elements(&r->b->sizes, &r->b->of_fn[is->value], hiaG_rank(r->g->types, type));
+      hiaG_sizes_elements(&r->b->sizes, &r->b->of_fn[kept->value], hiaG_rank(r->g->types, type));
   if (n != UINT64_MAX && !__builtin_mul_overflow(n, size, &bytes))
     hiaR_text_addf(r->out, ", %" PRIu64 " bytes", bytes);
 }
 
-/* The op of a node of f.back; of a part of a sum its constructor. */
+/* Returns the name of the op of a node of f.back; for a part of a sum that of its constructor. */
 static const char *name_of(const reporting *r, const hia_node *node) {
   static const char *const parts[HIA_SUM_ALL] = {"nothing", "both", "dense", "row",
                                                  "rows",    "part", "outer", "products"};
@@ -105,13 +106,13 @@ static void find_uses(reporting *r) {
   r->uses_at = at;
 }
 
-/* The ops of f.back that read it, each once. */
-static void readers(const reporting *r, const hia_grad_kept *is) {
+/* Writes the ops of f.back that read what is kept, each once. */
+static void readers(const reporting *r, const hia_grad_kept *kept) {
   enum { MOST = 4 };
   hia_loc_id seen[MOST];
   uint32_t n_seen = 0;
   const hia_fn *back = r->b->back;
-  for (uint32_t u = r->uses_at[is->stands_for]; u < r->uses_at[is->stands_for + 1]; u++) {
+  for (uint32_t u = r->uses_at[kept->stands_for]; u < r->uses_at[kept->stands_for + 1]; u++) {
     const hia_node *node = &back->nodes.data[r->uses[u]];
     bool is_new = true;
     for (uint32_t i = 0; i < n_seen; i++) is_new &= seen[i] != node->loc;
@@ -126,7 +127,7 @@ static void readers(const reporting *r, const hia_grad_kept *is) {
   }
 }
 
-/* Calls of which the arguments are kept alone: reruns begin where one stood. */
+/* Reports calls of which the arguments are kept alone: reruns begin where one stood. */
 static void report_recomputed(const reporting *r) {
   const hia_fn *fn = r->b->fn;
   HIA_EACH_NODE(fn, n) {
@@ -143,8 +144,8 @@ static void report_recomputed(const reporting *r) {
 }
 
 static bool is_kept(const reporting *r, uint32_t i) {
-  const hia_grad_kept *is = &r->b->kept.data[i];
-  return is->kind == HIA_KEPT_RECORD ? r->b->records[is->node].kept == i : is->is_used;
+  const hia_grad_kept *kept = &r->b->kept.data[i];
+  return kept->kind == HIA_KEPT_RECORD ? r->b->records[kept->node].kept == i : kept->is_used;
 }
 
 /* ---- places ---- */
@@ -197,11 +198,11 @@ static void report_place(const reporting *r, uint32_t number) {
   if (!keeps_some && (!is_own || p->type == HIA_NONE)) return;
   report_head(r, p, keeps_some);
   for (uint32_t i = 0; i < p->kept.len; i++) {
-    const hia_grad_kept *is = &r->b->kept.data[p->kept.data[i]];
+    const hia_grad_kept *kept = &r->b->kept.data[p->kept.data[i]];
     if (!is_kept(r, p->kept.data[i])) continue;
     hiaR_text_addf(r->out, "    ");
-    origin(r, is);
-    if (is->kind == HIA_KEPT_VALUE) readers(r, is);
+    origin(r, kept);
+    if (kept->kind == HIA_KEPT_VALUE) readers(r, kept);
     hiaR_text_addf(r->out, "\n");
   }
 }

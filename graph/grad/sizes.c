@@ -12,8 +12,11 @@
  * Where a value is needed for its shape alone, another one that is kept and has this shape takes
  * its place. If there is none, its sizes are kept instead, as integers: else a loop that adds to a
  * tensor in each round would keep all that it has been. */
-#include "graph/grad/grad.h"
+#include "graph/grad/shared.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
 #include <stdlib.h>
 
 /* What f.back reads of something that is kept. */
@@ -29,7 +32,7 @@ _Static_assert(HIA_MAX_RANK <= 16, "reads.axes has a bit for each axis");
 typedef struct kept_size {
   hia_size size;
   uint32_t place;
-  hia_value_id is; /* of f.back */
+  hia_value_id value; /* of f.back */
 } kept_size;
 
 typedef struct simplifying {
@@ -48,7 +51,7 @@ typedef struct simplifying {
 } simplifying;
 
 static bool is_tensor(const simplifying *s, hia_value_id v) {
-  return hiaG_type_kind(s->g->types, hiaG_type(s->back, v)) == HIA_KIND_TENSOR;
+  return hiaG_is_tensor(s->g, s->back, v);
 }
 static uint32_t rank_of(const simplifying *s, hia_value_id v) {
   return hiaG_rank(s->g->types, hiaG_type(s->back, v));
@@ -57,7 +60,7 @@ static bool is_same(const simplifying *s, hia_value_id a, hia_value_id b) {
   return hiaG_type(s->back, a) == hiaG_type(s->back, b) &&
          hiaG_sizes_equal(&s->of.data[a], &s->of.data[b], rank_of(s, a));
 }
-/* The constant size of an axis, or -1. */
+/* Returns the constant size of an axis, or -1. */
 static int64_t number_of(const simplifying *s, hia_value_id v, uint32_t axis) {
   const hia_size *axes = s->of.data[v].axes;
   return axes ? hiaG_size_number(&s->b->sizes, axes[axis]) : -1;
@@ -83,13 +86,13 @@ static void find_sizes(simplifying *s) {
   s->of.data = hiaG_sizes_new(&s->b->sizes, s->back);
   s->of.len = s->of.cap = s->n;
   for (uint32_t i = 0; i < b->kept.len; i++) {
-    const hia_grad_kept *is = &b->kept.data[i];
-    if (is->kind != HIA_KEPT_VALUE) continue;
-    give(s, is->stands_for, &b->of_fn[is->value]);
-    s->of.data[is->stands_for].integer = b->of_fn[is->value].integer;
+    const hia_grad_kept *kept = &b->kept.data[i];
+    if (kept->kind != HIA_KEPT_VALUE) continue;
+    give(s, kept->stands_for, &b->of_fn[kept->value]);
+    s->of.data[kept->stands_for].integer = b->of_fn[kept->value].integer;
   }
   for (uint32_t i = 0; i < b->shapes.len; i++)
-    if (hiaG_type_kind(s->g->types, hiaG_type(b->fn, b->shapes.data[i].of)) == HIA_KIND_TENSOR)
+    if (hiaG_is_tensor(s->g, b->fn, b->shapes.data[i].of))
       give(s, b->shapes.data[i].gradient, &b->of_fn[b->shapes.data[i].of]);
   hiaG_sizes_find(&s->b->sizes, s->back, s->of.data);
 }
@@ -139,8 +142,8 @@ static bool list_parts(simplifying *s, hia_value_id sum, parts *list) {
   return true;
 }
 
-/* The parts of a sum that becomes a tensor like x, in the order of their places; or none, if they
- * are not all of it, one behind the other. */
+/* Returns the parts of a sum that becomes a tensor like x, in the order of their places; or none,
+ * if they are not all of it, one behind the other. */
 static parts tiles(simplifying *s, hia_value_id sum, hia_value_id x) {
   parts list = {0}, none = {0};
   int64_t at = 0;
@@ -166,7 +169,7 @@ static hia_value_id insert(simplifying *s, hia_node_id at, unsigned op, const hi
   return insert_at(s, at, op, ins, n_ins, type, imm, s->back->nodes.data[at].loc);
 }
 
-/* Zeros of a tensor whose sizes are numbers; NONE: they are not. */
+/* Returns zeros of a tensor whose sizes are numbers; NONE: they are not. */
 static hia_value_id zeros(simplifying *s, hia_node_id n, hia_value_id x) {
   hia_value_id ins[HIA_MAX_RANK + 1];
   hia_type type = hiaG_type(s->back, x);
@@ -189,7 +192,7 @@ static hia_value_id collected(simplifying *s, hia_node_id n, hia_value_id sum, h
   return insert(s, n, HIA_OP_CAT, ins.data, ins.len, hiaG_type(s->back, x), 0);
 }
 
-/* The value that a node's result is simpler as; NONE: it stays. */
+/* Returns the value that a node's result is simpler as; NONE: the node stays. */
 static hia_value_id simpler(simplifying *s, hia_node_id n) {
   const hia_node *node = &s->back->nodes.data[n];
   hia_value_id a = node->n_ins > 0 ? hiaG_in(s->back, n, 0) : HIA_NONE;
@@ -242,7 +245,7 @@ static void sweep(simplifying *s) {
 
 /* ---- shapes ---- */
 
-/* The operand of which an op uses the shape alone; NONE. */
+/* Returns the operand of which an op uses the shape alone; or NONE. */
 static uint32_t shape_operand(unsigned op) {
   switch (op) {
   case HIA_OP_ZEROS:
@@ -265,12 +268,12 @@ static bool is_around(const simplifying *s, uint32_t a, uint32_t b) {
 }
 
 static hia_value_id find_like(const simplifying *s, const bool *is_needed, hia_value_id x) {
-  const hia_grad_kept *is = kept_of(s, x);
+  const hia_grad_kept *kept = kept_of(s, x);
   for (uint32_t i = 0; i < s->b->kept.len; i++) {
-    const hia_grad_kept *other = &s->b->kept.data[i];
-    if (other->kind == HIA_KEPT_VALUE && is_needed[i] && is_around(s, other->place, is->place) &&
-        is_same(s, other->stands_for, x))
-      return other->stands_for;
+    const hia_grad_kept *candidate = &s->b->kept.data[i];
+    if (candidate->kind == HIA_KEPT_VALUE && is_needed[i] &&
+        is_around(s, candidate->place, kept->place) && is_same(s, candidate->stands_for, x))
+      return candidate->stands_for;
   }
   return x;
 }
@@ -296,23 +299,23 @@ static void share_shapes(simplifying *s) {
 
 /* ---- sizes instead of shapes ---- */
 
-/* By hia_grad_kept. */
+/* Finds, by hia_grad_kept, what f.back reads of it. */
 static reads *find_reads(const simplifying *s) {
-  reads *of = HIA_NEW_ARRAY(s->arena, reads, (size_t)s->b->kept.len + 1);
+  reads *found = HIA_NEW_ARRAY(s->arena, reads, (size_t)s->b->kept.len + 1);
   HIA_EACH_NODE(s->back, n) {
     const hia_node *node = &s->back->nodes.data[n];
     for (uint32_t i = 0; i < node->n_ins; i++) {
       hia_value_id v = hiaG_in(s->back, n, i);
       if (!kept_of(s, v)) continue;
-      reads *is = &of[s->kept_by[v] - 1];
-      is->elements |= i != shape_operand(node->op);
+      reads *read = &found[s->kept_by[v] - 1];
+      read->elements |= i != shape_operand(node->op);
       if (i != shape_operand(node->op)) continue;
-      is->axes |= (uint16_t)(node->op == HIA_OP_DIM ? 1u << node->imm : 0);
-      is->as_shape |= node->op != HIA_OP_DIM && node->op != HIA_OP_ZEROS;
-      is->as_zeros |= node->op != HIA_OP_DIM;
+      read->axes |= (uint16_t)(node->op == HIA_OP_DIM ? 1u << node->imm : 0);
+      read->as_shape |= node->op != HIA_OP_DIM && node->op != HIA_OP_ZEROS;
+      read->as_zeros |= node->op != HIA_OP_DIM;
     }
   }
-  return of;
+  return found;
 }
 
 static bool is_in_rounds(const simplifying *s, uint32_t place) {
@@ -339,8 +342,8 @@ static hia_value_id size_in_f(const simplifying *s, hia_value_id v, uint32_t axi
   return hiaG_out(fn, n, 0);
 }
 
-/* Where the sizes of what is kept in a place are kept: those of a loop's variables with the rest of
- * the round. */
+/* Returns where the sizes of what is kept in a place are kept: those of a loop's variables with the
+ * rest of the round. */
 static uint32_t place_of_sizes(const simplifying *s, uint32_t place) {
   const hia_grad_place *places = s->b->places.data;
   uint32_t round = place;
@@ -349,51 +352,54 @@ static uint32_t place_of_sizes(const simplifying *s, uint32_t place) {
   return round;
 }
 
-/* A size as a value of f.back that can be read in the place, if one is kept anyway; else NONE. */
+/* Returns a size as a value of f.back that can be read in the place, if one is kept anyway; else
+ * NONE. */
 static hia_value_id find_size(const simplifying *s, uint32_t place, hia_size size) {
   for (uint32_t i = 0; i < s->kept_sizes.len; i++)
     if (s->kept_sizes.data[i].size == size && is_around(s, s->kept_sizes.data[i].place, place))
-      return s->kept_sizes.data[i].is;
+      return s->kept_sizes.data[i].value;
   for (uint32_t i = 0; i < s->n_kept; i++) {
-    const hia_grad_kept *is = &s->b->kept.data[i];
-    if (s->reads[i].elements && s->of.data[is->stands_for].integer == size &&
-        is_around(s, is->place, place))
-      return is->stands_for;
+    const hia_grad_kept *kept = &s->b->kept.data[i];
+    if (s->reads[i].elements && s->of.data[kept->stands_for].integer == size &&
+        is_around(s, kept->place, place))
+      return kept->stands_for;
   }
   return HIA_NONE;
 }
 
 static hia_loc_id loc_of(const simplifying *s, hia_value_id v) { return hiaG_def(s->back, v)->loc; }
 
-/* The size of an axis of a kept value, as a value of f.back that can be read where that can. */
+/* Returns the size of an axis of a kept value, as a value of f.back that can be read where that
+ * can. */
 static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
-  const hia_grad_kept is = s->b->kept.data[kept];
-  uint32_t place = place_of_sizes(s, is.place);
+  const hia_grad_kept entry = s->b->kept.data[kept];
+  uint32_t place = place_of_sizes(s, entry.place);
   hia_node_id at = s->b->places.data[place].anchor;
-  hia_size size = s->of.data[is.stands_for].axes[axis];
+  hia_size size = s->of.data[entry.stands_for].axes[axis];
   int64_t number = hiaG_size_number(&s->b->sizes, size);
   if (number >= 0) return insert(s, at, HIA_OP_CONST, NULL, 0, HIA_I64, hiaR_from_i64(number));
   hia_value_id found = find_size(s, place, size);
   if (found != HIA_NONE) return found;
   hia_grad_kept of_size = {.kind = HIA_KEPT_VALUE,
                            .place = place,
-                           .value = size_in_f(s, is.value, axis),
+                           .value = size_in_f(s, entry.value, axis),
                            .node = HIA_NONE,
                            .next = HIA_NONE};
   of_size.stands_for =
-      insert_at(s, at, HIA_OP_UNDEF, NULL, 0, HIA_I64, 0, loc_of(s, is.stands_for));
+      insert_at(s, at, HIA_OP_UNDEF, NULL, 0, HIA_I64, 0, loc_of(s, entry.stands_for));
   hiaR_push(s->arena, &s->b->kept, of_size);
   hiaR_push(s->arena, &s->b->places.data[place].kept, s->b->kept.len - 1);
   hiaR_push(s->arena, &s->kept_sizes, (kept_size){size, place, of_size.stands_for});
   return of_size.stands_for;
 }
 
-/* The sizes that would be kept for a kept value, and are not yet: of the axes that are read. */
+/* Returns how many sizes would be kept for a kept value, and are not yet: those of the axes that
+ * are read. */
 static uint32_t n_new_sizes(const simplifying *s, uint32_t kept) {
-  const hia_grad_kept *is = &s->b->kept.data[kept];
-  const hia_size *axes = s->of.data[is->stands_for].axes;
-  uint32_t n = 0, place = place_of_sizes(s, is->place);
-  for (uint32_t k = 0; k < rank_of(s, is->stands_for); k++) {
+  const hia_grad_kept *entry = &s->b->kept.data[kept];
+  const hia_size *axes = s->of.data[entry->stands_for].axes;
+  uint32_t n = 0, place = place_of_sizes(s, entry->place);
+  for (uint32_t k = 0; k < rank_of(s, entry->stands_for); k++) {
     bool is_read = s->reads[kept].as_zeros || s->reads[kept].axes >> k & 1;
     n += is_read && hiaG_size_number(&s->b->sizes, axes[k]) < 0 &&
          find_size(s, place, axes[k]) == HIA_NONE;
@@ -405,21 +411,22 @@ static uint32_t n_new_sizes(const simplifying *s, uint32_t kept) {
  * always worth it, also where an op takes a tensor for its shape, which has to be made. Elsewhere
  * it must not take more words. In the words of an element the value may be there anyway. */
 static bool are_sizes_enough(const simplifying *s, uint32_t kept) {
-  const hia_grad_kept *is = &s->b->kept.data[kept];
-  reads of = s->reads[kept];
-  if (is->kind != HIA_KEPT_VALUE || !is_tensor(s, is->stands_for)) return false;
-  if (of.elements || !(of.axes || of.as_zeros) || !s->of.data[is->stands_for].axes) return false;
-  if (s->b->places.data[is->place].kind == HIA_PLACE_EACH) return false;
-  return is_in_rounds(s, is->place) || (!of.as_shape && n_new_sizes(s, kept) <= 1);
+  const hia_grad_kept *entry = &s->b->kept.data[kept];
+  reads read = s->reads[kept];
+  if (entry->kind != HIA_KEPT_VALUE || !is_tensor(s, entry->stands_for)) return false;
+  if (read.elements || !(read.axes || read.as_zeros) || !s->of.data[entry->stands_for].axes)
+    return false;
+  if (s->b->places.data[entry->place].kind == HIA_PLACE_EACH) return false;
+  return is_in_rounds(s, entry->place) || (!read.as_shape && n_new_sizes(s, kept) <= 1);
 }
 
-/* A tensor of zeros, of the shape of a kept value. */
+/* Returns a tensor of zeros, of the shape of a kept value. */
 static hia_value_id zeros_of_kept(simplifying *s, uint32_t kept) {
-  const hia_grad_kept is = s->b->kept.data[kept];
-  hia_type type = hiaG_type(s->back, is.stands_for);
-  uint32_t rank = rank_of(s, is.stands_for);
-  hia_node_id at = s->b->places.data[place_of_sizes(s, is.place)].anchor;
-  hia_loc_id loc = loc_of(s, is.stands_for);
+  const hia_grad_kept entry = s->b->kept.data[kept];
+  hia_type type = hiaG_type(s->back, entry.stands_for);
+  uint32_t rank = rank_of(s, entry.stands_for);
+  hia_node_id at = s->b->places.data[place_of_sizes(s, entry.place)].anchor;
+  hia_loc_id loc = loc_of(s, entry.stands_for);
   hia_value_id ins[HIA_MAX_RANK + 1];
   ins[0] = insert(s, at, HIA_OP_CONST, NULL, 0, (hia_type)hiaG_dtype(s->g->types, type), 0);
   for (uint32_t k = 0; k < rank; k++) ins[k + 1] = size_of_kept(s, kept, k);
@@ -432,9 +439,9 @@ static void keep_sizes(simplifying *s) {
   s->reads = find_reads(s);
   hia_value_id *shapes = HIA_NEW_ARRAY(s->arena, hia_value_id, (size_t)s->n_kept + 1);
   for (uint32_t i = 0; i < s->n_kept; i++) {
-    bool is = are_sizes_enough(s, i);
-    shapes[i] = is && s->reads[i].as_zeros ? zeros_of_kept(s, i) : HIA_NONE;
-    if (!is) s->kept_by[s->b->kept.data[i].stands_for] = 0;
+    bool is_enough = are_sizes_enough(s, i);
+    shapes[i] = is_enough && s->reads[i].as_zeros ? zeros_of_kept(s, i) : HIA_NONE;
+    if (!is_enough) s->kept_by[s->b->kept.data[i].stands_for] = 0;
   }
   s->subst = hiaG_subst(s->g, s->back);
   for (hia_node_id at = s->back->regions.data[0].first, next; at != HIA_NONE; at = next) {
@@ -450,9 +457,9 @@ static void keep_sizes(simplifying *s) {
       continue;
     }
     hia_value_id was = node->outs;
-    hia_value_id is =
+    hia_value_id by =
         node->op == HIA_OP_DIM ? size_of_kept(s, kept, (uint32_t)node->imm) : shapes[kept];
-    hiaG_replace(&s->subst, was, is);
+    hiaG_replace(&s->subst, was, by);
     hiaG_remove(s->back, at);
   }
 }

@@ -11,7 +11,10 @@
  *     %some:f32[?, ?] = collect_rows %sum, %rows, %e
  *
  * If the program reads the tensor as a whole, these are all rows. */
-#include "graph/ir/sums.h"
+#include "graph/grad/grad.h"
+#include "graph/ir/build.h"
+#include "graph/ir/own_gradient.h"
+#include "graph/ir/walk.h"
 
 uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_t n,
                          const bool *wanted, hia_type *out) {
@@ -46,12 +49,6 @@ const hia_extern *hiaG_lacks_gradient(const hia_graph *g, hia_fn_id f, hia_arena
   return NULL;
 }
 
-const bool *hiaG_params_read_by(const hia_graph *g, hia_fn_id f, hia_arena *arena) {
-  bool *wanted = HIA_NEW_ARRAY(arena, bool, (size_t)g->params.len + 1);
-  for (uint32_t i = 0; i < g->params.len; i++) wanted[i] = true;
-  return hiaG_params_read(g, wanted, arena) + (size_t)f * g->params.len;
-}
-
 const char *hiaG_cannot_step(const hia_graph *g, hia_fn_id f) {
   const hia_fn *fn = hiaG_fn(g, f);
   hia_arena *scratch = &g->comp->scratch;
@@ -80,35 +77,36 @@ static void collect(hia_graph *g, hia_fn *fn, uint32_t param, hia_value_id sum,
 }
 
 /* Adds a function with the parameters of another one, which will be the only root. */
-static hia_fn *new_root(hia_graph *g, const hia_fn *of, const char *suffix, const hia_type *results,
-                        uint32_t n_results) {
-  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, of->name, suffix), of->source, of->loc, of->params,
-                             of->n_params, results, n_results);
+static hia_fn *new_root(hia_graph *g, const hia_fn *like, const char *suffix,
+                        const hia_type *results, uint32_t n_results) {
+  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, like->name, suffix), like->source, like->loc,
+                             like->params, like->n_params, results, n_results);
   hia_fn *fn = hiaG_fn(g, id);
   for (hia_fn_id f = 0; f < g->fns.len; f++) hiaG_fn(g, f)->is_root = f == id;
-  fn->n_sig_params = of->n_sig_params;
-  fn->sig_params = of->sig_params;
+  fn->n_sig_params = like->n_sig_params;
+  fn->sig_params = like->sig_params;
   fn->sig_result = hiaG_tuple(g->types, results, n_results);
   return fn;
 }
 
 /* Adds the node that differentiates a function at the parameters of `fn`, which are the same. */
-static hia_node_id differentiate(hia_graph *g, hia_fn *fn, hia_fn_id of, const hia_wrt *wrt,
-                                 uint32_t n, const hia_type *types) {
+static hia_node_id differentiate(hia_graph *g, hia_fn *fn, hia_fn_id differentiated,
+                                 const hia_wrt *wrt, uint32_t n, const hia_type *types) {
   hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->arena, hia_value_id, fn->n_params + 1);
   for (uint32_t i = 0; i < fn->n_params; i++) ins[i] = hiaG_out(fn, i, 0);
-  uint32_t gradient = hiaG_gradient_new(g, of, true, wrt, n);
+  uint32_t gradient = hiaG_gradient_new(g, differentiated, true, wrt, n);
   return hiaG_add(g, fn, 0, HIA_OP_GRAD, ins, fn->n_params, types, n + 1, gradient, fn->loc);
 }
 
-hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id of, const hia_wrt *wrt, uint32_t n) {
+hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id differentiated, const hia_wrt *wrt,
+                             uint32_t n) {
   hia_arena *arena = &g->comp->arena;
   hia_type *types = HIA_NEW_ARRAY(arena, hia_type, n + 1);
   hia_value_id *outs = HIA_NEW_ARRAY(arena, hia_value_id, n + 1);
-  types[0] = hiaG_fn(g, of)->results[0];
-  for (uint32_t i = 0; i < n; i++) types[1 + i] = hiaG_wrt_type(g, of, &wrt[i]);
-  hia_fn *fn = new_root(g, hiaG_fn(g, of), ".gradient", types, n + 1);
-  hia_node_id node = differentiate(g, fn, of, wrt, n, types);
+  types[0] = hiaG_fn(g, differentiated)->results[0];
+  for (uint32_t i = 0; i < n; i++) types[1 + i] = hiaG_wrt_type(g, differentiated, &wrt[i]);
+  hia_fn *fn = new_root(g, hiaG_fn(g, differentiated), ".gradient", types, n + 1);
+  hia_node_id node = differentiate(g, fn, differentiated, wrt, n, types);
   for (uint32_t i = 0; i <= n; i++) outs[i] = hiaG_out(fn, node, i);
   hiaG_yield(g, fn, 0, outs, n + 1);
   return g->fns.len - 1;
@@ -136,11 +134,11 @@ hia_fn_id hiaG_step(hia_graph *g, hia_fn_id of, const bool *wanted) {
   uint32_t n = 1;
   outs[0] = hiaG_out(fn, node, 0);
   for (uint32_t i = 0; i < wrt.len; i++) {
-    hia_value_id is = hiaG_out(fn, node, 1 + i);
+    hia_value_id result = hiaG_out(fn, node, 1 + i);
     if (wrt.data[i].is_sum)
-      collect(g, fn, wrt.data[i].i, is, &outs[n]);
+      collect(g, fn, wrt.data[i].i, result, &outs[n]);
     else
-      outs[n] = is;
+      outs[n] = result;
     n += 1 + wrt.data[i].is_sum;
   }
   hiaG_yield(g, fn, 0, outs, n_types);

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Grouping by counting (a counting sort). */
 #include "graph/ir/graph.h"
+#include "graph/ir/scc.h"
 
 hia_buckets hiaG_buckets(hia_arena *arena, uint32_t n_keys, uint32_t n, const uint32_t *keys,
                          const uint32_t *values) {

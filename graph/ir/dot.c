@@ -7,6 +7,8 @@
  * Return_i. A bold dashed edge leads from a fork to its callee, a bold dotted one from a gradient
  * to the function that is differentiated. */
 #include "graph/ir/graph.h"
+#include "graph/ir/print.h"
+#include "graph/ir/region_order.h"
 
 typedef struct {
   const hia_graph *g;

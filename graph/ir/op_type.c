@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The types of ops that compute: what scalars and tensors an op takes, and what it gives. What
  * dtypes it takes its row's RULE says, what ranks its SHAPE (base/ops.c). */
+#include "graph/ir/op_type.h"
 #include "graph/ir/sums.h"
 
 hia_type hiaG_ranked_operand(const hia_types *types, unsigned op, uint32_t i, hia_type type) {

@@ -6,7 +6,9 @@
  * and printing again gives the same bytes. Broken graphs are printed too, for messages about
  * defects. So indices are not trusted, and nesting is followed with a stack in memory, never by
  * recursion. */
+#include "graph/ir/print.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/region_order.h"
 #include "runtime/base/loc.h"
 #include <inttypes.h>
 
@@ -129,7 +131,8 @@ static void location_table(printer *p) {
   }
 }
 
-/* %a without the locale's decimal point: 0x1.8p+1. f32 prints as the f64 of the same value. */
+/* Writes a float as %a does without the locale's decimal point: 0x1.8p+1. An f32 is written as the
+ * f64 of the same value. */
 static void hex_float(const printer *p, hia_type type, hia_word w) {
   bool is_f32 = type == HIA_F32;
   uint64_t bits = is_f32 ? hiaR_from_f64((double)hiaR_to_f32(w)) : w;
@@ -182,7 +185,7 @@ static void type_name(const printer *p, hia_type type) {
   word(p, hiaG_type_text(p->g->types, type));
 }
 
-/* `[2, 3] 1 2 3 4 5 6` */
+/* Writes `[2, 3] 1 2 3 4 5 6`. */
 static void literal(const printer *p, const hia_tensor_literal *l) {
   for (uint32_t i = 0; i < l->shape.rank; i++)
     hiaR_text_addf(p->out, "%s%" PRId64, i ? ", " : "[", l->shape.dims[i]);
@@ -193,7 +196,7 @@ static void literal(const printer *p, const hia_tensor_literal *l) {
   }
 }
 
-/* `f value (0, param W, sum V)`: parameters by number */
+/* Writes `f value (0, param W, sum V)`, with parameters by number. */
 static void gradient(const printer *p, const hia_gradient_of *of) {
   fn_name(p, of->fn);
   if (of->has_value) word(p, " value");
@@ -209,7 +212,7 @@ static void gradient(const printer *p, const hia_gradient_of *of) {
   word(p, of->n ? ")" : " ()");
 }
 
-/* Of a cast the operand shows it. */
+/* Writes the immediate of a node. That of a cast is left out, since the operand shows it. */
 static void immediate(const printer *p, const hia_node *node) {
   const hia_fn *fn = p->fn;
   uint32_t a = HIA_IMM_A(node->imm), b = HIA_IMM_B(node->imm);
@@ -266,7 +269,7 @@ static void immediate(const printer *p, const hia_node *node) {
   }
 }
 
-/* The line of one node, from its results to its location. */
+/* Writes the line of one node, from its results to its location. */
 static void node_line(printer *p, hia_node_id n) {
   const hia_fn *fn = p->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -333,7 +336,7 @@ static void extern_line(printer *p, const hia_extern *e) {
   word(p, "\n");
 }
 
-/* `rows ([3], []) -> ([2, 3])` */
+/* Writes `rows ([3], []) -> ([2, 3])`. */
 static void rows(printer *p) {
   const hia_fn *fn = p->fn;
   word(p, " rows (");
@@ -546,7 +549,7 @@ static void type_line(printer *p, const hia_type_entry *e) {
   word(p, "\n");
 }
 
-/* `param W: f32[3, 4] = uniform(-0.5, 0.5)` */
+/* Writes `param W: f32[3, 4] = uniform(-0.5, 0.5)`. */
 static void param_line(printer *p, const hia_param_spec *spec) {
   hia_word operands[] = {hiaR_from_f64(spec->a), hiaR_from_f64(spec->b)};
   word(p, "param ");
@@ -626,9 +629,8 @@ void hiaG_print(const hia_graph *g, hia_text *out) {
   }
   p.values = HIA_NEW_ARRAY(p.scratch, uint32_t, n_values);
   p.regions = HIA_NEW_ARRAY(p.scratch, uint32_t, n_regions);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     p.fn = hiaG_fn(g, f);
-    if (p.fn->is_removed) continue;
     memset(p.values, 0xff, p.fn->values.len * sizeof *p.values);
     memset(p.regions, 0xff, p.fn->regions.len * sizeof *p.regions);
     header(&p);

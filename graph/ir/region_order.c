@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The control contexts of a static section, as a text of opening and closing braces. */
+#include "graph/ir/region_order.h"
 #include "graph/ir/graph.h"
 
 /* True if r is the first of a pair of regions of these kinds. */
@@ -28,7 +29,8 @@ static bool stands_before(const hia_fn *fn, hia_region_id a, hia_region_id b) {
 }
 
 /* Merge sort of one region's children: they are few, or in order already, or both. */
-static void sort_children(const hia_fn *fn, hia_region_id *list, hia_region_id *other, uint32_t n) {
+static void sort_children(const hia_fn *fn, hia_region_id *list, hia_region_id *sorted,
+                          uint32_t n) {
   for (uint32_t width = 1; width < n; width *= 2) {
     for (uint32_t from = 0; from < n; from += 2 * width) {
       uint32_t middle = n - from > width ? from + width : n;
@@ -36,10 +38,10 @@ static void sort_children(const hia_fn *fn, hia_region_id *list, hia_region_id *
       uint32_t a = from, b = middle, k = from;
       while (a < middle || b < end) {
         bool take_a = b == end || (a < middle && !stands_before(fn, list[b], list[a]));
-        other[k++] = take_a ? list[a++] : list[b++];
+        sorted[k++] = take_a ? list[a++] : list[b++];
       }
     }
-    memcpy(list, other, n * sizeof *list);
+    memcpy(list, sorted, n * sizeof *list);
   }
 }
 
@@ -54,7 +56,7 @@ uint32_t hiaG_contexts(hia_arena *arena, const hia_fn *fn, hia_context_edge **ed
    * counted one place too far, because filling the lists moves each bound by one list. */
   uint32_t *first = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 2);
   hia_region_id *children = HIA_NEW_ARRAY(arena, hia_region_id, n);
-  hia_region_id *other = HIA_NEW_ARRAY(arena, hia_region_id, n);
+  hia_region_id *sorted = HIA_NEW_ARRAY(arena, hia_region_id, n);
   for (uint32_t pass = 0; pass < 2; pass++) {
     for (hia_region_id r = 1; r < n; r++) {
       const hia_region *region = &fn->regions.data[r];
@@ -68,7 +70,7 @@ uint32_t hiaG_contexts(hia_arena *arena, const hia_fn *fn, hia_context_edge **ed
       for (uint32_t i = 2; i < n + 2; i++) first[i] += first[i - 1];
   }
   for (hia_region_id r = 0; r < n; r++)
-    sort_children(fn, children + first[r], other, first[r + 1] - first[r]);
+    sort_children(fn, children + first[r], sorted, first[r + 1] - first[r]);
 
   hia_context_edge *edges = HIA_NEW_ARRAY(arena, hia_context_edge, 2 * (size_t)n);
   HIA_VEC(open_region) stack = {0};

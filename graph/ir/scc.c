@@ -2,6 +2,7 @@
 /* Strongly connected components, by Tarjan's algorithm ("Depth-first search and linear graph
  * algorithms", 1972). It has stacks of its own instead of recursion, because chains of calls are as
  * long as the user's program. */
+#include "graph/ir/scc.h"
 #include "graph/ir/graph.h"
 
 typedef struct visit {

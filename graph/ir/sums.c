@@ -29,7 +29,7 @@ bool hiaG_is_sum(const hia_types *types, hia_type type) {
   return hiaG_sum_of(types, type, &dtype, &rank);
 }
 
-/* `lower`: the sum of the rank below; of rank 1 the dtype. */
+/* Makes a type of sums. `lower` is the sum of the rank below; for rank 1 the dtype. */
 static hia_type make(hia_types *types, hia_dtype dtype, uint32_t rank, hia_type lower) {
   hia_mark mark = hiaR_arena_mark(&types->comp->scratch);
   hia_type sum = hiaG_data(types, name_of(types, dtype, rank));

@@ -77,17 +77,17 @@ hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n) {
   return add_entry(types, hash, t);
 }
 
-/* In the memory of objects. */
+/* Returns the form of a value in the memory of objects. */
 static uint8_t repr_of(const hia_types *types, hia_type type) {
   return hiaR_is_scalar(type) ? (uint8_t)type
                               : (uint8_t)types->entries.data[type - HIA_FIRST_TYPE].repr;
 }
 
 /* Appends the places of values of these types, one after the other. */
-static hia_layout lay_out(hia_types *types, const hia_type *of, uint32_t n, uint32_t header) {
+static hia_layout lay_out(hia_types *types, const hia_type *values, uint32_t n, uint32_t header) {
   uint32_t first = types->places.len, n_words = 0;
   for (uint32_t i = 0; i < n; i++) {
-    uint32_t words = hiaG_type_words(types, of[i]);
+    uint32_t words = hiaG_type_words(types, values[i]);
     if (words > HIA_MAX_LAYOUT_WORDS - n_words)
       HIA_BUG(types->comp, "an object of more than %u words", HIA_MAX_LAYOUT_WORDS);
     n_words += words;
@@ -96,8 +96,8 @@ static hia_layout lay_out(hia_types *types, const hia_type *of, uint32_t n, uint
   hia_mark mark = hiaR_arena_mark(&types->comp->scratch);
   hia_type *flat = HIA_NEW_ARRAY(&types->comp->scratch, hia_type, n_words + 1), *at = flat;
   for (uint32_t i = 0; i < n; i++) {
-    hiaG_type_flatten(types, of[i], at);
-    at += hiaG_type_words(types, of[i]);
+    hiaG_type_flatten(types, values[i], at);
+    at += hiaG_type_words(types, values[i]);
   }
   for (uint32_t i = 0; i < n_words; i++)
     types->places.data[first + i] =
@@ -190,7 +190,8 @@ void hiaG_types_copy(hia_types *types, hia_comp *comp, const hia_type_table *tab
     hiaR_index_add(&comp->arena, &types->index, hash_of(types, &types->entries.data[i]), i);
 }
 
-/* Without constructors so far. No type has none: there would be no value of it. */
+/* The type has no constructors so far. In the end no type has none: there would be no value of it.
+ */
 hia_type hiaG_data(hia_types *types, const char *name) {
   uint32_t hash = hiaR_hash(name, strlen(name)) + HIA_KIND_DATA, at = hash, i;
   while ((i = hiaR_index_next(&types->index, hash, &at)) != HIA_NONE) {
@@ -407,7 +408,7 @@ bool hiaG_holds_tensors(const hia_types *types, hia_type type, hia_arena *scratc
 
 /* ---- copying ---- */
 
-/* The parts of which a type consists: those of a tuple, the element of an array. */
+/* Returns how many parts a type consists of: those of a tuple, the element of an array. */
 static uint32_t n_parts(const hia_types *types, hia_type type) {
   hia_type_kind kind = hiaG_type_kind(types, type);
   return kind == HIA_KIND_TUPLE ? hiaG_tuple_len(types, type) : kind == HIA_KIND_ARRAY;

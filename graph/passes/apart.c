@@ -13,7 +13,11 @@
  * worker. The calls are none of the source: they are in no backtrace, and are not counted.
  *
  * Requires hiaG_effects, and runs it again; comes before fork. */
-#include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct parting {
   hia_graph *g;
@@ -122,7 +126,7 @@ static void move(parting *p, hia_node_id n, hia_node_id before) {
 static void list(parting *p, hia_region_id r, bool *is_met) {
   const hia_fn *fn = p->fn;
   p->sums.len = p->forces.len = 0;
-  for (hia_node_id n = fn->regions.data[r].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
+  HIA_EACH_IN(fn, r, n) {
     unsigned op = fn->nodes.data[n].op;
     if (is_large(p, n)) {
       hiaR_push(p->scratch, &p->sums, n);
@@ -160,8 +164,8 @@ static bool part(hia_graph *g, hia_fn *fn) {
 
 void hiaG_apart(hia_graph *g) {
   bool is_changed = false;
-  for (hia_fn_id f = 0, n = g->fns.len; f < n; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  uint32_t n = g->fns.len;
+  HIA_EACH_FN_BELOW(g, n, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     is_changed |= part(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

@@ -34,7 +34,14 @@
  *
  * Requires hiaG_effects, and runs it again. Comes behind fork.c: a call that is forked, or made
  * while another is, is not the last thing that its function does. */
+#include "graph/analysis/effects.h"
+#include "graph/analysis/groups.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/scc.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef enum spot_kind {
   SPOT_EXIT,   /* no call that could become a tail call */
@@ -132,7 +139,8 @@ static bool has_results(const hia_fn *fn, const hia_type *results, uint32_t n) {
   return fn->n_results == n && memcmp(fn->results, results, n * sizeof *results) == 0;
 }
 
-/* The spot of a region. Operand place[r] of the region's YIELD is result r of the function. */
+/* Finds the spot of a region. Operand place[r] of the region's YIELD is result r of the function.
+ */
 static spot look(consing *c, uint32_t class, hia_region_id region, const uint32_t *place,
                  uint32_t parent) {
   const hia_fn *fn = c->fn;
@@ -208,7 +216,7 @@ static bool calls_twice(const consing *c, const hia_fn *fn) {
   while (regions.len) {
     hia_region_id r = regions.data[--regions.len];
     uint32_t n_here = 0;
-    for (hia_node_id n = fn->regions.data[r].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
+    HIA_EACH_IN(fn, r, n) {
       const hia_node *node = &fn->nodes.data[n];
       uint32_t a, b;
       switch (node->op) {
@@ -233,13 +241,11 @@ static bool calls_twice(const consing *c, const hia_fn *fn) {
 static void find_classes(consing *c, bool **is_changed) {
   hia_graph *g = c->g;
   uint32_t n = c->n_fns;
-  uint32_t *group = HIA_NEW_ARRAY(c->scratch, uint32_t, n);
+  uint32_t *group = hiaG_groups(c->scratch, g);
   uint32_t *first = HIA_NEW_ARRAY(c->scratch, uint32_t, n + 1);
   bool *wraps = HIA_NEW_ARRAY(c->scratch, bool, n), *is_fit = HIA_NEW_ARRAY(c->scratch, bool, n);
   hia_u32vec edges = {0};
   spot_vec spots = {0};
-  for (hia_fn_id f = 0; f < n; f++)
-    group[f] = hiaG_fn(g, f)->is_removed ? HIA_NONE : hiaG_fn(g, f)->group;
   c->class = group;
   for (hia_fn_id f = 0; f < n; f++) {
     hia_fn *fn = hiaG_fn(g, f);
@@ -407,8 +413,7 @@ static void define_version(consing *c, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(c->g, c->into[f]);
   hia_value_id *map = HIA_NEW_ARRAY(c->scratch, hia_value_id, of->values.len);
   memset(map, 0xff, of->values.len * sizeof *map);
-  for (hia_node_id n = of->regions.data[0].first; of->nodes.data[n].op == HIA_OP_ARG;
-       n = of->nodes.data[n].next)
+  HIA_EACH_ARG(of, 0, n)
     map[hiaG_out(of, n, 0)] = hiaG_out(fn, of->n_results + (uint32_t)of->nodes.data[n].imm, 0);
   hiaG_copy_region(c->g, fn, 0, HIA_NONE, of, 0, map, HIA_NONE);
   hia_value_id *ins = HIA_NEW_ARRAY(c->scratch, hia_value_id, of->n_results);
@@ -492,9 +497,8 @@ void hiaG_cons(hia_graph *g) {
     if (c.into[f] != HIA_NONE) define_version(&c, f);
   for (hia_fn_id f = 0; f < c.n_fns; f++)
     if (c.into[f] != HIA_NONE) make_entry(&c, f);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     redirect_calls(&c, fn);
     hiaG_compact(g, fn);
   }

@@ -9,7 +9,10 @@
  * in that arm, which it could not do in place if the array before were a result, too. The walk
  * leaves inner branches and loops before outer ones, so a replacement inside is visible outside.
  * Requires and keeps nothing; dce removes what has become unused. */
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct copying {
   hia_fn *fn;
@@ -44,8 +47,7 @@ static void leave_loop(copying *c, hia_node_id n) {
   const hia_fn *fn = c->fn;
   hia_region_id head = fn->nodes.data[n].regions;
   hia_node_id next = hiaG_yield_of(fn, head + 1), exits = hiaG_yield_of(fn, head);
-  for (hia_node_id arg = fn->regions.data[head].first; fn->nodes.data[arg].op == HIA_OP_ARG;
-       arg = fn->nodes.data[arg].next) {
+  HIA_EACH_ARG(fn, head, arg) {
     uint32_t i = HIA_IMM_A(fn->nodes.data[arg].imm);
     hia_value_id variable = hiaG_out(fn, arg, 0), init = hiaG_in(fn, n, i);
     hia_value_id v = hiaG_resolve(&c->subst, hiaG_in(fn, next, i));

@@ -13,7 +13,11 @@
  * variables of one loop with the same first and next values.
  *
  * Requires and keeps nothing. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct entry {
   uint32_t hash;
@@ -40,7 +44,7 @@ typedef struct key {
   hia_value_id ins[3];
 } key;
 
-/* The key of a node: operands of commutative ops are sorted; > and >= become < and <=. */
+/* Returns the key of a node: operands of commutative ops are sorted; > and >= become < and <=. */
 static key key_of(const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   key k = {.op = node->op, .type = hiaG_type(fn, node->outs), .imm = node->imm};
@@ -145,9 +149,7 @@ static bool leave_loop(finding *f, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   hia_region_id head = node->regions;
   hia_value_id *variables = HIA_NEW_ARRAY(f->subst.arena, hia_value_id, node->n_ins);
-  for (hia_node_id arg = fn->regions.data[head].first; fn->nodes.data[arg].op == HIA_OP_ARG;
-       arg = fn->nodes.data[arg].next)
-    variables[HIA_IMM_A(fn->nodes.data[arg].imm)] = hiaG_out(fn, arg, 0);
+  HIA_EACH_ARG(fn, head, arg) variables[HIA_IMM_A(fn->nodes.data[arg].imm)] = hiaG_out(fn, arg, 0);
   bool is_merged = merge_pairs(f, ins_of(fn, n), ins_of(fn, hiaG_yield_of(fn, head + 1)),
                                node->n_ins, variables);
   hiaG_rewrite_ins(&f->subst, fn, hiaG_yield_of(fn, head));

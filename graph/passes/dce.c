@@ -11,7 +11,11 @@
  *
  * Requires hiaG_effects (of callees); keeps everything. Loops always stay, because a loop that ends
  * cannot be distinguished from one that does not. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct marking {
   hia_graph *g;

@@ -24,7 +24,11 @@
  *
  * A graph that was read may have been here before: what has an `element` gets no second one, and a
  * location with a row of its comprehension keeps it. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 #include "runtime/base/loc.h"
 
 /* A comprehension that the walk is in. */
@@ -73,13 +77,13 @@ static void mark_open(elements *e) {
   for (uint32_t i = 0; i < e->open.len; i++) {
     comprehension *c = &e->open.data[i];
     if (c->row != HIA_NONE) continue;
-    hia_loc_id of = fn->nodes.data[c->map].loc;
-    hia_loc_id parent = in_elements(e, e->g->locs.data[of].parent, i);
+    hia_loc_id of_map = fn->nodes.data[c->map].loc;
+    hia_loc_id parent = in_elements(e, e->g->locs.data[of_map].parent, i);
     c->row = element_row(e, i, parent);
     if (c->has_element) continue;
     hia_node_id arg = fn->regions.data[fn->nodes.data[c->map].regions].first;
     hia_value_id k = hiaG_out(fn, arg, 0);
-    hiaG_insert(e->g, fn, fn->nodes.data[arg].next, HIA_OP_ELEMENT, &k, 1, NULL, 0, 0, of);
+    hiaG_insert(e->g, fn, fn->nodes.data[arg].next, HIA_OP_ELEMENT, &k, 1, NULL, 0, 0, of_map);
   }
 }
 
@@ -119,8 +123,7 @@ static void mark_function(hia_graph *g, hia_fn *fn) {
 
 void hiaG_elements(hia_graph *g) {
   hiaG_effects(g);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     mark_function(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

@@ -15,7 +15,12 @@
  * Inside an arm of `if c`, c is a known bool; inside the arm where x == k holds, x is k. These
  * facts replace operands where that may fold something: operands of primitive ops and, for c, also
  * what a branch yields. Requires and keeps nothing; leaves the operands of dead nodes to dce. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct folding {
   hia_graph *g;
@@ -98,7 +103,7 @@ static bool fold_constants(folding *f, hia_node_id n) {
   return become_const(f, n, result);
 }
 
-/* The comparison with its operands exchanged, and below its opposite. */
+/* Returns the comparison with its operands exchanged. */
 static unsigned mirrored(unsigned op) {
   switch (op) {
   case HIA_OP_LT: return HIA_OP_GT;
@@ -108,6 +113,8 @@ static unsigned mirrored(unsigned op) {
   default: return op; /* EQ, NE */
   }
 }
+
+/* Returns the comparison that is true where this one is false. */
 static unsigned opposite(unsigned op) {
   switch (op) {
   case HIA_OP_EQ: return HIA_OP_NE;
@@ -130,7 +137,8 @@ static bool constant_right(folding *f, hia_node_id n) {
   return become_op(f, n, is_compare ? mirrored(node->op) : node->op, b, a);
 }
 
-/* (x + c1) + c2, and the same with minus: becomes one op on x. The inner op may have other uses. */
+/* Makes one op on x of (x + c1) + c2, also where there is a minus. The inner op may have other
+ * uses. */
 static bool gather_offset(folding *f, hia_node_id n, hia_dtype type, hia_word c2) {
   hia_node_id inner = node_of(f, in(f, n, 0));
   unsigned op = f->fn->nodes.data[n].op, inner_op = f->fn->nodes.data[inner].op;
@@ -256,7 +264,7 @@ static bool fold_select(folding *f, hia_node_id n, hia_dtype type) {
   return false;
 }
 
-/* op(op(x)) and the like. */
+/* Folds op(op(x)) and the like. */
 static bool fold_unary(folding *f, hia_node_id n, hia_dtype type) {
   unsigned op = f->fn->nodes.data[n].op;
   hia_node_id inner = node_of(f, in(f, n, 0));
@@ -325,7 +333,7 @@ static void fold_data(folding *f, hia_node_id n) {
     become(f, n, f->fn->edges.data[value->ins + HIA_IMM_B(node->imm)]);
 }
 
-/* The same for arrays. What would fail stays. */
+/* Folds what is read of an array whose length or elements are known. What would fail stays. */
 static void fold_array(folding *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n], *array = hiaG_def(f->fn, in(f, n, 0));
   hia_type type = hiaG_type(f->fn, in(f, n, 0));
@@ -396,17 +404,18 @@ static hia_dim size_of(const folding *f, hia_value_id v, uint32_t axis) {
 /* A check of sizes that are known to be right. */
 static void fold_expect(folding *f, hia_node_id n) {
   uint64_t axes = f->fn->nodes.data[n].imm;
-  hia_word size;
+  hia_word wanted;
   for (uint32_t i = 1; axes; axes &= axes - 1, i++) {
-    hia_dim is = size_of(f, in(f, n, 0), (uint32_t)__builtin_ctzll(axes));
-    if (is < 0 || !hiaG_is_const(f->fn, in(f, n, i), &size) || is != hiaR_to_i64(size)) return;
+    hia_dim size = size_of(f, in(f, n, 0), (uint32_t)__builtin_ctzll(axes));
+    if (size < 0 || !hiaG_is_const(f->fn, in(f, n, i), &wanted) || size != hiaR_to_i64(wanted))
+      return;
   }
   become(f, n, in(f, n, 0));
 }
 
 static void fold_dim(folding *f, hia_node_id n) {
-  hia_dim is = size_of(f, in(f, n, 0), (uint32_t)f->fn->nodes.data[n].imm);
-  if (is >= 0) become_const(f, n, hiaR_from_i64(is));
+  hia_dim size = size_of(f, in(f, n, 0), (uint32_t)f->fn->nodes.data[n].imm);
+  if (size >= 0) become_const(f, n, hiaR_from_i64(size));
 }
 
 static bool fold_op(folding *f, hia_node_id n) {
@@ -529,8 +538,7 @@ static hia_node_id take_head(folding *f, hia_node_id n) {
   hia_fn *fn = f->fn;
   hia_region_id head = fn->nodes.data[n].regions;
   hia_node_id yield = hiaG_yield_of(fn, head);
-  for (hia_node_id arg = fn->regions.data[head].first; fn->nodes.data[arg].op == HIA_OP_ARG;
-       arg = fn->nodes.data[arg].next)
+  HIA_EACH_ARG(fn, head, arg)
     hiaG_replace(&f->subst, hiaG_out(fn, arg, 0), in(f, n, HIA_IMM_A(fn->nodes.data[arg].imm)));
   hia_node_id first = hiaG_splice(fn, head, fn->nodes.data[n].region, n);
   hia_node_id next = first != n ? first : hiaG_walk_over(fn, n);

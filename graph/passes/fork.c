@@ -30,7 +30,12 @@
  * fork, which is the largest piece of work.
  *
  * Requires hiaG_effects and a function without forks; keeps everything but the numbering. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 #include <stdlib.h>
 
 enum {
@@ -102,7 +107,7 @@ static bool look(forking *f) {
 static void list_region(forking *f, hia_region_id r) {
   const hia_fn *fn = f->fn;
   f->n = 0;
-  for (hia_node_id n = fn->regions.data[r].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
+  HIA_EACH_IN(fn, r, n) {
     f->region[f->n] = f->first[f->n] = n;
     f->order[n] = f->place[n] = f->n++;
   }
@@ -291,8 +296,7 @@ bool hiaG_fork_in(hia_graph *g, hia_fn *fn, hia_fork_density density) {
 }
 
 void hiaG_fork(hia_graph *g) {
-  for (hia_fn_id id = 0; id < g->fns.len; id++) {
-    if (hiaG_fn(g, id)->is_removed) continue;
+  HIA_EACH_FN(g, id) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     if (hiaG_fork_in(g, hiaG_fn(g, id), HIA_FORK_ALL)) hiaG_compact(g, hiaG_fn(g, id));
     hiaR_arena_release(&g->comp->scratch, mark);

@@ -43,7 +43,11 @@
  * Must be the first pass (but for grad and trap): it charges for what stands in the graph, and
  * merged, inlined or unrolled calls are not those of the source. Requires nothing; keeps the graph
  * counted if it was. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct fuelling {
   hia_graph *g;
@@ -63,9 +67,8 @@ typedef struct fuelling {
 const char *hiaG_cannot_fuel(const hia_graph *g) {
   if (g->state != HIA_FUNCTIONS)
     return "it is a static graph, in which calls are no longer counted";
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     HIA_EACH_NODE(fn, n)
       if (fn->nodes.data[n].op == HIA_OP_FORK) return "its calls are forked already";
   }
@@ -81,7 +84,7 @@ typedef struct paid_work {
   bool is_behind;    /* of the result instead */
 } paid_work;
 
-/* A part of a sum. */
+/* Returns the work of a part of a sum. */
 static paid_work work_of_part(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   if (!hiaG_is_sum(g->types, hiaG_type(fn, node->outs))) return (paid_work){0};
@@ -163,9 +166,8 @@ static bool has_charges(const hia_graph *g, const hia_fn *fn) {
 static void find_takers(fuelling *f) {
   hia_graph *g = f->g;
   f->takes = HIA_NEW_ARRAY(f->scratch, bool, g->fns.len);
-  for (hia_fn_id id = 0; id < g->fns.len; id++) {
+  HIA_EACH_FN(g, id) {
     const hia_fn *fn = hiaG_fn(g, id);
-    if (fn->is_removed) continue;
     f->takes[id] |= fn->is_root || fn->slow_path != HIA_NONE || has_charges(g, fn);
     if (fn->slow_path != HIA_NONE) f->takes[fn->slow_path] = true;
   }

@@ -34,6 +34,11 @@
  * Comes behind all passes that move or merge operations, and before refs, which then finds out
  * whether a kernel or its caller gives up an operand. Runs hiaG_effects again. */
 #include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MAX_MEMBERS = 64,
@@ -192,7 +197,7 @@ static void set_copy(fusing *f, hia_value_id v, hia_value_id copy) {
   f->copied_to[v] = f->n_kernels;
 }
 
-/* The value in the kernel; a constant is copied. */
+/* Returns the value in the kernel that is equal to a value; a constant is copied. */
 static hia_value_id copy_of(fusing *f, hia_fn *kernel, hia_value_id v) {
   if (f->copied_to[v] == f->n_kernels) return f->copies[v];
   const hia_node *def = hiaG_def(f->fn, v);
@@ -277,7 +282,8 @@ static uint32_t find_divider(const fusing *f, const hia_node_id *members, uint32
   return n;
 }
 
-/* Worth a kernel: something is computed, and one result at least is not made in vain. */
+/* True if the members are worth a kernel: something is computed, and one result at least is not
+ * made in vain. */
 static bool is_worth(const fusing *f, const hia_node_id *members, uint32_t n, const outline *o) {
   uint32_t n_computed = 0;
   for (uint32_t i = 0; i < n; i++) n_computed += kind_of(f, members[i]) == HIA_FUSED_LANES;
@@ -359,8 +365,8 @@ static bool fuse_function(hia_graph *g, hia_fn *fn) {
 
 void hiaG_fuse(hia_graph *g) {
   bool is_changed = false;
-  for (hia_fn_id f = 0, n = g->fns.len; f < n; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  uint32_t n = g->fns.len;
+  HIA_EACH_FN_BELOW(g, n, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     is_changed |= fuse_function(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

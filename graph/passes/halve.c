@@ -31,6 +31,11 @@
  *
  * Requires hiaG_effects, and runs it again; comes before fork. */
 #include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   GRAIN_CYCLES = 20000, /* 5 us; below that a job costs its owner what it saves */
@@ -69,7 +74,8 @@ static void list_operands(halving *h, hia_node_id n) {
   }
 }
 
-/* Cycles of a node of the body without the nodes inside it; UINT64_MAX: it may take long. */
+/* Returns the cycles of a node of the body without the nodes inside it; UINT64_MAX: it may take
+ * long. */
 static uint64_t cost_of(const halving *h, hia_node_id n) {
   const hia_node *node = &h->fn->nodes.data[n];
   if (hiaG_own_effects(h->g, h->fn, n) & HIA_E_DIVERGES) return UINT64_MAX;
@@ -118,7 +124,7 @@ static void mark_call(const halving *h, hia_fn *fn, hia_node_id call) {
   fn->nodes.data[call].loc = h->loc;
 }
 
-/* The same function, of other elements. */
+/* Adds a call of the function for other elements. */
 static hia_value_id add_call(halving *h, hia_fn *fn, hia_region_id region, hia_fn_id each,
                              hia_value_id from, hia_value_id to) {
   hia_value_id args[MAX_WORDS] = {[FROM] = from, [TO] = to};
@@ -156,7 +162,7 @@ static void add_body(halving *h, hia_fn *fn, hia_region_id region, hia_node_id m
   hiaG_add(h->g, fn, region, HIA_OP_FILL, ins.data, ins.len, NULL, 0, 0, from->nodes.data[map].loc);
 }
 
-/* The values from outside, in a region of the function. */
+/* Returns the values from outside as a region of the function has them. */
 static hia_value_id *copies_of_outside(halving *h, hia_fn *fn, hia_region_id region) {
   const hia_fn *from = h->fn;
   hia_value_id *copies = HIA_NEW_ARRAY(h->scratch, hia_value_id, from->values.len);
@@ -271,8 +277,8 @@ static hia_node_id replace(halving *h, hia_node_id map) {
     hia_value_id all[2] = {args[FROM], done};
     done = hiaG_out(fn, hiaG_insert(g, fn, map, HIA_OP_ADD, all, 2, &i64, 1, 0, loc), 0);
   }
-  hia_value_id both[] = {args[ARRAY], done};
-  hia_node_id filled = hiaG_insert(g, fn, map, HIA_OP_FILLED, both, 2, &type, 1, 0, loc);
+  hia_value_id ins[] = {args[ARRAY], done};
+  hia_node_id filled = hiaG_insert(g, fn, map, HIA_OP_FILLED, ins, 2, &type, 1, 0, loc);
   hiaG_replace(&h->subst, hiaG_out(fn, map, 0), hiaG_out(fn, filled, 0));
   hiaG_remove(fn, map);
   return next;
@@ -296,8 +302,7 @@ static bool halve_function(hia_graph *g, hia_fn *fn) {
 /* Maps in the body of a map are met again in the function that this has become. */
 void hiaG_halve(hia_graph *g) {
   bool is_changed = false;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     is_changed |= halve_function(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

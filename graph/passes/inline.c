@@ -23,7 +23,11 @@
  * it repeats would be computed once, and kept from there on.
  *
  * COUNT nodes stand before calls, in the caller: they stay when the call is replaced. */
+#include "graph/analysis/groups.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   SMALL_COST = 40, /* cycles of the op table: about three times a call and its return */
@@ -74,8 +78,7 @@ void hiaG_inline_call(hia_graph *g, hia_fn *fn, hia_node_id call, const hia_fn *
   hia_node node = fn->nodes.data[call];
   hia_value_id *map = HIA_NEW_ARRAY(scratch, hia_value_id, callee->values.len);
   memset(map, 0xff, callee->values.len * sizeof *map);
-  for (hia_node_id arg = callee->regions.data[0].first; callee->nodes.data[arg].op == HIA_OP_ARG;
-       arg = callee->nodes.data[arg].next)
+  HIA_EACH_ARG(callee, 0, arg)
     map[hiaG_out(callee, arg, 0)] = hiaG_in(fn, call, HIA_IMM_A(callee->nodes.data[arg].imm));
   hia_arena *arena = &g->comp->arena; /* growing once is cheaper than node by node */
   hiaR_reserve(arena, &fn->nodes, fn->nodes.len + callee->nodes.len);
@@ -122,21 +125,16 @@ static void inline_all(hia_graph *g, bool loops_only) {
   inlining i = {.g = g, .loops_only = loops_only};
   i.sizes = HIA_NEW_ARRAY(scratch, size, n);
   i.n_calls = HIA_NEW_ARRAY(scratch, uint32_t, n);
-  uint32_t *group = HIA_NEW_ARRAY(scratch, uint32_t, n), n_live = 0;
-  for (hia_fn_id f = 0; f < n; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    group[f] = fn->is_removed ? HIA_NONE : fn->group;
-    if (fn->is_removed) continue;
-    n_live++;
     if (fn->slow_path != HIA_NONE) i.n_calls[fn->slow_path]++;
     HIA_EACH_NODE(fn, at)
       if (calls(fn->nodes.data[at].op)) i.n_calls[hiaG_callee(&fn->nodes.data[at])]++;
   }
-  /* Callees first: sorted by group. */
-  const hia_fn_id *order = hiaG_buckets(scratch, n, n, group, NULL).items;
-  for (uint32_t k = 0; k < n_live; k++) {
+  const hia_fn_order order = hiaG_callees_first(scratch, g);
+  for (uint32_t k = 0; k < order.n; k++) {
     hia_mark mark = hiaR_arena_mark(scratch);
-    inline_into(&i, order[k]);
+    inline_into(&i, order.fns[k]);
     hiaR_arena_release(scratch, mark);
   }
 }

@@ -20,7 +20,11 @@
  * an element of; nothing else refers to it, so that is done in place.
  *
  * Requires nothing; keeps everything. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct mapping {
   hia_graph *g;
@@ -40,7 +44,7 @@ static hia_value_id append(mapping *m, hia_region_id region, unsigned op, const 
 }
 
 void hiaG_compare_shapes(hia_graph *g, hia_fn *fn, hia_region_id each, hia_value_id array) {
-  for (hia_node_id n = fn->regions.data[each].first; n != HIA_NONE; n = fn->nodes.data[n].next)
+  HIA_EACH_IN(fn, each, n)
     if (fn->nodes.data[n].op == HIA_OP_ALIKE && fn->nodes.data[n].n_ins == 2) {
       hia_value_id ins[3] = {hiaG_in(fn, n, 0), hiaG_in(fn, n, 1), array};
       hiaG_set_ins(g, fn, n, ins, 3);
@@ -87,14 +91,14 @@ static hia_node_id to_fills(mapping *m, hia_node_id map) {
   hiaG_add(g, fn, round, HIA_OP_FILL, ins.data, ins.len, NULL, 0, 0, m->loc);
   hia_value_id next = next_of(m, round, k);
   hiaG_yield(g, fn, round, &next, 1);
-  hia_value_id both[] = {array, hiaG_out(fn, loop, 0)};
-  hia_value_id filled = insert(m, map, HIA_OP_FILLED, both, 2, type, 0);
+  hia_value_id operands[] = {array, hiaG_out(fn, loop, 0)};
+  hia_value_id filled = insert(m, map, HIA_OP_FILLED, operands, 2, type, 0);
   hiaG_replace(&m->subst, hiaG_out(fn, map, 0), filled);
   hiaG_remove(fn, map);
   return fn->values.data[array].node;
 }
 
-/* The same, with the array as a variable. */
+/* Makes a loop that sets the elements of an array, which is a variable of the loop. */
 static hia_node_id to_sets(mapping *m, hia_node_id map) {
   hia_graph *g = m->g;
   hia_fn *fn = m->fn;
@@ -132,8 +136,7 @@ static void change_function(hia_graph *g, hia_fn *fn,
 }
 
 static void change_all(hia_graph *g, hia_node_id (*change)(mapping *m, hia_node_id map)) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     change_function(g, hiaG_fn(g, f), change);
     hiaR_arena_release(&g->comp->scratch, mark);

@@ -23,7 +23,12 @@
  * Requires hiaG_effects (effects), and keeps it. For native code only: the interpreter defines what
  * programs mean, and must make the calls that they make. If this pass has run, unrolling merges
  * too, before it replaces calls by bodies. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MAX_LOOKED_AT = 16, /* equal calls that are tried */
@@ -87,7 +92,7 @@ static uint64_t wrapped(hia_type type, uint64_t x) { return type == HIA_I32 ? (u
 
 static bool is_constant(term t) { return t.base == BASE_OF_CONSTANTS; }
 
-/* The term of a sum or difference with a constant; false if the node is neither. */
+/* Finds the term of a sum or difference with a constant. Returns false if the node is neither. */
 static bool linear_term(merging *m, hia_node_id n, hia_type type, term *t) {
   const hia_node *node = &m->fn->nodes.data[n];
   if (type != HIA_I32 && type != HIA_I64) return false;
@@ -316,13 +321,13 @@ static void visit_call(merging *m, hia_node_id call) {
   const hia_node node = m->fn->nodes.data[call];
   if (hiaG_node_effects(m->g, m->fn, call) & (HIA_E_COUNTS | HIA_E_IMPURE)) return;
   if (node.n_outs == 0) return;
-  known own = {node.imm, m->args.len, node.n_ins, node.outs, node.region};
+  known made = {node.imm, m->args.len, node.n_ins, node.outs, node.region};
   for (uint32_t i = 0; i < node.n_ins; i++)
     hiaR_push(m->scratch, &m->args, term_of(m, hiaG_in(m->fn, call, i)));
-  uint32_t hash = hash_of(m, &own), at = hash, i;
+  uint32_t hash = hash_of(m, &made), at = hash, i;
   equals e = {0};
   while (e.n < MAX_LOOKED_AT && (i = hiaR_index_next(&m->call_index, hash, &at)) != HIA_NONE)
-    if (is_equal(m, &m->calls.data[i], &own)) e.at[e.n++] = i;
+    if (is_equal(m, &m->calls.data[i], &made)) e.at[e.n++] = i;
   for (uint32_t k = 0; k < e.n; k++) {
     const known *before = &m->calls.data[e.at[k]];
     if (!m->is_open[before->region]) continue;
@@ -335,12 +340,12 @@ static void visit_call(merging *m, hia_node_id call) {
     hia_node_id path[MAX_NESTED];
     uint32_t n = find_path(m, &before, call, path);
     if (n == 0 || !free_args(m, path[0], call)) continue;
-    own.outs = hand_out(m, &e, &before, call, path, n);
-    replace_call(m, call, own.outs);
+    made.outs = hand_out(m, &e, &before, call, path, n);
+    replace_call(m, call, made.outs);
     break;
   }
   hiaR_index_add(m->scratch, &m->call_index, hash, m->calls.len);
-  hiaR_push(m->scratch, &m->calls, own);
+  hiaR_push(m->scratch, &m->calls, made);
 }
 
 static void enter(merging *m, hia_node_id n) {
@@ -399,8 +404,7 @@ bool hiaG_merge_in(hia_graph *g, hia_fn *fn) {
 
 void hiaG_merge(hia_graph *g) {
   g->merges_calls = true;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     if (hiaG_merge_in(g, hiaG_fn(g, f))) hiaG_compact(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

@@ -20,7 +20,12 @@
  * variables stay in order.
  *
  * Requires hiaG_effects and a function without forks; keeps everything but the numbering. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MAX_NODES = 60, /* of a round, of which three copies are made */
@@ -197,9 +202,7 @@ static void pair_rounds(pairing *p, hia_node_id loop, hia_subst *subst) {
   pair_map first = {HIA_NEW_ARRAY(p->scratch, hia_value_id, fn->values.len), fn->values.len};
   memset(first.to, 0xff, first.n * sizeof *first.to);
   p->variables = HIA_NEW_ARRAY(p->scratch, hia_value_id, n + 1);
-  for (hia_node_id a = fn->regions.data[p->head].first; fn->nodes.data[a].op == HIA_OP_ARG;
-       a = fn->nodes.data[a].next)
-    p->variables[HIA_IMM_A(fn->nodes.data[a].imm)] = hiaG_out(fn, a, 0);
+  HIA_EACH_ARG(fn, p->head, a) p->variables[HIA_IMM_A(fn->nodes.data[a].imm)] = hiaG_out(fn, a, 0);
 
   hia_node_id pairs =
       hiaG_insert(g, fn, loop, HIA_OP_LOOP, ins, n, results, old.n_outs, old.imm, old.loc);
@@ -213,10 +216,10 @@ static void pair_rounds(pairing *p, hia_node_id loop, hia_subst *subst) {
 
   hia_value_id has_second = condition_of_second(p, round, &first);
   hia_node_id branch = hiaG_add(g, fn, round, HIA_OP_IF, &has_second, 1, types, n, 0, old.loc);
-  hia_region_id both = fn->nodes.data[branch].regions, one = both + 1;
-  const hia_value_id *next = copy_round(p, both, copy_map(p, &first), NULL, n);
-  next = copy_round(p, both, copy_map(p, &first), next, n);
-  hiaG_yield(g, fn, both, next, n);
+  hia_region_id with_second = fn->nodes.data[branch].regions, one = with_second + 1;
+  const hia_value_id *next = copy_round(p, with_second, copy_map(p, &first), NULL, n);
+  next = copy_round(p, with_second, copy_map(p, &first), next, n);
+  hiaG_yield(g, fn, with_second, next, n);
   next = copy_round(p, one, copy_map(p, &first), NULL, n);
   hiaG_yield(g, fn, one, next, n);
   for (uint32_t i = 0; i < n; i++) ins[i] = hiaG_out(fn, branch, i);
@@ -243,8 +246,7 @@ static void pair_in(hia_graph *g, hia_fn *fn) {
 }
 
 void hiaG_pair(hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     pair_in(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

@@ -6,7 +6,10 @@
  * `set` replaces can come first: it fails if and as the `set` does. All engines need that, since a
  * copy of an array for each `set` makes a program quadratic. So the pass cannot be switched off.
  * Requires and keeps everything. */
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum { REACH = 1000 }; /* nodes behind a `set` that are looked at */
 

@@ -18,7 +18,12 @@
  * unrolled instead (unroll.c), which copies more if there is more to copy.
  *
  * Requires hiaG_effects and a function without forks; keeps everything but the numbering. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MAX_NODES = 12, /* behind the branch */

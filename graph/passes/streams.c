@@ -33,7 +33,11 @@
  *
  * Requires that hiaG_cannot_stream has returned NULL; must come before passes that make branches or
  * loops of calls. Keeps the graph counted or fuelled if it was. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct streams {
   const hia_graph *g;
@@ -101,9 +105,9 @@ static const char *find(streams *s, hia_fn_id root) {
   const hia_graph *g = s->g;
   bool is_any = false;
   s->is_stream = HIA_NEW_ARRAY(&g->comp->scratch, bool *, 2 * (size_t)g->fns.len + 1);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    bool is_wanted = !fn->is_removed && (root == HIA_NONE ? fn->is_root : f == root);
+    bool is_wanted = root == HIA_NONE ? fn->is_root : f == root;
     for (uint32_t i = 0; is_wanted && i < fn->n_params; i++)
       if (can_be_stream(g, fn->params[i])) note(s, f, i, &is_any);
   }

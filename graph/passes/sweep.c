@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* sweep: removes the functions that no root reaches. Indices of the others stay. */
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 static void reach(hia_graph *g, hia_fn_id f, bool *is_reached, hia_u32vec *todo) {
   if (is_reached[f]) return;
@@ -11,8 +13,8 @@ static void reach(hia_graph *g, hia_fn_id f, bool *is_reached, hia_u32vec *todo)
 void hiaG_sweep(hia_graph *g) {
   bool *is_reached = HIA_NEW_ARRAY(&g->comp->scratch, bool, g->fns.len);
   hia_u32vec todo = {0};
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (!hiaG_fn(g, f)->is_root || hiaG_fn(g, f)->is_removed) continue;
+  HIA_EACH_FN(g, f) {
+    if (!hiaG_fn(g, f)->is_root) continue;
     is_reached[f] = true;
     hiaR_push(&g->comp->scratch, &todo, f);
   }

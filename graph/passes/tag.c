@@ -22,7 +22,11 @@
  * walk emits the nodes. `now` has the replacement of each value in the current region; changes made
  * on entering a region are undone on leaving it. Nothing recurses: an else-if chain nests as deep
  * as its author likes. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 /* Value `value` is used inside `region`, but defined outside. */
 typedef struct crossing {
@@ -135,7 +139,8 @@ static void undo_to(tagging *t, uint32_t len) {
   }
 }
 
-/* The replacement of a value in the current region; a constant is copied if it has none there. */
+/* Returns the replacement of a value in the current region; a constant is copied if it has none
+ * there. */
 static hia_value_id here(tagging *t, hia_value_id v) {
   if (!is_constant(t->from, v) || t->home[v] == t->region) return t->now[v];
   const hia_node *def = hiaG_def(t->from, v);
@@ -341,7 +346,7 @@ static void end_loop(tagging *t, hia_node_id yield) {
 
 /* ---- other nodes ---- */
 
-/* The operands of a node, in the section; valid until the next call. */
+/* Returns the operands of a node in the section; they are valid until the next call. */
 static const hia_value_id *operands(tagging *t, hia_node_id n) {
   uint32_t start = t->yields.len, n_ins = t->from->nodes.data[n].n_ins;
   push_yields(t, n);
@@ -448,6 +453,5 @@ static void tag_fn(hia_graph *g, hia_fn_id f) {
 /* Requires nothing; the graph is static afterwards. Functions that were removed have no section. */
 void hiaG_tag(hia_graph *g) {
   g->state = HIA_STATIC;
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed) tag_fn(g, f);
+  HIA_EACH_FN(g, f) tag_fn(g, f);
 }

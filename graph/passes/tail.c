@@ -33,7 +33,13 @@
  *
  * The order of nodes that can fail stays what it was along every path, and COUNT nodes stay where
  * they are: a round of such a loop is a call in the source, and was counted before the call. */
+#include "graph/analysis/groups.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/scc.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef enum spot_kind {
   SPOT_EXIT,   /* no tail call below */
@@ -90,7 +96,8 @@ typedef struct looping {
 
 /* ---- the tree ---- */
 
-/* The spot of a region. Operand place[r] of the region's YIELD is result r of the function. */
+/* Finds the spot of a region. Operand place[r] of the region's YIELD is result r of the function.
+ */
 static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id region,
                  const uint32_t *place, uint32_t parent) {
   spot s = {.kind = SPOT_EXIT, .region = region, .end = HIA_NONE, .parent = parent, .place = place};
@@ -158,7 +165,7 @@ static void find_spots(tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
 
 /* True if the region has a join, which must stay in the arm that its fork's `stolen` leads to. */
 static bool holds_join(const hia_fn *fn, hia_region_id region) {
-  for (hia_node_id n = fn->regions.data[region].first; n != HIA_NONE; n = fn->nodes.data[n].next)
+  HIA_EACH_IN(fn, region, n)
     if (fn->nodes.data[n].op == HIA_OP_JOIN) return true;
   return false;
 }
@@ -516,7 +523,7 @@ static void close_loop(looping *l, uint32_t class) {
 
 /* ---- functions ---- */
 
-/* A loop over the parameters of a function. */
+/* Begins a loop over the parameters of a function. */
 static looping open_loop(tail *t, hia_fn *fn, bool has_state) {
   looping l = {.t = t, .g = t->g, .scratch = t->scratch, .fn = fn, .loc = fn->loc};
   l.has_state = has_state;
@@ -538,8 +545,7 @@ static looping open_loop(tail *t, hia_fn *fn, bool has_state) {
 static void copy_body(looping *l, const hia_fn *from, hia_fn_id f, hia_region_id region) {
   hia_value_id *map = HIA_NEW_ARRAY(l->scratch, hia_value_id, from->values.len);
   memset(map, 0xff, from->values.len * sizeof *map);
-  for (hia_node_id n = from->regions.data[0].first; from->nodes.data[n].op == HIA_OP_ARG;
-       n = from->nodes.data[n].next)
+  HIA_EACH_ARG(from, 0, n)
     map[hiaG_out(from, n, 0)] =
         l->first_var + l->t->variable[f][HIA_IMM_A(from->nodes.data[n].imm)];
   hiaG_copy_region(l->g, l->fn, region, HIA_NONE, from, 0, map, HIA_NONE);
@@ -592,8 +598,8 @@ static const char *loop_name(tail *t, const char *member) {
   }
 }
 
-/* The parameters of the merged function: the state, and of each type as many as the member has that
- * has the most. */
+/* Finds the parameters of the merged function: the state, and of each type as many as the member
+ * has that has the most. */
 static void share_variables(tail *t, const hia_fn_id *members, uint32_t n, hia_type **params,
                             uint32_t *n_params) {
   HIA_VEC(hia_type) types = {0};
@@ -720,12 +726,10 @@ static classes find_classes(tail *t) {
   hia_graph *g = t->g;
   uint32_t n = t->n_fns;
   classes c = {0};
-  uint32_t *group = HIA_NEW_ARRAY(t->scratch, uint32_t, n);
+  uint32_t *group = hiaG_groups(t->scratch, g);
   uint32_t *first = HIA_NEW_ARRAY(t->scratch, uint32_t, n + 1);
   hia_u32vec edges = {0};
   spot_vec spots = {0};
-  for (hia_fn_id f = 0; f < n; f++)
-    group[f] = hiaG_fn(g, f)->is_removed ? HIA_NONE : hiaG_fn(g, f)->group;
   t->class = group;
   for (hia_fn_id f = 0; f < n; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
@@ -779,9 +783,8 @@ void hiaG_tail(hia_graph *g) {
     else
       hiaG_fn(g, f)->is_removed = true;
   }
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     redirect_calls(&t, fn);
     if (fn->slow_path != HIA_NONE && hiaG_fn(g, fn->slow_path)->is_removed)
       fn->slow_path = HIA_NONE;

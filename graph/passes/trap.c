@@ -22,7 +22,11 @@
  * Comes right behind `grad`, since it must see the operations of the source and of gradients. A
  * graph that was written with its traps and read keeps these and gets no others.
  * Requires nothing; computes effects if there are gradients. */
-#include "graph/ir/sums.h"
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 typedef struct trapping {
   hia_graph *g;
@@ -54,14 +58,15 @@ static void find_operands(const hia_node *node, uint32_t *first, uint32_t *last)
   *last = node->op == HIA_OP_FIT || hiaR_takes_sum(node->op) ? 1 : node->n_ins;
 }
 
-/* The operand at the dtype of the result: a function of the host may have others. Whether it is NaN
- * stays the same. */
+/* Returns the operand at the dtype of the result: a function of the host may have others. Whether
+ * it is NaN stays the same. */
 static hia_value_id at_dtype(trapping *t, hia_node_id before, hia_value_id v, hia_dtype dtype,
                              hia_loc_id loc) {
-  hia_dtype own = hiaG_dtype(t->g->types, hiaG_type(t->fn, v));
+  hia_dtype operand_dtype = hiaG_dtype(t->g->types, hiaG_type(t->fn, v));
   hia_type type = dtype;
-  if (own == dtype) return v;
-  hia_node_id cast = hiaG_insert(t->g, t->fn, before, HIA_OP_CAST, &v, 1, &type, 1, own, loc);
+  if (operand_dtype == dtype) return v;
+  hia_node_id cast =
+      hiaG_insert(t->g, t->fn, before, HIA_OP_CAST, &v, 1, &type, 1, operand_dtype, loc);
   return hiaG_out(t->fn, cast, 0);
 }
 
@@ -98,8 +103,8 @@ static void visit_function(trapping *t) {
 }
 
 static bool has_gradients(const hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed && is_of_gradients(hiaG_fn(g, f))) return true;
+  HIA_EACH_FN(g, f)
+    if (is_of_gradients(hiaG_fn(g, f))) return true;
   return false;
 }
 
@@ -107,9 +112,8 @@ void hiaG_trap(hia_graph *g) {
   hia_arena *scratch = &g->comp->scratch;
   if (g->is_read && hiaG_has_op(g, HIA_OP_TRAP, HIA_OP_TRAP)) return;
   if (has_gradients(g)) hiaG_effects(g);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     trapping t = {.g = g, .fn = hiaG_fn(g, f)};
-    if (t.fn->is_removed) continue;
     hia_mark mark = hiaR_arena_mark(scratch);
     t.is_in_gradient = is_of_gradients(t.fn);
     if (t.is_in_gradient) hiaG_dce(g, t.fn);

@@ -46,7 +46,12 @@
  * Requires hiaG_effects (groups, recursion), and keeps its results valid, except that functions of
  * a group may no longer call each other directly. For native code only: the interpreter gains
  * nothing from larger frames. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 
 enum {
   MAX_COST = 1600,   /* cycles, after the op table, of an unrolled body */
@@ -158,9 +163,7 @@ static void call_instead(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id ar
   hia_node_id yield = hiaG_yield_of(fn, arm);
   while (fn->regions.data[arm].first != yield) hiaG_remove(fn, fn->regions.data[arm].first);
   hia_value_id *ins = HIA_NEW_ARRAY(u->scratch, hia_value_id, fn->n_params);
-  for (hia_node_id n = fn->regions.data[0].first; fn->nodes.data[n].op == HIA_OP_ARG;
-       n = fn->nodes.data[n].next)
-    ins[HIA_IMM_A(fn->nodes.data[n].imm)] = hiaG_out(fn, n, 0);
+  HIA_EACH_ARG(fn, 0, n) ins[HIA_IMM_A(fn->nodes.data[n].imm)] = hiaG_out(fn, n, 0);
   hia_node_id call = hiaG_insert(g, fn, yield, HIA_OP_CALL, ins, fn->n_params, fn->results,
                                  fn->n_results, f, HIA_NONE);
   uint32_t n_out = fn->nodes.data[yield].n_ins;
@@ -237,7 +240,7 @@ static uint32_t count_forks(const hia_fn *fn) {
 
 /* ---- work that outweighs a call ---- */
 
-/* By region: the calls of the group that stand in it, without tail calls. */
+/* Returns, by region, how many calls of the group stand in it, without tail calls. */
 static uint32_t *calls_by_region(const unrolling *u, const hia_fn *fn) {
   uint32_t *calls = HIA_NEW_ARRAY(u->scratch, uint32_t, fn->regions.len);
   HIA_EACH_NODE(fn, n)
@@ -307,12 +310,12 @@ static void add_to_group(unrolling *u, hia_fn_id f) {
 /* The number of levels that calls in the body of f are unrolled to; HIA_NONE: they are not even
  * guarded. */
 static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
-  const size *own = &u->shapes[f].size, *all = &u->largest[u->shapes[f].body.group];
+  const size *size_of_f = &u->shapes[f].size, *all = &u->largest[u->shapes[f].body.group];
   if (all->does_much) return HIA_NONE;
   uint64_t call = all->guard_cost; /* what a call in the body costs, unrolled to `level` */
   bool is_linear = all->n_calls == 1 && !all->n_tails;
   for (uint32_t level = 0;; level++) {
-    uint64_t cost = own->cost + own->n_calls * call;
+    uint64_t cost = size_of_f->cost + size_of_f->n_calls * call;
     if (cost > MAX_COST) return level ? level - 1 : HIA_NONE;
     if (is_linear && cost > MAX_LINEAR) return level;
     if (level == MAX_LEVELS) return level;
@@ -332,8 +335,8 @@ static uint32_t calls_on_a_way(unrolling *u, const hia_fn *fn) {
   return calls[0];
 }
 
-/* By parameter: true if conditions of the guard depend on it. The guard is compact: nodes stand in
- * the order of definition, those of regions behind their IF. */
+/* Returns, by parameter, true if conditions of the guard depend on it. The guard is compact: nodes
+ * stand in the order of definition, those of regions behind their IF. */
 static bool *tested_params(unrolling *u, const hia_fn *guard) {
   bool *is_tested = HIA_NEW_ARRAY(u->scratch, bool, guard->n_params);
   bool *is_needed = HIA_NEW_ARRAY(u->scratch, bool, guard->values.len);
@@ -455,8 +458,7 @@ static hia_node_id copy_body(unrolling *u, const hia_fn *body, hia_node_id call)
   hia_node node = fn->nodes.data[call];
   hia_value_id *map = HIA_NEW_ARRAY(u->scratch, hia_value_id, body->values.len);
   memset(map, 0xff, body->values.len * sizeof *map);
-  for (hia_node_id arg = body->regions.data[0].first; body->nodes.data[arg].op == HIA_OP_ARG;
-       arg = body->nodes.data[arg].next)
+  HIA_EACH_ARG(body, 0, arg)
     map[hiaG_out(body, arg, 0)] =
         hiaG_resolve(&u->subst, hiaG_in(fn, call, HIA_IMM_A(body->nodes.data[arg].imm)));
   hia_loc_id parent = node.loc;
@@ -691,12 +693,11 @@ void hiaG_unroll(hia_graph *g) {
   u.shapes = HIA_NEW_ARRAY(u.scratch, shape, n);
   u.members = HIA_NEW_ARRAY(u.scratch, uint32_t, (size_t)n + 1);
   u.largest = HIA_NEW_ARRAY(u.scratch, size, (size_t)n + 1);
-  for (hia_fn_id f = 0; f < n; f++)
-    if (!hiaG_fn(g, f)->is_removed) u.members[hiaG_fn(g, f)->group]++;
+  HIA_EACH_FN(g, f) u.members[hiaG_fn(g, f)->group]++;
   hia_u32vec wanted = {0};
-  for (hia_fn_id f = 0; f < n; f++) {
+  HIA_EACH_FN_BELOW(g, n, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed || !(fn->effects & HIA_E_RECURSIVE)) continue;
+    if (!(fn->effects & HIA_E_RECURSIVE)) continue;
     if (u.members[fn->group] > MAX_MEMBERS) continue;
     learn_shape(&u, f);
     add_to_group(&u, f);

@@ -18,7 +18,12 @@
  * the regions that use them.
  *
  * Requires a graph that the verifier has accepted. Nothing recurses. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/region_order.h"
+#include "graph/ir/scc.h"
+#include "graph/passes/passes.h"
 
 typedef struct untagging {
   hia_graph *g;
@@ -243,8 +248,8 @@ static void untag_fn(hia_graph *g, hia_fn *fn) {
 
 void hiaG_untag(hia_graph *g) {
   g->state = HIA_FUNCTIONS;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (!hiaG_fn(g, f)->is_removed) untag_fn(g, hiaG_fn(g, f));
+  HIA_EACH_FN(g, f) {
+    untag_fn(g, hiaG_fn(g, f));
     hiaR_look(g->comp);
   }
   g->sites.len = 0;

@@ -10,7 +10,10 @@
  *
  * In branches inside of that branch the same holds, and each gives what the branch around it gives,
  * result by result. */
-#include "graph/refs/refs.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/refs/steps.h"
 
 /* The node before the YIELD of a region, but for constants and node `except`. */
 static hia_node_id last_of(const hia_fn *fn, hia_region_id region, hia_node_id except) {

@@ -13,7 +13,12 @@
  * So do the results that loops got only to be dropped.
  *
  * Requires hiaG_effects; it must run again. */
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/passes/passes.h"
 #include "graph/refs/refs.h"
+#include "graph/refs/steps.h"
 
 static void forget_node(hia_graph *g, hia_fn *fn, hia_node_id n, hia_subst *subst) {
   hia_node *node = &fn->nodes.data[n];
@@ -75,13 +80,11 @@ static bool forget_in(hia_graph *g, hia_fn *fn) {
   return is_changed;
 }
 
-bool hiaG_has_destinations(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_DEST, HIA_OP_TAKE); }
 bool hiaG_has_counts(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_DUP, HIA_OP_GIVE); }
 
 void hiaG_forget_counts(hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     if (fn->owning_of != HIA_NONE)
       fn->is_removed = true;

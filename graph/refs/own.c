@@ -2,7 +2,8 @@
 /* What is owned, and what is borrowed. A function owns a parameter if it consumes it, or could use
  * its memory again; a loop owns a variable unless it only walks through what something else keeps.
  * After Ullrich and de Moura, "Counting Immutable Beans" (IFL 2019). */
-#include "graph/refs/refs.h"
+#include "graph/ir/walk.h"
+#include "graph/refs/steps.h"
 
 /* True if region `inner` is `outer` or inside it. */
 static bool is_within(const hia_fn *fn, hia_region_id inner, hia_region_id outer) {

@@ -1,7 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Memory that is used again (Perceus, section 2.4): the memory of an object whose last reference
  * goes, a *token*, is given to a construction of the same size. */
-#include "graph/refs/refs.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/refs/steps.h"
 
 typedef struct token {
   hia_value_id value;
@@ -51,7 +54,7 @@ static bool give_here(hia_graph *g, hia_fn *fn, hia_node_id n, token *t) {
   return false;
 }
 
-/* The same inside a branch. On the other side the token is given back. */
+/* Gives the token to a construction inside a branch. On the other side the token is given back. */
 static bool give_inside(hia_graph *g, hia_fn *fn, hia_node_id n, token *t) {
   for (; n != HIA_NONE && t->left; n = fn->nodes.data[n].next) {
     if (fn->nodes.data[n].op != HIA_OP_IF) continue;

@@ -1,6 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Owning versions of functions that borrow (refs.c). */
-#include "graph/refs/refs.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "graph/refs/steps.h"
 
 /* True if nothing else refers to any of the parameters that the function borrows. */
 static hia_value_id are_last(hia_graph *g, hia_fn *fn, const hia_ref_version *borrowing) {
@@ -10,8 +13,8 @@ static hia_value_id are_last(hia_graph *g, hia_fn *fn, const hia_ref_version *bo
     if (hiaG_is_scalar(fn->params[i]) || borrowing->owns[i]) continue;
     hia_value_id arg = hiaG_out(fn, i, 0);
     hia_node_id n = hiaG_add(g, fn, 0, HIA_OP_LAST, &arg, 1, &boolean, 1, 0, HIA_NONE);
-    hia_value_id both[2] = {all, hiaG_out(fn, n, 0)};
-    all = all == HIA_NONE ? both[1] : hiaG_op(g, fn, 0, HIA_OP_BAND, both, 2, HIA_NONE);
+    hia_value_id ins[2] = {all, hiaG_out(fn, n, 0)};
+    all = all == HIA_NONE ? ins[1] : hiaG_op(g, fn, 0, HIA_OP_BAND, ins, 2, HIA_NONE);
   }
   return all;
 }

@@ -11,7 +11,7 @@
  *
  * That a destination is taken only behind what was put there is not checked, nor that an address is
  * set: code for a graph that was read from text tests it (lower/ops/read.c). */
-#include "graph/verify/verify.h"
+#include "graph/verify/verifier.h"
 
 typedef struct classes {
   hia_verifier *v;
@@ -104,7 +104,8 @@ static void join_branch(classes *c, hia_fn_id f, hia_node_id n) {
       join(c, f, hiaG_in(fn, fn->regions.data[node->regions + arm].last, i), f, node->outs + i);
 }
 
-/* False: the node does not hand its operands on. */
+/* Joins the operands of a node with its results. Returns false if the node does not hand its
+ * operands on. */
 static bool join_node(classes *c, hia_fn_id f, hia_node_id n) {
   const hia_graph *g = c->v->g;
   const hia_fn *fn = hiaG_fn(g, f);
@@ -238,21 +239,20 @@ void hiaG_verify_addresses(hia_verifier *v) {
     c.strange_in[i] = c.place[i] = HIA_NONE;
   }
   c.params = HIA_NEW_ARRAY(v->scratch, hia_value_id *, g->fns.len + 1);
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed) find_params(&c, f);
+  HIA_EACH_FN(g, f) find_params(&c, f);
   hia_u32vec others = {0}; /* functions and nodes that hand nothing on */
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+  HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    for (hia_node_id at = 0; !fn->is_removed && at < fn->nodes.len; at++) {
+    for (hia_node_id at = 0; at < fn->nodes.len; at++) {
       if (!is_live(fn, at) || (join_node(&c, f, at) && !stores(fn, at))) continue;
       hiaR_push(v->scratch, &others, f);
       hiaR_push(v->scratch, &others, at);
     }
-    if (!fn->is_removed && fn->slow_path != HIA_NONE) join_slow_path(&c, f);
+    if (fn->slow_path != HIA_NONE) join_slow_path(&c, f);
   }
   for (uint32_t i = 0; i < others.len; i += 2) look_at(&c, others.data[i], others.data[i + 1]);
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->is_root) look_at_root(&c, f);
+  HIA_EACH_FN(g, f)
+    if (hiaG_fn(g, f)->is_root) look_at_root(&c, f);
   for (uint32_t i = 0; i < n; i++) {
     if (c.up[i] != i || !c.is_address[i] || c.strange_in[i] == HIA_NONE) continue;
     v->fn = hiaG_fn(g, v->fn_id = c.strange_in[i]);

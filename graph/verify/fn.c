@@ -5,7 +5,7 @@
  * One walk in order of definition. A value may be used if the walk has passed its node and its
  * region is still open. Regions are opened and closed by the walk; the HEAD of a loop is closed
  * only after its ROUND, and the results of an `if` or `loop` are defined after its regions. */
-#include "graph/verify/verify.h"
+#include "graph/verify/verifier.h"
 
 enum { UNSEEN, INSIDE, PASSED }; /* node states: INSIDE an `if` or `loop` that the walk is in */
 

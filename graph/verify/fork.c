@@ -14,7 +14,7 @@
  *
  * The walks of fn.c and static.c notify this file of what they pass, in sequential
  * order. */
-#include "graph/verify/verify.h"
+#include "graph/verify/verifier.h"
 
 static bool is_fork_op(unsigned op) {
   return op == HIA_OP_FORK || op == HIA_OP_STOLEN || op == HIA_OP_JOIN;

@@ -4,7 +4,10 @@
  *
  * The frontend reports what has none with the chain of calls that leads there. Here a graph is
  * refused that a user has written or changed. So the pass `grad` can rely on it. */
-#include "graph/verify/verify.h"
+#include "graph/ir/build.h"
+#include "graph/ir/own_gradient.h"
+#include "graph/ir/scc.h"
+#include "graph/verify/verifier.h"
 
 static bool is_float(hia_dtype dtype) { return dtype == HIA_F32 || dtype == HIA_F64; }
 
@@ -18,13 +21,13 @@ static void expect_types(hia_verifier *v, hia_node_id n, const char *what, uint3
 
 /* What the gradient is with respect to. `seen`: cleared before and after; a flag for each param of
  * the program, then for each parameter of the function. */
-static void check_wrt(hia_verifier *v, hia_node_id n, const hia_gradient_of *of, bool *seen) {
+static void check_wrt(hia_verifier *v, hia_node_id n, const hia_gradient_of *asked, bool *seen) {
   const hia_graph *g = v->g;
-  const hia_fn *fn = hiaG_fn(g, of->fn);
+  const hia_fn *fn = hiaG_fn(g, asked->fn);
   uint32_t n_params = g->params.len;
-  if (of->n == 0) hiaG_defect(v, n, "a gradient with respect to nothing");
-  for (uint32_t i = 0; i < of->n; i++) {
-    const hia_wrt *wrt = &of->wrt[i];
+  if (asked->n == 0) hiaG_defect(v, n, "a gradient with respect to nothing");
+  for (uint32_t i = 0; i < asked->n; i++) {
+    const hia_wrt *wrt = &asked->wrt[i];
     if (wrt->i >= (wrt->is_param ? n_params : fn->n_params))
       hiaG_defect(v, n, "there is no %s %u", wrt->is_param ? "param" : "parameter", wrt->i);
     if (wrt->is_sum && (!wrt->is_param || g->params.data[wrt->i].shape.rank == 0))
@@ -40,44 +43,34 @@ static void check_wrt(hia_verifier *v, hia_node_id n, const hia_gradient_of *of,
                   wrt->is_param ? "param" : "parameter");
     *flag = true;
   }
-  for (uint32_t i = 0; i < of->n; i++)
-    seen[of->wrt[i].is_param ? of->wrt[i].i : n_params + of->wrt[i].i] = false;
+  for (uint32_t i = 0; i < asked->n; i++)
+    seen[asked->wrt[i].is_param ? asked->wrt[i].i : n_params + asked->wrt[i].i] = false;
 }
 
 static void check_grad(hia_verifier *v, hia_node_id n, bool *seen) {
   const hia_graph *g = v->g;
   const hia_node *node = &v->fn->nodes.data[n];
-  const hia_gradient_of *of = hiaG_gradient_of(g, node);
-  if (of->fn >= g->fns.len || hiaG_fn(g, of->fn)->is_removed)
+  const hia_gradient_of *asked = hiaG_gradient_of(g, node);
+  if (asked->fn >= g->fns.len || hiaG_fn(g, asked->fn)->is_removed)
     hiaG_defect(v, n, "its function does not exist");
-  const hia_fn *fn = hiaG_fn(g, of->fn);
+  const hia_fn *fn = hiaG_fn(g, asked->fn);
   if (fn->n_results != 1 || !hiaG_is_scalar(fn->results[0]) || !is_float((hia_dtype)fn->results[0]))
     hiaG_defect(v, n, "the result of its function must be f32 or f64");
-  check_wrt(v, n, of, seen);
+  check_wrt(v, n, asked, seen);
   if (node->n_ins != fn->n_params)
     hiaG_defect(v, n, "it has %u operands, but must have %u", node->n_ins, fn->n_params);
-  if (node->n_outs != of->n + of->has_value)
-    hiaG_defect(v, n, "it has %u results, but must have %u", node->n_outs, of->n + of->has_value);
+  if (node->n_outs != asked->n + asked->has_value)
+    hiaG_defect(v, n, "it has %u results, but must have %u", node->n_outs,
+                asked->n + asked->has_value);
   expect_types(v, n, "operand", 0, fn->params, fn->n_params, true);
-  if (of->has_value) expect_types(v, n, "result", 0, fn->results, 1, false);
-  for (uint32_t i = 0; i < of->n; i++) {
-    hia_type type = hiaG_wrt_type(g, of->fn, &of->wrt[i]);
-    expect_types(v, n, "result", of->has_value + i, &type, 1, false);
+  if (asked->has_value) expect_types(v, n, "result", 0, fn->results, 1, false);
+  for (uint32_t i = 0; i < asked->n; i++) {
+    hia_type type = hiaG_wrt_type(g, asked->fn, &asked->wrt[i]);
+    expect_types(v, n, "result", asked->has_value + i, &type, 1, false);
   }
 }
 
 /* ---- what functions call ---- */
-
-static bool has_float(const hia_type *types, uint32_t n) {
-  bool has = false;
-  for (uint32_t i = 0; i < n; i++) has |= hiaG_is_scalar(types[i]) && is_float((hia_dtype)types[i]);
-  return has;
-}
-
-bool hiaG_extern_lacks_gradient(const hia_extern *e) {
-  if (e->gradient != HIA_NONE) return false;
-  return e->is_impure || (has_float(e->params, e->n_params) && has_float(e->results, e->n_results));
-}
 
 typedef struct calls {
   uint32_t *first; /* those of f: callees[first[f]] .. callees[first[f + 1] - 1] */
@@ -124,10 +117,10 @@ static void check_calls(hia_verifier *v, const calls *c) {
     for (hia_node_id n = 0; n < fn->nodes.len && !fn->is_removed; n++) {
       const hia_node *node = &fn->nodes.data[n];
       if (node->op != HIA_OP_GRAD || node->flags & HIA_NODE_DEAD) continue;
-      hia_fn_id of = hiaG_gradient_of(g, node)->fn;
-      if (group[of] == group[v->fn_id])
+      hia_fn_id differentiated = hiaG_gradient_of(g, node)->fn;
+      if (group[differentiated] == group[v->fn_id])
         hiaG_defect(v, n, "its function calls this one: the derivative is of infinite order");
-      if (c->has_none[of])
+      if (c->has_none[differentiated])
         hiaG_defect(v, n, "its function calls a function of the host that has no gradient");
     }
   }

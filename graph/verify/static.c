@@ -6,7 +6,9 @@
  * node; the outputs of a Switch belong to the two sides that it decides between, the output of an
  * Enter to the loop's HEAD. The false output of a Switch in a HEAD, which leaves the loop, goes
  * only to Exits; a NextIteration, and an Enter of a variable, go only to a loop Merge. */
-#include "graph/verify/verify.h"
+#include "graph/analysis/effects.h"
+#include "graph/ir/region_order.h"
+#include "graph/verify/verifier.h"
 
 /* Contexts that are no regions: LEAVING | h, for a Switch in HEAD h; and that of loop Merges. */
 #define LEAVING     0x80000000u
@@ -86,7 +88,7 @@ static bool is_region(const hia_fn *fn, uint32_t r, unsigned kind, hia_region_id
          fn->regions.data[r].parent == parent;
 }
 
-/* The context of a value. Its node must have been checked. */
+/* Returns the context of a value. Its node must have been checked. */
 static uint32_t context_of(const hia_fn *fn, hia_value_id value) {
   const hia_node *def = hiaG_def(fn, value);
   uint32_t r = HIA_IMM_A(def->imm);
@@ -104,11 +106,11 @@ static void expect_context(hia_verifier *v, hia_node_id n, hia_value_id value, u
   const hia_fn *fn = v->fn;
   if (fn->values.data[value].node >= n)
     hiaG_defect(v, n, "%%%u is not defined before its use", value);
-  uint32_t is = context_of(fn, value);
-  if (is == wanted) return;
-  if (is == TO_MERGE) hiaG_defect(v, n, "%%%u goes to a merge.loop only", value);
-  if (is & LEAVING) hiaG_defect(v, n, "%%%u goes to an exit only", value);
-  hiaG_defect(v, n, "%%%u belongs in region %u, not %u", value, is, wanted & ~LEAVING);
+  uint32_t context = context_of(fn, value);
+  if (context == wanted) return;
+  if (context == TO_MERGE) hiaG_defect(v, n, "%%%u goes to a merge.loop only", value);
+  if (context & LEAVING) hiaG_defect(v, n, "%%%u goes to an exit only", value);
+  hiaG_defect(v, n, "%%%u belongs in region %u, not %u", value, context, wanted & ~LEAVING);
 }
 
 static void expect_type_of(hia_verifier *v, hia_node_id n, uint32_t i, hia_value_id like) {
@@ -207,7 +209,7 @@ static void check_result(hia_verifier *v, hia_node_id n) {
   }
 }
 
-/* check_site compares the site with its nodes; this compares the node with its site. */
+/* Compares a node with its site; check_site compares the site with its nodes. */
 static void check_call_node(hia_verifier *v, hia_node_id n) {
   const hia_node *node = &v->fn->nodes.data[n];
   uint32_t s = HIA_IMM_A(node->imm), i = HIA_IMM_B(node->imm);

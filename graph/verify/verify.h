@@ -1,62 +1,23 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the verifier share. */
+/* The rules of a graph, checked. The reader's input comes from users, so nothing is assumed.
+ * Checked are: indices are in range, lists are sound, each value is defined before it is used and
+ * visible where it is used, types follow the ops' rules, each region ends with its one YIELD, sites
+ * and their nodes agree, and the tag discipline holds (a value enters a branch by a Switch and a
+ * loop by an Enter, and leaves them by a Merge or an Exit; a CONST is used only in its region). */
 #ifndef HIA_VERIFY_H
 #define HIA_VERIFY_H
 
 #include "graph/ir/graph.h"
 
-/* One run of the verifier. The first defect found is recorded, and ends the run. */
-typedef struct hia_verifier {
-  hia_graph *g;
-  hia_arena *scratch;
-  hia_fn *fn; /* being verified; NULL: the graph itself */
-  hia_fn_id fn_id;
-  hia_defect *defect;
-  jmp_buf stop;
-} hia_verifier;
-
-_Noreturn void hiaG_defect(hia_verifier *v, hia_node_id node, const char *fmt, ...)
-    HIA_PRINTF(3, 4);
-
-/* fn.c, static.c: verify one function in its state. verify.c has already checked that
- * the indices of nodes, values and edges are in range; regions and their lists or ranges are
- * checked here. */
-void hiaG_verify_function(hia_verifier *v);
-void hiaG_verify_section(hia_verifier *v);
-void hiaG_verify_sites(hia_verifier *v); /* before the sections */
-
-/* gradient.c: the GRAD nodes of a function graph, and the functions that they differentiate.
- * All nodes have been checked by themselves. */
-void hiaG_verify_gradients(hia_verifier *v);
-
-/* address.c: what PUT and TAKE get. All nodes and regions have been checked. */
-void hiaG_verify_addresses(hia_verifier *v);
-
-/* fork.c: the callers notify it of every node and region of a function with forks, in
- * sequential order. `pred` is the value that decides a region; NONE: none does. */
-typedef struct hia_open_fork {
-  uint32_t number;
-  hia_node_id node;     /* the FORK */
-  hia_region_id region; /* the region it stands in */
-} hia_open_fork;
-typedef struct hia_fork_check {
-  hia_verifier *v;
-  hia_index numbers; /* of forks, to their nodes */
-  HIA_VEC(hia_open_fork) open;
-  hia_node_id stolen;   /* a STOLEN that was passed, and its join was not; or NONE */
-  hia_node_id fork;     /* its FORK */
-  hia_region_id branch; /* the THEN that it decides, once entered; or NONE */
-} hia_fork_check;
-bool hiaG_has_forks(const hia_fn *fn);
-hia_fork_check hiaG_check_forks(hia_verifier *v);
-void hiaG_fork_node(hia_fork_check *c, hia_node_id n);
-void hiaG_fork_region(hia_fork_check *c, hia_region_id r, hia_value_id pred);
-void hiaG_fork_region_end(hia_fork_check *c, hia_region_id r);
-
-/* verify.c: reports a defect unless operand or result i (`what`) of the node has the dtype
- * `wanted`.
- */
-void hiaG_expect_type(hia_verifier *v, hia_node_id node, const char *what, uint32_t i, hia_type is,
-                      hia_type wanted);
+/* Returns NULL if the graph is well formed in its state; else the defect, with the node in text
+ * form, in the memory of the graph's arena. */
+const char *hiaG_verify(hia_graph *g);
+typedef struct hia_defect {
+  hia_fn_id fn;     /* NONE: of the graph */
+  hia_node_id node; /* NONE: of the function */
+  const char *message;
+} hia_defect;
+/* Finds the defect with its place. Returns false if there is none. */
+bool hiaG_find_defect(hia_graph *g, hia_defect *defect);
 
 #endif

@@ -3,6 +3,11 @@
  * its own, so that it does not depend on what was done with the module before: one with the passes
  * for native code, and one with those for the interpreter, which becomes the image. */
 #include "jit/engine/build.h"
+#include "graph/analysis/analysis.h"
+#include "graph/analysis/result_names.h"
+#include "graph/flatten/flatten.h"
+#include "graph/passes/passes.h"
+#include "graph/read/read.h"
 #include <hiaton/params.h>
 
 /* ---- the graph and the image ---- */

@@ -1,6 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Dumps: what the compiler makes of a module, stage by stage. A dump builds a graph of its own, so
  * that dumping changes nothing. */
+#include "graph/grad/grad.h"
+#include "graph/ir/print.h"
+#include "graph/read/read.h"
 #include "jit/engine/engine.h"
 
 typedef struct dumping {

@@ -12,6 +12,7 @@
 
 #include "frontend/frontend.h"
 #include "graph/ir/type_table.h"
+#include "graph/pipeline/pass.h"
 #include "jit/jit.h"
 #include "runtime/format/stream.h"
 #include "runtime/interp/run.h"

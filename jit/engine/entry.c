@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Typed entries, plain functions and map entries, and the contexts that hosts pass to entries. */
+#include "graph/analysis/analysis.h"
 #include "jit/engine/engine.h"
 #include "runtime/native/context.h"
 

@@ -5,6 +5,8 @@
  * An argument is moved by a copy with other elements. The params of a module are moved by another
  * state of all of them; the one that was current is held meanwhile, and to put it back needs no
  * memory. */
+#include "graph/grad/grad.h"
+#include "graph/ir/build.h"
 #include "jit/engine/engine.h"
 #include "runtime/value/value.h"
 #include <hiaton/gradients.h>

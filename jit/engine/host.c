@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Host functions: those that are registered, and those that a module's declarations are bound to.
  */
+#include "graph/ir/build.h"
 #include "jit/engine/engine.h"
 #include <dlfcn.h>
 #include <elf.h>

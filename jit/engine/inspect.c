@@ -4,6 +4,8 @@
  * All of it is written when a function object is made, or the module is loaded, under the module's
  * lock, and is constant from then on. Types are those of values: of a copy of the module's table,
  * which is made anew when a function has a type that the last copy lacks. */
+#include "graph/analysis/effects.h"
+#include "graph/passes/passes.h"
 #include "jit/engine/engine.h"
 #include <stdio.h>
 

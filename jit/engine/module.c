@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Modules: the text of a program, checked, and a function object for each function that was
  * requested. */
+#include "graph/grad/grad.h"
+#include "graph/read/read.h"
 #include "jit/engine/engine.h"
 #include <errno.h>
 #include <stdio.h>

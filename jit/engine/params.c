@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The params of a module, as hosts see and set them (hiaton/params.h). */
+#include "graph/ir/build.h"
 #include "jit/engine/engine.h"
 #include <hiaton/params.h>
 

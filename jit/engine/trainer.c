@@ -2,6 +2,7 @@
 /* Trainers (hiaton/training.h): a function that computes a loss and its gradients
  * (graph/grad/step.c), and an optimizer, which changes the params of the module
  * (runtime/train/optimizer.h). */
+#include "graph/grad/grad.h"
 #include "jit/engine/engine.h"
 #include "runtime/train/optimizer.h"
 #include "runtime/value/value.h"

@@ -4,6 +4,11 @@
  * Building reads the module's program and holds its lock; all later steps use only the unit. One
  * compilation holds all of a unit: when memory runs out, or an internal error is found, the caller
  * discards the unit, and the next attempt starts clean. */
+#include "graph/analysis/result_names.h"
+#include "graph/flatten/flatten.h"
+#include "graph/grad/grad.h"
+#include "graph/passes/passes.h"
+#include "graph/read/read.h"
 #include "jit/engine/engine.h"
 #include "runtime/base/loc.h"
 

@@ -7,6 +7,7 @@
  * select if neither arm has instructions. A Merge of a loop is a phi that gets its second operand
  * when the round ends. One would walk the regions recursively, but they nest as deep as the program
  * does: so the walk keeps its state in the flow records of the regions. */
+#include "graph/ir/region_order.h"
 #include "lower/kit/emit.h"
 
 static hia_emitter *const emitters[HIA_OP_LIMIT] = {

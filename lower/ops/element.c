@@ -13,6 +13,7 @@
  *
  * A leaf function, and one that kernels call, has no context. It does not fail: the function that
  * runs in its place does. */
+#include "graph/analysis/effects.h"
 #include "lower/kit/emit.h"
 
 /* True if what follows node n in its region may fail in what it calls. */

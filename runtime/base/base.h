@@ -426,7 +426,7 @@ typedef enum hia_shape_rule {
   HIA_SHAPE_PRODUCT_AT,   /* x, v, matrices, of which the first is transposed */
   HIA_SHAPE_PRODUCT_BT,   /* the second one is */
 } hia_shape_rule;
-/* What differentiation does with a node (graph/grad/rules.h). */
+/* What differentiation does with a node (graph/grad/rules/rules.h). */
 typedef enum hia_gradient_rule {
   HIA_GRADIENT_NONE, /* it has no gradient: of structure, differentiation knows itself what flows */
   HIA_GRADIENT_ZERO, /* nothing flows to its operands: they are constants to whatever uses it */

@@ -23,15 +23,15 @@ frontend/syntax/lex.c punctuation(
 frontend/syntax/parse.c kind
 frontend/syntax/parse_expr.c (s->tok.kind - HIA_TOK_BOOL)
 frontend/syntax/parse_type.c (s->tok.kind - HIA_TOK_BOOL)
-graph/flatten/flatten.c dtype
-graph/flatten/flatten.c kind
+graph/flatten/add.c kind
 graph/flatten/image.c spec->dtype
 graph/flatten/image.c spec->init
-graph/grad/kept.c r.op
-graph/ir/graph.c kind
-graph/ir/graph.c op
+graph/flatten/op.c dtype
+graph/grad/read_tape.c r.op
+graph/ir/build.c kind
+graph/ir/build.c op
 graph/passes/fold.c op
-graph/ir/read.c kind
+graph/read/function.c kind
 graph/passes/tag.c kind
 graph/ir/type.c entry->repr
 graph/ir/type.c type

@@ -3,7 +3,7 @@
 # What README.md and docs/ refer to is there:
 #
 #   - links lead to files and headings, and docs/README.md has a link to every page;
-#   - a file that is named in backquotes exists (`graph/passes/pass.c`, `graph/`, `pass.c`);
+#   - a file that is named in backquotes exists (`graph/pipeline/pass.c`, `graph/`, `pass.c`);
 #   - an identifier of hiaton's that is named in backquotes occurs in the sources;
 #   - every word that docs/glossary.md explains is used in the sources or in another page.
 #
@@ -76,7 +76,7 @@ awk 'FNR == 1 { inside = 0 }
 # unknown LIST: the lines PAGE<TAB>NAME of standard input whose name is not in the list
 unknown() { awk -F '\t' 'NR == FNR { known[$0] = 1; next } !($2 in known) && !seen[$0]++' "$1" -; }
 
-# All files and folders by each of their suffixes: graph/passes/pass.c is pass.c too. These are not in the sources: files
+# All files and folders by each of their suffixes: graph/pipeline/pass.c is pass.c too. These are not in the sources: files
 # below build/, what install.md says is installed, and the reader's own files in aot.md and adding-a-pass.md. NAME
 # stands for any name.
 {

@@ -3,7 +3,12 @@
  * the same, in every state. The passes leave a verified graph verified. The result becomes an image
  * that the loader accepts, and both engines run it with the same outcome; their counts of
  * references are audited (audit.h). */
+#include "graph/flatten/flatten.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/print.h"
+#include "graph/passes/passes.h"
+#include "graph/pipeline/pass.h"
+#include "graph/read/read.h"
 #include "runtime/heap/audit.h"
 #include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"

@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Writes the image of each program, as seeds for fuzz_image:  make_images FOLDER FILE... */
 #include "frontend/frontend.h"
+#include "graph/flatten/flatten.h"
+#include "graph/pipeline/pass.h"
 #include <stdio.h>
 #include <stdlib.h>
 

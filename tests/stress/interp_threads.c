@@ -6,6 +6,8 @@
  *   interp_threads [ROUNDS]      (5)
  *
  * No test framework, because Criterion does not start under ThreadSanitizer. */
+#include "graph/flatten/flatten.h"
+#include "graph/pipeline/pass.h"
 #include "tests/unit/helper_image.h"
 #include "tests/unit/helper_random.h"
 #include <pthread.h>

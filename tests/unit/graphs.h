@@ -4,6 +4,10 @@
 #define HIA_TEST_GRAPHS_H
 
 #include "graph/ir/graph.h"
+#include "graph/ir/print.h"
+#include "graph/pipeline/pass.h"
+#include "graph/read/read.h"
+#include "graph/verify/verify.h"
 #include "helper_graphs.h"
 #include <criterion/criterion.h>
 

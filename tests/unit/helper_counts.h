@@ -3,6 +3,7 @@
 #ifndef HIA_TEST_COUNTS_H
 #define HIA_TEST_COUNTS_H
 
+#include "graph/pipeline/pass.h"
 #include "helper_eval.h"
 #include "sources.h"
 

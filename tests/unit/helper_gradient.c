@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "helper_gradient.h"
-#include "graph/grad/rules.h"
+#include "graph/grad/rules/rules.h"
+#include "graph/ir/build.h"
 
 uint32_t gradient_cases(gradient_case *cases) {
   uint32_t n = 0;

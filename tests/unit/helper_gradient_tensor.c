@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "helper_gradient_tensor.h"
-#include "graph/grad/rules.h"
+#include "graph/grad/rules/rules.h"
+#include "graph/ir/build.h"
 #include "graph/ir/sums.h"
 #include "runtime/tensor/tensor.h"
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/helper_image.h"
 #include "frontend/frontend.h"
+#include "graph/flatten/flatten.h"
+#include "graph/pipeline/pass.h"
+#include "graph/read/read.h"
 #include "runtime/interp/run.h"
 #include <stdatomic.h>
 #include <stdio.h>

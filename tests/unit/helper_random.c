@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "helper_random.h"
+#include "graph/ir/build.h"
 #include <stdio.h>
 
 uint64_t random_next(random_source *r) { /* splitmix64 */

@@ -4,6 +4,8 @@
 #define SOURCES_H
 
 #include "frontend/frontend.h"
+#include "graph/ir/print.h"
+#include "graph/verify/verify.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* First and second derivatives at the edges of each op: at 0 and -0, the infinities, equal
  * operands, kinks, poles, saturations, and of empty tensors. What is expected is computed by hand,
- * from limits; where there is none, from what graph/grad/rules.h says.
+ * from limits; where there is none, from what graph/grad/rules/rules.h says.
  *
  * The op table drives it: a row with a gradient has entries here, or the test fails. Those of ops
  * on scalars are tried as they are and lifted, all at f32 and f64. */

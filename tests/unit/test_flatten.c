@@ -1,5 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Flattening: the shape of images, and graphs of extreme shapes. */
+#include "graph/analysis/effects.h"
+#include "graph/flatten/flatten.h"
+#include "graph/passes/passes.h"
+#include "graph/pipeline/pass.h"
+#include "graph/read/read.h"
 #include "tests/unit/helper_graphs.h"
 #include "tests/unit/helper_image.h"
 #include "tests/unit/helper_random.h"

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* gradient, op by op: what its rule builds is what differences of the op's kernel say, at thousands
  * of points; at f32 it is what it is at f64; and at the points where the derivative is a matter of
- * convention, it is what graph/grad/rules.h says. Both interpreters run it. */
-#include "graph/grad/rules.h"
+ * convention, it is what graph/grad/rules/rules.h says. Both interpreters run it. */
+#include "graph/grad/rules/rules.h"
 #include "graphs.h"
 #include "helper_eval.h"
 #include "helper_gradient.h"

@@ -2,8 +2,9 @@
 /* gradient, of tensors: what the rule of each op builds is what differences of the op say, over
  * shapes with broadcasts, sizes of 1 and 0; by tensors and by sums; at f32 what it is at f64; in
  * both interpreters. And where the derivative is a matter of convention, it is what
- * graph/grad/rules.h says. */
-#include "graph/grad/rules.h"
+ * graph/grad/rules/rules.h says. */
+#include "graph/grad/rules/rules.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
 #include "graphs.h"
 #include "helper_gradient_tensor.h"

@@ -1,5 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph/ir/type.c, graph.c, context.c, dot.c: types, making, changing, copying, reading. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/passes/passes.h"
 #include "tests/unit/graphs.h"
 #include "tests/unit/helper_random.h"
 #include "tests/unit/helper_time.h"

@@ -1,5 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The image: the loaded form, and images that the loader refuses. */
+#include "graph/flatten/flatten.h"
+#include "graph/pipeline/pass.h"
 #include "tests/unit/helper_image.h"
 #include "tests/unit/helper_random.h"
 #include <criterion/criterion.h>

@@ -1,5 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter: results and failures against the reference evaluator, limits, frames. */
+#include "graph/flatten/flatten.h"
+#include "graph/pipeline/pass.h"
 #include "runtime/interp/run.h"
 #include "tests/unit/helper_eval.h"
 #include "tests/unit/helper_image.h"

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* lower, session, frames: native code compared with the kernels, failures and their chains at every
  * level, the machine code, and damaged objects. */
+#include "graph/ir/build.h"
 #include "runtime/native/sanitizer.h"
 #include "world.h"
 #include <elf.h>

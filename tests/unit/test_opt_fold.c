@@ -2,6 +2,8 @@
 /* fold, op by op: its result has the same value as an op on a variable and a constant, an op on one
  * variable twice, or two ops of which the second undoes something of the first. All primitive ops
  * and dtypes, with values at which identities break. */
+#include "graph/ir/build.h"
+#include "graph/passes/passes.h"
 #include "graphs.h"
 #include "helper_eval.h"
 

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph/passes/pair.c: a function of many loops. What becomes of one is in tests/golden/pair.ir;
  * that it means the same, in tests/programs/forks_loops.hia. */
+#include "graph/ir/walk.h"
 #include "graphs.h"
 
 /* A function of n loops one after the other; each of their rounds calls. */

@@ -1,7 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Counts of references: graphs are evaluated with counts, and must give what they gave before, read
  * nothing that was freed, and leave no object but those of the results. */
-#include "graph/refs/refs.h"
+#include "graph/ir/walk.h"
+#include "graph/read/read.h"
+#include "graph/refs/steps.h"
 #include "helper_counts.h"
 #include "helper_data_programs.h"
 

@@ -3,6 +3,7 @@
  * they become, is in tests/golden/unroll*.ir; that they mean the same, in
  * tests/programs/slow_paths.hia.
  */
+#include "graph/ir/walk.h"
 #include "graphs.h"
 
 /* Bodies are copied with their forks along first calls and last calls, also where equal calls would

@@ -5,6 +5,8 @@
  * results, failures, chains of calls and counts. Every configuration of the tests has other graphs.
  * For hours: HIA_SEEDS=1-1000000 build/tests/test_pass
  */
+#include "graph/analysis/effects.h"
+#include "graph/passes/passes.h"
 #include "graphs.h"
 #include "helper_eval.h"
 #include "helper_memory.h"

@@ -1,5 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph/ir/read.c and print.c: printing and reading the text form, and texts that are refused. */
+/* graph/read/read.c and print.c: printing and reading the text form, and texts that are refused. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/passes/passes.h"
 #include "tests/unit/graphs.h"
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_random.h"

@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Codegen units: how a graph is divided. */
 #include "graph/analysis/analysis.h"
+#include "graph/analysis/effects.h"
+#include "graph/passes/passes.h"
 #include "graphs.h"
 
 /* Runs of a function that has no objects, and calls none that has, need no heap

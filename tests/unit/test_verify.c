@@ -1,6 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph/verify/: every rule, with a graph that breaks it. Most of them are written as text;
  * others, which the text cannot express, are made by hand and at random. */
+#include "graph/analysis/effects.h"
+#include "graph/ir/change.h"
+#include "graph/passes/passes.h"
 #include "tests/unit/graphs.h"
 #include "tests/unit/helper_random.h"
 

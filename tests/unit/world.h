@@ -3,6 +3,8 @@
 #ifndef HIA_TEST_WORLD_H
 #define HIA_TEST_WORLD_H
 
+#include "graph/analysis/effects.h"
+#include "graph/passes/passes.h"
 #include "graphs.h"
 #include "jit/llvm/backend.h"
 #include "runtime/native/sanitizer.h"

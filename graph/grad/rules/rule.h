@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Private to graph/grad/rule*.c: what rules are made of.
+/* Private to this folder: what rules are made of. scalar.c, tensor.c and product.c have the rules,
+ * shared.c what they share; table.c alone knows all of them.
  *
  * Rules for changing them:
  * 1. No multiplication by 0 or 1 where a branch is meant: the gradient may be infinite or a NaN,
@@ -16,7 +17,8 @@
 #ifndef HIA_GRADIENT_RULE_H
 #define HIA_GRADIENT_RULE_H
 
-#include "graph/grad/rules.h"
+#include "graph/grad/rules/rules.h"
+#include "graph/ir/build.h"
 #include "graph/ir/sums.h"
 
 #define GRADIENT_OWN(NAME) void hiaG_gradient_##NAME(const hia_gradient *d);
@@ -46,7 +48,7 @@ static inline uint32_t rank_of(const hia_gradient *d, value v) {
   return hiaG_rank(d->g->types, hiaG_type(d->fn, v));
 }
 static inline bool is_tensor(const hia_gradient *d, value v) {
-  return hiaG_type_kind(d->g->types, hiaG_type(d->fn, v)) == HIA_KIND_TENSOR;
+  return hiaG_is_tensor(d->g, d->fn, v);
 }
 
 static inline void gives(const hia_gradient *d, value da) { d->in_gradients[0] = da; }
@@ -92,7 +94,7 @@ static inline value cast(const hia_gradient *d, value a, hia_dtype to) {
   return hiaG_computed(d->g, d->fn, d->region, HIA_OP_CAST, &a, 1, to, (uint64_t)from, d->loc);
 }
 
-/* A number in the dtype of the result. */
+/* Returns a number in the dtype of the result. */
 static inline value number(const hia_gradient *d, double x) {
   hia_dtype t = dtype_of(d, y_of(d));
   hia_word word = t == HIA_F32 ? hiaR_from_f32((float)x) : hiaR_from_f64(x);
@@ -102,28 +104,31 @@ static inline value integer(const hia_gradient *d, int64_t i) {
   return hiaG_const(d->g, d->fn, d->region, HIA_I64, hiaR_from_i64(i), d->loc);
 }
 
-/* ---- rule_tensor.c: shapes ---- */
+/* ---- shared.c: shapes ---- */
 
 value hiaG_size_of(const hia_gradient *d, value x, uint32_t axis);
-/* The number of elements of the first n axes. */
+/* Writes the sizes of x, and returns its rank. */
+uint32_t hiaG_all_sizes(const hia_gradient *d, value x, value sizes[HIA_MAX_RANK]);
+/* Returns the number of elements of the first n axes. */
 value hiaG_sizes_of(const hia_gradient *d, value x, uint32_t n);
-/* The elements of v in another shape, which is rank 1 or more. v may be a scalar: copies of it. */
+/* Returns the elements of v in another shape, of rank 1 or more. v may be a scalar, which is
+ * copied. */
 value hiaG_shaped(const hia_gradient *d, value v, const value *sizes, uint32_t rank);
 value hiaG_shaped_as(const hia_gradient *d, value v, value x);
-/* x, of rank 2 or more, as a matrix: the last axis, and all others together. */
+/* Returns x, of rank 2 or more, as a matrix: its columns are the last axis, its rows all others. */
 value hiaG_as_matrix(const hia_gradient *d, value x);
 
-/* ---- rules.c: contributions ----
+/* ---- shared.c: contributions ----
  *
  * Each becomes the gradient of operand i: a sum if one is wanted, else the tensor. */
 
 static inline bool wants_sum(const hia_gradient *d, uint32_t i) {
   return d->wants_sum && d->wants_sum[i];
 }
-/* Part of a sum for operand i. */
+/* Returns a part of a sum for operand i. */
 value hiaG_sum_part(const hia_gradient *d, uint32_t i, hia_sum_ctor ctor, const value *fields,
                     uint32_t n);
-/* a[i] * b[j]; transpose(a) @ b. The operand is a matrix. */
+/* The gradient of operand i, a matrix, is a[i] * b[j]; or transpose(a) @ b. */
 void hiaG_gives_outer(const hia_gradient *d, uint32_t i, value a, value b);
 void hiaG_gives_products(const hia_gradient *d, uint32_t i, value a, value b);
 

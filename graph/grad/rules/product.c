@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The rules of products. None transposes a matrix: PRODUCT_AT and PRODUCT_BT read it as it lies,
  * and a vector times a matrix is the product with its transpose. */
-#include "graph/grad/rule.h"
+#include "graph/grad/rules/rule.h"
 
 static value product(const hia_gradient *d, value a, value b) {
   return op2(d, HIA_OP_PRODUCT, a, b);
@@ -12,10 +12,10 @@ static value at_b(const hia_gradient *d, value a, value b) {
 static value a_bt(const hia_gradient *d, value a, value b) {
   return op2(d, HIA_OP_PRODUCT_BT, a, b);
 }
-/* Of an operand whose leading axes may have been broadcast. */
+/* Fits the gradient of an operand whose leading axes may have been broadcast. */
 static value fit(const hia_gradient *d, value dx, value x) { return op2(d, HIA_OP_FIT, dx, x); }
 
-/* All elements, as a vector. */
+/* Returns all elements as a vector. */
 static value flat(const hia_gradient *d, value x) {
   uint32_t rank = rank_of(d, x);
   if (rank == 1) return x;
@@ -23,7 +23,7 @@ static value flat(const hia_gradient *d, value x) {
   return hiaG_shaped(d, x, &n, 1);
 }
 
-/* x with an axis of size 1 before the last. */
+/* Returns x with an axis of size 1 before the last. */
 static value as_rows(const hia_gradient *d, value x) {
   value sizes[HIA_MAX_RANK];
   uint32_t rank = rank_of(d, x);
@@ -32,7 +32,7 @@ static value as_rows(const hia_gradient *d, value x) {
   return hiaG_shaped(d, x, sizes, rank + 1);
 }
 
-/* Rows times a vector. */
+/* The operands are rows and a vector. */
 static void with_vector(const hia_gradient *d, value x, value v, value dy) {
   if (rank_of(d, x) == 2) {
     hiaG_gives_outer(d, 0, dy, v);
@@ -44,7 +44,7 @@ static void with_vector(const hia_gradient *d, value x, value v, value dy) {
   d->in_gradients[1] = product(d, of_rows, rows);
 }
 
-/* A vector times matrices: that is a matrix of one row. */
+/* The operands are a vector, which counts as a matrix of one row, and matrices. */
 static void vector_with(const hia_gradient *d, value v, value x, value dy) {
   if (rank_of(d, x) == 2) {
     d->in_gradients[0] = product(d, x, dy);

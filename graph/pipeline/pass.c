@@ -39,82 +39,127 @@
  * The level of -O is LLVM's alone: the passes of this table are the same at all levels. --no-pass
  * switches a pass off, dump --after shows the graph as it leaves it, and debug builds verify the
  * graph after each pass. All of that, and --help, reads the table below. */
+#include "graph/pipeline/pass.h"
+#include "graph/analysis/effects.h"
+#include "graph/batch/batch.h"
+#include "graph/grad/grad.h"
 #include "graph/ir/graph.h"
-
-#define FN(name, run_fn, doc)                                                                      \
-  {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL, false, HIA_FOR_ALL}
-#define GRAPH(name, run_graph, is_required, doc)                                                   \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL, false, HIA_FOR_ALL}
-#define NATIVE(name, run_graph, use, doc)                                                          \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, false, HIA_FOR_ALL}
-#define MAPS(name, run_graph, use, doc)                                                            \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, true, HIA_FOR_ALL}
-/* Without counts every `set` copies its array, and nothing is freed before the run ends: programs
- * that need not more than a bit of memory would need that of all their rounds. */
-#define COUNTS(name, run_graph, doc)                                                               \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_NATIVE, true, HIA_FOR_ALL}
-#define FUEL(name, run_graph, doc)                                                                 \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, HIA_FOR_FUEL}
-#define STREAM(name, run_graph, doc)                                                               \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, HIA_FOR_STREAMS}
-#define BATCH(name, run_graph, doc)                                                                \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, HIA_USE_NATIVE, false, HIA_FOR_BATCHES}
-#define TRAP(name, run_graph, doc)                                                                 \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, HIA_FOR_TRAPS}
+#include "graph/passes/passes.h"
+#include "graph/refs/refs.h"
+#include "graph/verify/verify.h"
 
 const hia_pass hiaG_passes[] = {
-    GRAPH("grad", hiaG_grad, true, "gradients become calls"),
-    TRAP("trap", hiaG_trap, "operations that make NaN fail (--trap-nan)"),
-    GRAPH("elements", hiaG_elements, true, "failures say of which element they are"),
-    FUEL("fuel", hiaG_fuel, "calls and loop rounds use up fuel (--fuel)"),
-    STREAM("streams", hiaG_streams, "elements of arguments may lie in files"),
-    GRAPH("sweep", hiaG_sweep, false, "functions that no root reaches"),
-    GRAPH("effects", hiaG_effects, true, "what functions may do, and their recursive groups"),
-    FN("copy", hiaG_copy, "copies of values"),
-    FN("fold", hiaG_fold, "constants, identities, known branches"),
-    FN("cse", hiaG_cse, "operations that were done before"),
-    FN("dce", hiaG_dce, "values that are not used"),
-    GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
-    BATCH("batch", hiaG_batch, "tensor operations for many activations at a time (--batching)"),
-    NATIVE("halve", hiaG_halve, HIA_USE_PARALLEL, "comprehensions that other workers may share"),
-    NATIVE("apart", hiaG_apart, HIA_USE_PARALLEL, "sums that other workers may collect"),
-    MAPS("fill", hiaG_fill, HIA_USE_NATIVE, "comprehensions become loops that fill arrays"),
-    GRAPH("map", hiaG_map, true, "comprehensions become loops that change arrays"),
-    NATIVE("merge", hiaG_merge, HIA_USE_NATIVE, "calls that were made before"),
-    {"sink",
-     "what follows a branch, where one arm calls",
-     HIA_PASS_FN,
-     {.fn = hiaG_sink},
-     false,
-     HIA_USE_PARALLEL,
-     false,
-     HIA_FOR_ALL},
-    NATIVE("pair", hiaG_pair, HIA_USE_PARALLEL, "loops that call make two rounds in one"),
-    NATIVE("fork", hiaG_fork, HIA_USE_PARALLEL, "calls that another worker may make"),
-    NATIVE("cons", hiaG_cons, HIA_USE_NATIVE, "tail recursion modulo constructors"),
-    NATIVE("unroll", hiaG_unroll, HIA_USE_NATIVE, "levels of recursion into one body"),
-    GRAPH("tail", hiaG_tail, true, "tail calls of a recursive group become loops"),
-    GRAPH("effects.2", hiaG_effects, true, "again: groups have changed"),
-    GRAPH("inline.2", hiaG_inline_loops, false,
-          "functions that have become loops, and have one call"),
-    FN("copy.2", hiaG_copy, "again, over what inlining and loops left"),
-    FN("fold.2", hiaG_fold, "again"),
-    FN("cse.2", hiaG_cse, "again"),
-    FN("dce.2", hiaG_dce, "again"),
-    GRAPH("sweep.2", hiaG_sweep, false, "functions that were inlined everywhere"),
-    GRAPH("effects.3", hiaG_effects, true, "for the engines"),
-    {"reads",
-     "elements are read before they are set",
-     HIA_PASS_FN,
-     {.fn = hiaG_reads},
-     true,
-     HIA_USE_ALL,
-     false,
-     HIA_FOR_ALL},
-    NATIVE("fuse", hiaG_fuse, HIA_USE_NATIVE, "operations on elements of tensors, in one loop"),
-    COUNTS("refs", hiaG_refs, "counts of references to data and arrays"),
-    GRAPH("tag", hiaG_tag, true, "the static graph"),
-    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false, HIA_FOR_ALL},
+    {.name = "grad", .graph = hiaG_grad, .is_required = true, .doc = "gradients become calls"},
+    {.name = "trap",
+     .graph = hiaG_trap,
+     .only_for = HIA_FOR_TRAPS,
+     .is_required = true,
+     .doc = "operations that make NaN fail (--trap-nan)"},
+    {.name = "elements",
+     .graph = hiaG_elements,
+     .is_required = true,
+     .doc = "failures say of which element they are"},
+    {.name = "fuel",
+     .graph = hiaG_fuel,
+     .only_for = HIA_FOR_FUEL,
+     .is_required = true,
+     .doc = "calls and loop rounds use up fuel (--fuel)"},
+    {.name = "streams",
+     .graph = hiaG_streams,
+     .only_for = HIA_FOR_STREAMS,
+     .is_required = true,
+     .doc = "elements of arguments may lie in files"},
+    {.name = "sweep", .graph = hiaG_sweep, .doc = "functions that no root reaches"},
+    {.name = "effects",
+     .graph = hiaG_effects,
+     .is_required = true,
+     .doc = "what functions may do, and their recursive groups"},
+    {.name = "copy", .fn = hiaG_copy, .doc = "copies of values"},
+    {.name = "fold", .fn = hiaG_fold, .doc = "constants, identities, known branches"},
+    {.name = "cse", .fn = hiaG_cse, .doc = "operations that were done before"},
+    {.name = "dce", .fn = hiaG_dce, .doc = "values that are not used"},
+    {.name = "inline", .graph = hiaG_inline, .doc = "small functions that are not recursive"},
+    {.name = "batch",
+     .graph = hiaG_batch,
+     .use = HIA_USE_NATIVE,
+     .only_for = HIA_FOR_BATCHES,
+     .doc = "tensor operations for many activations at a time (--batching)"},
+    {.name = "halve",
+     .graph = hiaG_halve,
+     .use = HIA_USE_PARALLEL,
+     .doc = "comprehensions that other workers may share"},
+    {.name = "apart",
+     .graph = hiaG_apart,
+     .use = HIA_USE_PARALLEL,
+     .doc = "sums that other workers may collect"},
+    {.name = "fill",
+     .graph = hiaG_fill,
+     .use = HIA_USE_NATIVE,
+     .is_cheap = true,
+     .doc = "comprehensions become loops that fill arrays"},
+    {.name = "map",
+     .graph = hiaG_map,
+     .is_required = true,
+     .doc = "comprehensions become loops that change arrays"},
+    {.name = "merge",
+     .graph = hiaG_merge,
+     .use = HIA_USE_NATIVE,
+     .doc = "calls that were made before"},
+    {.name = "sink",
+     .fn = hiaG_sink,
+     .use = HIA_USE_PARALLEL,
+     .doc = "what follows a branch, where one arm calls"},
+    {.name = "pair",
+     .graph = hiaG_pair,
+     .use = HIA_USE_PARALLEL,
+     .doc = "loops that call make two rounds in one"},
+    {.name = "fork",
+     .graph = hiaG_fork,
+     .use = HIA_USE_PARALLEL,
+     .doc = "calls that another worker may make"},
+    {.name = "cons",
+     .graph = hiaG_cons,
+     .use = HIA_USE_NATIVE,
+     .doc = "tail recursion modulo constructors"},
+    {.name = "unroll",
+     .graph = hiaG_unroll,
+     .use = HIA_USE_NATIVE,
+     .doc = "levels of recursion into one body"},
+    {.name = "tail",
+     .graph = hiaG_tail,
+     .is_required = true,
+     .doc = "tail calls of a recursive group become loops"},
+    {.name = "effects.2",
+     .graph = hiaG_effects,
+     .is_required = true,
+     .doc = "again: groups have changed"},
+    {.name = "inline.2",
+     .graph = hiaG_inline_loops,
+     .doc = "functions that have become loops, and have one call"},
+    {.name = "copy.2", .fn = hiaG_copy, .doc = "again, over what inlining and loops left"},
+    {.name = "fold.2", .fn = hiaG_fold, .doc = "again"},
+    {.name = "cse.2", .fn = hiaG_cse, .doc = "again"},
+    {.name = "dce.2", .fn = hiaG_dce, .doc = "again"},
+    {.name = "sweep.2", .graph = hiaG_sweep, .doc = "functions that were inlined everywhere"},
+    {.name = "effects.3", .graph = hiaG_effects, .is_required = true, .doc = "for the engines"},
+    {.name = "reads",
+     .fn = hiaG_reads,
+     .is_required = true,
+     .doc = "elements are read before they are set"},
+    {.name = "fuse",
+     .graph = hiaG_fuse,
+     .use = HIA_USE_NATIVE,
+     .doc = "operations on elements of tensors, in one loop"},
+    /* Without counts every `set` copies its array, and nothing is freed before the run ends:
+     * programs that need not more than a bit of memory would need that of all their rounds. */
+    {.name = "refs",
+     .graph = hiaG_refs,
+     .use = HIA_USE_NATIVE,
+     .is_required = true,
+     .is_cheap = true,
+     .doc = "counts of references to data and arrays"},
+    {.name = "tag", .graph = hiaG_tag, .is_required = true, .doc = "the static graph"},
+    {.name = NULL},
 };
 
 enum { N_PASSES = sizeof hiaG_passes / sizeof *hiaG_passes - 1 };
@@ -141,13 +186,12 @@ bool hiaG_pass_exists(const char *name, size_t len) {
 }
 
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
-  if (pass->scope == HIA_PASS_GRAPH) {
-    pass->run.graph(g);
+  if (pass->graph) {
+    pass->graph(g);
   } else {
-    for (hia_fn_id f = 0; f < g->fns.len; f++) {
-      if (hiaG_fn(g, f)->is_removed) continue;
+    HIA_EACH_FN(g, f) {
       hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-      pass->run.fn(g, hiaG_fn(g, f));
+      pass->fn(g, hiaG_fn(g, f));
       hiaR_arena_release(&g->comp->scratch, mark);
       hiaR_look(g->comp);
     }
@@ -156,7 +200,7 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
 }
 
 static bool is_for(const hia_pass *pass, const hia_pass_options *options) {
-  switch (pass->versions) {
+  switch (pass->only_for) {
   case HIA_FOR_ALL: return true;
   case HIA_FOR_TRAPS: return options->trap_nan;
   case HIA_FOR_FUEL: return options->fuel;
@@ -175,7 +219,7 @@ static const hia_pass *first_of(hia_graph *g, const hia_pass_options *options) {
   if (g->state == HIA_STATIC) {
     if (options->use == HIA_USE_ALL && !hiaG_has_counts(g)) return first + N_PASSES;
     hiaG_untag(g);
-    while (first->scope != HIA_PASS_GRAPH || first->run.graph != hiaG_refs) first++;
+    while (first->graph != hiaG_refs) first++;
   }
   hiaG_effects(g);
   hiaG_forget_counts(g);

@@ -2,7 +2,7 @@
 /* The lexer of the text form of graphs, for read.c. docs/ir.md is the reference.
  *
  * Nothing here depends on graphs. Only types nest, to a fixed depth. */
-#include "graph/ir/scan.h"
+#include "graph/read/scan.h"
 #include "graph/ir/sums.h"
 
 /* ---- errors ---- */
@@ -160,7 +160,7 @@ static bool accept_dtype(hia_scanner *s, hia_type *type) {
 /* Types cannot nest deeper than they have parts, so the recursion is bounded. */
 enum { MAX_PARTS = HIA_MAX_LAYOUT_WORDS };
 
-/* "[?, ?]" behind the dtype. */
+/* Reads "[?, ?]" behind the dtype. */
 static hia_type tensor(hia_scanner *s, hia_dtype dtype) {
   hia_position where = hiaG_scan_here(s);
   uint32_t rank = 0;
@@ -174,7 +174,7 @@ static hia_type tensor(hia_scanner *s, hia_dtype dtype) {
   return hiaG_tensor(s->types, dtype, rank);
 }
 
-/* "(f32[?, ?])" behind "sum". */
+/* Reads "(f32[?, ?])" behind "sum". */
 static hia_type sum(hia_scanner *s, hia_position where) {
   hia_type dtype;
   hiaG_scan_need(s, '(');
@@ -288,7 +288,7 @@ static hia_word integer(hia_scanner *s, hia_dtype t) {
   return is_negative ? 0 - n : n;
 }
 
-/* 0x1.8p+1 and the like, exactly. */
+/* Reads 0x1.8p+1 and the like, exactly. */
 static hia_word hex_float(hia_scanner *s, hia_dtype t) {
   hiaG_scan_skip(s);
   hia_position start = hiaG_scan_here(s);

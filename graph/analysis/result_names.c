@@ -5,7 +5,9 @@
  * They follow from where the words of the result come from. Before any pass that shows in the
  * graph: tuples and variables are taken apart, so a word comes from a GRAD, or from a call, a
  * branch or a check of its shape that leads there. */
+#include "graph/analysis/result_names.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/walk.h"
 
 /* What it takes to find the names is bounded: beyond this there are none. */
 enum { MAX_STEPS = 100000, MAX_DEPTH = 200 };

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Private to scan.c and read.c: the words of the text form of graphs.
+/* Private to this folder: the words of the text form of graphs.
  *
  * All functions skip white space and comments first, unless they say otherwise. On a mistake they
  * fill in *error and jump to `stop`. */
@@ -7,6 +7,7 @@
 #define HIA_GRAPH_SCAN_H
 
 #include "graph/ir/graph.h"
+#include "graph/read/read.h"
 
 typedef struct hia_position {
   uint32_t line, col;
@@ -43,7 +44,7 @@ void hiaG_scan_blanks(hia_scanner *s);    /* skips white space on the line, and 
 void hiaG_scan_skip(hia_scanner *s);      /* skips white space, lines and comments */
 bool hiaG_scan_accept(hia_scanner *s, char c);
 void hiaG_scan_need(hia_scanner *s, char c);
-/* Length of the word here: letters, digits, and dots within. Skips nothing. */
+/* Returns the length of the word here: letters, digits, and dots within. Skips nothing. */
 size_t hiaG_scan_word_len(const hia_scanner *s);
 bool hiaG_scan_word(hia_scanner *s, const char *word);
 void hiaG_scan_need_word(hia_scanner *s, const char *word);
@@ -57,15 +58,16 @@ const char *hiaG_scan_name(hia_scanner *s); /* a name of the language, or a stri
 
 /* ---- types and constants ---- */
 
-/* A type of the language. Until hiaG_scan_types_end it may name data types that are defined later.
- */
+/* Reads a type of the language. Until hiaG_scan_types_end it may name data types that are defined
+ * later. */
 hia_type hiaG_scan_type(hia_scanner *s);
 void hiaG_scan_types_end(hia_scanner *s);
-/* The type of one word: no tuple. */
+/* Reads the type of one word, which is no tuple. */
 hia_type hiaG_scan_word_type(hia_scanner *s);
-/* `(i32, Tree)`, of such types: returns their number; *out is in the arena. */
+/* Reads `(i32, Tree)`, a list of such types, and returns their number; *out is in the arena. */
 uint32_t hiaG_scan_word_types(hia_scanner *s, hia_type **out);
-/* `(TYPE, ...) -> TYPE`: returns the result; s->parts then has the parameters and nothing else. */
+/* Reads `(TYPE, ...) -> TYPE`, and returns the result; s->parts then has the parameters and nothing
+ * else. */
 hia_type hiaG_scan_signature(hia_scanner *s);
 /* The number of a constructor of a data type; its name was read at a place. */
 uint32_t hiaG_find_ctor(hia_scanner *s, hia_type data, const char *name, hia_position where);

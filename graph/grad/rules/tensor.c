@@ -1,47 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The rules of ops that only tensors have, but for products. */
-#include "graph/grad/rule.h"
+#include "graph/grad/rules/rule.h"
 
 /* ---- shapes ---- */
 
-value hiaG_size_of(const hia_gradient *d, value x, uint32_t axis) {
-  return with_imm(d, HIA_OP_DIM, &x, 1, axis);
-}
-
-value hiaG_sizes_of(const hia_gradient *d, value x, uint32_t n) {
-  value all = n ? hiaG_size_of(d, x, 0) : integer(d, 1);
-  for (uint32_t i = 1; i < n; i++) all = mul(d, all, hiaG_size_of(d, x, i));
-  return all;
-}
-
-value hiaG_shaped(const hia_gradient *d, value v, const value *sizes, uint32_t rank) {
-  value ins[1 + HIA_MAX_RANK] = {v};
-  memcpy(ins + 1, sizes, rank * sizeof *sizes);
-  return with_imm(d, rank_of(d, v) ? HIA_OP_RESHAPE : HIA_OP_FULL, ins, 1 + rank, 0);
-}
-
-/* The sizes of x. */
-static uint32_t all_sizes(const hia_gradient *d, value x, value sizes[HIA_MAX_RANK]) {
-  uint32_t rank = rank_of(d, x);
-  for (uint32_t i = 0; i < rank; i++) sizes[i] = hiaG_size_of(d, x, i);
-  return rank;
-}
-
-value hiaG_shaped_as(const hia_gradient *d, value v, value x) {
-  value sizes[HIA_MAX_RANK];
-  uint32_t rank = all_sizes(d, x, sizes);
-  return hiaG_shaped(d, v, sizes, rank);
-}
-
-value hiaG_as_matrix(const hia_gradient *d, value x) {
-  uint32_t rank = rank_of(d, x);
-  if (rank == 2) return x;
-  value sizes[2] = {hiaG_sizes_of(d, x, rank - 1), hiaG_size_of(d, x, rank - 1)};
-  return hiaG_shaped(d, x, sizes, 2);
-}
-
-/* Of a reduction of x along an axis, or of all: v, of the shape of the result, in a shape that is
- * broadcast to that of x. A scalar is. */
+/* v has the shape of a reduction of x along an axis, or of all axes. Returns it in a shape that is
+ * broadcast to that of x; a scalar stays as it is. */
 static value with_axis(const hia_gradient *d, value v, value x, uint64_t axis) {
   value sizes[HIA_MAX_RANK];
   if (rank_of(d, v) == 0) return v;
@@ -50,7 +14,7 @@ static value with_axis(const hia_gradient *d, value v, value x, uint64_t axis) {
   return hiaG_shaped(d, v, sizes, rank);
 }
 
-/* The same, broadcast. */
+/* Returns v, of the shape of such a reduction, broadcast to the shape of x. */
 static value spread(const hia_gradient *d, value v, value x, uint64_t axis) {
   if (rank_of(d, v) == 0) return hiaG_shaped_as(d, v, x);
   return add(d, op1(d, HIA_OP_ZEROS, x), with_axis(d, v, x, axis));
@@ -164,15 +128,16 @@ void hiaG_gradient_MEAN(const hia_gradient *d) {
   gives(d, spread(d, dy, x, d->imm));
 }
 
-/* The sum, or another reduction, of v along the axis of a reduction of x, broadcast to it again. */
+/* Returns the sum, or another reduction, of v along the axis of a reduction of x, broadcast to it
+ * again. */
 static value reduced(const hia_gradient *d, unsigned op, value v, value x) {
   return with_axis(d, with_imm(d, op, &v, 1, d->imm), x, d->imm);
 }
 
-/* The product of the zeros among the other elements. One is that zero, two are their product,
- * written as half of (p^2 - q), where p is the sum of the zeros, and q that of their squares: it is
- * 0, and its derivatives are those of a product. So all derivatives up to the third are right. Of
- * more zeros these are 0. */
+/* Returns the product of the zeros among the other elements. If there is one, it is that zero; if
+ * there are two, it is their product, written as half of (p^2 - q), where p is the sum of the
+ * zeros, and q that of their squares: it is 0, and its derivatives are those of a product. So all
+ * derivatives up to the third are right. With more zeros these are 0. */
 static value other_zeros(const hia_gradient *d, value x, value is_zero) {
   value zero = number(d, 0), one = number(d, 1);
   value zeros = choose(d, is_zero, x, zero), squares = mul(d, zeros, zeros);
@@ -232,7 +197,7 @@ void hiaG_gradient_LOG_SOFTMAX(const hia_gradient *d) {
   gives(d, sub(d, dy_of(d), mul(d, p, sum_of_rows(d, dy_of(d)))));
 }
 
-/* softmax(x), less 1 at the label. */
+/* The derivative is softmax(x), less 1 at the label. */
 void hiaG_gradient_CROSS_ENTROPY(const hia_gradient *d) {
   value x = a_of(d), label = cast(d, b_of(d), HIA_I64), dy = dy_of(d);
   value p = op1(d, HIA_OP_SOFTMAX, x);
@@ -260,10 +225,10 @@ void hiaG_gradient_SCATTER(const hia_gradient *d) {
   d->in_gradients[2] = op2(d, HIA_OP_ROWS, dy_of(d), b_of(d));
 }
 
-/* Between zeros. */
+/* The gradient of a part lies between zeros. */
 void hiaG_gradient_CUT(const hia_gradient *d) {
   value x = a_of(d), sizes[HIA_MAX_RANK], parts[3], zero = number(d, 0);
-  uint32_t rank = all_sizes(d, x, sizes), axis = (uint32_t)d->imm;
+  uint32_t rank = hiaG_all_sizes(d, x, sizes), axis = (uint32_t)d->imm;
   value rest = sub(d, sizes[axis], d->ins[2]);
   sizes[axis] = b_of(d);
   parts[0] = hiaG_shaped(d, zero, sizes, rank);

@@ -6,6 +6,7 @@
  *
  * A call of f has no tape of its own: what f.gradient reads are the arguments and the results,
  * which are values of the caller, and kept there. */
+#include "graph/ir/own_gradient.h"
 #include "graph/ir/graph.h"
 
 bool hiaG_is_of_floats(const hia_types *types, hia_type type) {
@@ -67,4 +68,17 @@ bool hiaG_fits_as_gradient(const hia_graph *g, hia_fn_id gradient, const hia_typ
     if (out == fn->n_results || fn->results[out++] != params[i]) return false;
   }
   return at == fn->n_params && out == fn->n_results && out > 0;
+}
+
+/* ---- functions of the host ---- */
+
+static bool has_float(const hia_type *types, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (types[i] == HIA_F32 || types[i] == HIA_F64) return true;
+  return false;
+}
+
+bool hiaG_extern_lacks_gradient(const hia_extern *e) {
+  if (e->gradient != HIA_NONE) return false;
+  return e->is_impure || (has_float(e->params, e->n_params) && has_float(e->results, e->n_results));
 }

@@ -1,8 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The rules of differentiation, one for each row of the op table that says OWN: those of ops on
- * scalars, also where they are lifted; and what is done for all rules. The rules of the ops that
- * only tensors have are in rule_tensor.c and rule_product.c. */
-#include "graph/grad/rule.h"
+/* The rules of ops on scalars, which also hold where these are lifted to tensors. */
+#include "graph/grad/rules/rule.h"
 #include <float.h>
 #include <math.h>
 
@@ -16,8 +14,8 @@ static value is_infinite(const hia_gradient *d, value a) { return op1(d, HIA_OP_
 static value both(const hia_gradient *d, value c, value e) { return op2(d, HIA_OP_BAND, c, e); }
 static value either(const hia_gradient *d, value c, value e) { return op2(d, HIA_OP_BOR, c, e); }
 
-/* a, with 0 for -0. A derivative that grows beyond all bounds at 0, and exists on one side only, is
- * an infinity of the sign of that side. */
+/* Returns a, with 0 for -0. A derivative that grows beyond all bounds at 0, and exists on one side
+ * only, is an infinity of the sign of that side. */
 static value unsigned_zero(const hia_gradient *d, value a) { return add(d, a, number(d, 0)); }
 
 /* (1 - a)(1 + a), which is 1 - a^2 without cancellation where a is near 1. */
@@ -53,7 +51,7 @@ void hiaG_gradient_FMA(const hia_gradient *d) {
   d->in_gradients[2] = dy_of(d);
 }
 
-/* Between floats. Otherwise `hiaG_gradient` lets nothing flow. */
+/* Both types are floats: otherwise `hiaG_gradient` lets nothing flow. */
 void hiaG_gradient_CAST(const hia_gradient *d) {
   gives(d, cast(d, dy_of(d), dtype_of(d, a_of(d))));
 }
@@ -62,8 +60,8 @@ void hiaG_gradient_CAST(const hia_gradient *d) {
 
 void hiaG_gradient_ABS(const hia_gradient *d) {
   value zero = number(d, 0), is_zero = op2(d, HIA_OP_EQ, a_of(d), zero);
-  value other = choose(d, is_zero, zero, neg(d, dy_of(d)));
-  gives(d, choose(d, op2(d, HIA_OP_GT, a_of(d), zero), dy_of(d), other));
+  value below = choose(d, is_zero, zero, neg(d, dy_of(d)));
+  gives(d, choose(d, op2(d, HIA_OP_GT, a_of(d), zero), dy_of(d), below));
 }
 
 void hiaG_gradient_RELU(const hia_gradient *d) {
@@ -116,8 +114,9 @@ void hiaG_gradient_LOG1P(const hia_gradient *d) {
   gives(d, quotient(d, dy_of(d), add(d, number(d, 1), a_of(d))));
 }
 
-/* b * a^(b - 1), not b * y / a: a may be 0. Where b is 0 that is 0, also where a^(b - 1) is no
- * number. So it is where b is infinite, and a^b is 0 for all a around. */
+/* The derivative for the base is b * a^(b - 1), not b * y / a: a may be 0. Where b is 0 that is 0,
+ * also where a^(b - 1) is no number. So it is where b is infinite, and a^b is 0 for all a around.
+ */
 static value of_base(const hia_gradient *d, value a, value b) {
   value zero = number(d, 0), one = number(d, 1), size = op1(d, HIA_OP_ABS, a);
   value is_large = op2(d, HIA_OP_GE, size, number(d, is_f32(d) ? FLT_MIN : DBL_MIN));
@@ -131,9 +130,9 @@ static value of_base(const hia_gradient *d, value a, value b) {
   return choose(d, is_flat, zero, mul(d, dy_of(d), mul(d, exponent, lower)));
 }
 
-/* a^b * log(a). It is 0 where a is 0, and where a is infinite and a^b is 0. The power is computed
- * again: a result that is kept has a gradient in the second derivative, 0 if nothing else, and
- * where a is 0 it would meet an infinity. */
+/* The derivative for the exponent is a^b * log(a). It is 0 where a is 0, and where a is infinite
+ * and a^b is 0. The power is computed again: a result that is kept has a gradient in the second
+ * derivative, 0 if nothing else, and where a is 0 it would meet an infinity. */
 static value of_exponent(const hia_gradient *d, value a, value b) {
   value zero = number(d, 0), one = number(d, 1);
   value is_far = both(d, is_equal(d, a, INFINITY), op2(d, HIA_OP_LT, b, zero));
@@ -160,8 +159,8 @@ void hiaG_gradient_TAN(const hia_gradient *d) {
   value square = mul(d, y_of(d), y_of(d));
   gives(d, mul(d, dy_of(d), add(d, square, number(d, 1))));
 }
-/* 1 - a^2, rounded once: of a product, where one factor is 0, there would be an infinity times 0 in
- * the second derivative. */
+/* 1 - a^2 is rounded once: with a product, where one factor is 0, there would be an infinity times
+ * 0 in the second derivative. */
 void hiaG_gradient_ASIN(const hia_gradient *d) {
   value a = a_of(d), rest = op3(d, HIA_OP_FMA, neg(d, a), a, number(d, 1));
   gives(d, quotient(d, dy_of(d), op1(d, HIA_OP_SQRT, rest)));
@@ -178,7 +177,7 @@ void hiaG_gradient_ATAN(const hia_gradient *d) {
   gives(d, choose(d, is_far, zero, da));
 }
 
-/* Twice divided by the hypotenuse, not by its square. */
+/* The rule divides twice by the hypotenuse, not by its square, which may overflow. */
 void hiaG_gradient_ATAN2(const hia_gradient *d) {
   value zero = number(d, 0), one = number(d, 1);
   value is_far = either(d, is_infinite(d, a_of(d)), is_infinite(d, b_of(d)));
@@ -188,7 +187,7 @@ void hiaG_gradient_ATAN2(const hia_gradient *d) {
   gives_two(d, choose(d, is_far, zero, da), choose(d, is_far, zero, db));
 }
 
-/* a / y; 0 where y is, the sign of a where a alone is infinite. */
+/* The derivative is a / y: 0 where y is 0, and the sign of a where a alone is infinite. */
 static value of_leg(const hia_gradient *d, value a, value other) {
   value y = y_of(d), zero = number(d, 0), one = number(d, 1);
   value is_zero = is_equal(d, y, 0);
@@ -218,74 +217,4 @@ void hiaG_gradient_TANH(const hia_gradient *d) {
 void hiaG_gradient_SIGMOID(const hia_gradient *d) {
   value rest = sub(d, number(d, 1), y_of(d));
   gives(d, mul(d, dy_of(d), mul(d, y_of(d), rest)));
-}
-
-/* ---- contributions ---- */
-
-value hiaG_sum_part(const hia_gradient *d, uint32_t i, hia_sum_ctor ctor, const value *fields,
-                    uint32_t n) {
-  hia_type type = hiaG_sum_type(d->g->types, dtype_of(d, d->ins[i]), rank_of(d, d->ins[i]));
-  hia_node_id node =
-      hiaG_add(d->g, d->fn, d->region, HIA_OP_DATA, fields, n, &type, 1, (uint64_t)ctor, d->loc);
-  return hiaG_out(d->fn, node, 0);
-}
-
-void hiaG_gives_outer(const hia_gradient *d, uint32_t i, value a, value b) {
-  if (wants_sum(d, i)) {
-    d->in_gradients[i] = hiaG_sum_part(d, i, HIA_SUM_OUTER, (value[]){a, b}, 2);
-    return;
-  }
-  value outer = op2(d, HIA_OP_OUTER, a, b), x = d->ins[i];
-  d->in_gradients[i] = rank_of(d, x) == 2 ? outer : hiaG_shaped_as(d, outer, x);
-}
-
-void hiaG_gives_products(const hia_gradient *d, uint32_t i, value a, value b) {
-  d->in_gradients[i] = wants_sum(d, i) ? hiaG_sum_part(d, i, HIA_SUM_PRODUCTS, (value[]){a, b}, 2)
-                                       : op2(d, HIA_OP_PRODUCT_AT, a, b);
-}
-
-/* What an operand of an elementwise op gets of `dx`, of which the shape is that of the result. If
- * no other operand is a tensor, that is the operand's, too. */
-static value fitted(const hia_gradient *d, uint32_t i, value dx) {
-  value x = d->ins[i];
-  bool may_be_broadcast = false;
-  if (rank_of(d, dx) == 0) return dx;
-  if (rank_of(d, x) == 0) return with_imm(d, HIA_OP_SUM, &dx, 1, HIA_NONE);
-  for (uint32_t k = 0; k < d->n_ins; k++)
-    may_be_broadcast |= d->ins[k] != x && is_tensor(d, d->ins[k]);
-  return may_be_broadcast ? op2(d, HIA_OP_FIT, dx, x) : dx;
-}
-
-/* ---- by op ---- */
-
-#define GRADIENT_OWN(NAME)  hiaG_gradient_##NAME
-#define GRADIENT_ZERO(NAME) NULL
-#define GRADIENT_NONE(NAME) NULL
-
-static bool is_float(hia_dtype dtype) { return dtype == HIA_F32 || dtype == HIA_F64; }
-
-bool hiaG_gradient(const hia_gradient *d, unsigned op) {
-  static void (*const rules[HIA_OP_LIMIT])(const hia_gradient *) = {
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
-               GRADIENT, KERNEL, EMIT, doc)                                                        \
-  [number] = GRADIENT_##GRADIENT(NAME),
-#include "runtime/base/ops.def"
-  };
-  const hia_op_info *row = &hiaR_ops[op];
-  bool is_lifted = row->shape == HIA_SHAPE_ELEMENTWISE;
-  if (row->gradient == HIA_GRADIENT_NONE) return false;
-  for (uint32_t i = 0; i < d->n_ins; i++) d->in_gradients[i] = HIA_NONE;
-  if (!rules[op] || !is_float(dtype_of(d, d->outs[0]))) return true;
-  /* The last operand of an op on scalars has the dtype at which it is. */
-  if (is_lifted && !is_float(dtype_of(d, d->ins[d->n_ins - 1]))) return true;
-  rules[op](d);
-  for (uint32_t i = 0; i < d->n_ins; i++) {
-    value dx = d->in_gradients[i];
-    if (dx == HIA_NONE) continue;
-    if (is_lifted) dx = fitted(d, i, dx);
-    if (wants_sum(d, i) && is_tensor(d, d->ins[i]) && is_tensor(d, dx))
-      dx = hiaG_sum_part(d, i, HIA_SUM_DENSE, &dx, 1);
-    d->in_gradients[i] = dx;
-  }
-  return true;
 }

@@ -1,0 +1,159 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Batching over tags: what the files of pass `batch` share (docs/batching.md).
+ *
+ * The same operation under different tags can be computed as one, if nothing needs its result at
+ * once. So the pass puts tensor operations of a region that follow one another into a *segment*, a
+ * function of its own over *rows*: each of its tensors has one axis more, the first, and an element
+ * of that axis belongs to one activation. Where the operations stood there is a `defer`, which only
+ * notes the operands and gives *pending* tensors; what reads the elements of such a tensor is
+ * preceded by a `force`. Control goes on meanwhile, depth first, as ever.
+ *
+ * A scalar that depends on a pending tensor is *late*: it becomes a tensor of one element, through
+ * calls, branches, loops, and fields of types that no host sees.
+ *
+ *   batch.c    the pass
+ *   prepare.c  brings functions into a form in which segments are large
+ *   simplify.c simplifies them by what is known of sizes
+ *   sizes.c    constant sizes of tensors, across calls and fields: what is in a segment
+ *              cannot fail
+ *   late.c     which values are late
+ *   split.c    comprehensions whose elements wait together
+ *   report.c   what is batched, and why other operations are not
+ *   types.c    types of which fields are late scalars
+ *   lift.c     an operation over rows
+ *   segment.c  segments, and what stands in their place */
+#ifndef HIA_BATCHER_H
+#define HIA_BATCHER_H
+
+#include "graph/analysis/sizes.h"
+#include "graph/ir/graph.h"
+
+enum {
+  HIA_BATCH_WORTH = 256, /* elements of a matrix whose products are computed later in a graph ... */
+  HIA_BATCH_HEAVY = 2048,      /* ... that has a param of so many */
+  HIA_BATCH_OWN_MATRIX = 4096, /* of a matrix that each row has for itself, at most */
+  HIA_BATCH_BLAS =
+      256 /* OpenBLAS computes no products that are smaller along an axis (kernel/blas.h) */
+};
+
+/* What is known of a function; all arrays are in the scratch arena. */
+typedef struct hia_batch_fn {
+  hia_value_sizes *sizes;           /* by value */
+  bool *is_uniform;                 /* by value: the same in all activations */
+  bool *can_lift;                   /* by node: it can be computed for rows, and cannot fail */
+  bool *is_heavy;                   /* by node: it is reason enough to batch */
+  bool *is_late;                    /* by value */
+  bool *late_params, *late_results; /* by parameter, by result */
+  bool *was_scalar;                 /* by value, before types changed */
+  void *segments;                   /* segment.c's */
+} hia_batch_fn;
+
+typedef struct hia_batcher {
+  hia_graph *g;
+  hia_arena *arena; /* scratch */
+  hia_sizes s;
+  uint32_t n; /* functions */
+  hia_batch_fn *fns;
+  /* By index into types->places: words of constructors' fields and of arrays' elements. */
+  bool *late_places, *may_be_late;
+  bool *is_outside; /* by type - HIA_FIRST_TYPE: a host sees its values */
+  uint32_t n_segments;
+} hia_batcher;
+
+/* ---- prepare.c ---- */
+
+/* Gives each root that is called in the program a function for these calls. */
+void hiaG_batch_separate_roots(hia_graph *g, hia_arena *arena);
+/* Copies small functions that compute with tensors into their callers. Requires hiaG_effects. */
+void hiaG_batch_inline_helpers(hia_graph *g);
+/* Runs the passes of scalar optimisation on all functions. */
+void hiaG_batch_clean(hia_graph *g);
+
+/* ---- simplify.c ---- */
+
+/* Simplifies all functions by what is known of sizes. Returns true if something has changed. */
+bool hiaG_batch_simplify(hia_graph *g);
+
+/* ---- sizes.c ---- */
+
+/* Begins anew with a graph: finds b->fns[..].sizes, and sets b->is_outside. */
+void hiaG_batch_begin(hia_batcher *b, hia_graph *g);
+/* Returns the constant size of an axis, or -1. */
+int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis);
+/* True if all sizes are constant: then dims[0 .. rank) are set. A scalar has none. */
+bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
+                      int64_t dims[HIA_MAX_RANK]);
+/* The place of word i of what a DATA, REUSE, ARRAY, SET or FILL takes, from operand `first` on, or
+ * of what a FIELD or an AT gives: an index into types->places. */
+uint32_t hiaG_batch_place(const hia_graph *g, hia_type type, uint32_t ctor, uint32_t word);
+/* Calls `visit` for each operand i, the value v, that a node stores in an object, with its place;
+ * of the YIELD of a map for the words of the element. One value may be several operands, in
+ * different places. */
+typedef void hia_batch_store(void *user, uint32_t i, hia_value_id v, uint32_t place);
+void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_batch_store *visit,
+                       void *user);
+/* The place that a FIELD or an AT reads; HIA_NONE: the node is neither. */
+uint32_t hiaG_batch_read_place(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+
+/* ---- lift.c ---- */
+
+/* Sets is_uniform, can_lift, is_heavy. */
+void hiaG_batch_find_liftable(hia_batcher *b, hia_fn_id f);
+
+/* A value of a function, as a segment has it. */
+typedef struct hia_lifted {
+  hia_value_id v; /* NONE: not there yet */
+  bool is_row;    /* it has the axis of the rows */
+} hia_lifted;
+typedef struct hia_lifting {
+  const hia_batcher *b;
+  hia_fn_id from;
+  hia_fn *to;
+  hia_value_id n_rows; /* of the segment */
+  hia_lifted *values;  /* by value of `from` */
+} hia_lifting;
+/* Adds what computes a node, which can be lifted, for all rows, and sets values[...] of its result.
+ * Its operands are there, or uniform. */
+void hiaG_lift(hia_lifting *l, hia_node_id n);
+
+/* ---- late.c ---- */
+
+void hiaG_batch_find_late(hia_batcher *b);
+/* True if the node is computed later. Requires hiaG_batch_find_late. */
+bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n);
+/* True if operand i, a scalar, goes where a late scalar is expected: as an argument, a variable of
+ * a loop, a result, or into a field. Requires hiaG_batch_find_late; may be asked after
+ * hiaG_batch_types, too, of the nodes that there were. */
+bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i);
+/* True if the node reads elements of operand i, a tensor, or through an object. */
+bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i);
+
+/* ---- split.c ---- */
+
+/* Splits maps that would wait at each element: one in each function. True if there were some; then
+ * all must be found anew. Requires hiaG_batch_find_late. */
+bool hiaG_batch_split(hia_batcher *b);
+
+/* True if operand i of a node is needed at once, though it may be pending. Requires
+ * hiaG_batch_find_late, and types as they were. */
+bool hiaG_batch_waits(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i);
+
+/* ---- report.c ---- */
+
+/* Appends what is batched, what is not, and why. Requires hiaG_batch_find_late, and types as they
+ * were. */
+void hiaG_batch_report(const hia_batcher *b, hia_text *out);
+
+/* ---- types.c ---- */
+
+/* Changes the types of values so that late scalars are tensors of one element. */
+void hiaG_batch_types(hia_batcher *b);
+
+/* ---- segment.c ---- */
+
+/* Finds the segments of a function, and makes them. Requires hiaG_batch_find_late. */
+void hiaG_batch_find_segments(hia_batcher *b, hia_fn_id f);
+/* Puts them in the places of their nodes. Requires hiaG_batch_types. */
+void hiaG_batch_place_segments(hia_batcher *b, hia_fn_id f);
+
+#endif

@@ -1,0 +1,121 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The gradients of values while they are added up, by id and by scope. */
+#include "graph/grad/back/back.h"
+#include "graph/ir/sums.h"
+#include <stdlib.h>
+
+uint32_t hiaG_back_id(const hia_reverse *r, hia_value_id v) {
+  const hia_node *def = hiaG_def(r->fn, v);
+  return def->op == HIA_OP_PARAM ? r->fn->values.len + (uint32_t)def->imm : v;
+}
+
+bool hiaG_back_is_param(const hia_reverse *r, uint32_t id) { return id >= r->fn->values.len; }
+
+bool hiaG_back_is_sum(const hia_reverse *r, uint32_t id) {
+  if (!hiaG_back_is_param(r, id)) return r->b->is_sum[id];
+  return r->g->params.data[id - r->fn->values.len].shape.rank > 0;
+}
+
+hia_type hiaG_back_type(const hia_reverse *r, uint32_t id) {
+  if (hiaG_back_is_param(r, id)) return hiaG_grad_param_type(r->d, id - r->fn->values.len);
+  hia_type type = hiaG_type(r->fn, id);
+  if (!r->b->is_sum[id]) return hiaG_grad_type(r->d, type);
+  return hiaG_sum_type(r->g->types, hiaG_dtype(r->g->types, type), hiaG_rank(r->g->types, type));
+}
+
+hia_value_id *hiaG_back_gradient(hia_reverse *r, uint32_t id) {
+  if (r->scope_of[id] != r->scope) {
+    hiaR_push(r->d->arena, &r->saved, (hia_saved_gradient){id, r->gradient[id], r->scope_of[id]});
+    r->gradient[id] = HIA_NONE;
+    r->scope_of[id] = r->scope;
+  }
+  return &r->gradient[id];
+}
+
+hia_value_id hiaG_back_plus(hia_reverse *r, hia_type type, hia_value_id a, hia_value_id b) {
+  return hiaG_grad_add(r->d, here(r), type, a, b);
+}
+
+void hiaG_back_add(hia_reverse *r, uint32_t id, hia_value_id x) {
+  hia_value_id so_far = *hiaG_back_gradient(r, id);
+  hia_value_id sum = so_far == HIA_NONE ? x : hiaG_back_plus(r, hiaG_back_type(r, id), so_far, x);
+  *hiaG_back_gradient(r, id) = sum;
+}
+
+void hiaG_back_add_dense(hia_reverse *r, hia_value_id v, hia_value_id x) {
+  if (!r->b->varies[v]) return;
+  uint32_t id = hiaG_back_id(r, v);
+  if (hiaG_back_is_sum(r, id))
+    x = value_of(r, HIA_OP_DATA, &x, 1, hiaG_back_type(r, id), HIA_SUM_DENSE);
+  hiaG_back_add(r, id, x);
+}
+
+hia_value_id hiaG_back_zero(hia_reverse *r, uint32_t id) {
+  hia_type type = hiaG_back_type(r, id);
+  if (hiaG_type_kind(r->g->types, type) != HIA_KIND_TENSOR)
+    return hiaG_grad_zero(r->d, here(r), type);
+  return op_of(r, HIA_OP_ZEROS, hiaG_back_read(r, id), HIA_NONE);
+}
+
+hia_value_id hiaG_back_take(hia_reverse *r, hia_value_id v) {
+  if (!r->b->varies[v]) return HIA_NONE;
+  hia_value_id *gradient = hiaG_back_gradient(r, v), taken = *gradient;
+  *gradient = HIA_NONE;
+  return taken;
+}
+
+hia_value_id *hiaG_back_take_all(hia_reverse *r, hia_node_id n, bool *is_some) {
+  const hia_node *node = &r->fn->nodes.data[n];
+  hia_value_id *taken = HIA_NEW_ARRAY(r->d->arena, hia_value_id, node->n_outs + 1);
+  *is_some = false;
+  for (uint32_t i = 0; i < node->n_outs; i++) {
+    taken[i] = hiaG_back_take(r, node->outs + i);
+    *is_some |= taken[i] != HIA_NONE;
+  }
+  return taken;
+}
+
+/* ---- the form in which objects have gradients ---- */
+
+static bool is_dense_tensor(const hia_reverse *r, hia_value_id v) {
+  bool is_tensor = hiaG_is_tensor(r->g, r->fn, v);
+  return is_tensor && !hiaG_back_is_sum(r, hiaG_back_id(r, v));
+}
+
+hia_value_id hiaG_back_to_stored(hia_reverse *r, hia_value_id v, hia_value_id x) {
+  if (!is_dense_tensor(r, v)) return x;
+  return value_of(r, HIA_OP_DATA, &x, 1, hiaG_grad_stored(r->d, hiaG_type(r->fn, v)),
+                  HIA_SUM_DENSE);
+}
+
+hia_value_id hiaG_back_from_stored(hia_reverse *r, hia_value_id v, hia_value_id x) {
+  return is_dense_tensor(r, v) ? op_of(r, HIA_OP_COLLECT, x, hiaG_back_read(r, v)) : x;
+}
+
+/* ---- scopes ---- */
+
+uint32_t hiaG_back_open(hia_reverse *r, uint32_t *around) {
+  *around = r->scope;
+  r->scope = ++r->n_scopes;
+  return r->saved.len;
+}
+
+static int by_id(const void *a, const void *b) {
+  const hia_contribution *x = a, *y = b;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+hia_contributions hiaG_back_close(hia_reverse *r, uint32_t begin, uint32_t around) {
+  hia_contributions list = {0};
+  for (uint32_t i = begin; i < r->saved.len; i++) {
+    hia_saved_gradient *s = &r->saved.data[i];
+    if (r->gradient[s->id] != HIA_NONE)
+      hiaR_push(r->d->arena, &list, (hia_contribution){s->id, r->gradient[s->id]});
+    r->gradient[s->id] = s->gradient;
+    r->scope_of[s->id] = s->scope;
+  }
+  r->saved.len = begin;
+  r->scope = around;
+  if (list.len) qsort(list.data, list.len, sizeof *list.data, by_id);
+  return list;
+}
