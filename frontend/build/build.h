@@ -15,7 +15,8 @@
 #ifndef HIA_FRONTEND_BUILD_H
 #define HIA_FRONTEND_BUILD_H
 
-#include "frontend/syntax/ast.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 #include "runtime/base/param.h"
 #include "runtime/base/shape.h"
 

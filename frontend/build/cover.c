@@ -3,6 +3,7 @@
  * check of the language (frontend/check/cover.c). That reads a syntax tree, so the match becomes
  * one, in a program of its own: with the data types that its patterns name, and without
  * expressions. */
+#include "frontend/check/cover.h"
 #include "frontend/build/build.h"
 
 typedef struct maker {

@@ -11,7 +11,11 @@
  * finds any, it types the body again, silently, with the conversion and with the declaration
  * (hia_trial), and keeps the hint that leaves fewer errors. A float literal is declared in any
  * case, since only a declaration keeps its value. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/infer.h"
+#include "frontend/kit/instance.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 
 #define MAX_PATH  16u   /* nested tuple fields that the search follows */
 #define MAX_STEPS 2000u /* nodes that the search visits for one error */
@@ -543,54 +547,4 @@ void hiaF_advise(hia_typing *t) {
   const hia_decl *d = hiaF_decl(t->p, hiaF_inst(t->p, t->inst)->decl);
   t->scratch = HIA_NEW_ARRAY(t->p->arena, hia_itype, d->end_node - d->first_node);
   for (uint32_t i = 0; i < t->advice.len; i++) advise(t, &t->advice.data[i]);
-}
-
-/* ---- the hint to convert ---- */
-
-static const char *loss(hia_itype from, hia_itype to) {
-  if (from >= HIA_F32 && from <= HIA_F64 && to < HIA_F32) return ", which drops the fraction";
-  if (from == HIA_I64 && to == HIA_I32) return ", which wraps if it does not fit";
-  if (from == HIA_F64 && to == HIA_F32) return ", which rounds";
-  bool is_wide = (from == HIA_I32 && to == HIA_F32) || (from == HIA_I64 && to >= HIA_F32);
-  if (is_wide) return ", which rounds large numbers";
-  return "";
-}
-
-hia_operand hiaF_operand(const hia_program *p, hia_ast_id expr) {
-  const hia_ast *n = hiaF_node(p, expr);
-  for (; n->kind == HIA_AST_BLOCK; n = hiaF_node(p, expr)) expr = n->a;
-  return (hia_operand){expr, 0, n->start, n->end};
-}
-
-hia_operand hiaF_operands(const hia_program *p, hia_ast_id chain, uint32_t n_operands,
-                          uint32_t end) {
-  const hia_ast *n = hiaF_node(p, chain);
-  const char *text = p->source->text;
-  if (n_operands == 1) return hiaF_operand(p, n->a);
-  while (end > n->start && (text[end - 1] == ' ' || text[end - 1] == '\t')) end--;
-  return (hia_operand){chain, n_operands, n->start, end};
-}
-
-void hiaF_hint_conversion(hia_typing *t, hia_diag *diag, hia_operand operand, hia_itype from,
-                          hia_itype to) {
-  hia_program *p = t->p;
-  if (diag == NULL || to >= HIA_N_DTYPES) return;
-  const char *dtype = hiaG_dtype_name((hia_dtype)to);
-  const char *text = hiaF_quote_bytes(p, operand.start, operand.end);
-  hiaF_hint(p->diags, diag, "write %s(%s)%s", dtype, text != NULL ? text : "...", loss(from, to));
-  if (text != NULL)
-    hiaF_fix(p->diags, diag, HIA_EDIT_CONVERSION, operand.start, operand.end, "%s(%s)", dtype,
-             text);
-  if (t->inst == HIA_NONE) return;
-  hia_advice a = {diag->line, diag->col, diag->code, operand, from, to, HIA_NONE, HIA_IT_NONE};
-  hiaR_push(p->arena, &t->advice, a);
-}
-
-void hiaF_hint_variable(hia_typing *t, hia_diag *diag, hia_operand operand, hia_itype from,
-                        hia_itype to, hia_ast_id variable) {
-  if (diag == NULL || t->inst == HIA_NONE) return;
-  if (operand.expr != HIA_NONE) hiaF_hint_conversion(t, diag, operand, from, to);
-  hia_advice a = {diag->line, diag->col, diag->code, operand,
-                  from,       to,        variable,   hiaF_settle(&t->p->it, from, HIA_FORCE_ALL)};
-  hiaR_push(t->p->arena, &t->advice, a);
 }

@@ -20,7 +20,9 @@
  *   - The walk can keep the tree: hiaF_match_tree.
  *   - The walk keeps its nodes in a list of frames, without recursion: a path is as long as there
  *     are conditions. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/cover.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/program.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,9 @@
  * value. The types that have values are a least fixpoint, found in linear time: a constructor
  * counts the fields' data types of which no value is known yet, and each type has the list of the
  * constructors that count it. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/check.h"
+#include "frontend/check/constant.h"
+#include "frontend/syntax/program.h"
 
 typedef struct use {
   uint32_t con;  /* index into p->decls */

@@ -13,7 +13,13 @@
  * give, until nothing changes: bodies are walked again if a callee's result has changed, or a
  * variable of a loop in them. (Not each loop until it is stable: that would be exponential in the
  * nesting of loops.) Then each body is walked once more, which reports. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/check.h"
+#include "frontend/check/constant.h"
+#include "frontend/kit/instance.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
+#include "runtime/base/shape.h"
 
 /* A name that no shape has: two of them are equal, and fit where numbers do. */
 #define NONE_YET HIA_DIM_NAMED(UINT32_MAX)

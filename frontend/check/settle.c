@@ -2,7 +2,12 @@
 /* Final types, from the outside in, after infer.c: every expression takes the type of its place,
  * and literals are checked against it. Around slots that hold an error, all that does not depend on
  * the error is still checked. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/constant.h"
+#include "frontend/check/infer.h"
+#include "frontend/kit/instance.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 
 static bool is_number(hia_itype type) { return type >= HIA_I32 && type <= HIA_F64; }
 
@@ -48,6 +53,13 @@ static void resolve_tuple(hia_typing *t, const hia_ast *n, hia_itype type) {
     hiaF_resolve(t, t->p->extra.data[n->b + i],
                  fits ? hiaF_ituple_part(it, type, i) : (hia_itype)HIA_IT_ERROR);
 }
+
+static void resolve_size(hia_typing *t, hia_ast_id dim) {
+  if (hiaF_node(t->p, dim)->kind != HIA_AST_DIM_ANY && !hiaF_binds_size(t->p, dim))
+    hiaF_resolve(t, dim, HIA_I64);
+}
+
+void hiaF_resolve_sizes(hia_typing *t, hia_ast_id type) { hiaF_each_size(t, type, resolve_size); }
 
 static void resolve_loop(hia_typing *t, const hia_ast *n) {
   hia_program *p = t->p;

@@ -1,10 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Graphs of tensors: what is written with brackets, `@` and the built-ins of infer_tensor.c. Each
  * is one node; sizes and indices become i64s. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/constant.h"
+#include "frontend/elab/elab.h"
+#include "frontend/kit/pieces.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 #include "runtime/base/loc.h"
-
-static hia_itype type_of(const hia_elab *e, hia_ast_id id) { return e->types[id - e->first]; }
 
 /* Replaces the words from `base` on by what the op computes of them. `result`: as for
  * hiaG_computed. */
@@ -13,12 +15,7 @@ static void compute(hia_elab *e, unsigned op, uint32_t base, hia_dtype result, u
   hia_value_id v = hiaG_computed(e->g, e->fn, e->region, op, e->words.data + base,
                                  e->words.len - base, result, imm, loc);
   e->words.len = base;
-  hiaR_push(e->arena, &e->words, v);
-}
-
-static void constant(hia_elab *e, hia_type type, hia_word word, hia_loc_id loc) {
-  hia_value_id v = hiaG_const(e->g, e->fn, e->region, type, word, loc);
-  hiaR_push(e->arena, &e->words, v);
+  hiaF_elab_push(e, v);
 }
 
 static hia_word one_of(hia_dtype dtype) {
@@ -27,7 +24,7 @@ static hia_word one_of(hia_dtype dtype) {
 
 void hiaF_elab_i64(hia_elab *e, hia_ast_id id) {
   uint32_t base = hiaF_elab(e, id, false);
-  hia_itype type = type_of(e, id);
+  hia_itype type = hiaF_elab_itype(e, id);
   if (hiaF_leaf(type) == HIA_I64) return;
   compute(e, HIA_OP_CAST, base, HIA_I64, hiaF_leaf(type),
           hiaF_elab_loc(e, hiaF_node(e->p, id)->pos));
@@ -78,7 +75,7 @@ void hiaF_elab_stack(hia_elab *e, uint32_t base, const hia_ast *n) {
 
 void hiaF_elab_tensor_index(hia_elab *e, const hia_ast *n) {
   uint32_t base = hiaF_elab(e, n->a, false);
-  bool gathers = hiaF_irank(type_of(e, n->b)) > 0;
+  bool gathers = hiaF_irank(hiaF_elab_itype(e, n->b)) > 0;
   if (gathers)
     hiaF_elab(e, n->b, false);
   else
@@ -109,7 +106,7 @@ void hiaF_elab_matmul(hia_elab *e, hia_ast_id id, const hia_ast *n) {
  * differs may fail, or run forever. */
 void hiaF_elab_alike(hia_elab *e, hia_value_id k, hia_value_id element, const hia_ast *n) {
   const hia_dim *dims = e->dims ? e->dims[n->a - e->first] : NULL;
-  uint32_t rank = hiaF_irank(type_of(e, n->a));
+  uint32_t rank = hiaF_irank(hiaF_elab_itype(e, n->a));
   bool is_known = true;
   for (uint32_t i = 0; i < rank; i++) is_known &= dims && dims[i] >= 0;
   if (is_known) return;
@@ -124,12 +121,12 @@ void hiaF_elab_alike(hia_elab *e, hia_value_id k, hia_value_id element, const hi
  * none, sizes of elements that are not known are 0. */
 void hiaF_elab_pack(hia_elab *e, uint32_t base, hia_ast_id id, const hia_ast *n) {
   const hia_dim *dims = e->dims ? e->dims[id - e->first] : NULL;
-  uint32_t rank = hiaF_irank(type_of(e, id));
+  uint32_t rank = hiaF_irank(hiaF_elab_itype(e, id));
   hia_operand element = hiaF_operand(e->p, n->a); /* the first one, and the one that differs */
   hia_loc_id loc = rank > 1 ? hiaF_elab_loc_of(e, n->pos, (hia_operand[]){element, element}, 2)
                             : hiaF_elab_loc(e, n->pos);
   for (uint32_t i = 1; i < rank; i++)
-    constant(e, HIA_I64, hiaR_from_i64(dims && dims[i] >= 0 ? dims[i] : 0), loc);
+    hiaF_elab_constant(e, HIA_I64, hiaR_from_i64(dims && dims[i] >= 0 ? dims[i] : 0), loc);
   compute(e, HIA_OP_PACK, base, HIA_N_DTYPES, 0, loc);
 }
 
@@ -158,30 +155,30 @@ void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *n, unsigned builtin) {
   }
   loc = loc_of_args(e, n, n_args);
   compute(e, HIA_OP_CAT, base, HIA_N_DTYPES,
-          hiaF_axis(e->p, n, builtin, hiaF_irank(type_of(e, first))), loc);
+          hiaF_axis(e->p, n, builtin, hiaF_irank(hiaF_elab_itype(e, first))), loc);
 }
 
 /* A reduction of all of a scalar: it is its only element. */
 static void reduce_scalar(hia_elab *e, unsigned op, uint32_t base, hia_loc_id loc) {
   if (op != HIA_OP_ARG_MAX && op != HIA_OP_ARG_MIN) return;
   e->words.len = base;
-  constant(e, HIA_I64, 0, loc);
+  hiaF_elab_constant(e, HIA_I64, 0, loc);
 }
 
 void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   const hia_ast *callee = hiaF_node(e->p, n->a);
   const hia_tensor_builtin *b = hiaF_tensor_builtin(callee->b);
   hia_loc_id loc = hiaF_elab_loc(e, callee->start);
-  hia_dtype dtype = (hia_dtype)hiaF_leaf(type_of(e, id));
+  hia_dtype dtype = (hia_dtype)hiaF_leaf(hiaF_elab_itype(e, id));
   hia_ast_id axis;
   uint32_t base = e->words.len, n_args = hiaF_positional(e->p, n, &axis), n_data = 1;
   switch (callee->b) {
   case HIA_BUILTIN_ZEROS:
-    constant(e, dtype, 0, loc);
+    hiaF_elab_constant(e, dtype, 0, loc);
     n_data = 0;
     break;
   case HIA_BUILTIN_ONES:
-    constant(e, dtype, one_of(dtype), loc);
+    hiaF_elab_constant(e, dtype, one_of(dtype), loc);
     n_data = 0;
     break;
   case HIA_BUILTIN_IOTA:
@@ -208,7 +205,7 @@ void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *n) {
     loc = hiaF_elab_loc_of(e, callee->start, both, 2);
   }
   uint64_t imm = b->takes_axis ? hiaF_axis(e->p, n, callee->b, 0) : 0;
-  uint32_t rank = n_args ? hiaF_irank(type_of(e, hiaF_positional_arg(e->p, n, 0))) : 0;
+  uint32_t rank = n_args ? hiaF_irank(hiaF_elab_itype(e, hiaF_positional_arg(e->p, n, 0))) : 0;
   if (callee->b == HIA_BUILTIN_RESHAPE && rank == 0) { /* a scalar is the element of a vector */
     hia_value_id x = e->words.data[base];
     e->words.data[base] =

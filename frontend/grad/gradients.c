@@ -5,7 +5,8 @@
  * All that follows from names alone: a function is taken to call, at any types, all functions that
  * are called or differentiated in it, and to read all params that it names. So the type of a
  * gradient is known before any type is inferred, and depends on no optimisation. */
-#include "frontend/syntax/ast.h"
+#include "frontend/grad/grad.h"
+#include "frontend/syntax/program.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Expressions. Binary operators are parsed by precedence climbing. A sequence of operators of one
  * level becomes one node with a list, so that a sum of a hundred thousand terms is no deep tree. */
-#include "frontend/syntax/ast.h"
+#include "frontend/syntax/habits.h"
+#include "frontend/syntax/parse.h"
+#include "frontend/syntax/program.h"
 
 enum {
   LEVEL_NONE,

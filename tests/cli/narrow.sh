@@ -21,6 +21,7 @@ frontend/syntax/lex.c HIA_TOK_NAME
 frontend/syntax/lex.c (HIA_FIRST_KEYWORD + tok.symbol)
 frontend/syntax/lex.c punctuation(
 frontend/syntax/parse.c kind
+frontend/syntax/parser.c kind
 frontend/syntax/parse_expr.c (s->tok.kind - HIA_TOK_BOOL)
 frontend/syntax/parse_type.c (s->tok.kind - HIA_TOK_BOOL)
 graph/flatten/flatten.c dtype

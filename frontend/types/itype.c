@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The types of inference: interned, joined, settled (docs/language.md, "Typing of literals"). */
-#include "frontend/syntax/ast.h"
+#include "frontend/types/itype.h"
 
 static hia_ituple *tuple_of(const hia_itypes *it, hia_itype t) {
   return &it->tuples.data[t - (t < HIA_IT_ARRAY ? HIA_IT_FIRST_TUPLE : HIA_IT_ARRAY)];

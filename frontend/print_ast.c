@@ -4,7 +4,8 @@
  *
  * In DOT a line is a node, with an edge from the last line of a depth less; a dashed edge leads
  * from a name to where the variable is bound. */
-#include "frontend/syntax/ast.h"
+#include "frontend/kit/instance.h"
+#include "frontend/syntax/program.h"
 
 static const char *const kind_names[] = {
     [HIA_AST_ERROR] = "error",

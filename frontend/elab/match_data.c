@@ -16,7 +16,10 @@
  *
  * A field is read where a test or an arm needs it, and again where it is not yet known: where the
  * number of a cut leads, the constructors follow from the number. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/cover.h"
+#include "frontend/elab/elab.h"
+#include "frontend/kit/pieces.h"
+#include "frontend/syntax/program.h"
 
 typedef enum test_kind {
   TEST_IS,   /* the constructor's number, or the integer, is the key */
@@ -169,7 +172,7 @@ static bool is_small(matcher *m, uint32_t root) {
     decision *d = &m->decisions.data[i];
     uint64_t own = TEST_SIZE;
     if (d->place == HIA_NONE)
-      own = hiaF_elab_arm_size(m->e->p, m->arms[2 * d->arm], m->arms[2 * d->arm + 1]);
+      own = hiaF_arm_size(m->e->p, m->arms[2 * d->arm], m->arms[2 * d->arm + 1]);
     once += own;
     d->size = own;
     for (uint32_t k = 0; k < 2 && d->place != HIA_NONE; k++)
@@ -379,7 +382,7 @@ static void follow(matcher *m, uint32_t id, uint32_t own) {
       hiaF_elab_if(e, test(m, &d), own == HIA_NONE ? m->type : (hia_itype)HIA_I32, m->loc);
   for (uint32_t k = 0; k < 2; k++) {
     uint32_t known = m->known.len, cut = m->decisions.data[d.next[k]].cut;
-    e->region = e->fn->nodes.data[node].regions + k;
+    e->region = hiaF_elab_regions(e, node) + k;
     if (cut == HIA_NONE)
       follow(m, d.next[k], own);
     else
@@ -405,12 +408,12 @@ static hia_value_id find_cut(matcher *m) {
     if (!m->decisions.data[m->cuts.data[i]].has_cut) continue;
     hia_node_id node = hiaF_elab_if(e, compare(m, HIA_OP_EQ, number, i), HIA_I32, m->loc);
     uint32_t known = m->known.len;
-    e->region = e->fn->nodes.data[node].regions;
+    e->region = hiaF_elab_regions(e, node);
     follow(m, m->cuts.data[i], i);
     hiaF_elab_yield(e, e->region, base);
     forget(m, known);
     hiaR_push(e->arena, &e->words, number);
-    hiaF_elab_yield(e, e->fn->nodes.data[node].regions + 1, base);
+    hiaF_elab_yield(e, hiaF_elab_regions(e, node) + 1, base);
     e->region = outer;
     number = hiaG_out(e->fn, node, 0);
   }
@@ -431,7 +434,7 @@ static void search(matcher *m, const uint32_t *cuts, uint32_t low, uint32_t high
   hia_node_id node = hiaF_elab_if(e, is_less, m->type, m->loc);
   for (uint32_t k = 0; k < 2; k++) {
     uint32_t known = m->known.len;
-    e->region = e->fn->nodes.data[node].regions + k;
+    e->region = hiaF_elab_regions(e, node) + k;
     search(m, cuts, k == 0 ? low : middle, k == 0 ? middle : high, number);
     hiaF_elab_yield(e, e->region, base);
     forget(m, known);
