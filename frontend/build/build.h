@@ -1,13 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to frontend/build/: a draft, a program that is made by calls of the builder.
  *
- *   build.c        values, functions, `if`s and loops; what the others share
- *   data.c   data types, arrays, `match`es and comprehensions
- *   grad.c   gradients of functions
- *   tensor.c operations on tensors, params, and what is known of sizes
- *   read.c   signatures, definitions, types and patterns that the host passes as text
- *   cover.c  checks that the arms of a match cover every case
- *   print.c  the draft as text
+ *   draft.c    what all calls share: mistakes, ids, names, types, items and their blocks
+ *   dims.c     sizes of types and values
+ *   declare.c  types, functions, params, and where bodies begin and end
+ *   build.c    values, `if`s and loops
+ *   tensor.c   operations on tensors
+ *   data.c     data types, arrays, `match`es and comprehensions
+ *   grad.c     gradients of functions
+ *   read.c     signatures, definitions, types and patterns that the host passes as text
+ *   cover.c    checks that the arms of a match cover every case
+ *   print.c    the draft as text; its names: print_names.c
  *
  * A draft records the calls in their order and checks their types at once. It is no tree, and
  * nothing recurses but the short chains of print.c. A mistake of the caller throws
@@ -214,7 +217,7 @@ struct hia_draft {
   hia_symbol_id about; /* and the function or constructor that it names, or HIA_NONE */
 };
 
-/* ---- build.c: what the other files use ---- */
+/* ---- draft.c ---- */
 
 /* A mistake of the host: throws "in 'f': add: ..." of the call in progress. */
 _Noreturn void hiaF_draft_wrong(hia_draft *d, const char *fmt, ...) HIA_PRINTF(2, 3);
@@ -246,8 +249,6 @@ uint32_t hiaF_draft_typed_value(hia_draft *d, hia_draft_role r, uint64_t id, hia
 /* The item of a value, whether it is visible here or not. */
 uint32_t hiaF_draft_any_value(hia_draft *d, hia_draft_role r, uint64_t id);
 uint32_t hiaF_draft_fn(hia_draft *d, uint64_t id); /* its index */
-/* The items of the arguments of a call, which are checked. */
-uint32_t *hiaF_draft_args(hia_draft *d, uint32_t fn, const uint64_t *args, size_t n);
 /* Constants belong to no function. */
 bool hiaF_draft_is_constant(const hia_draft_item *item);
 hia_type hiaF_draft_own_type(hia_draft *d, uint64_t id, hia_draft_role r);
@@ -255,7 +256,6 @@ hia_draft_sized hiaF_draft_own_sized(hia_draft *d, uint64_t id, hia_draft_role r
 uint64_t hiaF_draft_type_id(const hia_draft *d, hia_type type);
 uint64_t hiaF_draft_sized_id(hia_draft *d, hia_draft_sized sized);
 hia_type hiaF_draft_make_tuple(hia_draft *d, const hia_type *parts, size_t n);
-hia_draft_sized hiaF_draft_sized_tuple(hia_draft *d, const hia_draft_sized *parts, size_t n);
 hia_type hiaF_draft_make_array(hia_draft *d, hia_type element);
 hia_type hiaF_draft_make_tensor(hia_draft *d, hia_dtype dtype, uint32_t rank);
 /* The same, or of rank 0 a scalar. */
@@ -265,6 +265,11 @@ hia_type hiaF_draft_make_data(hia_draft *d, hia_symbol_id symbol);
 /* Its index in datas; HIA_NONE: it is no data type. */
 uint32_t hiaF_draft_data_of(const hia_draft *d, hia_type type);
 uint32_t hiaF_draft_parts(const hia_draft *d, hia_type type);
+/* The dtype of a scalar or tensor; HIA_N_DTYPES: it is neither. */
+hia_dtype hiaF_draft_dtype(const hia_draft *d, hia_type type);
+/* The rank of a tensor; 0 of any other type. */
+uint32_t hiaF_draft_rank(const hia_draft *d, hia_type type);
+bool hiaF_draft_is_tensor(const hia_draft *d, hia_type type);
 _Noreturn void hiaF_draft_too_large(hia_draft *d);
 
 /* The length of the name that the text begins with; 0: it begins with none. */
@@ -275,10 +280,6 @@ hia_symbol_id hiaF_draft_symbol(hia_draft *d, const char *text, size_t len);
 hia_symbol_id hiaF_draft_suggested(hia_draft *d, const char *name);
 /* The name is not taken by a function, a constructor or a built-in function. */
 void hiaF_draft_check_free(hia_draft *d, hia_symbol_id symbol);
-/* A new function, which has no body yet. */
-uint32_t hiaF_draft_new_fn(hia_draft *d, hia_symbol_id symbol, const hia_draft_sized *params,
-                           uint32_t n, hia_draft_sized result);
-void hiaF_draft_make_extern(hia_draft *d, uint32_t fn, bool is_impure);
 
 /* A function has begun; and a value can be made here. */
 void hiaF_draft_need_body(hia_draft *d);
@@ -304,30 +305,10 @@ void hiaF_draft_next_block(hia_draft *d);
 /* Ends the innermost item, which is a value from here on. */
 uint64_t hiaF_draft_close(hia_draft *d);
 
-/* ---- data.c ---- */
+/* ---- dims.c ---- */
 
-/* `fields`: those of a new constructor. */
-uint32_t hiaF_draft_new_ctor(hia_draft *d, uint32_t data, hia_symbol_id symbol,
-                             const hia_draft_field *fields, uint32_t n);
-/* The constructor that a symbol is the name of; HIA_NONE: it is none. */
-uint32_t hiaF_draft_ctor_named(const hia_draft *d, hia_symbol_id symbol);
-uint32_t hiaF_draft_new_any(hia_draft *d);
-uint32_t hiaF_draft_new_bind(hia_draft *d, hia_symbol_id symbol);
-uint32_t hiaF_draft_new_number(hia_draft *d, hia_type type, hia_word word);
-/* `parts`: patterns, as many as the constructor has fields. */
-uint32_t hiaF_draft_new_ctor_pattern(hia_draft *d, uint32_t ctor, const uint32_t *parts);
-/* Checks that a pattern is one for values of the type, which `what` names. */
-void hiaF_draft_check_pattern(hia_draft *d, uint32_t pattern, const char *what, hia_type type);
-/* The type of the subject of the match in which an arm can begin here. */
-hia_type hiaF_draft_subject(hia_draft *d);
-void hiaF_draft_begin_arm(hia_draft *d, uint32_t pattern, uint64_t *bound, size_t n);
-
-/* ---- tensor.c ---- */
-
-/* The dtype of a scalar or tensor; HIA_N_DTYPES: it is neither. Its rank. */
-hia_dtype hiaF_draft_dtype(const hia_draft *d, hia_type type);
-uint32_t hiaF_draft_rank(const hia_draft *d, hia_type type);
-bool hiaF_draft_is_tensor(const hia_draft *d, hia_type type);
+/* The type of a tuple, with the sizes of its parts. */
+hia_draft_sized hiaF_draft_sized_tuple(hia_draft *d, const hia_draft_sized *parts, size_t n);
 /* Notes those of an item's sizes that are numbers. */
 void hiaF_draft_set_dims(hia_draft *d, uint32_t item, const hia_dim *dims);
 /* The same where two values meet: sizes in which they differ are not known. */
@@ -343,6 +324,32 @@ void hiaF_draft_check_names(hia_draft *d, const hia_draft_sized *params, uint32_
                             hia_draft_sized result);
 /* The sizes of the parts, one part behind the other; NULL: none is known. */
 const hia_dim *hiaF_draft_dims_of_parts(hia_draft *d, const uint32_t *parts, uint32_t n);
+/* The shape of an item that is a scalar or tensor, with the sizes that are known. */
+hia_dims hiaF_draft_shape_of(hia_draft *d, uint32_t item);
+/* Gives an item the sizes that follow from a rule. Two different numbers are a mistake; what else
+ * does not fit fails when the program runs, and has no sizes. */
+void hiaF_draft_follow(hia_draft *d, uint32_t item, hia_fit fit, const hia_dims *out,
+                       const hia_misfit *m);
+
+/* ---- declare.c ---- */
+
+/* Checks no part beyond the number of scalars that a type may have: if the host passed a wrong
+ * number, `parts` ends earlier. */
+void hiaF_draft_check_parts(hia_draft *d, const uint64_t *parts, size_t n);
+/* A new function, which has no body yet. */
+uint32_t hiaF_draft_new_fn(hia_draft *d, hia_symbol_id symbol, const hia_draft_sized *params,
+                           uint32_t n, hia_draft_sized result);
+void hiaF_draft_make_extern(hia_draft *d, uint32_t fn, bool is_impure);
+/* A new `param` of the program; returns its item. */
+uint32_t hiaF_draft_new_weight(hia_draft *d, hia_symbol_id symbol, const hia_param_spec *spec);
+
+/* ---- build.c ---- */
+
+/* The items of the arguments of a call, which are checked. */
+uint32_t *hiaF_draft_args(hia_draft *d, uint32_t fn, const uint64_t *args, size_t n);
+
+/* ---- tensor.c ---- */
+
 /* The sizes of an op on scalars, lifted. */
 void hiaF_draft_lift(hia_draft *d, unsigned op, uint32_t item);
 /* The name of an op on tensors in the language. */
@@ -361,7 +368,24 @@ uint64_t hiaF_draft_tensor_of(hia_draft *d, const uint32_t *ins, uint32_t n);
 void hiaF_draft_tensor_packed(hia_draft *d, uint32_t item, uint32_t element);
 /* The sizes of the elements that a comprehension binds. */
 void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t of);
-uint32_t hiaF_draft_new_weight(hia_draft *d, hia_symbol_id symbol, const hia_param_spec *spec);
+
+/* ---- data.c ---- */
+
+/* `fields`: those of a new constructor. */
+uint32_t hiaF_draft_new_ctor(hia_draft *d, uint32_t data, hia_symbol_id symbol,
+                             const hia_draft_field *fields, uint32_t n);
+/* The constructor that a symbol is the name of; HIA_NONE: it is none. */
+uint32_t hiaF_draft_ctor_named(const hia_draft *d, hia_symbol_id symbol);
+uint32_t hiaF_draft_new_any(hia_draft *d);
+uint32_t hiaF_draft_new_bind(hia_draft *d, hia_symbol_id symbol);
+uint32_t hiaF_draft_new_number(hia_draft *d, hia_type type, hia_word word);
+/* `parts`: patterns, as many as the constructor has fields. */
+uint32_t hiaF_draft_new_ctor_pattern(hia_draft *d, uint32_t ctor, const uint32_t *parts);
+/* Checks that a pattern is one for values of the type, which `what` names. */
+void hiaF_draft_check_pattern(hia_draft *d, uint32_t pattern, const char *what, hia_type type);
+/* The type of the subject of the match in which an arm can begin here. */
+hia_type hiaF_draft_subject(hia_draft *d);
+void hiaF_draft_begin_arm(hia_draft *d, uint32_t pattern, uint64_t *bound, size_t n);
 
 /* ---- cover.c ---- */
 

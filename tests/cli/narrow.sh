@@ -14,7 +14,7 @@ folders='runtime graph frontend lower jit tools'
 allowed=$(grep -Ev '^(#|$)' <<'END'
 # The number of an op, of a kind, of a dtype or of another enum, all of which have fewer.
 frontend/build/build.c op
-frontend/build/build.c kind
+frontend/build/draft.c kind
 frontend/build/tensor.c op
 frontend/syntax/lex.c d
 frontend/syntax/lex.c HIA_TOK_NAME
