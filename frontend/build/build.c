@@ -40,14 +40,15 @@ static hia_dtype need_operands(hia_draft *d, hia_rule rule, const uint32_t *ins,
                      hiaF_draft_type_text(d, hiaF_draft_type_at(d, ins[0])));
   need_taken(d, rule, first, type);
   for (uint32_t i = first + 1; i < n; i++) {
-    hia_type other = hiaF_draft_type_at(d, ins[i]);
+    hia_type operand_type = hiaF_draft_type_at(d, ins[i]);
     if (rule == HIA_RULE_SHIFT)
-      need_taken(d, rule, i, other); /* a count has a type of its own */
-    else if (hiaF_draft_dtype(d, other) != dtype)
+      need_taken(d, rule, i, operand_type); /* a count has a type of its own */
+    else if (hiaF_draft_dtype(d, operand_type) != dtype)
       hiaF_draft_wrong(
           d, "operands %u and %u are of types %s and %s; they must be of one %s", first + 1, i + 1,
-          hiaF_draft_type_text(d, type), hiaF_draft_type_text(d, other),
-          hiaF_draft_is_tensor(d, type) || hiaF_draft_is_tensor(d, other) ? "dtype" : "type");
+          hiaF_draft_type_text(d, type), hiaF_draft_type_text(d, operand_type),
+          hiaF_draft_is_tensor(d, type) || hiaF_draft_is_tensor(d, operand_type) ? "dtype"
+                                                                                 : "type");
   }
   return dtype;
 }
@@ -68,8 +69,8 @@ uint64_t hiaF_draft_op(hia_draft *d, unsigned op, const uint64_t *ids, size_t n)
     ins[i] = hiaF_draft_value(d, (hia_draft_role){"operand", i + 1}, ids[i]);
   hia_dtype dtype = need_operands(d, rule, ins, want, rule == HIA_RULE_SELECT ? 1 : 0);
   for (uint32_t i = 0; i < want; i++) {
-    uint32_t its = hiaF_draft_rank(d, hiaF_draft_type_at(d, ins[i]));
-    if (its > rank) rank = its;
+    uint32_t its_rank = hiaF_draft_rank(d, hiaF_draft_type_at(d, ins[i]));
+    if (its_rank > rank) rank = its_rank;
   }
   hia_type type = hiaF_draft_make_ranked(d, hiaR_rule_result(rule, dtype), rank);
   uint32_t index = hiaF_draft_append(d, HIA_DRAFT_OP, type, ins, want, false);

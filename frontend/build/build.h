@@ -290,7 +290,7 @@ uint32_t hiaF_draft_new_item(hia_draft *d, hia_draft_kind kind, hia_type type, u
 uint32_t hiaF_draft_append(hia_draft *d, hia_draft_kind kind, hia_type type, const uint32_t *ins,
                            uint32_t n, bool ends);
 uint32_t hiaF_draft_append_part(hia_draft *d, hia_draft_kind kind, const uint32_t *ins, uint32_t n,
-                                uint32_t of);
+                                uint32_t whole);
 static inline hia_draft_open *hiaF_draft_top(hia_draft *d) {
   return &d->open.data[d->open.len - 1];
 }
@@ -312,7 +312,7 @@ hia_draft_sized hiaF_draft_sized_tuple(hia_draft *d, const hia_draft_sized *part
 /* Notes those of an item's sizes that are numbers. */
 void hiaF_draft_set_dims(hia_draft *d, uint32_t item, const hia_dim *dims);
 /* The same where two values meet: sizes in which they differ are not known. */
-void hiaF_draft_join_dims(hia_draft *d, uint32_t item, uint32_t other);
+void hiaF_draft_join_dims(hia_draft *d, uint32_t item, uint32_t met);
 /* A mistake if known sizes of an item are not those declared for its type. */
 void hiaF_draft_expect_dims(hia_draft *d, hia_draft_role r, uint32_t item, const hia_dim *declared);
 /* The same for the arguments of a call, in which each name stands for one size. */
@@ -367,7 +367,7 @@ uint64_t hiaF_draft_tensor_set(hia_draft *d, const uint32_t ins[3]);
 uint64_t hiaF_draft_tensor_of(hia_draft *d, const uint32_t *ins, uint32_t n);
 void hiaF_draft_tensor_packed(hia_draft *d, uint32_t item, uint32_t element);
 /* The sizes of the elements that a comprehension binds. */
-void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t of);
+void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t array);
 
 /* ---- data.c ---- */
 

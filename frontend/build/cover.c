@@ -44,9 +44,9 @@ static void add_ctor(maker *m, uint32_t ctor, hia_itype type) {
 
 static void add_ctors(maker *m, uint32_t data) {
   hia_itype type = type_of(m, m->d->datas.data[data].type);
-  hia_idata *own = &m->p->it.data.data[type - HIA_IT_DATA];
-  if (own->decl != HIA_NONE) return;
-  own->decl = m->p->decls.len;
+  hia_idata *entry = &m->p->it.data.data[type - HIA_IT_DATA];
+  if (entry->decl != HIA_NONE) return;
+  entry->decl = m->p->decls.len;
   const hia_u32vec *ctors = &m->d->datas.data[data].ctors;
   hiaR_push(m->p->arena, &m->p->decls,
             (hia_decl){.kind = HIA_DECL_TYPE, .n_cons = ctors->len, .data = type});

@@ -53,21 +53,21 @@ uint64_t hiaF_draft_add_ctor(hia_draft *d, uint64_t id, const char *name,
     hiaF_draft_wrong(d, "the type is %s, no data type", hiaF_draft_type_text(d, type));
   if (n > HIA_MAX_CTOR_WORDS) hiaF_draft_wrong(d, "%zu fields; at most %u", n, HIA_MAX_CTOR_WORDS);
   if (n && !fields) hiaF_draft_wrong(d, "no fields");
-  hia_draft_field *own = HIA_NEW_ARRAY(&d->comp->arena, hia_draft_field, n + 1);
+  hia_draft_field *made = HIA_NEW_ARRAY(&d->comp->arena, hia_draft_field, n + 1);
   d->stamp++;
   for (uint32_t i = 0; i < n; i++) {
     const char *field = fields[i].name;
-    own[i].symbol = field ? hiaF_draft_symbol(d, field, strlen(field)) : HIA_NONE;
+    made[i].symbol = field ? hiaF_draft_symbol(d, field, strlen(field)) : HIA_NONE;
     hia_draft_sized sized =
         hiaF_draft_own_sized(d, fields[i].type, (hia_draft_role){"the type of field", i + 1});
-    own[i].type = sized.type;
-    own[i].dims = sized.dims;
+    made[i].type = sized.type;
+    made[i].dims = sized.dims;
     if (!field) continue;
-    hia_symbol *s = &d->symbols.list.data[own[i].symbol];
+    hia_symbol *s = &d->symbols.list.data[made[i].symbol];
     if (s->bound_at == d->stamp) hiaF_draft_wrong(d, "two fields are called '%.80s'", s->text);
     s->bound_at = d->stamp;
   }
-  return hiaF_draft_id(d, hiaF_draft_new_ctor(d, data, symbol, own, (uint32_t)n));
+  return hiaF_draft_id(d, hiaF_draft_new_ctor(d, data, symbol, made, (uint32_t)n));
 }
 
 uint64_t hiaF_draft_find_ctor(hia_draft *d, const char *name) {
@@ -241,12 +241,12 @@ hia_type hiaF_draft_subject(hia_draft *d) {
 }
 
 /* The values that a pattern binds, from left to right. `of`: of what it takes. */
-static void bind(hia_draft *d, uint32_t pattern, hia_draft_sized of, uint32_t block) {
+static void bind(hia_draft *d, uint32_t pattern, hia_draft_sized taken, uint32_t block) {
   const hia_draft_pattern *p = &d->patterns.data[pattern];
   if (p->kind == HIA_DRAFT_BIND) {
-    uint32_t item = hiaF_draft_new_item(d, HIA_DRAFT_BOUND, of.type, block);
+    uint32_t item = hiaF_draft_new_item(d, HIA_DRAFT_BOUND, taken.type, block);
     d->items.data[item].symbol = p->symbol;
-    hiaF_draft_set_dims(d, item, of.dims);
+    hiaF_draft_set_dims(d, item, taken.dims);
   }
   for (uint32_t i = 0; p->n_bound && i < p->n; i++) {
     const hia_draft_field *field = field_at(d, p->ctor, i);

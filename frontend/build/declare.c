@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Types that the host makes, functions and params that it declares, and where bodies begin and end. */
+/* Types that the host makes, functions and params that it declares, and where bodies begin and end.
+ */
 #include "frontend/build/build.h"
 
 #include <inttypes.h>
@@ -90,10 +91,10 @@ static bool has_references(hia_draft *d, hia_type type) {
   uint32_t n = hiaG_type_words(&d->types, type);
   hia_type *words = HIA_NEW_ARRAY(scratch, hia_type, n);
   hiaG_type_flatten(&d->types, type, words);
-  bool has = false;
-  for (uint32_t i = 0; i < n; i++) has |= !hiaG_is_scalar(words[i]);
+  bool is_found = false;
+  for (uint32_t i = 0; i < n; i++) is_found |= !hiaG_is_scalar(words[i]);
   hiaR_arena_release(scratch, mark);
-  return has;
+  return is_found;
 }
 
 static void need_scalars(hia_draft *d, hia_draft_role r, hia_type type) {

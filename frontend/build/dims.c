@@ -63,18 +63,19 @@ void hiaF_draft_set_dims(hia_draft *d, uint32_t item, const hia_dim *dims) {
   for (uint32_t k = 0; dims && k < n; k++) has_numbers |= hiaR_dim_is_number(dims[k]);
   item_at(d, item)->dims = NULL;
   if (!has_numbers) return;
-  hia_dim *own = HIA_NEW_ARRAY(&d->comp->arena, hia_dim, n);
-  for (uint32_t k = 0; k < n; k++) own[k] = hiaR_dim_is_number(dims[k]) ? dims[k] : HIA_DIM_UNKNOWN;
-  item_at(d, item)->dims = own;
+  hia_dim *numbers = HIA_NEW_ARRAY(&d->comp->arena, hia_dim, n);
+  for (uint32_t k = 0; k < n; k++)
+    numbers[k] = hiaR_dim_is_number(dims[k]) ? dims[k] : HIA_DIM_UNKNOWN;
+  item_at(d, item)->dims = numbers;
 }
 
-void hiaF_draft_join_dims(hia_draft *d, uint32_t item, uint32_t other) {
-  const hia_dim *a = item_at(d, item)->dims, *b = item_at(d, other)->dims;
+void hiaF_draft_join_dims(hia_draft *d, uint32_t item, uint32_t met) {
+  const hia_dim *a = item_at(d, item)->dims, *b = item_at(d, met)->dims;
   uint32_t n = hiaF_draft_n_dims(d, hiaF_draft_type_at(d, item));
   if (a == b || !a) return;
-  hia_dim *both = b ? HIA_NEW_ARRAY(&d->comp->arena, hia_dim, n) : NULL;
-  for (uint32_t k = 0; b && k < n; k++) both[k] = a[k] == b[k] ? a[k] : HIA_DIM_UNKNOWN;
-  item_at(d, item)->dims = both;
+  hia_dim *joined = b ? HIA_NEW_ARRAY(&d->comp->arena, hia_dim, n) : NULL;
+  for (uint32_t k = 0; b && k < n; k++) joined[k] = a[k] == b[k] ? a[k] : HIA_DIM_UNKNOWN;
+  item_at(d, item)->dims = joined;
 }
 
 const hia_dim *hiaF_draft_dims_of_parts(hia_draft *d, const uint32_t *parts, uint32_t n) {
@@ -113,7 +114,7 @@ static const char *misfit_text(hia_draft *d, const hia_misfit *m) {
 }
 
 void hiaF_draft_follow(hia_draft *d, uint32_t item, hia_fit fit, const hia_dims *out,
-                   const hia_misfit *m) {
+                       const hia_misfit *m) {
   if (fit == HIA_FIT_NEVER && m->kind == HIA_MISFIT_DIM)
     hiaF_draft_wrong(d, "%s: %s", hiaR_status_message(HIA_SHAPE), misfit_text(d, m));
   if (fit != HIA_FIT_NEVER && out->rank == rank_of(d, item))
@@ -132,14 +133,14 @@ static uint32_t expect_parts(hia_draft *d, hia_draft_role r, hia_type type, cons
                              const hia_dim *want) {
   uint32_t count = 0;
   if (hiaF_draft_is_tensor(d, type)) {
-    hia_dims is, as;
+    hia_dims shape, wanted;
     hia_misfit m;
-    load(hiaG_rank(&d->types, type), have, &is);
-    load(is.rank, want, &as);
-    for (uint32_t k = 0; k < as.rank; k++)
-      if (!hiaR_dim_is_number(as.dims[k])) as.dims[k] = HIA_DIM_UNKNOWN;
-    if (hiaR_shape_expect(&is, &as, &is, &m) == HIA_FIT_NEVER) wrong_shape(d, r, &m);
-    return as.rank;
+    load(hiaG_rank(&d->types, type), have, &shape);
+    load(shape.rank, want, &wanted);
+    for (uint32_t k = 0; k < wanted.rank; k++)
+      if (!hiaR_dim_is_number(wanted.dims[k])) wanted.dims[k] = HIA_DIM_UNKNOWN;
+    if (hiaR_shape_expect(&shape, &wanted, &shape, &m) == HIA_FIT_NEVER) wrong_shape(d, r, &m);
+    return wanted.rank;
   }
   if (hiaG_is_scalar(type) || hiaG_type_kind(&d->types, type) != HIA_KIND_TUPLE)
     return hiaF_draft_n_dims(d, type);

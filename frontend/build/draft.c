@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What all calls of a builder share: mistakes and their messages, ids, names, types, items and their
- * blocks. */
+/* What all calls of a builder share: mistakes and their messages, ids, names, types, items and
+ * their blocks. */
 #include "frontend/build/build.h"
 
 #include <stdio.h>
@@ -381,10 +381,10 @@ uint32_t hiaF_draft_append(hia_draft *d, hia_draft_kind kind, hia_type type, con
 }
 
 uint32_t hiaF_draft_append_part(hia_draft *d, hia_draft_kind kind, const uint32_t *ins, uint32_t n,
-                                uint32_t of) {
+                                uint32_t whole) {
   uint32_t index = hiaF_draft_append(d, kind, HIA_BOOL, ins, n, true);
   d->items.data[index].is_value = false;
-  d->items.data[index].index = of;
+  d->items.data[index].index = whole;
   return index;
 }
 

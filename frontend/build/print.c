@@ -416,8 +416,8 @@ static void end_for(hia_draft_printer *pr, const hia_draft_item *item) {
   hiaF_draft_put_name(pr, item->index);
   hiaF_draft_put(pr, " in ");
   for (uint32_t i = 0; i < item->n_ins; i++) {
-    uint32_t in = in_at(pr, item, i), other = in_at(pr, item, item->n_ins - 1 - i);
-    bool has_type = hiaF_draft_item_at(pr, other)->kind != HIA_DRAFT_CONST;
+    uint32_t in = in_at(pr, item, i), other_end = in_at(pr, item, item->n_ins - 1 - i);
+    bool has_type = hiaF_draft_item_at(pr, other_end)->kind != HIA_DRAFT_CONST;
     if (i) hiaF_draft_put(pr, "..");
     put_use(pr, in, LEVEL_ANY, has_type || hiaF_draft_item_at(pr, in)->type == HIA_I32);
   }
@@ -549,9 +549,10 @@ static void put_field_name(hia_draft_printer *pr, const hia_draft_ctor *c, uint3
   for (uint32_t i = 0; i < c->n; i++) {
     symbol = d->fields.data[c->fields + i].symbol;
     if (symbol == HIA_NONE) continue;
-    const char *other = hiaF_draft_text(d, symbol);
+    const char *field_name = hiaF_draft_text(d, symbol);
     size_t len = strlen(name);
-    if (strncmp(other, name, len) == 0 && other[len + strspn(other + len, "_")] == '\0')
+    if (strncmp(field_name, name, len) == 0 &&
+        field_name[len + strspn(field_name + len, "_")] == '\0')
       hiaF_draft_put(pr, "_");
   }
 }

@@ -1,12 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The names that a printed draft has: those that the host suggested, made distinct, and numbered ones;
- * and types with names for sizes. */
+/* The names that a printed draft has: those that the host suggested, made distinct, and numbered
+ * ones; and types with names for sizes. */
 #include "frontend/build/print.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-void hiaF_draft_put(hia_draft_printer *pr, const char *text) { hiaR_text_add(pr->out, text, strlen(text)); }
+void hiaF_draft_put(hia_draft_printer *pr, const char *text) {
+  hiaR_text_add(pr->out, text, strlen(text));
+}
 
 void hiaF_draft_put_number(hia_draft_printer *pr, const char *before, uint32_t n) {
   char digits[16], *at = digits + sizeof digits;
@@ -95,7 +97,9 @@ void hiaF_draft_put_name(hia_draft_printer *pr, uint32_t index) {
 
 /* ---- types with sizes ---- */
 
-void hiaF_draft_put_type(hia_draft_printer *pr, hia_type type) { hiaG_type_print(&pr->d->types, type, pr->out); }
+void hiaF_draft_put_type(hia_draft_printer *pr, hia_type type) {
+  hiaG_type_print(&pr->d->types, type, pr->out);
+}
 
 /* Sizes share the names of variables, which they are. */
 static void put_size(hia_draft_printer *pr, hia_dim dim) {

@@ -268,9 +268,9 @@ uint64_t hiaF_draft_tensor_at(hia_draft *d, uint32_t x, uint64_t index) {
                      type_text(d, ins[1]));
   hia_type type = hiaF_draft_make_ranked(d, dtype_of(d, x), rank_of(d, x) - 1 + rank_of(d, ins[1]));
   uint32_t item = hiaF_draft_append(d, HIA_DRAFT_AT, type, ins, 2, false);
-  hia_dims of = hiaF_draft_shape_of(d, x), at = hiaF_draft_shape_of(d, ins[1]), out;
+  hia_dims shape = hiaF_draft_shape_of(d, x), index_shape = hiaF_draft_shape_of(d, ins[1]), out;
   hia_misfit m;
-  hia_fit fit = hiaR_shape_index(&of, &at, &out, &m);
+  hia_fit fit = hiaR_shape_index(&shape, &index_shape, &out, &m);
   hiaF_draft_follow(d, item, fit, &out, &m);
   return hiaF_draft_id(d, item);
 }
@@ -309,9 +309,9 @@ uint64_t hiaF_draft_tensor_of(hia_draft *d, const uint32_t *ins, uint32_t n) {
 
 /* ---- comprehensions ---- */
 
-void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t of) {
-  const hia_dim *dims = item_at(d, of)->dims;
-  bool is_tensor = hiaF_draft_is_tensor(d, hiaF_draft_type_at(d, of));
+void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t array) {
+  const hia_dim *dims = item_at(d, array)->dims;
+  bool is_tensor = hiaF_draft_is_tensor(d, hiaF_draft_type_at(d, array));
   hiaF_draft_set_dims(d, bound, dims && is_tensor ? dims + 1 : dims);
 }
 

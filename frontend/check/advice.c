@@ -478,9 +478,10 @@ static void advise_name(const writer *w, const hia_advice *a, const source *s) {
   hia_trial declared = {s->node, HIA_NONE, type};
   hia_trial converted = {HIA_NONE, HIA_NONE, HIA_IT_NONE};
   if (a->operand.n_operands == 0 && a->operand.expr != HIA_NONE) {
-    hia_itype of = *hiaF_type_at(t, a->operand.expr);
+    hia_itype operand_type = *hiaF_type_at(t, a->operand.expr);
     converted.converted = a->operand.expr;
-    converted.type = hiaF_ranked(a->to, hiaF_is_ranked(of) ? hiaF_irank(of) : 0, false);
+    converted.type =
+        hiaF_ranked(a->to, hiaF_is_ranked(operand_type) ? hiaF_irank(operand_type) : 0, false);
   }
   uint32_t now = errors_of(t, &as_it_is), with_declaration = errors_of(t, &declared);
   const hia_ast *n = hiaF_node(t->p, s->node);

@@ -121,11 +121,11 @@ void hiaF_consts(hia_program *p) {
       }
       frame *f = &stack.data[stack.len - 1];
       if (f->next < f->end) {
-        uint32_t other = used.data[f->next++];
-        if (hiaF_decl(p, other)->mark == OPEN)
-          report_cycle(p, stack.data, stack.len, other);
-        else if (hiaF_decl(p, other)->mark == FRESH)
-          next = other;
+        uint32_t used_const = used.data[f->next++];
+        if (hiaF_decl(p, used_const)->mark == OPEN)
+          report_cycle(p, stack.data, stack.len, used_const);
+        else if (hiaF_decl(p, used_const)->mark == FRESH)
+          next = used_const;
         continue;
       }
       do_const(p, f->decl);

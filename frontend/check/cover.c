@@ -33,7 +33,7 @@
 
 /* A part of the subject, and what the way to the present node knows of it. */
 typedef struct place {
-  hia_match_place is;
+  hia_match_place where;
   bool is_chosen;
   bool is_one_of;      /* the choice stands for others, too: constructors that no arm names */
   int64_t choice;      /* number of a constructor, or an integer */
@@ -129,12 +129,12 @@ static void print_place(const cover *c, uint32_t id, hia_text *out) {
   const place *at = &c->places.data[id];
   if (!at->is_chosen) {
     hiaR_text_addf(out, "_");
-  } else if (at->is.type == HIA_BOOL) {
+  } else if (at->where.type == HIA_BOOL) {
     hiaR_text_addf(out, at->choice ? "true" : "false");
-  } else if (!hiaF_is_data(at->is.type)) {
+  } else if (!hiaF_is_data(at->where.type)) {
     hiaR_text_addf(out, "%lld", (long long)at->choice);
   } else {
-    const hia_decl *d = hiaF_cons(c->p, at->is.type) + at->choice;
+    const hia_decl *d = hiaF_cons(c->p, at->where.type) + at->choice;
     hiaR_text_addf(out, "%s", hiaF_symbol_text(c->p, d->symbol));
     for (uint32_t i = 0; i < d->n_params; i++) {
       hiaR_text_addf(out, i == 0 ? "(" : ", ");
@@ -200,7 +200,7 @@ static void found_missing(cover *c) {
   frame *f = c->top;
   f->has_missing = true;
   place *at = &c->places.data[f->m.places[f->column]];
-  uint32_t n = n_keys(c, at->is.type);
+  uint32_t n = n_keys(c, at->where.type);
   if (!f->is_default || n == 0) {
     add_missing(c);
     return;
@@ -336,7 +336,7 @@ static void split(cover *c, matrix m, uint32_t hash, hia_mark mark) {
       f->entries[f->n_entries++] = (entry){key_of(c, pattern), i};
   }
   qsort(f->entries, f->n_entries, sizeof *f->entries, by_key);
-  uint32_t n = n_keys(c, c->places.data[m.places[f->column]].is.type);
+  uint32_t n = n_keys(c, c->places.data[m.places[f->column]].where.type);
   f->absent = n == 0 ? 0 : next_absent(f, 0, n);
   if (n != 0 && f->absent == n) f->absent = HIA_NONE;
   c->top = f;
@@ -367,7 +367,7 @@ static uint32_t parts_of(cover *c, uint32_t id, const hia_decl *con) {
   hiaR_index_add(arena, &c->parts_index, hash, c->parts.len);
   hiaR_push(arena, &c->parts, p);
   for (uint32_t k = 0; k < con->n_params; k++) {
-    place part = {.is = {id, con->number, k, con->param_types[k]}, .first_part = HIA_NONE};
+    place part = {.where = {id, con->number, k, con->param_types[k]}, .first_part = HIA_NONE};
     hiaR_push(arena, &c->places, part);
   }
   return p.first;
@@ -464,7 +464,7 @@ static void step(cover *c) {
     return;
   }
   hia_mark mark = hiaR_arena_mark(&c->p->comp->scratch);
-  uint32_t n = n_keys(c, at->is.type);
+  uint32_t n = n_keys(c, at->where.type);
   at->is_chosen = !f->is_default || n != 0;
   at->choice = f->is_default ? f->absent : f->entries[from].key;
   if (f->is_default) {
@@ -476,7 +476,7 @@ static void step(cover *c) {
   while (to < f->n_entries && f->entries[to].key == at->choice) to++;
   f->next = to;
   const hia_decl *con =
-      hiaF_is_data(at->is.type) ? hiaF_cons(c->p, at->is.type) + at->choice : NULL;
+      hiaF_is_data(at->where.type) ? hiaF_cons(c->p, at->where.type) + at->choice : NULL;
   visit(c, specialize(c, f, from, to, con), mark);
 }
 
@@ -489,7 +489,7 @@ static bool walk(cover *c, hia_itype subject) {
   c->reached = HIA_NEW_ARRAY(c->arena, bool, (size_t)n_arms + 1);
   c->leaves = HIA_NEW_ARRAY(c->arena, uint32_t, (size_t)n_arms + 1);
   for (uint32_t i = 0; i < n_arms; i++) c->leaves[i] = HIA_NONE;
-  place whole = {.is = {HIA_NONE, 0, 0, subject}, .first_part = HIA_NONE};
+  place whole = {.where = {HIA_NONE, 0, 0, subject}, .first_part = HIA_NONE};
   hiaR_push(c->arena, &c->places, whole);
   hia_mark mark = hiaR_arena_mark(scratch);
   matrix m = {.n_columns = 1,
@@ -511,10 +511,10 @@ static bool walk(cover *c, hia_itype subject) {
 /* ---- reports ---- */
 
 /* True if the pattern takes all that the other one takes, as far as single patterns show. */
-static bool contains(const cover *c, hia_ast_id pattern, hia_ast_id other) {
+static bool contains(const cover *c, hia_ast_id pattern, hia_ast_id inner) {
   if (takes_all(c, pattern)) return true;
-  if (takes_all(c, other) || key_of(c, pattern) != key_of(c, other)) return false;
-  const hia_ast *a = hiaF_node(c->p, pattern), *b = hiaF_node(c->p, other);
+  if (takes_all(c, inner) || key_of(c, pattern) != key_of(c, inner)) return false;
+  const hia_ast *a = hiaF_node(c->p, pattern), *b = hiaF_node(c->p, inner);
   for (uint32_t i = 0; a->kind == HIA_AST_PAT_CON && i < a->c; i++)
     if (!contains(c, c->p->extra.data[a->b + i], c->p->extra.data[b->b + i])) return false;
   return true;
@@ -579,6 +579,7 @@ hia_match_tree hiaF_match_tree(hia_program *p, hia_arena *arena, hia_ast_id matc
   hia_match_tree tree = {.root = HIA_NONE};
   cover c = {.p = p, .arena = arena, .match = &n, .tree = &tree};
   if (!walk(&c, subject)) HIA_BUG(p->comp, "a match that cannot be covered");
-  for (uint32_t i = 0; i < c.places.len; i++) hiaR_push(arena, &tree.places, c.places.data[i].is);
+  for (uint32_t i = 0; i < c.places.len; i++)
+    hiaR_push(arena, &tree.places, c.places.data[i].where);
   return tree;
 }

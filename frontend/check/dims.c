@@ -397,13 +397,13 @@ static const hia_dim *dims_of_call(hia_dim_walk *w, hia_ast_id id, const hia_ast
   if (callee->op == HIA_REF_BUILTIN) return hiaF_dims_of_all(w, count, HIA_DIM_NONE_YET);
   const hia_decl *d = hiaF_decl(p, callee->b);
   uint32_t inst = hiaF_is_of_instance(callee) ? type_of(w, n->a) : HIA_NONE;
-  hia_dim_types of = {NULL, 0};
-  if (inst != HIA_NONE) of = (hia_dim_types){hiaF_inst(p, inst)->types, d->first_node};
+  hia_dim_types owner = {NULL, 0};
+  if (inst != HIA_NONE) owner = (hia_dim_types){hiaF_inst(p, inst)->types, d->first_node};
   w->names.len = 0;
   for (uint32_t i = 0; i < n->c && (inst != HIA_NONE || callee->op == HIA_REF_CON); i++) {
     hia_ast_id arg = p->extra.data[n->b + i], type = hiaF_node(p, p->extra.data[d->params + i])->b;
     if (type != HIA_NONE && n_dims_of(w, arg) == hiaF_n_dims(&p->it, d->param_types[i]))
-      hiaF_expect_dims(w, arg, w->values[arg - w->first], of, type, d->param_types[i]);
+      hiaF_expect_dims(w, arg, w->values[arg - w->first], owner, type, d->param_types[i]);
   }
   if (inst == HIA_NONE) return hiaF_dims_of_all(w, count, HIA_DIM_UNKNOWN);
   return callee->op == HIA_REF_GRAD ? dims_of_gradient(w, n, inst, count)

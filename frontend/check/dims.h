@@ -88,10 +88,10 @@ typedef struct hia_dim_types {
  * expression, or fails, or is below 0: then its evaluation, or what uses it, fails in the run. */
 hia_dim hiaF_constant_dim(hia_program *p, const hia_itype *types, hia_ast_id first, hia_ast_id id);
 /* The dims that a type node declares for a value of type `type`. */
-const hia_dim *hiaF_declared_dims(hia_dim_walk *w, hia_dim_types of, hia_ast_id node,
+const hia_dim *hiaF_declared_dims(hia_dim_walk *w, hia_dim_types owner, hia_ast_id node,
                                   hia_itype type);
 /* Checks the dims of an expression against a declared type. Returns how many they are. */
-uint32_t hiaF_expect_dims(hia_dim_walk *w, hia_ast_id id, const hia_dim *dims, hia_dim_types of,
+uint32_t hiaF_expect_dims(hia_dim_walk *w, hia_ast_id id, const hia_dim *dims, hia_dim_types owner,
                           hia_ast_id node, hia_itype type);
 
 #endif

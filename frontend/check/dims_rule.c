@@ -53,8 +53,8 @@ static const char *shape_text(hia_dim_walk *w, const hia_dims *shape) {
   return text.data;
 }
 
-void hiaF_reject_dims(hia_dim_walk *w, const hia_misfit *m, const hia_dim_operand *a, const hia_dim_operand *b, uint32_t start,
-                   uint32_t end) {
+void hiaF_reject_dims(hia_dim_walk *w, const hia_misfit *m, const hia_dim_operand *a,
+                      const hia_dim_operand *b, uint32_t start, uint32_t end) {
   hia_program *p = w->p;
   hia_inst *inst = hiaF_inst(p, w->inst);
   hia_diags *outer = p->diags;
@@ -98,8 +98,9 @@ static hia_fit follow(const hia_dim_rule *op, const hia_dims *ins, uint32_t n, h
   return HIA_FIT_NEVER;
 }
 
-HIA_COLD const hia_dim *hiaF_apply_rule(hia_dim_walk *w, const hia_dim_rule *op, const hia_dim_operand *operands,
-                                     uint32_t n, uint32_t rank) {
+HIA_COLD const hia_dim *hiaF_apply_rule(hia_dim_walk *w, const hia_dim_rule *op,
+                                        const hia_dim_operand *operands, uint32_t n,
+                                        uint32_t rank) {
   hia_dims few[3], *ins = few, out = {0};
   hia_misfit m = {.kind = HIA_MISFIT_LARGE};
   bool waits = false; /* some hia_dim_operand has no value yet */

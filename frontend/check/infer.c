@@ -292,9 +292,9 @@ static hia_itype infer_loop(hia_typing *t, const hia_ast *n) {
 static hia_itype infer_if(hia_typing *t, const hia_ast *n) {
   expect_bool(t, n->a, "the condition");
   hia_itype a = hiaF_infer(t, n->b), b = hiaF_infer(t, n->c);
-  const hia_ast *other = hiaF_node(t->p, n->c);
-  return hiaF_join_exprs(t, hiaF_operand(t->p, n->b), a, hiaF_operand(t->p, n->c), b, other->start,
-                         other->end, "'if'");
+  const hia_ast *else_part = hiaF_node(t->p, n->c);
+  return hiaF_join_exprs(t, hiaF_operand(t->p, n->b), a, hiaF_operand(t->p, n->c), b,
+                         else_part->start, else_part->end, "'if'");
 }
 
 /* ---- conversions and names ---- */

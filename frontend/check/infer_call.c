@@ -40,17 +40,17 @@ hia_itype hiaF_infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *cal
   const hia_op_info *info = &hiaR_ops[op];
   hia_rule rule = op == HIA_OP_FAIL ? HIA_RULE_INT : (hia_rule)info->rule;
   bool is_of_floats = rule == HIA_RULE_FLOAT || rule == HIA_RULE_CLASSIFY;
-  hia_itype type = is_of_floats ? HIA_IT_FLOAT : HIA_IT_BOTTOM, other = HIA_IT_BOTTOM;
+  hia_itype type = is_of_floats ? HIA_IT_FLOAT : HIA_IT_BOTTOM, side_type = HIA_IT_BOTTOM;
   hia_operand before = {.expr = HIA_NONE};
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id arg = t->p->extra.data[n->b + i];
     if (rule == HIA_RULE_SELECT && i == 0) {
-      other = hiaF_expect_bools(t, arg, "the condition", false);
+      side_type = hiaF_expect_bools(t, arg, "the condition", false);
       continue;
     }
     hia_itype have = infer_argument(t, info, rule, arg);
     if (rule == HIA_RULE_SHIFT && i == 1) { /* the count has a type of its own */
-      other = have;
+      side_type = have;
       continue;
     }
     if (have == HIA_IT_ERROR) {
@@ -65,14 +65,15 @@ hia_itype hiaF_infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *cal
     type = join;
   }
   if (op == HIA_OP_FAIL) return HIA_IT_BOTTOM;
-  if (type == HIA_IT_ERROR || other == HIA_IT_ERROR) return type;
+  if (type == HIA_IT_ERROR || side_type == HIA_IT_ERROR) return type;
   if (type == HIA_IT_UNKNOWN) return rule == HIA_RULE_CLASSIFY ? (hia_itype)HIA_BOOL : type;
   /* The ranks of conditions and counts broadcast, too. */
   hia_itype leaf = hiaF_leaf(type);
   uint32_t rank = hiaF_irank(type);
-  if (hiaF_irank(other) > rank) rank = hiaF_irank(other);
-  bool is_maybe = t->p->it.has_tensors && (hiaF_has_open_rank(type) ||
-                                           (hiaF_has_open_rank(other) && other != HIA_IT_BOTTOM));
+  if (hiaF_irank(side_type) > rank) rank = hiaF_irank(side_type);
+  bool is_maybe =
+      t->p->it.has_tensors &&
+      (hiaF_has_open_rank(type) || (hiaF_has_open_rank(side_type) && side_type != HIA_IT_BOTTOM));
   bool is_of_integers = rule == HIA_RULE_INT || rule == HIA_RULE_BITS || rule == HIA_RULE_SHIFT;
   if (rule == HIA_RULE_CLASSIFY) leaf = HIA_BOOL;
   if (is_of_integers && leaf == HIA_IT_INT) leaf = HIA_IT_WHOLE;

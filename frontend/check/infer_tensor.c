@@ -79,23 +79,24 @@ hia_itype hiaF_infer_matmul(hia_typing *t, hia_ast_id id) {
   for (uint32_t i = 0; i < n.c; i += 3) {
     uint32_t pos = p->extra.data[n.b + i + 1];
     hia_ast_id right = p->extra.data[n.b + i + 2];
-    hia_itype other = expect_ranked(t, right, "'@'", HIA_RULE_NUM);
-    if (type == HIA_IT_ERROR || other == HIA_IT_ERROR) {
+    hia_itype right_type = expect_ranked(t, right, "'@'", HIA_RULE_NUM);
+    if (type == HIA_IT_ERROR || right_type == HIA_IT_ERROR) {
       type = HIA_IT_ERROR;
       continue;
     }
-    hia_itype leaf = hiaF_join_exprs(t, hiaF_operands(p, id, i / 3 + 1, pos), hiaF_leaf(type),
-                                     hiaF_operand(p, right), hiaF_leaf(other), pos, pos + 1, "'@'");
+    hia_itype leaf =
+        hiaF_join_exprs(t, hiaF_operands(p, id, i / 3 + 1, pos), hiaF_leaf(type),
+                        hiaF_operand(p, right), hiaF_leaf(right_type), pos, pos + 1, "'@'");
     if (leaf == HIA_IT_ERROR) {
       type = leaf;
       continue;
     }
-    if (hiaF_has_open_rank(type) || hiaF_has_open_rank(other)) {
+    if (hiaF_has_open_rank(type) || hiaF_has_open_rank(right_type)) {
       type = HIA_IT_UNKNOWN;
       continue;
     }
     const hia_ast at = {.start = pos, .end = pos + 1};
-    uint32_t rank = rank_of(t, &at, "'@'", HIA_OP_PRODUCT, 0, (hia_itype[]){type, other}, 2);
+    uint32_t rank = rank_of(t, &at, "'@'", HIA_OP_PRODUCT, 0, (hia_itype[]){type, right_type}, 2);
     type = rank == HIA_NONE ? (hia_itype)HIA_IT_ERROR : hiaF_ranked(leaf, rank, false);
   }
   return type;

@@ -27,9 +27,9 @@ static bool is_size(const hia_program *p, hia_ast_id id) {
   if (n->kind == HIA_AST_INT || n->kind == HIA_AST_NAME) return true;
   if (n->kind == HIA_AST_NEG) return is_size(p, n->a);
   if (n->kind != HIA_AST_CHAIN) return false;
-  bool is = is_size(p, n->a);
-  for (uint32_t i = 2; i < n->c; i += 3) is &= is_size(p, p->extra.data[n->b + i]);
-  return is;
+  bool fits = is_size(p, n->a);
+  for (uint32_t i = 2; i < n->c; i += 3) fits &= is_size(p, p->extra.data[n->b + i]);
+  return fits;
 }
 
 /* A size that binds no name. */

@@ -125,10 +125,10 @@ static void resolve_comprehension(hia_typing *t, const hia_ast *n, hia_itype typ
   if (n->c == 2) {
     resolve_settled(t, list[1]);
   } else { /* both ends take the variable's type */
-    hia_itype of = hiaF_join(&t->p->it, *hiaF_type_at(t, list[1]), *hiaF_type_at(t, list[2]));
-    of = hiaF_settled(t, of);
-    hiaF_resolve(t, list[1], of);
-    hiaF_resolve(t, list[2], of);
+    hia_itype end_type = hiaF_join(&t->p->it, *hiaF_type_at(t, list[1]), *hiaF_type_at(t, list[2]));
+    end_type = hiaF_settled(t, end_type);
+    hiaF_resolve(t, list[1], end_type);
+    hiaF_resolve(t, list[2], end_type);
   }
   hiaF_resolve(t, n->a, element_of(t, type));
 }

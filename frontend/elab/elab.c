@@ -470,9 +470,9 @@ static void elab_chain(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   for (uint32_t i = 0; i < n->c; i += 3) {
     hiaF_elab(e, e->p->extra.data[n->b + i + 2], false);
     uint32_t pos = e->p->extra.data[n->b + i + 1];
-    hia_operand both[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos),
-                           hiaF_operand(e->p, e->p->extra.data[n->b + i + 2])};
-    op_of(e, e->p->extra.data[n->b + i], both, 2, pos);
+    hia_operand operands[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos),
+                               hiaF_operand(e->p, e->p->extra.data[n->b + i + 2])};
+    op_of(e, e->p->extra.data[n->b + i], operands, 2, pos);
   }
 }
 

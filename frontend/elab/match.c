@@ -72,8 +72,8 @@ static void elab_chain(matcher *m, uint32_t arm) {
   }
   hia_region_id outer = e->region;
   uint32_t base = e->words.len;
-  hia_value_id is = compare(m, HIA_OP_EQ, m->subject, m->dtype, m->literals[arm].value);
-  hia_node_id node = hiaF_elab_if(e, is, m->type, m->loc);
+  hia_value_id is_equal = compare(m, HIA_OP_EQ, m->subject, m->dtype, m->literals[arm].value);
+  hia_node_id node = hiaF_elab_if(e, is_equal, m->type, m->loc);
   e->region = hiaF_elab_regions(m->e, node);
   elab_arm(m, arm);
   hiaF_elab_yield(e, e->region, base);
@@ -113,8 +113,9 @@ typedef enum tree_kind {
 
 static void push_bool(matcher *m, bool value) {
   hia_elab *e = m->e;
-  hia_value_id is = hiaG_const(e->g, e->fn, e->region, HIA_BOOL, hiaR_from_bool(value), m->loc);
-  hiaR_push(e->arena, &e->words, is);
+  hia_value_id constant =
+      hiaG_const(e->g, e->fn, e->region, HIA_BOOL, hiaR_from_bool(value), m->loc);
+  hiaR_push(e->arena, &e->words, constant);
 }
 
 static void leaf(matcher *m, tree_kind kind, const literal *l, range r) {
@@ -128,8 +129,8 @@ static void leaf(matcher *m, tree_kind kind, const literal *l, range r) {
   } else {
     hia_region_id outer = e->region;
     uint32_t base = e->words.len;
-    hia_value_id is = compare(m, HIA_OP_EQ, m->subject, m->dtype, l->value);
-    hia_node_id node = hiaF_elab_if(e, is, m->type, m->loc);
+    hia_value_id is_equal = compare(m, HIA_OP_EQ, m->subject, m->dtype, l->value);
+    hia_node_id node = hiaF_elab_if(e, is_equal, m->type, m->loc);
     for (uint32_t k = 0; k < 2; k++) {
       e->region = hiaF_elab_regions(m->e, node) + k;
       elab_arm(m, k == 0 ? l->arm : m->n_arms - 1);

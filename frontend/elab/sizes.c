@@ -52,9 +52,9 @@ static hia_ast_id same_as(const hia_elab *e, const hia_ast *n) {
 
 static void expect_tensor(hia_elab *e, const hia_ast *n, uint32_t at, hia_ast_id expr) {
   hia_loc_id loc = hiaF_elab_loc(e, n->start);
-  hia_operand both[2] = {hiaF_operand(e->p, expr), {.start = n->start, .end = n->end}};
+  hia_operand operands[2] = {hiaF_operand(e->p, expr), {.start = n->start, .end = n->end}};
   hia_ast_id same = hiaF_node(e->p, expr)->kind == HIA_AST_PARAM ? same_as(e, n) : HIA_NONE;
-  if (same != HIA_NONE) both[1] = hiaF_operand(e->p, same);
+  if (same != HIA_NONE) operands[1] = hiaF_operand(e->p, same);
   hia_value_id x = e->words.data[at];
   uint64_t axes = 0;
   uint32_t base = e->words.len;
@@ -75,7 +75,7 @@ static void expect_tensor(hia_elab *e, const hia_ast *n, uint32_t at, hia_ast_id
   if (axes)
     e->words.data[at] = hiaG_computed(e->g, e->fn, e->region, HIA_OP_EXPECT, e->words.data + base,
                                       e->words.len - base, HIA_N_DTYPES, axes,
-                                      hiaF_elab_loc_of(e, n->start, both, 2));
+                                      hiaF_elab_loc_of(e, n->start, operands, 2));
   e->words.len = base;
 }
 
@@ -113,13 +113,14 @@ static void expect_elements(hia_elab *e, hia_ast_id element, hia_value_id array,
   e->fn->nodes.data[loop].flags |= HIA_NODE_FREE;
   hia_region_id head = e->fn->nodes.data[loop].regions, round = head + 1;
   e->region = head;
-  hia_value_id k = hiaF_elab_one(e, HIA_OP_ARG, NULL, 0, HIA_I64, 0, loc), both[2] = {k, length};
-  hia_value_id goes_on = hiaG_op(e->g, e->fn, head, HIA_OP_LT, both, 2, loc);
+  hia_value_id k = hiaF_elab_one(e, HIA_OP_ARG, NULL, 0, HIA_I64, 0, loc),
+               operands[2] = {k, length};
+  hia_value_id goes_on = hiaG_op(e->g, e->fn, head, HIA_OP_LT, operands, 2, loc);
   hiaG_yield(e->g, e->fn, head, (hia_value_id[]){goes_on, k}, 2);
   e->region = round;
   expect_part(e, element, (hia_value_id[]){array, k}, &word, expr, loc);
-  both[1] = hiaG_const(e->g, e->fn, round, HIA_I64, 1, loc);
-  hia_value_id next = hiaG_op(e->g, e->fn, round, HIA_OP_ADD, both, 2, loc);
+  operands[1] = hiaG_const(e->g, e->fn, round, HIA_I64, 1, loc);
+  hia_value_id next = hiaG_op(e->g, e->fn, round, HIA_OP_ADD, operands, 2, loc);
   hiaG_yield(e->g, e->fn, round, &next, 1);
   e->region = outer;
 }
@@ -136,9 +137,9 @@ void hiaF_elab_sizes(hia_elab *e, hia_ast_id type, uint32_t at, hia_ast_id expr)
   if (is_tensor(n) && e->which_sizes != HIA_SIZES_IN_ARRAYS) expect_tensor(e, n, at, expr);
   for (uint32_t i = 0; n->kind == HIA_AST_TYPE_TUPLE && i < n->c; i++) {
     hia_ast_id part = e->p->extra.data[n->b + i];
-    const hia_ast *of = hiaF_node(e->p, expr);
-    bool is_apart = of->kind == HIA_AST_TUPLE && of->c == n->c;
-    hiaF_elab_sizes(e, part, at, is_apart ? e->p->extra.data[of->b + i] : expr);
+    const hia_ast *value = hiaF_node(e->p, expr);
+    bool is_apart = value->kind == HIA_AST_TUPLE && value->c == n->c;
+    hiaF_elab_sizes(e, part, at, is_apart ? e->p->extra.data[value->b + i] : expr);
     at += words_of(e->p, part);
   }
 }
@@ -148,14 +149,14 @@ void hiaF_elab_sizes(hia_elab *e, hia_ast_id type, uint32_t at, hia_ast_id expr)
 static bool are_constant(hia_program *p, hia_ast_id type) {
   const hia_ast n = *hiaF_node(p, type);
   int64_t value;
-  bool are = true;
+  bool is_constant = true;
   for (uint32_t i = 0; is_tensor(&n) && i < n.c; i++) {
     hia_ast_id dim = p->extra.data[n.b + i];
-    are &= hiaF_node(p, dim)->kind == HIA_AST_DIM_ANY || hiaF_constant_size(p, dim, &value);
+    is_constant &= hiaF_node(p, dim)->kind == HIA_AST_DIM_ANY || hiaF_constant_size(p, dim, &value);
   }
   for (uint32_t i = 0; n.kind == HIA_AST_TYPE_TUPLE && i < n.c; i++)
-    are &= are_constant(p, p->extra.data[n.b + i]);
-  return n.kind == HIA_AST_TYPE_ARRAY ? are_constant(p, n.a) : are;
+    is_constant &= are_constant(p, p->extra.data[n.b + i]);
+  return n.kind == HIA_AST_TYPE_ARRAY ? are_constant(p, n.a) : is_constant;
 }
 
 /* True if what is of the sizes of `a` is of those of `b`, which are constant; the types are alike.
@@ -164,10 +165,10 @@ static bool implies(hia_program *p, hia_ast_id a, hia_ast_id b) {
   const hia_ast m = *hiaF_node(p, a), n = *hiaF_node(p, b);
   if (m.kind != n.kind || m.c != n.c) return !hiaF_has_sizes(p, b);
   for (uint32_t i = 0; is_tensor(&n) && i < n.c; i++) {
-    hia_ast_id is = p->extra.data[m.b + i], wanted = p->extra.data[n.b + i];
+    hia_ast_id given = p->extra.data[m.b + i], wanted = p->extra.data[n.b + i];
     int64_t x, y;
     if (hiaF_node(p, wanted)->kind == HIA_AST_DIM_ANY) continue;
-    if (hiaF_node(p, is)->kind == HIA_AST_DIM_ANY || !hiaF_constant_size(p, is, &x) ||
+    if (hiaF_node(p, given)->kind == HIA_AST_DIM_ANY || !hiaF_constant_size(p, given, &x) ||
         !hiaF_constant_size(p, wanted, &y) || x != y)
       return false;
   }

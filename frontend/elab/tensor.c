@@ -96,8 +96,8 @@ void hiaF_elab_matmul(hia_elab *e, hia_ast_id id, const hia_ast *n) {
     uint32_t pos = e->p->extra.data[n->b + i + 1];
     hia_ast_id right = e->p->extra.data[n->b + i + 2];
     hiaF_elab(e, right, false);
-    hia_operand both[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos), hiaF_operand(e->p, right)};
-    compute(e, HIA_OP_PRODUCT, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, pos, both, 2));
+    hia_operand operands[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos), hiaF_operand(e->p, right)};
+    compute(e, HIA_OP_PRODUCT, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, pos, operands, 2));
   }
 }
 
@@ -148,9 +148,9 @@ void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *n, unsigned builtin) {
     return;
   }
   if (builtin == HIA_BUILTIN_SET) {
-    hia_operand both[2] = {hiaF_operand(e->p, first),
-                           hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 2))};
-    compute(e, HIA_OP_WITH, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, callee->start, both, 2));
+    hia_operand operands[2] = {hiaF_operand(e->p, first),
+                               hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 2))};
+    compute(e, HIA_OP_WITH, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, callee->start, operands, 2));
     return;
   }
   loc = loc_of_args(e, n, n_args);
@@ -199,10 +199,10 @@ void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   if (callee->b == HIA_BUILTIN_STACK || callee->b == HIA_BUILTIN_CROSS_ENTROPY)
     loc = loc_of_args(e, n, n_args);
   if (callee->b == HIA_BUILTIN_RESHAPE) { /* the second shape is all of the sizes */
-    hia_operand both[2] = {hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 0)),
-                           hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 1))};
-    both[1].end = hiaF_node(e->p, hiaF_positional_arg(e->p, n, n_args - 1))->end;
-    loc = hiaF_elab_loc_of(e, callee->start, both, 2);
+    hia_operand operands[2] = {hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 0)),
+                               hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 1))};
+    operands[1].end = hiaF_node(e->p, hiaF_positional_arg(e->p, n, n_args - 1))->end;
+    loc = hiaF_elab_loc_of(e, callee->start, operands, 2);
   }
   uint64_t imm = b->takes_axis ? hiaF_axis(e->p, n, callee->b, 0) : 0;
   uint32_t rank = n_args ? hiaF_irank(hiaF_elab_itype(e, hiaF_positional_arg(e->p, n, 0))) : 0;

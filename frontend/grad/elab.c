@@ -23,14 +23,15 @@ uint32_t hiaF_elab_gradient(hia_elab *e, const hia_ast_grad *grad, uint32_t inst
 /* ---- shapes ---- */
 
 /* The gradient of a parameter, words[at], has its shape. */
-static void expect_shape(hia_elab *e, uint32_t at, hia_value_id of, hia_ast_id expr,
+static void expect_shape(hia_elab *e, uint32_t at, hia_value_id param_value, hia_ast_id expr,
                          hia_ast_id param) {
-  uint32_t rank = hiaG_rank(e->g->types, hiaG_type(e->fn, of));
-  hia_operand both[2] = {hiaF_operand(e->p, expr), hiaF_operand(e->p, param)};
-  hia_loc_id loc = hiaF_elab_loc_of(e, hiaF_node(e->p, expr)->start, both, 2);
+  uint32_t rank = hiaG_rank(e->g->types, hiaG_type(e->fn, param_value));
+  hia_operand operands[2] = {hiaF_operand(e->p, expr), hiaF_operand(e->p, param)};
+  hia_loc_id loc = hiaF_elab_loc_of(e, hiaF_node(e->p, expr)->start, operands, 2);
   hia_value_id ins[1 + HIA_MAX_RANK] = {e->words.data[at]};
   for (uint32_t i = 0; i < rank; i++)
-    ins[1 + i] = hiaG_computed(e->g, e->fn, e->region, HIA_OP_DIM, &of, 1, HIA_N_DTYPES, i, loc);
+    ins[1 + i] =
+        hiaG_computed(e->g, e->fn, e->region, HIA_OP_DIM, &param_value, 1, HIA_N_DTYPES, i, loc);
   e->words.data[at] = hiaG_computed(e->g, e->fn, e->region, HIA_OP_EXPECT, ins, 1 + rank,
                                     HIA_N_DTYPES, ((uint64_t)1 << rank) - 1, loc);
 }
@@ -55,9 +56,10 @@ void hiaF_elab_gradient_shapes(hia_elab *e) {
     hia_ast_id expr = is_apart && has_gradient ? p->extra.data[n.b + part] : value;
     part += has_gradient;
     for (uint32_t end = word + hiaF_itype_words(&p->it, type); word < end; word++) {
-      hia_value_id of = hiaG_out(e->fn, word, 0); /* the ARG */
-      if (!hiaG_is_of_floats(e->g->types, hiaG_type(e->fn, of))) continue;
-      if (!hiaG_is_scalar(hiaG_type(e->fn, of))) expect_shape(e, at, of, expr, param);
+      hia_value_id param_value = hiaG_out(e->fn, word, 0); /* the ARG */
+      if (!hiaG_is_of_floats(e->g->types, hiaG_type(e->fn, param_value))) continue;
+      if (!hiaG_is_scalar(hiaG_type(e->fn, param_value)))
+        expect_shape(e, at, param_value, expr, param);
       at++;
     }
   }

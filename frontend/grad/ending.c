@@ -68,15 +68,15 @@ static bool is_active(const hia_end_walk *w, hia_ast_id id) {
   case HIA_AST_IF: return is_active(w, n->b) && is_active(w, n->c);
   case HIA_AST_CHAIN:
   case HIA_AST_MATMUL: {
-    bool is = is_active(w, n->a);
-    for (uint32_t i = 2; i < n->c; i += 3) is |= is_active(w, p->extra.data[n->b + i]);
-    return is && flows_through(p, n);
+    bool active = is_active(w, n->a);
+    for (uint32_t i = 2; i < n->c; i += 3) active |= is_active(w, p->extra.data[n->b + i]);
+    return active && flows_through(p, n);
   }
   case HIA_AST_CALL: {
-    bool is = false;
+    bool active = false;
     if (!has_clause(w, n) && !is_smooth(hiaF_node(p, n->a), n)) return false;
-    for (uint32_t i = 0; i < n->c; i++) is |= is_active(w, p->extra.data[n->b + i]);
-    return is;
+    for (uint32_t i = 0; i < n->c; i++) active |= is_active(w, p->extra.data[n->b + i]);
+    return active;
   }
   default: return false;
   }
@@ -95,9 +95,9 @@ static bool call_derives(const hia_end_walk *w, const hia_ast *n) {
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id arg = p->extra.data[n->b + i];
     if (!hiaF_is_float(type_of(w, arg))) continue;
-    bool is = is_active(w, arg);
-    any |= is;
-    all &= is;
+    bool active = is_active(w, arg);
+    any |= active;
+    all &= active;
   }
   if (has_own ? !any : !any || !all) return true; /* or it is not certain */
   if (callee->op == HIA_REF_EXTERN) {
@@ -184,15 +184,15 @@ static bool needs_itself(hia_program *p, uint32_t id, hia_u32vec *reached) {
 static void report(hia_program *p, uint32_t id) {
   hia_inst *inst = hiaF_inst(p, id);
   const hia_decl *d = hiaF_decl(p, inst->decl);
-  const char *of = hiaF_symbol_text(p, hiaF_decl(p, d->gradient_of)->symbol);
+  const char *name = hiaF_symbol_text(p, hiaF_decl(p, d->gradient_of)->symbol);
   hia_diags *outer = p->diags;
   inst->failed = true;
   inst->diags = HIA_NEW(p->arena, hia_diags);
   hiaF_diags_init(inst->diags, p->comp, p->source);
   p->diags = inst->diags;
   hia_diag *diag = hiaF_error(p->diags, HIA_E0360, d->pos, d->end,
-                              "the gradient of '%s' has no base case: it needs itself", of);
-  hiaF_hint(p->diags, diag, "every path through the clause needs the gradient of '%s'", of);
+                              "the gradient of '%s' has no base case: it needs itself", name);
+  hiaF_hint(p->diags, diag, "every path through the clause needs the gradient of '%s'", name);
   hiaF_note_instances(p, id, diag);
   p->diags = outer;
 }
@@ -219,9 +219,9 @@ void hiaF_check_own_gradients(hia_program *p, const hia_u32vec *reached) {
       continue;
     uint32_t first = reached->data[i]; /* in the source, of the clauses on the cycle */
     for (uint32_t k = 0; k < found.len; k++) {
-      const hia_inst *other = hiaF_inst(p, found.data[k]);
-      if (hiaF_decl(p, other->decl)->gradient_of == HIA_NONE || other->settles) continue;
-      if (hiaF_decl(p, other->decl)->pos < hiaF_decl(p, hiaF_inst(p, first)->decl)->pos)
+      const hia_inst *clause = hiaF_inst(p, found.data[k]);
+      if (hiaF_decl(p, clause->decl)->gradient_of == HIA_NONE || clause->settles) continue;
+      if (hiaF_decl(p, clause->decl)->pos < hiaF_decl(p, hiaF_inst(p, first)->decl)->pos)
         first = found.data[k];
     }
     if (hiaF_inst(p, first)->diags == NULL) report(p, first);

@@ -61,17 +61,17 @@ static const char *name_of(const finder *f, uint32_t decl) {
 
 static bool has_float(const hia_itypes *it, hia_itype type) {
   if (type == HIA_F32 || type == HIA_F64) return true;
-  bool has = false;
+  bool is_found = false;
   for (uint32_t i = 0; hiaF_is_tuple(type) && i < hiaF_ituple_len(it, type); i++)
-    has |= has_float(it, hiaF_ituple_part(it, type, i));
-  return has;
+    is_found |= has_float(it, hiaF_ituple_part(it, type, i));
+  return is_found;
 }
 
 /* True if changes of its arguments could change its result a little. */
 static bool is_smooth(const hia_program *p, const hia_decl *d) {
-  bool has = false;
-  for (uint32_t i = 0; i < d->n_params; i++) has |= has_float(&p->it, d->param_types[i]);
-  return has && has_float(&p->it, d->result);
+  bool has_input = false;
+  for (uint32_t i = 0; i < d->n_params; i++) has_input |= has_float(&p->it, d->param_types[i]);
+  return has_input && has_float(&p->it, d->result);
 }
 
 /* Of declaration `decl`, or of what stands for it from the second derivative on. */
@@ -283,10 +283,10 @@ static void check_own(finder *f, uint32_t fn) {
   search(f, fn);
   for (uint32_t i = 0; i < f->reached.len; i++) {
     uint32_t found = f->reached.data[i];
-    const hia_decl *d = hiaF_decl(p, found), *of = hiaF_decl(p, fn);
+    const hia_decl *d = hiaF_decl(p, found), *function = hiaF_decl(p, fn);
     bool is_param = d->kind == HIA_DECL_PARAM;
     if (!is_param && (d->kind != HIA_DECL_EXTERN || !d->impure)) continue;
-    const hia_decl *clause = hiaF_decl(p, of->gradient);
+    const hia_decl *clause = hiaF_decl(p, function->gradient);
     const char *text = is_param      ? "'%s' has a gradient of its own, but may read the param '%s'"
                        : found != fn ? "'%s' has a gradient of its own, but may call the impure "
                                        "function '%s'"

@@ -99,10 +99,10 @@ void hiaF_own_gradient(hia_program *p, uint32_t id) {
   uint32_t caller = d->generic ? inst->caller : HIA_NONE;
   bool is_wrong;
   uint32_t clause = instance_of(p, d, inst->args, inst->result, caller, inst->call, &is_wrong);
-  hia_inst *of = hiaF_inst(p, id);
-  of->failed |= is_wrong;
-  of->gradient = clause;
-  if (clause != HIA_NONE) hiaR_push(p->arena, &of->callees, clause);
+  hia_inst *changed = hiaF_inst(p, id);
+  changed->failed |= is_wrong;
+  changed->gradient = clause;
+  if (clause != HIA_NONE) hiaR_push(p->arena, &changed->callees, clause);
 }
 
 void hiaF_own_gradient_of_extern(hia_program *p, uint32_t decl) {

@@ -50,7 +50,7 @@ const char *hiaF_quote_bytes(const hia_program *p, uint32_t start, uint32_t end)
 bool hiaF_is_constant(const hia_program *p, hia_ast_id id) {
   const hia_ast *n = hiaF_node(p, id);
   const uint32_t *list = p->extra.data + n->b;
-  bool is = true;
+  bool is_constant = true;
   switch ((hia_ast_kind)n->kind) {
   case HIA_AST_INT:
   case HIA_AST_FLOAT:
@@ -63,14 +63,15 @@ bool hiaF_is_constant(const hia_program *p, hia_ast_id id) {
     return hiaF_is_constant(p, n->a) && hiaF_is_constant(p, n->b) && hiaF_is_constant(p, n->c);
   case HIA_AST_CHAIN:
   case HIA_AST_LOGIC:
-    is = hiaF_is_constant(p, n->a);
-    for (uint32_t i = 2; is && i < n->c; i += 3) is = hiaF_is_constant(p, list[i]);
-    return is;
+    is_constant = hiaF_is_constant(p, n->a);
+    for (uint32_t i = 2; is_constant && i < n->c; i += 3)
+      is_constant = hiaF_is_constant(p, list[i]);
+    return is_constant;
   case HIA_AST_CALL:
     if (hiaF_node(p, n->a)->op != HIA_REF_BUILTIN || hiaF_node(p, n->a)->b >= HIA_OP_LIMIT)
       return false;
-    for (uint32_t i = 0; is && i < n->c; i++) is = hiaF_is_constant(p, list[i]);
-    return is;
+    for (uint32_t i = 0; is_constant && i < n->c; i++) is_constant = hiaF_is_constant(p, list[i]);
+    return is_constant;
   case HIA_AST_CONVERT: return hiaF_is_constant(p, list[0]);
   default: return false;
   }
@@ -105,10 +106,10 @@ bool hiaF_binds_size(const hia_program *p, hia_ast_id dim) {
 bool hiaF_has_sizes(const hia_program *p, hia_ast_id type) {
   if (type == HIA_NONE) return false;
   const hia_ast *n = hiaF_node(p, type);
-  bool has = false;
+  bool is_found = false;
   for (uint32_t i = 0; n->kind == HIA_AST_TYPE_TENSOR && i < n->c; i++)
-    has |= hiaF_node(p, p->extra.data[n->b + i])->kind != HIA_AST_DIM_ANY;
+    is_found |= hiaF_node(p, p->extra.data[n->b + i])->kind != HIA_AST_DIM_ANY;
   for (uint32_t i = 0; n->kind == HIA_AST_TYPE_TUPLE && i < n->c; i++)
-    has |= hiaF_has_sizes(p, p->extra.data[n->b + i]);
-  return n->kind == HIA_AST_TYPE_ARRAY ? hiaF_has_sizes(p, n->a) : has;
+    is_found |= hiaF_has_sizes(p, p->extra.data[n->b + i]);
+  return n->kind == HIA_AST_TYPE_ARRAY ? hiaF_has_sizes(p, n->a) : is_found;
 }

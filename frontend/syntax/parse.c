@@ -123,8 +123,8 @@ static hia_ast_id parse_gradient_value(hia_parser *s, const hia_ast_id lets[2]) 
     if (lets[i] != HIA_NONE) hiaR_push(s->p->arena, &s->stack, lets[i]);
   uint32_t n = s->stack.len - base;
   if (n == 0) return value;
-  const hia_ast of = *hiaF_node(s->p, value);
-  hia_ast_id block = hiaF_new(s, HIA_AST_BLOCK, of.start, of.end);
+  const hia_ast at = *hiaF_node(s->p, value);
+  hia_ast_id block = hiaF_new(s, HIA_AST_BLOCK, at.start, at.end);
   uint32_t first = hiaF_list(s, base);
   hiaF_node(s->p, block)->a = value;
   hiaF_node(s->p, block)->b = first;
@@ -134,20 +134,20 @@ static hia_ast_id parse_gradient_value(hia_parser *s, const hia_ast_id lets[2]) 
 
 /* 'gradient' '(' binder [',' binder] ')' '=' expr, if it stands here. `params`: where those of the
  * function begin. */
-static void parse_gradient(hia_parser *s, uint32_t of, here params, bool typed) {
+static void parse_gradient(hia_parser *s, uint32_t function, here params, bool typed) {
   hia_program *p = s->p;
   if (s->panic || !is_word(s, "gradient")) return;
   uint32_t pos = s->tok.start, base = s->stack.len;
-  const char *name = hiaF_symbol_text(p, hiaF_decl(p, of)->symbol);
-  const char *own = hiaR_arena_printf(p->arena, "%s.gradient", name);
-  hiaF_decl(p, of)->end_node = p->nodes.len;
+  const char *name = hiaF_symbol_text(p, hiaF_decl(p, function)->symbol);
+  const char *clause_name = hiaR_arena_printf(p->arena, "%s.gradient", name);
+  hiaF_decl(p, function)->end_node = p->nodes.len;
   hiaF_advance(s);
-  uint32_t decl =
-      add_decl(s, HIA_DECL_FN, hiaF_intern(&p->symbols, own, (uint32_t)strlen(own)), pos);
+  uint32_t decl = add_decl(
+      s, HIA_DECL_FN, hiaF_intern(&p->symbols, clause_name, (uint32_t)strlen(clause_name)), pos);
   p->fns.len--; /* no function that programs or hosts could name */
   hiaF_decl(p, decl)->fn = HIA_NONE;
-  hiaF_decl(p, decl)->gradient_of = of;
-  hiaF_decl(p, of)->gradient = decl;
+  hiaF_decl(p, decl)->gradient_of = function;
+  hiaF_decl(p, function)->gradient = decl;
   here clause = where(s);
   go(s, params);
   parse_param_list(s, typed);

@@ -215,9 +215,9 @@ static hia_itype join_ranked(hia_itypes *it, hia_itype a, hia_itype b, bool broa
 hia_itype hiaF_broadcast(hia_itypes *it, hia_itype a, hia_itype b) {
   if (!it->has_tensors || !hiaF_is_ranked(a) || !hiaF_is_ranked(b)) return hiaF_join(it, a, b);
   if (a == HIA_IT_UNKNOWN || b == HIA_IT_UNKNOWN) {
-    hia_itype other = a == HIA_IT_UNKNOWN ? b : a;
-    if (hiaF_leaf(other) >= HIA_N_DTYPES) return taint_leaf(other, 0);
-    return hiaF_ranked(hiaF_leaf(other), hiaF_irank(other), true);
+    hia_itype known = a == HIA_IT_UNKNOWN ? b : a;
+    if (hiaF_leaf(known) >= HIA_N_DTYPES) return taint_leaf(known, 0);
+    return hiaF_ranked(hiaF_leaf(known), hiaF_irank(known), true);
   }
   bool has_tensor = hiaF_is_tensor(a) || hiaF_is_tensor(b);
   if (has_tensor) return join_ranked(it, a, b, true);
