@@ -14,7 +14,7 @@
 typedef struct hia_diag_note {
   uint32_t line, col; /* as in hia_diag; 0: a note without a place */
   const char *text;
-  /* Of an operand, which is shown with the error itself: the shape that it has; else NULL. */
+  /* The shape of an operand, which is shown with the error itself; NULL: the note is of a place. */
   const char *label;
   uint32_t len; /* bytes of the operand that are on that line */
 } hia_diag_note;
@@ -170,7 +170,7 @@ bool hiaF_parse_value(hia_comp *comp, hia_types *types, const hia_source *source
 /* print_ast.c: the syntax tree, one node a line, indented, with positions and, after a check,
  * types. */
 void hiaF_print_ast(const hia_program *p, hia_text *out);
-void hiaF_dot_ast(const hia_program *p, hia_text *out); /* the same for Graphviz */
+void hiaF_dot_ast(const hia_program *p, hia_text *out); /* the tree for Graphviz */
 
 /* ---- frontend/build/: programs made by calls, for the builder of the public header ----
  *

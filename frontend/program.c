@@ -146,8 +146,8 @@ hia_type hiaF_param_type(const hia_program *p, hia_decl_id fn, uint32_t i) {
   return type == HIA_IT_UNKNOWN ? HIA_NONE : hiaF_itype_made(&p->it, type);
 }
 
-/* Impurity spreads along names: a declaration is taken to call all that its names refer to, at any
- * types. */
+/* Finds the impure declarations. Impurity spreads along names: a declaration is taken to call
+ * all that its names refer to, at any types. */
 static void find_impure(hia_program *p) {
   hia_arena *scratch = &p->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);

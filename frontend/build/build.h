@@ -29,7 +29,7 @@ typedef enum hia_draft_kind {
   HIA_DRAFT_CONST,  /* word */
   HIA_DRAFT_WEIGHT, /* index: a `param` of the program, into weights */
   HIA_DRAFT_PARAM,  /* index */
-  HIA_DRAFT_VAR,    /* of a loop; index */
+  HIA_DRAFT_VAR,    /* variable of a loop; index */
   HIA_DRAFT_BOUND,  /* by the pattern of an arm, or by a comprehension */
   HIA_DRAFT_OP,     /* op: hia_op */
   HIA_DRAFT_CONVERT,
@@ -141,7 +141,7 @@ typedef struct hia_draft_data {
 typedef struct hia_draft_type {
   uint32_t n_parts; /* as the language counts them: HIA_MAX_TYPE_PARTS */
   uint32_t data;    /* index into datas; HIA_NONE: it is no data type */
-  uint32_t n_dims;  /* of all tensors in it, and in the elements of arrays */
+  uint32_t n_dims;  /* the axes of all tensors in it, and in the elements of arrays */
 } hia_draft_type;
 
 /* A type with sizes, as declared: numbers, names (of symbols) and unknown ones, `?`. */
@@ -189,7 +189,7 @@ typedef struct hia_draft_pattern {
 #define HIA_DRAFT_IS_CTOR   0x40000000u
 #define HIA_DRAFT_IS_WEIGHT 0x80000000u
 #define HIA_DRAFT_BUILTIN   (HIA_NONE - 1)
-/* In the id of a type: it has sizes, and the rest is an index into sized. */
+/* The bit in the id of a type that says: it has sizes, and the rest is an index into sized. */
 #define HIA_DRAFT_IS_SIZED 0x80000000u
 
 struct hia_draft {
@@ -248,7 +248,7 @@ uint32_t hiaF_draft_value(hia_draft *d, hia_draft_role r, uint64_t id);
 uint32_t hiaF_draft_typed_value(hia_draft *d, hia_draft_role r, uint64_t id, hia_type type);
 /* The item of a value, whether it is visible here or not. */
 uint32_t hiaF_draft_any_value(hia_draft *d, hia_draft_role r, uint64_t id);
-uint32_t hiaF_draft_fn(hia_draft *d, uint64_t id); /* its index */
+uint32_t hiaF_draft_fn(hia_draft *d, uint64_t id); /* the index of a function */
 /* Constants belong to no function. */
 bool hiaF_draft_is_constant(const hia_draft_item *item);
 hia_type hiaF_draft_own_type(hia_draft *d, uint64_t id, hia_draft_role r);
@@ -258,11 +258,11 @@ uint64_t hiaF_draft_sized_id(hia_draft *d, hia_draft_sized sized);
 hia_type hiaF_draft_make_tuple(hia_draft *d, const hia_type *parts, size_t n);
 hia_type hiaF_draft_make_array(hia_draft *d, hia_type element);
 hia_type hiaF_draft_make_tensor(hia_draft *d, hia_dtype dtype, uint32_t rank);
-/* The same, or of rank 0 a scalar. */
+/* The type of a tensor or, of rank 0, of a scalar. */
 hia_type hiaF_draft_make_ranked(hia_draft *d, hia_dtype dtype, uint32_t rank);
 uint32_t hiaF_draft_n_dims(const hia_draft *d, hia_type type);
 hia_type hiaF_draft_make_data(hia_draft *d, hia_symbol_id symbol);
-/* Its index in datas; HIA_NONE: it is no data type. */
+/* The index of a data type in datas; HIA_NONE: it is no data type. */
 uint32_t hiaF_draft_data_of(const hia_draft *d, hia_type type);
 uint32_t hiaF_draft_parts(const hia_draft *d, hia_type type);
 /* The dtype of a scalar or tensor; HIA_N_DTYPES: it is neither. */
@@ -278,10 +278,10 @@ size_t hiaF_draft_name_length(const char *text);
 hia_symbol_id hiaF_draft_symbol(hia_draft *d, const char *text, size_t len);
 /* The name that is suggested, made valid; HIA_NONE: there is nothing to read in it. */
 hia_symbol_id hiaF_draft_suggested(hia_draft *d, const char *name);
-/* The name is not taken by a function, a constructor or a built-in function. */
+/* A mistake if the name is that of a function, a constructor or a built-in function. */
 void hiaF_draft_check_free(hia_draft *d, hia_symbol_id symbol);
 
-/* A function has begun; and a value can be made here. */
+/* A mistake if no function has begun; and if no value can be made here. */
 void hiaF_draft_need_body(hia_draft *d);
 void hiaF_draft_need_block(hia_draft *d);
 uint32_t hiaF_draft_new_block(hia_draft *d, uint32_t fn, bool is_open);
@@ -311,11 +311,13 @@ uint64_t hiaF_draft_close(hia_draft *d);
 hia_draft_sized hiaF_draft_sized_tuple(hia_draft *d, const hia_draft_sized *parts, size_t n);
 /* Notes those of an item's sizes that are numbers. */
 void hiaF_draft_set_dims(hia_draft *d, uint32_t item, const hia_dim *dims);
-/* The same where two values meet: sizes in which they differ are not known. */
+/* Notes the sizes of an item where two values meet, it and `met`: those in which they differ are
+ * not known. */
 void hiaF_draft_join_dims(hia_draft *d, uint32_t item, uint32_t met);
 /* A mistake if known sizes of an item are not those declared for its type. */
 void hiaF_draft_expect_dims(hia_draft *d, hia_draft_role r, uint32_t item, const hia_dim *declared);
-/* The same for the arguments of a call, in which each name stands for one size. */
+/* A mistake if known sizes of the arguments of a call are not those declared; each name stands
+ * for one size. */
 void hiaF_draft_expect_args(hia_draft *d, const hia_draft_function *f, const uint32_t *args);
 /* A mistake if declared sizes have names in them: `what` they are the sizes of. */
 void hiaF_draft_need_no_names(hia_draft *d, const char *what, hia_draft_sized sized);
@@ -350,7 +352,7 @@ uint32_t *hiaF_draft_args(hia_draft *d, uint32_t fn, const uint64_t *args, size_
 
 /* ---- tensor.c ---- */
 
-/* The sizes of an op on scalars, lifted. */
+/* Gives an item the sizes of an op on scalars that is lifted to tensors. */
 void hiaF_draft_lift(hia_draft *d, unsigned op, uint32_t item);
 /* The name of an op on tensors in the language. */
 const char *hiaF_draft_op_name(unsigned op);
@@ -363,10 +365,11 @@ uint64_t hiaF_draft_tensor_op(hia_draft *d, unsigned op, const uint64_t *ids, si
 uint64_t hiaF_draft_tensor_at(hia_draft *d, uint32_t x, uint64_t index);
 uint64_t hiaF_draft_tensor_slice(hia_draft *d, const uint32_t ins[3]);
 uint64_t hiaF_draft_tensor_set(hia_draft *d, const uint32_t ins[3]);
-/* A tensor of elements of one type; and one that a comprehension has made, whose item is given. */
+/* Makes a tensor of elements of one type; and gives one that a comprehension has made, an item,
+ * its sizes. */
 uint64_t hiaF_draft_tensor_of(hia_draft *d, const uint32_t *ins, uint32_t n);
 void hiaF_draft_tensor_packed(hia_draft *d, uint32_t item, uint32_t element);
-/* The sizes of the elements that a comprehension binds. */
+/* Gives what a comprehension binds the sizes of the elements of an array. */
 void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t array);
 
 /* ---- data.c ---- */

@@ -13,7 +13,8 @@ typedef struct maker {
   hia_text digits;  /* of the numbers in patterns: the source */
 } maker;
 
-/* A data type that is met in a field: its constructors are added when a pattern names it. */
+/* Returns the type of a field. The constructors of a data type are added when a pattern names
+ * it. */
 static hia_itype type_of(maker *m, hia_type type) {
   uint32_t data = hiaF_draft_data_of(m->d, type);
   if (data == HIA_NONE) return hiaG_is_scalar(type) ? type : HIA_IT_ERROR;

@@ -79,7 +79,7 @@ uint64_t hiaF_draft_find_ctor(hia_draft *d, const char *name) {
   return hiaF_draft_id(d, ctor);
 }
 
-/* The constructor of an id; messages are about it from here on. */
+/* Returns the constructor of an id; messages are about it from here on. */
 static uint32_t ctor_of(hia_draft *d, uint64_t id) {
   uint32_t ctor = hiaF_draft_index(d, (hia_draft_role){"the constructor", 0}, id, d->ctors.len,
                                    "is no constructor");
@@ -240,7 +240,7 @@ hia_type hiaF_draft_subject(hia_draft *d) {
   return hiaF_draft_type_at(d, d->extra.data[d->items.data[match_here(d)].ins]);
 }
 
-/* The values that a pattern binds, from left to right. `of`: of what it takes. */
+/* Makes the values that a pattern binds, from left to right. `taken`: the type of what it takes. */
 static void bind(hia_draft *d, uint32_t pattern, hia_draft_sized taken, uint32_t block) {
   const hia_draft_pattern *p = &d->patterns.data[pattern];
   if (p->kind == HIA_DRAFT_BIND) {
@@ -328,7 +328,7 @@ uint64_t hiaF_draft_end_match(hia_draft *d) {
 
 /* ---- arrays, and parts of tensors ---- */
 
-/* An array or a tensor. */
+/* Returns the item of a value that must be an array or a tensor. */
 static uint32_t row_value(hia_draft *d, hia_draft_role r, uint64_t id) {
   uint32_t index = hiaF_draft_value(d, r, id);
   hia_type type = hiaF_draft_type_at(d, index);
@@ -459,7 +459,7 @@ uint64_t hiaF_draft_concat(hia_draft *d, const uint64_t *arrays, size_t n) {
 
 /* ---- comprehensions ---- */
 
-/* The type of the item is known when it ends. */
+/* Begins a comprehension, whose type is known when it ends. Returns the variable. */
 static uint64_t begin_for(hia_draft *d, const uint32_t *ins, uint32_t n, hia_type type) {
   uint32_t item = hiaF_draft_append(d, HIA_DRAFT_FOR, HIA_BOOL, ins, n, false);
   hiaF_draft_open_block(d, item, HIA_NONE);

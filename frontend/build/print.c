@@ -97,7 +97,7 @@ static void put_ctor(hia_draft_printer *pr, uint32_t ctor) {
 
 static void put_expr(hia_draft_printer *pr, uint32_t index);
 
-/* An operand at the place of its use; in brackets if it binds less tightly than `level`. */
+/* Prints an operand at the place of its use; in brackets if it binds less tightly than `level`. */
 static void put_use(hia_draft_printer *pr, uint32_t index, int level, bool bare) {
   const hia_draft_item *item = hiaF_draft_item_at(pr, index);
   if (item->kind == HIA_DRAFT_CONST) {
@@ -125,7 +125,7 @@ static void put_uses(hia_draft_printer *pr, const hia_draft_item *item, bool bar
   hiaF_draft_put(pr, ")");
 }
 
-/* At a place that decides no type: a literal settles to i32. */
+/* Prints an operand at a place that decides no type: a literal settles to i32 there. */
 static void put_index(hia_draft_printer *pr, uint32_t index, int level) {
   put_use(pr, index, level, hiaF_draft_item_at(pr, index)->type == HIA_I32);
 }
@@ -140,7 +140,7 @@ static void put_between(hia_draft_printer *pr, const char *before, const hia_dra
   hiaF_draft_put(pr, behind);
 }
 
-/* The two operands of a shift do not take their types from each other. */
+/* Prints a shift, whose two operands do not take their types from each other. */
 static void put_shift(hia_draft_printer *pr, const hia_draft_item *item) {
   hiaF_draft_put(pr, "(");
   put_use(pr, in_at(pr, item, 0), LEVEL_ANY, false);
@@ -189,7 +189,8 @@ static void put_array(hia_draft_printer *pr, const hia_draft_item *item) {
   hiaF_draft_put(pr, "]");
 }
 
-/* An op on tensors alone. Its first operand decides its type, the others are sizes and labels. */
+/* Prints an op on tensors alone. Its first operand decides its type, the others are sizes and
+ * labels. */
 static void put_tensor(hia_draft_printer *pr, const hia_draft_item *item) {
   if (item->op == HIA_OP_PRODUCT) {
     put_use(pr, in_at(pr, item, 0), LEVEL_MATMUL, false);
@@ -234,7 +235,7 @@ static void put_grad(hia_draft_printer *pr, const hia_draft_item *item) {
   put_uses(pr, item, true);
 }
 
-/* The expression of an item without blocks. Inner items nest to a fixed depth (build.c). */
+/* Prints the expression of an item without blocks. Inner items nest to a fixed depth (draft.c). */
 static void put_expr(hia_draft_printer *pr, uint32_t index) {
   const hia_draft_item *item = hiaF_draft_item_at(pr, index);
   switch ((hia_draft_kind)item->kind) {
@@ -326,7 +327,7 @@ static void end_block(hia_draft_printer *pr) {
   hiaF_draft_put(pr, "}");
 }
 
-/* The same for a place that an `else` or a brace follows: braces instead of a bare item. */
+/* The layout of a block that an `else` or a brace follows: braces instead of a bare item. */
 static uint32_t closed_at(const hia_draft_printer *pr, uint32_t at) {
   uint32_t found = layout_at(pr, at);
   return found == BARE ? BRACES : found;
@@ -570,7 +571,7 @@ static void put_new_ctor(hia_draft_printer *pr, uint32_t ctor) {
   if (c->n) hiaF_draft_put(pr, ")");
 }
 
-/* In one line, unless that is a long one. */
+/* Prints a data type in one line, unless that is a long one. */
 static void put_data(hia_draft_printer *pr, const hia_draft_data *data) {
   const char *name = hiaF_draft_text(pr->d, data->symbol);
   if (data->ctors.len == 0) {

@@ -66,7 +66,7 @@ static hia_symbol_id distinct(hia_draft_printer *pr, hia_symbol_id wish) {
   return symbol;
 }
 
-/* In a pattern a name with a capital letter would be a constructor. */
+/* Returns the name that a pattern binds: with a capital letter it would be a constructor. */
 static hia_symbol_id small_name(hia_draft_printer *pr, hia_symbol_id symbol) {
   const hia_symbol *e = &pr->d->symbols.list.data[symbol];
   if (e->text[0] < 'A' || e->text[0] > 'Z') return symbol;

@@ -164,7 +164,7 @@ static uint32_t integer(hia_draft *d, hia_draft_role r, uint64_t id) {
       hiaR_arena_printf(&d->comp->arena, "is of type %s, not i32 or i64", type_text(d, item)));
 }
 
-/* The number that a constant is; unknown: it is none, or is below 0. */
+/* The number that a constant is. Unknown: the item is no constant, or is below 0. */
 static hia_dim number(hia_draft *d, uint32_t item) {
   const hia_draft_item *i = item_at(d, item);
   if (i->kind != HIA_DRAFT_CONST) return HIA_DIM_UNKNOWN;

@@ -316,8 +316,8 @@ static uint32_t errors_of(hia_typing *t, const hia_trial *trial) {
   return silent.n_errors;
 }
 
-/* `type` with the scalars, or the elements of the tensor, at path `at` replaced by `to`. Paths do
- * not name elements of arrays. */
+/* Returns `type` with the scalars, or the elements of the tensor, at path `at` replaced by `to`.
+ * Paths do not name elements of arrays. */
 static hia_itype with_part(hia_itypes *it, hia_itype type, const uint32_t *at, uint32_t n,
                            hia_itype to) {
   if (hiaF_is_array(type)) {
@@ -375,8 +375,8 @@ static void write_declaration(const writer *w, const source *s) {
            hiaR_arena_printf(p->arena, ": %s", type));
 }
 
-/* A literal with its suffix, 0.1f64. An expression of literals as f64(...): the literals adapt to
- * the conversion. */
+/* Writes a literal with its suffix, 0.1f64, and an expression of literals as f64(...): the
+ * literals adapt to the conversion. */
 static const char *typed_literal(const hia_program *p, hia_ast_id id, hia_dtype to) {
   const hia_ast *n = hiaF_node(p, id);
   const char *text = hiaF_quote(p, id), *dtype = hiaG_dtype_name(to);
@@ -501,7 +501,7 @@ static void advise_name(const writer *w, const hia_advice *a, const source *s) {
   }
 }
 
-/* Where a conversion would perhaps keep the rounding of literals. */
+/* Replaces the hint to convert where a conversion would perhaps keep the rounding of literals. */
 static void withdraw(const writer *w, const hia_advice *a) {
   hia_program *p = w->t->p;
   const char *text =

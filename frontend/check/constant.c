@@ -7,7 +7,7 @@
 #include "frontend/syntax/builtins.h"
 #include "frontend/syntax/program.h"
 
-/* The nodes of a constant expression: from *low to *high. */
+/* Widens *low .. *high to the nodes of a constant expression. */
 static void nodes_of(const hia_program *p, hia_ast_id id, hia_ast_id *low, hia_ast_id *high) {
   const hia_ast *n = hiaF_node(p, id);
   const uint32_t *list = p->extra.data + n->b;
@@ -32,7 +32,7 @@ static void nodes_of(const hia_program *p, hia_ast_id id, hia_ast_id *low, hia_a
   }
 }
 
-/* The same for any constant expression, which is typed here by itself. */
+/* The value of any constant expression that is an i32 or i64, which is typed here by itself. */
 static bool evaluate_size(hia_program *p, hia_ast_id id, int64_t *value) {
   hia_ast_id low = id, high = id;
   nodes_of(p, id, &low, &high);

@@ -163,7 +163,8 @@ static bool contains_case(const char *pattern, const char *b) {
   return *b == '\0';
 }
 
-/* A case that is part of one that is shown is left out: `_` stands for all integers. */
+/* Adds a missing case. One that is part of another that is shown is left out: `_` stands for all
+ * integers. */
 static void add_missing(cover *c) {
   hia_text text;
   hiaR_text_init(&text, c->arena);
@@ -195,7 +196,7 @@ static uint32_t next_absent(const frame *f, uint32_t key, uint32_t n) {
   return key;
 }
 
-/* No row is left in the present case of c->top. */
+/* Notes missing cases: no row is left in the present case of c->top. */
 static void found_missing(cover *c) {
   frame *f = c->top;
   f->has_missing = true;
@@ -222,7 +223,8 @@ static uint32_t hash_of(const matrix *m) {
   return hiaR_hash(m->arms, m->n_rows * sizeof *m->arms) * 31 + cells + m->n_columns;
 }
 
-/* Equal cells are of equal places: a pattern stands in one place of one arm. */
+/* Finds a matrix that was seen before. Equal cells have equal places: a pattern stands in one
+ * place of one arm. */
 static uint32_t find_known(const cover *c, const matrix *m, uint32_t hash) {
   uint32_t at = hash, i;
   size_t arms = m->n_rows * sizeof *m->arms, cells = arms * m->n_columns;
@@ -261,7 +263,7 @@ static uint32_t add_node(cover *c, hia_match_node node) {
   return c->tree->nodes.len - 1;
 }
 
-/* The present case of c->top, or the whole match, is done. */
+/* Ends the present case of c->top, or the whole match: `node` is its tree. */
 static void deliver(cover *c, uint32_t node) {
   frame *f = c->top;
   if (f == NULL) {
@@ -301,8 +303,8 @@ static int by_key(const void *a, const void *b) {
   return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Of the columns in which the first row has a condition, one in which the most rows have one: the
- * others appear in several cases. */
+/* Chooses a column in which the first row has a condition, and in which the most rows have one:
+ * the other rows appear in several cases. */
 static uint32_t choose_column(const matrix *m) {
   uint32_t best = 0, most = 0;
   for (uint32_t k = 0; k < m->n_columns; k++) {
@@ -315,7 +317,7 @@ static uint32_t choose_column(const matrix *m) {
   return best;
 }
 
-/* The present node is this matrix, whose first row has a condition. */
+/* Makes the present node a matrix, whose first row has a condition. */
 static void split(cover *c, matrix m, uint32_t hash, hia_mark mark) {
   hia_arena *scratch = &c->p->comp->scratch;
   frame *f = HIA_NEW(scratch, frame);
@@ -439,7 +441,7 @@ static void visit(cover *c, matrix m, hia_mark mark) {
   hiaR_arena_release(&c->p->comp->scratch, mark);
 }
 
-/* All cases of c->top are done. */
+/* Leaves c->top, all of whose cases are done. */
 static void leave(cover *c) {
   frame *f = c->top;
   uint32_t node = add_switch(c, f);
@@ -480,7 +482,7 @@ static void step(cover *c) {
   visit(c, specialize(c, f, from, to, con), mark);
 }
 
-/* Walks over the whole tree. False if that takes too many steps. */
+/* Walks over the whole tree. Returns false if that takes too many steps. */
 static bool walk(cover *c, hia_itype subject) {
   hia_program *p = c->p;
   hia_arena *scratch = &p->comp->scratch;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Whether a match covers every case, and the decisions of one that does (cover.c). */
+/* The check that a match covers every case, and the decisions of one that does (cover.c). */
 #ifndef HIA_FRONTEND_COVER_H
 #define HIA_FRONTEND_COVER_H
 
@@ -32,7 +32,7 @@ typedef struct hia_match_tree {
   HIA_VEC(hia_match_place) places; /* parents stand before their parts */
   uint32_t root;
 } hia_match_tree;
-/* In `arena`; the walk takes memory of the program, too. */
+/* Makes the tree of a match, in `arena`; the walk takes memory of the program, too. */
 hia_match_tree hiaF_match_tree(hia_program *p, hia_arena *arena, hia_ast_id match,
                                hia_itype subject);
 

@@ -12,7 +12,7 @@
 
 typedef struct use {
   uint32_t con;  /* index into p->decls */
-  uint32_t next; /* of the same type, or NONE */
+  uint32_t next; /* the next use of the same type, or NONE */
 } use;
 
 typedef struct finder {
@@ -88,7 +88,8 @@ static void has_value(finder *f, uint32_t type) {
   hiaR_push(f->p->arena, &f->queue, type);
 }
 
-/* Of a constructor of a type without values: the first data type in its fields that has none. */
+/* Notes the first data type without values in the fields of a constructor, whose type has none
+ * either. */
 static void lead(finder *f, uint32_t con, hia_itype data) {
   uint32_t type = type_of_con(f->p, con), to = hiaF_data_decl(&f->p->it, data);
   if (f->leads_to.data[type] == HIA_NONE && hiaF_decl(f->p, to)->is_endless)

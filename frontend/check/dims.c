@@ -38,7 +38,7 @@ static const hia_dim *dims_at(hia_dim_walk *w, hia_ast_id id, hia_itype type) {
   return n == n_dims_of(w, id) ? dims : hiaF_dims_of_all(w, n, HIA_DIM_UNKNOWN);
 }
 
-/* Of an argument that is a size or an index. */
+/* Visits an argument that is a size or an index; returns its value if that is constant. */
 static hia_dim size(hia_dim_walk *w, hia_ast_id id) {
   dims_of(w, id);
   return hiaF_constant_dim(w->p, w->types, w->first, id);
@@ -464,7 +464,7 @@ static const hia_dim *visit(hia_dim_walk *w, hia_ast_id id, const hia_ast *n, ui
   }
 }
 
-/* As many dims as the type has; never NULL. */
+/* Visits an expression. Returns as many dims as its type has; never NULL. */
 static const hia_dim *dims_of(hia_dim_walk *w, hia_ast_id id) {
   uint32_t count = n_dims_of(w, id);
   const hia_dim *dims = visit(w, id, hiaF_node(w->p, id), count);
@@ -497,7 +497,7 @@ static const hia_dim *walk_body(hia_dim_walk *w) {
   return dims;
 }
 
-/* Returns true if its result has changed. */
+/* Walks over the body of an instance. Returns true if the dims of its result have changed. */
 static bool do_instance(hia_program *p, uint32_t id, bool is_last) {
   hia_inst *inst = hiaF_inst(p, id);
   const hia_decl *d = hiaF_decl(p, inst->decl);
@@ -532,7 +532,7 @@ static bool do_instance(hia_program *p, uint32_t id, bool is_last) {
 
 static bool is_checked(const hia_inst *inst) { return !inst->failed && !inst->no_base; }
 
-/* Before its body is walked: what is declared, or nothing yet. */
+/* Sets the dims of a result before the body is walked: what is declared, or nothing yet. */
 static void begin_result(hia_program *p, hia_inst *inst) {
   const hia_decl *d = hiaF_decl(p, inst->decl);
   uint32_t n = hiaF_n_dims(&p->it, inst->result);

@@ -57,7 +57,7 @@ const hia_dim *hiaF_declared_dims(hia_dim_walk *w, hia_dim_types owner, hia_ast_
 
 /* ---- expected dims ---- */
 
-/* At a call, all occurrences of a name must have one size. */
+/* Checks that all occurrences of a name have one size at a call. */
 static void expect_name(hia_dim_walk *w, hia_ast_id dim, const hia_dim_operand *x, uint32_t axis) {
   const hia_ast *n = hiaF_node(w->p, dim);
   if (n->kind != HIA_AST_NAME) return;

@@ -175,7 +175,8 @@ static void infer_sizes(hia_typing *t, hia_ast_id type) { hiaF_each_size(t, type
 
 /* ---- blocks and loops ---- */
 
-/* A declared type. If it has too many parts, the error is reported at this use of it. */
+/* The meaning of a declared type. If it has too many parts, the error is reported at this use of
+ * it. */
 static hia_itype declared(hia_typing *t, hia_ast_id id) {
   hia_itype type = hiaF_declared_type(t->p, id);
   const hia_ast *n = hiaF_node(t->p, id);

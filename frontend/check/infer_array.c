@@ -130,7 +130,7 @@ static hia_itype infer_array_argument(hia_typing *t, hia_ast_id arg, const char 
   return HIA_IT_ERROR;
 }
 
-/* Joins a with [v]: literals adapt on either side. */
+/* Joins a with [v] in `set(a, i, v)`: literals adapt on either side. */
 static hia_itype infer_set(hia_typing *t, const hia_ast *n) {
   const hia_program *p = t->p;
   const uint32_t *args = p->extra.data + n->b;

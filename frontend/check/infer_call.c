@@ -92,7 +92,7 @@ static const char *param_text(hia_typing *t, const hia_decl *d, uint32_t i) {
                            hiaF_symbol_text(p, d->symbol));
 }
 
-/* The fields are declared. */
+/* The types of the fields are declared. */
 hia_itype hiaF_infer_construction(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
   const hia_program *p = t->p;
   for (uint32_t i = 0; i < n->c; i++) {
@@ -104,7 +104,7 @@ hia_itype hiaF_infer_construction(hia_typing *t, const hia_ast *n, const hia_ast
   return hiaF_decl(p, callee->b)->data;
 }
 
-/* What a call is while its instance, or the type of that, is not known. */
+/* The type of a call while its instance, or the type of that, is not known. */
 static hia_itype infer_unknown(const hia_decl *d, bool is_grad, hia_itype otherwise) {
   return is_grad || d->result == HIA_IT_NONE ? otherwise : d->result;
 }

@@ -26,7 +26,8 @@ static void wrong_pattern(hia_typing *t, const hia_ast *n, hia_itype subject) {
 
 static void check_pattern(hia_typing *t, hia_ast_id id, hia_itype subject);
 
-/* The constructor says what its fields are, even where the subject is not known. */
+/* Checks the pattern of a constructor, which says what its fields are even where the subject is
+ * not known. */
 static void check_con(hia_typing *t, hia_ast_id id, hia_itype subject) {
   const hia_ast *n = hiaF_node(t->p, id);
   const hia_decl *d = hiaF_pattern_con(t->p, n); /* with as many fields: names.c */

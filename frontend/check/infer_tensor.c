@@ -104,7 +104,8 @@ hia_itype hiaF_infer_matmul(hia_typing *t, hia_ast_id id) {
 
 /* ---- built-ins ---- */
 
-/* Infers a size or an index: a scalar integer. */
+/* Infers a size or an index, which is a scalar integer. Returns false, with a report, if it is
+ * none. */
 static bool expect_size(hia_typing *t, hia_ast_id expr, const char *what) {
   hia_itype type = hiaF_infer(t, expr);
   if (hiaF_has_error(t, type)) return false;
@@ -121,7 +122,7 @@ static const char *name_of(hia_typing *t, const hia_ast *callee) {
   return hiaR_arena_printf(t->p->arena, "'%s'", hiaF_symbol_text(t->p, callee->a));
 }
 
-/* stack and concat: operands of one rank, one of which may be unknown. */
+/* Joins the operands of a `stack`, which have one rank; that of one may be unknown. */
 static hia_itype infer_joined(hia_typing *t, const hia_ast *n, const hia_ast *callee,
                               uint32_t n_args, hia_itype type) {
   const char *what = name_of(t, callee);

@@ -21,7 +21,7 @@ static void no_scalar_in_extern(hia_name_walk *w, const hia_ast *type) {
 
 /* ---- types ---- */
 
-/* True if a size may be written so: of integers, consts and names. */
+/* True if a size may be written so: it is made of integers, consts and names. */
 static bool is_size(const hia_program *p, hia_ast_id id) {
   const hia_ast *n = hiaF_node(p, id);
   if (n->kind == HIA_AST_INT || n->kind == HIA_AST_NAME) return true;
@@ -32,7 +32,7 @@ static bool is_size(const hia_program *p, hia_ast_id id) {
   return fits;
 }
 
-/* A size that binds no name. */
+/* Walks over a size that binds no name. */
 static void walk_size(hia_name_walk *w, hia_ast_id dim) {
   walk(w, dim, 0);
   const hia_ast *d = hiaF_node(w->p, dim);
@@ -42,8 +42,8 @@ static void walk_size(hia_name_walk *w, hia_ast_id dim) {
     hiaF_unsupported(w, HIA_E0903, d, "sizes other than of constants and names are");
 }
 
-/* The sizes of a tensor's type. A name within an array is bound elsewhere, perhaps further down: an
- * array may be empty. */
+/* Walks over the sizes of a tensor's type. A name within an array is bound elsewhere, perhaps
+ * further down: an array may be empty. */
 static void walk_sizes(hia_name_walk *w, const hia_ast *n, bool signature) {
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id dim = w->p->extra.data[n->b + i];
@@ -59,7 +59,7 @@ static void walk_sizes(hia_name_walk *w, const hia_ast *n, bool signature) {
   }
 }
 
-/* The sizes within arrays in the type of a parameter, when all names are bound. */
+/* Walks over the sizes within arrays in the type of a parameter, when all names are bound. */
 static void walk_array_sizes(hia_name_walk *w, hia_ast_id type, bool in_array) {
   if (type == HIA_NONE) return;
   const hia_ast n = *hiaF_node(w->p, type);
@@ -71,7 +71,6 @@ static void walk_array_sizes(hia_name_walk *w, hia_ast_id type, bool in_array) {
       walk_size(w, w->p->extra.data[n.b + i]);
 }
 
-/* `signature`: of a parameter, where a name that is no const declares a size variable. */
 /* Hints at the tensor for the type of an array of scalars or tensors. */
 static void hint_tensor(const hia_name_walk *w, hia_diag *diag, const hia_ast *array) {
   const hia_ast *element = hiaF_node(w->p, array->a);
@@ -88,6 +87,8 @@ static void hint_tensor(const hia_name_walk *w, hia_diag *diag, const hia_ast *a
             dtype, sizes != NULL ? sizes + 1 : "...]", text != NULL ? text : dtype);
 }
 
+/* Walks over a type. `signature`: it is that of a parameter, where a name that is no const declares
+ * a size variable. */
 static void walk_type(hia_name_walk *w, hia_ast_id id, bool signature) {
   if (id == HIA_NONE) return;
   const hia_ast n = *hiaF_node(w->p, id);
@@ -434,7 +435,8 @@ static void declare(hia_program *p, uint32_t id) {
   if (hiaF_is_wild_symbol(e)) return;     /* reported */
   if (d->gradient_of != HIA_NONE) return; /* programs cannot name it */
   if (d->kind == HIA_DECL_TYPE && e->type == HIA_NONE) d->data = hiaF_idata(&p->it, e->text, id);
-  /* Its type stands before it. Constructors of a type with an error are not relied on. */
+  /* The type of a constructor stands before it. Constructors of a type with an error are not relied
+   * on. */
   if (d->kind == HIA_DECL_CON) {
     const hia_decl *type = hiaF_decl(p, id - d->number - 1);
     d->data = type->data;
@@ -451,7 +453,7 @@ static void declare(hia_program *p, uint32_t id) {
   d->broken = true;
 }
 
-/* The initialiser of a param: a built-in of its own, or the value of all elements. */
+/* Walks over the initialiser of a param: a built-in of its own, or the value of all elements. */
 static void walk_initialiser(hia_name_walk *w, hia_ast_id body) {
   const hia_ast call = *hiaF_node(w->p, body);
   hia_init init;
@@ -524,7 +526,7 @@ static bool is_of_types(const hia_decl *d) {
 
 void hiaF_names(hia_program *p) {
   for (uint32_t i = 0; i < p->decls.len; i++) declare(p, i);
-  /* Whether a constructor is broken matters to the functions that use it. */
+  /* Types and constructors come first: functions that use a broken one are not typed. */
   for (uint32_t i = 0; i < p->decls.len; i++)
     if (is_of_types(hiaF_decl(p, i))) walk_item(p, i);
   for (uint32_t i = 0; i < p->decls.len; i++)

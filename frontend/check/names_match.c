@@ -46,7 +46,7 @@ static uint32_t log2_ceil(uint32_t n) {
   return k;
 }
 
-/* The depth of a chain of tests, or of a tree. */
+/* The depth of a chain of n tests, or of a tree of them. */
 static uint32_t tests_of(uint32_t n) { return n <= HIA_MATCH_CHAIN ? n : 1 + log2_ceil(n); }
 
 static int by_symbol(const void *a, const void *b) {
@@ -54,9 +54,9 @@ static int by_symbol(const void *a, const void *b) {
   return (*x)->a<(*y)->a ? -1 : (*x)->a>(*y)->a;
 }
 
-/* Tests on the longest way through patterns of one place (elab/data.c): those of the place, and of
- * the fields of one constructor, each at most once. Sets *is_nested if fields are tested. Equal
- * integers count as different ones. */
+/* The number of tests on the longest way through patterns of one place (elab/match_data.c):
+ * those of the place, and of the fields of one constructor, each at most once. Sets *is_nested
+ * if fields are tested. Equal integers count as different ones. */
 static uint32_t tests_of_patterns(hia_name_walk *w, const hia_ast **list, uint32_t n,
                                   bool *is_nested) {
   hia_arena *scratch = &w->p->comp->scratch;

@@ -74,8 +74,8 @@ static void resolve_loop(hia_typing *t, const hia_ast *n) {
   hiaF_resolve(t, p->extra.data[n->a + 1], n->c == 1 ? types[0] : hiaF_ituple(&p->it, types, n->c));
 }
 
-/* A function that always fails may be called for a value of any type; it gets an instance for each
- * type. */
+/* Settles a call of a function that always fails, which may be called for a value of any type:
+ * it gets an instance for each type. */
 static void resolve_bottom_call(hia_typing *t, hia_ast_id call, hia_itype type) {
   hia_program *p = t->p;
   const hia_ast *n = hiaF_node(p, call);
@@ -109,7 +109,8 @@ static hia_itype builtin_argument(hia_typing *t, unsigned op, uint32_t i, hia_it
   return is_alone ? hiaF_settled(t, have) : adapted(have, type);
 }
 
-/* An operand with a type of its own: an index, an array of which only elements are taken. */
+/* Settles an operand with a type of its own: an index, an array of which only elements are
+ * taken. */
 static void resolve_settled(hia_typing *t, hia_ast_id id) {
   hiaF_resolve(t, id, hiaF_settled(t, *hiaF_type_at(t, id)));
 }

@@ -23,7 +23,7 @@ static void op(hia_elab *e, unsigned opcode, uint32_t n, uint32_t pos) {
   hiaF_elab_push(e, v);
 }
 
-/* The same of operands that may be tensors. */
+/* Appends an op on the last n words, which may be tensors: its location has the operands then. */
 static void op_of(hia_elab *e, unsigned opcode, const hia_operand *operands, uint32_t n,
                   uint32_t pos) {
   const hia_value_id *ins = e->words.data + (e->words.len - n);
@@ -97,7 +97,7 @@ static void elab_if(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
   hiaF_elab_results(e, node);
 }
 
-/* a and b and c: (if (if a then b else false) then c else false) */
+/* Makes of `a and b and c`: (if (if a then b else false) then c else false) */
 static void elab_logic(hia_elab *e, const hia_ast *n, bool tail) {
   hia_region_id outer = e->region;
   hiaF_elab(e, n->a, false);
@@ -291,9 +291,9 @@ static hia_value_id i64_of(hia_elab *e, hia_value_id v, hia_loc_id loc) {
 typedef struct domain {
   hia_value_id array; /* or a tensor; or NONE: a range */
   bool is_tensor;
-  hia_value_id from;   /* of a range: an i64 */
+  hia_value_id from;   /* the start of a range: an i64 */
   hia_value_id length; /* an i64 */
-  hia_itype type;      /* of the variable */
+  hia_itype type;      /* the type of the variable */
 } domain;
 
 static domain elab_domain(hia_elab *e, const hia_ast *n, hia_loc_id loc) {

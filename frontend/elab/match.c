@@ -34,10 +34,10 @@ typedef struct matcher {
   hia_elab *e;
   const uint32_t *arms; /* pattern, expression, ... */
   uint32_t n_arms;      /* the last one matches whatever the others do not */
-  literal *literals;    /* of the others; in a tree, sorted */
+  literal *literals;    /* the literals of the other arms; in a tree, sorted */
   hia_value_id subject;
   hia_dtype dtype;
-  hia_itype type; /* of the result */
+  hia_itype type; /* the type of the result */
   hia_loc_id loc;
   bool tail;
 } matcher;
@@ -97,7 +97,7 @@ static uint32_t split(const matcher *m, uint32_t low, uint32_t high, range r, ra
   return middle;
 }
 
-/* The leaves at which the last arm stands. */
+/* The number of leaves at which the last arm stands. */
 static uint32_t count_copies(const matcher *m, uint32_t low, uint32_t high, range r) {
   range halves[2];
   if (high - low == 1) return !is_certain(r);

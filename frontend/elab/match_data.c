@@ -36,7 +36,7 @@ typedef struct decision {
   uint32_t next[2]; /* if true, else; before this one in matcher.decisions */
   uint64_t size;    /* what is made of it, if nothing is cut: roughly in nodes of syntax */
   uint64_t n_ways;  /* how often it is made */
-  uint32_t cut;     /* its number as a cut; NONE: it is none */
+  uint32_t cut;     /* the number that it has as a cut; NONE: it is no cut */
   bool has_cut;     /* a test of it, or further on, leads to a cut */
   bool has_arm;     /* it leads to an arm otherwise than through a cut */
 } decision;
@@ -57,7 +57,7 @@ typedef struct matcher {
   const uint32_t *arms; /* pattern, expression, ... */
   uint32_t n_arms;
   hia_match_tree tree;
-  hia_itype type; /* of the result */
+  hia_itype type; /* the type of the result */
   hia_loc_id loc;
   bool tail;
   HIA_VEC(place) places; /* the tree's, and those that only variables stand for */
@@ -99,7 +99,7 @@ static uint32_t add_test(matcher *m, uint32_t at, test_kind test, int64_t key, u
       m, (decision){.place = at, .test = test, .key = key, .next = {if_true, otherwise}});
 }
 
-/* A node of the tree whose nodes before it are decisions: of[...]. */
+/* A node of the tree; the nodes before it have been decided: decided[...]. */
 typedef struct deciding {
   matcher *m;
   const hia_match_case *cases;
@@ -166,7 +166,7 @@ static uint32_t find_decisions(matcher *m) {
 
 static uint64_t at_most(uint64_t limit, uint64_t x) { return x < limit ? x : limit; }
 
-/* Finds the sizes. True if little is made again when nothing is cut. */
+/* Finds the sizes of decisions. True if little is made again when nothing is cut. */
 static bool is_small(matcher *m, uint32_t root) {
   uint64_t once = 0;
   for (uint32_t i = 0; i <= root; i++) {
@@ -360,8 +360,9 @@ static void push_number(matcher *m, uint32_t number) {
   hiaR_push(e->arena, &e->words, v);
 }
 
-/* Pushes what is made of a decision, as far as it leads to arms without a cut; with `own`, the
- * number of the cut that it leads to, or `own` if it leads to none. */
+/* Pushes what is made of a decision, as far as it leads to arms without a cut. If there is a
+ * `number`, pushes the number of the cut that it leads to instead, or `number` if it leads to
+ * none. */
 static void follow(matcher *m, uint32_t id, uint32_t number) {
   hia_elab *e = m->e;
   const decision d = m->decisions.data[id];

@@ -29,8 +29,9 @@ static void push_size(hia_elab *e, hia_ast_id dim, hia_loc_id loc) {
     hiaF_elab_i64(e, dim);
 }
 
-/* The parameter of which all sizes of the type are: of `b` in `(a: f32[n], b: f32[n])` it is `a`. A
- * misfit shows it then, since its shape is the expected one. NONE: there is no such parameter. */
+/* Returns the parameter that has all sizes of the type: for `b` in `(a: f32[n], b: f32[n])` it
+ * is `a`. A misfit shows it then, since its shape is the expected one. NONE: there is no such
+ * parameter. */
 static hia_ast_id same_as(const hia_elab *e, const hia_ast *n) {
   const hia_program *p = e->p;
   const hia_decl *d = hiaF_decl(p, e->decl);
@@ -159,8 +160,8 @@ static bool are_constant(hia_program *p, hia_ast_id type) {
   return n.kind == HIA_AST_TYPE_ARRAY ? are_constant(p, n.a) : is_constant;
 }
 
-/* True if what is of the sizes of `a` is of those of `b`, which are constant; the types are alike.
- */
+/* True if a value with the sizes of type `a` has the sizes of type `b`, which are constant. The
+ * types are alike. */
 static bool implies(hia_program *p, hia_ast_id a, hia_ast_id b) {
   const hia_ast m = *hiaF_node(p, a), n = *hiaF_node(p, b);
   if (m.kind != n.kind || m.c != n.c) return !hiaF_has_sizes(p, b);

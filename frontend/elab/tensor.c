@@ -38,9 +38,9 @@ static hia_loc_id loc_of_args(hia_elab *e, const hia_ast *call, uint32_t n_args)
   return hiaF_elab_loc_of(e, hiaF_node(e->p, call->a)->start, operands, n_args);
 }
 
-/* Replaces the words from `base` on, which are constants, by a literal of them. False: they are not
- * all constants. Rows of literals stay operands of a STACK, which pass fold joins: each costs fuel
- * of its own. */
+/* Replaces the words from `base` on, which are constants, by a literal of them. Returns false if
+ * they are not all constants. Rows of literals stay operands of a STACK, which pass fold joins:
+ * each costs fuel of its own. */
 static bool elab_literal(hia_elab *e, uint32_t base, hia_loc_id loc) {
   uint32_t n = e->words.len - base;
   const hia_value_id *words = e->words.data + base;
@@ -101,7 +101,7 @@ void hiaF_elab_matmul(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   }
 }
 
-/* In the iteration k of a comprehension: compares the element with the first, unless their shapes
+/* Compares the element of iteration k of a comprehension with the first one, unless their shapes
  * are known. One would compare them when all are there. But an iteration behind the first that
  * differs may fail, or run forever. */
 void hiaF_elab_alike(hia_elab *e, hia_value_id k, hia_value_id element, const hia_ast *n) {
@@ -117,8 +117,8 @@ void hiaF_elab_alike(hia_elab *e, hia_value_id k, hia_value_id element, const hi
   hiaG_add(e->g, e->fn, e->region, HIA_OP_ALIKE, ins, 2, &i64, 1, 0, loc);
 }
 
-/* The elements of a comprehension, an array on top of the words, become a tensor. If there are
- * none, sizes of elements that are not known are 0. */
+/* Makes a tensor of the elements of a comprehension, an array on top of the words. If there are
+ * no elements, their sizes that are not known are 0. */
 void hiaF_elab_pack(hia_elab *e, uint32_t base, hia_ast_id id, const hia_ast *n) {
   const hia_dim *dims = e->dims ? e->dims[id - e->first] : NULL;
   uint32_t rank = hiaF_irank(hiaF_elab_itype(e, id));
@@ -130,7 +130,7 @@ void hiaF_elab_pack(hia_elab *e, uint32_t base, hia_ast_id id, const hia_ast *n)
   compute(e, HIA_OP_PACK, base, HIA_N_DTYPES, 0, loc);
 }
 
-/* len, set and concat where their first argument is a tensor. */
+/* Makes len, set and concat where their first argument is a tensor. */
 void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *n, unsigned builtin) {
   const hia_ast *callee = hiaF_node(e->p, n->a);
   hia_loc_id loc = hiaF_elab_loc(e, callee->start);
@@ -158,7 +158,7 @@ void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *n, unsigned builtin) {
           hiaF_axis(e->p, n, builtin, hiaF_irank(hiaF_elab_itype(e, first))), loc);
 }
 
-/* A reduction of all of a scalar: it is its only element. */
+/* Makes the reduction of a scalar, which is its only element. */
 static void reduce_scalar(hia_elab *e, unsigned op, uint32_t base, hia_loc_id loc) {
   if (op != HIA_OP_ARG_MAX && op != HIA_OP_ARG_MIN) return;
   e->words.len = base;

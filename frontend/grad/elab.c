@@ -22,7 +22,7 @@ uint32_t hiaF_elab_gradient(hia_elab *e, const hia_ast_grad *grad, uint32_t inst
 
 /* ---- shapes ---- */
 
-/* The gradient of a parameter, words[at], has its shape. */
+/* Expects that the gradient of a parameter, words[at], has the shape of the parameter. */
 static void expect_shape(hia_elab *e, uint32_t at, hia_value_id param_value, hia_ast_id expr,
                          hia_ast_id param) {
   uint32_t rank = hiaG_rank(e->g->types, hiaG_type(e->fn, param_value));

@@ -31,14 +31,14 @@ static hia_ast_id let_value(const hia_end_walk *w, const hia_ast *name) {
   return hiaF_node(w->p, let)->a == name->b ? hiaF_node(w->p, let)->c : HIA_NONE;
 }
 
-/* An operator through which something flows to all operands. */
+/* True if something flows through the operators of a chain to all operands. */
 static bool flows_through(const hia_program *p, const hia_ast *chain) {
   for (uint32_t i = 0; i < chain->c; i += 3)
     if (p->extra.data[chain->b + i] == HIA_OP_REM) return false;
   return true;
 }
 
-/* A built-in function of one operand, to which something flows. */
+/* True for a built-in function of one operand, to which something flows. */
 static bool is_smooth(const hia_ast *callee, const hia_ast *call) {
   return callee->op == HIA_REF_BUILTIN && callee->b < HIA_OP_LIMIT && call->c == 1 &&
          hiaR_ops[callee->b].gradient == HIA_GRADIENT_OWN;
@@ -84,7 +84,7 @@ static bool is_active(const hia_end_walk *w, hia_ast_id id) {
 
 static bool derives(const hia_end_walk *w, hia_ast_id id);
 
-/* The derivative of a call, whose arguments end. */
+/* True if a call and its derivative can end. Its arguments end. */
 static bool call_derives(const hia_end_walk *w, const hia_ast *n) {
   const hia_program *p = w->p;
   const hia_ast *callee = hiaF_node(p, n->a);

@@ -18,23 +18,23 @@ typedef struct use {
   hia_ast_id at;
 } use;
 
-/* Which uses count. */
-typedef enum web {
-  WEB_ALL,     /* all; those of a clause `gradient` are its function's, too */
-  WEB_DERIVED, /* those that the derivative of a function depends on: none where it has its own */
-  WEB_DERIVATIVES, /* the same, where a derivative may be one of a derivative: declaration d is
-                      there twice, as d and, from the second derivative on, as d + n_decls. There a
-                      gradient of its own is differentiated, too */
-} web;
+/* Says which uses count:
+ *
+ *   ALL          all; those of a clause `gradient` are its function's, too
+ *   DERIVED      those that the derivative of a function depends on: none where it has its own
+ *   DERIVATIVES  as DERIVED, where a derivative may be one of a derivative: declaration d is there
+ *                twice, as d and, from the second derivative on, as d + n_decls. There a gradient
+ * of its own is differentiated, too */
+typedef enum web { WEB_ALL, WEB_DERIVED, WEB_DERIVATIVES } web;
 
 typedef struct finder {
   hia_program *p;
   hia_arena *scratch;
   web web;
-  uint32_t n_decls, n; /* of the program; that there are here */
-  uint32_t *first;     /* those of declaration d: uses[first[d]] .. uses[first[d + 1] - 1] */
+  uint32_t n_decls, n; /* declarations of the program, and those of this web */
+  uint32_t *first;     /* declaration d has uses[first[d]] .. uses[first[d + 1] - 1] */
   HIA_VEC(use) uses;
-  uint32_t *group;              /* of declarations that call each other */
+  uint32_t *group;              /* declarations that call each other are in one group */
   bool *is_impure, *needs_host; /* by declaration: it reaches an impure function; one of the host
                                    that has floats as parameters and as results */
   uint32_t *from;               /* by declaration, of the last search: the use that led there */
@@ -74,7 +74,8 @@ static bool is_smooth(const hia_program *p, const hia_decl *d) {
   return has_input && has_float(&p->it, d->result);
 }
 
-/* Of declaration `decl`, or of what stands for it from the second derivative on. */
+/* Appends the uses of declaration `decl`, or of what stands for it from the second derivative
+ * on. */
 static void find_uses_of(finder *f, uint32_t decl) {
   const hia_decl *d = decl_of(f, decl);
   bool has_own = d->gradient != HIA_NONE, is_higher = decl >= f->n_decls;
@@ -226,8 +227,8 @@ static int by_number(const void *a, const void *b) {
   return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Finds the params that the function may read. False: reported, or a mistake elsewhere hides some.
- */
+/* Finds the params that the function may read. Returns false if there is none, which is
+ * reported, or if a mistake elsewhere may hide some. */
 static bool find_params(finder *f, hia_ast_grad *grad, const hia_ast *at, uint32_t fn) {
   hia_program *p = f->p;
   bool is_broken = p->names_unreliable;

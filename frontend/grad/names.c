@@ -14,7 +14,7 @@ static void gradient_in_constant(hia_name_walk *w, const hia_ast *at, const char
                   name, hiaF_constant_text(w));
 }
 
-/* What is differentiated is no function of the program. */
+/* Reports that what is differentiated is no function of the program. */
 static void no_function(hia_name_walk *w, const hia_ast *at, const char *name) {
   hia_program *p = w->p;
   const char *text = at->kind == HIA_AST_NAME ? hiaF_symbol_text(p, at->a) : NULL;
@@ -72,8 +72,8 @@ void hiaF_uncalled_gradient(hia_name_walk *w, const hia_ast *call, const char *n
 
 /* ---- `wrt` ---- */
 
-/* A name behind `wrt =`, of a parameter of the function or, where none has it, of a param. False:
- * reported. */
+/* Finds what a name behind `wrt =` means: a parameter of the function or, where none has the
+ * name, a param. Returns false after an error, which is reported. */
 static bool find_wrt(hia_name_walk *w, const hia_ast *n, const hia_decl *d, hia_wrt *wrt) {
   hia_program *p = w->p;
   w->failed |= n->kind == HIA_AST_ERROR;
@@ -112,7 +112,7 @@ static bool find_wrt(hia_name_walk *w, const hia_ast *n, const hia_decl *d, hia_
   return false;
 }
 
-/* All names behind `wrt =`. False: reported. */
+/* Finds what all names behind `wrt =` mean. Returns false after an error, which is reported. */
 static bool find_wrts(hia_name_walk *w, hia_ast_grad *grad, const hia_decl *d) {
   hia_program *p = w->p;
   const hia_ast *given = hiaF_node(p, grad->given);
@@ -143,7 +143,7 @@ static bool find_wrts(hia_name_walk *w, hia_ast_grad *grad, const hia_decl *d) {
   return is_sound;
 }
 
-/* The arguments of `grad` itself. False: reported. */
+/* Reads the arguments of `grad` itself. Returns false after an error, which is reported. */
 static bool read_gradient(hia_name_walk *w, const hia_ast *g, const char *name,
                           hia_ast_grad *grad) {
   hia_program *p = w->p;

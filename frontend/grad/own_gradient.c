@@ -31,7 +31,8 @@ static bool hides_floats(const hia_program *p, hia_itype type, bool is_inside, h
   return false;
 }
 
-/* Reports what no clause could give a gradient. */
+/* Reports the first parameter or result that no clause could give a gradient; false if there is
+ * one. */
 static bool check_hidden(hia_program *p, const hia_decl *d, const hia_itype *params,
                          hia_itype result) {
   for (uint32_t i = 0; i <= d->n_params; i++) {
@@ -67,7 +68,8 @@ static bool check_floats(hia_program *p, const hia_decl *d, hia_itype of_params,
 
 /* ---- instances ---- */
 
-/* The instance of a clause; HIA_NONE: reported, or there are no floats to have gradients. */
+/* Returns the instance of a clause. It is HIA_NONE after an error, which is reported, and where
+ * there are no floats to have gradients. */
 static uint32_t instance_of(hia_program *p, const hia_decl *d, const hia_itype *params,
                             hia_itype result, uint32_t caller, hia_ast_id call, bool *is_wrong) {
   const hia_decl *clause = hiaF_decl(p, d->gradient);

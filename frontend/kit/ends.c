@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Whether the evaluation of an expression can end. */
+/* Finds out whether the evaluation of an expression can end (ends.h). */
 #include "frontend/kit/ends.h"
 #include "frontend/kit/instance.h"
 #include "frontend/syntax/program.h"

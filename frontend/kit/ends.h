@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Whether the evaluation of an expression can end: some path through it makes only calls of
- * instances that can end (ends.c). check/ending.c and grad/ending.c find that out of the instances.
- */
+/* The question whether the evaluation of an expression can end (ends.c): it can if some path
+ * through it makes only calls of instances that can end. check/ending.c and grad/ending.c find
+ * out which instances can. */
 #ifndef HIA_FRONTEND_ENDS_H
 #define HIA_FRONTEND_ENDS_H
 

@@ -87,7 +87,8 @@ hia_ast_id hiaF_next_value(const hia_program *p, const hia_ast *loop, uint32_t i
 
 enum { MAX_ARM_SIZE = 4096 };
 
-/* They follow its pattern in the order of the source, but a root may come first or last. */
+/* The nodes of an arm follow its pattern in the order of the source, but a root may come first
+ * or last. */
 uint32_t hiaF_arm_size(const hia_program *p, hia_ast_id pattern, hia_ast_id expr) {
   const hia_ast *root = hiaF_node(p, expr), *end = root + 1, *last = &p->nodes.data[p->nodes.len];
   while (end < last && end - root < MAX_ARM_SIZE && end->start >= root->start &&

@@ -26,8 +26,8 @@ typedef enum hia_ast_kind {
   HIA_AST_LOOP,    /* a: extra index of (condition, block); list: LVARs */
   HIA_AST_BLOCK,   /* a: result; list: LETs */
   HIA_AST_CHAIN,   /* a: first operand; list: (op, position, operand)...; op of each: HIA_OP_ */
-  HIA_AST_MATMUL,  /* the same layout */
-  HIA_AST_LOGIC,   /* op: 0 and, 1 or; the same layout */
+  HIA_AST_MATMUL,  /* the layout of a CHAIN */
+  HIA_AST_LOGIC,   /* op: 0 and, 1 or; the layout of a CHAIN */
   HIA_AST_COMPARE, /* op: HIA_OP_; a, b */
   HIA_AST_NOT,     /* a */
   HIA_AST_NEG,     /* a */
@@ -82,7 +82,7 @@ typedef enum hia_ref {
   HIA_REF_EXTERN,  /* callee of a CALL only */
   HIA_REF_BUILTIN, /* b: hia_op or HIA_BUILTIN_; callee of a CALL only */
   HIA_REF_CON,     /* without fields a value, with fields the callee of a CALL */
-  HIA_REF_GRAD,    /* of a GRAD: a function of the program, differentiated */
+  HIA_REF_GRAD,    /* the op of a GRAD: a function of the program, differentiated */
 } hia_ref;
 
 typedef struct hia_ast {
@@ -103,7 +103,7 @@ static inline bool hiaF_is_of_instance(const hia_ast *callee) {
  * the chain's first operands. */
 typedef struct hia_operand {
   hia_ast_id expr;     /* the expression, or the chain */
-  uint32_t n_operands; /* of the chain; 0: the whole expression */
+  uint32_t n_operands; /* how many operands of the chain; 0: the whole expression */
   uint32_t start, end; /* bytes */
 } hia_operand;
 /* The operand for an expression; for a block, that for its value. */

@@ -40,7 +40,7 @@ const hia_tensor_builtin *hiaF_tensor_builtin(unsigned op) {
 
 /* ---- names ---- */
 
-/* Others of params are built-ins of tensors as well. */
+/* The initialisers of params that are no built-ins of tensors as well. */
 static const char *const initialisers[] = {"uniform", "normal", "glorot_uniform"};
 
 static const struct {

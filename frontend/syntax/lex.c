@@ -346,7 +346,7 @@ static bool lex_foreign(hia_lexer *l, hia_token *tok) {
   return false;
 }
 
-/* Bytes that begin no token: a sequence of them is one error. */
+/* Reports bytes that begin no token: a sequence of them is one error. */
 static void lex_bad(hia_lexer *l, hia_token *tok) {
   const char *text = l->source->text;
   uint32_t at = l->at;

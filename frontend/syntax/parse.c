@@ -49,7 +49,7 @@ static void parse_param_list(hia_parser *s, bool typed) {
   hiaF_expect(s, HIA_TOK_RPAREN, "or ','");
 }
 
-/* Those on the stack, from `base` on, are a declaration's. */
+/* Makes the parameters on the stack, from `base` on, those of a declaration. */
 static void set_params(hia_parser *s, uint32_t decl, uint32_t base) {
   uint32_t n = s->stack.len - base;
   uint32_t first = hiaF_list(s, base);
@@ -72,7 +72,7 @@ static void parse_params(hia_parser *s, uint32_t decl, bool typed) {
  * with a name that no program can write. So that it has syntax of its own, the parameters are read
  * twice. A name that is a tuple of names is one parameter, which a `let` takes apart. */
 
-/* Where the parser is, to come back. */
+/* The state of the parser at a place to which it comes back. */
 typedef struct here {
   hia_lexer lexer;
   hia_token tok;
@@ -115,7 +115,7 @@ static hia_ast_id parse_gradient_name(hia_parser *s, const char *hidden) {
   return let;
 }
 
-/* The value of a clause, behind the `let`s that take its parameters apart. */
+/* Parses the value of a clause, and puts the `let`s before it that take its parameters apart. */
 static hia_ast_id parse_gradient_value(hia_parser *s, const hia_ast_id lets[2]) {
   uint32_t base = s->stack.len;
   hia_ast_id value = hiaF_parse_expr(s);
@@ -166,13 +166,14 @@ static void parse_gradient(hia_parser *s, uint32_t function, here params, bool t
   hiaF_decl(p, decl)->end_node = p->nodes.len;
 }
 
-/* At the beginning of an item. `recompute` is no keyword: no item could begin with a name. */
+/* True at the beginning of an item. `recompute` is no keyword: no item could begin with a name. */
 static bool at_item(const hia_parser *s) {
   return (hiaF_starts_item((hia_token_kind)s->tok.kind) && !hiaF_is_misused_item(s)) ||
          (is_word(s, "recompute") && hiaF_peek(s).kind == HIA_TOK_FN);
 }
 
-/* `->`; or, reported, what other languages write before a result's type: `:`, or nothing. */
+/* Accepts `->`. Reports and accepts what other languages write before a result's type: `:`, or
+ * nothing. */
 static bool accept_arrow(hia_parser *s) {
   bool is_dtype = s->tok.kind >= HIA_TOK_BOOL && s->tok.kind <= HIA_TOK_F64;
   if (s->panic || (s->tok.kind != HIA_TOK_COLON && !is_dtype)) return hiaF_accept(s, HIA_TOK_ARROW);
@@ -291,7 +292,7 @@ static uint32_t parse_type_item(hia_parser *s) {
   return decl;
 }
 
-/* int main( ... */
+/* True at a function in C: int main( ... */
 static bool is_c_function(const hia_parser *s) {
   hia_lexer ahead = s->lexer;
   hiaF_lex(&ahead);

@@ -37,12 +37,12 @@ bool hiaF_starts_item(hia_token_kind kind);
 bool hiaF_accept(hia_parser *s, hia_token_kind kind);
 bool hiaF_expect(hia_parser *s, hia_token_kind kind, const char *where);
 hia_diag *hiaF_unexpected(hia_parser *s, const char *wanted);
-/* The same without the panic: parsing goes on here. */
+/* hiaF_unexpected without the panic: parsing goes on here. */
 hia_diag *hiaF_soft_unexpected(hia_parser *s, const char *wanted);
-/* An error without the panic: parsing goes on here. */
+/* Reports an error without the panic: parsing goes on here. */
 hia_diag *hiaF_soft_error(hia_parser *s, enum hia_code code, uint32_t start, uint32_t end,
                           const char *fmt, ...) HIA_PRINTF(5, 6);
-/* One level deeper. Reports an error and returns false if that is too deep. */
+/* Goes one level deeper. Reports an error and returns false if that is too deep. */
 bool hiaF_enter(hia_parser *s);
 static inline void hiaF_leave(hia_parser *s) { s->depth--; }
 bool hiaF_enter_type(hia_parser *s);
@@ -53,7 +53,7 @@ uint32_t hiaF_list(hia_parser *s, uint32_t base);
 /* After an item of a list: skips the comma and returns true if another item follows. `close` ends
  * the list. */
 bool hiaF_more(hia_parser *s, hia_token_kind close);
-/* What gets a name. */
+/* What a name is given to. */
 typedef enum hia_named {
   HIA_NAMED_FN,
   HIA_NAMED_CONST,
@@ -67,8 +67,8 @@ typedef enum hia_named {
   HIA_NAMED_PATTERN,
   HIA_NAMED_ARGUMENT, /* as in `axis = 0` */
 } hia_named;
-/* A name. Reports an error and returns HIA_NONE if there is none. A keyword that stands where the
- * name should is reported and returned: hiaF_is_keyword(). Variables may be `_`. */
+/* Parses a name. Reports an error and returns HIA_NONE if there is none. A keyword that stands
+ * where the name should is reported and returned: hiaF_is_keyword(). Variables may be `_`. */
 hia_symbol_id hiaF_parse_name(hia_parser *s, hia_named named);
 /* True at a keyword in the place of a name: what is behind it goes on as behind a name. */
 bool hiaF_at_keyword_name(const hia_parser *s, hia_named named);

@@ -222,19 +222,19 @@ static bool is_keyword(hia_token_kind kind) {
   return kind >= HIA_FIRST_KEYWORD && kind < HIA_FIRST_KEYWORD + HIA_N_KEYWORDS;
 }
 
-/* Not at `&&`, which has been reported and is read as `and`. */
+/* True at a keyword, but not at `&&`, which has been reported and is read as `and`. */
 static bool at_keyword(const hia_parser *s) {
   return is_keyword((hia_token_kind)s->tok.kind) && s->tok.symbol != HIA_NONE;
 }
 
-/* `fn f`, `extern fn` and the like: the name is missing, and the next item begins. */
+/* True at `fn f`, `extern fn` and the like: the name is missing, and the next item begins. */
 static bool at_next_item(const hia_parser *s) {
   hia_token_kind kind = (hia_token_kind)s->tok.kind, next = (hia_token_kind)hiaF_peek(s).kind;
   if (kind == HIA_TOK_EXTERN) return next == HIA_TOK_FN || next == HIA_TOK_IMPURE;
   return hiaF_starts_item(kind) && next == HIA_TOK_NAME;
 }
 
-/* At `fn` and the like where no item begins: one that was written for something else. */
+/* True at `fn` and the like where no item begins: the keyword was written for something else. */
 static bool begins_no_item(const hia_parser *s) {
   return hiaF_starts_item((hia_token_kind)s->tok.kind) && !at_next_item(s);
 }
