@@ -1,5 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The frontend: source text to checked program to graph.
+/* The frontend: source text to checked program to graph. Its rooms, each of which uses those before
+ * it:
+ *
+ *   types/   types while they are inferred
+ *   syntax/  from text to a tree; messages; what all rooms know of a program
+ *   kit/     what checks, gradients and elaboration share
+ *   grad/    gradients
+ *   check/   names, types, sizes, instances
+ *   elab/    from a checked tree to a graph
+ *   build/   programs that a host builds, without text
+ *
+ * program.c loads a program through these rooms; none of them calls it.
  *
  * Everything here works inside one compilation (hia_comp). Its arena owns all memory, and running
  * out of memory throws. Mistakes of the user never throw: they become diagnostics. */

@@ -54,12 +54,12 @@ static void check_once(hia_program *p, uint32_t id) {
 }
 
 static void check_instance(hia_program *p, uint32_t id) {
-  hia_diags *outer = p->diags, *own = HIA_NEW(p->arena, hia_diags);
+  hia_diags *outer = p->diags, *collected = HIA_NEW(p->arena, hia_diags);
   bool again = true;
   while (again) {
     again = false;
-    hiaF_diags_init(own, p->comp, p->source);
-    p->diags = own;
+    hiaF_diags_init(collected, p->comp, p->source);
+    p->diags = collected;
     check_once(p, id);
     hiaF_own_gradient(p, id);
     p->diags = outer;
@@ -70,8 +70,9 @@ static void check_instance(hia_program *p, uint32_t id) {
       again = true;
     }
   }
-  for (uint32_t i = 0; i < own->list.len; i++) hiaF_note_instances(p, id, &own->list.data[i]);
-  hiaF_inst(p, id)->diags = own->list.len > 0 ? own : NULL;
+  for (uint32_t i = 0; i < collected->list.len; i++)
+    hiaF_note_instances(p, id, &collected->list.data[i]);
+  hiaF_inst(p, id)->diags = collected->list.len > 0 ? collected : NULL;
   hiaF_inst(p, id)->checked = true;
 }
 

@@ -1,7 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A program: the state that all rooms of the frontend share, from the parser on. It has the tree,
- * the declarations, and what the checks find out of them; the instances of functions are defined in
- * kit/instance.h. */
+ * the declarations, and what the checks find out about them; the instances of functions are defined
+ * in kit/instance.h. This header brings those of what a program consists of.
+ *
+ * The folder has the way from text to a tree: tokens and spellings (lex.h), the tree (ast.h), the
+ * parser (parse.h), words of other languages (habits.h), the names of built-in functions
+ * (builtins.h), and messages (diag.h; explain.c explains their codes). */
 #ifndef HIA_FRONTEND_PROGRAM_H
 #define HIA_FRONTEND_PROGRAM_H
 
