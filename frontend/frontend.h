@@ -1,5 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The frontend: source text to checked program to graph.
+/* The frontend: source text to checked program to graph. Its rooms, each of which uses those before
+ * it:
+ *
+ *   types/   types while they are inferred
+ *   syntax/  from text to a tree; messages; what all rooms know of a program
+ *   kit/     what checks, gradients and elaboration share
+ *   grad/    gradients
+ *   check/   names, types, sizes, instances
+ *   elab/    from a checked tree to a graph
+ *   build/   programs that a host builds, without text
+ *
+ * program.c loads a program through these rooms; none of them calls it.
  *
  * Everything here works inside one compilation (hia_comp). Its arena owns all memory, and running
  * out of memory throws. Mistakes of the user never throw: they become diagnostics. */
@@ -14,7 +25,7 @@
 typedef struct hia_diag_note {
   uint32_t line, col; /* as in hia_diag; 0: a note without a place */
   const char *text;
-  /* Of an operand, which is shown with the error itself: the shape that it has; else NULL. */
+  /* The shape of an operand, which is shown with the error itself; NULL: the note is of a place. */
   const char *label;
   uint32_t len; /* bytes of the operand that are on that line */
 } hia_diag_note;
@@ -51,12 +62,12 @@ typedef struct hia_diag {
   const char *fix; /* the hint as a change of the source, or NULL: bytes fix_start .. fix_end become
                       this text */
   uint32_t fix_start, fix_end;
-  hia_edit edit; /* of which kind the fix is */
+  hia_edit edit; /* the kind of the fix */
   HIA_VEC(hia_diag_note) notes;
 } hia_diag;
 
 typedef struct hia_source {
-  const char *name; /* as given by the user; "" if it has none */
+  const char *name; /* the name that the user gave; "" if it has none */
   const char *text; /* len bytes, NUL behind them */
   size_t len;
   /* An expression behind the program, on lines of its own: its first byte, and its line; 0: none.
@@ -130,7 +141,7 @@ hia_type hiaF_result(const hia_program *p, hia_inst_id inst);
 
 typedef struct hia_host_info {
   const char *declaration; /* as hiaG_extern_print writes it; NULL: unknown */
-  bool raises;             /* its calls may fail */
+  bool raises;             /* calls of it may fail */
 } hia_host_info;
 typedef struct hia_host_finder {
   void *user;
@@ -170,7 +181,7 @@ bool hiaF_parse_value(hia_comp *comp, hia_types *types, const hia_source *source
 /* print_ast.c: the syntax tree, one node a line, indented, with positions and, after a check,
  * types. */
 void hiaF_print_ast(const hia_program *p, hia_text *out);
-void hiaF_dot_ast(const hia_program *p, hia_text *out); /* the same for Graphviz */
+void hiaF_dot_ast(const hia_program *p, hia_text *out); /* the tree for Graphviz */
 
 /* ---- frontend/build/: programs made by calls, for the builder of the public header ----
  *
@@ -259,7 +270,7 @@ uint64_t hiaF_draft_end_for(hia_draft *d, uint64_t element);
 typedef enum hia_draft_lack {
   HIA_DRAFT_LACKS_NOTHING,
   HIA_DRAFT_LACKS_BODY,
-  HIA_DRAFT_LACKS_END, /* of the body */
+  HIA_DRAFT_LACKS_END, /* the end of the body */
   HIA_DRAFT_LACKS_CTORS,
 } hia_draft_lack;
 hia_draft_lack hiaF_draft_unfinished(const hia_draft *d, const char **name);

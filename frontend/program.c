@@ -1,69 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Loads a program, from its text to its checked functions: the interface in frontend.h. */
-#include "frontend/syntax/ast.h"
+#include "frontend/syntax/program.h"
+#include "frontend/check/check.h"
+#include "frontend/grad/grad.h"
+#include "frontend/kit/instance.h"
+#include "frontend/kit/scope.h"
+#include "frontend/syntax/parse.h"
 #include "graph/ir/build.h"
 #include "graph/ir/scc.h"
 
-hia_program *hiaF_program_new(hia_comp *comp, hia_types *types, const hia_source *source,
-                              hia_diags *diags) {
-  hia_program *p = HIA_NEW(&comp->arena, hia_program);
-  p->comp = comp;
-  p->arena = &comp->arena;
-  p->source = source;
-  p->diags = diags;
-  hiaF_symbols_init(&p->symbols, p->arena);
-  hiaF_itypes_init(&p->it, p->arena, types);
-  return p;
-}
-
-/* ---- positions ---- */
-
-static void find_lines(hia_program *p) {
-  const char *text = p->source->text, *end = text + p->source->len;
-  hia_u32vec lines = {0};
-  hiaR_push(p->arena, &lines, 0);
-  for (const char *nl = text; (nl = memchr(nl, '\n', (size_t)(end - nl))) != NULL;)
-    hiaR_push(p->arena, &lines, (uint32_t)(++nl - text));
-  p->lines = lines.data;
-  p->n_lines = lines.len;
-}
-
-void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *col) {
-  uint32_t low = 0, high = p->n_lines; /* lines[low] <= at < lines[high] */
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (p->lines[middle] <= at)
-      low = middle;
-    else
-      high = middle;
-  }
-  *line = hiaF_place(p->source, low + 1).line;
-  *col = at - p->lines[low] + 1;
-}
-
 /* ---- loading ---- */
-
-/* Checks that declared types have not too many parts, and makes their graph types. */
-static void check_declared_types(hia_program *p) {
-  hia_typing t = {.p = p, .report = true};
-  for (uint32_t i = 0; i < p->decls.len; i++) {
-    hia_decl *d = hiaF_decl(p, i);
-    if (d->kind != HIA_DECL_FN && d->kind != HIA_DECL_EXTERN) continue;
-    if (d->broken) continue;
-    hia_ast_id bad = d->result == HIA_IT_ERROR ? d->type : HIA_NONE;
-    for (uint32_t k = 0; k < d->n_params; k++)
-      if (d->param_types[k] == HIA_IT_ERROR) bad = hiaF_node(p, p->extra.data[d->params + k])->b;
-    for (uint32_t k = 0; k < d->n_params; k++)
-      if (hiaF_is_final(&p->it, d->param_types[k])) hiaF_itype_type(&p->it, d->param_types[k]);
-    if (d->kind == HIA_DECL_EXTERN && hiaF_is_final(&p->it, d->result))
-      hiaF_itype_type(&p->it, d->result);
-    if (bad == HIA_NONE) continue;
-    const hia_ast *n = hiaF_node(p, bad);
-    hiaF_type_error(&t, HIA_E0316, n->start, n->end, "a type of more than %u parts",
-                    HIA_MAX_TYPE_PARTS);
-    d->broken = true;
-  }
-}
 
 hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *source,
                        hia_diags *diags) {
@@ -72,11 +18,11 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
   hiaF_parse(p);
   p->parse_ns = hiaR_now() - start;
   if (!p->parsed) return NULL;
-  find_lines(p);
+  hiaF_find_lines(p);
   hiaF_names(p);
   hiaF_gradients(p);
   hiaF_data(p);
-  check_declared_types(p);
+  hiaF_declared_types(p);
   hiaF_consts(p);
   hiaF_define_data(p);
   hiaF_params(p);
@@ -92,7 +38,9 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
   for (uint32_t i = 0; i < p->externs.len; i++) {
     hiaF_own_gradient_of_extern(p, p->externs.data[i]);
     uint32_t inst = hiaF_decl(p, p->externs.data[i])->gradient_inst;
-    if (inst != HIA_NONE) hiaR_push(p->arena, &roots, inst);
+    if (inst == HIA_NONE) continue;
+    hiaF_solve(p, inst);
+    hiaR_push(p->arena, &roots, inst);
   }
   hiaF_check(p, roots.data, roots.len);
   hiaF_consts_unused(p);
@@ -200,8 +148,8 @@ hia_type hiaF_param_type(const hia_program *p, hia_decl_id fn, uint32_t i) {
   return type == HIA_IT_UNKNOWN ? HIA_NONE : hiaF_itype_made(&p->it, type);
 }
 
-/* Impurity spreads along names: a declaration is taken to call all that its names refer to, at any
- * types. */
+/* Finds the impure declarations. Impurity spreads along names: a declaration is taken to call
+ * all that its names refer to, at any types. */
 static void find_impure(hia_program *p) {
   hia_arena *scratch = &p->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);

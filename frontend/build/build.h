@@ -1,13 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to frontend/build/: a draft, a program that is made by calls of the builder.
  *
- *   build.c        values, functions, `if`s and loops; what the others share
- *   data.c   data types, arrays, `match`es and comprehensions
- *   grad.c   gradients of functions
- *   tensor.c operations on tensors, params, and what is known of sizes
- *   read.c   signatures, definitions, types and patterns that the host passes as text
- *   cover.c  checks that the arms of a match cover every case
- *   print.c  the draft as text
+ *   draft.c    what all calls share: mistakes, ids, names, types, items and their blocks
+ *   dims.c     sizes of types and values
+ *   declare.c  types, functions, params, and where bodies begin and end
+ *   build.c    values, `if`s and loops
+ *   tensor.c   operations on tensors
+ *   data.c     data types, arrays, `match`es and comprehensions
+ *   grad.c     gradients of functions
+ *   read.c     signatures, definitions, types and patterns that the host passes as text
+ *   cover.c    checks that the arms of a match cover every case
+ *   print.c    the draft as text; its names: print_names.c
  *
  * A draft records the calls in their order and checks their types at once. It is no tree, and
  * nothing recurses but the short chains of print.c. A mistake of the caller throws
@@ -15,7 +18,8 @@
 #ifndef HIA_FRONTEND_BUILD_H
 #define HIA_FRONTEND_BUILD_H
 
-#include "frontend/syntax/ast.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 #include "runtime/base/param.h"
 #include "runtime/base/shape.h"
 
@@ -25,7 +29,7 @@ typedef enum hia_draft_kind {
   HIA_DRAFT_CONST,  /* word */
   HIA_DRAFT_WEIGHT, /* index: a `param` of the program, into weights */
   HIA_DRAFT_PARAM,  /* index */
-  HIA_DRAFT_VAR,    /* of a loop; index */
+  HIA_DRAFT_VAR,    /* variable of a loop; index */
   HIA_DRAFT_BOUND,  /* by the pattern of an arm, or by a comprehension */
   HIA_DRAFT_OP,     /* op: hia_op */
   HIA_DRAFT_CONVERT,
@@ -84,7 +88,7 @@ typedef enum hia_draft_state {
   HIA_DRAFT_DECLARED,
   HIA_DRAFT_BEGUN,
   HIA_DRAFT_DONE,
-  HIA_DRAFT_EXTERN, /* of the host, without a body */
+  HIA_DRAFT_EXTERN, /* a function of the host, without a body */
 } hia_draft_state;
 
 typedef struct hia_draft_function {
@@ -95,7 +99,7 @@ typedef struct hia_draft_function {
   uint32_t params, n_params; /* items[params ...) */
   hia_type result;
   const hia_dim *const
-      *sizes;      /* as declared: of the params, then of the result; each may be NULL */
+      *sizes;      /* the declared sizes of the params, then of the result; each may be NULL */
   hia_u32vec list; /* items */
 } hia_draft_function;
 
@@ -117,12 +121,12 @@ typedef struct hia_draft_open {
 typedef struct hia_draft_field {
   hia_symbol_id symbol; /* or HIA_NONE */
   hia_type type;
-  const hia_dim *dims; /* as declared; NULL: no sizes are */
+  const hia_dim *dims; /* the declared sizes; NULL: there are none */
 } hia_draft_field;
 
 typedef struct hia_draft_ctor {
   hia_symbol_id symbol;
-  uint32_t data, number; /* its data type: index into datas; and its number there */
+  uint32_t data, number; /* index of its data type in datas; its number there */
   uint32_t fields, n;    /* fields[fields ...) */
 } hia_draft_ctor;
 
@@ -137,7 +141,7 @@ typedef struct hia_draft_data {
 typedef struct hia_draft_type {
   uint32_t n_parts; /* as the language counts them: HIA_MAX_TYPE_PARTS */
   uint32_t data;    /* index into datas; HIA_NONE: it is no data type */
-  uint32_t n_dims;  /* of all tensors in it, and in the elements of arrays */
+  uint32_t n_dims;  /* the axes of all tensors in it, and in the elements of arrays */
 } hia_draft_type;
 
 /* A type with sizes, as declared: numbers, names (of symbols) and unknown ones, `?`. */
@@ -170,7 +174,7 @@ typedef enum hia_draft_pattern_kind {
 typedef struct hia_draft_pattern {
   uint8_t kind;
   uint32_t depth;
-  uint32_t n_nodes, n_bound; /* of the whole tree */
+  uint32_t n_nodes, n_bound; /* the patterns, and those that bind, in the whole tree */
   hia_type type;             /* NUMBER, CTOR */
   hia_symbol_id symbol;      /* BIND: the name suggested, or HIA_NONE */
   uint32_t ctor;
@@ -185,7 +189,7 @@ typedef struct hia_draft_pattern {
 #define HIA_DRAFT_IS_CTOR   0x40000000u
 #define HIA_DRAFT_IS_WEIGHT 0x80000000u
 #define HIA_DRAFT_BUILTIN   (HIA_NONE - 1)
-/* In the id of a type: it has sizes, and the rest is an index into sized. */
+/* The bit in the id of a type that says: it has sizes, and the rest is an index into sized. */
 #define HIA_DRAFT_IS_SIZED 0x80000000u
 
 struct hia_draft {
@@ -201,7 +205,7 @@ struct hia_draft {
   HIA_VEC(hia_draft_sized) sized;
   HIA_VEC(hia_draft_weight) weights;
   HIA_VEC(hia_draft_grad) grads;
-  uint32_t stamp; /* of the list of names that is being read: .bound_at of its symbols */
+  uint32_t stamp; /* .bound_at of the symbols in the list of names that is being read */
   HIA_VEC(hia_draft_function) fns;
   HIA_VEC(hia_draft_item) items;
   HIA_VEC(hia_draft_block) blocks;
@@ -213,7 +217,7 @@ struct hia_draft {
   hia_symbol_id about; /* and the function or constructor that it names, or HIA_NONE */
 };
 
-/* ---- build.c: what the other files use ---- */
+/* ---- draft.c ---- */
 
 /* A mistake of the host: throws "in 'f': add: ..." of the call in progress. */
 _Noreturn void hiaF_draft_wrong(hia_draft *d, const char *fmt, ...) HIA_PRINTF(2, 3);
@@ -244,9 +248,7 @@ uint32_t hiaF_draft_value(hia_draft *d, hia_draft_role r, uint64_t id);
 uint32_t hiaF_draft_typed_value(hia_draft *d, hia_draft_role r, uint64_t id, hia_type type);
 /* The item of a value, whether it is visible here or not. */
 uint32_t hiaF_draft_any_value(hia_draft *d, hia_draft_role r, uint64_t id);
-uint32_t hiaF_draft_fn(hia_draft *d, uint64_t id); /* its index */
-/* The items of the arguments of a call, which are checked. */
-uint32_t *hiaF_draft_args(hia_draft *d, uint32_t fn, const uint64_t *args, size_t n);
+uint32_t hiaF_draft_fn(hia_draft *d, uint64_t id); /* the index of a function */
 /* Constants belong to no function. */
 bool hiaF_draft_is_constant(const hia_draft_item *item);
 hia_type hiaF_draft_own_type(hia_draft *d, uint64_t id, hia_draft_role r);
@@ -254,16 +256,20 @@ hia_draft_sized hiaF_draft_own_sized(hia_draft *d, uint64_t id, hia_draft_role r
 uint64_t hiaF_draft_type_id(const hia_draft *d, hia_type type);
 uint64_t hiaF_draft_sized_id(hia_draft *d, hia_draft_sized sized);
 hia_type hiaF_draft_make_tuple(hia_draft *d, const hia_type *parts, size_t n);
-hia_draft_sized hiaF_draft_sized_tuple(hia_draft *d, const hia_draft_sized *parts, size_t n);
 hia_type hiaF_draft_make_array(hia_draft *d, hia_type element);
 hia_type hiaF_draft_make_tensor(hia_draft *d, hia_dtype dtype, uint32_t rank);
-/* The same, or of rank 0 a scalar. */
+/* The type of a tensor or, of rank 0, of a scalar. */
 hia_type hiaF_draft_make_ranked(hia_draft *d, hia_dtype dtype, uint32_t rank);
 uint32_t hiaF_draft_n_dims(const hia_draft *d, hia_type type);
 hia_type hiaF_draft_make_data(hia_draft *d, hia_symbol_id symbol);
-/* Its index in datas; HIA_NONE: it is no data type. */
+/* The index of a data type in datas; HIA_NONE: it is no data type. */
 uint32_t hiaF_draft_data_of(const hia_draft *d, hia_type type);
 uint32_t hiaF_draft_parts(const hia_draft *d, hia_type type);
+/* The dtype of a scalar or tensor; HIA_N_DTYPES: it is neither. */
+hia_dtype hiaF_draft_dtype(const hia_draft *d, hia_type type);
+/* The rank of a tensor; 0 of any other type. */
+uint32_t hiaF_draft_rank(const hia_draft *d, hia_type type);
+bool hiaF_draft_is_tensor(const hia_draft *d, hia_type type);
 _Noreturn void hiaF_draft_too_large(hia_draft *d);
 
 /* The length of the name that the text begins with; 0: it begins with none. */
@@ -272,14 +278,10 @@ size_t hiaF_draft_name_length(const char *text);
 hia_symbol_id hiaF_draft_symbol(hia_draft *d, const char *text, size_t len);
 /* The name that is suggested, made valid; HIA_NONE: there is nothing to read in it. */
 hia_symbol_id hiaF_draft_suggested(hia_draft *d, const char *name);
-/* The name is not taken by a function, a constructor or a built-in function. */
+/* A mistake if the name is that of a function, a constructor or a built-in function. */
 void hiaF_draft_check_free(hia_draft *d, hia_symbol_id symbol);
-/* A new function, which has no body yet. */
-uint32_t hiaF_draft_new_fn(hia_draft *d, hia_symbol_id symbol, const hia_draft_sized *params,
-                           uint32_t n, hia_draft_sized result);
-void hiaF_draft_make_extern(hia_draft *d, uint32_t fn, bool is_impure);
 
-/* A function has begun; and a value can be made here. */
+/* A mistake if no function has begun; and if no value can be made here. */
 void hiaF_draft_need_body(hia_draft *d);
 void hiaF_draft_need_block(hia_draft *d);
 uint32_t hiaF_draft_new_block(hia_draft *d, uint32_t fn, bool is_open);
@@ -288,7 +290,7 @@ uint32_t hiaF_draft_new_item(hia_draft *d, hia_draft_kind kind, hia_type type, u
 uint32_t hiaF_draft_append(hia_draft *d, hia_draft_kind kind, hia_type type, const uint32_t *ins,
                            uint32_t n, bool ends);
 uint32_t hiaF_draft_append_part(hia_draft *d, hia_draft_kind kind, const uint32_t *ins, uint32_t n,
-                                uint32_t of);
+                                uint32_t whole);
 static inline hia_draft_open *hiaF_draft_top(hia_draft *d) {
   return &d->open.data[d->open.len - 1];
 }
@@ -302,6 +304,73 @@ void hiaF_draft_open_block(hia_draft *d, uint32_t item, uint32_t outer);
 void hiaF_draft_next_block(hia_draft *d);
 /* Ends the innermost item, which is a value from here on. */
 uint64_t hiaF_draft_close(hia_draft *d);
+
+/* ---- dims.c ---- */
+
+/* The type of a tuple, with the sizes of its parts. */
+hia_draft_sized hiaF_draft_sized_tuple(hia_draft *d, const hia_draft_sized *parts, size_t n);
+/* Notes those of an item's sizes that are numbers. */
+void hiaF_draft_set_dims(hia_draft *d, uint32_t item, const hia_dim *dims);
+/* Notes the sizes of an item where two values meet, it and `met`: those in which they differ are
+ * not known. */
+void hiaF_draft_join_dims(hia_draft *d, uint32_t item, uint32_t met);
+/* A mistake if known sizes of an item are not those declared for its type. */
+void hiaF_draft_expect_dims(hia_draft *d, hia_draft_role r, uint32_t item, const hia_dim *declared);
+/* A mistake if known sizes of the arguments of a call are not those declared; each name stands
+ * for one size. */
+void hiaF_draft_expect_args(hia_draft *d, const hia_draft_function *f, const uint32_t *args);
+/* A mistake if declared sizes have names in them: `what` they are the sizes of. */
+void hiaF_draft_need_no_names(hia_draft *d, const char *what, hia_draft_sized sized);
+/* A mistake if there are names in the result's sizes that no parameter's have. */
+void hiaF_draft_check_names(hia_draft *d, const hia_draft_sized *params, uint32_t n,
+                            hia_draft_sized result);
+/* The sizes of the parts, one part behind the other; NULL: none is known. */
+const hia_dim *hiaF_draft_dims_of_parts(hia_draft *d, const uint32_t *parts, uint32_t n);
+/* The shape of an item that is a scalar or tensor, with the sizes that are known. */
+hia_dims hiaF_draft_shape_of(hia_draft *d, uint32_t item);
+/* Gives an item the sizes that follow from a rule. Two different numbers are a mistake; what else
+ * does not fit fails when the program runs, and has no sizes. */
+void hiaF_draft_follow(hia_draft *d, uint32_t item, hia_fit fit, const hia_dims *out,
+                       const hia_misfit *m);
+
+/* ---- declare.c ---- */
+
+/* Checks no part beyond the number of scalars that a type may have: if the host passed a wrong
+ * number, `parts` ends earlier. */
+void hiaF_draft_check_parts(hia_draft *d, const uint64_t *parts, size_t n);
+/* A new function, which has no body yet. */
+uint32_t hiaF_draft_new_fn(hia_draft *d, hia_symbol_id symbol, const hia_draft_sized *params,
+                           uint32_t n, hia_draft_sized result);
+void hiaF_draft_make_extern(hia_draft *d, uint32_t fn, bool is_impure);
+/* A new `param` of the program; returns its item. */
+uint32_t hiaF_draft_new_weight(hia_draft *d, hia_symbol_id symbol, const hia_param_spec *spec);
+
+/* ---- build.c ---- */
+
+/* The items of the arguments of a call, which are checked. */
+uint32_t *hiaF_draft_args(hia_draft *d, uint32_t fn, const uint64_t *args, size_t n);
+
+/* ---- tensor.c ---- */
+
+/* Gives an item the sizes of an op on scalars that is lifted to tensors. */
+void hiaF_draft_lift(hia_draft *d, unsigned op, uint32_t item);
+/* The name of an op on tensors in the language. */
+const char *hiaF_draft_op_name(unsigned op);
+/* Ops of tensors alone; `axis` as hia_build_op_along takes it, or HIA_NONE: the default. */
+bool hiaF_draft_is_tensor_op(unsigned op);
+uint64_t hiaF_draft_tensor_op(hia_draft *d, unsigned op, const uint64_t *ids, size_t n,
+                              uint32_t axis);
+/* x[i], x[i..j], `set` and `concat` where their first operand is a tensor; values, which have been
+ * checked to be visible. */
+uint64_t hiaF_draft_tensor_at(hia_draft *d, uint32_t x, uint64_t index);
+uint64_t hiaF_draft_tensor_slice(hia_draft *d, const uint32_t ins[3]);
+uint64_t hiaF_draft_tensor_set(hia_draft *d, const uint32_t ins[3]);
+/* Makes a tensor of elements of one type; and gives one that a comprehension has made, an item,
+ * its sizes. */
+uint64_t hiaF_draft_tensor_of(hia_draft *d, const uint32_t *ins, uint32_t n);
+void hiaF_draft_tensor_packed(hia_draft *d, uint32_t item, uint32_t element);
+/* Gives what a comprehension binds the sizes of the elements of an array. */
+void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t array);
 
 /* ---- data.c ---- */
 
@@ -320,47 +389,6 @@ void hiaF_draft_check_pattern(hia_draft *d, uint32_t pattern, const char *what, 
 /* The type of the subject of the match in which an arm can begin here. */
 hia_type hiaF_draft_subject(hia_draft *d);
 void hiaF_draft_begin_arm(hia_draft *d, uint32_t pattern, uint64_t *bound, size_t n);
-
-/* ---- tensor.c ---- */
-
-/* The dtype of a scalar or tensor; HIA_N_DTYPES: it is neither. Its rank. */
-hia_dtype hiaF_draft_dtype(const hia_draft *d, hia_type type);
-uint32_t hiaF_draft_rank(const hia_draft *d, hia_type type);
-bool hiaF_draft_is_tensor(const hia_draft *d, hia_type type);
-/* Notes those of an item's sizes that are numbers. */
-void hiaF_draft_set_dims(hia_draft *d, uint32_t item, const hia_dim *dims);
-/* The same where two values meet: sizes in which they differ are not known. */
-void hiaF_draft_join_dims(hia_draft *d, uint32_t item, uint32_t other);
-/* A mistake if known sizes of an item are not those declared for its type. */
-void hiaF_draft_expect_dims(hia_draft *d, hia_draft_role r, uint32_t item, const hia_dim *declared);
-/* The same for the arguments of a call, in which each name stands for one size. */
-void hiaF_draft_expect_args(hia_draft *d, const hia_draft_function *f, const uint32_t *args);
-/* A mistake if declared sizes have names in them: `what` they are the sizes of. */
-void hiaF_draft_need_no_names(hia_draft *d, const char *what, hia_draft_sized sized);
-/* A mistake if there are names in the result's sizes that no parameter's have. */
-void hiaF_draft_check_names(hia_draft *d, const hia_draft_sized *params, uint32_t n,
-                            hia_draft_sized result);
-/* The sizes of the parts, one part behind the other; NULL: none is known. */
-const hia_dim *hiaF_draft_dims_of_parts(hia_draft *d, const uint32_t *parts, uint32_t n);
-/* The sizes of an op on scalars, lifted. */
-void hiaF_draft_lift(hia_draft *d, unsigned op, uint32_t item);
-/* The name of an op on tensors in the language. */
-const char *hiaF_draft_op_name(unsigned op);
-/* Ops of tensors alone; `axis` as hia_build_op_along takes it, or HIA_NONE: the default. */
-bool hiaF_draft_is_tensor_op(unsigned op);
-uint64_t hiaF_draft_tensor_op(hia_draft *d, unsigned op, const uint64_t *ids, size_t n,
-                              uint32_t axis);
-/* x[i], x[i..j], `set` and `concat` where their first operand is a tensor; values, which have been
- * checked to be visible. */
-uint64_t hiaF_draft_tensor_at(hia_draft *d, uint32_t x, uint64_t index);
-uint64_t hiaF_draft_tensor_slice(hia_draft *d, const uint32_t ins[3]);
-uint64_t hiaF_draft_tensor_set(hia_draft *d, const uint32_t ins[3]);
-/* A tensor of elements of one type; and one that a comprehension has made, whose item is given. */
-uint64_t hiaF_draft_tensor_of(hia_draft *d, const uint32_t *ins, uint32_t n);
-void hiaF_draft_tensor_packed(hia_draft *d, uint32_t item, uint32_t element);
-/* The sizes of the elements that a comprehension binds. */
-void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t of);
-uint32_t hiaF_draft_new_weight(hia_draft *d, hia_symbol_id symbol, const hia_param_spec *spec);
 
 /* ---- cover.c ---- */
 

@@ -3,16 +3,18 @@
  * check of the language (frontend/check/cover.c). That reads a syntax tree, so the match becomes
  * one, in a program of its own: with the data types that its patterns name, and without
  * expressions. */
+#include "frontend/check/cover.h"
 #include "frontend/build/build.h"
 
 typedef struct maker {
   hia_draft *d;
   hia_program *p;
-  hia_itype *datas; /* by data type of the draft; HIA_IT_NONE: not met yet */
-  hia_text digits;  /* of the numbers in patterns: the source */
+  hia_itype *datas; /* the types of the draft's data types; HIA_IT_NONE: not met yet */
+  hia_text digits;  /* the numbers in patterns, which are the source */
 } maker;
 
-/* A data type that is met in a field: its constructors are added when a pattern names it. */
+/* Returns the type of a field. The constructors of a data type are added when a pattern names
+ * it. */
 static hia_itype type_of(maker *m, hia_type type) {
   uint32_t data = hiaF_draft_data_of(m->d, type);
   if (data == HIA_NONE) return hiaG_is_scalar(type) ? type : HIA_IT_ERROR;
@@ -43,9 +45,9 @@ static void add_ctor(maker *m, uint32_t ctor, hia_itype type) {
 
 static void add_ctors(maker *m, uint32_t data) {
   hia_itype type = type_of(m, m->d->datas.data[data].type);
-  hia_idata *own = &m->p->it.data.data[type - HIA_IT_DATA];
-  if (own->decl != HIA_NONE) return;
-  own->decl = m->p->decls.len;
+  hia_idata *entry = &m->p->it.data.data[type - HIA_IT_DATA];
+  if (entry->decl != HIA_NONE) return;
+  entry->decl = m->p->decls.len;
   const hia_u32vec *ctors = &m->d->datas.data[data].ctors;
   hiaR_push(m->p->arena, &m->p->decls,
             (hia_decl){.kind = HIA_DECL_TYPE, .n_cons = ctors->len, .data = type});

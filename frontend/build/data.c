@@ -53,21 +53,21 @@ uint64_t hiaF_draft_add_ctor(hia_draft *d, uint64_t id, const char *name,
     hiaF_draft_wrong(d, "the type is %s, no data type", hiaF_draft_type_text(d, type));
   if (n > HIA_MAX_CTOR_WORDS) hiaF_draft_wrong(d, "%zu fields; at most %u", n, HIA_MAX_CTOR_WORDS);
   if (n && !fields) hiaF_draft_wrong(d, "no fields");
-  hia_draft_field *own = HIA_NEW_ARRAY(&d->comp->arena, hia_draft_field, n + 1);
+  hia_draft_field *made = HIA_NEW_ARRAY(&d->comp->arena, hia_draft_field, n + 1);
   d->stamp++;
   for (uint32_t i = 0; i < n; i++) {
     const char *field = fields[i].name;
-    own[i].symbol = field ? hiaF_draft_symbol(d, field, strlen(field)) : HIA_NONE;
+    made[i].symbol = field ? hiaF_draft_symbol(d, field, strlen(field)) : HIA_NONE;
     hia_draft_sized sized =
         hiaF_draft_own_sized(d, fields[i].type, (hia_draft_role){"the type of field", i + 1});
-    own[i].type = sized.type;
-    own[i].dims = sized.dims;
+    made[i].type = sized.type;
+    made[i].dims = sized.dims;
     if (!field) continue;
-    hia_symbol *s = &d->symbols.list.data[own[i].symbol];
+    hia_symbol *s = &d->symbols.list.data[made[i].symbol];
     if (s->bound_at == d->stamp) hiaF_draft_wrong(d, "two fields are called '%.80s'", s->text);
     s->bound_at = d->stamp;
   }
-  return hiaF_draft_id(d, hiaF_draft_new_ctor(d, data, symbol, own, (uint32_t)n));
+  return hiaF_draft_id(d, hiaF_draft_new_ctor(d, data, symbol, made, (uint32_t)n));
 }
 
 uint64_t hiaF_draft_find_ctor(hia_draft *d, const char *name) {
@@ -79,7 +79,7 @@ uint64_t hiaF_draft_find_ctor(hia_draft *d, const char *name) {
   return hiaF_draft_id(d, ctor);
 }
 
-/* The constructor of an id; messages are about it from here on. */
+/* Returns the constructor of an id; messages are about it from here on. */
 static uint32_t ctor_of(hia_draft *d, uint64_t id) {
   uint32_t ctor = hiaF_draft_index(d, (hia_draft_role){"the constructor", 0}, id, d->ctors.len,
                                    "is no constructor");
@@ -240,13 +240,13 @@ hia_type hiaF_draft_subject(hia_draft *d) {
   return hiaF_draft_type_at(d, d->extra.data[d->items.data[match_here(d)].ins]);
 }
 
-/* The values that a pattern binds, from left to right. `of`: of what it takes. */
-static void bind(hia_draft *d, uint32_t pattern, hia_draft_sized of, uint32_t block) {
+/* Makes the values that a pattern binds, from left to right. `taken`: the type of what it takes. */
+static void bind(hia_draft *d, uint32_t pattern, hia_draft_sized taken, uint32_t block) {
   const hia_draft_pattern *p = &d->patterns.data[pattern];
   if (p->kind == HIA_DRAFT_BIND) {
-    uint32_t item = hiaF_draft_new_item(d, HIA_DRAFT_BOUND, of.type, block);
+    uint32_t item = hiaF_draft_new_item(d, HIA_DRAFT_BOUND, taken.type, block);
     d->items.data[item].symbol = p->symbol;
-    hiaF_draft_set_dims(d, item, of.dims);
+    hiaF_draft_set_dims(d, item, taken.dims);
   }
   for (uint32_t i = 0; p->n_bound && i < p->n; i++) {
     const hia_draft_field *field = field_at(d, p->ctor, i);
@@ -328,7 +328,7 @@ uint64_t hiaF_draft_end_match(hia_draft *d) {
 
 /* ---- arrays, and parts of tensors ---- */
 
-/* An array or a tensor. */
+/* Returns the item of a value that must be an array or a tensor. */
 static uint32_t row_value(hia_draft *d, hia_draft_role r, uint64_t id) {
   uint32_t index = hiaF_draft_value(d, r, id);
   hia_type type = hiaF_draft_type_at(d, index);
@@ -459,7 +459,7 @@ uint64_t hiaF_draft_concat(hia_draft *d, const uint64_t *arrays, size_t n) {
 
 /* ---- comprehensions ---- */
 
-/* The type of the item is known when it ends. */
+/* Begins a comprehension, whose type is known when it ends. Returns the variable. */
 static uint64_t begin_for(hia_draft *d, const uint32_t *ins, uint32_t n, hia_type type) {
   uint32_t item = hiaF_draft_append(d, HIA_DRAFT_FOR, HIA_BOOL, ins, n, false);
   hiaF_draft_open_block(d, item, HIA_NONE);

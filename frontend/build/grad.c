@@ -37,10 +37,12 @@ static const hia_dim *dims_of(hia_draft *d, const hia_draft_function *f, const u
   uint32_t at = 0;
   for (uint32_t i = 0; i < n; i++) {
     bool is_weight = d->items.data[wrt[i]].kind == HIA_DRAFT_WEIGHT;
-    const hia_dim *own = d->items.data[wrt[i]].dims, *from = NULL;
+    const hia_dim *declared = d->items.data[wrt[i]].dims, *from = NULL;
     if (!is_weight) from = d->items.data[args[wrt[i] - f->params]].dims;
     for (uint32_t k = 0; k < hiaF_draft_n_dims(d, hiaF_draft_type_at(d, wrt[i])); k++)
-      dims[at++] = own && hiaR_dim_is_number(own[k]) ? own[k] : from ? from[k] : HIA_DIM_UNKNOWN;
+      dims[at++] = declared && hiaR_dim_is_number(declared[k]) ? declared[k]
+                   : from                                      ? from[k]
+                                                               : HIA_DIM_UNKNOWN;
   }
   return dims;
 }

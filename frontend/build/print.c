@@ -5,7 +5,7 @@
  * The text has the types that were built, because nothing is left to the typing of literals. A
  * constant has its suffix, unless it stands beside an operand of known type or at the place of a
  * declared type; `fail`, empty arrays and items with blocks are bound with their types. */
-#include "frontend/build/build.h"
+#include "frontend/build/print.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,166 +30,14 @@ enum {
  * with `let`s. */
 enum { IN_LINE, BARE, BRACES };
 
-/* The use of a symbol in a scope; of no meaning in another one. */
-typedef struct name_use {
-  uint32_t scope; /* from 1 */
-  uint32_t tried; /* the last of x_2, x_3, ... that was tried */
-  bool taken;
-  hia_symbol_id size; /* how the size of this name is printed; HIA_NONE: not yet */
-} name_use;
-
-typedef struct printer {
-  hia_draft *d;
-  hia_text *out;
-  const char *line_head; /* "# " for a function that is not finished: it is printed as comments */
-  uint32_t indent;
-  uint32_t fn;
-  uint32_t scope;      /* each function has its own, and a new one each time it is looked at */
-  uint32_t n_numbered; /* the last of v1, v2, ... that was tried */
-  HIA_VEC(name_use) symbols; /* by symbol */
-  hia_u32vec layouts;        /* those of the open blocks */
-} printer;
-
-static void put(printer *pr, const char *text) { hiaR_text_add(pr->out, text, strlen(text)); }
-
-static void put_number(printer *pr, const char *before, uint32_t n) {
-  char digits[16], *at = digits + sizeof digits;
-  put(pr, before);
-  do *--at = (char)('0' + n % 10);
-  while (n /= 10);
-  hiaR_text_add(pr->out, at, (size_t)(digits + sizeof digits - at));
+static void new_line(hia_draft_printer *pr) {
+  hiaF_draft_put(pr, "\n");
+  hiaF_draft_put(pr, pr->line_head);
+  for (uint32_t i = 0; i < pr->indent && i < MAX_INDENT; i++) hiaF_draft_put(pr, "  ");
 }
 
-static void new_line(printer *pr) {
-  put(pr, "\n");
-  put(pr, pr->line_head);
-  for (uint32_t i = 0; i < pr->indent && i < MAX_INDENT; i++) put(pr, "  ");
-}
-
-static const hia_draft_item *item_at(const printer *pr, uint32_t index) {
-  return &pr->d->items.data[index];
-}
-
-static uint32_t in_at(const printer *pr, const hia_draft_item *item, uint32_t i) {
+static uint32_t in_at(const hia_draft_printer *pr, const hia_draft_item *item, uint32_t i) {
   return pr->d->extra.data[item->ins + i];
-}
-
-static void put_type(printer *pr, hia_type type) { hiaG_type_print(&pr->d->types, type, pr->out); }
-
-/* ---- names ----
- *
- * The names of a function are distinct, so that scopes do not matter, and differ from those of
- * functions and built-ins, which they would hide. */
-
-static name_use *use_of(printer *pr, hia_symbol_id symbol) {
-  while (pr->symbols.len <= symbol)
-    hiaR_push(pr->out->arena, &pr->symbols, (name_use){0, 0, false, HIA_NONE});
-  name_use *use = &pr->symbols.data[symbol];
-  if (use->scope != pr->scope) *use = (name_use){pr->scope, 1, false, HIA_NONE};
-  return use;
-}
-
-static bool take(printer *pr, hia_symbol_id symbol) {
-  const hia_symbol *e = &pr->d->symbols.list.data[symbol];
-  name_use *use = use_of(pr, symbol);
-  if (use->taken || e->decl != HIA_NONE) return false;
-  return use->taken = true;
-}
-
-/* The next free name of v1, v2, ... */
-static uint32_t numbered(printer *pr) {
-  for (;;) {
-    uint32_t k = ++pr->n_numbered;
-    if (!pr->d->has_numbered) return HIA_DRAFT_NUMBERED + k;
-    char text[16];
-    int len = snprintf(text, sizeof text, "v%u", k);
-    if (take(pr, hiaF_intern(&pr->d->symbols, text, (uint32_t)len))) return HIA_DRAFT_NUMBERED + k;
-  }
-}
-
-static hia_symbol_id distinct(printer *pr, hia_symbol_id wish) {
-  if (take(pr, wish)) return wish;
-  hia_arena *scratch = &pr->d->comp->scratch;
-  hia_mark mark = hiaR_arena_mark(scratch);
-  uint32_t len = pr->d->symbols.list.data[wish].len, n = use_of(pr, wish)->tried;
-  char *text = hiaR_arena_alloc(scratch, len + 16);
-  memcpy(text, pr->d->symbols.list.data[wish].text, len);
-  hia_symbol_id symbol;
-  do {
-    int more = snprintf(text + len, 16, "_%u", ++n);
-    symbol = hiaF_intern(&pr->d->symbols, text, len + (uint32_t)more);
-  } while (!take(pr, symbol));
-  use_of(pr, wish)->tried = n;
-  hiaR_arena_release(scratch, mark);
-  return symbol;
-}
-
-/* In a pattern a name with a capital letter would be a constructor. */
-static hia_symbol_id small_name(printer *pr, hia_symbol_id symbol) {
-  const hia_symbol *e = &pr->d->symbols.list.data[symbol];
-  if (e->text[0] < 'A' || e->text[0] > 'Z') return symbol;
-  hia_arena *scratch = &pr->d->comp->scratch;
-  hia_mark mark = hiaR_arena_mark(scratch);
-  const char *text = hiaR_arena_printf(scratch, "_%s", e->text);
-  symbol = hiaF_intern(&pr->d->symbols, text, e->len + 1);
-  hiaR_arena_release(scratch, mark);
-  return symbol;
-}
-
-/* Sizes share the names of variables, which they are. */
-static void put_size(printer *pr, hia_dim dim) {
-  if (!hiaR_dim_is_named(dim)) {
-    if (hiaR_dim_is_number(dim))
-      hiaR_text_addf(pr->out, "%" PRId64, dim);
-    else
-      put(pr, "?");
-    return;
-  }
-  hia_symbol_id name = hiaR_dim_name(dim);
-  if (use_of(pr, name)->size == HIA_NONE) {
-    hia_symbol_id printed = distinct(pr, name);
-    use_of(pr, name)->size = printed;
-  }
-  put(pr, hiaF_draft_text(pr->d, use_of(pr, name)->size));
-}
-
-/* Prints a type with its declared sizes, or without if these are NULL; returns how many it has. */
-static uint32_t put_sized(printer *pr, hia_type type, const hia_dim *dims) {
-  const hia_draft *d = pr->d;
-  uint32_t n = hiaF_draft_n_dims(d, type), count = 0;
-  bool is_tuple = !hiaG_is_scalar(type) && hiaG_type_kind(&d->types, type) == HIA_KIND_TUPLE;
-  if (!dims || (!is_tuple && !hiaF_draft_is_tensor(d, type))) {
-    put_type(pr, type);
-    return n;
-  }
-  if (!is_tuple) put(pr, hiaG_dtype_name(hiaF_draft_dtype(d, type)));
-  put(pr, is_tuple ? "(" : "[");
-  for (uint32_t i = 0; i < (is_tuple ? hiaG_tuple_len(&d->types, type) : n); i++) {
-    if (i) put(pr, ", ");
-    if (is_tuple)
-      count += put_sized(pr, hiaG_tuple_part(&d->types, type, i), dims + count);
-    else
-      put_size(pr, dims[i]);
-  }
-  put(pr, is_tuple ? ")" : "]");
-  return n;
-}
-
-static void give_name(printer *pr, hia_draft_item *item) {
-  hia_symbol_id wish = item->symbol;
-  if (wish != HIA_NONE && item->kind == HIA_DRAFT_BOUND) wish = small_name(pr, wish);
-  item->printed = wish == HIA_NONE ? numbered(pr) : distinct(pr, wish);
-}
-
-static void put_name(printer *pr, uint32_t index) {
-  hia_draft_item *item = &pr->d->items.data[index];
-  if (item->printed == HIA_NONE) give_name(pr, item);
-  if (item->printed >= HIA_DRAFT_NUMBERED) {
-    put_number(pr, "v", item->printed - HIA_DRAFT_NUMBERED);
-  } else {
-    const hia_symbol *e = &pr->d->symbols.list.data[item->printed];
-    hiaR_text_add(pr->out, e->text, e->len);
-  }
 }
 
 /* ---- expressions ---- */
@@ -228,7 +76,7 @@ static int level_of(const hia_draft_item *item) {
 /* `bare`: the place decides the type, so no suffix is needed. Infinities and NaN have no notation:
  * they are printed as divisions. A negative number is put in brackets, since what follows could
  * bind more tightly than its minus sign. */
-static void put_const(printer *pr, const hia_draft_item *item, int level, bool bare) {
+static void put_const(hia_draft_printer *pr, const hia_draft_item *item, int level, bool bare) {
   char text[48];
   hia_dtype dtype = (hia_dtype)item->type;
   const char *suffix = dtype == HIA_BOOL ? "" : hiaG_dtype_name(dtype);
@@ -243,80 +91,80 @@ static void put_const(printer *pr, const hia_draft_item *item, int level, bool b
                    bare ? "" : suffix);
 }
 
-static void put_ctor(printer *pr, uint32_t ctor) {
-  put(pr, hiaF_draft_text(pr->d, pr->d->ctors.data[ctor].symbol));
+static void put_ctor(hia_draft_printer *pr, uint32_t ctor) {
+  hiaF_draft_put(pr, hiaF_draft_text(pr->d, pr->d->ctors.data[ctor].symbol));
 }
 
-static void put_expr(printer *pr, uint32_t index);
+static void put_expr(hia_draft_printer *pr, uint32_t index);
 
-/* An operand at the place of its use; in brackets if it binds less tightly than `level`. */
-static void put_use(printer *pr, uint32_t index, int level, bool bare) {
-  const hia_draft_item *item = item_at(pr, index);
+/* Prints an operand at the place of its use; in brackets if it binds less tightly than `level`. */
+static void put_use(hia_draft_printer *pr, uint32_t index, int level, bool bare) {
+  const hia_draft_item *item = hiaF_draft_item_at(pr, index);
   if (item->kind == HIA_DRAFT_CONST) {
     put_const(pr, item, level, bare);
   } else if (item->kind == HIA_DRAFT_WEIGHT) {
-    put(pr, hiaF_draft_text(pr->d, pr->d->weights.data[item->index].symbol));
+    hiaF_draft_put(pr, hiaF_draft_text(pr->d, pr->d->weights.data[item->index].symbol));
   } else if (hiaF_draft_is_constant(item)) {
     put_ctor(pr, item->index);
   } else if (item->is_inner) {
     bool brackets = level_of(item) < level;
-    if (brackets) put(pr, "(");
+    if (brackets) hiaF_draft_put(pr, "(");
     put_expr(pr, index);
-    if (brackets) put(pr, ")");
+    if (brackets) hiaF_draft_put(pr, ")");
   } else {
-    put_name(pr, index);
+    hiaF_draft_put_name(pr, index);
   }
 }
 
-static void put_uses(printer *pr, const hia_draft_item *item, bool bare) {
-  put(pr, "(");
+static void put_uses(hia_draft_printer *pr, const hia_draft_item *item, bool bare) {
+  hiaF_draft_put(pr, "(");
   for (uint32_t i = 0; i < item->n_ins; i++) {
-    if (i) put(pr, ", ");
+    if (i) hiaF_draft_put(pr, ", ");
     put_use(pr, in_at(pr, item, i), LEVEL_ANY, bare);
   }
-  put(pr, ")");
+  hiaF_draft_put(pr, ")");
 }
 
-/* At a place that decides no type: a literal settles to i32. */
-static void put_index(printer *pr, uint32_t index, int level) {
-  put_use(pr, index, level, item_at(pr, index)->type == HIA_I32);
+/* Prints an operand at a place that decides no type: a literal settles to i32 there. */
+static void put_index(hia_draft_printer *pr, uint32_t index, int level) {
+  put_use(pr, index, level, hiaF_draft_item_at(pr, index)->type == HIA_I32);
 }
 
-static void put_between(printer *pr, const char *before, const hia_draft_item *item,
+static void put_between(hia_draft_printer *pr, const char *before, const hia_draft_item *item,
                         const char *behind) {
-  put(pr, before);
+  hiaF_draft_put(pr, before);
   for (uint32_t i = 0; i < item->n_ins; i++) {
-    if (i) put(pr, ", ");
+    if (i) hiaF_draft_put(pr, ", ");
     put_index(pr, in_at(pr, item, i), LEVEL_ANY);
   }
-  put(pr, behind);
+  hiaF_draft_put(pr, behind);
 }
 
-/* The two operands of a shift do not take their types from each other. */
-static void put_shift(printer *pr, const hia_draft_item *item) {
-  put(pr, "(");
+/* Prints a shift, whose two operands do not take their types from each other. */
+static void put_shift(hia_draft_printer *pr, const hia_draft_item *item) {
+  hiaF_draft_put(pr, "(");
   put_use(pr, in_at(pr, item, 0), LEVEL_ANY, false);
-  put(pr, ", ");
+  hiaF_draft_put(pr, ", ");
   put_index(pr, in_at(pr, item, 1), LEVEL_ANY);
-  put(pr, ")");
+  hiaF_draft_put(pr, ")");
 }
 
-static void put_op(printer *pr, const hia_draft_item *item) {
+static void put_op(hia_draft_printer *pr, const hia_draft_item *item) {
   infix op = infix_of(item->op);
   bool has_type = false; /* some operand from which literals take their type */
   for (uint32_t i = item->op == HIA_OP_SELECT; i < item->n_ins; i++)
-    has_type |= item_at(pr, in_at(pr, item, i))->kind != HIA_DRAFT_CONST;
+    has_type |= hiaF_draft_item_at(pr, in_at(pr, item, i))->kind != HIA_DRAFT_CONST;
   if (op.text) {
     put_use(pr, in_at(pr, item, 0), op.level + (op.level == LEVEL_COMPARE), has_type);
-    put(pr, " ");
-    put(pr, op.text);
-    put(pr, " ");
+    hiaF_draft_put(pr, " ");
+    hiaF_draft_put(pr, op.text);
+    hiaF_draft_put(pr, " ");
     put_use(pr, in_at(pr, item, 1), op.level + 1, has_type);
   } else if (item->op == HIA_OP_NEG) {
-    put(pr, "-");
+    hiaF_draft_put(pr, "-");
     put_use(pr, in_at(pr, item, 0), LEVEL_POSTFIX, false);
   } else {
-    put(pr, hiaR_ops[item->op].name);
+    hiaF_draft_put(pr, hiaR_ops[item->op].name);
     if (hiaR_ops[item->op].rule == HIA_RULE_SHIFT)
       put_shift(pr, item);
     else
@@ -324,90 +172,91 @@ static void put_op(printer *pr, const hia_draft_item *item) {
   }
 }
 
-static void put_axis(printer *pr, const hia_draft_item *item) {
-  if (item->index != HIA_NONE) put_number(pr, ", axis = ", item->index);
+static void put_axis(hia_draft_printer *pr, const hia_draft_item *item) {
+  if (item->index != HIA_NONE) hiaF_draft_put_number(pr, ", axis = ", item->index);
 }
 
 /* "[a, b]". A tensor of literals alone would have their types yet to find: they have suffixes. */
-static void put_array(printer *pr, const hia_draft_item *item) {
+static void put_array(hia_draft_printer *pr, const hia_draft_item *item) {
   bool is_tensor = hiaF_draft_is_tensor(pr->d, item->type), has_type = !is_tensor;
   for (uint32_t i = 0; i < item->n_ins && !has_type; i++)
-    has_type = item_at(pr, in_at(pr, item, i))->kind != HIA_DRAFT_CONST;
-  put(pr, "[");
+    has_type = hiaF_draft_item_at(pr, in_at(pr, item, i))->kind != HIA_DRAFT_CONST;
+  hiaF_draft_put(pr, "[");
   for (uint32_t i = 0; i < item->n_ins; i++) {
-    if (i) put(pr, ", ");
+    if (i) hiaF_draft_put(pr, ", ");
     put_use(pr, in_at(pr, item, i), LEVEL_ANY, has_type);
   }
-  put(pr, "]");
+  hiaF_draft_put(pr, "]");
 }
 
-/* An op on tensors alone. Its first operand decides its type, the others are sizes and labels. */
-static void put_tensor(printer *pr, const hia_draft_item *item) {
+/* Prints an op on tensors alone. Its first operand decides its type, the others are sizes and
+ * labels. */
+static void put_tensor(hia_draft_printer *pr, const hia_draft_item *item) {
   if (item->op == HIA_OP_PRODUCT) {
     put_use(pr, in_at(pr, item, 0), LEVEL_MATMUL, false);
-    put(pr, " @ ");
+    hiaF_draft_put(pr, " @ ");
     put_use(pr, in_at(pr, item, 1), LEVEL_UNARY, false);
     return;
   }
   bool has_one = item->op == HIA_OP_FULL || item->op == HIA_OP_RESHAPE ||
                  item->op == HIA_OP_CROSS_ENTROPY; /* operand before sizes, or a label */
   uint32_t first_size = item->op == HIA_OP_IOTA ? 0 : has_one ? 1 : item->n_ins;
-  put(pr, hiaF_draft_op_name(item->op));
-  put(pr, "(");
+  hiaF_draft_put(pr, hiaF_draft_op_name(item->op));
+  hiaF_draft_put(pr, "(");
   for (uint32_t i = 0; i < item->n_ins; i++) {
-    if (i) put(pr, ", ");
+    if (i) hiaF_draft_put(pr, ", ");
     if (i >= first_size)
       put_index(pr, in_at(pr, item, i), LEVEL_ANY);
     else
       put_use(pr, in_at(pr, item, i), LEVEL_ANY, false);
   }
   if (item->op == HIA_OP_DIM)
-    put_number(pr, ", ", item->index == HIA_NONE ? 0 : item->index);
+    hiaF_draft_put_number(pr, ", ", item->index == HIA_NONE ? 0 : item->index);
   else
     put_axis(pr, item);
-  put(pr, ")");
+  hiaF_draft_put(pr, ")");
 }
 
 /* "grad(f, wrt = (x, W))(a, b)". The parameters of f have their names already. */
-static void put_grad(printer *pr, const hia_draft_item *item) {
+static void put_grad(hia_draft_printer *pr, const hia_draft_item *item) {
   const hia_draft *d = pr->d;
   const hia_draft_grad *grad = &d->grads.data[item->word];
   hiaR_text_addf(pr->out, "%s(%s, wrt = %s", grad->has_value ? "value_and_grad" : "grad",
                  hiaF_draft_text(d, d->fns.data[item->index].symbol), grad->n > 1 ? "(" : "");
   for (uint32_t i = 0; i < grad->n; i++) {
-    const hia_draft_item *wrt = item_at(pr, grad->wrt[i]);
-    if (i) put(pr, ", ");
+    const hia_draft_item *wrt = hiaF_draft_item_at(pr, grad->wrt[i]);
+    if (i) hiaF_draft_put(pr, ", ");
     if (wrt->kind == HIA_DRAFT_WEIGHT)
-      put(pr, hiaF_draft_text(d, d->weights.data[wrt->index].symbol));
+      hiaF_draft_put(pr, hiaF_draft_text(d, d->weights.data[wrt->index].symbol));
     else
-      put_name(pr, grad->wrt[i]);
+      hiaF_draft_put_name(pr, grad->wrt[i]);
   }
-  put(pr, grad->n > 1 ? "))" : ")");
+  hiaF_draft_put(pr, grad->n > 1 ? "))" : ")");
   put_uses(pr, item, true);
 }
 
-/* The expression of an item without blocks. Inner items nest to a fixed depth (build.c). */
-static void put_expr(printer *pr, uint32_t index) {
-  const hia_draft_item *item = item_at(pr, index);
+/* Prints the expression of an item without blocks. Inner items nest to a fixed depth (draft.c). */
+static void put_expr(hia_draft_printer *pr, uint32_t index) {
+  const hia_draft_item *item = hiaF_draft_item_at(pr, index);
   switch ((hia_draft_kind)item->kind) {
   case HIA_DRAFT_OP: put_op(pr, item); break;
   case HIA_DRAFT_CONVERT:
-    put(pr, hiaG_dtype_name(hiaF_draft_dtype(pr->d, item->type)));
+    hiaF_draft_put(pr, hiaG_dtype_name(hiaF_draft_dtype(pr->d, item->type)));
     put_uses(pr, item, false);
     break;
   case HIA_DRAFT_FAIL:
-    put(pr, "fail");
+    hiaF_draft_put(pr, "fail");
     put_uses(pr, item, false);
     break;
   case HIA_DRAFT_CALL:
-    put(pr, pr->d->symbols.list.data[pr->d->fns.data[item->index].symbol].text);
+    hiaF_draft_put(pr, pr->d->symbols.list.data[pr->d->fns.data[item->index].symbol].text);
     put_uses(pr, item, true);
     break;
   case HIA_DRAFT_GRAD: put_grad(pr, item); break;
   case HIA_DRAFT_TUPLE: put_uses(pr, item, false); break;
   case HIA_DRAFT_PART:
     put_use(pr, in_at(pr, item, 0), LEVEL_POSTFIX, false);
-    put_number(pr, ".", item->index);
+    hiaF_draft_put_number(pr, ".", item->index);
     break;
   case HIA_DRAFT_DATA:
     put_ctor(pr, item->index);
@@ -417,24 +266,24 @@ static void put_expr(printer *pr, uint32_t index) {
   case HIA_DRAFT_TENSOR: put_tensor(pr, item); break;
   case HIA_DRAFT_ONE_HOT: put_between(pr, "one_hot(", item, ")"); break;
   case HIA_DRAFT_EXPECT: put_use(pr, in_at(pr, item, 0), LEVEL_ANY, false); break;
-  case HIA_DRAFT_EMPTY: put(pr, "[fail(0) for _ in 0..0]"); break;
+  case HIA_DRAFT_EMPTY: hiaF_draft_put(pr, "[fail(0) for _ in 0..0]"); break;
   case HIA_DRAFT_LEN: put_between(pr, "len(", item, ")"); break;
   case HIA_DRAFT_SET: put_between(pr, "set(", item, ")"); break;
   case HIA_DRAFT_CONCAT:
     put_between(pr, "concat(", item, "");
     put_axis(pr, item);
-    put(pr, ")");
+    hiaF_draft_put(pr, ")");
     break;
   case HIA_DRAFT_AT:
   case HIA_DRAFT_SLICE:
     put_use(pr, in_at(pr, item, 0), LEVEL_POSTFIX, false);
-    put(pr, "[");
+    hiaF_draft_put(pr, "[");
     put_index(pr, in_at(pr, item, 1), LEVEL_ANY);
     if (item->kind == HIA_DRAFT_SLICE) {
-      put(pr, "..");
+      hiaF_draft_put(pr, "..");
       put_index(pr, in_at(pr, item, 2), LEVEL_ANY);
     }
-    put(pr, "]");
+    hiaF_draft_put(pr, "]");
     break;
   default: HIA_BUG(pr->d->comp, "a draft's item of kind %u is no expression", item->kind);
   }
@@ -448,43 +297,45 @@ static bool has_blocks(const hia_draft_item *item) {
 
 /* The layout of the block that begins at this place of the list. The first item that is not part of
  * another expression decides: if it is the value of the block, there are no `let`s. */
-static uint32_t layout_at(const printer *pr, uint32_t at) {
+static uint32_t layout_at(const hia_draft_printer *pr, uint32_t at) {
   const hia_u32vec *list = &pr->d->fns.data[pr->fn].list;
-  while (at < list->len && item_at(pr, list->data[at])->is_inner) at++;
+  while (at < list->len && hiaF_draft_item_at(pr, list->data[at])->is_inner) at++;
   if (at == list->len) return BRACES;
-  const hia_draft_item *item = item_at(pr, list->data[at]);
+  const hia_draft_item *item = hiaF_draft_item_at(pr, list->data[at]);
   if (item->kind >= HIA_DRAFT_ELSE) return IN_LINE;
   if (!item->is_tail) return BRACES;
   return has_blocks(item) ? BARE : IN_LINE;
 }
 
-static void begin_block(printer *pr, uint32_t layout) {
+static void begin_block(hia_draft_printer *pr, uint32_t layout) {
   hiaR_push(pr->out->arena, &pr->layouts, layout);
   if (layout != BRACES) return;
-  put(pr, "{");
+  hiaF_draft_put(pr, "{");
   pr->indent++;
 }
 
-static uint32_t layout(const printer *pr) { return pr->layouts.data[pr->layouts.len - 1]; }
+static uint32_t layout(const hia_draft_printer *pr) {
+  return pr->layouts.data[pr->layouts.len - 1];
+}
 
-static void end_block(printer *pr) {
+static void end_block(hia_draft_printer *pr) {
   bool in_braces = layout(pr) == BRACES;
   pr->layouts.len--;
   if (!in_braces) return;
   pr->indent--;
   new_line(pr);
-  put(pr, "}");
+  hiaF_draft_put(pr, "}");
 }
 
-/* The same for a place that an `else` or a brace follows: braces instead of a bare item. */
-static uint32_t closed_at(const printer *pr, uint32_t at) {
+/* The layout of a block that an `else` or a brace follows: braces instead of a bare item. */
+static uint32_t closed_at(const hia_draft_printer *pr, uint32_t at) {
   uint32_t found = layout_at(pr, at);
   return found == BARE ? BRACES : found;
 }
 
 /* Prints the value of a block. An item with blocks that is its tail has been printed already. */
-static void put_value(printer *pr, uint32_t index) {
-  const hia_draft_item *item = item_at(pr, index);
+static void put_value(hia_draft_printer *pr, uint32_t index) {
+  const hia_draft_item *item = hiaF_draft_item_at(pr, index);
   if (item->is_tail && has_blocks(item)) return;
   if (layout(pr) == BRACES) new_line(pr);
   if (item->is_tail)
@@ -493,85 +344,85 @@ static void put_value(printer *pr, uint32_t index) {
     put_use(pr, index, LEVEL_ANY, true);
 }
 
-static void end_binding(printer *pr, const hia_draft_item *item) {
-  if (!item->is_tail) put(pr, ";");
+static void end_binding(hia_draft_printer *pr, const hia_draft_item *item) {
+  if (!item->is_tail) hiaF_draft_put(pr, ";");
 }
 
 /* "f32[n, ?, 3]", of a tensor of which some sizes are expected. They follow it as operands. */
-static void put_expected(printer *pr, const hia_draft_item *item) {
+static void put_expected(hia_draft_printer *pr, const hia_draft_item *item) {
   uint32_t at = 1;
-  put(pr, hiaG_dtype_name(hiaF_draft_dtype(pr->d, item->type)));
+  hiaF_draft_put(pr, hiaG_dtype_name(hiaF_draft_dtype(pr->d, item->type)));
   for (uint32_t i = 0; i < hiaF_draft_rank(pr->d, item->type); i++) {
-    put(pr, i ? ", " : "[");
+    hiaF_draft_put(pr, i ? ", " : "[");
     if (item->word >> i & 1)
       put_use(pr, in_at(pr, item, at++), LEVEL_ANY, true);
     else
-      put(pr, "?");
+      hiaF_draft_put(pr, "?");
   }
-  put(pr, "]");
+  hiaF_draft_put(pr, "]");
 }
 
 /* Prints "let x = ", or nothing for the value of a block. */
-static void begin_binding(printer *pr, uint32_t index, bool with_type) {
-  const hia_draft_item *item = item_at(pr, index);
+static void begin_binding(hia_draft_printer *pr, uint32_t index, bool with_type) {
+  const hia_draft_item *item = hiaF_draft_item_at(pr, index);
   if (layout(pr) == BRACES) new_line(pr);
   if (item->is_tail) return;
-  put(pr, "let ");
+  hiaF_draft_put(pr, "let ");
   if (item->uses == 0 && item->symbol == HIA_NONE)
-    put(pr, "_");
+    hiaF_draft_put(pr, "_");
   else
-    put_name(pr, index);
+    hiaF_draft_put_name(pr, index);
   if (with_type) {
-    put(pr, ": ");
+    hiaF_draft_put(pr, ": ");
     if (item->kind == HIA_DRAFT_EXPECT)
       put_expected(pr, item);
     else
-      put_type(pr, item->type);
+      hiaF_draft_put_type(pr, item->type);
   }
-  put(pr, " = ");
+  hiaF_draft_put(pr, " = ");
 }
 
 /* Prints a pattern; *bound: the first of the values that it binds, which becomes the one behind
  * them. Patterns nest to a fixed depth. */
-static void put_pattern(printer *pr, uint32_t pattern, uint32_t *bound) {
+static void put_pattern(hia_draft_printer *pr, uint32_t pattern, uint32_t *bound) {
   const hia_draft_pattern *p = &pr->d->patterns.data[pattern];
   char text[48];
   switch ((hia_draft_pattern_kind)p->kind) {
-  case HIA_DRAFT_ANY: put(pr, "_"); break;
+  case HIA_DRAFT_ANY: hiaF_draft_put(pr, "_"); break;
   case HIA_DRAFT_BIND: {
-    const hia_draft_item *item = item_at(pr, (*bound)++);
+    const hia_draft_item *item = hiaF_draft_item_at(pr, (*bound)++);
     if (item->uses == 0 && item->symbol == HIA_NONE)
-      put(pr, "_");
+      hiaF_draft_put(pr, "_");
     else
-      put_name(pr, *bound - 1);
+      hiaF_draft_put_name(pr, *bound - 1);
     break;
   }
   case HIA_DRAFT_NUMBER:
     hiaR_print_word(text, sizeof text, (hia_dtype)p->type, p->word);
-    put(pr, text);
+    hiaF_draft_put(pr, text);
     break;
   case HIA_DRAFT_CTOR:
     put_ctor(pr, p->ctor);
     for (uint32_t i = 0; i < p->n; i++) {
-      put(pr, i ? ", " : "(");
+      hiaF_draft_put(pr, i ? ", " : "(");
       put_pattern(pr, pr->d->extra.data[p->first + i], bound);
     }
-    if (p->n) put(pr, ")");
+    if (p->n) hiaF_draft_put(pr, ")");
   }
 }
 
 /* " for x in xs]". The ends of a range are joined, so a literal takes the type of the other end. */
-static void end_for(printer *pr, const hia_draft_item *item) {
-  put(pr, " for ");
-  put_name(pr, item->index);
-  put(pr, " in ");
+static void end_for(hia_draft_printer *pr, const hia_draft_item *item) {
+  hiaF_draft_put(pr, " for ");
+  hiaF_draft_put_name(pr, item->index);
+  hiaF_draft_put(pr, " in ");
   for (uint32_t i = 0; i < item->n_ins; i++) {
-    uint32_t in = in_at(pr, item, i), other = in_at(pr, item, item->n_ins - 1 - i);
-    bool has_type = item_at(pr, other)->kind != HIA_DRAFT_CONST;
-    if (i) put(pr, "..");
-    put_use(pr, in, LEVEL_ANY, has_type || item_at(pr, in)->type == HIA_I32);
+    uint32_t in = in_at(pr, item, i), other_end = in_at(pr, item, item->n_ins - 1 - i);
+    bool has_type = hiaF_draft_item_at(pr, other_end)->kind != HIA_DRAFT_CONST;
+    if (i) hiaF_draft_put(pr, "..");
+    put_use(pr, in, LEVEL_ANY, has_type || hiaF_draft_item_at(pr, in)->type == HIA_I32);
   }
-  put(pr, "]");
+  hiaF_draft_put(pr, "]");
 }
 
 /* True if the type of an expression depends on its place. */
@@ -580,47 +431,47 @@ static bool needs_type(const hia_draft_item *item) {
          item->kind == HIA_DRAFT_ONE_HOT || item->kind == HIA_DRAFT_EXPECT;
 }
 
-static void put_item(printer *pr, uint32_t at) {
+static void put_item(hia_draft_printer *pr, uint32_t at) {
   uint32_t index = pr->d->fns.data[pr->fn].list.data[at];
-  const hia_draft_item *item = item_at(pr, index);
+  const hia_draft_item *item = hiaF_draft_item_at(pr, index);
   if (item->is_inner) return;
   switch ((hia_draft_kind)item->kind) {
   case HIA_DRAFT_IF:
     begin_binding(pr, index, true);
-    put(pr, "if ");
+    hiaF_draft_put(pr, "if ");
     put_use(pr, in_at(pr, item, 0), LEVEL_ANY, true);
-    put(pr, " then ");
+    hiaF_draft_put(pr, " then ");
     begin_block(pr, closed_at(pr, at + 1));
     break;
   case HIA_DRAFT_ELSE:
     put_value(pr, in_at(pr, item, 0));
     end_block(pr);
-    put(pr, " else ");
+    hiaF_draft_put(pr, " else ");
     begin_block(pr, layout_at(pr, at + 1));
     break;
   case HIA_DRAFT_END_IF:
     put_value(pr, in_at(pr, item, 0));
     end_block(pr);
-    end_binding(pr, item_at(pr, item->index));
+    end_binding(pr, hiaF_draft_item_at(pr, item->index));
     break;
   case HIA_DRAFT_LOOP:
     begin_binding(pr, index, true);
-    put(pr, "loop (");
+    hiaF_draft_put(pr, "loop (");
     for (uint32_t i = 0; i < item->n_ins; i++) {
-      if (i) put(pr, ", ");
-      put_name(pr, item->index + i);
-      put(pr, ": ");
-      put_type(pr, item_at(pr, item->index + i)->type);
-      put(pr, " = ");
+      if (i) hiaF_draft_put(pr, ", ");
+      hiaF_draft_put_name(pr, item->index + i);
+      hiaF_draft_put(pr, ": ");
+      hiaF_draft_put_type(pr, hiaF_draft_item_at(pr, item->index + i)->type);
+      hiaF_draft_put(pr, " = ");
       put_use(pr, in_at(pr, item, i), LEVEL_ANY, true);
     }
-    put(pr, ") while ");
+    hiaF_draft_put(pr, ") while ");
     begin_block(pr, closed_at(pr, at + 1));
     break;
   case HIA_DRAFT_WHILE:
     put_value(pr, in_at(pr, item, 0));
     end_block(pr);
-    put(pr, " ");
+    hiaF_draft_put(pr, " ");
     begin_block(pr, BRACES);
     break;
   case HIA_DRAFT_END_LOOP:
@@ -631,44 +482,44 @@ static void put_item(printer *pr, uint32_t at) {
       put_uses(pr, item, true);
     }
     end_block(pr);
-    end_binding(pr, item_at(pr, item->index));
+    end_binding(pr, hiaF_draft_item_at(pr, item->index));
     break;
   case HIA_DRAFT_MATCH:
     begin_binding(pr, index, true);
-    put(pr, "match ");
+    hiaF_draft_put(pr, "match ");
     put_index(pr, in_at(pr, item, 0), LEVEL_ANY);
-    put(pr, " {");
+    hiaF_draft_put(pr, " {");
     pr->indent++;
     break;
   case HIA_DRAFT_ARM: {
     uint32_t bound = (uint32_t)(item->word >> 32);
     new_line(pr);
     put_pattern(pr, (uint32_t)item->word, &bound);
-    put(pr, " => ");
+    hiaF_draft_put(pr, " => ");
     begin_block(pr, layout_at(pr, at + 1));
     break;
   }
   case HIA_DRAFT_END_ARM:
     put_value(pr, in_at(pr, item, 0));
     end_block(pr);
-    put(pr, ",");
+    hiaF_draft_put(pr, ",");
     break;
   case HIA_DRAFT_END_MATCH:
     pr->indent--;
     new_line(pr);
-    put(pr, "}");
-    end_binding(pr, item_at(pr, item->index));
+    hiaF_draft_put(pr, "}");
+    end_binding(pr, hiaF_draft_item_at(pr, item->index));
     break;
   case HIA_DRAFT_FOR:
     begin_binding(pr, index, true);
-    put(pr, "[");
+    hiaF_draft_put(pr, "[");
     begin_block(pr, layout_at(pr, at + 1));
     break;
   case HIA_DRAFT_END_FOR:
     put_value(pr, in_at(pr, item, 0));
     end_block(pr);
-    end_for(pr, item_at(pr, item->index));
-    end_binding(pr, item_at(pr, item->index));
+    end_for(pr, hiaF_draft_item_at(pr, item->index));
+    end_binding(pr, hiaF_draft_item_at(pr, item->index));
     break;
   case HIA_DRAFT_RETURN:
     put_value(pr, in_at(pr, item, 0));
@@ -678,7 +529,7 @@ static void put_item(printer *pr, uint32_t at) {
     if (item->is_tail) break; /* put_value prints it */
     begin_binding(pr, index, needs_type(item));
     put_expr(pr, index);
-    put(pr, ";");
+    hiaF_draft_put(pr, ";");
   }
 }
 
@@ -686,40 +537,42 @@ static void put_item(printer *pr, uint32_t at) {
 
 /* Fields without a name are f0, f1 and so on, by their place; with `_` where that is another
  * field's name. */
-static void put_field_name(printer *pr, const hia_draft_ctor *c, uint32_t k) {
+static void put_field_name(hia_draft_printer *pr, const hia_draft_ctor *c, uint32_t k) {
   const hia_draft *d = pr->d;
   hia_symbol_id symbol = d->fields.data[c->fields + k].symbol;
   if (symbol != HIA_NONE) {
-    put(pr, hiaF_draft_text(d, symbol));
+    hiaF_draft_put(pr, hiaF_draft_text(d, symbol));
     return;
   }
   char name[16];
   snprintf(name, sizeof name, "f%u", k);
-  put(pr, name);
+  hiaF_draft_put(pr, name);
   for (uint32_t i = 0; i < c->n; i++) {
     symbol = d->fields.data[c->fields + i].symbol;
     if (symbol == HIA_NONE) continue;
-    const char *other = hiaF_draft_text(d, symbol);
+    const char *field_name = hiaF_draft_text(d, symbol);
     size_t len = strlen(name);
-    if (strncmp(other, name, len) == 0 && other[len + strspn(other + len, "_")] == '\0')
-      put(pr, "_");
+    if (strncmp(field_name, name, len) == 0 &&
+        field_name[len + strspn(field_name + len, "_")] == '\0')
+      hiaF_draft_put(pr, "_");
   }
 }
 
-static void put_new_ctor(printer *pr, uint32_t ctor) {
+static void put_new_ctor(hia_draft_printer *pr, uint32_t ctor) {
   const hia_draft_ctor *c = &pr->d->ctors.data[ctor];
   put_ctor(pr, ctor);
   for (uint32_t k = 0; k < c->n; k++) {
-    put(pr, k ? ", " : "(");
+    hiaF_draft_put(pr, k ? ", " : "(");
     put_field_name(pr, c, k);
-    put(pr, ": ");
-    put_sized(pr, pr->d->fields.data[c->fields + k].type, pr->d->fields.data[c->fields + k].dims);
+    hiaF_draft_put(pr, ": ");
+    hiaF_draft_put_sized(pr, pr->d->fields.data[c->fields + k].type,
+                         pr->d->fields.data[c->fields + k].dims);
   }
-  if (c->n) put(pr, ")");
+  if (c->n) hiaF_draft_put(pr, ")");
 }
 
-/* In one line, unless that is a long one. */
-static void put_data(printer *pr, const hia_draft_data *data) {
+/* Prints a data type in one line, unless that is a long one. */
+static void put_data(hia_draft_printer *pr, const hia_draft_data *data) {
   const char *name = hiaF_draft_text(pr->d, data->symbol);
   if (data->ctors.len == 0) {
     hiaR_text_addf(pr->out, "# type %s is not defined\n", name);
@@ -730,20 +583,20 @@ static void put_data(printer *pr, const hia_draft_data *data) {
   for (uint32_t pass = 0; pass < 2; pass++) {
     size_t len = pr->out->len;
     for (uint32_t i = 0; i < data->ctors.len; i++) {
-      if (pass) put(pr, "\n ");
-      put(pr, i ? " | " : pass ? "   " : " ");
+      if (pass) hiaF_draft_put(pr, "\n ");
+      hiaF_draft_put(pr, i ? " | " : pass ? "   " : " ");
       put_new_ctor(pr, data->ctors.data[i]);
       if (pass == 0 && pr->out->len - start > MAX_LINE) break;
     }
     if (pass || pr->out->len - start <= MAX_LINE) break;
     pr->out->len = len;
   }
-  put(pr, "\n");
+  hiaF_draft_put(pr, "\n");
 }
 
 /* ---- params ---- */
 
-static void put_weight(printer *pr, const hia_draft_weight *w) {
+static void put_weight(hia_draft_printer *pr, const hia_draft_weight *w) {
   const hia_param_spec *spec = &w->spec;
   const double numbers[2] = {spec->a, spec->b};
   bool is_full = spec->init == HIA_INIT_FULL;
@@ -752,7 +605,7 @@ static void put_weight(printer *pr, const hia_draft_weight *w) {
                  hiaG_dtype_name(spec->dtype));
   for (uint32_t i = 0; i < spec->shape.rank; i++)
     hiaR_text_addf(pr->out, "%s%" PRId64, i ? ", " : "[", spec->shape.dims[i]);
-  put(pr, spec->shape.rank ? "] = " : " = ");
+  hiaF_draft_put(pr, spec->shape.rank ? "] = " : " = ");
   if (!is_full) hiaR_text_addf(pr->out, "%s(", hiaR_init_name(spec->init));
   for (uint32_t i = 0; i < n; i++) {
     char text[48];
@@ -761,12 +614,12 @@ static void put_weight(printer *pr, const hia_draft_weight *w) {
     hiaR_print_word(text, sizeof text, spec->dtype, word);
     hiaR_text_addf(pr->out, i ? ", %s" : "%s", text);
   }
-  put(pr, is_full ? "\n" : ")\n");
+  hiaF_draft_put(pr, is_full ? "\n" : ")\n");
 }
 
 /* ---- functions ---- */
 
-static void begin_fn(printer *pr, uint32_t fn) {
+static void begin_fn(hia_draft_printer *pr, uint32_t fn) {
   pr->fn = fn;
   pr->scope++;
   pr->n_numbered = pr->layouts.len = 0;
@@ -774,13 +627,14 @@ static void begin_fn(printer *pr, uint32_t fn) {
 
 /* Begins a function whose parameters other functions name: so these have their names first of all,
  * and the same ones each time. */
-static void begin_differentiated(printer *pr, uint32_t fn) {
+static void begin_differentiated(hia_draft_printer *pr, uint32_t fn) {
   const hia_draft_function *f = &pr->d->fns.data[fn];
   begin_fn(pr, fn);
-  for (uint32_t i = 0; i < f->n_params; i++) give_name(pr, &pr->d->items.data[f->params + i]);
+  for (uint32_t i = 0; i < f->n_params; i++)
+    hiaF_draft_give_name(pr, &pr->d->items.data[f->params + i]);
 }
 
-static void put_fn(printer *pr, uint32_t fn) {
+static void put_fn(hia_draft_printer *pr, uint32_t fn) {
   const hia_draft_function *f = &pr->d->fns.data[fn];
   const char *name = pr->d->symbols.list.data[f->symbol].text;
   bool is_done = f->state >= HIA_DRAFT_DONE;
@@ -789,52 +643,52 @@ static void put_fn(printer *pr, uint32_t fn) {
   else
     begin_fn(pr, fn);
   pr->line_head = is_done ? "" : "# ";
-  put(pr, pr->line_head);
-  if (f->state == HIA_DRAFT_EXTERN) put(pr, f->is_impure ? "extern impure " : "extern ");
+  hiaF_draft_put(pr, pr->line_head);
+  if (f->state == HIA_DRAFT_EXTERN) hiaF_draft_put(pr, f->is_impure ? "extern impure " : "extern ");
   hiaR_text_addf(pr->out, "fn %s(", name);
   for (uint32_t i = 0; i < f->n_params; i++) {
-    if (i) put(pr, ", ");
-    put_name(pr, f->params + i);
-    put(pr, ": ");
-    put_sized(pr, item_at(pr, f->params + i)->type, f->sizes[i]);
+    if (i) hiaF_draft_put(pr, ", ");
+    hiaF_draft_put_name(pr, f->params + i);
+    hiaF_draft_put(pr, ": ");
+    hiaF_draft_put_sized(pr, hiaF_draft_item_at(pr, f->params + i)->type, f->sizes[i]);
   }
-  put(pr, ") -> ");
-  put_sized(pr, f->result, f->sizes[f->n_params]);
+  hiaF_draft_put(pr, ") -> ");
+  hiaF_draft_put_sized(pr, f->result, f->sizes[f->n_params]);
   if (f->state == HIA_DRAFT_DECLARED) {
-    put(pr, " is not defined\n");
+    hiaF_draft_put(pr, " is not defined\n");
     return;
   }
   if (f->state == HIA_DRAFT_EXTERN) {
-    put(pr, "\n");
+    hiaF_draft_put(pr, "\n");
     return;
   }
-  put(pr, " =");
+  hiaF_draft_put(pr, " =");
   uint32_t found = layout_at(pr, 0);
   pr->indent = found == BARE;
   if (found == BARE)
     new_line(pr);
   else
-    put(pr, " ");
+    hiaF_draft_put(pr, " ");
   begin_block(pr, found);
   for (uint32_t i = 0; i < f->list.len; i++) put_item(pr, i);
   pr->indent = 0;
   if (!is_done) {
     new_line(pr);
-    put(pr, "is not at its end");
+    hiaF_draft_put(pr, "is not at its end");
   }
-  put(pr, "\n");
+  hiaF_draft_put(pr, "\n");
 }
 
 void hiaF_draft_print(hia_draft *d, hia_text *out) {
-  printer pr = {.d = d, .out = out};
+  hia_draft_printer pr = {.d = d, .out = out};
   for (uint32_t i = 0; i < d->items.len; i++) d->items.data[i].printed = HIA_NONE;
   for (uint32_t i = 0; i < d->fns.len; i++)
     if (d->fns.data[i].is_differentiated) begin_differentiated(&pr, i);
   for (uint32_t i = 0; i < d->datas.len; i++) put_data(&pr, &d->datas.data[i]);
-  if (d->datas.len && d->weights.len) put(&pr, "\n");
+  if (d->datas.len && d->weights.len) hiaF_draft_put(&pr, "\n");
   for (uint32_t i = 0; i < d->weights.len; i++) put_weight(&pr, &d->weights.data[i]);
   for (uint32_t i = 0; i < d->fns.len; i++) {
-    if (i || d->datas.len || d->weights.len) put(&pr, "\n");
+    if (i || d->datas.len || d->weights.len) hiaF_draft_put(&pr, "\n");
     put_fn(&pr, i);
   }
 }

@@ -125,7 +125,7 @@ static bool skip_word(const char **at, const char *word) {
   return true;
 }
 
-/* Names of one list are distinct. */
+/* A mistake if a name stands twice in one list. */
 static void note_name(hia_draft *d, hia_symbol_id name, const char *what) {
   if (name == HIA_NONE) return;
   if (d->symbols.list.data[name].bound_at == d->stamp)
@@ -225,7 +225,7 @@ uint64_t hiaF_draft_declare_type(hia_draft *d, const char *definition) {
 
 /* ---- params of the program ---- */
 
-/* A number of the initialiser, "-1.5e-3", at the dtype. */
+/* Reads a number of the initialiser, "-1.5e-3", at the dtype. */
 static const char *read_float(hia_draft *d, const char *at, hia_dtype dtype, double *out) {
   const char *start = at;
   bool is_negative = *at == '-';
@@ -268,7 +268,7 @@ static const char *read_initialiser(hia_draft *d, const char *at, hia_param_spec
   return skip_space(read_text(d, at, ")"));
 }
 
-/* The type of a param: floats, and sizes that are numbers. */
+/* Checks the type of a param: floats, and sizes that are numbers. */
 static void take_type(hia_draft *d, hia_draft_sized type, hia_param_spec *spec) {
   spec->dtype = hiaF_draft_dtype(d, type.type);
   if (spec->dtype != HIA_F32 && spec->dtype != HIA_F64)

@@ -1,28 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tensors of drafts: their operations, params, and sizes.
- *
- * Of each value the draft knows what the language says about its sizes (docs/language.md, "Sizes"):
- * a number for an axis, or nothing. So a call is a mistake where two sizes that must be equal are
- * different numbers. Of the variables of loops nothing is known, as in the text that is printed,
- * which declares their types without sizes. */
+/* Tensors of drafts: their operations, and the sizes that follow from these (dims.c). */
 #include "frontend/build/build.h"
 
 /* Values of a `stack`, as many as the language takes. */
 #define MAX_STACK 255u
-
-hia_dtype hiaF_draft_dtype(const hia_draft *d, hia_type type) {
-  if (hiaG_is_scalar(type)) return (hia_dtype)type;
-  bool is_tensor = hiaG_type_kind(&d->types, type) == HIA_KIND_TENSOR;
-  return is_tensor ? hiaG_dtype(&d->types, type) : HIA_N_DTYPES;
-}
-
-uint32_t hiaF_draft_rank(const hia_draft *d, hia_type type) {
-  return hiaF_draft_is_tensor(d, type) ? hiaG_rank(&d->types, type) : 0;
-}
-
-bool hiaF_draft_is_tensor(const hia_draft *d, hia_type type) {
-  return !hiaG_is_scalar(type) && hiaG_type_kind(&d->types, type) == HIA_KIND_TENSOR;
-}
 
 static hia_draft_item *item_at(hia_draft *d, uint32_t item) { return &d->items.data[item]; }
 
@@ -38,216 +19,15 @@ static const char *type_text(hia_draft *d, uint32_t item) {
   return hiaF_draft_type_text(d, hiaF_draft_type_at(d, item));
 }
 
-/* ---- types with sizes ---- */
-
-hia_draft_sized hiaF_draft_sized_tuple(hia_draft *d, const hia_draft_sized *parts, size_t n) {
-  hia_type *types = HIA_NEW_ARRAY(&d->comp->arena, hia_type, n + 1);
-  bool has_sizes = false;
-  for (size_t i = 0; i < n; i++) {
-    types[i] = parts[i].type;
-    has_sizes |= parts[i].dims != NULL;
-  }
-  hia_draft_sized all = {hiaF_draft_make_tuple(d, types, n), NULL};
-  if (!has_sizes) return all;
-  hia_dim *dims = HIA_NEW_ARRAY(&d->comp->arena, hia_dim, hiaF_draft_n_dims(d, all.type));
-  all.dims = dims;
-  for (size_t i = 0; i < n; i++)
-    for (uint32_t k = 0; k < hiaF_draft_n_dims(d, types[i]); k++)
-      *dims++ = parts[i].dims ? parts[i].dims[k] : HIA_DIM_UNKNOWN;
-  return all;
-}
-
-void hiaF_draft_need_no_names(hia_draft *d, const char *what, hia_draft_sized sized) {
-  for (uint32_t k = 0; sized.dims && k < hiaF_draft_n_dims(d, sized.type); k++)
-    if (hiaR_dim_is_named(sized.dims[k]))
-      hiaF_draft_wrong(d, "a size of %s is a number or '?', not '%.80s'", what,
-                       hiaF_draft_text(d, hiaR_dim_name(sized.dims[k])));
-}
-
-void hiaF_draft_check_names(hia_draft *d, const hia_draft_sized *params, uint32_t n,
-                            hia_draft_sized result) {
-  if (!result.dims) return;
-  d->stamp++;
-  for (uint32_t i = 0; i < n; i++)
-    for (uint32_t k = 0; params[i].dims && k < hiaF_draft_n_dims(d, params[i].type); k++)
-      if (hiaR_dim_is_named(params[i].dims[k]))
-        d->symbols.list.data[hiaR_dim_name(params[i].dims[k])].bound_at = d->stamp;
-  for (uint32_t k = 0; k < hiaF_draft_n_dims(d, result.type); k++) {
-    if (!hiaR_dim_is_named(result.dims[k])) continue;
-    const hia_symbol *s = &d->symbols.list.data[hiaR_dim_name(result.dims[k])];
-    if (s->bound_at != d->stamp)
-      hiaF_draft_wrong(d, "the size '%.80s' of the result is that of no parameter", s->text);
-  }
-}
-
-/* ---- sizes of values ---- */
-
-void hiaF_draft_set_dims(hia_draft *d, uint32_t item, const hia_dim *dims) {
-  uint32_t n = hiaF_draft_n_dims(d, hiaF_draft_type_at(d, item));
-  bool has_numbers = false;
-  for (uint32_t k = 0; dims && k < n; k++) has_numbers |= hiaR_dim_is_number(dims[k]);
-  item_at(d, item)->dims = NULL;
-  if (!has_numbers) return;
-  hia_dim *own = HIA_NEW_ARRAY(&d->comp->arena, hia_dim, n);
-  for (uint32_t k = 0; k < n; k++) own[k] = hiaR_dim_is_number(dims[k]) ? dims[k] : HIA_DIM_UNKNOWN;
-  item_at(d, item)->dims = own;
-}
-
-void hiaF_draft_join_dims(hia_draft *d, uint32_t item, uint32_t other) {
-  const hia_dim *a = item_at(d, item)->dims, *b = item_at(d, other)->dims;
-  uint32_t n = hiaF_draft_n_dims(d, hiaF_draft_type_at(d, item));
-  if (a == b || !a) return;
-  hia_dim *both = b ? HIA_NEW_ARRAY(&d->comp->arena, hia_dim, n) : NULL;
-  for (uint32_t k = 0; b && k < n; k++) both[k] = a[k] == b[k] ? a[k] : HIA_DIM_UNKNOWN;
-  item_at(d, item)->dims = both;
-}
-
-const hia_dim *hiaF_draft_dims_of_parts(hia_draft *d, const uint32_t *parts, uint32_t n) {
-  uint32_t count = 0;
-  bool is_known = false;
-  for (uint32_t i = 0; i < n; i++) {
-    count += hiaF_draft_n_dims(d, hiaF_draft_type_at(d, parts[i]));
-    is_known |= item_at(d, parts[i])->dims != NULL;
-  }
-  if (!is_known) return NULL;
-  hia_dim *dims = HIA_NEW_ARRAY(&d->comp->arena, hia_dim, count), *to = dims;
-  for (uint32_t i = 0; i < n; i++) {
-    const hia_dim *from = item_at(d, parts[i])->dims;
-    for (uint32_t k = hiaF_draft_n_dims(d, hiaF_draft_type_at(d, parts[i])); k > 0; k--)
-      *to++ = from ? *from++ : HIA_DIM_UNKNOWN;
-  }
-  return dims;
-}
-
-static void load(uint32_t rank, const hia_dim *from, hia_dims *to) {
-  to->rank = rank;
-  for (uint32_t k = 0; k < rank; k++) to->dims[k] = from ? from[k] : HIA_DIM_UNKNOWN;
-}
-
-static hia_dims shape_of(hia_draft *d, uint32_t item) {
-  hia_dims shape;
-  load(rank_of(d, item), item_at(d, item)->dims, &shape);
-  return shape;
-}
-
-static const char *misfit_text(hia_draft *d, const hia_misfit *m) {
-  hia_text text;
-  hiaR_text_init(&text, &d->comp->arena);
-  hiaR_misfit_print(m, NULL, &text);
-  return text.data;
-}
-
-/* Gives an item the sizes that follow from a rule. Two different numbers are a mistake; what else
- * does not fit fails when the program runs, and has no sizes. */
-static void follow(hia_draft *d, uint32_t item, hia_fit fit, const hia_dims *out,
-                   const hia_misfit *m) {
-  if (fit == HIA_FIT_NEVER && m->kind == HIA_MISFIT_DIM)
-    hiaF_draft_wrong(d, "%s: %s", hiaR_status_message(HIA_SHAPE), misfit_text(d, m));
-  if (fit != HIA_FIT_NEVER && out->rank == rank_of(d, item))
-    hiaF_draft_set_dims(d, item, out->dims);
-}
-
-/* ---- declared sizes ---- */
-
-static _Noreturn void wrong_shape(hia_draft *d, hia_draft_role r, const hia_misfit *m) {
-  hiaF_draft_wrong_value(d, r,
-                         hiaR_arena_printf(&d->comp->arena, "does not fit: %s", misfit_text(d, m)));
-}
-
-/* Checks the tensors of a value of this type; returns how many dims they have. */
-static uint32_t expect_parts(hia_draft *d, hia_draft_role r, hia_type type, const hia_dim *have,
-                             const hia_dim *want) {
-  uint32_t count = 0;
-  if (hiaF_draft_is_tensor(d, type)) {
-    hia_dims is, as;
-    hia_misfit m;
-    load(hiaG_rank(&d->types, type), have, &is);
-    load(is.rank, want, &as);
-    for (uint32_t k = 0; k < as.rank; k++)
-      if (!hiaR_dim_is_number(as.dims[k])) as.dims[k] = HIA_DIM_UNKNOWN;
-    if (hiaR_shape_expect(&is, &as, &is, &m) == HIA_FIT_NEVER) wrong_shape(d, r, &m);
-    return as.rank;
-  }
-  if (hiaG_is_scalar(type) || hiaG_type_kind(&d->types, type) != HIA_KIND_TUPLE)
-    return hiaF_draft_n_dims(d, type);
-  for (uint32_t i = 0; i < hiaG_tuple_len(&d->types, type); i++)
-    count += expect_parts(d, r, hiaG_tuple_part(&d->types, type, i), have + count, want + count);
-  return count;
-}
-
-void hiaF_draft_expect_dims(hia_draft *d, hia_draft_role r, uint32_t item,
-                            const hia_dim *declared) {
-  const hia_dim *have = item_at(d, item)->dims;
-  if (have && declared) expect_parts(d, r, hiaF_draft_type_at(d, item), have, declared);
-}
-
-/* The first size that a name stands for in the arguments of a call. */
-typedef struct named {
-  const hia_dim *dims;
-  uint32_t rank, axis;
-} named;
-
-typedef struct names {
-  HIA_VEC(named) list; /* by .var of the symbols with the draft's stamp */
-} names;
-
-static void expect_name(hia_draft *d, names *all, hia_draft_role r, hia_symbol_id name,
-                        named size) {
-  hia_symbol *s = &d->symbols.list.data[name];
-  if (s->bound_at != d->stamp) {
-    s->bound_at = d->stamp;
-    s->var = all->list.len;
-    hiaR_push(&d->comp->arena, &all->list, size);
-    return;
-  }
-  const named *first = &all->list.data[s->var];
-  if (first->dims[first->axis] == size.dims[size.axis]) return;
-  hia_misfit m = {
-      .kind = HIA_MISFIT_DIM, .operand_b = 1, .axis_a = first->axis, .axis_b = size.axis};
-  load(first->rank, first->dims, &m.a);
-  load(size.rank, size.dims, &m.b);
-  wrong_shape(d, r, &m);
-}
-
-static uint32_t expect_names(hia_draft *d, names *all, hia_draft_role r, hia_type type,
-                             const hia_dim *have, const hia_dim *want) {
-  uint32_t count = 0;
-  if (hiaF_draft_is_tensor(d, type)) {
-    uint32_t rank = hiaG_rank(&d->types, type);
-    for (uint32_t k = 0; k < rank; k++)
-      if (hiaR_dim_is_named(want[k]) && hiaR_dim_is_number(have[k]))
-        expect_name(d, all, r, hiaR_dim_name(want[k]), (named){have, rank, k});
-    return rank;
-  }
-  if (hiaG_is_scalar(type) || hiaG_type_kind(&d->types, type) != HIA_KIND_TUPLE)
-    return hiaF_draft_n_dims(d, type);
-  for (uint32_t i = 0; i < hiaG_tuple_len(&d->types, type); i++)
-    count +=
-        expect_names(d, all, r, hiaG_tuple_part(&d->types, type, i), have + count, want + count);
-  return count;
-}
-
-void hiaF_draft_expect_args(hia_draft *d, const hia_draft_function *f, const uint32_t *args) {
-  names all = {0};
-  d->stamp++;
-  for (uint32_t i = 0; i < f->n_params; i++) {
-    hia_draft_role r = {"argument", i + 1};
-    const hia_dim *have = item_at(d, args[i])->dims;
-    if (!have || !f->sizes[i]) continue;
-    hiaF_draft_expect_dims(d, r, args[i], f->sizes[i]);
-    expect_names(d, &all, r, hiaF_draft_type_at(d, args[i]), have, f->sizes[i]);
-  }
-}
-
 /* ---- operations ---- */
 
 void hiaF_draft_lift(hia_draft *d, unsigned op, uint32_t item) {
   hia_dims ins[3], out;
   hia_misfit m;
   const uint32_t *list = d->extra.data + item_at(d, item)->ins;
-  for (uint32_t i = 0; i < item_at(d, item)->n_ins; i++) ins[i] = shape_of(d, list[i]);
+  for (uint32_t i = 0; i < item_at(d, item)->n_ins; i++) ins[i] = hiaF_draft_shape_of(d, list[i]);
   hia_fit fit = hiaR_shape_of_op(op, ins, &out, &m);
-  follow(d, item, fit, &out, &m);
+  hiaF_draft_follow(d, item, fit, &out, &m);
 }
 
 bool hiaF_draft_is_tensor_op(unsigned op) {
@@ -340,10 +120,10 @@ static void set_shape(hia_draft *d, unsigned op, uint32_t axis, uint32_t item) {
   const uint32_t *list = d->extra.data + item_at(d, item)->ins;
   hia_dims *ins = HIA_NEW_ARRAY(scratch, hia_dims, n), out;
   hia_misfit m;
-  for (uint32_t i = 0; i < n; i++) ins[i] = shape_of(d, list[i]);
+  for (uint32_t i = 0; i < n; i++) ins[i] = hiaF_draft_shape_of(d, list[i]);
   hia_fit fit = rule_of(op, axis, ins, n, &out, &m);
   hiaR_arena_release(scratch, mark);
-  follow(d, item, fit, &out, &m);
+  hiaF_draft_follow(d, item, fit, &out, &m);
 }
 
 uint64_t hiaF_draft_tensor_op(hia_draft *d, unsigned op, const uint64_t *ids, size_t n,
@@ -384,7 +164,7 @@ static uint32_t integer(hia_draft *d, hia_draft_role r, uint64_t id) {
       hiaR_arena_printf(&d->comp->arena, "is of type %s, not i32 or i64", type_text(d, item)));
 }
 
-/* The number that a constant is; unknown: it is none, or is below 0. */
+/* The number that a constant is. Unknown: the item is no constant, or is below 0. */
 static hia_dim number(hia_draft *d, uint32_t item) {
   const hia_draft_item *i = item_at(d, item);
   if (i->kind != HIA_DRAFT_CONST) return HIA_DIM_UNKNOWN;
@@ -488,30 +268,30 @@ uint64_t hiaF_draft_tensor_at(hia_draft *d, uint32_t x, uint64_t index) {
                      type_text(d, ins[1]));
   hia_type type = hiaF_draft_make_ranked(d, dtype_of(d, x), rank_of(d, x) - 1 + rank_of(d, ins[1]));
   uint32_t item = hiaF_draft_append(d, HIA_DRAFT_AT, type, ins, 2, false);
-  hia_dims of = shape_of(d, x), at = shape_of(d, ins[1]), out;
+  hia_dims shape = hiaF_draft_shape_of(d, x), index_shape = hiaF_draft_shape_of(d, ins[1]), out;
   hia_misfit m;
-  hia_fit fit = hiaR_shape_index(&of, &at, &out, &m);
-  follow(d, item, fit, &out, &m);
+  hia_fit fit = hiaR_shape_index(&shape, &index_shape, &out, &m);
+  hiaF_draft_follow(d, item, fit, &out, &m);
   return hiaF_draft_id(d, item);
 }
 
 uint64_t hiaF_draft_tensor_slice(hia_draft *d, const uint32_t ins[3]) {
   uint32_t item =
       hiaF_draft_append(d, HIA_DRAFT_SLICE, hiaF_draft_type_at(d, ins[0]), ins, 3, false);
-  hia_dims x = shape_of(d, ins[0]), out;
+  hia_dims x = hiaF_draft_shape_of(d, ins[0]), out;
   hia_misfit m;
   x.dims[0] = HIA_DIM_UNKNOWN; /* what is out of range fails when the program runs */
   hia_fit fit = hiaR_shape_slice(&x, number(d, ins[1]), number(d, ins[2]), &out, &m);
-  follow(d, item, fit, &out, &m);
+  hiaF_draft_follow(d, item, fit, &out, &m);
   return hiaF_draft_id(d, item);
 }
 
 uint64_t hiaF_draft_tensor_set(hia_draft *d, const uint32_t ins[3]) {
   uint32_t item = hiaF_draft_append(d, HIA_DRAFT_SET, hiaF_draft_type_at(d, ins[0]), ins, 3, false);
-  hia_dims x = shape_of(d, ins[0]), row = shape_of(d, ins[2]), out;
+  hia_dims x = hiaF_draft_shape_of(d, ins[0]), row = hiaF_draft_shape_of(d, ins[2]), out;
   hia_misfit m;
   hia_fit fit = hiaR_shape_set(&x, &row, &out, &m);
-  follow(d, item, fit, &out, &m);
+  hiaF_draft_follow(d, item, fit, &out, &m);
   return hiaF_draft_id(d, item);
 }
 
@@ -529,9 +309,9 @@ uint64_t hiaF_draft_tensor_of(hia_draft *d, const uint32_t *ins, uint32_t n) {
 
 /* ---- comprehensions ---- */
 
-void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t of) {
-  const hia_dim *dims = item_at(d, of)->dims;
-  bool is_tensor = hiaF_draft_is_tensor(d, hiaF_draft_type_at(d, of));
+void hiaF_draft_bind_row(hia_draft *d, uint32_t bound, uint32_t array) {
+  const hia_dim *dims = item_at(d, array)->dims;
+  bool is_tensor = hiaF_draft_is_tensor(d, hiaF_draft_type_at(d, array));
   hiaF_draft_set_dims(d, bound, dims && is_tensor ? dims + 1 : dims);
 }
 
@@ -550,21 +330,8 @@ static hia_dim length_of(hia_draft *d, const hia_draft_item *item) {
 
 void hiaF_draft_tensor_packed(hia_draft *d, uint32_t item, uint32_t element) {
   hia_dim dims[HIA_MAX_RANK];
-  hia_dims shape = shape_of(d, element);
+  hia_dims shape = hiaF_draft_shape_of(d, element);
   dims[0] = length_of(d, item_at(d, item));
   memcpy(dims + 1, shape.dims, shape.rank * sizeof *dims);
   hiaF_draft_set_dims(d, item, dims);
-}
-
-/* ---- params ---- */
-
-uint32_t hiaF_draft_new_weight(hia_draft *d, hia_symbol_id symbol, const hia_param_spec *spec) {
-  hiaF_draft_check_free(d, symbol);
-  hia_type type = hiaF_draft_make_ranked(d, spec->dtype, spec->shape.rank);
-  uint32_t item = hiaF_draft_new_item(d, HIA_DRAFT_WEIGHT, type, HIA_NONE);
-  item_at(d, item)->index = d->weights.len;
-  hiaF_draft_set_dims(d, item, spec->shape.dims);
-  d->symbols.list.data[symbol].decl = d->weights.len | HIA_DRAFT_IS_WEIGHT;
-  hiaR_push(&d->comp->arena, &d->weights, (hia_draft_weight){symbol, *spec});
-  return item;
 }

@@ -11,7 +11,11 @@
  * finds any, it types the body again, silently, with the conversion and with the declaration
  * (hia_trial), and keeps the hint that leaves fewer errors. A float literal is declared in any
  * case, since only a declaration keeps its value. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/infer.h"
+#include "frontend/kit/instance.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 
 #define MAX_PATH  16u   /* nested tuple fields that the search follows */
 #define MAX_STEPS 2000u /* nodes that the search visits for one error */
@@ -30,7 +34,7 @@ typedef enum source_kind {
 typedef struct source {
   source_kind kind;
   bool is_float; /* OPEN, and what was settled from it: a float literal is part of the value */
-  bool is_whole; /* of these: the value is of an operation on integers */
+  bool is_whole; /* as is_float: the value is that of an operation on integers */
   uint32_t inst; /* the instance that has `node` */
   hia_ast_id node;
   uint32_t path[MAX_PATH], n_path; /* NAME: the part of the value; LITERAL: of the expression */
@@ -125,7 +129,7 @@ static source find_element(search *s, const scope *in, hia_ast_id binder, const 
     if (n->c != 2) return fixed; /* integers of a range */
     return settle(find(s, in, array, part), SOURCE_LITERAL, in, array, part);
   }
-  return fixed; /* of a clause `gradient` */
+  return fixed; /* a variable of a clause `gradient` */
 }
 
 static source find_let(search *s, const scope *in, hia_ast_id binder, const path *part) {
@@ -206,7 +210,7 @@ static source find_tensor(search *s, const scope *in, const hia_ast *n, unsigned
     found = find(s, in, hiaF_positional_arg(s->p, n, 0), part);
     found.is_float = true;
     return found;
-  default: return fixed; /* of one type: iota, len, argmax and the like */
+  default: return fixed; /* iota, len, argmax and the like have one type */
   }
 }
 
@@ -312,8 +316,8 @@ static uint32_t errors_of(hia_typing *t, const hia_trial *trial) {
   return silent.n_errors;
 }
 
-/* `type` with the scalars, or the elements of the tensor, at path `at` replaced by `to`. Paths do
- * not name elements of arrays. */
+/* Returns `type` with the scalars, or the elements of the tensor, at path `at` replaced by `to`.
+ * Paths do not name elements of arrays. */
 static hia_itype with_part(hia_itypes *it, hia_itype type, const uint32_t *at, uint32_t n,
                            hia_itype to) {
   if (hiaF_is_array(type)) {
@@ -371,8 +375,8 @@ static void write_declaration(const writer *w, const source *s) {
            hiaR_arena_printf(p->arena, ": %s", type));
 }
 
-/* A literal with its suffix, 0.1f64. An expression of literals as f64(...): the literals adapt to
- * the conversion. */
+/* Writes a literal with its suffix, 0.1f64, and an expression of literals as f64(...): the
+ * literals adapt to the conversion. */
 static const char *typed_literal(const hia_program *p, hia_ast_id id, hia_dtype to) {
   const hia_ast *n = hiaF_node(p, id);
   const char *text = hiaF_quote(p, id), *dtype = hiaG_dtype_name(to);
@@ -474,9 +478,10 @@ static void advise_name(const writer *w, const hia_advice *a, const source *s) {
   hia_trial declared = {s->node, HIA_NONE, type};
   hia_trial converted = {HIA_NONE, HIA_NONE, HIA_IT_NONE};
   if (a->operand.n_operands == 0 && a->operand.expr != HIA_NONE) {
-    hia_itype of = *hiaF_type_at(t, a->operand.expr);
+    hia_itype operand_type = *hiaF_type_at(t, a->operand.expr);
     converted.converted = a->operand.expr;
-    converted.type = hiaF_ranked(a->to, hiaF_is_ranked(of) ? hiaF_irank(of) : 0, false);
+    converted.type =
+        hiaF_ranked(a->to, hiaF_is_ranked(operand_type) ? hiaF_irank(operand_type) : 0, false);
   }
   uint32_t now = errors_of(t, &as_it_is), with_declaration = errors_of(t, &declared);
   const hia_ast *n = hiaF_node(t->p, s->node);
@@ -496,7 +501,7 @@ static void advise_name(const writer *w, const hia_advice *a, const source *s) {
   }
 }
 
-/* Where a conversion would perhaps keep the rounding of literals. */
+/* Replaces the hint to convert where a conversion would perhaps keep the rounding of literals. */
 static void withdraw(const writer *w, const hia_advice *a) {
   hia_program *p = w->t->p;
   const char *text =
@@ -543,54 +548,4 @@ void hiaF_advise(hia_typing *t) {
   const hia_decl *d = hiaF_decl(t->p, hiaF_inst(t->p, t->inst)->decl);
   t->scratch = HIA_NEW_ARRAY(t->p->arena, hia_itype, d->end_node - d->first_node);
   for (uint32_t i = 0; i < t->advice.len; i++) advise(t, &t->advice.data[i]);
-}
-
-/* ---- the hint to convert ---- */
-
-static const char *loss(hia_itype from, hia_itype to) {
-  if (from >= HIA_F32 && from <= HIA_F64 && to < HIA_F32) return ", which drops the fraction";
-  if (from == HIA_I64 && to == HIA_I32) return ", which wraps if it does not fit";
-  if (from == HIA_F64 && to == HIA_F32) return ", which rounds";
-  bool is_wide = (from == HIA_I32 && to == HIA_F32) || (from == HIA_I64 && to >= HIA_F32);
-  if (is_wide) return ", which rounds large numbers";
-  return "";
-}
-
-hia_operand hiaF_operand(const hia_program *p, hia_ast_id expr) {
-  const hia_ast *n = hiaF_node(p, expr);
-  for (; n->kind == HIA_AST_BLOCK; n = hiaF_node(p, expr)) expr = n->a;
-  return (hia_operand){expr, 0, n->start, n->end};
-}
-
-hia_operand hiaF_operands(const hia_program *p, hia_ast_id chain, uint32_t n_operands,
-                          uint32_t end) {
-  const hia_ast *n = hiaF_node(p, chain);
-  const char *text = p->source->text;
-  if (n_operands == 1) return hiaF_operand(p, n->a);
-  while (end > n->start && (text[end - 1] == ' ' || text[end - 1] == '\t')) end--;
-  return (hia_operand){chain, n_operands, n->start, end};
-}
-
-void hiaF_hint_conversion(hia_typing *t, hia_diag *diag, hia_operand operand, hia_itype from,
-                          hia_itype to) {
-  hia_program *p = t->p;
-  if (diag == NULL || to >= HIA_N_DTYPES) return;
-  const char *dtype = hiaG_dtype_name((hia_dtype)to);
-  const char *text = hiaF_quote_bytes(p, operand.start, operand.end);
-  hiaF_hint(p->diags, diag, "write %s(%s)%s", dtype, text != NULL ? text : "...", loss(from, to));
-  if (text != NULL)
-    hiaF_fix(p->diags, diag, HIA_EDIT_CONVERSION, operand.start, operand.end, "%s(%s)", dtype,
-             text);
-  if (t->inst == HIA_NONE) return;
-  hia_advice a = {diag->line, diag->col, diag->code, operand, from, to, HIA_NONE, HIA_IT_NONE};
-  hiaR_push(p->arena, &t->advice, a);
-}
-
-void hiaF_hint_variable(hia_typing *t, hia_diag *diag, hia_operand operand, hia_itype from,
-                        hia_itype to, hia_ast_id variable) {
-  if (diag == NULL || t->inst == HIA_NONE) return;
-  if (operand.expr != HIA_NONE) hiaF_hint_conversion(t, diag, operand, from, to);
-  hia_advice a = {diag->line, diag->col, diag->code, operand,
-                  from,       to,        variable,   hiaF_settle(&t->p->it, from, HIA_FORCE_ALL)};
-  hiaR_push(t->p->arena, &t->advice, a);
 }

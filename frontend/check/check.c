@@ -1,29 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types every instance once more, now with messages: types of bodies, final types, ranges of
  * literals. Then checks that every function can end. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/check.h"
+#include "frontend/check/infer.h"
+#include "frontend/grad/grad.h"
+#include "frontend/kit/instance.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/program.h"
 
 #include <stdlib.h>
-
-#define CHAIN_END 3u /* notes shown at either end of a chain of instances */
-
-const char *hiaF_inst_name(const hia_program *p, uint32_t id, hia_arena *arena) {
-  const hia_inst *inst = hiaF_inst(p, id);
-  const hia_decl *d = hiaF_decl(p, inst->decl);
-  hia_text text;
-  hiaR_text_init(&text, arena);
-  hiaR_text_addf(&text, "%s(", hiaF_symbol_text(p, d->symbol));
-  for (uint32_t i = 0; i < d->n_params; i++) {
-    if (i > 0) hiaR_text_addf(&text, ", ");
-    hiaF_itype_print(&p->it, inst->args[i], &text);
-  }
-  hiaR_text_addf(&text, ")");
-  if (inst->want != HIA_IT_NONE) {
-    hiaR_text_addf(&text, " ");
-    hiaF_itype_print(&p->it, inst->want, &text);
-  }
-  return text.data;
-}
 
 /* ---- one instance ---- */
 
@@ -37,28 +22,6 @@ static void collect_callees(hia_program *p, uint32_t id) {
     if (n->kind != HIA_AST_CALL || !hiaF_is_of_instance(hiaF_node(p, n->a))) continue;
     hia_itype callee = inst->types[n->a - d->first_node];
     if (callee != HIA_NONE) hiaR_push(p->arena, &inst->callees, callee);
-  }
-}
-
-/* The instance whose call made this generic one, and gave it its types; else NONE. */
-static uint32_t origin(const hia_program *p, uint32_t id) {
-  const hia_inst *inst = hiaF_inst(p, id);
-  return hiaF_decl(p, inst->decl)->generic ? inst->caller : HIA_NONE;
-}
-
-/* Notes the calls that gave a generic instance its types, from the innermost one out to the call in
- * a function whose types are declared. The middle of a long chain is left out. */
-void hiaF_note_instances(hia_program *p, uint32_t id, hia_diag *diag) {
-  uint32_t length = 0;
-  for (uint32_t k = id; origin(p, k) != HIA_NONE; k = origin(p, k)) length++;
-  uint32_t hidden = length > 2 * CHAIN_END ? length - 2 * CHAIN_END : 0;
-  for (uint32_t i = 0; origin(p, id) != HIA_NONE; id = origin(p, id), i++) {
-    if (hidden > 0 && i == CHAIN_END)
-      hiaF_note(p->diags, diag, HIA_NONE, "%u more calls lead there", hidden);
-    if (hidden > 0 && i >= CHAIN_END && i < CHAIN_END + hidden) continue;
-    const hia_ast *callee = hiaF_node(p, hiaF_node(p, hiaF_inst(p, id)->call)->a);
-    hiaF_note(p->diags, diag, callee->start, "in the instance %s, called here",
-              hiaF_inst_name(p, id, p->arena));
   }
 }
 
@@ -91,12 +54,12 @@ static void check_once(hia_program *p, uint32_t id) {
 }
 
 static void check_instance(hia_program *p, uint32_t id) {
-  hia_diags *outer = p->diags, *own = HIA_NEW(p->arena, hia_diags);
+  hia_diags *outer = p->diags, *collected = HIA_NEW(p->arena, hia_diags);
   bool again = true;
   while (again) {
     again = false;
-    hiaF_diags_init(own, p->comp, p->source);
-    p->diags = own;
+    hiaF_diags_init(collected, p->comp, p->source);
+    p->diags = collected;
     check_once(p, id);
     hiaF_own_gradient(p, id);
     p->diags = outer;
@@ -107,8 +70,9 @@ static void check_instance(hia_program *p, uint32_t id) {
       again = true;
     }
   }
-  for (uint32_t i = 0; i < own->list.len; i++) hiaF_note_instances(p, id, &own->list.data[i]);
-  hiaF_inst(p, id)->diags = own->list.len > 0 ? own : NULL;
+  for (uint32_t i = 0; i < collected->list.len; i++)
+    hiaF_note_instances(p, id, &collected->list.data[i]);
+  hiaF_inst(p, id)->diags = collected->list.len > 0 ? collected : NULL;
   hiaF_inst(p, id)->checked = true;
 }
 

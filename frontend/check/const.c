@@ -4,13 +4,17 @@
  * A const without a type stands for its expression in brackets wherever it is used, so it may have
  * several values: one for each dtype that its literal type can take. They are computed here, once,
  * in order of dependence. The error of a dtype is kept, and reported at a use at this dtype. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/check.h"
+#include "frontend/check/constant.h"
+#include "frontend/check/infer.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/program.h"
 
 enum { FRESH, OPEN, CLOSED };
 
 typedef struct frame {
   uint32_t decl;
-  uint32_t next, end; /* its uses that are left, in the vector of uses */
+  uint32_t next, end; /* the uses that are left, in the vector of uses */
 } frame;
 
 /* Appends the consts that an expression uses. */
@@ -117,11 +121,11 @@ void hiaF_consts(hia_program *p) {
       }
       frame *f = &stack.data[stack.len - 1];
       if (f->next < f->end) {
-        uint32_t other = used.data[f->next++];
-        if (hiaF_decl(p, other)->mark == OPEN)
-          report_cycle(p, stack.data, stack.len, other);
-        else if (hiaF_decl(p, other)->mark == FRESH)
-          next = other;
+        uint32_t used_const = used.data[f->next++];
+        if (hiaF_decl(p, used_const)->mark == OPEN)
+          report_cycle(p, stack.data, stack.len, used_const);
+        else if (hiaF_decl(p, used_const)->mark == FRESH)
+          next = used_const;
         continue;
       }
       do_const(p, f->decl);
@@ -131,113 +135,6 @@ void hiaF_consts(hia_program *p) {
     }
     used.len = 0;
   }
-}
-
-const hia_const_value *hiaF_const_value(const hia_program *p, uint32_t decl, hia_dtype dtype) {
-  static const hia_const_value reported = {.state = HIA_CONST_BAD};
-  const hia_decl *d = hiaF_decl(p, decl);
-  if (d->values == NULL || d->values[dtype].state == HIA_CONST_NEW) return &reported;
-  return &d->values[dtype];
-}
-
-/* ---- constant expressions ---- */
-
-bool hiaF_is_constant(const hia_program *p, hia_ast_id id) {
-  const hia_ast *n = hiaF_node(p, id);
-  const uint32_t *list = p->extra.data + n->b;
-  bool is = true;
-  switch ((hia_ast_kind)n->kind) {
-  case HIA_AST_INT:
-  case HIA_AST_FLOAT:
-  case HIA_AST_BOOL: return true;
-  case HIA_AST_NAME: return n->op == HIA_REF_CONST;
-  case HIA_AST_NEG:
-  case HIA_AST_NOT: return hiaF_is_constant(p, n->a);
-  case HIA_AST_COMPARE: return hiaF_is_constant(p, n->a) && hiaF_is_constant(p, n->b);
-  case HIA_AST_IF:
-    return hiaF_is_constant(p, n->a) && hiaF_is_constant(p, n->b) && hiaF_is_constant(p, n->c);
-  case HIA_AST_CHAIN:
-  case HIA_AST_LOGIC:
-    is = hiaF_is_constant(p, n->a);
-    for (uint32_t i = 2; is && i < n->c; i += 3) is = hiaF_is_constant(p, list[i]);
-    return is;
-  case HIA_AST_CALL:
-    if (hiaF_node(p, n->a)->op != HIA_REF_BUILTIN || hiaF_node(p, n->a)->b >= HIA_OP_LIMIT)
-      return false;
-    for (uint32_t i = 0; is && i < n->c; i++) is = hiaF_is_constant(p, list[i]);
-    return is;
-  case HIA_AST_CONVERT: return hiaF_is_constant(p, list[0]);
-  default: return false;
-  }
-}
-
-/* The nodes of a constant expression: from *low to *high. */
-static void nodes_of(const hia_program *p, hia_ast_id id, hia_ast_id *low, hia_ast_id *high) {
-  const hia_ast *n = hiaF_node(p, id);
-  const uint32_t *list = p->extra.data + n->b;
-  if (id < *low) *low = id;
-  if (id > *high) *high = id;
-  switch ((hia_ast_kind)n->kind) {
-  case HIA_AST_IF: nodes_of(p, n->c, low, high);      /* fall through */
-  case HIA_AST_COMPARE: nodes_of(p, n->b, low, high); /* fall through */
-  case HIA_AST_NEG:
-  case HIA_AST_NOT: nodes_of(p, n->a, low, high); break;
-  case HIA_AST_CHAIN:
-  case HIA_AST_LOGIC:
-    nodes_of(p, n->a, low, high);
-    for (uint32_t i = 2; i < n->c; i += 3) nodes_of(p, list[i], low, high);
-    break;
-  case HIA_AST_CALL:
-    nodes_of(p, n->a, low, high);
-    for (uint32_t i = 0; i < n->c; i++) nodes_of(p, list[i], low, high);
-    break;
-  case HIA_AST_CONVERT: nodes_of(p, list[0], low, high); break;
-  default: break;
-  }
-}
-
-/* The same for any constant expression, which is typed here by itself. */
-static bool evaluate_size(hia_program *p, hia_ast_id id, int64_t *value) {
-  hia_ast_id low = id, high = id;
-  nodes_of(p, id, &low, &high);
-  hia_fault fault = {.message = NULL};
-  hia_typing t = {.p = p,
-                  .types = HIA_NEW_ARRAY(p->arena, hia_itype, high - low + 1),
-                  .first = low,
-                  .inst = HIA_NONE,
-                  .force = HIA_FORCE_ALL,
-                  .fault = &fault};
-  hia_itype type = hiaF_infer(&t, id);
-  if (t.failed || hiaF_itype_has(&p->it, type) & HIA_HAS_ERROR) return false;
-  if (type == HIA_IT_INT) type = HIA_I64;
-  if (type != HIA_I32 && type != HIA_I64) return false;
-  hiaF_resolve(&t, id, type);
-  hia_word word;
-  uint32_t n = 0;
-  if (t.failed || !hiaF_eval(&t, id, &word, &n)) return false;
-  *value = type == HIA_I32 ? hiaR_to_i32(word) : hiaR_to_i64(word);
-  return true;
-}
-
-bool hiaF_constant_size(hia_program *p, hia_ast_id id, int64_t *value) {
-  const hia_ast *n = hiaF_node(p, id);
-  hia_word word;
-  if (n->kind == HIA_AST_INT) {
-    if (n->op == HIA_F32 || n->op == HIA_F64) return false;
-    if (hiaF_number(p, n, false, HIA_I64, &word) != HIA_NUMBER_OK) return false;
-    *value = hiaR_to_i64(word);
-    return true;
-  }
-  if (n->kind != HIA_AST_NAME) return hiaF_is_constant(p, id) && evaluate_size(p, id, value);
-  if (n->op != HIA_REF_CONST) return false;
-  hia_decl *d = hiaF_decl(p, n->b);
-  hia_itype type = d->const_type;
-  if (d->broken || !(type == HIA_I32 || type == HIA_I64 || type == HIA_IT_INT)) return false;
-  d->used = true;
-  const hia_const_value *v = hiaF_const_value(p, n->b, type == HIA_I32 ? HIA_I32 : HIA_I64);
-  if (v->state != HIA_CONST_OK) return false;
-  *value = hiaR_to_i64(v->word);
-  return true;
 }
 
 /* A const that nothing uses must still have a value. An untyped integer may have it as i64 only. */

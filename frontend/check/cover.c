@@ -20,7 +20,9 @@
  *   - The walk can keep the tree: hiaF_match_tree.
  *   - The walk keeps its nodes in a list of frames, without recursion: a path is as long as there
  *     are conditions. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/cover.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/program.h"
 
 #include <stdlib.h>
 
@@ -31,7 +33,7 @@
 
 /* A part of the subject, and what the way to the present node knows of it. */
 typedef struct place {
-  hia_match_place is;
+  hia_match_place where;
   bool is_chosen;
   bool is_one_of;      /* the choice stands for others, too: constructors that no arm names */
   int64_t choice;      /* number of a constructor, or an integer */
@@ -52,13 +54,13 @@ typedef struct entry {
 typedef struct matrix {
   uint32_t n_rows, n_columns;
   uint32_t *cells;  /* row by row: the pattern, or NONE if it takes every value */
-  uint32_t *arms;   /* by row */
-  uint32_t *places; /* by column */
+  uint32_t *arms;   /* the arms of the rows */
+  uint32_t *places; /* the places of the columns */
 } matrix;
 
 typedef struct frame {
   struct frame *up;
-  hia_mark mark; /* of the memory below it */
+  hia_mark mark; /* where the memory below it ends */
   matrix m;
   uint32_t column;
   entry *entries; /* sorted */
@@ -67,7 +69,7 @@ typedef struct frame {
   uint32_t absent; /* the first key that no entry has; NONE: there is no default left, which
                       comes first, since what it lacks says more than what a case lacks */
   uint32_t hash;
-  hia_match_case *cases; /* those that are done */
+  hia_match_case *cases; /* the cases that are done */
   uint32_t n_cases, otherwise;
   bool is_default; /* the present case */
   bool has_missing;
@@ -75,23 +77,23 @@ typedef struct frame {
 
 typedef struct known {
   uint32_t first, n; /* words */
-  uint32_t node;     /* of the tree */
+  uint32_t node;     /* the node of the tree */
 } known;
 
 typedef struct cover {
   hia_program *p;
-  hia_arena *arena; /* of what outlives a step of the walk */
+  hia_arena *arena; /* the memory of what outlives a step of the walk */
   const hia_ast *match;
   hia_match_tree *tree; /* to be made, or NULL */
   frame *top;
   HIA_VEC(place) places; /* the subject is the first */
   hia_index parts_index;
   HIA_VEC(parts) parts;
-  bool *reached;    /* by arm */
-  uint32_t *leaves; /* by arm: node of the tree, or NONE */
+  bool *reached;    /* true for arms that are reached */
+  uint32_t *leaves; /* the nodes of the arms, or NONE */
   hia_index index;
   HIA_VEC(known) known;
-  hia_u32vec words; /* of known matrices: numbers of rows and columns, arms, cells */
+  hia_u32vec words; /* known matrices: their numbers of rows and columns, arms, cells */
   uint64_t steps;
   hia_text missing[MAX_SHOWN];
   uint32_t n_missing; /* with one that is not shown */
@@ -127,12 +129,12 @@ static void print_place(const cover *c, uint32_t id, hia_text *out) {
   const place *at = &c->places.data[id];
   if (!at->is_chosen) {
     hiaR_text_addf(out, "_");
-  } else if (at->is.type == HIA_BOOL) {
+  } else if (at->where.type == HIA_BOOL) {
     hiaR_text_addf(out, at->choice ? "true" : "false");
-  } else if (!hiaF_is_data(at->is.type)) {
+  } else if (!hiaF_is_data(at->where.type)) {
     hiaR_text_addf(out, "%lld", (long long)at->choice);
   } else {
-    const hia_decl *d = hiaF_cons(c->p, at->is.type) + at->choice;
+    const hia_decl *d = hiaF_cons(c->p, at->where.type) + at->choice;
     hiaR_text_addf(out, "%s", hiaF_symbol_text(c->p, d->symbol));
     for (uint32_t i = 0; i < d->n_params; i++) {
       hiaR_text_addf(out, i == 0 ? "(" : ", ");
@@ -161,7 +163,8 @@ static bool contains_case(const char *pattern, const char *b) {
   return *b == '\0';
 }
 
-/* A case that is part of one that is shown is left out: `_` stands for all integers. */
+/* Adds a missing case. One that is part of another that is shown is left out: `_` stands for all
+ * integers. */
 static void add_missing(cover *c) {
   hia_text text;
   hiaR_text_init(&text, c->arena);
@@ -193,12 +196,12 @@ static uint32_t next_absent(const frame *f, uint32_t key, uint32_t n) {
   return key;
 }
 
-/* No row is left in the present case of c->top. */
+/* Notes missing cases: no row is left in the present case of c->top. */
 static void found_missing(cover *c) {
   frame *f = c->top;
   f->has_missing = true;
   place *at = &c->places.data[f->m.places[f->column]];
-  uint32_t n = n_keys(c, at->is.type);
+  uint32_t n = n_keys(c, at->where.type);
   if (!f->is_default || n == 0) {
     add_missing(c);
     return;
@@ -220,7 +223,8 @@ static uint32_t hash_of(const matrix *m) {
   return hiaR_hash(m->arms, m->n_rows * sizeof *m->arms) * 31 + cells + m->n_columns;
 }
 
-/* Equal cells are of equal places: a pattern stands in one place of one arm. */
+/* Finds a matrix that was seen before. Equal cells have equal places: a pattern stands in one
+ * place of one arm. */
 static uint32_t find_known(const cover *c, const matrix *m, uint32_t hash) {
   uint32_t at = hash, i;
   size_t arms = m->n_rows * sizeof *m->arms, cells = arms * m->n_columns;
@@ -259,7 +263,7 @@ static uint32_t add_node(cover *c, hia_match_node node) {
   return c->tree->nodes.len - 1;
 }
 
-/* The present case of c->top, or the whole match, is done. */
+/* Ends the present case of c->top, or the whole match: `node` is its tree. */
 static void deliver(cover *c, uint32_t node) {
   frame *f = c->top;
   if (f == NULL) {
@@ -299,8 +303,8 @@ static int by_key(const void *a, const void *b) {
   return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Of the columns in which the first row has a condition, one in which the most rows have one: the
- * others appear in several cases. */
+/* Chooses a column in which the first row has a condition, and in which the most rows have one:
+ * the other rows appear in several cases. */
 static uint32_t choose_column(const matrix *m) {
   uint32_t best = 0, most = 0;
   for (uint32_t k = 0; k < m->n_columns; k++) {
@@ -313,7 +317,7 @@ static uint32_t choose_column(const matrix *m) {
   return best;
 }
 
-/* The present node is this matrix, whose first row has a condition. */
+/* Makes the present node a matrix, whose first row has a condition. */
 static void split(cover *c, matrix m, uint32_t hash, hia_mark mark) {
   hia_arena *scratch = &c->p->comp->scratch;
   frame *f = HIA_NEW(scratch, frame);
@@ -334,7 +338,7 @@ static void split(cover *c, matrix m, uint32_t hash, hia_mark mark) {
       f->entries[f->n_entries++] = (entry){key_of(c, pattern), i};
   }
   qsort(f->entries, f->n_entries, sizeof *f->entries, by_key);
-  uint32_t n = n_keys(c, c->places.data[m.places[f->column]].is.type);
+  uint32_t n = n_keys(c, c->places.data[m.places[f->column]].where.type);
   f->absent = n == 0 ? 0 : next_absent(f, 0, n);
   if (n != 0 && f->absent == n) f->absent = HIA_NONE;
   c->top = f;
@@ -365,7 +369,7 @@ static uint32_t parts_of(cover *c, uint32_t id, const hia_decl *con) {
   hiaR_index_add(arena, &c->parts_index, hash, c->parts.len);
   hiaR_push(arena, &c->parts, p);
   for (uint32_t k = 0; k < con->n_params; k++) {
-    place part = {.is = {id, con->number, k, con->param_types[k]}, .first_part = HIA_NONE};
+    place part = {.where = {id, con->number, k, con->param_types[k]}, .first_part = HIA_NONE};
     hiaR_push(arena, &c->places, part);
   }
   return p.first;
@@ -437,7 +441,7 @@ static void visit(cover *c, matrix m, hia_mark mark) {
   hiaR_arena_release(&c->p->comp->scratch, mark);
 }
 
-/* All cases of c->top are done. */
+/* Leaves c->top, all of whose cases are done. */
 static void leave(cover *c) {
   frame *f = c->top;
   uint32_t node = add_switch(c, f);
@@ -462,7 +466,7 @@ static void step(cover *c) {
     return;
   }
   hia_mark mark = hiaR_arena_mark(&c->p->comp->scratch);
-  uint32_t n = n_keys(c, at->is.type);
+  uint32_t n = n_keys(c, at->where.type);
   at->is_chosen = !f->is_default || n != 0;
   at->choice = f->is_default ? f->absent : f->entries[from].key;
   if (f->is_default) {
@@ -474,11 +478,11 @@ static void step(cover *c) {
   while (to < f->n_entries && f->entries[to].key == at->choice) to++;
   f->next = to;
   const hia_decl *con =
-      hiaF_is_data(at->is.type) ? hiaF_cons(c->p, at->is.type) + at->choice : NULL;
+      hiaF_is_data(at->where.type) ? hiaF_cons(c->p, at->where.type) + at->choice : NULL;
   visit(c, specialize(c, f, from, to, con), mark);
 }
 
-/* Walks over the whole tree. False if that takes too many steps. */
+/* Walks over the whole tree. Returns false if that takes too many steps. */
 static bool walk(cover *c, hia_itype subject) {
   hia_program *p = c->p;
   hia_arena *scratch = &p->comp->scratch;
@@ -487,7 +491,7 @@ static bool walk(cover *c, hia_itype subject) {
   c->reached = HIA_NEW_ARRAY(c->arena, bool, (size_t)n_arms + 1);
   c->leaves = HIA_NEW_ARRAY(c->arena, uint32_t, (size_t)n_arms + 1);
   for (uint32_t i = 0; i < n_arms; i++) c->leaves[i] = HIA_NONE;
-  place whole = {.is = {HIA_NONE, 0, 0, subject}, .first_part = HIA_NONE};
+  place whole = {.where = {HIA_NONE, 0, 0, subject}, .first_part = HIA_NONE};
   hiaR_push(c->arena, &c->places, whole);
   hia_mark mark = hiaR_arena_mark(scratch);
   matrix m = {.n_columns = 1,
@@ -509,10 +513,10 @@ static bool walk(cover *c, hia_itype subject) {
 /* ---- reports ---- */
 
 /* True if the pattern takes all that the other one takes, as far as single patterns show. */
-static bool contains(const cover *c, hia_ast_id pattern, hia_ast_id other) {
+static bool contains(const cover *c, hia_ast_id pattern, hia_ast_id inner) {
   if (takes_all(c, pattern)) return true;
-  if (takes_all(c, other) || key_of(c, pattern) != key_of(c, other)) return false;
-  const hia_ast *a = hiaF_node(c->p, pattern), *b = hiaF_node(c->p, other);
+  if (takes_all(c, inner) || key_of(c, pattern) != key_of(c, inner)) return false;
+  const hia_ast *a = hiaF_node(c->p, pattern), *b = hiaF_node(c->p, inner);
   for (uint32_t i = 0; a->kind == HIA_AST_PAT_CON && i < a->c; i++)
     if (!contains(c, c->p->extra.data[a->b + i], c->p->extra.data[b->b + i])) return false;
   return true;
@@ -577,6 +581,7 @@ hia_match_tree hiaF_match_tree(hia_program *p, hia_arena *arena, hia_ast_id matc
   hia_match_tree tree = {.root = HIA_NONE};
   cover c = {.p = p, .arena = arena, .match = &n, .tree = &tree};
   if (!walk(&c, subject)) HIA_BUG(p->comp, "a match that cannot be covered");
-  for (uint32_t i = 0; i < c.places.len; i++) hiaR_push(arena, &tree.places, c.places.data[i].is);
+  for (uint32_t i = 0; i < c.places.len; i++)
+    hiaR_push(arena, &tree.places, c.places.data[i].where);
   return tree;
 }

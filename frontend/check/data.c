@@ -6,20 +6,23 @@
  * value. The types that have values are a least fixpoint, found in linear time: a constructor
  * counts the fields' data types of which no value is known yet, and each type has the list of the
  * constructors that count it. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/check.h"
+#include "frontend/check/constant.h"
+#include "frontend/syntax/program.h"
 
 typedef struct use {
   uint32_t con;  /* index into p->decls */
-  uint32_t next; /* of the same type, or NONE */
+  uint32_t next; /* the next use of the same type, or NONE */
 } use;
 
 typedef struct finder {
   hia_program *p;
-  uint32_t *n_open; /* of a CON: data types in its fields, with repetitions, without values */
-  uint32_t *uses;   /* of a TYPE: the first use in `list`, or NONE */
+  uint32_t *n_open; /* how many data types without values the fields of a CON have, with
+                       repetitions */
+  uint32_t *uses;   /* the first use of a TYPE in `list`, or NONE */
   HIA_VEC(use) list;
   hia_u32vec queue;    /* types with values, whose uses have not been seen */
-  hia_u32vec leads_to; /* by data type: a data type without values that each of its values needs */
+  hia_u32vec leads_to; /* a data type without values that each value of a data type needs */
 } finder;
 
 /* ---- limits ---- */
@@ -86,7 +89,8 @@ static void has_value(finder *f, uint32_t type) {
   hiaR_push(f->p->arena, &f->queue, type);
 }
 
-/* Of a constructor of a type without values: the first data type in its fields that has none. */
+/* Notes the first data type without values in the fields of a constructor, whose type has none
+ * either. */
 static void lead(finder *f, uint32_t con, hia_itype data) {
   uint32_t type = type_of_con(f->p, con), to = hiaF_data_decl(&f->p->it, data);
   if (f->leads_to.data[type] == HIA_NONE && hiaF_decl(f->p, to)->is_endless)

@@ -13,374 +13,99 @@
  * give, until nothing changes: bodies are walked again if a callee's result has changed, or a
  * variable of a loop in them. (Not each loop until it is stable: that would be exponential in the
  * nesting of loops.) Then each body is walked once more, which reports. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/dims.h"
+#include "frontend/check/check.h"
+#include "frontend/check/constant.h"
+#include "frontend/kit/instance.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
+#include "runtime/base/shape.h"
 
-/* A name that no shape has: two of them are equal, and fit where numbers do. */
-#define NONE_YET HIA_DIM_NAMED(UINT32_MAX)
-
-/* An operand, for the report. */
-typedef struct operand {
-  const hia_dim *dims;
-  uint32_t rank, start, end;
-} operand;
-
-/* The name of a size in the types of parameters, at a call. */
-typedef struct bound {
-  hia_ast_id name;
-  operand tensor;
-  uint32_t axis;
-} bound;
-
-typedef struct walk {
-  hia_program *p;
-  hia_arena *scratch;
-  uint32_t inst;
-  hia_ast_id first;
-  const hia_itype *types; /* by node, less `first` */
-  const hia_dim **vars;   /* the same, of binders; NULL: not bound */
-  const hia_dim **values; /* the same, of expressions: what the last visit has found */
-  bool has_changed;       /* a variable of a loop: walk again */
-  bool is_last;           /* nothing changes any more: report, and keep the dims */
-  HIA_VEC(bound) names;
-} walk;
-
-static const hia_dim *dims_of(walk *w, hia_ast_id id);
+static const hia_dim *dims_of(hia_dim_walk *w, hia_ast_id id);
 
 /* ---- values ---- */
 
-static uint32_t n_dims(const hia_itypes *it, hia_itype type) {
-  uint32_t n = hiaF_irank(type);
-  if (hiaF_is_array(type)) return n_dims(it, hiaF_element(it, type));
-  for (uint32_t i = 0; hiaF_is_tuple(type) && i < hiaF_ituple_len(it, type); i++)
-    n += n_dims(it, hiaF_ituple_part(it, type, i));
-  return n;
-}
+static hia_itype type_of(const hia_dim_walk *w, hia_ast_id id) { return w->types[id - w->first]; }
 
-static hia_itype type_of(const walk *w, hia_ast_id id) { return w->types[id - w->first]; }
-
-static uint32_t n_dims_of(const walk *w, hia_ast_id id) {
-  return n_dims(&w->p->it, type_of(w, id));
-}
-
-static hia_dim *all(walk *w, uint32_t n, hia_dim dim) {
-  hia_dim *dims = HIA_NEW_ARRAY(w->scratch, hia_dim, (size_t)n + 1);
-  for (uint32_t i = 0; i < n; i++) dims[i] = dim;
-  return dims;
-}
-
-static hia_dim *copy(walk *w, const hia_dim *from, uint32_t n) {
-  hia_dim *dims = all(w, n, HIA_DIM_UNKNOWN);
-  if (n) memcpy(dims, from, n * sizeof *from);
-  return dims;
+static uint32_t n_dims_of(const hia_dim_walk *w, hia_ast_id id) {
+  return hiaF_n_dims(&w->p->it, type_of(w, id));
 }
 
 /* The dims of an expression at a place of this type. */
-static const hia_dim *dims_at(walk *w, hia_ast_id id, hia_itype type) {
+static const hia_dim *dims_at(hia_dim_walk *w, hia_ast_id id, hia_itype type) {
   const hia_dim *dims = dims_of(w, id);
-  uint32_t n = n_dims(&w->p->it, type);
-  return n == n_dims_of(w, id) ? dims : all(w, n, HIA_DIM_UNKNOWN);
+  uint32_t n = hiaF_n_dims(&w->p->it, type);
+  return n == n_dims_of(w, id) ? dims : hiaF_dims_of_all(w, n, HIA_DIM_UNKNOWN);
 }
 
-/* True if that has changed `to`. */
-static bool join(hia_dim *to, const hia_dim *from, uint32_t n) {
-  bool has_changed = false;
-  for (uint32_t i = 0; i < n; i++) {
-    if (to[i] == from[i] || from[i] == NONE_YET || to[i] == HIA_DIM_UNKNOWN) continue;
-    to[i] = to[i] == NONE_YET ? from[i] : HIA_DIM_UNKNOWN;
-    has_changed = true;
-  }
-  return has_changed;
-}
-
-/* ---- constants ---- */
-
-/* The value of a constant expression from 0 on, whose types are final. Unknown: it is another
- * expression, or fails, or is below 0: then its evaluation, or what uses it, fails in the run. */
-static hia_dim constant(hia_program *p, const hia_itype *types, hia_ast_id first, hia_ast_id id) {
-  if (!hiaF_is_constant(p, id)) return HIA_DIM_UNKNOWN;
-  hia_itype type = types[id - first];
-  if (type != HIA_I32 && type != HIA_I64) return HIA_DIM_UNKNOWN;
-  hia_fault fault = {.message = NULL};
-  hia_typing t = {.p = p,
-                  .types = (hia_itype *)types, /* read only */
-                  .first = first,
-                  .inst = HIA_NONE,
-                  .force = HIA_FORCE_ALL,
-                  .fault = &fault};
-  hia_word word;
-  uint32_t n = 0;
-  if (!hiaF_eval(&t, id, &word, &n)) return HIA_DIM_UNKNOWN;
-  int64_t value = type == HIA_I32 ? hiaR_to_i32(word) : hiaR_to_i64(word);
-  return value < 0 ? HIA_DIM_UNKNOWN : value;
-}
-
-/* Of an argument that is a size or an index. */
-static hia_dim size(walk *w, hia_ast_id id) {
+/* Visits an argument that is a size or an index; returns its value if that is constant. */
+static hia_dim size(hia_dim_walk *w, hia_ast_id id) {
   dims_of(w, id);
-  return constant(w->p, w->types, w->first, id);
-}
-
-/* ---- reports ---- */
-
-static const char *shape_text(walk *w, const hia_dims *shape) {
-  hia_text text;
-  hiaR_text_init(&text, w->p->arena);
-  hiaR_shape_print(shape, NULL, &text);
-  return text.data;
-}
-
-/* Rejects the program: two dims of operands that must be equal are different numbers. */
-static void reject(walk *w, const hia_misfit *m, const operand *a, const operand *b, uint32_t start,
-                   uint32_t end) {
-  hia_program *p = w->p;
-  hia_inst *inst = hiaF_inst(p, w->inst);
-  hia_diags *outer = p->diags;
-  if (inst->diags == NULL) {
-    inst->diags = HIA_NEW(p->arena, hia_diags);
-    hiaF_diags_init(inst->diags, p->comp, p->source);
-  }
-  hia_text text;
-  hiaR_text_init(&text, p->arena);
-  hiaR_misfit_print(m, NULL, &text);
-  p->diags = inst->diags;
-  hia_diag *diag = hiaF_error(p->diags, HIA_E0340, start, end, "%s: %s",
-                              hiaR_status_message(HIA_SHAPE), text.data);
-  hiaF_mark(p->diags, diag, a->start, a->end, shape_text(w, &m->a));
-  hiaF_mark(p->diags, diag, b->start, b->end, shape_text(w, &m->b));
-  hiaF_note_instances(p, w->inst, diag);
-  p->diags = outer;
-  inst->failed = true;
+  return hiaF_constant_dim(w->p, w->types, w->first, id);
 }
 
 /* ---- operations ---- */
 
-static operand whole(walk *w, hia_ast_id id) {
+static hia_dim_operand whole(hia_dim_walk *w, hia_ast_id id) {
   const hia_ast *n = hiaF_node(w->p, id);
-  return (operand){dims_of(w, id), hiaF_irank(type_of(w, id)), n->start, n->end};
+  return (hia_dim_operand){dims_of(w, id), hiaF_irank(type_of(w, id)), n->start, n->end};
 }
 
-static void load(const operand *from, hia_dims *to) {
-  to->rank = from->rank;
-  if (to->rank) memcpy(to->dims, from->dims, to->rank * sizeof *to->dims);
-}
-
-/* What an operation is: which rule, and what the rule needs besides the operands. */
-typedef struct operation {
-  enum {
-    BROADCAST,
-    PRODUCT,
-    OUTER,
-    INDEX,
-    SLICE,
-    REDUCE,
-    TRANSPOSE,
-    LABELS,
-    SET,
-    CONCAT,
-    STACK
-  } rule;
-  uint32_t axis;       /* REDUCE, CONCAT, STACK */
-  hia_dim from, to;    /* SLICE */
-  uint32_t start, end; /* bytes that a report points at */
-} operation;
-
-static hia_fit follow(const operation *op, const hia_dims *ins, uint32_t n, hia_dims *out,
-                      hia_misfit *m) {
-  hia_dims any = ins[0];
-  switch (op->rule) {
-  case BROADCAST: return hiaR_shape_broadcast(ins, n, out, m);
-  case PRODUCT: return hiaR_shape_product(&ins[0], &ins[1], out, m);
-  case OUTER: return hiaR_shape_outer(&ins[0], &ins[1], out, m);
-  case INDEX: return hiaR_shape_index(&ins[0], &ins[1], out, m);
-  case SLICE: /* a slice that is out of range fails in the run */
-    any.dims[0] = HIA_DIM_UNKNOWN;
-    return hiaR_shape_slice(&any, op->from, op->to, out, m);
-  case REDUCE: return hiaR_shape_reduce(&ins[0], op->axis, out, m);
-  case TRANSPOSE: return hiaR_shape_transpose(&ins[0], out, m);
-  case LABELS: return hiaR_shape_labels(&ins[0], &ins[1], out, m);
-  case SET: return hiaR_shape_set(&ins[0], &ins[1], out, m);
-  case CONCAT: return hiaR_shape_concat(ins, n, op->axis, out, m);
-  case STACK: return hiaR_shape_stack(ins, n, op->axis, out, m);
-  }
-  return HIA_FIT_NEVER;
-}
-
-/* The dims of the result, of rank `rank`. What always fails gives no value. */
-HIA_COLD static const hia_dim *apply(walk *w, const operation *op, const operand *operands,
-                                     uint32_t n, uint32_t rank) {
-  hia_dims few[3], *ins = few, out = {0};
-  hia_misfit m = {.kind = HIA_MISFIT_LARGE};
-  bool waits = false; /* some operand has no value yet */
-  if (n > HIA_LEN(few)) ins = HIA_NEW_ARRAY(w->scratch, hia_dims, n);
-  for (uint32_t i = 0; i < n; i++) {
-    load(&operands[i], &ins[i]);
-    for (uint32_t k = 0; k < ins[i].rank; k++) waits |= ins[i].dims[k] == NONE_YET;
-  }
-  if (follow(op, ins, n, &out, &m) == HIA_FIT_NEVER || out.rank != rank) {
-    if (w->is_last && m.kind == HIA_MISFIT_DIM)
-      reject(w, &m, &operands[m.operand_a], &operands[m.operand_b], op->start, op->end);
-    return all(w, rank, NONE_YET);
-  }
-  hia_dim *dims = copy(w, out.dims, rank);
-  for (uint32_t i = 0; waits && i < rank; i++)
-    if (dims[i] == HIA_DIM_UNKNOWN) dims[i] = NONE_YET;
-  return dims;
-}
-
-static const hia_dim *apply_to_args(walk *w, operation *op, const hia_ast *call, uint32_t n,
-                                    uint32_t rank) {
-  operand few[3], *operands = few;
-  if (n > HIA_LEN(few)) operands = HIA_NEW_ARRAY(w->scratch, operand, n);
+static const hia_dim *apply_to_args(hia_dim_walk *w, hia_dim_rule *op, const hia_ast *call,
+                                    uint32_t n, uint32_t rank) {
+  hia_dim_operand few[3], *operands = few;
+  if (n > HIA_LEN(few)) operands = HIA_NEW_ARRAY(w->scratch, hia_dim_operand, n);
   for (uint32_t i = 0; i < n; i++) operands[i] = whole(w, hiaF_positional_arg(w->p, call, i));
   op->start = hiaF_node(w->p, call->a)->start;
   op->end = hiaF_node(w->p, call->a)->end;
-  return apply(w, op, operands, n, rank);
+  return hiaF_apply_rule(w, op, operands, n, rank);
 }
 
-/* The rank of what the first operands of a chain give. */
-static uint32_t rank_after(unsigned rule, uint32_t a, uint32_t b) {
-  if (rule == BROADCAST) return a > b ? a : b;
-  uint32_t rank = hiaR_op_rank(HIA_OP_PRODUCT, 0, 2, (uint32_t[]){a, b, 0}, HIA_NONE);
-  return rank == HIA_NONE ? 0 : rank;
-}
-
-static const hia_dim *dims_of_chain(walk *w, hia_ast_id id, const hia_ast *n) {
-  operation op = {.rule = n->kind == HIA_AST_MATMUL ? PRODUCT : BROADCAST};
-  operand in[2] = {whole(w, n->a)};
+static const hia_dim *dims_of_chain(hia_dim_walk *w, hia_ast_id id, const hia_ast *n) {
+  hia_dim_rule op = {.rule = n->kind == HIA_AST_MATMUL ? HIA_DIMS_PRODUCT : HIA_DIMS_BROADCAST};
+  hia_dim_operand in[2] = {whole(w, n->a)};
   for (uint32_t i = 0; i < n->c; i += 3) {
     uint32_t pos = w->p->extra.data[n->b + i + 1];
     in[1] = whole(w, w->p->extra.data[n->b + i + 2]);
     hia_operand left = hiaF_operands(w->p, id, i / 3 + 1, pos);
     in[0].start = left.start, in[0].end = left.end;
     op.start = pos, op.end = pos + 1;
-    uint32_t rank = rank_after(op.rule, in[0].rank, in[1].rank);
-    in[0].dims = apply(w, &op, in, 2, rank);
+    uint32_t rank = hiaF_rank_after(op.rule, in[0].rank, in[1].rank);
+    in[0].dims = hiaF_apply_rule(w, &op, in, 2, rank);
     in[0].rank = rank;
   }
   return in[0].dims;
 }
 
-static const hia_dim *dims_of_compare(walk *w, const hia_ast *n, uint32_t rank) {
-  operand in[2] = {whole(w, n->a), whole(w, n->b)};
-  operation op = {.rule = BROADCAST, .start = n->pos, .end = n->pos + 1};
-  return apply(w, &op, in, 2, rank);
+static const hia_dim *dims_of_compare(hia_dim_walk *w, const hia_ast *n, uint32_t rank) {
+  hia_dim_operand in[2] = {whole(w, n->a), whole(w, n->b)};
+  hia_dim_rule op = {.rule = HIA_DIMS_BROADCAST, .start = n->pos, .end = n->pos + 1};
+  return hiaF_apply_rule(w, &op, in, 2, rank);
 }
 
-/* ---- declared sizes ---- */
-
-/* The types of a declaration: of a function's instance. */
-typedef struct declared {
-  const hia_itype *types; /* NULL: of fields, whose sizes are integers and names of consts */
-  hia_ast_id first;
-} declared;
-
-static declared own(const walk *w) { return (declared){w->types, w->first}; }
-
-static hia_dim declared_dim(walk *w, declared of, hia_ast_id dim) {
-  const hia_ast *n = hiaF_node(w->p, dim);
-  int64_t value;
-  if (n->kind == HIA_AST_DIM_ANY || (n->kind == HIA_AST_NAME && n->op != HIA_REF_CONST))
-    return HIA_DIM_UNKNOWN;
-  if (of.types) return constant(w->p, of.types, of.first, dim);
-  return hiaF_constant_size(w->p, dim, &value) && value >= 0 ? value : HIA_DIM_UNKNOWN;
-}
-
-/* Writes the dims that a type declares; returns how many. */
-static uint32_t declare(walk *w, declared of, hia_ast_id type, hia_dim *to) {
-  const hia_ast *n = hiaF_node(w->p, type);
-  const uint32_t *list = w->p->extra.data + n->b;
-  uint32_t count = 0;
-  if (n->kind == HIA_AST_TYPE_ARRAY) return declare(w, of, n->a, to);
-  if (n->kind == HIA_AST_TYPE_TENSOR)
-    for (; count < n->c; count++) to[count] = declared_dim(w, of, list[count]);
-  if (n->kind == HIA_AST_TYPE_TUPLE)
-    for (uint32_t i = 0; i < n->c; i++) count += declare(w, of, list[i], to + count);
-  return count;
-}
-
-static const hia_dim *declared_dims(walk *w, declared of, hia_ast_id type, hia_itype is) {
-  hia_dim *dims = all(w, n_dims(&w->p->it, is), HIA_DIM_UNKNOWN);
-  declare(w, of, type, dims);
-  return dims;
-}
-
-/* At a call, all occurrences of a name must have one size. */
-static void expect_name(walk *w, hia_ast_id dim, const operand *x, uint32_t axis) {
-  const hia_ast *n = hiaF_node(w->p, dim);
-  if (n->kind != HIA_AST_NAME) return;
-  if (n->op == HIA_REF_NONE) {
-    bound b = {dim, *x, axis};
-    hiaR_push(w->scratch, &w->names, b);
-    return;
-  }
-  for (uint32_t i = 0; n->op == HIA_REF_VAR && i < w->names.len; i++) {
-    const bound *b = &w->names.data[i];
-    if (b->name != n->b) continue;
-    hia_dim was = b->tensor.dims[b->axis], is = x->dims[axis];
-    if (was < 0 || is < 0 || was == is) return;
-    hia_misfit m = {.kind = HIA_MISFIT_DIM, .operand_b = 1, .axis_a = b->axis, .axis_b = axis};
-    load(&b->tensor, &m.a);
-    load(x, &m.b);
-    if (w->is_last) reject(w, &m, &b->tensor, x, x->start, x->end);
-  }
-}
-
-HIA_COLD static void expect_tensor(walk *w, const operand *x, declared of, const hia_ast *type) {
-  hia_dims have, want = {.rank = type->c}, out;
-  hia_misfit m;
-  if (type->c != x->rank) return;
-  load(x, &have);
-  for (uint32_t i = 0; i < type->c; i++) {
-    want.dims[i] = declared_dim(w, of, w->p->extra.data[type->b + i]);
-    expect_name(w, w->p->extra.data[type->b + i], x, i);
-  }
-  operand is = {NULL, type->c, type->start, type->end};
-  if (w->is_last && hiaR_shape_expect(&have, &want, &out, &m) == HIA_FIT_NEVER &&
-      m.kind == HIA_MISFIT_DIM)
-    reject(w, &m, x, &is, x->start, x->end);
-}
-
-/* Checks the dims of an expression against a declared type. Returns how many they are. */
-static uint32_t expect(walk *w, hia_ast_id id, const hia_dim *dims, declared of, hia_ast_id type,
-                       hia_itype is) {
-  const hia_ast n = *hiaF_node(w->p, type), *e = hiaF_node(w->p, id);
-  uint32_t count = 0;
-  while (e->kind == HIA_AST_BLOCK) id = e->a, e = hiaF_node(w->p, id);
-  if (n.kind == HIA_AST_TYPE_TENSOR) {
-    operand x = {dims, hiaF_irank(is), e->start, e->end};
-    expect_tensor(w, &x, of, &n);
-  }
-  if (n.kind == HIA_AST_TYPE_ARRAY && hiaF_is_array(is))
-    return expect(w, id, dims, of, n.a, hiaF_element(&w->p->it, is));
-  if (n.kind != HIA_AST_TYPE_TUPLE) return n_dims(&w->p->it, is);
-  bool is_apart = e->kind == HIA_AST_TUPLE && e->c == n.c;
-  for (uint32_t i = 0; i < n.c; i++)
-    count += expect(w, is_apart ? w->p->extra.data[hiaF_node(w->p, id)->b + i] : id, dims + count,
-                    of, w->p->extra.data[n.b + i], hiaF_ituple_part(&w->p->it, is, i));
-  return count;
-}
+static hia_dim_types own(const hia_dim_walk *w) { return (hia_dim_types){w->types, w->first}; }
 
 /* ---- variables ---- */
 
-static void set_var(walk *w, hia_ast_id binder, const hia_dim *dims) {
+static void set_var(hia_dim_walk *w, hia_ast_id binder, const hia_dim *dims) {
   w->vars[binder - w->first] = dims;
 }
 
-static void bind(walk *w, hia_ast_id binder, hia_itype type, const hia_dim *dims) {
+static void bind(hia_dim_walk *w, hia_ast_id binder, hia_itype type, const hia_dim *dims) {
   const hia_ast *n = hiaF_node(w->p, binder);
   if (n->kind != HIA_AST_BIND_TUPLE) {
     set_var(w, binder, dims);
     return;
   }
-  if (!hiaF_is_tuple(type)) return; /* of a function that has an error */
+  if (!hiaF_is_tuple(type)) return; /* the function has an error */
   for (uint32_t i = 0; i < n->c; i++) {
     hia_itype part = hiaF_ituple_part(&w->p->it, type, i);
     bind(w, w->p->extra.data[n->b + i], part, dims);
-    dims += n_dims(&w->p->it, part);
+    dims += hiaF_n_dims(&w->p->it, part);
   }
 }
 
-static void bind_pattern(walk *w, hia_ast_id pattern, const hia_dim *dims) {
+static void bind_pattern(hia_dim_walk *w, hia_ast_id pattern, const hia_dim *dims) {
   const hia_ast *n = hiaF_node(w->p, pattern);
   if (n->kind == HIA_AST_PAT_NAME) set_var(w, pattern, dims);
   if (n->kind != HIA_AST_PAT_CON) return;
@@ -388,26 +113,26 @@ static void bind_pattern(walk *w, hia_ast_id pattern, const hia_dim *dims) {
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id type = hiaF_node(w->p, w->p->extra.data[con->params + i])->b;
     bind_pattern(w, w->p->extra.data[n->b + i],
-                 declared_dims(w, (declared){NULL, 0}, type, con->param_types[i]));
+                 hiaF_declared_dims(w, (hia_dim_types){NULL, 0}, type, con->param_types[i]));
   }
 }
 
-static const hia_dim *dims_of_name(walk *w, hia_ast_id id, const hia_ast *n) {
+static const hia_dim *dims_of_name(hia_dim_walk *w, hia_ast_id id, const hia_ast *n) {
   uint32_t count = n_dims_of(w, id);
   if (n->op == HIA_REF_PARAM) return w->p->params.data[hiaF_decl(w->p, n->b)->fn].shape.dims;
   const hia_dim *dims = n->op == HIA_REF_VAR && count ? w->vars[n->b - w->first] : NULL;
-  return dims ? dims : all(w, count, HIA_DIM_UNKNOWN);
+  return dims ? dims : hiaF_dims_of_all(w, count, HIA_DIM_UNKNOWN);
 }
 
-static const hia_dim *dims_of_block(walk *w, const hia_ast *n) {
+static const hia_dim *dims_of_block(hia_dim_walk *w, const hia_ast *n) {
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id id = w->p->extra.data[n->b + i];
     const hia_ast let = *hiaF_node(w->p, id);
     hia_itype type = type_of(w, id);
     const hia_dim *dims = dims_at(w, let.c, type);
     if (let.b != HIA_NONE) {
-      expect(w, let.c, dims, own(w), let.b, type);
-      dims = declared_dims(w, own(w), let.b, type);
+      hiaF_expect_dims(w, let.c, dims, own(w), let.b, type);
+      dims = hiaF_declared_dims(w, own(w), let.b, type);
     }
     bind(w, let.a, type, dims);
   }
@@ -416,26 +141,26 @@ static const hia_dim *dims_of_block(walk *w, const hia_ast *n) {
 
 /* ---- branches and loops ---- */
 
-static const hia_dim *dims_of_if(walk *w, const hia_ast *n, uint32_t count) {
+static const hia_dim *dims_of_if(hia_dim_walk *w, const hia_ast *n, uint32_t count) {
   dims_of(w, n->a);
-  hia_dim *dims = copy(w, dims_of(w, n->b), count);
-  join(dims, dims_of(w, n->c), count);
+  hia_dim *dims = hiaF_copy_dims(w, dims_of(w, n->b), count);
+  hiaF_join_dims(dims, dims_of(w, n->c), count);
   return dims;
 }
 
-static const hia_dim *dims_of_match(walk *w, const hia_ast *n, uint32_t count) {
+static const hia_dim *dims_of_match(hia_dim_walk *w, const hia_ast *n, uint32_t count) {
   const hia_dim *subject = dims_of(w, n->a);
-  hia_dim *dims = all(w, count, NONE_YET);
+  hia_dim *dims = hiaF_dims_of_all(w, count, HIA_DIM_NONE_YET);
   for (uint32_t i = 0; i < n->c; i += 2) {
     bind_pattern(w, w->p->extra.data[n->b + i], subject);
-    join(dims, dims_of(w, w->p->extra.data[n->b + i + 1]), count);
+    hiaF_join_dims(dims, dims_of(w, w->p->extra.data[n->b + i + 1]), count);
   }
   return dims;
 }
 
 /* A variable without a declared type keeps what rounds have given it: w->vars of its LVAR is not
  * NULL in the walks after the first. */
-static const hia_dim *dims_of_loop(walk *w, const hia_ast *n, uint32_t count) {
+static const hia_dim *dims_of_loop(hia_dim_walk *w, const hia_ast *n, uint32_t count) {
   hia_program *p = w->p;
   const uint32_t *vars = p->extra.data + n->b;
   const hia_dim **inits = HIA_NEW_ARRAY(w->scratch, const hia_dim *, n->c);
@@ -443,32 +168,32 @@ static const hia_dim *dims_of_loop(walk *w, const hia_ast *n, uint32_t count) {
     const hia_ast var = *hiaF_node(p, vars[i]);
     hia_itype type = type_of(w, vars[i]);
     inits[i] = dims_at(w, var.c, type);
-    if (var.b != HIA_NONE) expect(w, var.c, inits[i], own(w), var.b, type);
+    if (var.b != HIA_NONE) hiaF_expect_dims(w, var.c, inits[i], own(w), var.b, type);
   }
   for (uint32_t i = 0; i < n->c; i++) {
     const hia_ast var = *hiaF_node(p, vars[i]);
     hia_itype type = type_of(w, vars[i]);
     hia_dim *state = (hia_dim *)w->vars[vars[i] - w->first];
     if (var.b != HIA_NONE)
-      set_var(w, vars[i], declared_dims(w, own(w), var.b, type));
+      set_var(w, vars[i], hiaF_declared_dims(w, own(w), var.b, type));
     else if (state == NULL)
-      set_var(w, vars[i], copy(w, inits[i], n_dims(&p->it, type)));
+      set_var(w, vars[i], hiaF_copy_dims(w, inits[i], hiaF_n_dims(&p->it, type)));
     else
-      join(state, inits[i], n_dims(&p->it, type));
+      hiaF_join_dims(state, inits[i], hiaF_n_dims(&p->it, type));
   }
   dims_of(w, p->extra.data[n->a]);
   hia_ast_id block = p->extra.data[n->a + 1];
-  hia_dim *dims = all(w, count, HIA_DIM_UNKNOWN);
+  hia_dim *dims = hiaF_dims_of_all(w, count, HIA_DIM_UNKNOWN);
   const hia_dim *next = dims_of(w, block);
   if (n_dims_of(w, block) != count) next = dims;
   for (uint32_t i = 0, at = 0; i < n->c; i++) {
     const hia_ast var = *hiaF_node(p, vars[i]);
     hia_itype type = type_of(w, vars[i]);
-    uint32_t m = n_dims(&p->it, type);
+    uint32_t m = hiaF_n_dims(&p->it, type);
     hia_dim *state = (hia_dim *)w->vars[vars[i] - w->first];
     if (var.b != HIA_NONE)
-      expect(w, hiaF_next_value(p, n, i), next + at, own(w), var.b, type);
-    else if (join(state, next + at, m))
+      hiaF_expect_dims(w, hiaF_next_value(p, n, i), next + at, own(w), var.b, type);
+    else if (hiaF_join_dims(state, next + at, m))
       w->has_changed = true;
     if (m) memcpy(dims + at, state, m * sizeof *state);
     at += m;
@@ -479,23 +204,24 @@ static const hia_dim *dims_of_loop(walk *w, const hia_ast *n, uint32_t count) {
 /* ---- in a row ---- */
 
 /* The elements of a tensor or an array, joined; of a tensor they must have one shape. */
-static const hia_dim *dims_of_array(walk *w, hia_ast_id id, const hia_ast *n, uint32_t count) {
+static const hia_dim *dims_of_array(hia_dim_walk *w, hia_ast_id id, const hia_ast *n,
+                                    uint32_t count) {
   const uint32_t *list = w->p->extra.data + n->b;
   hia_itype type = type_of(w, id);
   uint32_t rank = hiaF_irank(type);
   if (!hiaF_is_tensor(type) || rank == 1) {
-    hia_dim *dims = all(w, count, NONE_YET);
+    hia_dim *dims = hiaF_dims_of_all(w, count, HIA_DIM_NONE_YET);
     for (uint32_t i = 0; i < n->c; i++) {
       const hia_dim *element = dims_of(w, w->p->extra.data[n->b + i]);
-      if (rank == 0) join(dims, element, count);
+      if (rank == 0) hiaF_join_dims(dims, element, count);
     }
     if (rank == 1) dims[0] = n->c;
     return dims;
   }
-  operand *operands = HIA_NEW_ARRAY(w->scratch, operand, n->c);
+  hia_dim_operand *operands = HIA_NEW_ARRAY(w->scratch, hia_dim_operand, n->c);
   for (uint32_t i = 0; i < n->c; i++) operands[i] = whole(w, list[i]);
-  operation op = {.rule = STACK, .start = n->pos, .end = n->pos + 1};
-  return apply(w, &op, operands, n->c, rank);
+  hia_dim_rule op = {.rule = HIA_DIMS_STACK, .start = n->pos, .end = n->pos + 1};
+  return hiaF_apply_rule(w, &op, operands, n->c, rank);
 }
 
 /* The number of elements of a range with constant ends. */
@@ -504,7 +230,7 @@ static hia_dim range(hia_dim from, hia_dim to) {
   return to > from ? to - from : 0;
 }
 
-static const hia_dim *dims_of_comprehension(walk *w, hia_ast_id id, const hia_ast *n,
+static const hia_dim *dims_of_comprehension(hia_dim_walk *w, hia_ast_id id, const hia_ast *n,
                                             uint32_t count) {
   const uint32_t *list = w->p->extra.data + n->b;
   bool is_tensor = hiaF_is_tensor(type_of(w, id));
@@ -524,29 +250,31 @@ static const hia_dim *dims_of_comprehension(walk *w, hia_ast_id id, const hia_as
   }
   const hia_dim *element = dims_of(w, n->a);
   if (!is_tensor) return element;
-  hia_dim *dims = all(w, count, length);
+  hia_dim *dims = hiaF_dims_of_all(w, count, length);
   memcpy(dims + 1, element, (count - 1) * sizeof *dims);
   return dims;
 }
 
-static const hia_dim *dims_of_index(walk *w, hia_ast_id id, const hia_ast *n) {
-  operand in[2] = {whole(w, n->a), whole(w, n->b)};
+static const hia_dim *dims_of_index(hia_dim_walk *w, hia_ast_id id, const hia_ast *n) {
+  hia_dim_operand in[2] = {whole(w, n->a), whole(w, n->b)};
   if (!hiaF_is_tensor(type_of(w, n->a))) return in[0].dims;
-  operation op = {.rule = INDEX, .start = n->pos, .end = n->pos + 1};
-  return apply(w, &op, in, 2, hiaF_irank(type_of(w, id)));
+  hia_dim_rule op = {.rule = HIA_DIMS_INDEX, .start = n->pos, .end = n->pos + 1};
+  return hiaF_apply_rule(w, &op, in, 2, hiaF_irank(type_of(w, id)));
 }
 
-static const hia_dim *dims_of_slice(walk *w, const hia_ast *n) {
-  operand x = whole(w, n->a);
-  operation op = {.rule = SLICE, .from = size(w, n->b), .start = n->pos, .end = n->pos + 1};
+static const hia_dim *dims_of_slice(hia_dim_walk *w, const hia_ast *n) {
+  hia_dim_operand x = whole(w, n->a);
+  hia_dim_rule op = {
+      .rule = HIA_DIMS_SLICE, .from = size(w, n->b), .start = n->pos, .end = n->pos + 1};
   op.to = size(w, n->c);
-  return hiaF_is_tensor(type_of(w, n->a)) ? apply(w, &op, &x, 1, x.rank) : x.dims;
+  return hiaF_is_tensor(type_of(w, n->a)) ? hiaF_apply_rule(w, &op, &x, 1, x.rank) : x.dims;
 }
 
 /* ---- calls ---- */
 
-static const hia_dim *dims_of_sizes(walk *w, const hia_ast *n, uint32_t first, uint32_t n_args) {
-  hia_dim *dims = all(w, n_args, HIA_DIM_UNKNOWN);
+static const hia_dim *dims_of_sizes(hia_dim_walk *w, const hia_ast *n, uint32_t first,
+                                    uint32_t n_args) {
+  hia_dim *dims = hiaF_dims_of_all(w, n_args, HIA_DIM_UNKNOWN);
   for (uint32_t i = 0; i < n_args; i++) {
     hia_ast_id arg = hiaF_positional_arg(w->p, n, i);
     if (i < first)
@@ -557,11 +285,12 @@ static const hia_dim *dims_of_sizes(walk *w, const hia_ast *n, uint32_t first, u
   return dims;
 }
 
-static const hia_dim *dims_of_tensor(walk *w, const hia_ast *n, unsigned builtin, uint32_t rank) {
+static const hia_dim *dims_of_tensor(hia_dim_walk *w, const hia_ast *n, unsigned builtin,
+                                     uint32_t rank) {
   hia_ast_id axis;
   uint32_t n_args = hiaF_positional(w->p, n, &axis);
   uint64_t at = hiaF_axis(w->p, n, builtin, 0);
-  operation op = {.rule = REDUCE, .axis = at == HIA_NONE ? HIA_ALL_AXES : (uint32_t)at};
+  hia_dim_rule op = {.rule = HIA_DIMS_REDUCE, .axis = at == HIA_NONE ? HIA_ALL_AXES : (uint32_t)at};
   switch (builtin) {
   case HIA_BUILTIN_ZEROS:
   case HIA_BUILTIN_ONES:
@@ -571,60 +300,61 @@ static const hia_dim *dims_of_tensor(walk *w, const hia_ast *n, unsigned builtin
   case HIA_BUILTIN_RESHAPE: return dims_of_sizes(w, n, 1, n_args);
   case HIA_BUILTIN_SHAPE: return dims_of(w, hiaF_positional_arg(w->p, n, 0));
   case HIA_BUILTIN_SOFTMAX:
-  case HIA_BUILTIN_LOG_SOFTMAX: op.rule = BROADCAST; break;
-  case HIA_BUILTIN_TRANSPOSE: op.rule = TRANSPOSE; break;
-  case HIA_BUILTIN_OUTER: op.rule = OUTER; break;
-  case HIA_BUILTIN_CROSS_ENTROPY: op.rule = LABELS; break;
-  case HIA_BUILTIN_STACK: op.rule = STACK; break;
+  case HIA_BUILTIN_LOG_SOFTMAX: op.rule = HIA_DIMS_BROADCAST; break;
+  case HIA_BUILTIN_TRANSPOSE: op.rule = HIA_DIMS_TRANSPOSE; break;
+  case HIA_BUILTIN_OUTER: op.rule = HIA_DIMS_OUTER; break;
+  case HIA_BUILTIN_CROSS_ENTROPY: op.rule = HIA_DIMS_LABELS; break;
+  case HIA_BUILTIN_STACK: op.rule = HIA_DIMS_STACK; break;
   default: break;
   }
   return apply_to_args(w, &op, n, n_args, rank);
 }
 
-static const hia_dim *dims_of_arrays(walk *w, hia_ast_id id, const hia_ast *n, unsigned builtin,
-                                     uint32_t count) {
+static const hia_dim *dims_of_arrays(hia_dim_walk *w, hia_ast_id id, const hia_ast *n,
+                                     unsigned builtin, uint32_t count) {
   const uint32_t *args = w->p->extra.data + n->b;
   if (builtin == HIA_BUILTIN_LEN) return dims_of(w, args[0]);
   bool is_tensor = hiaF_is_tensor(type_of(w, id)), is_set = builtin == HIA_BUILTIN_SET;
   if (is_tensor && is_set) {
-    operand in[2] = {whole(w, args[0])};
+    hia_dim_operand in[2] = {whole(w, args[0])};
     dims_of(w, args[1]);
     in[1] = whole(w, args[2]);
     const hia_ast *callee = hiaF_node(w->p, n->a);
-    operation op = {.rule = SET, .start = callee->start, .end = callee->end};
-    return apply(w, &op, in, 2, count);
+    hia_dim_rule op = {.rule = HIA_DIMS_SET, .start = callee->start, .end = callee->end};
+    return hiaF_apply_rule(w, &op, in, 2, count);
   }
   if (is_tensor) {
     hia_ast_id axis;
     uint32_t n_args = hiaF_positional(w->p, n, &axis);
-    operation op = {.rule = CONCAT,
-                    .axis = (uint32_t)hiaF_axis(w->p, n, builtin, hiaF_irank(type_of(w, id)))};
+    hia_dim_rule op = {.rule = HIA_DIMS_CONCAT,
+                       .axis = (uint32_t)hiaF_axis(w->p, n, builtin, hiaF_irank(type_of(w, id)))};
     return apply_to_args(w, &op, n, n_args, count);
   }
-  hia_dim *dims = all(w, count, NONE_YET);
+  hia_dim *dims = hiaF_dims_of_all(w, count, HIA_DIM_NONE_YET);
   for (uint32_t i = 0; i < n->c; i++) {
     const hia_dim *arg = dims_of(w, w->p->extra.data[n->b + i]);
-    if (!is_set || i != 1) join(dims, arg, count);
+    if (!is_set || i != 1) hiaF_join_dims(dims, arg, count);
   }
   return dims;
 }
 
-static const hia_dim *result_of(walk *w, uint32_t inst, uint32_t count) {
+static const hia_dim *result_of(hia_dim_walk *w, uint32_t inst, uint32_t count) {
   const hia_inst *callee = hiaF_inst(w->p, inst);
   const hia_dim *result = callee->result_dims;
-  return result && n_dims(&w->p->it, callee->result) == count ? result
-                                                              : all(w, count, HIA_DIM_UNKNOWN);
+  return result && hiaF_n_dims(&w->p->it, callee->result) == count
+             ? result
+             : hiaF_dims_of_all(w, count, HIA_DIM_UNKNOWN);
 }
 
 /* Each gradient has the sizes of what it is the gradient of: of a parameter those that its type
  * declares, or else those of the argument. The arguments have been visited. */
-static const hia_dim *dims_of_gradient(walk *w, const hia_ast *call, uint32_t inst,
+static const hia_dim *dims_of_gradient(hia_dim_walk *w, const hia_ast *call, uint32_t inst,
                                        uint32_t count) {
   hia_program *p = w->p;
   const hia_ast *callee = hiaF_node(p, call->a);
   const hia_decl *d = hiaF_decl(p, callee->b);
   const hia_ast_grad *grad = &p->grads.data[callee->c];
-  hia_dim *dims = all(w, count, HIA_DIM_UNKNOWN);
+  hia_dim *dims = hiaF_dims_of_all(w, count, HIA_DIM_UNKNOWN);
   for (uint32_t i = 0, at = 0; i < grad->wrt.len; i++) {
     const hia_wrt *wrt = &grad->wrt.data[i];
     const hia_dim *from = NULL, *declares = NULL;
@@ -637,11 +367,11 @@ static const hia_dim *dims_of_gradient(walk *w, const hia_ast *call, uint32_t in
       hia_itype type = hiaF_inst(p, inst)->args[wrt->i];
       hia_ast_id arg = p->extra.data[call->b + wrt->i];
       hia_ast_id declared_type = hiaF_node(p, p->extra.data[d->params + wrt->i])->b;
-      n = n_dims(&p->it, type);
+      n = hiaF_n_dims(&p->it, type);
       if (n_dims_of(w, arg) == n) from = w->values[arg - w->first];
       if (declared_type != HIA_NONE)
-        declares = declared_dims(w, (declared){hiaF_inst(p, inst)->types, d->first_node},
-                                 declared_type, type);
+        declares = hiaF_declared_dims(w, (hia_dim_types){hiaF_inst(p, inst)->types, d->first_node},
+                                      declared_type, type);
     }
     for (uint32_t k = 0; k < n && at < count; k++, at++) {
       if (from) dims[at] = from[k];
@@ -651,7 +381,8 @@ static const hia_dim *dims_of_gradient(walk *w, const hia_ast *call, uint32_t in
   return dims;
 }
 
-static const hia_dim *dims_of_call(walk *w, hia_ast_id id, const hia_ast *n, uint32_t count) {
+static const hia_dim *dims_of_call(hia_dim_walk *w, hia_ast_id id, const hia_ast *n,
+                                   uint32_t count) {
   hia_program *p = w->p;
   const hia_ast *callee = hiaF_node(p, n->a);
   if (callee->op == HIA_REF_BUILTIN && hiaF_tensor_builtin(callee->b))
@@ -659,35 +390,35 @@ static const hia_dim *dims_of_call(walk *w, hia_ast_id id, const hia_ast *n, uin
   if (callee->op == HIA_REF_BUILTIN && callee->b >= HIA_OP_LIMIT)
     return dims_of_arrays(w, id, n, callee->b, count);
   if (callee->op == HIA_REF_BUILTIN && callee->b != HIA_OP_FAIL) {
-    operation op = {.rule = BROADCAST};
+    hia_dim_rule op = {.rule = HIA_DIMS_BROADCAST};
     return apply_to_args(w, &op, n, n->c, count);
   }
   for (uint32_t i = 0; i < n->c; i++) dims_of(w, p->extra.data[n->b + i]);
-  if (callee->op == HIA_REF_BUILTIN) return all(w, count, NONE_YET);
+  if (callee->op == HIA_REF_BUILTIN) return hiaF_dims_of_all(w, count, HIA_DIM_NONE_YET);
   const hia_decl *d = hiaF_decl(p, callee->b);
   uint32_t inst = hiaF_is_of_instance(callee) ? type_of(w, n->a) : HIA_NONE;
-  declared of = {NULL, 0};
-  if (inst != HIA_NONE) of = (declared){hiaF_inst(p, inst)->types, d->first_node};
+  hia_dim_types owner = {NULL, 0};
+  if (inst != HIA_NONE) owner = (hia_dim_types){hiaF_inst(p, inst)->types, d->first_node};
   w->names.len = 0;
   for (uint32_t i = 0; i < n->c && (inst != HIA_NONE || callee->op == HIA_REF_CON); i++) {
     hia_ast_id arg = p->extra.data[n->b + i], type = hiaF_node(p, p->extra.data[d->params + i])->b;
-    if (type != HIA_NONE && n_dims_of(w, arg) == n_dims(&p->it, d->param_types[i]))
-      expect(w, arg, w->values[arg - w->first], of, type, d->param_types[i]);
+    if (type != HIA_NONE && n_dims_of(w, arg) == hiaF_n_dims(&p->it, d->param_types[i]))
+      hiaF_expect_dims(w, arg, w->values[arg - w->first], owner, type, d->param_types[i]);
   }
-  if (inst == HIA_NONE) return all(w, count, HIA_DIM_UNKNOWN);
+  if (inst == HIA_NONE) return hiaF_dims_of_all(w, count, HIA_DIM_UNKNOWN);
   return callee->op == HIA_REF_GRAD ? dims_of_gradient(w, n, inst, count)
                                     : result_of(w, inst, count);
 }
 
 /* ---- all ---- */
 
-static const hia_dim *visit_all(walk *w, const hia_ast *n, uint32_t first, uint32_t step) {
+static const hia_dim *visit_all(hia_dim_walk *w, const hia_ast *n, uint32_t first, uint32_t step) {
   for (uint32_t i = first; i < n->c; i += step) dims_of(w, w->p->extra.data[n->b + i]);
   return NULL;
 }
 
-static const hia_dim *dims_of_tuple(walk *w, const hia_ast *n, uint32_t count) {
-  hia_dim *dims = all(w, count, HIA_DIM_UNKNOWN);
+static const hia_dim *dims_of_tuple(hia_dim_walk *w, const hia_ast *n, uint32_t count) {
+  hia_dim *dims = hiaF_dims_of_all(w, count, HIA_DIM_UNKNOWN);
   for (uint32_t i = 0, at = 0; i < n->c; i++) {
     hia_ast_id part = w->p->extra.data[n->b + i];
     const hia_dim *from = dims_of(w, part);
@@ -698,17 +429,17 @@ static const hia_dim *dims_of_tuple(walk *w, const hia_ast *n, uint32_t count) {
   return dims;
 }
 
-static const hia_dim *dims_of_field(walk *w, const hia_ast *n, uint32_t count) {
+static const hia_dim *dims_of_field(hia_dim_walk *w, const hia_ast *n, uint32_t count) {
   const hia_dim *dims = dims_of(w, n->a);
   hia_itype type = type_of(w, n->a);
   if (!hiaF_is_tuple(type))
-    return all(w, count, HIA_DIM_UNKNOWN); /* of a function that has an error */
+    return hiaF_dims_of_all(w, count, HIA_DIM_UNKNOWN); /* the function has an error */
   for (uint32_t i = 0; i < n->b; i++)
-    dims += n_dims(&w->p->it, hiaF_ituple_part(&w->p->it, type, i));
+    dims += hiaF_n_dims(&w->p->it, hiaF_ituple_part(&w->p->it, type, i));
   return dims;
 }
 
-static const hia_dim *visit(walk *w, hia_ast_id id, const hia_ast *n, uint32_t count) {
+static const hia_dim *visit(hia_dim_walk *w, hia_ast_id id, const hia_ast *n, uint32_t count) {
   switch ((hia_ast_kind)n->kind) {
   case HIA_AST_NAME: return dims_of_name(w, id, n);
   case HIA_AST_TUPLE: return dims_of_tuple(w, n, count);
@@ -733,8 +464,8 @@ static const hia_dim *visit(walk *w, hia_ast_id id, const hia_ast *n, uint32_t c
   }
 }
 
-/* As many dims as the type has; never NULL. */
-static const hia_dim *dims_of(walk *w, hia_ast_id id) {
+/* Visits an expression. Returns as many dims as its type has; never NULL. */
+static const hia_dim *dims_of(hia_dim_walk *w, hia_ast_id id) {
   uint32_t count = n_dims_of(w, id);
   const hia_dim *dims = visit(w, id, hiaF_node(w->p, id), count);
   static const hia_dim none[1];
@@ -742,7 +473,8 @@ static const hia_dim *dims_of(walk *w, hia_ast_id id) {
   if (count == 0) return none;
   if (!w->is_last) return dims;
   hia_dim *kept = HIA_NEW_ARRAY(w->p->arena, hia_dim, count);
-  for (uint32_t i = 0; i < count; i++) kept[i] = dims[i] == NONE_YET ? HIA_DIM_UNKNOWN : dims[i];
+  for (uint32_t i = 0; i < count; i++)
+    kept[i] = dims[i] == HIA_DIM_NONE_YET ? HIA_DIM_UNKNOWN : dims[i];
   hiaF_inst(w->p, w->inst)->dims[id - w->first] = kept;
   return dims;
 }
@@ -755,7 +487,7 @@ static bool has_result(const hia_program *p, const hia_inst *inst) {
 }
 
 /* Walks the body until the variables of its loops are stable. Returns its dims. */
-static const hia_dim *walk_body(walk *w) {
+static const hia_dim *walk_body(hia_dim_walk *w) {
   const hia_decl *d = hiaF_decl(w->p, hiaF_inst(w->p, w->inst)->decl);
   const hia_dim *dims;
   do {
@@ -765,34 +497,34 @@ static const hia_dim *walk_body(walk *w) {
   return dims;
 }
 
-/* Returns true if its result has changed. */
+/* Walks over the body of an instance. Returns true if the dims of its result have changed. */
 static bool do_instance(hia_program *p, uint32_t id, bool is_last) {
   hia_inst *inst = hiaF_inst(p, id);
   const hia_decl *d = hiaF_decl(p, inst->decl);
   hia_mark mark = hiaR_arena_mark(&p->comp->scratch);
   size_t n_nodes = (size_t)(d->end_node - d->first_node) + 1;
-  walk w = {.p = p,
-            .scratch = &p->comp->scratch,
-            .inst = id,
-            .first = d->first_node,
-            .types = inst->types,
-            .vars = HIA_NEW_ARRAY(&p->comp->scratch, const hia_dim *, n_nodes),
-            .values = HIA_NEW_ARRAY(&p->comp->scratch, const hia_dim *, n_nodes)};
+  hia_dim_walk w = {.p = p,
+                    .scratch = &p->comp->scratch,
+                    .inst = id,
+                    .first = d->first_node,
+                    .types = inst->types,
+                    .vars = HIA_NEW_ARRAY(&p->comp->scratch, const hia_dim *, n_nodes),
+                    .values = HIA_NEW_ARRAY(&p->comp->scratch, const hia_dim *, n_nodes)};
   for (uint32_t i = 0; i < d->n_params; i++) {
     hia_ast_id param = p->extra.data[d->params + i], type = hiaF_node(p, param)->b;
-    if (type != HIA_NONE) set_var(&w, param, declared_dims(&w, own(&w), type, inst->args[i]));
+    if (type != HIA_NONE) set_var(&w, param, hiaF_declared_dims(&w, own(&w), type, inst->args[i]));
   }
   const hia_dim *dims = walk_body(&w);
   bool has_changed = false;
   if (has_result(p, inst))
-    has_changed = n_dims_of(&w, d->body) == n_dims(&p->it, inst->result) &&
-                  join(inst->result_dims, dims, n_dims(&p->it, inst->result));
+    has_changed = n_dims_of(&w, d->body) == hiaF_n_dims(&p->it, inst->result) &&
+                  hiaF_join_dims(inst->result_dims, dims, hiaF_n_dims(&p->it, inst->result));
   if (is_last) {
     inst->dims = HIA_NEW_ARRAY(p->arena, const hia_dim *, n_nodes);
     w.is_last = true;
     walk_body(&w);
-    if (d->type != HIA_NONE && n_dims_of(&w, d->body) == n_dims(&p->it, inst->result))
-      expect(&w, d->body, w.values[d->body - w.first], own(&w), d->type, inst->result);
+    if (d->type != HIA_NONE && n_dims_of(&w, d->body) == hiaF_n_dims(&p->it, inst->result))
+      hiaF_expect_dims(&w, d->body, w.values[d->body - w.first], own(&w), d->type, inst->result);
   }
   hiaR_arena_release(&p->comp->scratch, mark);
   return has_changed;
@@ -800,16 +532,16 @@ static bool do_instance(hia_program *p, uint32_t id, bool is_last) {
 
 static bool is_checked(const hia_inst *inst) { return !inst->failed && !inst->no_base; }
 
-/* Before its body is walked: what is declared, or nothing yet. */
+/* Sets the dims of a result before the body is walked: what is declared, or nothing yet. */
 static void begin_result(hia_program *p, hia_inst *inst) {
   const hia_decl *d = hiaF_decl(p, inst->decl);
-  uint32_t n = n_dims(&p->it, inst->result);
-  walk w = {.p = p, .scratch = p->arena};
+  uint32_t n = hiaF_n_dims(&p->it, inst->result);
+  hia_dim_walk w = {.p = p, .scratch = p->arena};
   if (inst->is_bottom || inst->want != HIA_IT_NONE || d->type == HIA_NONE)
-    inst->result_dims = all(&w, n, NONE_YET);
+    inst->result_dims = hiaF_dims_of_all(&w, n, HIA_DIM_NONE_YET);
   else
-    inst->result_dims =
-        (hia_dim *)declared_dims(&w, (declared){inst->types, d->first_node}, d->type, inst->result);
+    inst->result_dims = (hia_dim *)hiaF_declared_dims(
+        &w, (hia_dim_types){inst->types, d->first_node}, d->type, inst->result);
 }
 
 void hiaF_dims(hia_program *p, const uint32_t *insts, uint32_t n) {

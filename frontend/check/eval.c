@@ -1,7 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Evaluates constant expressions whose types are resolved: consts, and arguments of the command
  * line. Operators are evaluated by the runtime's own code (base/scalar.c). */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/constant.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/program.h"
+
+const hia_const_value *hiaF_const_value(const hia_program *p, uint32_t decl, hia_dtype dtype) {
+  static const hia_const_value reported = {.state = HIA_CONST_BAD};
+  const hia_decl *d = hiaF_decl(p, decl);
+  if (d->values == NULL || d->values[dtype].state == HIA_CONST_NEW) return &reported;
+  return &d->values[dtype];
+}
 
 static bool fault(hia_typing *t, const hia_ast *n, uint32_t end, hia_status status) {
   t->failed = true;

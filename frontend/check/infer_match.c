@@ -1,6 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types of `match` and of its patterns. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/cover.h"
+#include "frontend/check/infer.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/program.h"
 
 static void wrong_pattern(hia_typing *t, const hia_ast *n, hia_itype subject) {
   const hia_itypes *it = &t->p->it;
@@ -21,16 +24,14 @@ static void wrong_pattern(hia_typing *t, const hia_ast *n, hia_itype subject) {
     hiaF_hint(t->p->diags, diag, "give it a name, and take it apart: let (a, b) = ...;");
 }
 
-/* True if the type is not known, or has an error that was reported. */
-static bool is_open(hia_itype t) { return t >= HIA_IT_UNKNOWN && t <= HIA_IT_ERROR; }
-
 static void check_pattern(hia_typing *t, hia_ast_id id, hia_itype subject);
 
-/* The constructor says what its fields are, even where the subject is not known. */
+/* Checks the pattern of a constructor, which says what its fields are even where the subject is
+ * not known. */
 static void check_con(hia_typing *t, hia_ast_id id, hia_itype subject) {
   const hia_ast *n = hiaF_node(t->p, id);
   const hia_decl *d = hiaF_pattern_con(t->p, n); /* with as many fields: names.c */
-  if (d->data != subject && !is_open(subject) && d->data != HIA_IT_ERROR)
+  if (d->data != subject && !hiaF_is_undecided(subject) && d->data != HIA_IT_ERROR)
     wrong_pattern(t, n, subject);
   for (uint32_t i = 0; i < n->c; i++)
     check_pattern(t, t->p->extra.data[n->b + i], d->param_types[i]);
@@ -44,11 +45,11 @@ static void check_pattern(hia_typing *t, hia_ast_id id, hia_itype subject) {
   switch ((hia_ast_kind)n->kind) {
   case HIA_AST_PAT_CON: check_con(t, id, subject); break;
   case HIA_AST_PAT_BOOL:
-    if (subject != HIA_BOOL && !is_open(subject)) wrong_pattern(t, n, subject);
+    if (subject != HIA_BOOL && !hiaF_is_undecided(subject)) wrong_pattern(t, n, subject);
     break;
   case HIA_AST_PAT_INT: {
     hia_word word;
-    if (is_open(subject)) break;
+    if (hiaF_is_undecided(subject)) break;
     if (!is_int || (n->op != HIA_NO_SUFFIX && n->op != subject))
       wrong_pattern(t, n, subject);
     else if (hiaF_number(t->p, n, (n->flags & HIA_AST_NEGATIVE) != 0, (hia_dtype)subject, &word) !=

@@ -1,77 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types of tensors: built-in functions that make, shape, reduce and multiply them, and `@`. Ranks
  * follow from the table of ops (hiaR_op_rank); sizes are no part of types. */
-#include "frontend/syntax/ast.h"
-
-/* ---- the built-ins ---- */
-
-static const hia_tensor_builtin builtins[] = {
-    {"stack", HIA_OP_STACK, 1, 255, true},
-    {"zeros", HIA_OP_FULL, 1, HIA_MAX_RANK, false},
-    {"ones", HIA_OP_FULL, 1, HIA_MAX_RANK, false},
-    {"full", HIA_OP_FULL, 2, HIA_MAX_RANK + 1, false},
-    {"iota", HIA_OP_IOTA, 1, 1, false},
-    {"one_hot", HIA_OP_ONE_HOT, 2, 2, false},
-    {"reshape", HIA_OP_RESHAPE, 2, HIA_MAX_RANK + 1, false},
-    {"transpose", HIA_OP_TRANSPOSE, 1, 1, false},
-    {"shape", HIA_OP_DIM, 1, 2, true},
-    {"outer", HIA_OP_OUTER, 2, 2, false},
-    {"softmax", HIA_OP_SOFTMAX, 1, 1, false},
-    {"log_softmax", HIA_OP_LOG_SOFTMAX, 1, 1, false},
-    {"cross_entropy", HIA_OP_CROSS_ENTROPY, 2, 2, false},
-    {"sum", HIA_OP_SUM, 1, 1, true},
-    {"prod", HIA_OP_PROD, 1, 1, true},
-    {"mean", HIA_OP_MEAN, 1, 1, true},
-    {"max", HIA_OP_MAX_OF, 1, 1, true},
-    {"min", HIA_OP_MIN_OF, 1, 1, true},
-    {"argmax", HIA_OP_ARG_MAX, 1, 1, true},
-    {"argmin", HIA_OP_ARG_MIN, 1, 1, true},
-    {"any", HIA_OP_ANY, 1, 1, true},
-    {"all", HIA_OP_ALL, 1, 1, true},
-};
-_Static_assert(HIA_LEN(builtins) == (size_t)HIA_BUILTIN_END - HIA_BUILTIN_STACK, "a row for each");
-
-const hia_tensor_builtin *hiaF_tensor_builtin(unsigned op) {
-  return op >= HIA_BUILTIN_STACK && op < HIA_BUILTIN_END ? &builtins[op - HIA_BUILTIN_STACK] : NULL;
-}
-
-uint32_t hiaF_positional(const hia_program *p, const hia_ast *call, hia_ast_id *axis) {
-  uint32_t n = 0;
-  *axis = HIA_NONE;
-  for (uint32_t i = 0; i < call->c; i++) {
-    const hia_ast *arg = hiaF_node(p, p->extra.data[call->b + i]);
-    if (arg->kind == HIA_AST_NAMED)
-      *axis = arg->b;
-    else
-      n++;
-  }
-  return n;
-}
-
-hia_ast_id hiaF_positional_arg(const hia_program *p, const hia_ast *call, uint32_t i) {
-  const uint32_t *args = p->extra.data + call->b;
-  while (hiaF_node(p, *args)->kind == HIA_AST_NAMED) args++;
-  while (i--) do
-      args++;
-    while (hiaF_node(p, *args)->kind == HIA_AST_NAMED);
-  return *args;
-}
+#include "frontend/check/constant.h"
+#include "frontend/check/infer.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 
 /* ---- axes ---- */
-
-uint64_t hiaF_axis(hia_program *p, const hia_ast *call, unsigned builtin, uint32_t rank) {
-  hia_ast_id axis;
-  uint32_t n = hiaF_positional(p, call, &axis);
-  int64_t value = 0;
-  if (builtin == HIA_BUILTIN_SHAPE && n == 2) axis = hiaF_positional_arg(p, call, 1);
-  if (axis != HIA_NONE) {
-    if (!hiaF_constant_size(p, axis, &value) || value < 0 || value >= HIA_MAX_RANK)
-      return HIA_BAD_AXIS;
-    return (uint64_t)value;
-  }
-  if (builtin == HIA_BUILTIN_CONCAT) return rank ? rank - 1 : 0;
-  return builtin == HIA_BUILTIN_STACK || builtin == HIA_BUILTIN_SHAPE ? 0 : HIA_NONE;
-}
 
 /* Reports an axis that is no constant, or that a tensor does not have. */
 static hia_itype bad_axis(hia_typing *t, const hia_ast *call, unsigned builtin, uint64_t axis,
@@ -85,21 +21,17 @@ static hia_itype bad_axis(hia_typing *t, const hia_ast *call, unsigned builtin, 
                     HIA_MAX_RANK - 1);
   else
     hiaF_type_error(t, HIA_E0327, at->start, at->end, "there is no axis %u: this is %s",
-                    (unsigned)axis, hiaF_itype_text(&t->p->it, type));
+                    (unsigned)axis, hiaF_type_text(t, type));
   return HIA_IT_ERROR;
 }
 
 /* ---- operands ---- */
 
-static bool has_error(const hia_typing *t, hia_itype type) {
-  return hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR;
-}
-
 /* Infers an operand that must be a tensor or a scalar of the rule's dtypes; ERROR, with a report,
  * if it is none. */
 static hia_itype expect_ranked(hia_typing *t, hia_ast_id expr, const char *what, hia_rule rule) {
   hia_itype type = hiaF_infer(t, expr);
-  if (has_error(t, type)) return HIA_IT_ERROR;
+  if (hiaF_has_error(t, type)) return HIA_IT_ERROR;
   if (hiaF_is_ranked(type) && hiaF_rule_takes(rule, hiaF_leaf(type))) return type;
   const hia_ast *n = hiaF_node(t->p, expr);
   const char *wants = rule == HIA_RULE_FLOAT || rule == HIA_RULE_LABELS ? "tensors of floats"
@@ -108,7 +40,7 @@ static hia_itype expect_ranked(hia_typing *t, hia_ast_id expr, const char *what,
                       : rule == HIA_RULE_ANY || rule == HIA_RULE_SIZE   ? "tensors"
                                                                         : "tensors of numbers";
   hiaF_type_error(t, HIA_E0305, n->start, n->end, "%s takes %s, not %s", what, wants,
-                  hiaF_itype_text(&t->p->it, type));
+                  hiaF_type_text(t, type));
   return HIA_IT_ERROR;
 }
 
@@ -147,23 +79,24 @@ hia_itype hiaF_infer_matmul(hia_typing *t, hia_ast_id id) {
   for (uint32_t i = 0; i < n.c; i += 3) {
     uint32_t pos = p->extra.data[n.b + i + 1];
     hia_ast_id right = p->extra.data[n.b + i + 2];
-    hia_itype other = expect_ranked(t, right, "'@'", HIA_RULE_NUM);
-    if (type == HIA_IT_ERROR || other == HIA_IT_ERROR) {
+    hia_itype right_type = expect_ranked(t, right, "'@'", HIA_RULE_NUM);
+    if (type == HIA_IT_ERROR || right_type == HIA_IT_ERROR) {
       type = HIA_IT_ERROR;
       continue;
     }
-    hia_itype leaf = hiaF_join_exprs(t, hiaF_operands(p, id, i / 3 + 1, pos), hiaF_leaf(type),
-                                     hiaF_operand(p, right), hiaF_leaf(other), pos, pos + 1, "'@'");
+    hia_itype leaf =
+        hiaF_join_exprs(t, hiaF_operands(p, id, i / 3 + 1, pos), hiaF_leaf(type),
+                        hiaF_operand(p, right), hiaF_leaf(right_type), pos, pos + 1, "'@'");
     if (leaf == HIA_IT_ERROR) {
       type = leaf;
       continue;
     }
-    if (hiaF_has_open_rank(type) || hiaF_has_open_rank(other)) {
+    if (hiaF_has_open_rank(type) || hiaF_has_open_rank(right_type)) {
       type = HIA_IT_UNKNOWN;
       continue;
     }
     const hia_ast at = {.start = pos, .end = pos + 1};
-    uint32_t rank = rank_of(t, &at, "'@'", HIA_OP_PRODUCT, 0, (hia_itype[]){type, other}, 2);
+    uint32_t rank = rank_of(t, &at, "'@'", HIA_OP_PRODUCT, 0, (hia_itype[]){type, right_type}, 2);
     type = rank == HIA_NONE ? (hia_itype)HIA_IT_ERROR : hiaF_ranked(leaf, rank, false);
   }
   return type;
@@ -171,15 +104,16 @@ hia_itype hiaF_infer_matmul(hia_typing *t, hia_ast_id id) {
 
 /* ---- built-ins ---- */
 
-/* Infers a size or an index: a scalar integer. */
+/* Infers a size or an index, which is a scalar integer. Returns false, with a report, if it is
+ * none. */
 static bool expect_size(hia_typing *t, hia_ast_id expr, const char *what) {
   hia_itype type = hiaF_infer(t, expr);
-  if (has_error(t, type)) return false;
+  if (hiaF_has_error(t, type)) return false;
   bool is_scalar = hiaF_is_ranked(type) && hiaF_irank(type) == 0;
   if (is_scalar && hiaF_rule_takes(HIA_RULE_INT, hiaF_leaf(type))) return true;
   const hia_ast *n = hiaF_node(t->p, expr);
   hiaF_type_error(t, HIA_E0323, n->start, n->end, "%s is an i32 or i64, not %s", what,
-                  hiaF_itype_text(&t->p->it, type));
+                  hiaF_type_text(t, type));
   return false;
 }
 
@@ -188,7 +122,7 @@ static const char *name_of(hia_typing *t, const hia_ast *callee) {
   return hiaR_arena_printf(t->p->arena, "'%s'", hiaF_symbol_text(t->p, callee->a));
 }
 
-/* stack and concat: operands of one rank, one of which may be unknown. */
+/* Joins the operands of a `stack`, which have one rank; that of one may be unknown. */
 static hia_itype infer_joined(hia_typing *t, const hia_ast *n, const hia_ast *callee,
                               uint32_t n_args, hia_itype type) {
   const char *what = name_of(t, callee);
@@ -225,7 +159,7 @@ static hia_itype infer_full(hia_typing *t, const hia_ast *n, const hia_ast *call
   if (hiaF_irank(leaf)) {
     const hia_ast *v = hiaF_node(t->p, value);
     hiaF_type_error(t, HIA_E0326, v->start, v->end, "'full' takes a scalar, not %s",
-                    hiaF_itype_text(&t->p->it, leaf));
+                    hiaF_type_text(t, leaf));
     return HIA_IT_ERROR;
   }
   return hiaF_ranked(hiaF_leaf(leaf), n_args - 1, false);
@@ -295,7 +229,7 @@ hia_itype hiaF_concat_type(hia_typing *t, const hia_ast *n, hia_itype type) {
   if (hiaF_has_open_rank(type)) return HIA_IT_UNKNOWN;
   if (hiaF_irank(type) == 0) {
     hiaF_type_error(t, HIA_E0326, n->start, n->end, "'concat' does not take %s: 'stack' does",
-                    hiaF_itype_text(&t->p->it, type));
+                    hiaF_type_text(t, type));
     return HIA_IT_ERROR;
   }
   return axis < hiaF_irank(type) ? type : bad_axis(t, n, HIA_BUILTIN_CONCAT, axis, type);

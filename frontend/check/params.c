@@ -1,21 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Params: their sizes and initialisers, which are constant. */
-#include "frontend/syntax/ast.h"
-#include <math.h>
+#include "frontend/check/check.h"
+#include "frontend/check/constant.h"
+#include "frontend/check/infer.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 
-bool hiaF_initialiser(const char *name, hia_init *init, uint32_t *arity) {
-  bool is_full = strcmp(name, "zeros") == 0 || strcmp(name, "ones") == 0;
-  *init = HIA_INIT_FULL;
-  *arity = 0;
-  if (is_full) return true;
-  for (uint32_t i = HIA_INIT_FULL + 1; i < HIA_N_INITS; i++) {
-    if (strcmp(name, hiaR_init_name((hia_init)i)) != 0) continue;
-    *init = (hia_init)i;
-    *arity = hiaR_init_arity(*init);
-    return true;
-  }
-  return false;
-}
+#include <math.h>
 
 /* The value of a constant expression of a param at a dtype. False: its error was reported. */
 static bool evaluate(hia_program *p, const hia_decl *d, hia_ast_id expr, hia_dtype dtype,

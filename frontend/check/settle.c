@@ -2,7 +2,12 @@
 /* Final types, from the outside in, after infer.c: every expression takes the type of its place,
  * and literals are checked against it. Around slots that hold an error, all that does not depend on
  * the error is still checked. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/constant.h"
+#include "frontend/check/infer.h"
+#include "frontend/kit/instance.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 
 static bool is_number(hia_itype type) { return type >= HIA_I32 && type <= HIA_F64; }
 
@@ -49,6 +54,13 @@ static void resolve_tuple(hia_typing *t, const hia_ast *n, hia_itype type) {
                  fits ? hiaF_ituple_part(it, type, i) : (hia_itype)HIA_IT_ERROR);
 }
 
+static void resolve_size(hia_typing *t, hia_ast_id dim) {
+  if (hiaF_node(t->p, dim)->kind != HIA_AST_DIM_ANY && !hiaF_binds_size(t->p, dim))
+    hiaF_resolve(t, dim, HIA_I64);
+}
+
+void hiaF_resolve_sizes(hia_typing *t, hia_ast_id type) { hiaF_each_size(t, type, resolve_size); }
+
 static void resolve_loop(hia_typing *t, const hia_ast *n) {
   hia_program *p = t->p;
   hia_itype *types = HIA_NEW_ARRAY(p->arena, hia_itype, n->c);
@@ -62,8 +74,8 @@ static void resolve_loop(hia_typing *t, const hia_ast *n) {
   hiaF_resolve(t, p->extra.data[n->a + 1], n->c == 1 ? types[0] : hiaF_ituple(&p->it, types, n->c));
 }
 
-/* A function that always fails may be called for a value of any type; it gets an instance for each
- * type. */
+/* Settles a call of a function that always fails, which may be called for a value of any type:
+ * it gets an instance for each type. */
 static void resolve_bottom_call(hia_typing *t, hia_ast_id call, hia_itype type) {
   hia_program *p = t->p;
   const hia_ast *n = hiaF_node(p, call);
@@ -97,7 +109,8 @@ static hia_itype builtin_argument(hia_typing *t, unsigned op, uint32_t i, hia_it
   return is_alone ? hiaF_settled(t, have) : adapted(have, type);
 }
 
-/* An operand with a type of its own: an index, an array of which only elements are taken. */
+/* Settles an operand with a type of its own: an index, an array of which only elements are
+ * taken. */
 static void resolve_settled(hia_typing *t, hia_ast_id id) {
   hiaF_resolve(t, id, hiaF_settled(t, *hiaF_type_at(t, id)));
 }
@@ -113,10 +126,10 @@ static void resolve_comprehension(hia_typing *t, const hia_ast *n, hia_itype typ
   if (n->c == 2) {
     resolve_settled(t, list[1]);
   } else { /* both ends take the variable's type */
-    hia_itype of = hiaF_join(&t->p->it, *hiaF_type_at(t, list[1]), *hiaF_type_at(t, list[2]));
-    of = hiaF_settled(t, of);
-    hiaF_resolve(t, list[1], of);
-    hiaF_resolve(t, list[2], of);
+    hia_itype end_type = hiaF_join(&t->p->it, *hiaF_type_at(t, list[1]), *hiaF_type_at(t, list[2]));
+    end_type = hiaF_settled(t, end_type);
+    hiaF_resolve(t, list[1], end_type);
+    hiaF_resolve(t, list[2], end_type);
   }
   hiaF_resolve(t, n->a, element_of(t, type));
 }

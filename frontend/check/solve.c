@@ -37,102 +37,19 @@
  * merged component then starts again from unknown.
  *
  * None of this reports anything. check.c reports the errors of bodies once types are final. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/check.h"
+#include "frontend/check/infer.h"
+#include "frontend/kit/instance.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/program.h"
 
-#define MAX_CHANGES 8 /* of one result to a type that does not contain it; then it stays */
-
-/* ---- instances ---- */
-
-static uint32_t hash_inst(const hia_program *p, uint32_t decl, const hia_itype *args,
-                          hia_itype want) {
-  uint32_t h = decl * 2654435761u ^ want * 40503u;
-  for (uint32_t i = 0; i < hiaF_decl(p, decl)->n_params; i++) {
-    h = (h ^ args[i]) * 16777619u;
-    h ^= h >> 15;
-  }
-  return h;
-}
-
-static void rehash(hia_program *p, uint32_t size) {
-  p->inst_table.data = HIA_NEW_ARRAY(p->arena, uint32_t, size);
-  p->inst_table.len = p->inst_table.cap = size;
-  for (uint32_t i = 0; i < size; i++) p->inst_table.data[i] = HIA_NONE;
-  for (uint32_t i = 0; i < p->insts.len; i++) {
-    const hia_inst *e = hiaF_inst(p, i);
-    uint32_t k = hash_inst(p, e->decl, e->args, e->want) & (size - 1);
-    while (p->inst_table.data[k] != HIA_NONE) k = (k + 1) & (size - 1);
-    p->inst_table.data[k] = i;
-  }
-}
-
-/* The place of the instance in the table, or the free place where it would be. */
-static uint32_t find_slot(const hia_program *p, uint32_t decl, const hia_itype *args,
-                          hia_itype want) {
-  uint32_t n = hiaF_decl(p, decl)->n_params;
-  uint32_t mask = p->inst_table.len - 1, k = hash_inst(p, decl, args, want) & mask;
-  for (; p->inst_table.data[k] != HIA_NONE; k = (k + 1) & mask) {
-    const hia_inst *e = hiaF_inst(p, p->inst_table.data[k]);
-    if (e->decl == decl && e->want == want &&
-        (n == 0 || memcmp(e->args, args, n * sizeof *args) == 0))
-      break;
-  }
-  return k;
-}
-
-uint32_t hiaF_known_instance(const hia_program *p, uint32_t decl, const hia_itype *args,
-                             hia_itype want) {
-  return p->inst_table.len > 0 ? p->inst_table.data[find_slot(p, decl, args, want)] : HIA_NONE;
-}
-
-uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia_itype want,
-                       uint32_t caller, hia_ast_id call) {
-  if (p->insts.len * 2 >= p->inst_table.len)
-    rehash(p, p->inst_table.len > 0 ? p->inst_table.len * 2 : 64);
-  hia_decl *d = hiaF_decl(p, decl);
-  uint32_t k = find_slot(p, decl, args, want);
-  if (p->inst_table.data[k] != HIA_NONE) return p->inst_table.data[k];
-  if (want == HIA_IT_NONE && d->n_insts >= HIA_MAX_INSTANCES) return HIA_NONE;
-  hia_itype declared = d->gradient_of == HIA_NONE ? d->result : hiaF_clause_type(p, d, args);
-  hia_itype *copy = HIA_NEW_ARRAY(p->arena, hia_itype, d->n_params);
-  if (d->n_params > 0) memcpy(copy, args, d->n_params * sizeof *args);
-  hia_inst inst = {.decl = decl,
-                   .args = copy,
-                   .want = want,
-                   .declared = declared,
-                   .gradient = HIA_NONE,
-                   .result = want != HIA_IT_NONE       ? want
-                             : declared != HIA_IT_NONE ? declared
-                                                       : (hia_itype)HIA_IT_UNKNOWN,
-                   .caller = caller,
-                   .call = call,
-                   .last_caller = HIA_NONE,
-                   .group = HIA_NONE,
-                   .types = HIA_NEW_ARRAY(p->arena, hia_itype, d->end_node - d->first_node)};
-  if (want != HIA_IT_NONE) { /* its body has been typed already, for another result type */
-    inst.state = HIA_INST_DONE;
-    inst.order = p->n_done++;
-    inst.group = p->n_groups++;
-  }
-  uint32_t id = p->insts.len;
-  hiaR_push(p->arena, &p->insts, inst);
-  p->inst_table.data[k] = id;
-  d->n_insts += want == HIA_IT_NONE;
-  return id;
-}
-
-void hiaF_add_call(hia_program *p, uint32_t caller, uint32_t callee) {
-  hia_inst *c = hiaF_inst(p, callee);
-  if (c->last_caller == caller) return;
-  hiaR_push(p->arena, &c->callers, caller);
-  hiaR_push(p->arena, &hiaF_inst(p, caller)->callees, callee);
-  c->last_caller = caller;
-}
+#define MAX_CHANGES 8 /* changes of a result to types that do not contain it; then it stays */
 
 /* ---- one component ---- */
 
 typedef struct frame {
   uint32_t inst;
-  uint32_t next; /* of its callees, the next to visit */
+  uint32_t next; /* the next of its callees to visit */
 } frame;
 
 typedef struct solver {

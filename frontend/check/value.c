@@ -1,6 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values as the command line and the API write them, read as constant expressions of a type. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/check.h"
+#include "frontend/check/constant.h"
+#include "frontend/check/infer.h"
+#include "frontend/kit/typing.h"
+#include "frontend/syntax/parse.h"
+#include "frontend/syntax/program.h"
 
 /* Checks the expression, which is the whole text of an argument. */
 static bool check_value(hia_program *p, hia_ast_id expr, hia_type want, hia_typing *t,

@@ -1,68 +1,17 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Makes graph functions of checked instances. Nodes are appended in the order of evaluation, tuples
  * become their words, and variables become the values that they stand for. */
-#include "frontend/syntax/ast.h"
+#include "frontend/elab/elab.h"
+#include "frontend/check/constant.h"
+#include "frontend/grad/grad.h"
+#include "frontend/kit/instance.h"
+#include "frontend/kit/pieces.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 #include "graph/ir/build.h"
-#include "runtime/base/loc.h"
-
-#define FEW 16
-
-/* The types of a value's words. */
-typedef struct flat_type {
-  uint32_t n;
-  const hia_type *data;
-  hia_type few[FEW];
-} flat_type;
-
-/* The graph's type for one of the program, which is copied once. */
-static hia_type copy(hia_elab *e, hia_type type) {
-  if (hiaG_is_scalar(type)) return type;
-  uint32_t i = type - HIA_FIRST_TYPE;
-  while (e->copied.len <= i) hiaR_push(e->arena, &e->copied, HIA_NONE);
-  hia_type *copy = &e->copied.data[i];
-  if (*copy == HIA_NONE) *copy = hiaG_type_copy(e->g->types, e->p->it.types, type);
-  return *copy;
-}
-
-hia_type hiaF_elab_type(hia_elab *e, hia_itype type) {
-  return copy(e, hiaF_itype_type(&e->p->it, type));
-}
-
-static void flatten(hia_elab *e, hia_itype type, flat_type *out) {
-  hia_type t = hiaF_itype_type(&e->p->it, type);
-  out->n = hiaG_type_words(e->p->it.types, t);
-  hia_type *data = out->n <= FEW ? out->few : HIA_NEW_ARRAY(e->arena, hia_type, out->n);
-  hiaG_type_flatten(e->p->it.types, t, data);
-  for (uint32_t i = 0; i < out->n; i++) data[i] = copy(e, data[i]);
-  out->data = data;
-}
-
-static hia_itype type_of(const hia_elab *e, hia_ast_id id) { return e->types[id - e->first]; }
 
 static uint32_t words_of(const hia_elab *e, hia_ast_id id) {
-  return hiaF_itype_words(&e->p->it, type_of(e, id));
-}
-
-static void push(hia_elab *e, hia_value_id value) { hiaR_push(e->arena, &e->words, value); }
-
-hia_loc_id hiaF_elab_loc(hia_elab *e, uint32_t pos) {
-  uint32_t line, col;
-  hiaF_position(e->p, pos, &line, &col);
-  return hiaG_loc(e->g, line, col, e->source, HIA_NONE);
-}
-
-hia_loc_id hiaF_elab_loc_of(hia_elab *e, uint32_t pos, const hia_operand *operands, uint32_t n) {
-  hia_loc_id loc = HIA_NONE;
-  uint32_t line, col;
-  for (uint32_t i = n < HIA_LOC_MAX_OPERANDS ? n : HIA_LOC_MAX_OPERANDS; i-- > 0;) {
-    uint32_t start = operands[i].start, len = operands[i].end - start;
-    const char *text = e->p->source->text + start, *nl = memchr(text, '\n', len);
-    hiaF_position(e->p, start, &line, &col);
-    if (nl != NULL) len = (uint32_t)(nl - text);
-    loc = hiaG_loc(e->g, line, col, hiaR_loc_of_operand(i, len), loc);
-  }
-  hiaF_position(e->p, pos, &line, &col);
-  return hiaG_loc(e->g, line, col, e->source, loc);
+  return hiaF_itype_words(&e->p->it, hiaF_elab_itype(e, id));
 }
 
 /* ---- pieces ---- */
@@ -72,10 +21,10 @@ static void op(hia_elab *e, unsigned opcode, uint32_t n, uint32_t pos) {
   hia_value_id v = hiaG_op(e->g, e->fn, e->region, opcode, e->words.data + (e->words.len - n), n,
                            hiaF_elab_loc(e, pos));
   e->words.len -= n;
-  push(e, v);
+  hiaF_elab_push(e, v);
 }
 
-/* The same of operands that may be tensors. */
+/* Appends an op on the last n words, which may be tensors: its location has the operands then. */
 static void op_of(hia_elab *e, unsigned opcode, const hia_operand *operands, uint32_t n,
                   uint32_t pos) {
   const hia_value_id *ins = e->words.data + (e->words.len - n);
@@ -84,85 +33,47 @@ static void op_of(hia_elab *e, unsigned opcode, const hia_operand *operands, uin
   hia_loc_id loc = n_tensors > 1 ? hiaF_elab_loc_of(e, pos, operands, n) : hiaF_elab_loc(e, pos);
   hia_value_id v = hiaG_op(e->g, e->fn, e->region, opcode, ins, n, loc);
   e->words.len -= n;
-  push(e, v);
+  hiaF_elab_push(e, v);
 }
 
 static void constant(hia_elab *e, hia_type type, hia_word word, uint32_t pos) {
-  push(e, hiaG_const(e->g, e->fn, e->region, type, word, hiaF_elab_loc(e, pos)));
+  hiaF_elab_constant(e, type, word, hiaF_elab_loc(e, pos));
 }
 
 static void number(hia_elab *e, hia_ast_id id, bool negative, uint32_t pos) {
   const hia_ast *n = hiaF_node(e->p, id);
-  hia_dtype dtype = (hia_dtype)type_of(e, id);
+  hia_dtype dtype = (hia_dtype)hiaF_elab_itype(e, id);
   hia_word word = 0;
   hiaF_number(e->p, n, negative, dtype, &word); /* settle.c has checked that it fits */
   constant(e, dtype, word, pos);
 }
 
-hia_node_id hiaF_elab_if(hia_elab *e, hia_value_id cond, hia_itype type, hia_loc_id loc) {
-  flat_type outs;
-  flatten(e, type, &outs);
-  return hiaG_add(e->g, e->fn, e->region, HIA_OP_IF, &cond, 1, outs.data, outs.n, 0, loc);
-}
-
-void hiaF_elab_yield(hia_elab *e, hia_region_id region, uint32_t base) {
-  hiaG_yield(e->g, e->fn, region, e->words.data + base, e->words.len - base);
-  e->words.len = base;
-}
-
-uint32_t hiaF_elab_results(hia_elab *e, hia_node_id node) {
-  uint32_t base = e->words.len;
-  for (uint32_t i = 0; i < e->fn->nodes.data[node].n_outs; i++) push(e, hiaG_out(e->fn, node, i));
-  return base;
-}
-
-static uint32_t regions_of(const hia_elab *e, hia_node_id node) {
-  return e->fn->nodes.data[node].regions;
-}
-
 /* ---- variables ---- */
-
-void hiaF_elab_bind(hia_elab *e, hia_ast_id binder, hia_itype type, uint32_t base) {
-  const hia_ast *n = hiaF_node(e->p, binder);
-  const hia_itypes *it = &e->p->it;
-  if (n->kind == HIA_AST_BIND_TUPLE) {
-    for (uint32_t i = 0; i < n->c; i++) {
-      hia_itype part = hiaF_ituple_part(it, type, i);
-      hiaF_elab_bind(e, e->p->extra.data[n->b + i], part, base);
-      base += hiaF_itype_words(it, part);
-    }
-    return;
-  }
-  if (n->kind == HIA_AST_BIND_WILD || n->kind == HIA_AST_PAT_WILD) return;
-  e->slots[binder - e->first] = e->vars.len;
-  for (uint32_t i = 0; i < hiaF_itype_words(it, type); i++)
-    hiaR_push(e->arena, &e->vars, e->words.data[base + i]);
-}
 
 static void elab_name(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   if (n->op == HIA_REF_CONST) {
-    hia_dtype dtype = (hia_dtype)type_of(e, id);
+    hia_dtype dtype = (hia_dtype)hiaF_elab_itype(e, id);
     constant(e, dtype, hiaF_const_value(e->p, n->b, dtype)->word, n->pos);
     return;
   }
   if (n->op == HIA_REF_CON) { /* without fields */
-    constant(e, hiaF_elab_type(e, type_of(e, id)), hiaF_decl(e->p, n->b)->number, n->pos);
+    constant(e, hiaF_elab_type(e, hiaF_elab_itype(e, id)), hiaF_decl(e->p, n->b)->number, n->pos);
     return;
   }
   if (n->op == HIA_REF_PARAM) {
-    hia_type type = hiaF_elab_type(e, type_of(e, id));
+    hia_type type = hiaF_elab_type(e, hiaF_elab_itype(e, id));
     hia_node_id param = hiaG_add(e->g, e->fn, e->region, HIA_OP_PARAM, NULL, 0, &type, 1,
                                  hiaF_decl(e->p, n->b)->fn, hiaF_elab_loc(e, n->pos));
-    push(e, hiaG_out(e->fn, param, 0));
+    hiaF_elab_push(e, hiaG_out(e->fn, param, 0));
     return;
   }
   uint32_t slot = e->slots[n->b - e->first];
-  for (uint32_t i = 0; i < words_of(e, id); i++) push(e, e->vars.data[slot + i]);
+  for (uint32_t i = 0; i < words_of(e, id); i++) hiaF_elab_push(e, e->vars.data[slot + i]);
 }
 
 static void elab_field(hia_elab *e, const hia_ast *n) {
   const hia_itypes *it = &e->p->it;
-  hia_itype type = type_of(e, n->a);
+  hia_itype type = hiaF_elab_itype(e, n->a);
   uint32_t base = hiaF_elab(e, n->a, false), skip = 0;
   for (uint32_t i = 0; i < n->b; i++) skip += hiaF_itype_words(it, hiaF_ituple_part(it, type, i));
   uint32_t count = hiaF_itype_words(it, hiaF_ituple_part(it, type, n->b));
@@ -177,9 +88,9 @@ static void elab_if(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
   uint32_t base = hiaF_elab(e, n->a, false);
   hia_value_id cond = e->words.data[base];
   e->words.len = base;
-  hia_node_id node = hiaF_elab_if(e, cond, type_of(e, id), hiaF_elab_loc(e, n->pos));
+  hia_node_id node = hiaF_elab_if(e, cond, hiaF_elab_itype(e, id), hiaF_elab_loc(e, n->pos));
   for (uint32_t k = 0; k < 2; k++) {
-    e->region = regions_of(e, node) + k;
+    e->region = hiaF_elab_regions(e, node) + k;
     base = hiaF_elab(e, k == 0 ? n->b : n->c, tail);
     hiaF_elab_yield(e, e->region, base);
   }
@@ -187,7 +98,7 @@ static void elab_if(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
   hiaF_elab_results(e, node);
 }
 
-/* a and b and c: (if (if a then b else false) then c else false) */
+/* Makes of `a and b and c`: (if (if a then b else false) then c else false) */
 static void elab_logic(hia_elab *e, const hia_ast *n, bool tail) {
   hia_region_id outer = e->region;
   hiaF_elab(e, n->a, false);
@@ -197,7 +108,7 @@ static void elab_logic(hia_elab *e, const hia_ast *n, bool tail) {
     hia_value_id cond = e->words.data[--e->words.len];
     hia_node_id node = hiaF_elab_if(e, cond, HIA_BOOL, hiaF_elab_loc(e, pos));
     for (unsigned k = 0; k < 2; k++) {
-      e->region = regions_of(e, node) + k;
+      e->region = hiaF_elab_regions(e, node) + k;
       uint32_t base = e->words.len;
       if (k == n->op)
         hiaF_elab(e, right, tail && i + 3 == n->c);
@@ -225,14 +136,14 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   for (uint32_t i = 0; i < count; i++) types[i] = hiaG_type(e->fn, e->words.data[base + i]);
   hia_node_id node =
       hiaG_add(e->g, e->fn, outer, HIA_OP_LOOP, e->words.data + base, count, types, count, 0, loc);
-  hia_region_id head = regions_of(e, node), round = head + 1;
+  hia_region_id head = hiaF_elab_regions(e, node), round = head + 1;
   e->words.len = base;
   for (uint32_t i = 0; i < count; i++) {
     hia_node_id arg = hiaG_add(e->g, e->fn, head, HIA_OP_ARG, NULL, 0, &types[i], 1, i, loc);
-    push(e, hiaG_out(e->fn, arg, 0));
+    hiaF_elab_push(e, hiaG_out(e->fn, arg, 0));
   }
   for (uint32_t i = 0, at = base; i < n->c; i++) {
-    hia_itype type = type_of(e, vars[i]);
+    hia_itype type = hiaF_elab_itype(e, vars[i]);
     hiaF_elab_bind(e, vars[i], type, at);
     at += hiaF_itype_words(&p->it, type);
   }
@@ -248,7 +159,7 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   hiaF_elab(e, p->extra.data[n->a + 1], false);
   for (uint32_t i = 0, at = base; i < n->c; i++) {
     hiaF_elab_sizes(e, hiaF_node(p, vars[i])->b, at, hiaF_next_value(p, n, i));
-    at += hiaF_itype_words(&p->it, type_of(e, vars[i]));
+    at += hiaF_itype_words(&p->it, hiaF_elab_itype(e, vars[i]));
   }
   hiaF_elab_yield(e, round, base);
   e->region = outer;
@@ -261,7 +172,7 @@ static void elab_block(hia_elab *e, const hia_ast *n, bool tail) {
     const hia_ast *let = hiaF_node(e->p, id);
     uint32_t base = hiaF_elab(e, let->c, false);
     hiaF_elab_sizes(e, let->b, base, let->c);
-    hiaF_elab_bind(e, let->a, type_of(e, id), base);
+    hiaF_elab_bind(e, let->a, hiaF_elab_itype(e, id), base);
     e->words.len = base;
   }
   hiaF_elab(e, n->a, tail);
@@ -276,12 +187,12 @@ static hia_fn_id function_of(hia_elab *e, uint32_t id) {
   const hia_inst *inst = hiaF_inst(p, id);
   const hia_decl *d = hiaF_decl(p, inst->decl);
   hia_u32vec params = {0};
-  flat_type flat;
+  hia_flat_type flat;
   for (uint32_t i = 0; i < d->n_params; i++) {
-    flatten(e, inst->args[i], &flat);
+    hiaF_elab_flatten(e, inst->args[i], &flat);
     for (uint32_t k = 0; k < flat.n; k++) hiaR_push(e->arena, &params, flat.data[k]);
   }
-  flatten(e, inst->result, &flat);
+  hiaF_elab_flatten(e, inst->result, &flat);
   uint32_t line, col, source = hiaG_name(e->g, hiaF_symbol_text(p, d->symbol));
   hiaF_position(p, d->pos, &line, &col);
   e->fns[id] = hiaG_fn_new(e->g, hiaF_inst_name(p, id, e->arena), source,
@@ -310,21 +221,6 @@ static uint32_t extern_of(hia_elab *e, uint32_t decl) {
   return *made;
 }
 
-/* What a gradient of the graph's function is with respect to: parameters are words there. */
-static uint32_t gradient_of(hia_elab *e, const hia_ast_grad *grad, uint32_t inst, hia_fn_id fn) {
-  const hia_program *p = e->p;
-  hia_wrt *list = HIA_NEW_ARRAY(e->arena, hia_wrt, grad->wrt.len);
-  const hia_itype *args = hiaF_inst(p, inst)->args;
-  for (uint32_t i = 0; i < grad->wrt.len; i++) {
-    const hia_wrt *wrt = &grad->wrt.data[i];
-    list[i] = (hia_wrt){.is_param = wrt->is_param};
-    if (wrt->is_param) list[i].i = hiaF_decl(p, wrt->i)->fn;
-    for (uint32_t k = 0; !wrt->is_param && k < wrt->i; k++)
-      list[i].i += hiaF_itype_words(&p->it, args[k]);
-  }
-  return hiaG_gradient_new(e->g, fn, grad->has_value, list, grad->wrt.len);
-}
-
 /* ---- arrays ---- */
 
 /* Replaces the words from `base` on by the array that an op makes of them. Where its operands never
@@ -332,9 +228,9 @@ static uint32_t gradient_of(hia_elab *e, const hia_ast_grad *grad, uint32_t inst
 static void make_array(hia_elab *e, hia_ast_id id, unsigned opcode, uint32_t base, uint32_t pos) {
   hia_loc_id loc = hiaF_elab_loc(e, pos);
   uint32_t n = e->words.len - base;
-  flat_type outs;
-  flatten(e, type_of(e, id), &outs);
-  bool is_array = hiaF_is_array(type_of(e, id));
+  hia_flat_type outs;
+  hiaF_elab_flatten(e, hiaF_elab_itype(e, id), &outs);
+  bool is_array = hiaF_is_array(hiaF_elab_itype(e, id));
   const hia_value_id *ins = e->words.data + base;
   e->words.len = base;
   if (is_array)
@@ -347,22 +243,22 @@ static void make_array(hia_elab *e, hia_ast_id id, unsigned opcode, uint32_t bas
 static void elab_array(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   uint32_t base = e->words.len;
   for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, e->p->extra.data[n->b + i], false);
-  if (hiaF_is_tensor(type_of(e, id)))
+  if (hiaF_is_tensor(hiaF_elab_itype(e, id)))
     hiaF_elab_stack(e, base, n);
   else
     make_array(e, id, HIA_OP_ARRAY, base, n->pos);
 }
 
 static void elab_index(hia_elab *e, hia_ast_id id, const hia_ast *n) {
-  if (hiaF_is_tensor(type_of(e, n->a))) {
+  if (hiaF_is_tensor(hiaF_elab_itype(e, n->a))) {
     hiaF_elab_tensor_index(e, n);
     return;
   }
   hia_loc_id loc = hiaF_elab_loc(e, n->pos);
   uint32_t base = hiaF_elab(e, n->a, false);
   hiaF_elab_i64(e, n->b);
-  flat_type outs;
-  flatten(e, type_of(e, id), &outs);
+  hia_flat_type outs;
+  hiaF_elab_flatten(e, hiaF_elab_itype(e, id), &outs);
   hia_value_id ins[2] = {e->words.data[base], e->words.data[base + 1]};
   e->words.len = base;
   for (uint32_t i = 0; i < outs.n; i++)
@@ -371,7 +267,7 @@ static void elab_index(hia_elab *e, hia_ast_id id, const hia_ast *n) {
 }
 
 static void elab_slice(hia_elab *e, hia_ast_id id, const hia_ast *n) {
-  if (hiaF_is_tensor(type_of(e, n->a))) {
+  if (hiaF_is_tensor(hiaF_elab_itype(e, n->a))) {
     hiaF_elab_tensor_slice(e, n);
     return;
   }
@@ -379,13 +275,6 @@ static void elab_slice(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   hiaF_elab_i64(e, n->b);
   hiaF_elab_i64(e, n->c);
   make_array(e, id, HIA_OP_SLICE, base, n->pos);
-}
-
-/* Appends a node of one result, and returns that. */
-static hia_value_id one(hia_elab *e, unsigned opcode, const hia_value_id *ins, uint32_t n,
-                        hia_type type, uint64_t imm, hia_loc_id loc) {
-  hia_node_id node = hiaG_add(e->g, e->fn, e->region, opcode, ins, n, &type, 1, imm, loc);
-  return hiaG_out(e->fn, node, 0);
 }
 
 static hia_value_id two(hia_elab *e, unsigned opcode, hia_value_id a, hia_value_id b,
@@ -396,28 +285,29 @@ static hia_value_id two(hia_elab *e, unsigned opcode, hia_value_id a, hia_value_
 
 static hia_value_id i64_of(hia_elab *e, hia_value_id v, hia_loc_id loc) {
   hia_type from = hiaG_type(e->fn, v);
-  return from == HIA_I64 ? v : one(e, HIA_OP_CAST, &v, 1, HIA_I64, from, loc);
+  return from == HIA_I64 ? v : hiaF_elab_one(e, HIA_OP_CAST, &v, 1, HIA_I64, from, loc);
 }
 
 /* What a comprehension runs over. */
 typedef struct domain {
   hia_value_id array; /* or a tensor; or NONE: a range */
   bool is_tensor;
-  hia_value_id from;   /* of a range: an i64 */
+  hia_value_id from;   /* the start of a range: an i64 */
   hia_value_id length; /* an i64 */
-  hia_itype type;      /* of the variable */
+  hia_itype type;      /* the type of the variable */
 } domain;
 
 static domain elab_domain(hia_elab *e, const hia_ast *n, hia_loc_id loc) {
   const uint32_t *list = e->p->extra.data + n->b;
-  domain d = {.array = HIA_NONE, .type = type_of(e, list[1])};
+  domain d = {.array = HIA_NONE, .type = hiaF_elab_itype(e, list[1])};
   uint32_t base = hiaF_elab(e, list[1], false);
   if (n->c == 2) {
     d.array = e->words.data[base];
     d.is_tensor = hiaF_is_tensor(d.type);
     d.type = d.is_tensor ? hiaF_ranked(hiaF_leaf(d.type), hiaF_irank(d.type) - 1, false)
                          : hiaF_element(&e->p->it, d.type);
-    d.length = one(e, d.is_tensor ? HIA_OP_DIM : HIA_OP_LEN, &d.array, 1, HIA_I64, 0, loc);
+    d.length =
+        hiaF_elab_one(e, d.is_tensor ? HIA_OP_DIM : HIA_OP_LEN, &d.array, 1, HIA_I64, 0, loc);
   } else {
     hiaF_elab(e, list[2], false);
     hia_value_id from = e->words.data[base], to = e->words.data[base + 1];
@@ -438,14 +328,16 @@ static void bind_element(hia_elab *e, hia_ast_id binder, const domain *d, hia_va
                          hia_loc_id loc) {
   if (!e->is_used[binder - e->first]) return;
   uint32_t base = e->words.len;
-  flat_type words;
-  flatten(e, d->type, &words);
+  hia_flat_type words;
+  hiaF_elab_flatten(e, d->type, &words);
   hia_value_id at[2] = {d->array, k};
   for (uint32_t i = 0; i < words.n && d->array != HIA_NONE; i++)
-    push(e, one(e, d->is_tensor ? HIA_OP_ROW : HIA_OP_AT, at, 2, words.data[i], i, loc));
+    hiaF_elab_push(
+        e, hiaF_elab_one(e, d->is_tensor ? HIA_OP_ROW : HIA_OP_AT, at, 2, words.data[i], i, loc));
   if (d->array == HIA_NONE) {
     hia_value_id x = two(e, HIA_OP_ADD, d->from, k, loc);
-    push(e, d->type == HIA_I64 ? x : one(e, HIA_OP_CAST, &x, 1, d->type, HIA_I64, loc));
+    hiaF_elab_push(
+        e, d->type == HIA_I64 ? x : hiaF_elab_one(e, HIA_OP_CAST, &x, 1, d->type, HIA_I64, loc));
   }
   hiaF_elab_bind(e, binder, d->type, base);
   e->words.len = base;
@@ -455,12 +347,12 @@ static void elab_comprehension(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   hia_loc_id loc = hiaF_elab_loc(e, n->pos);
   hia_region_id outer = e->region;
   domain d = elab_domain(e, n, loc);
-  bool is_tensor = hiaF_is_tensor(type_of(e, id));
-  hia_type type = hiaF_elab_type(e, is_tensor ? type_of(e, n->a) : type_of(e, id));
+  bool is_tensor = hiaF_is_tensor(hiaF_elab_itype(e, id));
+  hia_type type = hiaF_elab_type(e, is_tensor ? hiaF_elab_itype(e, n->a) : hiaF_elab_itype(e, id));
   if (is_tensor) type = hiaG_array(e->g->types, type);
   hia_node_id node = hiaG_add(e->g, e->fn, outer, HIA_OP_MAP, &d.length, 1, &type, 1, 0, loc);
-  e->region = regions_of(e, node);
-  hia_value_id k = one(e, HIA_OP_ARG, NULL, 0, HIA_I64, 0, loc);
+  e->region = hiaF_elab_regions(e, node);
+  hia_value_id k = hiaF_elab_one(e, HIA_OP_ARG, NULL, 0, HIA_I64, 0, loc);
   if (e->counted) hiaG_add(e->g, e->fn, e->region, HIA_OP_COUNT, NULL, 0, NULL, 0, 1, loc);
   bind_element(e, e->p->extra.data[n->b], &d, k, loc);
   uint32_t base = hiaF_elab(e, n->a, false);
@@ -474,7 +366,7 @@ static void elab_comprehension(hia_elab *e, hia_ast_id id, const hia_ast *n) {
 static void elab_of_arrays(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   const uint32_t *args = e->p->extra.data + n->b;
   const hia_ast *callee = hiaF_node(e->p, n->a);
-  if (hiaF_is_tensor(type_of(e, hiaF_positional_arg(e->p, n, 0)))) {
+  if (hiaF_is_tensor(hiaF_elab_itype(e, hiaF_positional_arg(e->p, n, 0)))) {
     hiaF_elab_of_tensor(e, n, callee->b);
     return;
   }
@@ -521,7 +413,7 @@ static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
     return;
   }
   if (callee->op == HIA_REF_CON) {
-    hia_type type = hiaF_elab_type(e, type_of(e, id));
+    hia_type type = hiaF_elab_type(e, hiaF_elab_itype(e, id));
     hia_node_id data =
         hiaG_add(e->g, e->fn, e->region, HIA_OP_DATA, e->words.data + base, count, &type, 1,
                  hiaF_decl(e->p, callee->b)->number, hiaF_elab_loc(e, callee->start));
@@ -530,16 +422,16 @@ static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
     return;
   }
   hia_loc_id loc = hiaF_elab_loc(e, callee->start);
-  flat_type outs;
-  flatten(e, type_of(e, id), &outs);
+  hia_flat_type outs;
+  hiaF_elab_flatten(e, hiaF_elab_itype(e, id), &outs);
   unsigned opcode = callee->op == HIA_REF_BUILTIN  ? HIA_OP_FAIL
                     : callee->op == HIA_REF_EXTERN ? HIA_OP_HOST
                     : callee->op == HIA_REF_GRAD   ? HIA_OP_GRAD
                                                    : HIA_OP_CALL;
   uint32_t fn = 0;
-  if (hiaF_is_of_instance(callee)) fn = function_of(e, type_of(e, n->a));
+  if (hiaF_is_of_instance(callee)) fn = function_of(e, hiaF_elab_itype(e, n->a));
   if (opcode == HIA_OP_GRAD)
-    fn = gradient_of(e, &e->p->grads.data[callee->c], type_of(e, n->a), fn);
+    fn = hiaF_elab_gradient(e, &e->p->grads.data[callee->c], hiaF_elab_itype(e, n->a), fn);
   if (opcode == HIA_OP_HOST) fn = extern_of(e, callee->b);
   if (opcode != HIA_OP_FAIL && e->counted)
     hiaG_add(e->g, e->fn, e->region, HIA_OP_COUNT, NULL, 0, NULL, 0, 0, loc);
@@ -552,14 +444,14 @@ static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
 
 static void elab_convert(hia_elab *e, const hia_ast *n) {
   hia_ast_id arg = e->p->extra.data[n->b];
-  hia_itype from = hiaF_leaf(type_of(e, arg));
+  hia_itype from = hiaF_leaf(hiaF_elab_itype(e, arg));
   uint32_t base = hiaF_elab(e, arg, false);
   hia_dtype to = (hia_dtype)n->op;
   if (from == to) return;
   hia_value_id v = hiaG_computed(e->g, e->fn, e->region, HIA_OP_CAST, e->words.data + base, 1, to,
                                  from, hiaF_elab_loc(e, n->pos));
   e->words.len = base;
-  push(e, v);
+  hiaF_elab_push(e, v);
 }
 
 /* ---- all ---- */
@@ -579,9 +471,9 @@ static void elab_chain(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   for (uint32_t i = 0; i < n->c; i += 3) {
     hiaF_elab(e, e->p->extra.data[n->b + i + 2], false);
     uint32_t pos = e->p->extra.data[n->b + i + 1];
-    hia_operand both[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos),
-                           hiaF_operand(e->p, e->p->extra.data[n->b + i + 2])};
-    op_of(e, e->p->extra.data[n->b + i], both, 2, pos);
+    hia_operand operands[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos),
+                               hiaF_operand(e->p, e->p->extra.data[n->b + i + 2])};
+    op_of(e, e->p->extra.data[n->b + i], operands, 2, pos);
   }
 }
 
@@ -660,7 +552,8 @@ static void build_body(hia_elab *e, uint32_t id) {
   find_used(e, d);
   e->words.len = e->vars.len = 0;
   e->slots = HIA_NEW_ARRAY(e->arena, uint32_t, d->end_node - d->first_node);
-  for (uint32_t i = 0; i < e->fn->n_params; i++) push(e, hiaG_out(e->fn, i, 0)); /* the ARGs */
+  for (uint32_t i = 0; i < e->fn->n_params; i++)
+    hiaF_elab_push(e, hiaG_out(e->fn, i, 0)); /* the ARGs */
   for (uint32_t i = 0, at = 0; i < d->n_params; i++) {
     hiaF_elab_bind(e, p->extra.data[d->params + i], inst->args[i], at);
     at += hiaF_itype_words(&p->it, inst->args[i]);

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* `match` on integers and booleans; data.c has that on data.
+/* `match` on integers and booleans; match_data.c has that on data.
  *
  * A few integers are tested one after the other. With many, such a chain would nest as deep as
  * there are arms. They become a search tree, balanced over the sorted constants, whose inner nodes
@@ -11,7 +11,10 @@
  * with no constant at its leaves, finds the arm. Both search the subject itself: comparing the
  * number of an arm, which a first tree could find, makes LLVM look at each arm's number for each
  * comparison. */
+#include "frontend/elab/elab.h"
+#include "frontend/kit/pieces.h"
 #include "frontend/syntax/ast.h"
+#include "frontend/syntax/program.h"
 #include "graph/ir/build.h"
 
 #include <stdlib.h>
@@ -27,16 +30,16 @@ typedef struct range {
 } range;
 
 /* Nodes of syntax that the copies of the last arm may add, for each arm. */
-enum { MAX_COPIED = 8, MAX_ARM_SIZE = 4096 };
+enum { MAX_COPIED = 8 };
 
 typedef struct matcher {
   hia_elab *e;
   const uint32_t *arms; /* pattern, expression, ... */
   uint32_t n_arms;      /* the last one matches whatever the others do not */
-  literal *literals;    /* of the others; in a tree, sorted */
+  literal *literals;    /* the literals of the other arms; in a tree, sorted */
   hia_value_id subject;
   hia_dtype dtype;
-  hia_itype type; /* of the result */
+  hia_itype type; /* the type of the result */
   hia_loc_id loc;
   bool tail;
 } matcher;
@@ -62,10 +65,6 @@ static hia_value_id compare(matcher *m, unsigned op, hia_value_id left, hia_dtyp
   return hiaG_op(e->g, e->fn, e->region, op, in, 2, m->loc);
 }
 
-static hia_region_id regions_of(const matcher *m, hia_node_id node) {
-  return m->e->fn->nodes.data[node].regions;
-}
-
 /* Tests the arms from `arm` on one after the other. At most HIA_MATCH_CHAIN deep. */
 static void elab_chain(matcher *m, uint32_t arm) {
   hia_elab *e = m->e;
@@ -75,12 +74,12 @@ static void elab_chain(matcher *m, uint32_t arm) {
   }
   hia_region_id outer = e->region;
   uint32_t base = e->words.len;
-  hia_value_id is = compare(m, HIA_OP_EQ, m->subject, m->dtype, m->literals[arm].value);
-  hia_node_id node = hiaF_elab_if(e, is, m->type, m->loc);
-  e->region = regions_of(m, node);
+  hia_value_id is_equal = compare(m, HIA_OP_EQ, m->subject, m->dtype, m->literals[arm].value);
+  hia_node_id node = hiaF_elab_if(e, is_equal, m->type, m->loc);
+  e->region = hiaF_elab_regions(m->e, node);
   elab_arm(m, arm);
   hiaF_elab_yield(e, e->region, base);
-  e->region = regions_of(m, node) + 1;
+  e->region = hiaF_elab_regions(m->e, node) + 1;
   elab_chain(m, arm + 1);
   hiaF_elab_yield(e, e->region, base);
   e->region = outer;
@@ -100,21 +99,12 @@ static uint32_t split(const matcher *m, uint32_t low, uint32_t high, range r, ra
   return middle;
 }
 
-/* The leaves at which the last arm stands. */
+/* The number of leaves at which the last arm stands. */
 static uint32_t count_copies(const matcher *m, uint32_t low, uint32_t high, range r) {
   range halves[2];
   if (high - low == 1) return !is_certain(r);
   uint32_t middle = split(m, low, high, r, halves);
   return count_copies(m, low, middle, halves[0]) + count_copies(m, middle, high, halves[1]);
-}
-
-/* They follow its pattern in the order of the source, but a root may come first or last. */
-uint32_t hiaF_elab_arm_size(const hia_program *p, hia_ast_id pattern, hia_ast_id expr) {
-  const hia_ast *root = hiaF_node(p, expr), *end = root + 1, *last = &p->nodes.data[p->nodes.len];
-  while (end < last && end - root < MAX_ARM_SIZE && end->start >= root->start &&
-         end->start < root->end)
-    end++;
-  return expr - pattern + (uint32_t)(end - root - 1);
 }
 
 typedef enum tree_kind {
@@ -125,8 +115,9 @@ typedef enum tree_kind {
 
 static void push_bool(matcher *m, bool value) {
   hia_elab *e = m->e;
-  hia_value_id is = hiaG_const(e->g, e->fn, e->region, HIA_BOOL, hiaR_from_bool(value), m->loc);
-  hiaR_push(e->arena, &e->words, is);
+  hia_value_id constant =
+      hiaG_const(e->g, e->fn, e->region, HIA_BOOL, hiaR_from_bool(value), m->loc);
+  hiaR_push(e->arena, &e->words, constant);
 }
 
 static void leaf(matcher *m, tree_kind kind, const literal *l, range r) {
@@ -140,10 +131,10 @@ static void leaf(matcher *m, tree_kind kind, const literal *l, range r) {
   } else {
     hia_region_id outer = e->region;
     uint32_t base = e->words.len;
-    hia_value_id is = compare(m, HIA_OP_EQ, m->subject, m->dtype, l->value);
-    hia_node_id node = hiaF_elab_if(e, is, m->type, m->loc);
+    hia_value_id is_equal = compare(m, HIA_OP_EQ, m->subject, m->dtype, l->value);
+    hia_node_id node = hiaF_elab_if(e, is_equal, m->type, m->loc);
     for (uint32_t k = 0; k < 2; k++) {
-      e->region = regions_of(m, node) + k;
+      e->region = hiaF_elab_regions(m->e, node) + k;
       elab_arm(m, k == 0 ? l->arm : m->n_arms - 1);
       hiaF_elab_yield(e, e->region, base);
     }
@@ -166,7 +157,7 @@ static void search(matcher *m, tree_kind kind, uint32_t low, uint32_t high, rang
   hia_node_id node =
       hiaF_elab_if(e, less, kind == TREE_IS_ANY ? (hia_itype)HIA_BOOL : m->type, m->loc);
   for (uint32_t k = 0; k < 2; k++) {
-    e->region = regions_of(m, node) + k;
+    e->region = hiaF_elab_regions(m->e, node) + k;
     search(m, kind, k == 0 ? low : middle, k == 0 ? middle : high, halves[k]);
     hiaF_elab_yield(e, e->region, base);
   }
@@ -177,7 +168,7 @@ static void search(matcher *m, tree_kind kind, uint32_t low, uint32_t high, rang
 static void elab_tree(matcher *m) {
   hia_elab *e = m->e;
   uint32_t n = m->n_arms - 1;
-  uint32_t last = hiaF_elab_arm_size(e->p, m->arms[2 * n], m->arms[2 * n + 1]);
+  uint32_t last = hiaF_arm_size(e->p, m->arms[2 * n], m->arms[2 * n + 1]);
   range all = {INT64_MIN, INT64_MAX};
   if (m->dtype == HIA_I32) all = (range){INT32_MIN, INT32_MAX};
   if ((uint64_t)count_copies(m, 0, n, all) * last <= (uint64_t)n * MAX_COPIED) {
@@ -191,7 +182,7 @@ static void elab_tree(matcher *m) {
   e->words.len = base;
   hia_node_id node = hiaF_elab_if(e, is_any, m->type, m->loc);
   for (uint32_t k = 0; k < 2; k++) {
-    e->region = regions_of(m, node) + k;
+    e->region = hiaF_elab_regions(m->e, node) + k;
     if (k == 0)
       search(m, TREE_CONST, 0, n, all);
     else
@@ -243,7 +234,7 @@ static void elab_bool(matcher *m) {
   hia_node_id node = hiaF_elab_if(e, m->subject, m->type, m->loc);
   for (uint32_t k = 0; k < 2; k++) {
     uint32_t base = e->words.len;
-    e->region = regions_of(m, node) + k;
+    e->region = hiaF_elab_regions(m->e, node) + k;
     elab_arm(m, arms[k]);
     hiaF_elab_yield(e, e->region, base);
   }

@@ -1,11 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Graphs of tensors: what is written with brackets, `@` and the built-ins of infer_tensor.c. Each
  * is one node; sizes and indices become i64s. */
+#include "frontend/check/constant.h"
+#include "frontend/elab/elab.h"
+#include "frontend/kit/pieces.h"
 #include "frontend/syntax/ast.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 #include "graph/ir/build.h"
 #include "runtime/base/loc.h"
-
-static hia_itype type_of(const hia_elab *e, hia_ast_id id) { return e->types[id - e->first]; }
 
 /* Replaces the words from `base` on by what the op computes of them. `result`: as for
  * hiaG_computed. */
@@ -14,12 +17,7 @@ static void compute(hia_elab *e, unsigned op, uint32_t base, hia_dtype result, u
   hia_value_id v = hiaG_computed(e->g, e->fn, e->region, op, e->words.data + base,
                                  e->words.len - base, result, imm, loc);
   e->words.len = base;
-  hiaR_push(e->arena, &e->words, v);
-}
-
-static void constant(hia_elab *e, hia_type type, hia_word word, hia_loc_id loc) {
-  hia_value_id v = hiaG_const(e->g, e->fn, e->region, type, word, loc);
-  hiaR_push(e->arena, &e->words, v);
+  hiaF_elab_push(e, v);
 }
 
 static hia_word one_of(hia_dtype dtype) {
@@ -28,7 +26,7 @@ static hia_word one_of(hia_dtype dtype) {
 
 void hiaF_elab_i64(hia_elab *e, hia_ast_id id) {
   uint32_t base = hiaF_elab(e, id, false);
-  hia_itype type = type_of(e, id);
+  hia_itype type = hiaF_elab_itype(e, id);
   if (hiaF_leaf(type) == HIA_I64) return;
   compute(e, HIA_OP_CAST, base, HIA_I64, hiaF_leaf(type),
           hiaF_elab_loc(e, hiaF_node(e->p, id)->pos));
@@ -42,9 +40,9 @@ static hia_loc_id loc_of_args(hia_elab *e, const hia_ast *call, uint32_t n_args)
   return hiaF_elab_loc_of(e, hiaF_node(e->p, call->a)->start, operands, n_args);
 }
 
-/* Replaces the words from `base` on, which are constants, by a literal of them. False: they are not
- * all constants. Rows of literals stay operands of a STACK, which pass fold joins: each costs fuel
- * of its own. */
+/* Replaces the words from `base` on, which are constants, by a literal of them. Returns false if
+ * they are not all constants. Rows of literals stay operands of a STACK, which pass fold joins:
+ * each costs fuel of its own. */
 static bool elab_literal(hia_elab *e, uint32_t base, hia_loc_id loc) {
   uint32_t n = e->words.len - base;
   const hia_value_id *words = e->words.data + base;
@@ -79,7 +77,7 @@ void hiaF_elab_stack(hia_elab *e, uint32_t base, const hia_ast *n) {
 
 void hiaF_elab_tensor_index(hia_elab *e, const hia_ast *n) {
   uint32_t base = hiaF_elab(e, n->a, false);
-  bool gathers = hiaF_irank(type_of(e, n->b)) > 0;
+  bool gathers = hiaF_irank(hiaF_elab_itype(e, n->b)) > 0;
   if (gathers)
     hiaF_elab(e, n->b, false);
   else
@@ -100,17 +98,17 @@ void hiaF_elab_matmul(hia_elab *e, hia_ast_id id, const hia_ast *n) {
     uint32_t pos = e->p->extra.data[n->b + i + 1];
     hia_ast_id right = e->p->extra.data[n->b + i + 2];
     hiaF_elab(e, right, false);
-    hia_operand both[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos), hiaF_operand(e->p, right)};
-    compute(e, HIA_OP_PRODUCT, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, pos, both, 2));
+    hia_operand operands[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos), hiaF_operand(e->p, right)};
+    compute(e, HIA_OP_PRODUCT, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, pos, operands, 2));
   }
 }
 
-/* In the iteration k of a comprehension: compares the element with the first, unless their shapes
+/* Compares the element of iteration k of a comprehension with the first one, unless their shapes
  * are known. One would compare them when all are there. But an iteration behind the first that
  * differs may fail, or run forever. */
 void hiaF_elab_alike(hia_elab *e, hia_value_id k, hia_value_id element, const hia_ast *n) {
   const hia_dim *dims = e->dims ? e->dims[n->a - e->first] : NULL;
-  uint32_t rank = hiaF_irank(type_of(e, n->a));
+  uint32_t rank = hiaF_irank(hiaF_elab_itype(e, n->a));
   bool is_known = true;
   for (uint32_t i = 0; i < rank; i++) is_known &= dims && dims[i] >= 0;
   if (is_known) return;
@@ -121,20 +119,20 @@ void hiaF_elab_alike(hia_elab *e, hia_value_id k, hia_value_id element, const hi
   hiaG_add(e->g, e->fn, e->region, HIA_OP_ALIKE, ins, 2, &i64, 1, 0, loc);
 }
 
-/* The elements of a comprehension, an array on top of the words, become a tensor. If there are
- * none, sizes of elements that are not known are 0. */
+/* Makes a tensor of the elements of a comprehension, an array on top of the words. If there are
+ * no elements, their sizes that are not known are 0. */
 void hiaF_elab_pack(hia_elab *e, uint32_t base, hia_ast_id id, const hia_ast *n) {
   const hia_dim *dims = e->dims ? e->dims[id - e->first] : NULL;
-  uint32_t rank = hiaF_irank(type_of(e, id));
+  uint32_t rank = hiaF_irank(hiaF_elab_itype(e, id));
   hia_operand element = hiaF_operand(e->p, n->a); /* the first one, and the one that differs */
   hia_loc_id loc = rank > 1 ? hiaF_elab_loc_of(e, n->pos, (hia_operand[]){element, element}, 2)
                             : hiaF_elab_loc(e, n->pos);
   for (uint32_t i = 1; i < rank; i++)
-    constant(e, HIA_I64, hiaR_from_i64(dims && dims[i] >= 0 ? dims[i] : 0), loc);
+    hiaF_elab_constant(e, HIA_I64, hiaR_from_i64(dims && dims[i] >= 0 ? dims[i] : 0), loc);
   compute(e, HIA_OP_PACK, base, HIA_N_DTYPES, 0, loc);
 }
 
-/* len, set and concat where their first argument is a tensor. */
+/* Makes len, set and concat where their first argument is a tensor. */
 void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *n, unsigned builtin) {
   const hia_ast *callee = hiaF_node(e->p, n->a);
   hia_loc_id loc = hiaF_elab_loc(e, callee->start);
@@ -152,37 +150,37 @@ void hiaF_elab_of_tensor(hia_elab *e, const hia_ast *n, unsigned builtin) {
     return;
   }
   if (builtin == HIA_BUILTIN_SET) {
-    hia_operand both[2] = {hiaF_operand(e->p, first),
-                           hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 2))};
-    compute(e, HIA_OP_WITH, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, callee->start, both, 2));
+    hia_operand operands[2] = {hiaF_operand(e->p, first),
+                               hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 2))};
+    compute(e, HIA_OP_WITH, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, callee->start, operands, 2));
     return;
   }
   loc = loc_of_args(e, n, n_args);
   compute(e, HIA_OP_CAT, base, HIA_N_DTYPES,
-          hiaF_axis(e->p, n, builtin, hiaF_irank(type_of(e, first))), loc);
+          hiaF_axis(e->p, n, builtin, hiaF_irank(hiaF_elab_itype(e, first))), loc);
 }
 
-/* A reduction of all of a scalar: it is its only element. */
+/* Makes the reduction of a scalar, which is its only element. */
 static void reduce_scalar(hia_elab *e, unsigned op, uint32_t base, hia_loc_id loc) {
   if (op != HIA_OP_ARG_MAX && op != HIA_OP_ARG_MIN) return;
   e->words.len = base;
-  constant(e, HIA_I64, 0, loc);
+  hiaF_elab_constant(e, HIA_I64, 0, loc);
 }
 
 void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   const hia_ast *callee = hiaF_node(e->p, n->a);
   const hia_tensor_builtin *b = hiaF_tensor_builtin(callee->b);
   hia_loc_id loc = hiaF_elab_loc(e, callee->start);
-  hia_dtype dtype = (hia_dtype)hiaF_leaf(type_of(e, id));
+  hia_dtype dtype = (hia_dtype)hiaF_leaf(hiaF_elab_itype(e, id));
   hia_ast_id axis;
   uint32_t base = e->words.len, n_args = hiaF_positional(e->p, n, &axis), n_data = 1;
   switch (callee->b) {
   case HIA_BUILTIN_ZEROS:
-    constant(e, dtype, 0, loc);
+    hiaF_elab_constant(e, dtype, 0, loc);
     n_data = 0;
     break;
   case HIA_BUILTIN_ONES:
-    constant(e, dtype, one_of(dtype), loc);
+    hiaF_elab_constant(e, dtype, one_of(dtype), loc);
     n_data = 0;
     break;
   case HIA_BUILTIN_IOTA:
@@ -203,13 +201,13 @@ void hiaF_elab_tensor(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   if (callee->b == HIA_BUILTIN_STACK || callee->b == HIA_BUILTIN_CROSS_ENTROPY)
     loc = loc_of_args(e, n, n_args);
   if (callee->b == HIA_BUILTIN_RESHAPE) { /* the second shape is all of the sizes */
-    hia_operand both[2] = {hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 0)),
-                           hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 1))};
-    both[1].end = hiaF_node(e->p, hiaF_positional_arg(e->p, n, n_args - 1))->end;
-    loc = hiaF_elab_loc_of(e, callee->start, both, 2);
+    hia_operand operands[2] = {hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 0)),
+                               hiaF_operand(e->p, hiaF_positional_arg(e->p, n, 1))};
+    operands[1].end = hiaF_node(e->p, hiaF_positional_arg(e->p, n, n_args - 1))->end;
+    loc = hiaF_elab_loc_of(e, callee->start, operands, 2);
   }
   uint64_t imm = b->takes_axis ? hiaF_axis(e->p, n, callee->b, 0) : 0;
-  uint32_t rank = n_args ? hiaF_irank(type_of(e, hiaF_positional_arg(e->p, n, 0))) : 0;
+  uint32_t rank = n_args ? hiaF_irank(hiaF_elab_itype(e, hiaF_positional_arg(e->p, n, 0))) : 0;
   if (callee->b == HIA_BUILTIN_RESHAPE && rank == 0) { /* a scalar is the element of a vector */
     hia_value_id x = e->words.data[base];
     e->words.data[base] =

@@ -5,7 +5,9 @@
  * All that follows from names alone: a function is taken to call, at any types, all functions that
  * are called or differentiated in it, and to read all params that it names. So the type of a
  * gradient is known before any type is inferred, and depends on no optimisation. */
+#include "frontend/grad/grad.h"
 #include "frontend/syntax/ast.h"
+#include "frontend/syntax/program.h"
 #include "graph/ir/scc.h"
 
 #include <stdlib.h>
@@ -18,29 +20,29 @@ typedef struct use {
   hia_ast_id at;
 } use;
 
-/* Which uses count. */
-typedef enum web {
-  WEB_ALL,     /* all; those of a clause `gradient` are its function's, too */
-  WEB_DERIVED, /* those that the derivative of a function depends on: none where it has its own */
-  WEB_DERIVATIVES, /* the same, where a derivative may be one of a derivative: declaration d is
-                      there twice, as d and, from the second derivative on, as d + n_decls. There a
-                      gradient of its own is differentiated, too */
-} web;
+/* Says which uses count:
+ *
+ *   ALL          all; those of a clause `gradient` are its function's, too
+ *   DERIVED      those that the derivative of a function depends on: none where it has its own
+ *   DERIVATIVES  as DERIVED, where a derivative may be one of a derivative: declaration d is there
+ *                twice, as d and, from the second derivative on, as d + n_decls. There a gradient
+ * of its own is differentiated, too */
+typedef enum web { WEB_ALL, WEB_DERIVED, WEB_DERIVATIVES } web;
 
 typedef struct finder {
   hia_program *p;
   hia_arena *scratch;
   web web;
-  uint32_t n_decls, n; /* of the program; that there are here */
-  uint32_t *first;     /* those of declaration d: uses[first[d]] .. uses[first[d + 1] - 1] */
+  uint32_t n_decls, n; /* declarations of the program, and those of this web */
+  uint32_t *first;     /* declaration d has uses[first[d]] .. uses[first[d + 1] - 1] */
   HIA_VEC(use) uses;
-  uint32_t *group;              /* of declarations that call each other */
+  uint32_t *group;              /* declarations that call each other are in one group */
   bool *is_impure, *needs_host; /* by declaration: it reaches an impure function; one of the host
                                    that has floats as parameters and as results */
-  uint32_t *from;               /* by declaration, of the last search: the use that led there */
-  uint32_t *stamp, n_stamps;    /* by declaration: the last search that reached it */
-  hia_u32vec reached;           /* by the last search, in its order */
-  uint32_t *made; /* by declaration: a gradient of it whose params are found, or NONE */
+  uint32_t *from;               /* the use by which the last search came to a declaration */
+  uint32_t *stamp, n_stamps;    /* the last search that reached a declaration */
+  hia_u32vec reached;           /* what the last search reached, in its order */
+  uint32_t *made;               /* a gradient of a declaration whose params are found, or NONE */
 } finder;
 
 hia_ast_id hiaF_wrt_node(const hia_program *p, const hia_ast_grad *grad, uint32_t i) {
@@ -61,20 +63,21 @@ static const char *name_of(const finder *f, uint32_t decl) {
 
 static bool has_float(const hia_itypes *it, hia_itype type) {
   if (type == HIA_F32 || type == HIA_F64) return true;
-  bool has = false;
+  bool is_found = false;
   for (uint32_t i = 0; hiaF_is_tuple(type) && i < hiaF_ituple_len(it, type); i++)
-    has |= has_float(it, hiaF_ituple_part(it, type, i));
-  return has;
+    is_found |= has_float(it, hiaF_ituple_part(it, type, i));
+  return is_found;
 }
 
 /* True if changes of its arguments could change its result a little. */
 static bool is_smooth(const hia_program *p, const hia_decl *d) {
-  bool has = false;
-  for (uint32_t i = 0; i < d->n_params; i++) has |= has_float(&p->it, d->param_types[i]);
-  return has && has_float(&p->it, d->result);
+  bool has_input = false;
+  for (uint32_t i = 0; i < d->n_params; i++) has_input |= has_float(&p->it, d->param_types[i]);
+  return has_input && has_float(&p->it, d->result);
 }
 
-/* Of declaration `decl`, or of what stands for it from the second derivative on. */
+/* Appends the uses of declaration `decl`, or of what stands for it from the second derivative
+ * on. */
 static void find_uses_of(finder *f, uint32_t decl) {
   const hia_decl *d = decl_of(f, decl);
   bool has_own = d->gradient != HIA_NONE, is_higher = decl >= f->n_decls;
@@ -226,8 +229,8 @@ static int by_number(const void *a, const void *b) {
   return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Finds the params that the function may read. False: reported, or a mistake elsewhere hides some.
- */
+/* Finds the params that the function may read. Returns false if there is none, which is
+ * reported, or if a mistake elsewhere may hide some. */
 static bool find_params(finder *f, hia_ast_grad *grad, const hia_ast *at, uint32_t fn) {
   hia_program *p = f->p;
   bool is_broken = p->names_unreliable;
@@ -283,10 +286,10 @@ static void check_own(finder *f, uint32_t fn) {
   search(f, fn);
   for (uint32_t i = 0; i < f->reached.len; i++) {
     uint32_t found = f->reached.data[i];
-    const hia_decl *d = hiaF_decl(p, found), *of = hiaF_decl(p, fn);
+    const hia_decl *d = hiaF_decl(p, found), *function = hiaF_decl(p, fn);
     bool is_param = d->kind == HIA_DECL_PARAM;
     if (!is_param && (d->kind != HIA_DECL_EXTERN || !d->impure)) continue;
-    const hia_decl *clause = hiaF_decl(p, of->gradient);
+    const hia_decl *clause = hiaF_decl(p, function->gradient);
     const char *text = is_param      ? "'%s' has a gradient of its own, but may read the param '%s'"
                        : found != fn ? "'%s' has a gradient of its own, but may call the impure "
                                        "function '%s'"

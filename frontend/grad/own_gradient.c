@@ -5,44 +5,11 @@
  * types (parse.c). Each instance of f gives it an instance: g has the type of the gradient of f's
  * result, y that of the result, and the value must have that of the gradients of f's parameters.
  * So it is found when f's instance is checked: its result is known by then. */
+#include "frontend/grad/grad.h"
+#include "frontend/kit/instance.h"
+#include "frontend/syntax/program.h"
 #include "graph/ir/own_gradient.h"
-#include "frontend/syntax/ast.h"
 #include "graph/ir/build.h"
-
-/* ---- types ---- */
-
-static bool is_float(hia_itype type) {
-  return hiaF_is_ranked(type) && (hiaF_leaf(type) == HIA_F32 || hiaF_leaf(type) == HIA_F64);
-}
-
-static hia_itype tuple_of(hia_itypes *it, const hia_itype *parts, uint32_t n) {
-  if (n == 0) return HIA_IT_NONE;
-  return n == 1 ? parts[0] : hiaF_ituple(it, parts, n);
-}
-
-/* The gradient of several values. */
-static hia_itype gradient_of_all(hia_itypes *it, const hia_itype *types, uint32_t n) {
-  hia_itype *parts = HIA_NEW_ARRAY(it->arena, hia_itype, n + 1);
-  uint32_t n_parts = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    hia_itype part = hiaF_gradient_type(it, types[i]);
-    if (part != HIA_IT_NONE) parts[n_parts++] = part;
-  }
-  return tuple_of(it, parts, n_parts);
-}
-
-hia_itype hiaF_gradient_type(hia_itypes *it, hia_itype type) {
-  if (is_float(type)) return type;
-  if (!hiaF_is_tuple(type)) return HIA_IT_NONE;
-  uint32_t n = hiaF_ituple_len(it, type);
-  hia_itype *parts = HIA_NEW_ARRAY(it->arena, hia_itype, n);
-  for (uint32_t i = 0; i < n; i++) parts[i] = hiaF_ituple_part(it, type, i);
-  return gradient_of_all(it, parts, n);
-}
-
-hia_itype hiaF_clause_type(hia_program *p, const hia_decl *clause, const hia_itype *args) {
-  return gradient_of_all(&p->it, args, hiaF_decl(p, clause->gradient_of)->n_params);
-}
 
 /* ---- what has floats that no clause could give a gradient ---- */
 
@@ -50,7 +17,7 @@ hia_itype hiaF_clause_type(hia_program *p, const hia_decl *clause, const hia_ity
  * of the data types that were looked at. */
 static bool hides_floats(const hia_program *p, hia_itype type, bool is_inside, hia_u32vec *seen) {
   const hia_itypes *it = &p->it;
-  if (hiaF_is_ranked(type)) return is_inside && is_float(type);
+  if (hiaF_is_ranked(type)) return is_inside && hiaF_is_float(type);
   if (hiaF_is_array(type)) return hides_floats(p, hiaF_element(it, type), true, seen);
   for (uint32_t i = 0; hiaF_is_tuple(type) && i < hiaF_ituple_len(it, type); i++)
     if (hides_floats(p, hiaF_ituple_part(it, type, i), is_inside, seen)) return true;
@@ -66,7 +33,8 @@ static bool hides_floats(const hia_program *p, hia_itype type, bool is_inside, h
   return false;
 }
 
-/* Reports what no clause could give a gradient. */
+/* Reports the first parameter or result that no clause could give a gradient; false if there is
+ * one. */
 static bool check_hidden(hia_program *p, const hia_decl *d, const hia_itype *params,
                          hia_itype result) {
   for (uint32_t i = 0; i <= d->n_params; i++) {
@@ -102,18 +70,19 @@ static bool check_floats(hia_program *p, const hia_decl *d, hia_itype of_params,
 
 /* ---- instances ---- */
 
-/* The instance of a clause; HIA_NONE: reported, or there are no floats to have gradients. */
+/* Returns the instance of a clause. It is HIA_NONE after an error, which is reported, and where
+ * there are no floats to have gradients. */
 static uint32_t instance_of(hia_program *p, const hia_decl *d, const hia_itype *params,
                             hia_itype result, uint32_t caller, hia_ast_id call, bool *is_wrong) {
   const hia_decl *clause = hiaF_decl(p, d->gradient);
   *is_wrong = true;
   if (clause->broken || !check_hidden(p, d, params, result)) return HIA_NONE;
-  hia_itype of_params = gradient_of_all(&p->it, params, d->n_params);
+  hia_itype of_params = hiaF_gradient_of_all(&p->it, params, d->n_params);
   hia_itype of_result = hiaF_gradient_type(&p->it, result);
   bool has_some = of_params != HIA_IT_NONE && of_result != HIA_IT_NONE;
   if (!d->generic && !check_floats(p, d, of_params, of_result)) return HIA_NONE;
   *is_wrong = false;
-  if (!has_some) return HIA_NONE; /* of a generic function: another instance may have some */
+  if (!has_some) return HIA_NONE; /* another instance of a generic function may have some */
   hia_itype *args = HIA_NEW_ARRAY(p->arena, hia_itype, clause->n_params);
   for (uint32_t i = 0; i < d->n_params; i++) args[i] = params[i];
   args[d->n_params] = of_result;
@@ -134,10 +103,10 @@ void hiaF_own_gradient(hia_program *p, uint32_t id) {
   uint32_t caller = d->generic ? inst->caller : HIA_NONE;
   bool is_wrong;
   uint32_t clause = instance_of(p, d, inst->args, inst->result, caller, inst->call, &is_wrong);
-  hia_inst *of = hiaF_inst(p, id);
-  of->failed |= is_wrong;
-  of->gradient = clause;
-  if (clause != HIA_NONE) hiaR_push(p->arena, &of->callees, clause);
+  hia_inst *changed = hiaF_inst(p, id);
+  changed->failed |= is_wrong;
+  changed->gradient = clause;
+  if (clause != HIA_NONE) hiaR_push(p->arena, &changed->callees, clause);
 }
 
 void hiaF_own_gradient_of_extern(hia_program *p, uint32_t decl) {
@@ -147,48 +116,4 @@ void hiaF_own_gradient_of_extern(hia_program *p, uint32_t decl) {
   uint32_t inst = instance_of(p, d, d->param_types, d->result, HIA_NONE, HIA_NONE, &is_wrong);
   hiaF_decl(p, decl)->gradient_inst = inst;
   hiaF_decl(p, decl)->broken |= is_wrong;
-  if (inst != HIA_NONE) hiaF_solve(p, inst);
-}
-
-/* ---- shapes ---- */
-
-/* The gradient of a parameter, words[at], has its shape. */
-static void expect_shape(hia_elab *e, uint32_t at, hia_value_id of, hia_ast_id expr,
-                         hia_ast_id param) {
-  uint32_t rank = hiaG_rank(e->g->types, hiaG_type(e->fn, of));
-  hia_operand both[2] = {hiaF_operand(e->p, expr), hiaF_operand(e->p, param)};
-  hia_loc_id loc = hiaF_elab_loc_of(e, hiaF_node(e->p, expr)->start, both, 2);
-  hia_value_id ins[1 + HIA_MAX_RANK] = {e->words.data[at]};
-  for (uint32_t i = 0; i < rank; i++)
-    ins[1 + i] = hiaG_computed(e->g, e->fn, e->region, HIA_OP_DIM, &of, 1, HIA_N_DTYPES, i, loc);
-  e->words.data[at] = hiaG_computed(e->g, e->fn, e->region, HIA_OP_EXPECT, ins, 1 + rank,
-                                    HIA_N_DTYPES, ((uint64_t)1 << rank) - 1, loc);
-}
-
-void hiaF_elab_gradient_shapes(hia_elab *e) {
-  const hia_program *p = e->p;
-  const hia_decl *clause = hiaF_decl(p, e->decl);
-  const hia_decl *d = hiaF_decl(p, clause->gradient_of);
-  uint32_t n_parts = 0, part = 0, at = 0, word = 0;
-  for (uint32_t i = 0; i < d->n_params; i++) {
-    hia_itype type = e->types[p->extra.data[clause->params + i] - e->first];
-    n_parts += hiaF_gradient_type(&e->p->it, type) != HIA_IT_NONE;
-  }
-  hia_ast_id value = clause->body;
-  while (hiaF_node(p, value)->kind == HIA_AST_BLOCK) value = hiaF_node(p, value)->a;
-  const hia_ast n = *hiaF_node(p, value);
-  bool is_apart = n_parts > 1 && n.kind == HIA_AST_TUPLE && n.c == n_parts;
-  for (uint32_t i = 0; i < d->n_params; i++) {
-    hia_ast_id param = p->extra.data[clause->params + i];
-    hia_itype type = e->types[param - e->first];
-    bool has_gradient = hiaF_gradient_type(&e->p->it, type) != HIA_IT_NONE;
-    hia_ast_id expr = is_apart && has_gradient ? p->extra.data[n.b + part] : value;
-    part += has_gradient;
-    for (uint32_t end = word + hiaF_itype_words(&p->it, type); word < end; word++) {
-      hia_value_id of = hiaG_out(e->fn, word, 0); /* the ARG */
-      if (!hiaG_is_of_floats(e->g->types, hiaG_type(e->fn, of))) continue;
-      if (!hiaG_is_scalar(hiaG_type(e->fn, of))) expect_shape(e, at, of, expr, param);
-      at++;
-    }
-  }
 }

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Diagnostics: a list ordered by position, and their printing. */
-#include "frontend/syntax/ast.h"
+#include "frontend/syntax/diag.h"
+#include "frontend/syntax/program.h"
 #include "runtime/base/excerpt.h"
 
 #include <stdio.h>
@@ -35,6 +36,29 @@ hia_place hiaF_place(const hia_source *source, uint32_t line) {
   if (line < source->expr_line) return place;
   return (hia_place){HIA_EXPRESSION, source->text + source->expr_at, source->len - source->expr_at,
                      line - source->expr_line + 1};
+}
+
+void hiaF_find_lines(hia_program *p) {
+  const char *text = p->source->text, *end = text + p->source->len;
+  hia_u32vec lines = {0};
+  hiaR_push(p->arena, &lines, 0);
+  for (const char *nl = text; (nl = memchr(nl, '\n', (size_t)(end - nl))) != NULL;)
+    hiaR_push(p->arena, &lines, (uint32_t)(++nl - text));
+  p->lines = lines.data;
+  p->n_lines = lines.len;
+}
+
+void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *col) {
+  uint32_t low = 0, high = p->n_lines; /* lines[low] <= at < lines[high] */
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (p->lines[middle] <= at)
+      low = middle;
+    else
+      high = middle;
+  }
+  *line = hiaF_place(p->source, low + 1).line;
+  *col = at - p->lines[low] + 1;
 }
 
 /* Inserts in order of position, behind those at the same position. NULL if the list is full. */

@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Words of other languages, and what to write in hiaton instead. */
-#include "frontend/syntax/ast.h"
+#include "frontend/syntax/habits.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 
 typedef struct habit {
   unsigned places; /* HIA_HABIT_ */

@@ -1,9 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Text to tokens. White space, line ends and comments separate tokens; the longest token wins,
  * except that only digits are read after the `.` of a tuple field. */
-#include "frontend/syntax/ast.h"
-
-#include "runtime/base/base.h"
+#include "frontend/syntax/lex.h"
+#include "frontend/syntax/diag.h"
 
 static const char *const keywords[HIA_N_KEYWORDS] = {
     "fn",    "extern", "impure", "type", "const", "param", "if",  "then", "else",
@@ -347,7 +346,7 @@ static bool lex_foreign(hia_lexer *l, hia_token *tok) {
   return false;
 }
 
-/* Bytes that begin no token: a sequence of them is one error. */
+/* Reports bytes that begin no token: a sequence of them is one error. */
 static void lex_bad(hia_lexer *l, hia_token *tok) {
   const char *text = l->source->text;
   uint32_t at = l->at;

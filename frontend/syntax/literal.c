@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The value of a number literal, at the dtype of its place. */
-#include "frontend/syntax/ast.h"
+#include "frontend/syntax/program.h"
 
 hia_number_state hiaF_number(const hia_program *p, const hia_ast *n, bool negative, hia_dtype dtype,
                              hia_word *word) {

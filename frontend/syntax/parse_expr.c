@@ -1,7 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Expressions. Binary operators are parsed by precedence climbing. A sequence of operators of one
  * level becomes one node with a list, so that a sum of a hundred thousand terms is no deep tree. */
-#include "frontend/syntax/ast.h"
+#include "frontend/syntax/habits.h"
+#include "frontend/syntax/parse.h"
+#include "frontend/syntax/program.h"
 
 enum {
   LEVEL_NONE,
@@ -58,7 +60,7 @@ static hia_ast_id error_node(hia_parser *s) {
 
 /* ---- primary expressions ---- */
 
-/* A condition. Reports `=` in it and reads it as `==`. */
+/* Parses a condition. Reports `=` in it and reads it as `==`. */
 static hia_ast_id parse_condition(hia_parser *s, const char *wanted) {
   hia_ast_id id = hiaF_parse_expr(s);
   if (s->panic || s->tok.kind != HIA_TOK_ASSIGN) return id;
@@ -78,7 +80,7 @@ static bool is_elif(const hia_parser *s) {
 
 static hia_ast_id parse_if(hia_parser *s);
 
-/* The expression after `else`. `elif` is reported and read as `else if`. */
+/* Parses the expression after `else`. `elif` is reported and read as `else if`. */
 static hia_ast_id parse_else(hia_parser *s) {
   if (!is_elif(s)) {
     hia_diag *diag = NULL;
@@ -127,7 +129,7 @@ static hia_ast_id parse_match(hia_parser *s) {
   while (!s->panic) {
     hia_ast_id pattern = hiaF_parse_pattern(s);
     bool is_other = s->tok.kind == HIA_TOK_ARROW || s->tok.kind == HIA_TOK_COLON;
-    if (is_other && !s->panic) { /* of other languages */
+    if (is_other && !s->panic) { /* what other languages write */
       hia_diag *diag = hiaF_soft_unexpected(s, "'=>' after the pattern");
       hiaF_hint(s->p->diags, diag, "write '=>'");
       hiaF_fix(s->p->diags, diag, HIA_EDIT_ARROW, s->tok.start, s->tok.end, "=>");
@@ -184,7 +186,7 @@ static hia_ast_id parse_loop(hia_parser *s) {
   return id;
 }
 
-/* A `;` that is missing at the end of a line is reported there. */
+/* Expects the `;` of a `let`. One that is missing at the end of a line is reported there. */
 static void expect_semicolon(hia_parser *s) {
   const char *text = s->p->source->text;
   if (s->panic || s->tok.kind == HIA_TOK_SEMICOLON) {
@@ -200,8 +202,8 @@ static void expect_semicolon(hia_parser *s) {
   }
 }
 
-/* A `let`, at its first word, which may be one of another language. `in` as its end is reported,
- * unless an error is_reported already. */
+/* Parses a `let`, at its first word, which may be one of another language. `in` as its end is
+ * reported, unless an error is_reported already. */
 static void parse_let(hia_parser *s, bool is_reported) {
   hia_ast_id id = hiaF_new(s, HIA_AST_LET, s->tok.start, s->tok.end);
   hiaF_advance(s);
@@ -254,7 +256,7 @@ static void parse_lets(hia_parser *s) {
     parse_let(s, false);
 }
 
-/* An expression that ends in `;`, with more of the block behind it. */
+/* Parses what stands behind an expression that ends in `;`, and reports the `;`. */
 static hia_ast_id parse_after_semicolon(hia_parser *s, hia_ast_id result, uint32_t open) {
   hia_diag *diag = hiaF_soft_unexpected(s, "'}' after the value of the block");
   uint32_t at = s->tok.start;
@@ -305,7 +307,7 @@ hia_ast_id hiaF_parse_block(hia_parser *s) {
   return with_list(s, id, base);
 }
 
-/* `let` where an expression should begin: a block without its brackets. */
+/* Parses a `let` where an expression should begin, as a block without its brackets. */
 static hia_ast_id parse_bare_let(hia_parser *s) {
   hia_ast_id id = hiaF_new(s, HIA_AST_BLOCK, s->tok.start, s->tok.end);
   uint32_t base = s->stack.len;
@@ -361,7 +363,8 @@ static void parse_filter(hia_parser *s, hia_ast_id body) {
             c != NULL ? c : "c", e != NULL ? e : "x");
 }
 
-/* A comprehension, behind its body: the variable, and the array or range that it runs over. */
+/* Parses a comprehension behind its body: the variable, and the array or range that it runs
+ * over. */
 static hia_ast_id parse_comprehension(hia_parser *s, uint32_t start, hia_ast_id body) {
   uint32_t base = s->stack.len;
   hiaF_advance(s);
@@ -411,7 +414,7 @@ static hia_ast_id parse_array(hia_parser *s) {
   return with_list(s, id, base);
 }
 
-/* Arguments, at their opening bracket. */
+/* Parses arguments, at their opening bracket. */
 static void parse_args(hia_parser *s) {
   hiaF_advance(s);
   if (s->tok.kind != HIA_TOK_RPAREN) {
@@ -461,7 +464,7 @@ static bool skip_foreign_word(hia_parser *s, hia_ast_id name) {
   hia_token_kind next = (hia_token_kind)s->tok.kind;
   const hia_ast *n = hiaF_node(s->p, name);
   if (!hiaF_starts_expr(next) || next == HIA_TOK_LPAREN || next == HIA_TOK_MINUS ||
-      next == HIA_TOK_LBRACE) /* of a call; or `while c {` */
+      next == HIA_TOK_LBRACE) /* a call goes on so; or `while c {` */
     return false;
   const char *word = hiaF_symbol_text(s->p, n->a);
   const char *hint = hiaF_habit(s->p, word, HIA_HABIT_START);

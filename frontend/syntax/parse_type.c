@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types, patterns, binders. */
-#include "frontend/syntax/ast.h"
+#include "frontend/syntax/parse.h"
+#include "frontend/syntax/program.h"
 
 static hia_ast_id finish(hia_parser *s, hia_ast_id id) {
   hiaF_node(s->p, id)->end = s->prev_end;

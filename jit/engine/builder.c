@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The builder of the public API: statuses and errors around a draft (frontend/build/build.c). */
+/* The builder of the public API: statuses and errors around a draft (frontend/build/). */
 #include "jit/engine/engine.h"
 
 struct hia_builder {

@@ -14,13 +14,14 @@ folders='runtime graph frontend lower jit tools'
 allowed=$(grep -Ev '^(#|$)' <<'END'
 # The number of an op, of a kind, of a dtype or of another enum, all of which have fewer.
 frontend/build/build.c op
-frontend/build/build.c kind
+frontend/build/draft.c kind
 frontend/build/tensor.c op
 frontend/syntax/lex.c d
 frontend/syntax/lex.c HIA_TOK_NAME
 frontend/syntax/lex.c (HIA_FIRST_KEYWORD + tok.symbol)
 frontend/syntax/lex.c punctuation(
 frontend/syntax/parse.c kind
+frontend/syntax/parser.c kind
 frontend/syntax/parse_expr.c (s->tok.kind - HIA_TOK_BOOL)
 frontend/syntax/parse_type.c (s->tok.kind - HIA_TOK_BOOL)
 graph/flatten/add.c kind

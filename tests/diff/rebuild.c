@@ -11,7 +11,10 @@
  * the builder's have numbers and names that they bind. And those with functions that say more of
  * their gradients than the builder can: a clause `gradient`, or `recompute`. */
 #define hia_error hia_error_number /* the tag of an enum in ast.h, and of a public structure */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/constant.h"
+#include "frontend/kit/instance.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 #undef hia_error
 #include "tests/diff/run.h"
 

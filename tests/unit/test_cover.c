@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Matches on data: missing cases and arms that cannot be reached. Random matches are compared with
  * the definition: each value up to a depth is matched with the arms one after the other. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/cover.h"
+#include "frontend/syntax/program.h"
 #include "helper_matches.h"
 #include "helper_time.h"
 #include "sources.h"

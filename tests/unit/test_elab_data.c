@@ -2,6 +2,7 @@
 /* Graphs of matches on data: random ones are evaluated, before and after the passes, and compared
  * with the arms tried one after the other; large ones have graphs of bounded size. */
 #include "frontend/syntax/ast.h"
+#include "frontend/syntax/program.h"
 #include "graph/pipeline/pass.h"
 #include "helper_eval.h"
 #include "helper_matches.h"

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Gradients in programs: their types, what they are with respect to, and their nodes in graphs. The
  * errors are in tests/errors/gradients.hia. */
-#include "frontend/syntax/ast.h"
+#include "frontend/frontend.h"
 #include "sources.h"
 
 /* The type of the result of `f`, whose parameters are declared. */

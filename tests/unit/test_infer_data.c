@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types of data, arrays and comprehensions; what the later phases find in the slots of nodes; the
  * refusal of graphs of them. */
-#include "frontend/syntax/ast.h"
+#include "frontend/kit/instance.h"
+#include "frontend/syntax/program.h"
 #include "sources.h"
 
 #define TYPES                                                                                      \

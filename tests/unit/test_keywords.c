@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Every keyword in every place where something gets a name: one error, there, and the parser goes
  * on as behind a name. */
-#include "frontend/syntax/ast.h"
+#include "frontend/frontend.h"
+#include "frontend/syntax/lex.h"
 #include "sources.h"
 
 /* `@` is the keyword. Most places use the name, too, where it is an operand. */

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Text to tokens, and files that are not text. */
-#include "frontend/syntax/ast.h"
+#include "frontend/frontend.h"
+#include "frontend/syntax/lex.h"
 #include "sources.h"
 
 /* The tokens of a text, one after the other: their texts and their kinds. */

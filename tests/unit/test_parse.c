@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Text to syntax trees: precedence, associativity, the ends of constructs. */
-#include "frontend/syntax/ast.h"
+#include "frontend/syntax/parse.h"
+#include "frontend/syntax/program.h"
 #include "sources.h"
 
 /* An expression with all its brackets. */

@@ -4,76 +4,13 @@
  * The name of a size is an i64 variable of the function. The first parameter in which it stands
  * binds it, to the size of that axis; all other sizes are expected: a node checks them when the
  * value is there. */
-#include "frontend/syntax/ast.h"
+#include "frontend/check/constant.h"
+#include "frontend/elab/elab.h"
+#include "frontend/kit/pieces.h"
+#include "frontend/syntax/program.h"
 #include "graph/ir/build.h"
 
-/* ---- what a type says of sizes ---- */
-
 static bool is_tensor(const hia_ast *n) { return n->kind == HIA_AST_TYPE_TENSOR; }
-
-/* True if the dim, a name, binds a size: names.c has left it without a meaning. */
-static bool binds(const hia_program *p, hia_ast_id dim) {
-  const hia_ast *d = hiaF_node(p, dim);
-  return d->kind == HIA_AST_NAME && d->op == HIA_REF_NONE;
-}
-
-bool hiaF_has_sizes(const hia_program *p, hia_ast_id type) {
-  if (type == HIA_NONE) return false;
-  const hia_ast *n = hiaF_node(p, type);
-  bool has = false;
-  for (uint32_t i = 0; is_tensor(n) && i < n->c; i++)
-    has |= hiaF_node(p, p->extra.data[n->b + i])->kind != HIA_AST_DIM_ANY;
-  for (uint32_t i = 0; n->kind == HIA_AST_TYPE_TUPLE && i < n->c; i++)
-    has |= hiaF_has_sizes(p, p->extra.data[n->b + i]);
-  return n->kind == HIA_AST_TYPE_ARRAY ? hiaF_has_sizes(p, n->a) : has;
-}
-
-hia_ast_id hiaF_next_value(const hia_program *p, const hia_ast *loop, uint32_t i) {
-  hia_ast_id value = p->extra.data[loop->a + 1];
-  const hia_ast *n = hiaF_node(p, value);
-  for (; n->kind == HIA_AST_BLOCK; n = hiaF_node(p, value)) value = n->a;
-  bool is_apart = loop->c > 1 && n->kind == HIA_AST_TUPLE && n->c == loop->c;
-  return is_apart ? p->extra.data[n->b + i] : value;
-}
-
-/* ---- types ---- */
-
-static void infer_size(hia_typing *t, hia_ast_id dim) {
-  if (hiaF_node(t->p, dim)->kind == HIA_AST_DIM_ANY) return;
-  if (binds(t->p, dim)) {
-    *hiaF_type_at(t, dim) = HIA_I64;
-    return;
-  }
-  hia_itype type = hiaF_infer(t, dim);
-  if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return;
-  bool is_scalar = hiaF_is_ranked(type) && hiaF_irank(type) == 0;
-  if (is_scalar && hiaF_rule_takes(HIA_RULE_INT, hiaF_leaf(type))) return;
-  const hia_ast *n = hiaF_node(t->p, dim);
-  hiaF_type_error(t, HIA_E0323, n->start, n->end, "a size is an i32 or i64, not %s",
-                  hiaF_itype_text(&t->p->it, type));
-}
-
-typedef void each_size(hia_typing *t, hia_ast_id dim);
-
-static void each(hia_typing *t, hia_ast_id type, each_size *visit) {
-  if (type == HIA_NONE) return;
-  const hia_ast n = *hiaF_node(t->p, type);
-  for (uint32_t i = 0; is_tensor(&n) && i < n.c; i++) visit(t, t->p->extra.data[n.b + i]);
-  for (uint32_t i = 0; n.kind == HIA_AST_TYPE_TUPLE && i < n.c; i++)
-    each(t, t->p->extra.data[n.b + i], visit);
-  if (n.kind == HIA_AST_TYPE_ARRAY) each(t, n.a, visit);
-}
-
-void hiaF_infer_sizes(hia_typing *t, hia_ast_id type) { each(t, type, infer_size); }
-
-static void resolve_size(hia_typing *t, hia_ast_id dim) {
-  if (hiaF_node(t->p, dim)->kind != HIA_AST_DIM_ANY && !binds(t->p, dim))
-    hiaF_resolve(t, dim, HIA_I64);
-}
-
-void hiaF_resolve_sizes(hia_typing *t, hia_ast_id type) { each(t, type, resolve_size); }
-
-/* ---- graphs ---- */
 
 static uint32_t words_of(const hia_program *p, hia_ast_id type) {
   const hia_ast *n = hiaF_node(p, type);
@@ -93,8 +30,9 @@ static void push_size(hia_elab *e, hia_ast_id dim, hia_loc_id loc) {
     hiaF_elab_i64(e, dim);
 }
 
-/* The parameter of which all sizes of the type are: of `b` in `(a: f32[n], b: f32[n])` it is `a`. A
- * misfit shows it then, since its shape is the expected one. NONE: there is no such parameter. */
+/* Returns the parameter that has all sizes of the type: for `b` in `(a: f32[n], b: f32[n])` it
+ * is `a`. A misfit shows it then, since its shape is the expected one. NONE: there is no such
+ * parameter. */
 static hia_ast_id same_as(const hia_elab *e, const hia_ast *n) {
   const hia_program *p = e->p;
   const hia_decl *d = hiaF_decl(p, e->decl);
@@ -116,9 +54,9 @@ static hia_ast_id same_as(const hia_elab *e, const hia_ast *n) {
 
 static void expect_tensor(hia_elab *e, const hia_ast *n, uint32_t at, hia_ast_id expr) {
   hia_loc_id loc = hiaF_elab_loc(e, n->start);
-  hia_operand both[2] = {hiaF_operand(e->p, expr), {.start = n->start, .end = n->end}};
+  hia_operand operands[2] = {hiaF_operand(e->p, expr), {.start = n->start, .end = n->end}};
   hia_ast_id same = hiaF_node(e->p, expr)->kind == HIA_AST_PARAM ? same_as(e, n) : HIA_NONE;
-  if (same != HIA_NONE) both[1] = hiaF_operand(e->p, same);
+  if (same != HIA_NONE) operands[1] = hiaF_operand(e->p, same);
   hia_value_id x = e->words.data[at];
   uint64_t axes = 0;
   uint32_t base = e->words.len;
@@ -126,7 +64,7 @@ static void expect_tensor(hia_elab *e, const hia_ast *n, uint32_t at, hia_ast_id
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id dim = e->p->extra.data[n->b + i];
     if (hiaF_node(e->p, dim)->kind == HIA_AST_DIM_ANY) continue;
-    if (binds(e->p, dim)) {
+    if (hiaF_binds_size(e->p, dim)) {
       hia_value_id size =
           hiaG_computed(e->g, e->fn, e->region, HIA_OP_DIM, &x, 1, HIA_N_DTYPES, i, loc);
       e->slots[dim - e->first] = e->vars.len;
@@ -139,16 +77,11 @@ static void expect_tensor(hia_elab *e, const hia_ast *n, uint32_t at, hia_ast_id
   if (axes)
     e->words.data[at] = hiaG_computed(e->g, e->fn, e->region, HIA_OP_EXPECT, e->words.data + base,
                                       e->words.len - base, HIA_N_DTYPES, axes,
-                                      hiaF_elab_loc_of(e, n->start, both, 2));
+                                      hiaF_elab_loc_of(e, n->start, operands, 2));
   e->words.len = base;
 }
 
 /* ---- within arrays: a loop over the elements ---- */
-
-static hia_value_id one(hia_elab *e, unsigned op, const hia_value_id *ins, uint32_t n,
-                        hia_type type, uint64_t imm, hia_loc_id loc) {
-  return hiaG_out(e->fn, hiaG_add(e->g, e->fn, e->region, op, ins, n, &type, 1, imm, loc), 0);
-}
 
 /* Checks the part of element k of an array from word *word on, which is of the type. Reads only
  * what has sizes. */
@@ -166,7 +99,7 @@ static void expect_part(hia_elab *e, hia_ast_id type, const hia_value_id *elemen
   hia_type_table types = hiaG_type_table(e->g->types);
   const hia_layout *layout = &hiaR_type_entry(&types, array)->layout;
   hia_type of_word = types.places[layout->first + number].type;
-  hiaR_push(e->arena, &e->words, one(e, HIA_OP_AT, element, 2, of_word, number, loc));
+  hiaR_push(e->arena, &e->words, hiaF_elab_one(e, HIA_OP_AT, element, 2, of_word, number, loc));
   hiaF_elab_sizes(e, type, base, expr);
   e->words.len = base;
 }
@@ -175,20 +108,21 @@ static void expect_elements(hia_elab *e, hia_ast_id element, hia_value_id array,
                             hia_loc_id loc) {
   hia_region_id outer = e->region;
   uint32_t word = 0;
-  hia_value_id length = one(e, HIA_OP_LEN, &array, 1, HIA_I64, 0, loc);
+  hia_value_id length = hiaF_elab_one(e, HIA_OP_LEN, &array, 1, HIA_I64, 0, loc);
   hia_value_id zero = hiaG_const(e->g, e->fn, outer, HIA_I64, 0, loc);
   hia_type i64 = HIA_I64;
   hia_node_id loop = hiaG_add(e->g, e->fn, outer, HIA_OP_LOOP, &zero, 1, &i64, 1, 0, loc);
   e->fn->nodes.data[loop].flags |= HIA_NODE_FREE;
   hia_region_id head = e->fn->nodes.data[loop].regions, round = head + 1;
   e->region = head;
-  hia_value_id k = one(e, HIA_OP_ARG, NULL, 0, HIA_I64, 0, loc), both[2] = {k, length};
-  hia_value_id goes_on = hiaG_op(e->g, e->fn, head, HIA_OP_LT, both, 2, loc);
+  hia_value_id k = hiaF_elab_one(e, HIA_OP_ARG, NULL, 0, HIA_I64, 0, loc),
+               operands[2] = {k, length};
+  hia_value_id goes_on = hiaG_op(e->g, e->fn, head, HIA_OP_LT, operands, 2, loc);
   hiaG_yield(e->g, e->fn, head, (hia_value_id[]){goes_on, k}, 2);
   e->region = round;
   expect_part(e, element, (hia_value_id[]){array, k}, &word, expr, loc);
-  both[1] = hiaG_const(e->g, e->fn, round, HIA_I64, 1, loc);
-  hia_value_id next = hiaG_op(e->g, e->fn, round, HIA_OP_ADD, both, 2, loc);
+  operands[1] = hiaG_const(e->g, e->fn, round, HIA_I64, 1, loc);
+  hia_value_id next = hiaG_op(e->g, e->fn, round, HIA_OP_ADD, operands, 2, loc);
   hiaG_yield(e->g, e->fn, round, &next, 1);
   e->region = outer;
 }
@@ -205,9 +139,9 @@ void hiaF_elab_sizes(hia_elab *e, hia_ast_id type, uint32_t at, hia_ast_id expr)
   if (is_tensor(n) && e->which_sizes != HIA_SIZES_IN_ARRAYS) expect_tensor(e, n, at, expr);
   for (uint32_t i = 0; n->kind == HIA_AST_TYPE_TUPLE && i < n->c; i++) {
     hia_ast_id part = e->p->extra.data[n->b + i];
-    const hia_ast *of = hiaF_node(e->p, expr);
-    bool is_apart = of->kind == HIA_AST_TUPLE && of->c == n->c;
-    hiaF_elab_sizes(e, part, at, is_apart ? e->p->extra.data[of->b + i] : expr);
+    const hia_ast *value = hiaF_node(e->p, expr);
+    bool is_apart = value->kind == HIA_AST_TUPLE && value->c == n->c;
+    hiaF_elab_sizes(e, part, at, is_apart ? e->p->extra.data[value->b + i] : expr);
     at += words_of(e->p, part);
   }
 }
@@ -217,26 +151,26 @@ void hiaF_elab_sizes(hia_elab *e, hia_ast_id type, uint32_t at, hia_ast_id expr)
 static bool are_constant(hia_program *p, hia_ast_id type) {
   const hia_ast n = *hiaF_node(p, type);
   int64_t value;
-  bool are = true;
+  bool is_constant = true;
   for (uint32_t i = 0; is_tensor(&n) && i < n.c; i++) {
     hia_ast_id dim = p->extra.data[n.b + i];
-    are &= hiaF_node(p, dim)->kind == HIA_AST_DIM_ANY || hiaF_constant_size(p, dim, &value);
+    is_constant &= hiaF_node(p, dim)->kind == HIA_AST_DIM_ANY || hiaF_constant_size(p, dim, &value);
   }
   for (uint32_t i = 0; n.kind == HIA_AST_TYPE_TUPLE && i < n.c; i++)
-    are &= are_constant(p, p->extra.data[n.b + i]);
-  return n.kind == HIA_AST_TYPE_ARRAY ? are_constant(p, n.a) : are;
+    is_constant &= are_constant(p, p->extra.data[n.b + i]);
+  return n.kind == HIA_AST_TYPE_ARRAY ? are_constant(p, n.a) : is_constant;
 }
 
-/* True if what is of the sizes of `a` is of those of `b`, which are constant; the types are alike.
- */
+/* True if a value with the sizes of type `a` has the sizes of type `b`, which are constant. The
+ * types are alike. */
 static bool implies(hia_program *p, hia_ast_id a, hia_ast_id b) {
   const hia_ast m = *hiaF_node(p, a), n = *hiaF_node(p, b);
   if (m.kind != n.kind || m.c != n.c) return !hiaF_has_sizes(p, b);
   for (uint32_t i = 0; is_tensor(&n) && i < n.c; i++) {
-    hia_ast_id is = p->extra.data[m.b + i], wanted = p->extra.data[n.b + i];
+    hia_ast_id given = p->extra.data[m.b + i], wanted = p->extra.data[n.b + i];
     int64_t x, y;
     if (hiaF_node(p, wanted)->kind == HIA_AST_DIM_ANY) continue;
-    if (hiaF_node(p, is)->kind == HIA_AST_DIM_ANY || !hiaF_constant_size(p, is, &x) ||
+    if (hiaF_node(p, given)->kind == HIA_AST_DIM_ANY || !hiaF_constant_size(p, given, &x) ||
         !hiaF_constant_size(p, wanted, &y) || x != y)
       return false;
   }

@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": the known name that differs least from an unknown one. */
-#include "frontend/syntax/ast.h"
+#include "frontend/kit/scope.h"
+#include "frontend/syntax/builtins.h"
+#include "frontend/syntax/program.h"
 
 #define MAX_LENGTH 64u
 
@@ -90,52 +92,4 @@ const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t l
     limit = d - 1;
   }
   return best;
-}
-
-/* ---- built-in functions: the rows of the op table that are no operators, and others ---- */
-
-/* Others of params are built-ins of tensors as well. */
-static const char *const initialisers[] = {"uniform", "normal", "glorot_uniform"};
-
-static const struct {
-  const char *name;
-  unsigned op;
-} others[] = {{"grad", HIA_BUILTIN_GRAD},
-              {"value_and_grad", HIA_BUILTIN_VALUE_AND_GRAD},
-              {"len", HIA_BUILTIN_LEN},
-              {"set", HIA_BUILTIN_SET},
-              {"concat", HIA_BUILTIN_CONCAT}};
-
-/* Conversions are written with the dtype. */
-static bool is_builtin(unsigned op) {
-  return HIA_OP_PUBLIC(op) && hiaR_ops[op].name && !hiaR_ops[op].symbol[0] && op != HIA_OP_CAST;
-}
-
-unsigned hiaF_builtin(const char *name, uint32_t len) {
-  unsigned op = hiaR_op_by_name(name, len);
-  if (op < HIA_OP_LIMIT && is_builtin(op)) return op;
-  for (size_t i = 0; i < HIA_LEN(initialisers); i++)
-    if (strlen(initialisers[i]) == len && memcmp(initialisers[i], name, len) == 0)
-      return HIA_BUILTIN_INIT;
-  for (size_t i = 0; i < HIA_LEN(others); i++)
-    if (strlen(others[i].name) == len && memcmp(others[i].name, name, len) == 0)
-      return others[i].op;
-  for (unsigned i = HIA_BUILTIN_STACK; i < HIA_BUILTIN_END; i++) {
-    const char *other = hiaF_tensor_builtin(i)->name;
-    if (strlen(other) == len && memcmp(other, name, len) == 0) return i;
-  }
-  return HIA_OP_LIMIT;
-}
-
-const char *hiaF_builtin_name(uint32_t i) {
-  if (i < HIA_LEN(initialisers)) return initialisers[i];
-  i -= (uint32_t)HIA_LEN(initialisers);
-  if (i < HIA_LEN(others)) return others[i].name;
-  i -= (uint32_t)HIA_LEN(others);
-  unsigned of_tensors = HIA_BUILTIN_STACK + i;
-  if (of_tensors < HIA_BUILTIN_END) return hiaF_tensor_builtin(of_tensors)->name;
-  i = of_tensors - HIA_BUILTIN_END;
-  for (unsigned op = 0; op < HIA_OP_LIMIT; op++)
-    if (is_builtin(op) && i-- == 0) return hiaR_ops[op].name;
-  return NULL;
 }

@@ -4,7 +4,9 @@
  *
  * In DOT a line is a node, with an edge from the last line of a depth less; a dashed edge leads
  * from a name to where the variable is bound. */
+#include "frontend/kit/instance.h"
 #include "frontend/syntax/ast.h"
+#include "frontend/syntax/program.h"
 #include "graph/ir/print.h"
 
 static const char *const kind_names[] = {

@@ -16,7 +16,11 @@
  *
  * A field is read where a test or an arm needs it, and again where it is not yet known: where the
  * number of a cut leads, the constructors follow from the number. */
+#include "frontend/check/cover.h"
+#include "frontend/elab/elab.h"
+#include "frontend/kit/pieces.h"
 #include "frontend/syntax/ast.h"
+#include "frontend/syntax/program.h"
 #include "graph/ir/build.h"
 
 typedef enum test_kind {
@@ -34,13 +38,13 @@ typedef struct decision {
   uint32_t next[2]; /* if true, else; before this one in matcher.decisions */
   uint64_t size;    /* what is made of it, if nothing is cut: roughly in nodes of syntax */
   uint64_t n_ways;  /* how often it is made */
-  uint32_t cut;     /* its number as a cut; NONE: it is none */
+  uint32_t cut;     /* the number that it has as a cut; NONE: it is no cut */
   bool has_cut;     /* a test of it, or further on, leads to a cut */
   bool has_arm;     /* it leads to an arm otherwise than through a cut */
 } decision;
 
 typedef struct place {
-  hia_match_place is;
+  hia_match_place where;
   hia_value_id value, con; /* on the way to here: of one word; the number of its constructor; NONE:
                               not read */
 } place;
@@ -55,7 +59,7 @@ typedef struct matcher {
   const uint32_t *arms; /* pattern, expression, ... */
   uint32_t n_arms;
   hia_match_tree tree;
-  hia_itype type; /* of the result */
+  hia_itype type; /* the type of the result */
   hia_loc_id loc;
   bool tail;
   HIA_VEC(place) places; /* the tree's, and those that only variables stand for */
@@ -97,11 +101,11 @@ static uint32_t add_test(matcher *m, uint32_t at, test_kind test, int64_t key, u
       m, (decision){.place = at, .test = test, .key = key, .next = {if_true, otherwise}});
 }
 
-/* A node of the tree whose nodes before it are decisions: of[...]. */
+/* A node of the tree; the nodes before it have been decided: decided[...]. */
 typedef struct deciding {
   matcher *m;
   const hia_match_case *cases;
-  const uint32_t *of;
+  const uint32_t *decided;
   uint32_t place, otherwise; /* NONE: all keys have cases */
 } deciding;
 
@@ -110,7 +114,7 @@ static uint32_t decide(const deciding *d, uint32_t low, uint32_t high, range r) 
   const hia_match_case *c = d->cases;
   if (high - low == 1) {
     bool is_certain = r.least == r.most || d->otherwise == HIA_NONE;
-    uint32_t found = d->of[c[low].node];
+    uint32_t found = d->decided[c[low].node];
     return is_certain ? found : add_test(d->m, d->place, TEST_IS, c[low].key, found, d->otherwise);
   }
   uint32_t middle = low + (high - low) / 2;
@@ -121,28 +125,28 @@ static uint32_t decide(const deciding *d, uint32_t low, uint32_t high, range r) 
 }
 
 static uint32_t decide_in_turn(const deciding *d, uint32_t n) {
-  uint32_t rest = d->otherwise == HIA_NONE ? d->of[d->cases[--n].node] : d->otherwise;
+  uint32_t rest = d->otherwise == HIA_NONE ? d->decided[d->cases[--n].node] : d->otherwise;
   while (n-- > 0)
-    rest = add_test(d->m, d->place, TEST_IS, d->cases[n].key, d->of[d->cases[n].node], rest);
+    rest = add_test(d->m, d->place, TEST_IS, d->cases[n].key, d->decided[d->cases[n].node], rest);
   return rest;
 }
 
 /* The decision for one of two keys. */
 static uint32_t find_case(const deciding *d, uint32_t n, int64_t key) {
   for (uint32_t i = 0; i < n; i++)
-    if (d->cases[i].key == key) return d->of[d->cases[i].node];
+    if (d->cases[i].key == key) return d->decided[d->cases[i].node];
   return d->otherwise;
 }
 
-static uint32_t add_node(matcher *m, const hia_match_node *n, const uint32_t *of) {
+static uint32_t add_node(matcher *m, const hia_match_node *n, const uint32_t *decided) {
   if (n->place == HIA_NONE) return add_decision(m, (decision){.place = HIA_NONE, .arm = n->arm});
-  hia_itype type = m->places.data[n->place].is.type;
+  hia_itype type = m->places.data[n->place].where.type;
   range r = range_of(m, type);
   const deciding d = {.m = m,
                       .cases = m->tree.cases.data + n->first,
-                      .of = of,
+                      .decided = decided,
                       .place = n->place,
-                      .otherwise = n->otherwise == HIA_NONE ? HIA_NONE : of[n->otherwise]};
+                      .otherwise = n->otherwise == HIA_NONE ? HIA_NONE : decided[n->otherwise]};
   if (r.least == 0 && r.most == 1) {
     uint32_t found[2] = {find_case(&d, n->n, 0), find_case(&d, n->n, 1)};
     return type == HIA_BOOL ? add_test(m, n->place, TEST_TRUE, 1, found[1], found[0])
@@ -154,25 +158,26 @@ static uint32_t add_node(matcher *m, const hia_match_node *n, const uint32_t *of
 /* Returns the decision that the match begins with. */
 static uint32_t find_decisions(matcher *m) {
   const hia_match_tree *tree = &m->tree;
-  uint32_t *of = HIA_NEW_ARRAY(m->e->arena, uint32_t, tree->nodes.len);
-  for (uint32_t i = 0; i < tree->nodes.len; i++) of[i] = add_node(m, &tree->nodes.data[i], of);
-  return of[tree->root];
+  uint32_t *decided = HIA_NEW_ARRAY(m->e->arena, uint32_t, tree->nodes.len);
+  for (uint32_t i = 0; i < tree->nodes.len; i++)
+    decided[i] = add_node(m, &tree->nodes.data[i], decided);
+  return decided[tree->root];
 }
 
 /* ---- cuts ---- */
 
 static uint64_t at_most(uint64_t limit, uint64_t x) { return x < limit ? x : limit; }
 
-/* Finds the sizes. True if little is made again when nothing is cut. */
+/* Finds the sizes of decisions. True if little is made again when nothing is cut. */
 static bool is_small(matcher *m, uint32_t root) {
   uint64_t once = 0;
   for (uint32_t i = 0; i <= root; i++) {
     decision *d = &m->decisions.data[i];
-    uint64_t own = TEST_SIZE;
+    uint64_t own_size = TEST_SIZE;
     if (d->place == HIA_NONE)
-      own = hiaF_elab_arm_size(m->e->p, m->arms[2 * d->arm], m->arms[2 * d->arm + 1]);
-    once += own;
-    d->size = own;
+      own_size = hiaF_arm_size(m->e->p, m->arms[2 * d->arm], m->arms[2 * d->arm + 1]);
+    once += own_size;
+    d->size = own_size;
     for (uint32_t k = 0; k < 2 && d->place != HIA_NONE; k++)
       d->size += m->decisions.data[d->next[k]].size;
     d->size = at_most(MAX_SIZE, d->size);
@@ -221,15 +226,16 @@ static void index_parts(matcher *m, parts p) {
   hiaR_push(m->e->arena, &m->parts, p);
 }
 
-static void add_place(matcher *m, hia_match_place is) {
-  hiaR_push(m->e->arena, &m->places, (place){is, HIA_NONE, HIA_NONE});
+static void add_place(matcher *m, hia_match_place where) {
+  hiaR_push(m->e->arena, &m->places, (place){where, HIA_NONE, HIA_NONE});
 }
 
 static void add_places(matcher *m) {
   for (uint32_t i = 0; i < m->tree.places.len; i++) {
-    hia_match_place is = m->tree.places.data[i];
-    add_place(m, is);
-    if (is.parent != HIA_NONE && is.field == 0) index_parts(m, (parts){is.parent, is.con, i});
+    hia_match_place where = m->tree.places.data[i];
+    add_place(m, where);
+    if (where.parent != HIA_NONE && where.field == 0)
+      index_parts(m, (parts){where.parent, where.con, i});
   }
 }
 
@@ -251,16 +257,17 @@ static hia_value_id value_of(matcher *m, uint32_t id);
 /* Reads a word of a place that is a field. */
 static hia_value_id read_word(matcher *m, uint32_t id, uint32_t word) {
   hia_elab *e = m->e;
-  const hia_match_place is = m->places.data[id].is;
-  hia_itype data = m->places.data[is.parent].is.type;
-  const hia_decl *con = hiaF_cons(e->p, data) + is.con;
-  for (uint32_t k = 0; k < is.field; k++) word += hiaF_itype_words(&e->p->it, con->param_types[k]);
-  hia_value_id from = value_of(m, is.parent);
+  const hia_match_place where = m->places.data[id].where;
+  hia_itype data = m->places.data[where.parent].where.type;
+  const hia_decl *con = hiaF_cons(e->p, data) + where.con;
+  for (uint32_t k = 0; k < where.field; k++)
+    word += hiaF_itype_words(&e->p->it, con->param_types[k]);
+  hia_value_id from = value_of(m, where.parent);
   hia_type_table types = hiaG_type_table(e->g->types);
-  const hia_ctor *ctor = hiaR_ctor(&types, hiaG_type(e->fn, from), is.con);
+  const hia_ctor *ctor = hiaR_ctor(&types, hiaG_type(e->fn, from), where.con);
   hia_type type = types.places[ctor->layout.first + word].type;
   hia_node_id field = hiaG_add(e->g, e->fn, e->region, HIA_OP_FIELD, &from, 1, &type, 1,
-                               HIA_IMM(is.con, word), m->loc);
+                               HIA_IMM(where.con, word), m->loc);
   return hiaG_out(e->fn, field, 0);
 }
 
@@ -302,7 +309,7 @@ static void bind(matcher *m, hia_ast_id pattern, uint32_t id) {
   const hia_ast *n = hiaF_node(e->p, pattern);
   if (n->kind == HIA_AST_PAT_NAME) {
     uint32_t base = e->words.len;
-    hia_itype type = m->places.data[id].is.type;
+    hia_itype type = m->places.data[id].where.type;
     uint32_t words = hiaF_itype_words(&e->p->it, type);
     for (uint32_t i = 0; i < words; i++) {
       hia_value_id word = words == 1 ? value_of(m, id) : read_word(m, id, i);
@@ -343,7 +350,7 @@ static hia_value_id compare(matcher *m, unsigned op, hia_value_id left, int64_t 
 
 static hia_value_id test(matcher *m, const decision *d) {
   if (d->test == TEST_TRUE) return value_of(m, d->place);
-  bool is_data = hiaF_is_data(m->places.data[d->place].is.type);
+  bool is_data = hiaF_is_data(m->places.data[d->place].where.type);
   hia_value_id left = is_data ? con_of(m, d->place) : value_of(m, d->place);
   return compare(m, d->test == TEST_IS ? HIA_OP_EQ : HIA_OP_LT, left, d->key);
 }
@@ -355,34 +362,35 @@ static void push_number(matcher *m, uint32_t number) {
   hiaR_push(e->arena, &e->words, v);
 }
 
-/* Pushes what is made of a decision, as far as it leads to arms without a cut; with `own`, the
- * number of the cut that it leads to, or `own` if it leads to none. */
-static void follow(matcher *m, uint32_t id, uint32_t own) {
+/* Pushes what is made of a decision, as far as it leads to arms without a cut. If there is a
+ * `number`, pushes the number of the cut that it leads to instead, or `number` if it leads to
+ * none. */
+static void follow(matcher *m, uint32_t id, uint32_t number) {
   hia_elab *e = m->e;
   const decision d = m->decisions.data[id];
-  if (own != HIA_NONE && !d.has_cut) {
-    push_number(m, own);
+  if (number != HIA_NONE && !d.has_cut) {
+    push_number(m, number);
     return;
   }
   if (d.place == HIA_NONE) {
     make_arm(m, &d);
     return;
   }
-  for (uint32_t k = 0; k < 2 && own == HIA_NONE; k++) {
+  for (uint32_t k = 0; k < 2 && number == HIA_NONE; k++) {
     const decision *next = &m->decisions.data[d.next[k]];
     if (next->cut == HIA_NONE && next->has_arm) continue;
-    follow(m, d.next[1 - k], own);
+    follow(m, d.next[1 - k], number);
     return;
   }
   hia_region_id outer = e->region;
   uint32_t base = e->words.len;
   hia_node_id node =
-      hiaF_elab_if(e, test(m, &d), own == HIA_NONE ? m->type : (hia_itype)HIA_I32, m->loc);
+      hiaF_elab_if(e, test(m, &d), number == HIA_NONE ? m->type : (hia_itype)HIA_I32, m->loc);
   for (uint32_t k = 0; k < 2; k++) {
     uint32_t known = m->known.len, cut = m->decisions.data[d.next[k]].cut;
-    e->region = e->fn->nodes.data[node].regions + k;
+    e->region = hiaF_elab_regions(e, node) + k;
     if (cut == HIA_NONE)
-      follow(m, d.next[k], own);
+      follow(m, d.next[k], number);
     else
       push_number(m, cut);
     hiaF_elab_yield(e, e->region, base);
@@ -406,12 +414,12 @@ static hia_value_id find_cut(matcher *m) {
     if (!m->decisions.data[m->cuts.data[i]].has_cut) continue;
     hia_node_id node = hiaF_elab_if(e, compare(m, HIA_OP_EQ, number, i), HIA_I32, m->loc);
     uint32_t known = m->known.len;
-    e->region = e->fn->nodes.data[node].regions;
+    e->region = hiaF_elab_regions(e, node);
     follow(m, m->cuts.data[i], i);
     hiaF_elab_yield(e, e->region, base);
     forget(m, known);
     hiaR_push(e->arena, &e->words, number);
-    hiaF_elab_yield(e, e->fn->nodes.data[node].regions + 1, base);
+    hiaF_elab_yield(e, hiaF_elab_regions(e, node) + 1, base);
     e->region = outer;
     number = hiaG_out(e->fn, node, 0);
   }
@@ -432,7 +440,7 @@ static void search(matcher *m, const uint32_t *cuts, uint32_t low, uint32_t high
   hia_node_id node = hiaF_elab_if(e, is_less, m->type, m->loc);
   for (uint32_t k = 0; k < 2; k++) {
     uint32_t known = m->known.len;
-    e->region = e->fn->nodes.data[node].regions + k;
+    e->region = hiaF_elab_regions(e, node) + k;
     search(m, cuts, k == 0 ? low : middle, k == 0 ? middle : high, number);
     hiaF_elab_yield(e, e->region, base);
     forget(m, known);

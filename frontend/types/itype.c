@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The types of inference: interned, joined, settled (docs/language.md, "Typing of literals"). */
-#include "frontend/syntax/ast.h"
+#include "frontend/types/itype.h"
 
 static hia_ituple *tuple_of(const hia_itypes *it, hia_itype t) {
   return &it->tuples.data[t - (t < HIA_IT_ARRAY ? HIA_IT_FIRST_TUPLE : HIA_IT_ARRAY)];
@@ -69,7 +69,7 @@ static void rehash(hia_itypes *it, uint32_t size) {
   }
 }
 
-/* A tuple, or if n is 1 an array. */
+/* Interns the type of a tuple or, if n is 1, of an array. */
 static hia_itype intern(hia_itypes *it, const hia_itype *parts, uint32_t n) {
   bool is_array = n == 1;
   uint32_t base = is_array ? HIA_IT_ARRAY : HIA_IT_FIRST_TUPLE;
@@ -121,8 +121,8 @@ hia_itype hiaF_idata(hia_itypes *it, const char *name, uint32_t decl) {
 
 static bool is_open(hia_itype t) { return t >= HIA_IT_UNKNOWN && t < HIA_IT_ERROR; }
 
-/* The rank of an open type other than unknown, tainted or not. Of two that join the join has the
- * higher. */
+/* Ranks the open types other than unknown, tainted or not: where two of them join, the join has
+ * the higher rank. */
 enum { BOTTOM, INT, FLOAT, WHOLE };
 static unsigned rank(hia_itype t) { return (t - HIA_IT_BOTTOM) / 2; }
 static bool tainted(hia_itype t) { return t == HIA_IT_UNKNOWN || ((t - HIA_IT_BOTTOM) & 1) != 0; }
@@ -199,7 +199,7 @@ hia_itype hiaF_view(hia_itypes *it, hia_itype t) {
   return map(it, t, HIA_HAS_LITERAL | HIA_HAS_BOTTOM | HIA_HAS_RANK, view_leaf, 0);
 }
 
-/* Of two scalars or tensors, neither of which is unknown, and one of which is a tensor. */
+/* Joins two scalars or tensors, neither of which is unknown, and one of which is a tensor. */
 static hia_itype join_ranked(hia_itypes *it, hia_itype a, hia_itype b, bool broadcasts) {
   hia_itype leaf = hiaF_join(it, hiaF_leaf(a), hiaF_leaf(b));
   if (leaf == HIA_IT_ERROR) return leaf;
@@ -215,9 +215,9 @@ static hia_itype join_ranked(hia_itypes *it, hia_itype a, hia_itype b, bool broa
 hia_itype hiaF_broadcast(hia_itypes *it, hia_itype a, hia_itype b) {
   if (!it->has_tensors || !hiaF_is_ranked(a) || !hiaF_is_ranked(b)) return hiaF_join(it, a, b);
   if (a == HIA_IT_UNKNOWN || b == HIA_IT_UNKNOWN) {
-    hia_itype other = a == HIA_IT_UNKNOWN ? b : a;
-    if (hiaF_leaf(other) >= HIA_N_DTYPES) return taint_leaf(other, 0);
-    return hiaF_ranked(hiaF_leaf(other), hiaF_irank(other), true);
+    hia_itype known = a == HIA_IT_UNKNOWN ? b : a;
+    if (hiaF_leaf(known) >= HIA_N_DTYPES) return taint_leaf(known, 0);
+    return hiaF_ranked(hiaF_leaf(known), hiaF_irank(known), true);
   }
   bool has_tensor = hiaF_is_tensor(a) || hiaF_is_tensor(b);
   if (has_tensor) return join_ranked(it, a, b, true);
