@@ -271,7 +271,7 @@ static void load_weights(const bench_network *m, const bench_program *p) {
   char path[MAX_PATH];
   hia_error *error;
   snprintf(path, sizeof path, "%s/%s%s.safetensors", BENCH_NETWORKS_FOLDER, m->name, m->size);
-  bench_check(hia_module_load_params(p->module, path, &error), &error);
+  bench_check(hia_params_load(hia_module_params(p->module), path, &error), &error);
 }
 
 bench_program bench_network_open(const bench_network *network, unsigned threads) {

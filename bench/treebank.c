@@ -124,18 +124,18 @@ hia_value *bench_treebank_read(const bench_treebank *t, hia_engine *engine,
   char *text = malloc(t->bytes);
   if (!file || !text || fread(text, 1, t->bytes, file) != t->bytes) fail(t->path);
   fclose(file);
-  hia_words *words = hia_words_new(NULL);
+  hia_vocab *words = hia_vocab_new(NULL);
   hia_bracket_options options = HIA_BRACKET_OPTIONS_INIT;
   options.words = words;
   options.add_words = true;
-  if (!words || hia_value_read_brackets(engine, type, t->path, text, t->bytes, &options, &trees,
+  if (!words || hia_data_read_brackets(hia_engine_allocator(engine), type, t->path, text, t->bytes, &options, &trees,
                                         &error) != HIA_OK) {
     fputs(words ? hia_error_text(error) : "out of memory", stderr);
     exit(1);
   }
   *ms = bench_now() - start;
-  *n_words = hia_words_len(words);
-  hia_words_free(words);
+  *n_words = hia_vocab_len(words);
+  hia_vocab_free(words);
   free(text);
   return trees;
 }

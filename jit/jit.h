@@ -67,7 +67,7 @@ typedef struct hia_backend {
   void (*set_places)(hia_code *code, const hia_places *places);
   /* The shapes of what the code makes, in the same way; NULL, as at first: it makes nothing. */
   void (*set_shapes)(hia_code *code, const struct hia_shapes *shapes);
-  void (*set_params)(hia_code *code, struct hia_param_cell *params);
+  void (*set_params)(hia_code *code, struct hia_params *params);
   /* What the types of the graph are as types of values, before the first host_function of a root
    * that has some which are no scalars. */
   void (*set_types)(hia_code *code, struct hia_value_types *types);

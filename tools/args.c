@@ -53,18 +53,18 @@ static int read_file(const char *path, file *f) {
 
 /* ---- words of trees ---- */
 
-static int read_words(const char *path, hia_words **words) {
+static int read_words(const char *path, hia_vocab **words) {
   if (!path) return EXIT_FINE;
   hia_error *error;
-  if (!(*words = hia_words_new(NULL))) return tool_fail(NULL, HIA_MEMORY);
-  hia_status status = hia_words_load_file(*words, path, &error);
+  if (!(*words = hia_vocab_new(NULL))) return tool_fail(NULL, HIA_MEMORY);
+  hia_status status = hia_vocab_load_file(*words, path, &error);
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 
 static int open_lists(const tool_options *o, tool_arguments *a) {
   int code = read_words(o->vocab, &a->vocab);
   if (code == EXIT_FINE) code = read_words(o->labels, &a->labels);
-  if (code == EXIT_FINE && o->build_vocab && !(a->vocab = hia_words_new(NULL)))
+  if (code == EXIT_FINE && o->build_vocab && !(a->vocab = hia_vocab_new(NULL)))
     code = tool_fail(NULL, HIA_MEMORY);
   return code;
 }
@@ -74,10 +74,10 @@ int tool_cannot_write(const char *path, int wrong) {
   return EXIT_PROGRAM;
 }
 
-static int write_vocab(const char *path, const hia_words *words) {
+static int write_vocab(const char *path, const hia_vocab *words) {
   if (!path) return EXIT_FINE;
   hia_error *error;
-  hia_status status = hia_words_save_file(words, path, &error);
+  hia_status status = hia_vocab_save_file(words, path, &error);
   if (status == HIA_OK) return EXIT_FINE;
   int code = tool_fail(error, status);
   return status == HIA_IO ? EXIT_PROGRAM : code;
@@ -111,7 +111,8 @@ static hia_status read_value(const reading *r, size_t i, const char *path, const
   if (kind == HIA_WORD_FILE)
     return hia_value_parse_text(r->function, i, path, f->text, f->len, value, error);
   if (kind == HIA_WORD_SAVED)
-    return hia_value_load(r->engine, type, path, f->text, f->len, value, error);
+    return hia_data_load(hia_engine_allocator(r->engine), type, path, f->text, f->len, value,
+                         error);
   /* A parameter without a type has none that elements could be converted to. */
   bool converts = r->o->converts && type;
   if (kind == HIA_WORD_NPY)
@@ -124,7 +125,8 @@ static hia_status read_value(const reading *r, size_t i, const char *path, const
         value, error);
   }
   hia_bracket_options options = bracket_options(r);
-  return hia_value_read_brackets(r->engine, type, path, f->text, f->len, &options, value, error);
+  return hia_data_read_brackets(hia_engine_allocator(r->engine), type, path, f->text, f->len,
+                                &options, value, error);
 }
 
 /* Makes argument i a stream if the function and the file allow it: *is_stream. */
@@ -271,8 +273,8 @@ void tool_free_args(tool_arguments *args, size_t n) {
   }
   free(args->values);
   free(args->streams);
-  hia_words_free(args->vocab);
-  hia_words_free(args->labels);
+  hia_vocab_free(args->vocab);
+  hia_vocab_free(args->labels);
 }
 
 /* ---- results ---- */

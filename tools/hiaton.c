@@ -79,9 +79,10 @@ static int set_params(const tool_options *options, hia_module *module) {
   hia_status status = HIA_OK;
   if (!options->has_seed && !options->params && !options->save_params) return EXIT_FINE;
   /* There --seed also chooses elements. */
-  if (options->command == GRADIENTS && !options->params && !hia_module_param_count(module))
+  if (options->command == GRADIENTS && !options->params &&
+      !hia_params_count(hia_module_params(module)))
     return EXIT_FINE;
-  if (!hia_module_param_count(module)) {
+  if (!hia_params_count(hia_module_params(module))) {
     fprintf(stderr, "--%s is for params: the program has none\n",
             options->params     ? "params"
             : options->has_seed ? "seed"
@@ -92,9 +93,9 @@ static int set_params(const tool_options *options, hia_module *module) {
     status = (options->converts ? hia_module_convert_params
                                 : hia_module_load_params)(module, options->params, &error);
   else if (options->has_seed && options->command != BUILD) /* what is built makes them */
-    status = hia_module_seed_params(module, options->seed, &error);
+    status = hia_params_seed(hia_module_params(module), options->seed, &error);
   if (status == HIA_OK && options->save_params)
-    status = hia_module_save_params(module, options->save_params, &error);
+    status = hia_params_save(hia_module_params(module), options->save_params, &error);
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 

@@ -276,7 +276,7 @@ void tool_count(FILE *file, const tool_options *options, const hia_run_stats *us
 typedef struct tool_arguments {
   hia_value **values;        /* options->n_args of them; NULL where there is a stream */
   hia_stream **streams;      /* as many; NULL: there are none */
-  hia_words *vocab, *labels; /* of trees; or NULL */
+  hia_vocab *vocab, *labels; /* of trees; or NULL */
 } tool_arguments;
 
 /* Reads the arguments, which the caller frees with tool_free_args in any case; a large file of

@@ -80,7 +80,7 @@ static int save_params(training *r) {
   sigset_t before;
   hia_error *error;
   tool_hold_signals(&before);
-  hia_status status = hia_module_save_params(r->module, r->t->save, &error);
+  hia_status status = hia_params_save(hia_module_params(r->module), r->t->save, &error);
   tool_release_signals(&before);
   r->times.write_ns += train_now() - start;
   return status == HIA_OK ? EXIT_FINE : fail_to_write(error, status);

@@ -70,16 +70,16 @@ static int read_trees(const char *path, const char *words_path, hia_value **tree
   hia_error *error = NULL;
   size_t len, words_len;
   char *text = read_file(path, &len), *words = read_file(words_path, &words_len);
-  options.words = hia_words_new(NULL);
+  options.words = hia_vocab_new(NULL);
   int code = text && words ? 0 : 1;
   if (code == 0) {
-    hia_status status = hia_words_read(options.words, words_path, words, words_len, &error);
+    hia_status status = hia_vocab_read(options.words, words_path, words, words_len, &error);
     if (status == HIA_OK)
       status = hia_data_read_brackets(NULL, tree_lstm_main_type(0), path, text, len, &options,
                                       trees, &error);
     if (status != HIA_OK) code = fail(status, error);
   }
-  hia_words_free(options.words);
+  hia_vocab_free(options.words);
   free(text);
   free(words);
   return code;
@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
   hia_context *context; /* one for each thread, for any number of calls */
   hia_value *trees = NULL;
   hia_status status = HIA_OK;
-  if (argc > 3) status = hia_param_cell_load(tree_lstm_params(), argv[3], &error);
+  if (argc > 3) status = hia_params_load(tree_lstm_params(), argv[3], &error);
   if (status != HIA_OK) return fail(status, error);
   int code = argc > 2 ? read_trees(argv[1], argv[2], &trees) : make_tree(&trees);
   if (code != 0) return code;

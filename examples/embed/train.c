@@ -63,7 +63,7 @@ static double scalar(hia_value *value) {
 }
 static double param(const char *name) {
   hia_value *value = NULL;
-  hia_module_param(module, hia_module_param_find(module, name), &value, NULL);
+  hia_module_param(module, hia_params_find(hia_module_params(module), name), &value, NULL);
   return scalar(value);
 }
 
@@ -72,7 +72,7 @@ static bool train(void) {
   hia_value *gradient;
   /* A step in two: between them the host may read the gradient. */
   if (hia_trainer_gradient(trainer, batch, 2, NULL, &loss, &error) ||
-      hia_trainer_gradient_of(trainer, hia_module_param_find(module, "w"), &gradient, &error))
+      hia_trainer_gradient_of(trainer, hia_params_find(hia_module_params(module), "w"), &gradient, &error))
     return false;
   printf("the gradient of w is %.1f at first\n", scalar(gradient));
   if (hia_trainer_update(trainer, &error)) return false;

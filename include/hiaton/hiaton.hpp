@@ -524,7 +524,7 @@ template <class T> struct type<std::vector<T>> {
   }
   static given make(hia_engine *engine, const hia_type_info *info, const vector &x) {
     return give(made(info, x, [engine](const hia_value_nodes *nodes, hia_value **made) {
-                  return hia_value_from_nodes(engine, nodes, made, nullptr);
+                  return hia_data_from_nodes(hia_engine_allocator(engine), nodes, made, nullptr);
                 }).release());
   }
   static hia_status read(const hia_value *from, vector *x) {
@@ -925,35 +925,35 @@ class engine;
 using nodes = owner<hia_value_nodes, hia_value_nodes_free>;
 
 // A vocabulary, or the names of labels.
-class words : public owner<hia_words, hia_words_free> {
+class words : public owner<hia_vocab, hia_vocab_free> {
 public:
   using owner::owner;
   // Empty when out of memory.
-  static words make() { return words(hia_words_new(nullptr)); }
+  static words make() { return words(hia_vocab_new(nullptr)); }
   // A text with a word a line; `name` stands for it in messages.
   result<void> read(const char *name, std::string_view text) {
     hia_error *e = nullptr;
-    const hia_status status = hia_words_read(get(), name, text.data(), text.size(), &e);
+    const hia_status status = hia_vocab_read(get(), name, text.data(), text.size(), &e);
     if (status != HIA_OK) return error(status, e);
     return {};
   }
   // The same of a file; and what writes one, from which the same words are read.
   result<void> load_file(const char *path) {
     hia_error *e = nullptr;
-    const hia_status status = hia_words_load_file(get(), path, &e);
+    const hia_status status = hia_vocab_load_file(get(), path, &e);
     if (status != HIA_OK) return error(status, e);
     return {};
   }
   result<void> save_file(const char *path) const {
     hia_error *e = nullptr;
-    const hia_status status = hia_words_save_file(get(), path, &e);
+    const hia_status status = hia_vocab_save_file(get(), path, &e);
     if (status != HIA_OK) return error(status, e);
     return {};
   }
-  std::size_t size() const noexcept { return hia_words_len(get()); }
+  std::size_t size() const noexcept { return hia_vocab_len(get()); }
   std::string_view operator[](std::size_t i) const noexcept {
     std::size_t len;
-    const char *word = hia_words_get(get(), i, &len);
+    const char *word = hia_vocab_get(get(), i, &len);
     return std::string_view(word, len);
   }
 };
@@ -1328,27 +1328,27 @@ result<value> value::array(const engine &in, const hia_type_info *type,
 
 result<value> value::from_nodes(const engine &in, const hia_value_nodes &table) {
   return made([&](hia_value **out, hia_error **e) {
-    return hia_value_from_nodes(in.get(), &table, out, e);
+    return hia_data_from_nodes(hia_engine_allocator(in.get()), &table, out, e);
   });
 }
 
 result<value> value::read_brackets(const engine &in, const hia_type_info *type, const char *name,
                                    std::string_view text, const hia_bracket_options *options) {
   return made([&](hia_value **out, hia_error **e) {
-    return hia_value_read_brackets(in.get(), type, name, text.data(), text.size(), options, out, e);
+    return hia_data_read_brackets(hia_engine_allocator(in.get()), type, name, text.data(), text.size(), options, out, e);
   });
 }
 
 result<value> value::load(const engine &in, const hia_type_info *type, const char *name,
                           std::string_view bytes) {
   return made([&](hia_value **out, hia_error **e) {
-    return hia_value_load(in.get(), type, name, bytes.data(), bytes.size(), out, e);
+    return hia_data_load(hia_engine_allocator(in.get()), type, name, bytes.data(), bytes.size(), out, e);
   });
 }
 
 result<value> value::load_file(const engine &in, const hia_type_info *type, const char *path) {
   return made([&](hia_value **out, hia_error **e) {
-    return hia_value_load_file(in.get(), type, path, out, e);
+    return hia_data_load_file(hia_engine_allocator(in.get()), type, path, out, e);
   });
 }
 

@@ -3,7 +3,7 @@
  * its own, so that it does not depend on what was done with the module before: one with the passes
  * for native code, and one with those for the interpreter, which becomes the image. */
 #include "jit/engine/build.h"
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 
 /* ---- the graph and the image ---- */
 
@@ -248,16 +248,16 @@ static hia_status plan_params(hia_building *b, hia_object_plan *plan, hia_error 
   if (!n || !b->options->embed_params) return HIA_OK;
   size_t bytes = 0;
   for (uint32_t i = 0; i < n; i++) {
-    size_t size = hia_param_cell_size(&module->params, i);
+    size_t size = hia_params_size(&module->params, i);
     bytes = size < SIZE_MAX - bytes ? bytes + size : SIZE_MAX;
   }
   if (bytes > MAX_EMBEDDED)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, "load them when the program runs",
                      "params of %zu bytes cannot be embedded: at most %zu", bytes, MAX_EMBEDDED);
-  if (hiaR_cell_hold(&module->params, NULL, NULL, &b->params))
+  if (hiaR_params_hold(&module->params, NULL, NULL, &b->params))
     return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
   const void **elements = HIA_NEW_ARRAY(&b->comp.arena, const void *, n);
-  for (uint32_t i = 0; i < n; i++) elements[i] = hiaR_params_elements(b->params, i);
+  for (uint32_t i = 0; i < n; i++) elements[i] = hiaR_state_elements(b->params, i);
   plan->embedded = elements;
   return HIA_OK;
 }
@@ -344,7 +344,7 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   hiaJ_log_open(module->engine, b.open_ns);
   bool is_written = status != HIA_OK ||
                     (b.bytes ? write(user, b.bytes, b.size) : write(user, b.text.data, b.text.len));
-  hiaR_params_release(b.params);
+  hiaR_state_release(b.params);
   hiaR_comp_free(&b.comp);
   hiaJ_module_release(module);
   if (b.bytes) hiaR_free(allocator, b.bytes, b.size);

@@ -36,9 +36,9 @@ typedef struct hia_building {
   size_t size;
   hia_graph *native, *flat;             /* what becomes code, and what becomes the image */
   hia_fn_id *native_roots, *flat_roots; /* in the order of `built` */
-  const char *params_name;              /* of the function that returns the cell of the params;
+  const char *params_name;              /* of the function that returns the params of the params;
                                            NULL: there are none */
-  hia_params *params;                   /* what is embedded, held; or NULL */
+  hia_param_state *params;              /* what is embedded, held; or NULL */
   const char *const *result_names; /* of the program's function, by word; NULL: there are none */
   uint32_t n_results;
   hia_fn_id native_streams, flat_streams; /* the program's function for streams; HIA_NONE: it takes

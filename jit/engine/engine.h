@@ -305,7 +305,7 @@ struct hia_module {
                           for one is to end */
   hia_function *functions;
   HIA_VEC(hia_bound) bound;          /* constant once the module is loaded */
-  hia_param_cell params;             /* n is 0: the program has none */
+  hia_params params;                 /* n is 0: the program has none */
   const hia_type_info **param_types; /* constant */
   bool is_broken; /* an internal error was found in the program: no further unit is made of it */
   /* Constant too: */

@@ -8,7 +8,7 @@
 #include "jit/engine/engine.h"
 #include "runtime/value/value.h"
 #include <hiaton/gradients.h>
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 #include <math.h>
 
 /* ---- what is compared ---- */
@@ -91,14 +91,14 @@ static void add_input(making *m, bool is_param, uint32_t number, const char *nam
 static hia_status find_inputs(making *m, const bool *reads, hia_error **error) {
   hia_gradient_check *check = m->check;
   const hia_function *f = check->function;
-  const hia_param_cell *cell = &check->module->params;
+  const hia_params *params = &check->module->params;
   for (uint32_t i = 0; i < f->arity; i++) {
     hia_dtype dtype = float_of(f->params[i].info);
     const char *name = f->params[i].name;
     if (dtype != HIA_N_DTYPES) add_input(m, false, i, name ? name : "", dtype);
   }
-  for (uint32_t i = 0; i < cell->n; i++)
-    if (reads[i]) add_input(m, true, i, hia_param_cell_name(cell, i), cell->specs[i].dtype);
+  for (uint32_t i = 0; i < params->n; i++)
+    if (reads[i]) add_input(m, true, i, hia_params_name(params, i), params->specs[i].dtype);
   for (size_t k = 0; k < m->options->n_wrt; k++)
     if (!has_input(check, m->options->wrt[k]))
       return hiaJ_fail(
@@ -283,7 +283,7 @@ typedef struct checking {
   hia_value **moved; /* the arguments, but for one that is moved */
   size_t n;
   const hia_run_options *run;
-  hia_params *params; /* the current state; NULL: the program has none */
+  hia_param_state *params; /* the current state; NULL: the program has none */
   hia_error **error;
 } checking;
 
@@ -315,12 +315,12 @@ static hia_status param_at(const moving *m) {
   const void **elements = hiaR_alloc(&module->engine->allocator, size);
   if (!elements) return no_memory(m->c->check, m->c->error);
   elements[m->in->number] = m->to;
-  hia_params *state;
+  hia_param_state *state;
   hia_param_values values = {.elements = elements, .from = m->c->params};
-  hia_status status = hiaR_params_new(module->params.specs, module->params.n, &values,
-                                      hiaR_cell_allocator(&module->params), &state);
+  hia_status status = hiaR_state_new(module->params.specs, module->params.n, &values,
+                                     hiaR_params_allocator(&module->params), &state);
   if (status == HIA_OK)
-    hiaR_cell_set(&module->params, state);
+    hiaR_params_set(&module->params, state);
   else
     status = no_memory(m->c->check, m->c->error);
   hiaR_free(&module->engine->allocator, elements, size);
@@ -364,7 +364,7 @@ static hia_status value_at(void *user, double t, double *value) {
       *value = number_of(result);
     }
   }
-  if (m->in->is_param) hiaR_cell_set(&c->check->module->params, hiaR_params_hold(c->params));
+  if (m->in->is_param) hiaR_params_set(&c->check->module->params, hiaR_state_hold(c->params));
   if (!m->in->is_param) c->moved[m->in->number] = c->args[m->in->number];
   if (!m->falls) put_element(dtype, m->to, m->element, element(dtype, m->from, m->element));
   hia_value_free(argument);
@@ -556,7 +556,7 @@ static const void *look_at(checking *c, input *in) {
   }
   in->n_elements = 1;
   for (uint32_t k = 0; k < in->dims.rank; k++) in->n_elements *= (uint64_t)in->dims.dims[k];
-  return in->is_param ? hiaR_params_elements(c->params, in->number)
+  return in->is_param ? hiaR_state_elements(c->params, in->number)
                       : elements_of(c->args[in->number]);
 }
 
@@ -636,10 +636,10 @@ hia_status hia_gradient_check_run(hia_gradient_check *check, hia_value *const *a
   c.moved = hiaR_alloc(allocator, size);
   if (!c.moved) return no_memory(check, error);
   if (n) memcpy(c.moved, args, n * sizeof *args);
-  if (module->params.n && hiaR_cell_hold(&module->params, NULL, NULL, &c.params))
+  if (module->params.n && hiaR_params_hold(&module->params, NULL, NULL, &c.params))
     status = no_memory(check, error);
   if (status == HIA_OK) status = run_at(&c);
-  hiaR_params_release(c.params);
+  hiaR_state_release(c.params);
   hiaR_free(allocator, c.moved, size);
   if (status == HIA_OK)
     check->has_run = true;

@@ -308,8 +308,8 @@ const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e) {
   return text.data;
 }
 
-/* Adds the declaration of the params' cell, and what the params are. */
-static void add_param_cell(hia_building *b) {
+/* Adds the declaration of the params' params, and what the params are. */
+static void add_program_params(hia_building *b) {
   hia_text *t = &b->text;
   hiaR_text_addf(t, "\n");
   for (uint32_t i = 0; i < b->native->params.len; i++) {
@@ -318,11 +318,10 @@ static void add_param_cell(hia_building *b) {
     hiaR_shape_describe(spec->dtype, &spec->shape, type, sizeof type);
     hiaR_text_addf(t, "/* param %s: %s */\n", spec->name, type);
   }
-  hiaR_text_addf(
-      t,
-      "/* These, which its functions read, and which hosts set: hiaton/param_cell.h. */\n"
-      "hia_param_cell *%s(void);\n",
-      b->params_name);
+  hiaR_text_addf(t,
+                 "/* These, which its functions read, and which hosts set: hiaton/params.h. */\n"
+                 "hia_params *%s(void);\n",
+                 b->params_name);
 }
 
 /* Adds the declarations of the header. */
@@ -332,7 +331,7 @@ static void add_prototypes(hia_building *b) {
     if (i) hiaR_text_addf(t, "\n");
     add_prototype(b, &b->built.data[i]);
   }
-  if (b->params_name) add_param_cell(b);
+  if (b->params_name) add_program_params(b);
   hiaJ_header_data(b);
   for (uint32_t i = 0; i < b->left_out.len; i++)
     hiaR_text_addf(t, "%s/* fn %s is generic: --fn '%s(...)' builds an instance. */\n",
@@ -387,7 +386,7 @@ void hiaJ_build_header(hia_building *b) {
                  "#include <hiaton/%s.h>\n%s\n"
                  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
                  guard, guard, hiaJ_has_values(b) ? "data" : "runtime",
-                 b->params_name ? "#include <hiaton/param_cell.h>\n" : "");
+                 b->params_name ? "#include <hiaton/params.h>\n" : "");
   hiaR_text_add(&b->text, prototypes.data, prototypes.len);
   hiaR_text_addf(&b->text, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

@@ -37,7 +37,7 @@ void hiaJ_module_release(hia_module *module) {
     hiaJ_unit_free(engine, unit);
   }
   hiaJ_unit_free(engine, module->read);
-  hiaR_cell_set(&module->params, NULL);
+  hiaR_params_set(&module->params, NULL);
   hiaR_value_types_release(module->value_types);
   hiaR_comp_free(&module->comp);
   pthread_cond_destroy(&module->made);
@@ -622,7 +622,7 @@ static hia_function *differentiating(hia_function *of, const hia_type *results, 
 hia_function *hiaJ_step_function(hia_function *loss, const bool *wanted) {
   hia_module *module = loss->module;
   hia_arena *arena = &module->comp.arena;
-  const hia_param_cell *cell = &module->params;
+  const hia_params *cell = &module->params;
   uint32_t n = hiaG_step_types(&module->types, cell->specs, cell->n, wanted, NULL) + 1;
   hia_type *results = HIA_NEW_ARRAY(arena, hia_type, n);
   bool *flags = HIA_NEW_ARRAY(arena, bool, (size_t)cell->n + 1);

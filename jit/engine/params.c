@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The params of a module, as hosts see and set them (hiaton/params.h). */
 #include "jit/engine/engine.h"
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 
 void hiaJ_keep_params(hia_module *module, const hia_param_spec *specs, uint32_t n) {
   module->params.specs = specs;
@@ -11,24 +11,24 @@ void hiaJ_keep_params(hia_module *module, const hia_param_spec *specs, uint32_t 
     module->param_types[i] = hiaJ_type_info(module, hiaG_param_type(&module->types, &specs[i]));
 }
 
-size_t hia_module_param_count(const hia_module *module) {
-  return module ? hia_param_cell_count(&module->params) : 0;
+size_t hia_params_count(hia_module_params(const hia_module *module)) {
+  return module ? hia_params_count(&module->params) : 0;
 }
 
-const char *hia_module_param_name(const hia_module *module, size_t i) {
-  return hia_param_cell_name(module ? &module->params : NULL, i);
+const char *hia_params_name(hia_module_params(const hia_module *module), size_t i) {
+  return hia_params_name(module ? &module->params : NULL, i);
 }
 
-size_t hia_module_param_find(const hia_module *module, const char *name) {
-  return hia_param_cell_find(module ? &module->params : NULL, name);
+size_t hia_params_find(hia_module_params(const hia_module *module), const char *name) {
+  return hia_params_find(module ? &module->params : NULL, name);
 }
 
 const hia_type_info *hia_module_param_type(const hia_module *module, size_t i) {
-  return i < hia_module_param_count(module) ? module->param_types[i] : NULL;
+  return i < hia_params_count(hia_module_params(module)) ? module->param_types[i] : NULL;
 }
 
-const int64_t *hia_module_param_dims(const hia_module *module, size_t i) {
-  return hia_param_cell_dims(module ? &module->params : NULL, i);
+const int64_t *hia_params_dims(hia_module_params(const hia_module *module), size_t i) {
+  return hia_params_dims(module ? &module->params : NULL, i);
 }
 
 /* ---- reading and setting ---- */
@@ -61,7 +61,7 @@ hia_value *hiaJ_param_value(const hia_module *module, size_t i, const void *elem
   } else {
     objects = hiaR_objects_new(allocator, 0);
     hia_tensor *t = objects ? hiaR_new_tensor(objects, spec->dtype, &spec->shape) : NULL;
-    size_t size = hia_param_cell_size(&module->params, i);
+    size_t size = hia_params_size(&module->params, i);
     if (t && size) memcpy(t->data, elements, size);
     word = (uintptr_t)t;
   }
@@ -77,10 +77,10 @@ hia_status hia_module_param(hia_module *module, size_t i, hia_value **value, hia
   if (status != HIA_OK) return status;
   const hia_allocator *allocator = &module->engine->allocator;
   if (!value) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the value");
-  hia_params *now;
-  if (hiaR_cell_hold(&module->params, NULL, NULL, &now)) return no_memory(module, error);
-  *value = hiaJ_param_value(module, i, hiaR_params_elements(now, (uint32_t)i));
-  hiaR_params_release(now);
+  hia_param_state *now;
+  if (hiaR_params_hold(&module->params, NULL, NULL, &now)) return no_memory(module, error);
+  *value = hiaJ_param_value(module, i, hiaR_state_elements(now, (uint32_t)i));
+  hiaR_state_release(now);
   return *value ? HIA_OK : no_memory(module, error);
 }
 
@@ -119,26 +119,30 @@ hia_status hia_module_set_param(hia_module *module, size_t i, const hia_value *v
   const void *own = NULL;
   if (!value) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no value");
   if (!fits(spec, value, &own)) return does_not_fit(module, spec, value, error);
-  return hiaR_cell_put(&module->params, (uint32_t)i, own, error);
+  return hiaR_params_put(&module->params, (uint32_t)i, own, error);
 }
 
-hia_status hia_module_seed_params(hia_module *module, uint64_t seed, hia_error **error) {
+hia_status hia_params_seed(hia_module_params(hia_module *module), uint64_t seed,
+                           hia_error **error) {
   hia_status status = begin(module, error);
   if (status != HIA_OK || !module->params.n) return status;
-  return hia_param_cell_seed(&module->params, seed, error);
+  return hia_params_seed(&module->params, seed, error);
 }
 
-hia_status hia_module_load_params(hia_module *module, const char *path, hia_error **error) {
+hia_status hia_params_load(hia_module_params(hia_module *module), const char *path,
+                           hia_error **error) {
   hia_status status = begin(module, error);
-  return status == HIA_OK ? hia_param_cell_load(&module->params, path, error) : status;
+  return status == HIA_OK ? hia_params_load(&module->params, path, error) : status;
 }
 
-hia_status hia_module_convert_params(hia_module *module, const char *path, hia_error **error) {
+hia_status hia_params_convert(hia_module_params(hia_module *module), const char *path,
+                              hia_error **error) {
   hia_status status = begin(module, error);
-  return status == HIA_OK ? hia_param_cell_convert(&module->params, path, error) : status;
+  return status == HIA_OK ? hia_params_convert(&module->params, path, error) : status;
 }
 
-hia_status hia_module_save_params(hia_module *module, const char *path, hia_error **error) {
+hia_status hia_params_save(hia_module_params(hia_module *module), const char *path,
+                           hia_error **error) {
   hia_status status = begin(module, error);
-  return status == HIA_OK ? hia_param_cell_save(&module->params, path, error) : status;
+  return status == HIA_OK ? hia_params_save(&module->params, path, error) : status;
 }

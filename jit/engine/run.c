@@ -213,11 +213,13 @@ static bool is_cancelled(void *flag) {
 }
 
 /* At first the params are made, as long as the run may take. */
-static hia_status hold_params(const hia_fn_version *f, hia_limits *limits, hia_params **params) {
+static hia_status hold_params(const hia_fn_version *f, hia_limits *limits,
+                              hia_param_state **params) {
   bool may_end = limits->cancelled != NULL;
-  hia_status status = hiaR_cell_hold(&f->function->module->params, may_end ? is_cancelled : NULL,
-                                     may_end ? (void *)(uintptr_t)limits->cancelled : NULL, params);
-  if (status == HIA_OK) limits->params = hiaR_params_words(*params);
+  hia_status status =
+      hiaR_params_hold(&f->function->module->params, may_end ? is_cancelled : NULL,
+                       may_end ? (void *)(uintptr_t)limits->cancelled : NULL, params);
+  if (status == HIA_OK) limits->params = hiaR_state_words(*params);
   return status;
 }
 
@@ -346,7 +348,7 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
   bool is_native = f->native != NULL, has_heap = f->unit->shapes != NULL;
   hia_idle_context *context = is_native || has_heap ? hiaJ_context_take(engine) : NULL;
   if ((is_native || has_heap) && !context) return failure->status = HIA_MEMORY;
-  hia_params *params = NULL;
+  hia_param_state *params = NULL;
   hia_watch watch;
   status = hiaJ_watch_begin(&watch, engine, options, is_native ? hiaR_context_notify : NULL,
                             is_native ? context->context : NULL, &limits);
@@ -385,7 +387,7 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
     }
   }
   if (context) hiaJ_context_put(engine, context);
-  hiaR_params_release(params);
+  hiaR_state_release(params);
   return failure->status = status;
 }
 

@@ -5,7 +5,7 @@
 #include "jit/engine/engine.h"
 #include "runtime/train/optimizer.h"
 #include "runtime/value/value.h"
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 
 struct hia_trainer {
   hia_module *module; /* held */
@@ -157,19 +157,19 @@ void hia_trainer_free(hia_trainer *trainer) {
 
 /* Finds the gradients in the result: a word for a scalar, rows and elements of a tensor. */
 static void find_gradients(hia_trainer *t) {
-  const hia_param_cell *cell = &t->module->params;
+  const hia_params *params = &t->module->params;
   const hia_word *word = t->result->words + 1;
-  for (uint32_t i = 0; i < cell->n; i++) {
+  for (uint32_t i = 0; i < params->n; i++) {
     hia_param_gradient *g = &t->gradients[i];
     *g = (hia_param_gradient){.is_given = t->step->wanted[i]};
     if (!g->is_given) continue;
-    if (!cell->specs[i].shape.rank) {
+    if (!params->specs[i].shape.rank) {
       g->elements = word++; /* a scalar's word holds its element in its lower half, or is it */
       continue;
     }
     const hia_tensor *rows = hiaR_tensor(*word++), *elements = hiaR_tensor(*word++);
     g->n_rows = (uint64_t)rows->dims[0];
-    g->is_by_row = rows->dims[0] < cell->specs[i].shape.dims[0];
+    g->is_by_row = rows->dims[0] < params->specs[i].shape.dims[0];
     g->rows = (const int64_t *)(const void *)rows->data;
     g->elements = elements->data;
   }
@@ -239,10 +239,10 @@ hia_status hia_trainer_gradient_of(hia_trainer *trainer, size_t i, hia_value **g
   if (gradient) *gradient = NULL;
   if (!trainer) return no_trainer(error);
   const hia_allocator *allocator = allocator_of(trainer);
-  const hia_param_cell *cell = &trainer->module->params;
-  if (i >= cell->n)
+  const hia_params *params = &trainer->module->params;
+  if (i >= params->n)
     return hiaJ_fail(allocator, error, HIA_NOT_FOUND, NULL,
-                     "there is no param %zu: the program has %u", i, cell->n);
+                     "there is no param %zu: the program has %u", i, params->n);
   if (!gradient || !trainer->result)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      gradient ? "there is no gradient yet" : "no place for the gradient");
@@ -251,11 +251,11 @@ hia_status hia_trainer_gradient_of(hia_trainer *trainer, size_t i, hia_value **g
     *gradient = hiaJ_param_value(trainer->module, i, g->elements);
     return *gradient ? HIA_OK : no_memory(trainer, error);
   }
-  size_t size = hia_param_cell_size(cell, i);
+  size_t size = hia_params_size(params, i);
   char *zeros = hiaR_alloc(allocator, size + 1);
   if (!zeros) return no_memory(trainer, error);
   memset(zeros, 0, size + 1);
-  if (g->is_given) spread(g, &cell->specs[i], size, zeros);
+  if (g->is_given) spread(g, &params->specs[i], size, zeros);
   *gradient = hiaJ_param_value(trainer->module, i, zeros);
   hiaR_free(allocator, zeros, size + 1);
   return *gradient ? HIA_OK : no_memory(trainer, error);

@@ -170,7 +170,7 @@ hia_status hiaJ_host_function(hia_code *code, const hia_graph *g,
                               void (**out)(void), char *error, size_t error_size);
 void hiaJ_code_set_places(hia_code *code, const hia_places *places);
 void hiaJ_code_set_shapes(hia_code *code, const hia_shapes *shapes);
-void hiaJ_code_set_params(hia_code *code, struct hia_param_cell *params);
+void hiaJ_code_set_params(hia_code *code, struct hia_params *params);
 void hiaJ_code_set_types(hia_code *code, struct hia_value_types *types);
 const hia_unwinder *hiaJ_code_unwinder(const hia_code *code);
 const void *hiaJ_code_object(const hia_code *code, uint32_t unit, size_t *size);

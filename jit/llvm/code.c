@@ -36,7 +36,7 @@ struct hia_code {
   hia_unwinder unwinder;
   hia_places places;
   const hia_shapes *shapes;      /* NULL: it makes no objects */
-  struct hia_param_cell *params; /* NULL: it has none */
+  struct hia_params *params; /* NULL: it has none */
   struct hia_value_types *types; /* of what hosts pass; NULL: they have passed scalars only */
 };
 
@@ -277,7 +277,7 @@ void hiaJ_code_set_places(hia_code *code, const hia_places *places) {
 }
 
 void hiaJ_code_set_shapes(hia_code *code, const hia_shapes *shapes) { code->shapes = shapes; }
-void hiaJ_code_set_params(hia_code *code, struct hia_param_cell *params) { code->params = params; }
+void hiaJ_code_set_params(hia_code *code, struct hia_params *params) { code->params = params; }
 
 void hiaJ_code_set_types(hia_code *code, struct hia_value_types *types) { code->types = types; }
 

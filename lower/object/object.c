@@ -151,7 +151,7 @@ static LLVMValueRef param_spec(hia_emit *e, const hia_param_spec *spec) {
   return hiaL_structure(e, fields, HIA_LEN(fields));
 }
 
-/* hia_param_cell.embedded: constants, from which the params of all processes are read. */
+/* hia_params.embedded: constants, from which the params of all processes are read. */
 static LLVMValueRef embedded(hia_emit *e) {
   const void *const *elements = e->options->object->embedded;
   uint32_t n = e->g->params.len;
@@ -168,12 +168,12 @@ static LLVMValueRef embedded(hia_emit *e) {
   return hiaL_variable(e, "hia_embedded", LLVMConstArray2(e->ptr, places, n));
 }
 
-/* hia_param_cell: a variable. */
+/* hia_params: a variable. */
 static LLVMValueRef param_cell(hia_emit *e) {
-  _Static_assert(sizeof(hia_param_cell) == 56 && offsetof(hia_param_cell, specs) == 8 &&
-                     offsetof(hia_param_cell, kit) == 24 &&
-                     offsetof(hia_param_cell, embedded) == 40 &&
-                     offsetof(hia_param_cell, seed) == 48,
+  _Static_assert(sizeof(hia_params) == 56 && offsetof(hia_params, specs) == 8 &&
+                     offsetof(hia_params, kit) == 24 &&
+                     offsetof(hia_params, embedded) == 40 &&
+                     offsetof(hia_params, seed) == 48,
                  "cells are written in another order");
   uint32_t n = e->g->params.len;
   LLVMValueRef none = LLVMConstNull(e->ptr);
@@ -194,7 +194,7 @@ static LLVMValueRef param_cell(hia_emit *e) {
   return cell;
 }
 
-/* hia_param_cell *NAME(void) */
+/* hia_params *NAME(void) */
 static void params_function(hia_emit *e, const char *name, LLVMValueRef cell) {
   const hia_fn *fn = hiaG_fn(e->g, e->options->object->roots[0].fn);
   hiaL_host_function(e, fn, name, LLVMFunctionType(e->ptr, NULL, 0, false));

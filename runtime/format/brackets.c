@@ -102,9 +102,9 @@ static int cut(uint32_t len) { return len > 60 ? 60 : (int)len; }
 
 static hia_status label_word(reader *r, const open_bracket *b, hia_word *word) {
   const char *s = b->label, *end = s + b->label_len;
-  const hia_words *labels = r->reading->labels;
+  const hia_vocab *labels = r->reading->labels;
   if (labels) {
-    uint32_t index = hiaR_words_find(labels, s, b->label_len);
+    uint32_t index = hiaR_vocab_find(labels, s, b->label_len);
     if (index > INT32_MAX)
       return hiaR_scan_fail(&r->scan, "E0401", s, end, "the labels do not have '%.*s'",
                             cut(b->label_len), s);
@@ -130,7 +130,7 @@ static hia_status label_word(reader *r, const open_bracket *b, hia_word *word) {
 }
 
 static hia_status token_word(reader *r, const open_bracket *b, hia_word *word) {
-  hia_words *words = r->reading->words;
+  hia_vocab *words = r->reading->words;
   const char *s = b->token;
   uint32_t index = HIA_NONE;
   if (words) {
@@ -360,7 +360,7 @@ hia_status hiaR_brackets_begin(reader *r, const hia_bracket_reading *reading, hi
     return hiaR_scan_fail(&r->scan, "E0401", r->scan.s, r->scan.s,
                           "expected a value of type %s, these are trees", name);
   }
-  r->unknown = reading->words ? hiaR_words_find(reading->words, "<unk>", 5) : HIA_NONE;
+  r->unknown = reading->words ? hiaR_vocab_find(reading->words, "<unk>", 5) : HIA_NONE;
   return prepare(r);
 }
 

@@ -3,12 +3,12 @@
 
 enum { FIRST_SLOTS = 64 };
 
-hia_words *hiaR_words_new(const hia_allocator *allocator) {
-  hia_words *w = hiaR_alloc(allocator, sizeof *w);
+hia_vocab *hiaR_vocab_new(const hia_allocator *allocator) {
+  hia_vocab *w = hiaR_alloc(allocator, sizeof *w);
   if (!w) return NULL;
   w->allocator = *allocator;
   if (!hiaR_block_grow(&w->slots, allocator, FIRST_SLOTS * sizeof(hia_word_slot))) {
-    hiaR_words_free(w);
+    hiaR_vocab_free(w);
     return NULL;
   }
   memset(w->slots.data, 0, FIRST_SLOTS * sizeof(hia_word_slot));
@@ -16,7 +16,7 @@ hia_words *hiaR_words_new(const hia_allocator *allocator) {
   return w;
 }
 
-void hiaR_words_free(hia_words *w) {
+void hiaR_vocab_free(hia_vocab *w) {
   if (!w) return;
   hia_allocator allocator = w->allocator;
   hiaR_block_free(&w->text, &allocator);
@@ -25,12 +25,12 @@ void hiaR_words_free(hia_words *w) {
   hiaR_free(&allocator, w, sizeof *w);
 }
 
-uint32_t hiaR_words_find(const hia_words *w, const char *s, size_t n) {
+uint32_t hiaR_vocab_find(const hia_vocab *w, const char *s, size_t n) {
   uint32_t at;
   return hiaR_word_find(w, s, n, hiaR_word_key(s, n, s + n), &at);
 }
 
-static bool rehash(hia_words *w) {
+static bool rehash(hia_vocab *w) {
   hia_block old = w->slots;
   uint32_t n = w->mask + 1;
   if (n > UINT32_MAX / 4) return false;
@@ -53,7 +53,7 @@ static bool rehash(hia_words *w) {
   return true;
 }
 
-uint32_t hiaR_word_insert(hia_words *w, const char *s, size_t n, uint64_t key, uint32_t at) {
+uint32_t hiaR_word_insert(hia_vocab *w, const char *s, size_t n, uint64_t key, uint32_t at) {
   size_t size;
   if (n > UINT32_MAX || !hiaR_add(w->n_text, n, &size) ||
       !hiaR_block_grow(&w->text, &w->allocator, size + 1) ||
@@ -70,17 +70,17 @@ uint32_t hiaR_word_insert(hia_words *w, const char *s, size_t n, uint64_t key, u
   return w->n - 1;
 }
 
-uint32_t hiaR_words_add(hia_words *w, const char *s, size_t n) {
+uint32_t hiaR_vocab_add(hia_vocab *w, const char *s, size_t n) {
   uint64_t key = hiaR_word_key(s, n, s + n);
   uint32_t at, index = hiaR_word_find(w, s, n, key, &at);
   return index != HIA_NONE ? index : hiaR_word_insert(w, s, n, key, at);
 }
 
-const hia_allocator *hiaR_words_allocator(const hia_words *w) { return &w->allocator; }
+const hia_allocator *hiaR_vocab_allocator(const hia_vocab *w) { return &w->allocator; }
 
-uint32_t hiaR_words_len(const hia_words *w) { return w->n; }
+uint32_t hiaR_vocab_len(const hia_vocab *w) { return w->n; }
 
-const char *hiaR_words_get(const hia_words *w, uint32_t i, size_t *n) {
+const char *hiaR_vocab_get(const hia_vocab *w, uint32_t i, size_t *n) {
   const hia_word_text *place = (const hia_word_text *)w->places.data + i;
   *n = place->len;
   return (const char *)w->text.data + place->at;

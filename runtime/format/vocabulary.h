@@ -20,7 +20,7 @@ typedef struct hia_word_text {
   uint32_t len;
 } hia_word_text;
 
-struct hia_words {
+struct hia_vocab {
   hia_allocator allocator;
   hia_block text, places, slots; /* bytes; hia_word_text; hia_word_slot */
   size_t n_text;
@@ -61,7 +61,7 @@ static inline uint32_t hiaR_word_home(uint64_t key) {
 }
 
 /* The number of the word, or HIA_NONE; *at becomes its slot, or the one that it would have. */
-static inline uint32_t hiaR_word_find(const hia_words *w, const char *s, size_t n, uint64_t key,
+static inline uint32_t hiaR_word_find(const hia_vocab *w, const char *s, size_t n, uint64_t key,
                                       uint32_t *at) {
   const hia_word_slot *slots = w->slots.data;
   for (*at = hiaR_word_home(key) & w->mask; slots[*at].index; *at = (*at + 1) & w->mask) {
@@ -77,6 +77,6 @@ static inline uint32_t hiaR_word_find(const hia_words *w, const char *s, size_t 
 /* ---- vocabulary.c ---- */
 
 /* Adds a word that hiaR_word_find did not find. HIA_NONE: no memory. */
-uint32_t hiaR_word_insert(hia_words *words, const char *s, size_t n, uint64_t key, uint32_t at);
+uint32_t hiaR_word_insert(hia_vocab *words, const char *s, size_t n, uint64_t key, uint32_t at);
 
 #endif

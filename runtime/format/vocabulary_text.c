@@ -69,9 +69,9 @@ static bool read_escape(const char *s, const char *end, escape *e) {
 /* ---- reading ---- */
 
 /* Adds the word of a line, of which the escapes are read into the buffer. */
-static uint32_t add_line(hia_words *w, const char *s, const char *end, hia_block *buffer) {
+static uint32_t add_line(hia_vocab *w, const char *s, const char *end, hia_block *buffer) {
   const char *slash = s == end ? NULL : memchr(s, '\\', (size_t)(end - s));
-  if (!slash) return hiaR_words_add(w, s, (size_t)(end - s));
+  if (!slash) return hiaR_vocab_add(w, s, (size_t)(end - s));
   if (!hiaR_block_grow(buffer, &w->allocator, (size_t)(end - s))) return HIA_NONE;
   char *to = buffer->data; /* an escape is longer than what it stands for */
   while (s < end) {
@@ -84,10 +84,10 @@ static uint32_t add_line(hia_words *w, const char *s, const char *end, hia_block
     to += e.n;
     s = e.end;
   }
-  return hiaR_words_add(w, buffer->data, (size_t)(to - (char *)buffer->data));
+  return hiaR_vocab_add(w, buffer->data, (size_t)(to - (char *)buffer->data));
 }
 
-static hia_status read_lines(hia_words *w, hia_scan *scan, hia_block *buffer) {
+static hia_status read_lines(hia_vocab *w, hia_scan *scan, hia_block *buffer) {
   uint32_t first = w->n;
   while (scan->s < scan->end) {
     const char *s = scan->s, *end = memchr(s, '\n', (size_t)(scan->end - s));
@@ -103,7 +103,7 @@ static hia_status read_lines(hia_words *w, hia_scan *scan, hia_block *buffer) {
   return HIA_OK;
 }
 
-hia_status hiaR_words_read(hia_words *w, const char *text, size_t len, hia_value_error *error) {
+hia_status hiaR_vocab_read(hia_vocab *w, const char *text, size_t len, hia_value_error *error) {
   hia_scan scan;
   hia_block buffer = {NULL, 0};
   *error = (hia_value_error){.code = NULL};
@@ -142,10 +142,10 @@ static bool write_word(const hia_sink *sink, const char *s, size_t n) {
   return put(sink, from, (size_t)(end - from)) && put(sink, "\n", 1);
 }
 
-hia_status hiaR_words_write(const hia_words *w, const hia_sink *sink) {
+hia_status hiaR_vocab_write(const hia_vocab *w, const hia_sink *sink) {
   for (uint32_t i = 0; i < w->n; i++) {
     size_t n;
-    const char *word = hiaR_words_get(w, i, &n);
+    const char *word = hiaR_vocab_get(w, i, &n);
     if (!write_word(sink, word, n)) return HIA_IO;
   }
   return HIA_OK;
@@ -157,43 +157,43 @@ static hia_status no(const char *what, hia_error **error) {
   return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no %s", what);
 }
 
-hia_status hia_words_read(hia_words *words, const char *name, const char *text, size_t len,
+hia_status hia_vocab_read(hia_vocab *words, const char *name, const char *text, size_t len,
                           hia_error **error) {
   if (error) *error = NULL;
   if (!words || (!text && len)) return no(words ? "text" : "words", error);
   hia_value_error wrong = {.code = NULL};
-  hia_status status = hiaR_words_read(words, text ? text : "", len, &wrong);
+  hia_status status = hiaR_vocab_read(words, text ? text : "", len, &wrong);
   if (status == HIA_OK) return HIA_OK;
   return hiaR_fail_reading(&words->allocator, error, status, name, text, len, &wrong);
 }
 
-hia_status hia_words_load_file(hia_words *words, const char *path, hia_error **error) {
+hia_status hia_vocab_load_file(hia_vocab *words, const char *path, hia_error **error) {
   if (error) *error = NULL;
   if (!words || !path) return no(words ? "path" : "words", error);
   char *text;
   size_t len, size;
   int wrong = hiaR_read_file(&words->allocator, path, SIZE_MAX / 4, &text, &len, &size);
   hia_status status = wrong ? hiaR_fail_file(&words->allocator, error, "read", path, wrong)
-                            : hia_words_read(words, path, text, len, error);
+                            : hia_vocab_read(words, path, text, len, error);
   if (text) hiaR_free(&words->allocator, text, size);
   return status;
 }
 
-hia_status hia_words_write(const hia_words *words, hia_write write, void *user, hia_error **error) {
+hia_status hia_vocab_write(const hia_vocab *words, hia_write write, void *user, hia_error **error) {
   if (error) *error = NULL;
   if (!words || !write) return no(words ? "function to write with" : "words", error);
-  hia_status status = hiaR_words_write(words, &(hia_sink){write, user});
+  hia_status status = hiaR_vocab_write(words, &(hia_sink){write, user});
   if (status == HIA_OK) return HIA_OK;
   return hiaR_fail_text(&words->allocator, error, status, NULL, "%s", hiaR_status_message(status));
 }
 
-hia_status hia_words_save_file(const hia_words *words, const char *path, hia_error **error) {
+hia_status hia_vocab_save_file(const hia_vocab *words, const char *path, hia_error **error) {
   if (error) *error = NULL;
   if (!words || !path) return no(words ? "path" : "words", error);
   hia_file_output file;
   int wrong = hiaR_output_open(&file, path);
   if (wrong) return hiaR_fail_file(&words->allocator, error, "write", path, wrong);
-  bool is_written = hiaR_words_write(words, &(hia_sink){hiaR_output_write, &file}) == HIA_OK;
+  bool is_written = hiaR_vocab_write(words, &(hia_sink){hiaR_output_write, &file}) == HIA_OK;
   wrong = hiaR_output_close(&file, is_written);
   return wrong ? hiaR_fail_file(&words->allocator, error, "write", path, wrong) : HIA_OK;
 }

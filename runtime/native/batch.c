@@ -323,7 +323,7 @@ static hia_memo_key key_of(const hia_segment *s, const hia_word *ids) {
 /* Gives the results that an earlier row has left, and takes the references of the operands. */
 static bool find_kept(hia_context *context, const hia_segment *s, hia_word *words,
                       const hia_word *ids) {
-  const hia_memo *memo = context->params ? hiaR_params_kept(context->params) : NULL;
+  const hia_memo *memo = context->params ? hiaR_state_kept(context->params) : NULL;
   if (!memo || !is_of_params(s, words)) return false;
   hia_memo_key key = key_of(s, ids);
   const hia_word *found = hiaR_memo_find(memo, &key);
@@ -522,7 +522,7 @@ static void keep(const settling *x, const hia_word *all) {
   const hia_context *context = x->context;
   for (uint32_t k = 0; k < x->b->n; k++) {
     if (!is_of_params(x->b->s, x->b->rows[k]->words)) continue;
-    hia_memo *memo = hiaR_params_keep(context->params, context->local.heap->run);
+    hia_memo *memo = hiaR_state_keep(context->params, context->local.heap->run);
     if (!memo) return;
     keep_row(x, memo, k, all);
   }

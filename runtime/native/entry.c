@@ -357,8 +357,8 @@ static hia_status run(hia_context *context, const hia_code_module *module, uint3
 static hia_status run_with_params(hia_context *context, const hia_code_module *module,
                                   uint32_t root, const hia_map *map, hia_word *block) {
   hia_host_context *host = context->host;
-  hia_param_cell *cell = module->params;
-  hia_params *params = NULL;
+  hia_params *cell = module->params;
+  hia_param_state *params = NULL;
   host->params = NULL;
   if (!cell) return run(context, module, root, map, block);
   hia_status status = cell->kit->hold(cell, must_end, &host->scope, &params);

@@ -101,7 +101,7 @@ struct hia_code_module {
   struct hia_value_types *types;
   const hia_shapes *shapes;
 
-  struct hia_param_cell *params; /* of a module that has params; the JIT fills it in */
+  struct hia_params *params; /* of a module that has params; the JIT fills it in */
 };
 
 enum {

@@ -5,7 +5,7 @@
 #include "runtime/run/error.h"
 #include "runtime/value/handle.h"
 #include <errno.h>
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 #include <stdio.h>
 
 static hia_status wrong_file(const hia_allocator *allocator, const char *path, hia_status status,
@@ -72,18 +72,19 @@ static hia_status fill(void *user, uint32_t i, void *to) {
                                &f->file->wrong);
 }
 
-hia_status hiaR_param_file_params(hia_param_file *f, const hia_param_cell *cell, hia_params **out) {
-  size_t size = (size_t)cell->n * sizeof(hia_file_tensor) + 1;
-  filling all = {f, cell->specs, hiaR_alloc(&f->allocator, size)};
+hia_status hiaR_param_file_params(hia_param_file *f, const hia_params *params,
+                                  hia_param_state **out) {
+  size_t size = (size_t)params->n * sizeof(hia_file_tensor) + 1;
+  filling all = {f, params->specs, hiaR_alloc(&f->allocator, size)};
   if (!all.tensors) return HIA_MEMORY;
   hia_status status = HIA_OK;
-  for (uint32_t i = 0; i < cell->n && status == HIA_OK; i++) {
-    const hia_param_spec *spec = &cell->specs[i];
+  for (uint32_t i = 0; i < params->n && status == HIA_OK; i++) {
+    const hia_param_spec *spec = &params->specs[i];
     status = find(f, spec->name, spec->dtype, &spec->shape, f->converts, &all.tensors[i]);
   }
   const hia_param_values values = {.fill = fill, .user = &all};
   if (status == HIA_OK)
-    status = hiaR_params_new(cell->specs, cell->n, &values, hiaR_cell_allocator(cell), out);
+    status = hiaR_state_new(params->specs, params->n, &values, hiaR_params_allocator(params), out);
   hiaR_free(&f->allocator, all.tensors, size);
   return status;
 }
@@ -94,10 +95,11 @@ hia_status hiaR_param_file_fail(const hia_param_file *f, hia_status status, hia_
 
 /* ---- writing ---- */
 
-void hiaR_params_tensors(const hia_params *params, hia_file_tensor *tensors, uint64_t *scalars) {
-  for (uint32_t i = 0; i < hiaR_params_n(params); i++) {
-    const hia_param_spec *spec = hiaR_params_spec(params, i);
-    hia_word word = hiaR_params_words(params)[i];
+void hiaR_params_tensors(const hia_param_state *params, hia_file_tensor *tensors,
+                         uint64_t *scalars) {
+  for (uint32_t i = 0; i < hiaR_state_n(params); i++) {
+    const hia_param_spec *spec = hiaR_state_spec(params, i);
+    hia_word word = hiaR_state_words(params)[i];
     if (spec->shape.rank)
       hiaR_file_tensor_of(hiaR_tensor(word), &tensors[i]);
     else
@@ -116,56 +118,56 @@ hia_status hiaR_param_file_write(const hia_allocator *allocator, const char *pat
 
 /* ---- files of params alone ---- */
 
-static hia_status no_memory(const hia_param_cell *cell, hia_error **error) {
-  return hiaR_fail_text(hiaR_cell_allocator(cell), error, HIA_MEMORY, NULL, "out of memory");
+static hia_status no_memory(const hia_params *params, hia_error **error) {
+  return hiaR_fail_text(hiaR_params_allocator(params), error, HIA_MEMORY, NULL, "out of memory");
 }
 
-static hia_status begin(const hia_param_cell *cell, const char *path, hia_error **error) {
+static hia_status begin(const hia_params *params, const char *path, hia_error **error) {
   if (error) *error = NULL;
-  if (!cell) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no params");
+  if (!params) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no params");
   if (path) return HIA_OK;
-  return hiaR_fail_text(hiaR_cell_allocator(cell), error, HIA_ARGUMENT, NULL, "no path");
+  return hiaR_fail_text(hiaR_params_allocator(params), error, HIA_ARGUMENT, NULL, "no path");
 }
 
-static hia_status load(hia_param_cell *cell, const char *path, bool converts, hia_error **error) {
-  hia_status status = begin(cell, path, error);
+static hia_status load(hia_params *params, const char *path, bool converts, hia_error **error) {
+  hia_status status = begin(params, path, error);
   if (status != HIA_OK) return status;
   hia_param_file f;
-  hia_params *next;
-  status = hiaR_param_file_open(&f, path, hiaR_cell_allocator(cell));
+  hia_param_state *next;
+  status = hiaR_param_file_open(&f, path, hiaR_params_allocator(params));
   f.converts = converts;
-  if (status == HIA_OK) status = hiaR_param_file_params(&f, cell, &next);
+  if (status == HIA_OK) status = hiaR_param_file_params(&f, params, &next);
   if (status == HIA_OK)
-    hiaR_cell_set(cell, next);
+    hiaR_params_set(params, next);
   else
     hiaR_param_file_fail(&f, status, error);
   hiaR_param_file_close(&f);
   return status;
 }
 
-hia_status hia_param_cell_load(hia_param_cell *cell, const char *path, hia_error **error) {
-  return load(cell, path, false, error);
+hia_status hia_params_load(hia_params *params, const char *path, hia_error **error) {
+  return load(params, path, false, error);
 }
 
-hia_status hia_param_cell_convert(hia_param_cell *cell, const char *path, hia_error **error) {
-  return load(cell, path, true, error);
+hia_status hia_params_convert(hia_params *params, const char *path, hia_error **error) {
+  return load(params, path, true, error);
 }
 
-hia_status hia_param_cell_save(hia_param_cell *cell, const char *path, hia_error **error) {
-  hia_status status = begin(cell, path, error);
+hia_status hia_params_save(hia_params *params, const char *path, hia_error **error) {
+  hia_status status = begin(params, path, error);
   if (status != HIA_OK) return status;
-  const hia_allocator *allocator = hiaR_cell_allocator(cell);
-  hia_params *now;
-  size_t size = cell->n * (sizeof(hia_file_tensor) + sizeof(uint64_t)) + 1;
+  const hia_allocator *allocator = hiaR_params_allocator(params);
+  hia_param_state *now;
+  size_t size = params->n * (sizeof(hia_file_tensor) + sizeof(uint64_t)) + 1;
   hia_file_tensor *tensors = hiaR_alloc(allocator, size);
-  if (!tensors) return no_memory(cell, error);
-  if (hiaR_cell_hold(cell, NULL, NULL, &now)) {
+  if (!tensors) return no_memory(params, error);
+  if (hiaR_params_hold(params, NULL, NULL, &now)) {
     hiaR_free(allocator, tensors, size);
-    return no_memory(cell, error);
+    return no_memory(params, error);
   }
-  hiaR_params_tensors(now, tensors, (uint64_t *)(void *)(tensors + cell->n));
-  status = hiaR_param_file_write(allocator, path, tensors, cell->n, error);
-  hiaR_params_release(now);
+  hiaR_params_tensors(now, tensors, (uint64_t *)(void *)(tensors + params->n));
+  status = hiaR_param_file_write(allocator, path, tensors, params->n, error);
+  hiaR_state_release(now);
   hiaR_free(allocator, tensors, size);
   return status;
 }

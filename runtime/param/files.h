@@ -32,15 +32,17 @@ hia_status hiaR_param_file_find(hia_param_file *f, const char *name, hia_dtype d
                                 const hia_dims *shape, hia_file_tensor *tensor);
 /* Copies the elements of a tensor that was found. Errors: HIA_ARGUMENT, HIA_MEMORY. */
 hia_status hiaR_param_file_copy(hia_param_file *f, const hia_file_tensor *tensor, void *to);
-/* Makes a state of the params of a cell, with the values that the file has. */
-hia_status hiaR_param_file_params(hia_param_file *f, const hia_param_cell *cell, hia_params **out);
+/* Makes a state of the params of a params, with the values that the file has. */
+hia_status hiaR_param_file_params(hia_param_file *f, const hia_params *params,
+                                  hia_param_state **out);
 /* Makes the error of a function that failed with this status, which it returns. */
 hia_status hiaR_param_file_fail(const hia_param_file *f, hia_status status,
                                 struct hia_error **error);
 
 /* For writers: the tensors of all params, which refer to the state. `scalars` are as many words as
  * there are params, to which some of the tensors refer. */
-void hiaR_params_tensors(const hia_params *params, hia_file_tensor *tensors, uint64_t *scalars);
+void hiaR_params_tensors(const hia_param_state *params, hia_file_tensor *tensors,
+                         uint64_t *scalars);
 /* Writes a file. Errors: HIA_IO, HIA_ARGUMENT, HIA_MEMORY. */
 hia_status hiaR_param_file_write(const hia_allocator *allocator, const char *path,
                                  const hia_file_tensor *tensors, uint32_t n,

@@ -1,44 +1,44 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Cells, as hosts see and set them (hiaton/param_cell.h). */
+/* Cells, as hosts see and set them (hiaton/params.h). */
 #include "runtime/param/param.h"
 #include "runtime/run/error.h"
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 
-static const hia_param_spec *spec_at(const hia_param_cell *cell, size_t i) {
-  return cell && i < cell->n ? &cell->specs[i] : NULL;
+static const hia_param_spec *spec_at(const hia_params *params, size_t i) {
+  return params && i < params->n ? &params->specs[i] : NULL;
 }
 
-size_t hia_param_cell_count(const hia_param_cell *cell) { return cell ? cell->n : 0; }
+size_t hia_params_count(const hia_params *params) { return params ? params->n : 0; }
 
-const char *hia_param_cell_name(const hia_param_cell *cell, size_t i) {
-  const hia_param_spec *spec = spec_at(cell, i);
+const char *hia_params_name(const hia_params *params, size_t i) {
+  const hia_param_spec *spec = spec_at(params, i);
   return spec ? spec->name : "";
 }
 
-size_t hia_param_cell_find(const hia_param_cell *cell, const char *name) {
-  size_t n = hia_param_cell_count(cell), i = 0;
-  while (name && i < n && strcmp(cell->specs[i].name, name) != 0) i++;
+size_t hia_params_find(const hia_params *params, const char *name) {
+  size_t n = hia_params_count(params), i = 0;
+  while (name && i < n && strcmp(params->specs[i].name, name) != 0) i++;
   return name ? i : n;
 }
 
-hia_status hia_param_cell_dtype(const hia_param_cell *cell, size_t i, hia_dtype *dtype) {
-  const hia_param_spec *spec = spec_at(cell, i);
+hia_status hia_params_dtype(const hia_params *params, size_t i, hia_dtype *dtype) {
+  const hia_param_spec *spec = spec_at(params, i);
   if (dtype) *dtype = spec ? spec->dtype : HIA_BOOL;
   return spec && dtype ? HIA_OK : HIA_ARGUMENT;
 }
 
-size_t hia_param_cell_rank(const hia_param_cell *cell, size_t i) {
-  const hia_param_spec *spec = spec_at(cell, i);
+size_t hia_params_rank(const hia_params *params, size_t i) {
+  const hia_param_spec *spec = spec_at(params, i);
   return spec ? spec->shape.rank : 0;
 }
 
-const int64_t *hia_param_cell_dims(const hia_param_cell *cell, size_t i) {
-  const hia_param_spec *spec = spec_at(cell, i);
+const int64_t *hia_params_dims(const hia_params *params, size_t i) {
+  const hia_param_spec *spec = spec_at(params, i);
   return spec && spec->shape.rank ? spec->shape.dims : NULL;
 }
 
-size_t hia_param_cell_size(const hia_param_cell *cell, size_t i) {
-  const hia_param_spec *spec = spec_at(cell, i);
+size_t hia_params_size(const hia_params *params, size_t i) {
+  const hia_param_spec *spec = spec_at(params, i);
   uint64_t n;
   uint32_t size = spec ? hiaR_dtype_size(spec->dtype) : 0;
   return spec && hiaR_shape_elements(&spec->shape, size, &n) ? (size_t)n * size : 0;
@@ -46,79 +46,79 @@ size_t hia_param_cell_size(const hia_param_cell *cell, size_t i) {
 
 /* ---- reading and setting ---- */
 
-static hia_status no_memory(const hia_param_cell *cell, hia_error **error) {
-  return hiaR_fail_text(hiaR_cell_allocator(cell), error, HIA_MEMORY, NULL, "out of memory");
+static hia_status no_memory(const hia_params *params, hia_error **error) {
+  return hiaR_fail_text(hiaR_params_allocator(params), error, HIA_MEMORY, NULL, "out of memory");
 }
 
-static hia_status begin(const hia_param_cell *cell, hia_error **error) {
+static hia_status begin(const hia_params *params, hia_error **error) {
   if (error) *error = NULL;
-  return cell ? HIA_OK : hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no params");
+  return params ? HIA_OK : hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no params");
 }
 
-static hia_status begin_at(const hia_param_cell *cell, size_t i, hia_error **error) {
-  hia_status status = begin(cell, error);
-  if (status != HIA_OK || i < cell->n) return status;
-  return hiaR_fail_text(hiaR_cell_allocator(cell), error, HIA_NOT_FOUND, NULL,
-                        "there is no param %zu: the program has %u", i, cell->n);
+static hia_status begin_at(const hia_params *params, size_t i, hia_error **error) {
+  hia_status status = begin(params, error);
+  if (status != HIA_OK || i < params->n) return status;
+  return hiaR_fail_text(hiaR_params_allocator(params), error, HIA_NOT_FOUND, NULL,
+                        "there is no param %zu: the program has %u", i, params->n);
 }
 
-hia_status hia_param_cell_get(hia_param_cell *cell, size_t i, void *elements, size_t size,
-                              hia_error **error) {
-  hia_status status = begin_at(cell, i, error);
+hia_status hia_params_get(hia_params *params, size_t i, void *elements, size_t size,
+                          hia_error **error) {
+  hia_status status = begin_at(params, i, error);
   if (status != HIA_OK) return status;
-  size_t wanted = hia_param_cell_size(cell, i);
+  size_t wanted = hia_params_size(params, i);
   if (size != wanted)
-    return hiaR_fail_text(hiaR_cell_allocator(cell), error, HIA_ARGUMENT, NULL,
-                          "the param `%s` takes %zu bytes, not %zu", cell->specs[i].name, wanted,
+    return hiaR_fail_text(hiaR_params_allocator(params), error, HIA_ARGUMENT, NULL,
+                          "the param `%s` takes %zu bytes, not %zu", params->specs[i].name, wanted,
                           size);
   if (!size) return HIA_OK;
   if (!elements)
-    return hiaR_fail_text(hiaR_cell_allocator(cell), error, HIA_ARGUMENT, NULL,
+    return hiaR_fail_text(hiaR_params_allocator(params), error, HIA_ARGUMENT, NULL,
                           "no place for the elements");
-  hia_params *now;
-  if (hiaR_cell_hold(cell, NULL, NULL, &now)) return no_memory(cell, error);
-  memcpy(elements, hiaR_params_elements(now, (uint32_t)i), size);
-  hiaR_params_release(now);
+  hia_param_state *now;
+  if (hiaR_params_hold(params, NULL, NULL, &now)) return no_memory(params, error);
+  memcpy(elements, hiaR_state_elements(now, (uint32_t)i), size);
+  hiaR_state_release(now);
   return HIA_OK;
 }
 
 /* Makes a state of the current one, with other elements where there are some, and makes that the
  * current one. */
-static hia_status exchange(hia_param_cell *cell, const void *const *elements) {
+static hia_status exchange(hia_params *params, const void *const *elements) {
   for (bool is_done = false; !is_done;) {
-    hia_params *now, *next;
-    if (hiaR_cell_hold(cell, NULL, NULL, &now)) return HIA_MEMORY;
+    hia_param_state *now, *next;
+    if (hiaR_params_hold(params, NULL, NULL, &now)) return HIA_MEMORY;
     const hia_param_values values = {.elements = elements, .from = now};
     hia_status status =
-        hiaR_params_new(cell->specs, cell->n, &values, hiaR_cell_allocator(cell), &next);
+        hiaR_state_new(params->specs, params->n, &values, hiaR_params_allocator(params), &next);
     if (status == HIA_OK) {
-      is_done = hiaR_cell_exchange(cell, now, next);
-      if (!is_done) hiaR_params_release(next);
+      is_done = hiaR_params_exchange(params, now, next);
+      if (!is_done) hiaR_state_release(next);
     }
-    hiaR_params_release(now);
+    hiaR_state_release(now);
     if (status != HIA_OK) return status;
   }
   return HIA_OK;
 }
 
-hia_status hiaR_cell_put(hia_param_cell *cell, uint32_t i, const void *elements,
-                         hia_error **error) {
-  const hia_allocator *allocator = hiaR_cell_allocator(cell);
-  size_t size = cell->n * sizeof(void *);
+hia_status hiaR_params_put(hia_params *params, uint32_t i, const void *elements,
+                           hia_error **error) {
+  const hia_allocator *allocator = hiaR_params_allocator(params);
+  size_t size = params->n * sizeof(void *);
   const void **all = hiaR_alloc(allocator, size);
-  if (!all) return no_memory(cell, error);
+  if (!all) return no_memory(params, error);
   all[i] = elements;
-  hia_status status = exchange(cell, all);
+  hia_status status = exchange(params, all);
   hiaR_free(allocator, all, size);
-  return status == HIA_OK ? HIA_OK : no_memory(cell, error);
+  return status == HIA_OK ? HIA_OK : no_memory(params, error);
 }
 
-hia_status hia_param_cell_set(hia_param_cell *cell, size_t i, hia_dtype dtype, size_t rank,
-                              const int64_t *dims, const void *elements, hia_error **error) {
-  hia_status status = begin_at(cell, i, error);
+hia_status hia_params_set(hia_params *params, size_t i, hia_dtype dtype, size_t rank,
+                          const int64_t *dims, const void *elements, hia_error **error) {
+  hia_status status = begin_at(params, i, error);
   if (status != HIA_OK) return status;
-  const hia_allocator *allocator = hiaR_cell_allocator(cell);
-  const hia_param_spec *spec = &cell->specs[i];
+  const hia_allocator *allocator = hiaR_params_allocator(params);
+  const hia_param_spec *spec = &params->specs[i];
   if (rank && !dims) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no dims");
   if ((unsigned)dtype >= HIA_N_DTYPES || rank > HIA_MAX_RANK)
     return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL,
@@ -137,22 +137,22 @@ hia_status hia_param_cell_set(hia_param_cell *cell, size_t i, hia_dtype dtype, s
     return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL,
                           "the param `%s` is %s, the value %s", spec->name, wanted, is);
   }
-  if (!elements && hia_param_cell_size(cell, i))
+  if (!elements && hia_params_size(params, i))
     return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no elements");
-  return hiaR_cell_put(cell, (uint32_t)i, elements ? elements : "", error);
+  return hiaR_params_put(params, (uint32_t)i, elements ? elements : "", error);
 }
 
-hia_status hia_param_cell_seed(hia_param_cell *cell, uint64_t seed, hia_error **error) {
-  hia_status status = begin(cell, error);
+hia_status hia_params_seed(hia_params *params, uint64_t seed, hia_error **error) {
+  hia_status status = begin(params, error);
   if (status != HIA_OK) return status;
-  hia_params *next;
+  hia_param_state *next;
   const hia_param_values values = {.seed = seed};
-  if (hiaR_params_new(cell->specs, cell->n, &values, hiaR_cell_allocator(cell), &next))
-    return no_memory(cell, error);
-  hiaR_cell_set(cell, next);
+  if (hiaR_state_new(params->specs, params->n, &values, hiaR_params_allocator(params), &next))
+    return no_memory(params, error);
+  hiaR_params_set(params, next);
   return HIA_OK;
 }
 
-void hia_param_cell_reset(hia_param_cell *cell) {
-  if (cell) hiaR_cell_set(cell, NULL);
+void hia_params_reset(hia_params *params) {
+  if (params) hiaR_params_set(params, NULL);
 }

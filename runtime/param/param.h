@@ -17,7 +17,7 @@
 #include "runtime/heap/operation.h"
 #include "runtime/param/memo.h"
 
-typedef struct hia_params hia_params;
+typedef struct hia_param_state hia_param_state;
 
 /* Where the values of a new state come from: of each param from the first of these that there is.
  * Elements are row-major, of the param's dtype. */
@@ -26,7 +26,7 @@ typedef struct hia_param_values {
   hia_status (*fill)(void *user, uint32_t i,
                      void *to); /* writes the elements of param i, or fails */
   void *user;
-  hia_params *from;           /* another state of the same params: the value is shared */
+  hia_param_state *from;      /* another state of the same params: the value is shared */
   const void *const *lasting; /* by param: outlive the state, which refers to them; NULL: no such */
   uint64_t seed;              /* for the initialiser */
   /* The initialiser asks it now and then, and ends if it returns true. NULL: never. */
@@ -36,30 +36,30 @@ typedef struct hia_param_values {
 
 /* Makes a state of n params with one reference. `specs` must be sound, and outlive all states.
  * Errors: HIA_MEMORY; HIA_CANCELLED, of must_end; and those of `fill`. */
-hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, const hia_param_values *values,
-                           const hia_allocator *allocator, hia_params **out);
-hia_params *hiaR_params_hold(hia_params *params);
-void hiaR_params_release(hia_params *params); /* NULL: does nothing */
+hia_status hiaR_state_new(const hia_param_spec *specs, uint32_t n, const hia_param_values *values,
+                          const hia_allocator *allocator, hia_param_state **out);
+hia_param_state *hiaR_state_hold(hia_param_state *state);
+void hiaR_state_release(hia_param_state *state); /* NULL: does nothing */
 
-uint32_t hiaR_params_n(const hia_params *params);
-const hia_param_spec *hiaR_params_spec(const hia_params *params, uint32_t i);
+uint32_t hiaR_state_n(const hia_param_state *state);
+const hia_param_spec *hiaR_state_spec(const hia_param_state *state, uint32_t i);
 /* By param: its word, of a scalar in canonical form, of a tensor the reference. */
-const hia_word *hiaR_params_words(const hia_params *params);
+const hia_word *hiaR_state_words(const hia_param_state *state);
 /* The elements, row-major, of a scalar one: they live as long as the state. */
-const void *hiaR_params_elements(const hia_params *params, uint32_t i);
+const void *hiaR_state_elements(const hia_param_state *state, uint32_t i);
 /* The bytes of the values and their packed forms, as much as belongs to this state or is shared by
  * it. */
-size_t hiaR_params_bytes(const hia_params *params);
+size_t hiaR_state_bytes(const hia_param_state *state);
 
 /* ---- what is kept with a state ---- */
 
-/* The results that are kept with the state that has these words (hiaR_params_words), while it is
+/* The results that are kept with the state that has these words (hiaR_state_words), while it is
  * held. NULL: none are. */
-hia_memo *hiaR_params_kept(const hia_word *words);
+hia_memo *hiaR_state_kept(const hia_word *words);
 /* The same, made if need be, for a run to keep results in; its number is that of its heap. NULL: no
- * memory; or the state is one of training (hiaR_params_next), which will not last, as far as is
+ * memory; or the state is one of training (hiaR_state_next), which will not last, as far as is
  * known: no other run has asked for it. */
-hia_memo *hiaR_params_keep(const hia_word *words, uint64_t run);
+hia_memo *hiaR_state_keep(const hia_word *words, uint64_t run);
 
 /* ---- the next state ----
  *
@@ -73,33 +73,33 @@ hia_memo *hiaR_params_keep(const hia_word *words, uint64_t run);
  * of its values that no other state shares are used again. Of a tensor, is_recycled[i] becomes true
  * if its elements are still those that `recycled` had; else they are not set. Takes no memory if
  * all that is needed is there. Errors: HIA_MEMORY. */
-hia_status hiaR_params_next(const hia_params *now, hia_params *recycled, const bool *is_changed,
-                            bool *is_recycled, hia_params **out);
-/* The elements of a param of such a state that has a value of its own, as hiaR_params_elements. */
-void *hiaR_params_writable(hia_params *next, uint32_t i);
+hia_status hiaR_state_next(const hia_param_state *now, hia_param_state *recycled,
+                           const bool *is_changed, bool *is_recycled, hia_param_state **out);
+/* The elements of a param of such a state that has a value of its own, as hiaR_state_elements. */
+void *hiaR_state_writable(hia_param_state *next, uint32_t i);
 
 /* ---- cells ----
  *
  * Where the current state of a program's params is: in a module of the engine, or in an object that
  * was compiled ahead of time, whose cell is a variable that generated code holds. Any thread. */
 
-typedef struct hia_param_cell hia_param_cell;
+typedef struct hia_params hia_params;
 
 /* What runs need of cells. Generated code that has params names it; others link nothing of it. */
 typedef struct hia_param_kit {
-  hia_status (*hold)(hia_param_cell *cell, bool (*must_end)(void *asked), void *asked,
-                     hia_params **out); /* hiaR_cell_hold */
-  void (*release)(hia_params *params);
-  const hia_word *(*words)(const hia_params *params);
+  hia_status (*hold)(hia_params *params, bool (*must_end)(void *asked), void *asked,
+                     hia_param_state **out); /* hiaR_params_hold */
+  void (*release)(hia_param_state *state);
+  const hia_word *(*words)(const hia_param_state *state);
 } hia_param_kit;
 extern const hia_param_kit hiaR_param_kit;
 
 /* Generated code has such a variable (lower/object/object.c). */
-struct hia_param_cell {
+struct hia_params {
   _Atomic uint32_t lock; /* 1: a thread changes or holds `now`, which takes nanoseconds */
   uint32_t n;
   const hia_param_spec *specs;
-  hia_params *now; /* NULL: the first state is yet to be made */
+  hia_param_state *now; /* NULL: the first state is yet to be made */
   const hia_param_kit *kit;
   const hia_allocator *allocator; /* of all states: they outlive contexts. NULL: malloc */
   /* The first values: by param the elements, which outlive the cell, at a multiple of
@@ -108,23 +108,23 @@ struct hia_param_cell {
   uint64_t seed;
 };
 
-const hia_allocator *hiaR_cell_allocator(const hia_param_cell *cell);
+const hia_allocator *hiaR_params_allocator(const hia_params *params);
 /* The current state, held for the caller; at first, one with the first values. HIA_MEMORY. To make
  * these may take seconds: HIA_CANCELLED if must_end then returns true; NULL: it is not asked. */
-hia_status hiaR_cell_hold(hia_param_cell *cell, bool (*must_end)(void *asked), void *asked,
-                          hia_params **out);
+hia_status hiaR_params_hold(hia_params *params, bool (*must_end)(void *asked), void *asked,
+                            hia_param_state **out);
 /* Makes `to`, of which the cell takes over the reference, the current state, if that is `from`
  * still (NULL: there is none yet). False: it is not, and `to` is the caller's as before. */
-bool hiaR_cell_exchange(hia_param_cell *cell, hia_params *from, hia_params *to);
+bool hiaR_params_exchange(hia_params *params, hia_param_state *from, hia_param_state *to);
 /* The same whatever the current state is. `to` may be NULL: then the first values come again. */
-void hiaR_cell_set(hia_param_cell *cell, hia_params *to);
+void hiaR_params_set(hia_params *params, hia_param_state *to);
 
-/* ---- what hosts do with cells: host.c and files.c, with the errors of hiaton/param_cell.h ---- */
+/* ---- what hosts do with cells: host.c and files.c, with the errors of hiaton/params.h ---- */
 
 struct hia_error;
 /* Sets param i, which there is, to a copy of elements of its dtype and shape. */
-hia_status hiaR_cell_put(hia_param_cell *cell, uint32_t i, const void *elements,
-                         struct hia_error **error);
+hia_status hiaR_params_put(hia_params *params, uint32_t i, const void *elements,
+                           struct hia_error **error);
 
 /* ---- packed forms ----
  *

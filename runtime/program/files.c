@@ -4,11 +4,11 @@
 
 /* ---- words of trees ---- */
 
-static int read_words(const char *path, hia_words **words) {
+static int read_words(const char *path, hia_vocab **words) {
   if (!path) return FINE;
   hia_error *error;
-  if (!(*words = hia_words_new(NULL))) return hiaR_program_fail(NULL, HIA_MEMORY);
-  hia_status status = hia_words_load_file(*words, path, &error);
+  if (!(*words = hia_vocab_new(NULL))) return hiaR_program_fail(NULL, HIA_MEMORY);
+  hia_status status = hia_vocab_load_file(*words, path, &error);
   if (status == HIA_OK) return FINE;
   int code = hiaR_program_fail(error, status);
   return status == HIA_IO ? WRONG : code;
@@ -17,7 +17,7 @@ static int read_words(const char *path, hia_words **words) {
 int hiaR_program_open_lists(const hia_program_files *files, hia_program_args *args) {
   int code = read_words(files->vocab, &args->vocab);
   if (code == FINE) code = read_words(files->labels, &args->labels);
-  if (code == FINE && files->build_vocab && !args->vocab && !(args->vocab = hia_words_new(NULL)))
+  if (code == FINE && files->build_vocab && !args->vocab && !(args->vocab = hia_vocab_new(NULL)))
     code = hiaR_program_fail(NULL, HIA_MEMORY);
   return code;
 }
@@ -25,13 +25,13 @@ int hiaR_program_open_lists(const hia_program_files *files, hia_program_args *ar
 int hiaR_program_write_lists(const hia_program_files *files, const hia_program_args *args) {
   hia_error *error;
   if (!files->build_vocab) return FINE;
-  hia_status status = hia_words_save_file(args->vocab, files->build_vocab, &error);
+  hia_status status = hia_vocab_save_file(args->vocab, files->build_vocab, &error);
   return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
 }
 
 void hiaR_program_free_lists(hia_program_args *args) {
-  hia_words_free(args->vocab);
-  hia_words_free(args->labels);
+  hia_vocab_free(args->vocab);
+  hia_vocab_free(args->labels);
 }
 
 static hia_status save(const hia_value *value, const char *const *names, const char *path,

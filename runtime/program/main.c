@@ -338,7 +338,7 @@ static int run(program *p, const hia_program_args *args, hia_word *block) {
 
 static int set_params(const program *p) {
   const hia_program_params *params = p->parts->params;
-  hia_param_cell *cell = p->module->params;
+  hia_params *cell = p->module->params;
   hia_error *error = NULL;
   hia_status status = HIA_OK;
   if (p->params)

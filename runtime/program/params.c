@@ -2,5 +2,5 @@
 /* Params of programs that have some. */
 #include "runtime/program/program.h"
 
-const hia_program_params hiaR_program_params = {hia_param_cell_load, hia_param_cell_convert,
-                                                hia_param_cell_seed};
+const hia_program_params hiaR_program_params = {hia_params_load, hia_params_convert,
+                                                hia_params_seed};

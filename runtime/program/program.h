@@ -8,7 +8,7 @@
 #include "runtime/native/module.h"
 #include "runtime/program/command_words.h"
 #include "runtime/value/handle.h"
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 
 enum { FINE = 0, FAILED = 1, WRONG = 2 }; /* exit statuses */
 
@@ -31,7 +31,7 @@ typedef struct hia_program_args {
   hia_value **values;   /* NULL where there is a stream */
   hia_stream **streams; /* NULL where there is a value */
   bool has_streams;
-  hia_words *vocab, *labels; /* of all trees, which streams look at; or NULL */
+  hia_vocab *vocab, *labels; /* of all trees, which streams look at; or NULL */
 } hia_program_args;
 
 /* What programs do with files of values: of three kits a `main` names the one that its function
@@ -91,9 +91,9 @@ extern const hia_program_streams hiaR_program_streams;
 
 /* What --params and --seed do, of programs that have params. params.c. */
 typedef struct hia_program_params {
-  hia_status (*load)(hia_param_cell *cell, const char *path, hia_error **error);
-  hia_status (*convert)(hia_param_cell *cell, const char *path, hia_error **error);
-  hia_status (*seed)(hia_param_cell *cell, uint64_t seed, hia_error **error);
+  hia_status (*load)(hia_params *params, const char *path, hia_error **error);
+  hia_status (*convert)(hia_params *params, const char *path, hia_error **error);
+  hia_status (*seed)(hia_params *params, uint64_t seed, hia_error **error);
 } hia_program_params;
 extern const hia_program_params hiaR_program_params;
 

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A step takes all memory that it needs before it changes anything. Then it writes the next values,
- * advances the state of the optimizer in the same pass, and shows them in the cell. If the cell has
- * got another state meanwhile, it writes the values once more, of that one; the state of the
+ * advances the state of the optimizer in the same pass, and shows them in the params. If the params
+ * has got another state meanwhile, it writes the values once more, of that one; the state of the
  * optimizer stays as it is then. */
 #include "runtime/base/left.h"
 #include "runtime/train/optimizing.h"
@@ -110,8 +110,8 @@ void hiaR_optimizing_free(hia_optimizing *o) {
     hiaR_optimizing_forget(o, &o->params[i]);
     if (o->params[i].rows) hiaR_free(&o->allocator, o->params[i].rows, rows_size(o, i));
   }
-  hiaR_params_release(o->made);
-  hiaR_params_release(o->before);
+  hiaR_state_release(o->made);
+  hiaR_state_release(o->before);
   const hia_allocator allocator = o->allocator;
   hiaR_free(&allocator, o->params, list_size(o));
   hiaR_free(&allocator, o, sizeof *o);
@@ -172,8 +172,8 @@ typedef struct step {
   hia_optimizing *o;
   const hia_param_gradient *gradients;
   hia_coefficients coefficients;
-  const hia_params *now;
-  hia_params *next;
+  const hia_param_state *now;
+  hia_param_state *next;
   bool is_advanced; /* the state of the optimizer */
   bool is_in_turn;  /* the last step has made `now`, of the state whose values are recycled */
 } step;
@@ -183,8 +183,8 @@ static void update(const step *s, uint32_t i, size_t first, size_t length, const
   const hia_followed *p = &s->o->params[i];
   hia_dtype dtype = s->o->specs[i].dtype;
   size_t at = first * hiaR_dtype_size(dtype);
-  const char *from = hiaR_params_elements(s->now, i);
-  char *to = hiaR_params_writable(s->next, i);
+  const char *from = hiaR_state_elements(s->now, i);
+  char *to = hiaR_state_writable(s->next, i);
   void *accumulated[HIA_MAX_ACCUMULATED] = {NULL};
   for (uint32_t k = 0; k < hiaR_updates[s->o->kind].n_accumulated; k++)
     accumulated[k] = (char *)p->accumulated[k] + at;
@@ -196,8 +196,8 @@ static void update(const step *s, uint32_t i, size_t first, size_t length, const
  * the last step has changed it. */
 static void catch_up(const step *s, uint32_t i) {
   const hia_followed *p = &s->o->params[i];
-  const char *from = hiaR_params_elements(s->now, i);
-  char *to = hiaR_params_writable(s->next, i);
+  const char *from = hiaR_state_elements(s->now, i);
+  char *to = hiaR_state_writable(s->next, i);
   if (!s->is_in_turn || !s->o->is_recycled[i] || !p->is_by_row) {
     memcpy(to, from, p->bytes);
     return;
@@ -236,16 +236,16 @@ static void compute(const step *s) {
   }
 }
 
-static hia_status prepare(step *s, hia_params *recycled) {
-  return hiaR_params_next(s->now, recycled, s->o->is_changed, s->o->is_recycled, &s->next);
+static hia_status prepare(step *s, hia_param_state *recycled) {
+  return hiaR_state_next(s->now, recycled, s->o->is_changed, s->o->is_recycled, &s->next);
 }
 
 /* The current state is another than that of which the next one was made: makes it once more. False:
- * a host has put none into the cell, and there is no memory for the first values. Then what it has
- * done counts as done after this step, whose values nobody sees. */
-static bool again(step *s, hia_param_cell *cell, hia_params **now) {
-  hiaR_params_release(*now);
-  if (hiaR_cell_hold(cell, NULL, NULL, now) != HIA_OK) {
+ * a host has put none into the params, and there is no memory for the first values. Then what it
+ * has done counts as done after this step, whose values nobody sees. */
+static bool again(step *s, hia_params *params, hia_param_state **now) {
+  hiaR_state_release(*now);
+  if (hiaR_params_hold(params, NULL, NULL, now) != HIA_OK) {
     *now = NULL;
     return false;
   }
@@ -259,25 +259,25 @@ static bool again(step *s, hia_param_cell *cell, hia_params **now) {
 }
 
 /* Computes the next state, and shows it. */
-static void make(step *s, hia_param_cell *cell, hia_params *now) {
+static void make(step *s, hia_params *params, hia_param_state *now) {
   hia_optimizing *o = s->o;
   bool is_shown = true;
   compute(s);
-  while (is_shown && !hiaR_cell_exchange(cell, now, hiaR_params_hold(s->next))) {
-    hiaR_params_release(s->next);
-    is_shown = again(s, cell, &now);
+  while (is_shown && !hiaR_params_exchange(params, now, hiaR_state_hold(s->next))) {
+    hiaR_state_release(s->next);
+    is_shown = again(s, params, &now);
   }
   o->steps++;
-  hiaR_params_release(o->made);
+  hiaR_state_release(o->made);
   o->made = s->next;
   o->before = now;
 }
 
-hia_status hiaR_optimizing_step(hia_optimizing *o, hia_param_cell *cell,
+hia_status hiaR_optimizing_step(hia_optimizing *o, hia_params *params,
                                 const hia_param_gradient *gradients, double norm) {
-  hia_params *now;
+  hia_param_state *now;
   if (!take_memory(o, gradients)) return HIA_MEMORY;
-  hia_status status = hiaR_cell_hold(cell, NULL, NULL, &now);
+  hia_status status = hiaR_params_hold(params, NULL, NULL, &now);
   if (status != HIA_OK) return status;
   step s = {.o = o,
             .gradients = gradients,
@@ -288,9 +288,9 @@ hia_status hiaR_optimizing_step(hia_optimizing *o, hia_param_cell *cell,
   status = prepare(&s, o->before);
   o->before = NULL; /* recycled */
   if (status == HIA_OK)
-    make(&s, cell, now);
+    make(&s, params, now);
   else
-    hiaR_params_release(now);
+    hiaR_state_release(now);
   return status;
 }
 

@@ -40,14 +40,14 @@ void hiaR_optimizing_free(hia_optimizing *o); /* NULL: does nothing */
 double hiaR_gradients_norm(const hia_param_spec *specs, uint32_t n,
                            const hia_param_gradient *gradients);
 
-/* Makes a step: the cell gets a state with other values of the params that have gradients, computed
- * of its current one. All or nothing. `gradients` are by param, and outlive the call alone. `norm`
- * is theirs, for clipping: if it is above max_norm, they are multiplied by max_norm / norm, rounded
- * to the dtype. A norm that is no number clips nothing, and one that is infinite multiplies by 0:
- * so elements of gradients that are NaN or infinite make the elements of the params NaN, and are
- * not hidden. What a host does to the cell at the same time counts as done before the step, or
- * after it. Errors: HIA_MEMORY. */
-hia_status hiaR_optimizing_step(hia_optimizing *o, hia_param_cell *cell,
+/* Makes a step: the params gets a state with other values of the params that have gradients,
+ * computed of its current one. All or nothing. `gradients` are by param, and outlive the call
+ * alone. `norm` is theirs, for clipping: if it is above max_norm, they are multiplied by max_norm /
+ * norm, rounded to the dtype. A norm that is no number clips nothing, and one that is infinite
+ * multiplies by 0: so elements of gradients that are NaN or infinite make the elements of the
+ * params NaN, and are not hidden. What a host does to the params at the same time counts as done
+ * before the step, or after it. Errors: HIA_MEMORY. */
+hia_status hiaR_optimizing_step(hia_optimizing *o, hia_params *params,
                                 const hia_param_gradient *gradients, double norm);
 
 uint64_t hiaR_optimizing_steps(const hia_optimizing *o);
@@ -72,14 +72,14 @@ void hiaR_optimizing_set_rate(hia_optimizing *o, double rate);
  * It is of safetensors, or an .npz if the path ends so. The rate and the other options are not in
  * it. */
 
-/* Writes the values of the cell's current state, the state of the optimizer, and `extra`, as
+/* Writes the values of the params's current state, the state of the optimizer, and `extra`, as
  * hia_trainer_save says. */
-hia_status hiaR_optimizing_save(hia_optimizing *o, hia_param_cell *cell, const char *path,
+hia_status hiaR_optimizing_save(hia_optimizing *o, hia_params *params, const char *path,
                                 const void *extra, size_t n_extra, hia_error **error);
 /* *extra is of the optimizer's allocator. NULL: there are none, or n_extra was 0. Errors: HIA_IO;
  * HIA_ARGUMENT, if the file is no checkpoint of such params and of such an optimizer, where SGD
  * with and without momentum are two; HIA_MEMORY. */
-hia_status hiaR_optimizing_load(hia_optimizing *o, hia_param_cell *cell, const char *path,
+hia_status hiaR_optimizing_load(hia_optimizing *o, hia_params *params, const char *path,
                                 void **extra, size_t *n_extra, hia_error **error);
 
 #endif

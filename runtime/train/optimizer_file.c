@@ -109,15 +109,15 @@ static bool accumulate_all(hia_optimizing *o) {
   return true;
 }
 
-hia_status hiaR_optimizing_save(hia_optimizing *o, hia_param_cell *cell, const char *path,
+hia_status hiaR_optimizing_save(hia_optimizing *o, hia_params *params, const char *path,
                                 const void *extra, size_t n_extra, hia_error **error) {
   hia_status status = begin(o, path, error);
   if (status != HIA_OK) return status;
-  hia_params *now;
+  hia_param_state *now;
   saving s = {.o = o};
   if (!extra) n_extra = 0;
   if (!accumulate_all(o) || !take_block(&s, n_extra)) return no_memory(o, error);
-  if (hiaR_cell_hold(cell, NULL, NULL, &now) != HIA_OK) {
+  if (hiaR_params_hold(params, NULL, NULL, &now) != HIA_OK) {
     hiaR_free(&o->allocator, s.tensors, s.size);
     return no_memory(o, error);
   }
@@ -126,7 +126,7 @@ hia_status hiaR_optimizing_save(hia_optimizing *o, hia_param_cell *cell, const c
   add_state(&s);
   if (extra) add_extra(&s, extra, n_extra);
   status = hiaR_param_file_write(&o->allocator, path, s.tensors, s.n, error);
-  hiaR_params_release(now);
+  hiaR_state_release(now);
   hiaR_free(&o->allocator, s.tensors, s.size);
   return status;
 }
@@ -137,7 +137,7 @@ hia_status hiaR_optimizing_save(hia_optimizing *o, hia_param_cell *cell, const c
 typedef struct loading {
   hia_optimizing *o;
   hia_param_file file;
-  hia_params *params;
+  hia_param_state *params;
   hia_followed *followed; /* by param: their arrays */
   int64_t steps;
   char *name; /* of the tensor that is looked for */
@@ -252,17 +252,17 @@ static void free_lists(loading *l) {
   hiaR_free(&o->allocator, l->followed, (size_t)o->n * sizeof *l->followed + l->name_size + 1);
 }
 
-static hia_status read_all(loading *l, hia_param_cell *cell, const char *path) {
+static hia_status read_all(loading *l, hia_params *params, const char *path) {
   hia_status status = hiaR_param_file_open(&l->file, path, &l->o->allocator);
   if (status == HIA_OK) status = read_head(l);
   if (status == HIA_OK) status = take_lists(l) ? read_arrays(l) : HIA_MEMORY;
   if (status == HIA_OK) status = read_extra(l);
-  if (status == HIA_OK) status = hiaR_param_file_params(&l->file, cell, &l->params);
+  if (status == HIA_OK) status = hiaR_param_file_params(&l->file, params, &l->params);
   return status;
 }
 
 /* The old arrays take the places of the new ones, which are freed. */
-static void commit(loading *l, hia_param_cell *cell) {
+static void commit(loading *l, hia_params *params) {
   hia_optimizing *o = l->o;
   for (uint32_t i = 0; i < o->n; i++)
     for (uint32_t k = 0; k < HIA_MAX_ACCUMULATED; k++) {
@@ -271,21 +271,21 @@ static void commit(loading *l, hia_param_cell *cell) {
       l->followed[i].accumulated[k] = old;
     }
   o->steps = (uint64_t)l->steps;
-  hiaR_params_release(o->made); /* is no longer current */
+  hiaR_state_release(o->made); /* is no longer current */
   o->made = NULL;
-  hiaR_cell_set(cell, l->params);
+  hiaR_params_set(params, l->params);
 }
 
-hia_status hiaR_optimizing_load(hia_optimizing *o, hia_param_cell *cell, const char *path,
+hia_status hiaR_optimizing_load(hia_optimizing *o, hia_params *params, const char *path,
                                 void **extra, size_t *n_extra, hia_error **error) {
   if (extra) *extra = NULL;
   if (n_extra) *n_extra = 0;
   hia_status status = begin(o, path, error);
   if (status != HIA_OK) return status;
   loading l = {.o = o};
-  status = read_all(&l, cell, path);
+  status = read_all(&l, params, path);
   if (status == HIA_OK)
-    commit(&l, cell);
+    commit(&l, params);
   else
     hiaR_param_file_fail(&l.file, status, error);
   if (status == HIA_OK && extra) {

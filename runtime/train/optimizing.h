@@ -29,7 +29,7 @@ struct hia_optimizing {
   uint64_t steps;
   /* The state of params that the last step made, and the one of which it made it, for recycling:
    * held. NULL: there is none. */
-  hia_params *made, *before;
+  hia_param_state *made, *before;
   hia_followed *params;           /* by param */
   bool *is_changed, *is_recycled; /* by param: of the step that is being made */
 };

@@ -221,15 +221,15 @@ hia_status hia_data_read_brackets(const hia_allocator *allocator, const hia_type
 
 /* ---- words ---- */
 
-hia_words *hia_words_new(const hia_allocator *allocator) {
-  return hiaR_words_new(allocator ? allocator : &hiaR_malloc);
+hia_vocab *hia_vocab_new(const hia_allocator *allocator) {
+  return hiaR_vocab_new(allocator ? allocator : &hiaR_malloc);
 }
-void hia_words_free(hia_words *words) { hiaR_words_free(words); }
-size_t hia_words_len(const hia_words *words) { return words ? hiaR_words_len(words) : 0; }
+void hia_vocab_free(hia_vocab *words) { hiaR_vocab_free(words); }
+size_t hia_vocab_len(const hia_vocab *words) { return words ? hiaR_vocab_len(words) : 0; }
 
-const char *hia_words_get(const hia_words *words, size_t i, size_t *len) {
+const char *hia_vocab_get(const hia_vocab *words, size_t i, size_t *len) {
   size_t n = 0;
-  const char *word = i < hia_words_len(words) ? hiaR_words_get(words, (uint32_t)i, &n) : NULL;
+  const char *word = i < hia_vocab_len(words) ? hiaR_vocab_get(words, (uint32_t)i, &n) : NULL;
   if (len) *len = n;
   return word;
 }

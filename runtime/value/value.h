@@ -258,31 +258,31 @@ hia_status hiaR_scalars_load(const hia_type_table *types, hia_type type, const v
 
 /* ---- brackets.c: trees in Penn brackets ---- */
 
-/* Words (hia_words of the API). Used by one thread at a time while words are added. */
-typedef struct hia_words hia_words;
-hia_words *hiaR_words_new(const hia_allocator *allocator); /* NULL: no memory */
-void hiaR_words_free(hia_words *words);                    /* may be NULL */
-const hia_allocator *hiaR_words_allocator(const hia_words *words);
+/* Words (hia_vocab of the API). Used by one thread at a time while words are added. */
+typedef struct hia_vocab hia_vocab;
+hia_vocab *hiaR_vocab_new(const hia_allocator *allocator); /* NULL: no memory */
+void hiaR_vocab_free(hia_vocab *words);                    /* may be NULL */
+const hia_allocator *hiaR_vocab_allocator(const hia_vocab *words);
 /* The number of the word, which is added if it is new; HIA_NONE: no memory. */
-uint32_t hiaR_words_add(hia_words *words, const char *s, size_t n);
-uint32_t hiaR_words_find(const hia_words *words, const char *s, size_t n); /* or HIA_NONE */
-uint32_t hiaR_words_len(const hia_words *words);
+uint32_t hiaR_vocab_add(hia_vocab *words, const char *s, size_t n);
+uint32_t hiaR_vocab_find(const hia_vocab *words, const char *s, size_t n); /* or HIA_NONE */
+uint32_t hiaR_vocab_len(const hia_vocab *words);
 /* The word of this number: *n bytes, valid until a word is added. */
-const char *hiaR_words_get(const hia_words *words, uint32_t i, size_t *n);
+const char *hiaR_vocab_get(const hia_vocab *words, uint32_t i, size_t *n);
 /* format/vocabulary_text.c: adds the words of a text, one a line. HIA_ARGUMENT: one of them is
  * there twice. */
-hia_status hiaR_words_read(hia_words *words, const char *text, size_t len, hia_value_error *error);
-/* Writes them, one a line, so that hiaR_words_read reads the same words, whatever their bytes.
+hia_status hiaR_vocab_read(hia_vocab *words, const char *text, size_t len, hia_value_error *error);
+/* Writes them, one a line, so that hiaR_vocab_read reads the same words, whatever their bytes.
  * HIA_IO. */
-hia_status hiaR_words_write(const hia_words *words, const hia_sink *sink);
+hia_status hiaR_vocab_write(const hia_vocab *words, const hia_sink *sink);
 
 typedef struct hia_bracket_reading {
   const hia_allocator *allocator; /* of temporary memory */
   const hia_type_table *types;
   hia_objects *objects;
-  hia_words *words;        /* of tokens; NULL: a token is an error */
+  hia_vocab *words;        /* of tokens; NULL: a token is an error */
   bool may_add;            /* words that are new are added; else they are the word <unk> */
-  const hia_words *labels; /* NULL: labels are numbers */
+  const hia_vocab *labels; /* NULL: labels are numbers */
 } hia_bracket_reading;
 
 /* Reads trees, of data type T: one if `type` is T, all of the text if it is [T]. Fields decide what

@@ -1622,27 +1622,27 @@ static void *use(void *arg) {
     float all[6];
     for (int k = 0; k < 6; k++) all[k] = (float)i;
     const int64_t dims[2] = {2, 3};
-    if (hia_param_cell_set(net_params(), 0, HIA_F32, 2, dims, all, NULL) != HIA_OK) puts("not set");
+    if (hia_params_set(net_params(), 0, HIA_F32, 2, dims, all, NULL) != HIA_OK) puts("not set");
   }
   hia_context_free(context);
   return NULL;
 }
 int main(int argc, char **argv) {
-  hia_param_cell *cell = net_params();
+  hia_params *cell = net_params();
   hia_context *context = make_context(argv[1], argv[2]);
   hia_error *error = NULL;
-  if (argc > 3 && hia_param_cell_load(cell, argv[3], &error) != HIA_OK) show_error(error);
+  if (argc > 3 && hia_params_load(cell, argv[3], &error) != HIA_OK) show_error(error);
   call(context); /* the first values */
-  for (size_t i = 0; i < hia_param_cell_count(cell); i++)
-    printf("%s %zu %zu\n", hia_param_cell_name(cell, i), hia_param_cell_rank(cell, i),
-           hia_param_cell_size(cell, i));
+  for (size_t i = 0; i < hia_params_count(cell); i++)
+    printf("%s %zu %zu\n", hia_params_name(cell, i), hia_params_rank(cell, i),
+           hia_params_size(cell, i));
   const float own[6] = {1, 2, 3, 4, 5, 6};
   const int64_t dims[2] = {2, 3}, turned[2] = {3, 2};
-  if (hia_param_cell_set(cell, 0, HIA_F32, 2, dims, own, &error) != HIA_OK) show_error(error);
+  if (hia_params_set(cell, 0, HIA_F32, 2, dims, own, &error) != HIA_OK) show_error(error);
   call(context);
-  if (hia_param_cell_set(cell, 0, HIA_F32, 2, turned, own, &error) != HIA_OK) show_error(error);
-  if (hia_param_cell_load(cell, "net.hia", &error) != HIA_OK) show_error(error);
-  if (hia_param_cell_load(cell, "other.safetensors", &error) != HIA_OK) show_error(error);
+  if (hia_params_set(cell, 0, HIA_F32, 2, turned, own, &error) != HIA_OK) show_error(error);
+  if (hia_params_load(cell, "net.hia", &error) != HIA_OK) show_error(error);
+  if (hia_params_load(cell, "other.safetensors", &error) != HIA_OK) show_error(error);
   call(context);
   refused(context, NULL);
   refused(context, &(hia_f32_2){own, {1, 2}});
@@ -1660,15 +1660,15 @@ int main(int argc, char **argv) {
   printf("%g\n", (double)sum);
   pthread_t threads[2];
   const float zeros[6] = {0};
-  if (hia_param_cell_set(cell, 0, HIA_F32, 2, dims, zeros, &error) != HIA_OK) show_error(error);
+  if (hia_params_set(cell, 0, HIA_F32, 2, dims, zeros, &error) != HIA_OK) show_error(error);
   for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, use, argv);
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-  hia_param_cell_reset(cell);
+  hia_params_reset(cell);
   call(context);
-  if (hia_param_cell_seed(cell, 7, &error) != HIA_OK) show_error(error);
+  if (hia_params_seed(cell, 7, &error) != HIA_OK) show_error(error);
   call(context);
   hia_context_free(context);
-  hia_param_cell_reset(cell);
+  hia_params_reset(cell);
   return 0;
 }
 END

@@ -82,7 +82,7 @@ static void read_text(const value_world *w, hia_type type, const char *text, siz
 
 static void read_brackets(value_world *w, const char *text, size_t size) {
   hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
-  hia_words *words = hiaR_words_new(&hiaR_malloc);
+  hia_vocab *words = hiaR_vocab_new(&hiaR_malloc);
   const hia_bracket_reading reading = {.allocator = &hiaR_malloc,
                                        .types = &w->table,
                                        .objects = objects,
@@ -95,7 +95,7 @@ static void read_brackets(value_world *w, const char *text, size_t size) {
   check_error(&error, status, size);
   check(hiaR_objects_bytes(objects) <= 64 * size + 4096, "much memory");
   if (status == HIA_OK) check_again(w, trees, &word);
-  hiaR_words_free(words);
+  hiaR_vocab_free(words);
   hiaR_objects_release(objects);
 }
 

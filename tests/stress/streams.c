@@ -91,10 +91,10 @@ static void try_engine(hia_engine_kind kind, unsigned rounds, const char *bytes,
   hia_error *error;
   hia_value *array;
   const hia_type_info *type = hia_function_param_type(s.functions[0], 0);
-  brackets.words = hia_words_new(NULL);
+  brackets.words = hia_vocab_new(NULL);
   brackets.add_words = true;
   if (hia_stream_open_brackets(NULL, type, path, &brackets, &s.stream, &error) != HIA_OK ||
-      hia_value_read_brackets(l.engine, type, path, bytes, size, &brackets, &array, &error) !=
+      hia_data_read_brackets(hia_engine_allocator(l.engine), type, path, bytes, size, &brackets, &array, &error) !=
           HIA_OK)
     stop_with(error);
   for (int k = 0; k < N_FUNCTIONS; k++) run(s.functions[k], array, NULL, 0, &s.expected[k]);
@@ -105,7 +105,7 @@ static void try_engine(hia_engine_kind kind, unsigned rounds, const char *bytes,
   printf("engine %d: %u runs, %u ended\n", (int)kind, N_THREADS * rounds, s.n_ended);
   hia_value_free(array);
   hia_stream_free(s.stream);
-  hia_words_free(brackets.words);
+  hia_vocab_free(brackets.words);
   unload(l);
 }
 

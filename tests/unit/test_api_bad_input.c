@@ -5,7 +5,7 @@
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_text.h"
 #include <hiaton/hiaton.h>
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 
 #include <criterion/criterion.h>
 #include <ctype.h>
@@ -297,16 +297,16 @@ Test(api_bad_input, null_inspections) {
   cr_assert_eq(hia_type_info_format(NULL, buf, sizeof buf), 0);
   cr_assert_str_eq(buf, "");
   cr_assert_eq(hia_type_info_format(NULL, NULL, 0), 0);
-  cr_assert_eq(hia_module_param_count(NULL), 0);
-  cr_assert_eq(hia_module_param_count(w.module), 0);
-  cr_assert_str_eq(hia_module_param_name(NULL, 0), "");
-  cr_assert_str_eq(hia_module_param_name(w.module, 0), "");
-  cr_assert_eq(hia_module_param_find(NULL, "W"), 0);
-  cr_assert_eq(hia_module_param_find(w.module, NULL), 0);
+  cr_assert_eq(hia_params_count(hia_module_params(NULL)), 0);
+  cr_assert_eq(hia_params_count(hia_module_params(w.module)), 0);
+  cr_assert_str_eq(hia_params_name(hia_module_params(NULL), 0), "");
+  cr_assert_str_eq(hia_params_name(hia_module_params(w.module), 0), "");
+  cr_assert_eq(hia_params_find(hia_module_params(NULL), "W"), 0);
+  cr_assert_eq(hia_params_find(hia_module_params(w.module), NULL), 0);
   cr_assert_null(hia_module_param_type(NULL, 0));
   cr_assert_null(hia_module_param_type(w.module, 0));
-  cr_assert_null(hia_module_param_dims(NULL, 0));
-  cr_assert_null(hia_module_param_dims(w.module, 0));
+  cr_assert_null(hia_params_dims(hia_module_params(NULL), 0));
+  cr_assert_null(hia_params_dims(hia_module_params(w.module), 0));
   hia_value *of_param = NULL;
   REFUSED(HIA_ARGUMENT, "no module", hia_module_param, NULL, 0, &of_param);
   REFUSED(HIA_NOT_FOUND, "has 0", hia_module_param, w.module, 0, &of_param);
@@ -319,22 +319,22 @@ Test(api_bad_input, null_inspections) {
   REFUSED(HIA_ARGUMENT, "no path", hia_module_convert_params, w.module, NULL);
   REFUSED(HIA_ARGUMENT, "no module", hia_module_save_params, NULL, "x");
   REFUSED(HIA_ARGUMENT, "no path", hia_module_save_params, w.module, NULL);
-  cr_assert_eq(hia_param_cell_count(NULL), 0);
-  cr_assert_str_eq(hia_param_cell_name(NULL, 0), "");
-  cr_assert_eq(hia_param_cell_find(NULL, "W"), 0);
+  cr_assert_eq(hia_params_count(NULL), 0);
+  cr_assert_str_eq(hia_params_name(NULL, 0), "");
+  cr_assert_eq(hia_params_find(NULL, "W"), 0);
   hia_dtype of_cell = HIA_F64;
-  cr_assert(hia_param_cell_dtype(NULL, 0, &of_cell) == HIA_ARGUMENT && of_cell == HIA_BOOL);
-  cr_assert_eq(hia_param_cell_dtype(NULL, 0, NULL), HIA_ARGUMENT);
-  cr_assert_eq(hia_param_cell_rank(NULL, 0), 0);
-  cr_assert_null(hia_param_cell_dims(NULL, 0));
-  cr_assert_eq(hia_param_cell_size(NULL, 0), 0);
-  REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_get, NULL, 0, &of_cell, 4);
-  REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_set, NULL, 0, HIA_F32, 0, NULL, NULL);
-  REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_seed, NULL, 0);
-  REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_load, NULL, "x");
-  REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_convert, NULL, "x");
-  REFUSED(HIA_ARGUMENT, "no params", hia_param_cell_save, NULL, "x");
-  hia_param_cell_reset(NULL);
+  cr_assert(hia_params_dtype(NULL, 0, &of_cell) == HIA_ARGUMENT && of_cell == HIA_BOOL);
+  cr_assert_eq(hia_params_dtype(NULL, 0, NULL), HIA_ARGUMENT);
+  cr_assert_eq(hia_params_rank(NULL, 0), 0);
+  cr_assert_null(hia_params_dims(NULL, 0));
+  cr_assert_eq(hia_params_size(NULL, 0), 0);
+  REFUSED(HIA_ARGUMENT, "no params", hia_params_get, NULL, 0, &of_cell, 4);
+  REFUSED(HIA_ARGUMENT, "no params", hia_params_set, NULL, 0, HIA_F32, 0, NULL, NULL);
+  REFUSED(HIA_ARGUMENT, "no params", hia_params_seed, NULL, 0);
+  REFUSED(HIA_ARGUMENT, "no params", hia_params_load, NULL, "x");
+  REFUSED(HIA_ARGUMENT, "no params", hia_params_convert, NULL, "x");
+  REFUSED(HIA_ARGUMENT, "no params", hia_params_save, NULL, "x");
+  hia_params_reset(NULL);
   cr_assert_eq(hia_module_extern_count(NULL), 0);
   cr_assert_null(hia_module_extern(NULL, 0));
   cr_assert_null(hia_module_extern(w.module, 0));

@@ -70,7 +70,8 @@ Test(api_npy, there_and_back) {
   /* Of a type, and of that in the file, without an engine too. */
   const hia_type_info *const types[] = {w.matrix, NULL};
   for (int i = 0; i < 2; i++) {
-    cr_assert_eq(hia_value_load_npy(w.engine, types[i], "a", saved.data, saved.len, &back, NULL),
+    cr_assert_eq(hia_data_load_npy(hia_engine_allocator(w.engine), types[i], "a", saved.data,
+                                   saved.len, &back, NULL),
                  HIA_OK);
     expect_text(back, "[[1.0, 2.5, -0.0], [4.0, 5.0, 6.0]]", "f64[?, ?]");
     cr_assert(hia_type_info_is_same(hia_value_type(back), w.matrix));
@@ -109,7 +110,8 @@ Test(api_npy, files) {
   cr_assert_eq(hia_data_load_npy_file(NULL, NULL, path, &back, NULL), HIA_OK);
   expect_text(back, "[[1.0, 2.5, -0.0], [4.0, 5.0, 6.0]]", "f64[?, ?]");
   hia_value_free(back);
-  cr_assert_eq(hia_value_load_npy_file(w.engine, w.matrix, path, &back, NULL), HIA_OK);
+  cr_assert_eq(hia_data_load_npy_file(hia_engine_allocator(w.engine), w.matrix, path, &back, NULL),
+               HIA_OK);
   hia_value_free(back);
   unlink(path);
   hia_value_free(matrix);
@@ -152,8 +154,10 @@ Test(api_npy, wrong_input) {
   REFUSED(HIA_ARGUMENT, "no path", hia_data_load_npy_file(NULL, NULL, NULL, &v, &w.error));
   REFUSED(HIA_IO, "cannot read /nonexistent",
           hia_data_load_npy_file(NULL, NULL, "/nonexistent", &v, &w.error));
-  REFUSED(HIA_ARGUMENT, "no engine", hia_value_load_npy(NULL, NULL, "a", bytes, n, &v, &w.error));
-  REFUSED(HIA_ARGUMENT, "no engine", hia_value_load_npy_file(NULL, NULL, "a", &v, &w.error));
+  REFUSED(HIA_ARGUMENT, "no engine",
+          hia_data_load_npy(hia_engine_allocator(NULL), NULL, "a", bytes, n, &v, &w.error));
+  REFUSED(HIA_ARGUMENT, "no engine",
+          hia_data_load_npy_file(hia_engine_allocator(NULL), NULL, "a", &v, &w.error));
   cr_assert_null(v);
   REFUSED(HIA_ARGUMENT, "no value", hia_value_save_npy(NULL, test_text_take, &saved, &w.error));
   REFUSED(HIA_ARGUMENT, "nothing to write with", hia_value_save_npy(matrix, NULL, NULL, &w.error));

@@ -149,11 +149,11 @@ Test(api_npz, params) {
   cr_assert_not_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/p.npz", folder);
   hia_value *before, *after;
-  cr_assert_eq(hia_module_seed_params(w.module, 3, NULL), HIA_OK);
+  cr_assert_eq(hia_params_seed(hia_module_params(w.module), 3, NULL), HIA_OK);
   cr_assert_eq(hia_run(function(&w, "all"), NULL, 0, NULL, &before, NULL), HIA_OK);
-  cr_assert_eq(hia_module_save_params(w.module, path, NULL), HIA_OK);
-  cr_assert_eq(hia_module_seed_params(w.module, 4, NULL), HIA_OK);
-  cr_assert_eq(hia_module_load_params(w.module, path, NULL), HIA_OK);
+  cr_assert_eq(hia_params_save(hia_module_params(w.module), path, NULL), HIA_OK);
+  cr_assert_eq(hia_params_seed(hia_module_params(w.module), 4, NULL), HIA_OK);
+  cr_assert_eq(hia_params_load(hia_module_params(w.module), path, NULL), HIA_OK);
   cr_assert_eq(hia_run(function(&w, "all"), NULL, 0, NULL, &after, NULL), HIA_OK);
   char text[256];
   hia_value_format(before, text, sizeof text);
@@ -166,7 +166,7 @@ Test(api_npz, params) {
     const char *other[] = {i == 1 ? "W" : "V"};
     cr_assert_eq(hia_npz_save_file(NULL, other, constant(&w.values[1]), 1, path, NULL), HIA_OK);
     if (i == 2) cr_assert_eq(hia_value_save_npy_file(w.values[1], path, NULL), HIA_OK);
-    cr_expect_eq(hia_module_load_params(w.module, path, &w.error), HIA_ARGUMENT);
+    cr_expect_eq(hia_params_load(hia_module_params(w.module), path, &w.error), HIA_ARGUMENT);
     cr_expect(strstr(hia_error_text(w.error), wrong[i]), "%s", hia_error_text(w.error));
     hia_error_free(w.error);
     cr_assert_eq(hia_run(function(&w, "all"), NULL, 0, NULL, &after, NULL), HIA_OK);

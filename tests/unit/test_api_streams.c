@@ -106,12 +106,12 @@ static char *make_trees(unsigned n, unsigned max_leaves, size_t *size) {
 typedef struct fixture {
   program p;
   const hia_type_info *type;
-  hia_words *words;
+  hia_vocab *words;
   hia_value *array;
   hia_stream *stream;
 } fixture;
 
-static hia_bracket_options options_with(hia_words *words, bool adds) {
+static hia_bracket_options options_with(hia_vocab *words, bool adds) {
   hia_bracket_options options = HIA_BRACKET_OPTIONS_INIT;
   options.words = words;
   options.add_words = adds;
@@ -129,16 +129,16 @@ static void open_trees_of(fixture *x, hia_engine_kind kind, unsigned threads, co
   if (HIA_TEST_SHARE > 1) options.opt_level = 0; /* LLVM takes most of the time */
   x->p = open_program(&options, text, function);
   x->type = hia_function_param_type(x->p.function, 0);
-  x->words = hia_words_new(NULL);
+  x->words = hia_vocab_new(NULL);
   hia_bracket_options adding = options_with(x->words, true);
   write_file(bytes, n);
   cr_assert_eq(hia_stream_open_brackets(NULL, x->type, path, &adding, &x->stream, &error), HIA_OK,
                "%s", hia_error_text(error));
-  size_t n_words = hia_words_len(x->words);
-  cr_assert_eq(
-      hia_value_read_brackets(x->p.engine, x->type, path, bytes, n, &adding, &x->array, &error),
-      HIA_OK, "%s", hia_error_text(error));
-  cr_assert_eq(hia_words_len(x->words), n_words, "all words are known to the stream");
+  size_t n_words = hia_vocab_len(x->words);
+  cr_assert_eq(hia_data_read_brackets(hia_engine_allocator(x->p.engine), x->type, path, bytes, n,
+                                      &adding, &x->array, &error),
+               HIA_OK, "%s", hia_error_text(error));
+  cr_assert_eq(hia_vocab_len(x->words), n_words, "all words are known to the stream");
   cr_assert_eq(hia_stream_len(x->stream), hia_value_len(x->array));
   cr_assert_eq(hia_stream_type(x->stream), x->type);
 }
@@ -151,7 +151,7 @@ static void open_trees(fixture *x, hia_engine_kind kind, unsigned threads, const
 static void close_trees(fixture *x) {
   hia_value_free(x->array);
   hia_stream_free(x->stream);
-  hia_words_free(x->words);
+  hia_vocab_free(x->words);
   close_program(&x->p);
   unlink(path);
 }
@@ -193,8 +193,8 @@ static hia_value *make_array(const fixture *x, unsigned n, unsigned shares) {
   table.words = words, table.n_words = n_words;
   hia_value *value;
   hia_error *error;
-  cr_assert_eq(hia_value_from_nodes(x->p.engine, &table, &value, &error), HIA_OK, "%s",
-               hia_error_text(error));
+  cr_assert_eq(hia_data_from_nodes(hia_engine_allocator(x->p.engine), &table, &value, &error),
+               HIA_OK, "%s", hia_error_text(error));
   return value;
 }
 
@@ -472,7 +472,8 @@ Test(streams, saved_and_altered) {
       hia_error *error;
       unlink(path);
       write_file(altered, n);
-      hia_status a = hia_value_load(x.p.engine, x.type, path, altered, n, &value, NULL);
+      hia_status a =
+          hia_data_load(hia_engine_allocator(x.p.engine), x.type, path, altered, n, &value, NULL);
       hia_status s = hia_stream_open_saved(NULL, x.type, path, &stream, &error);
       cr_expect(a == s || (s == HIA_UNSUPPORTED && strstr(hia_error_text(error), "in parts")),
                 "byte %zu as %d: %d, not %d: %s", i, to[k], s, a, hia_error_text(error));
@@ -648,8 +649,8 @@ static void first_line(hia_error *error, char *line, size_t size) {
 
 /* A mistake has the same position and words as in the array. */
 static void same_mistake(const fixture *x, const char *bytes, size_t n) {
-  hia_words *words = hia_words_new(NULL);
-  hia_words_read(words, "v", "a\nw1\n", 5, NULL);
+  hia_vocab *words = hia_vocab_new(NULL);
+  hia_vocab_read(words, "v", "a\nw1\n", 5, NULL);
   hia_bracket_options options = options_with(words, false);
   char array[512], stream[512];
   hia_value *value;
@@ -657,15 +658,15 @@ static void same_mistake(const fixture *x, const char *bytes, size_t n) {
   hia_error *error;
   unlink(path);
   write_file(bytes, n);
-  hia_status a =
-      hia_value_read_brackets(x->p.engine, x->type, path, bytes, n, &options, &value, &error);
+  hia_status a = hia_data_read_brackets(hia_engine_allocator(x->p.engine), x->type, path, bytes, n,
+                                        &options, &value, &error);
   first_line(error, array, sizeof array);
   hia_status s = hia_stream_open_brackets(NULL, x->type, path, &options, &opened, &error);
   first_line(error, stream, sizeof stream);
   cr_expect(a == s && strcmp(array, stream) == 0, "%d %s, not %d %s", s, stream, a, array);
   hia_value_free(value);
   hia_stream_free(opened);
-  hia_words_free(words);
+  hia_vocab_free(words);
 }
 
 Test(streams, mistakes) {
@@ -843,7 +844,7 @@ Test(streams, need_not_fit_in_memory) {
   char *bytes = make_trees(2000, 2000, &n);
   write_file(bytes, n);
   free(bytes);
-  hia_words *words = hia_words_new(NULL);
+  hia_vocab *words = hia_vocab_new(NULL);
   hia_bracket_options brackets = options_with(words, true);
   hia_stream *stream;
   hia_value *arg = NULL, *result;
@@ -862,7 +863,7 @@ Test(streams, need_not_fit_in_memory) {
   cr_assert_lt(c.most, n / 2, "%zu bytes at once for a file of %zu", c.most, n);
   hia_value_free(result);
   hia_stream_free(stream);
-  hia_words_free(words);
+  hia_vocab_free(words);
   close_program(&p);
   cr_assert_eq(c.now, 0);
   unlink(path);
@@ -902,7 +903,7 @@ static fixture *shared;
 static bool is_saved;
 
 static hia_status use_once(const hia_allocator *allocator) {
-  hia_words *words = hia_words_new(allocator);
+  hia_vocab *words = hia_vocab_new(allocator);
   hia_bracket_options options = options_with(words, true);
   hia_stream *stream = NULL;
   hia_value *arg = NULL, *result = NULL;
@@ -918,7 +919,7 @@ static hia_status use_once(const hia_allocator *allocator) {
         hia_run(find_function(shared->p.module, "total"), &arg, 1, &run_options, &result, NULL);
   hia_value_free(result);
   hia_stream_free(stream);
-  hia_words_free(words);
+  hia_vocab_free(words);
   return status;
 }
 

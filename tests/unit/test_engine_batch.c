@@ -89,8 +89,8 @@ Test(engine_batch, equal_rows_are_computed_once) {
       cr_expect_eq(o.stats.batch_rows + o.stats.batch_shared, (uint64_t)1 << n);
       cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
     }
-  cr_assert_eq(hia_module_seed_params(p.module, 7, NULL), HIA_OK);
-  cr_assert_eq(hia_module_seed_params(none.module, 7, NULL), HIA_OK);
+  cr_assert_eq(hia_params_seed(hia_module_params(p.module), 7, NULL), HIA_OK);
+  cr_assert_eq(hia_params_seed(hia_module_params(none.module), 7, NULL), HIA_OK);
   outcome o = run(&p, "twins", 3, 0), alone = run(&none, "twins", 3, 0);
   cr_expect_eq(o.stats.batch_rows, 4);
   cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);

@@ -60,7 +60,8 @@ static hia_value *w_of(float first) {
   for (int i = 0; i < 12; i++) elements[i] = first;
   hia_value *value;
   cr_assert_eq(hia_data_tensor(NULL, hia_module_param_type(module, 0),
-                               hia_module_param_dims(module, 0), elements, &value, NULL),
+                               hia_params_dims(hia_module_params(module), 0), elements, &value,
+                               NULL),
                HIA_OK);
   return value;
 }
@@ -73,13 +74,13 @@ static void fails(hia_status status, hia_error *error, hia_status wanted, const 
 
 Test(engine_params, looked_at) {
   open_with(HIA_ENGINE_INTERP);
-  cr_assert_eq(hia_module_param_count(module), 3);
-  cr_assert_str_eq(hia_module_param_name(module, 1), "s");
-  cr_assert_eq(hia_module_param_find(module, "E"), 2);
-  cr_assert_eq(hia_module_param_find(module, "e"), 3);
+  cr_assert_eq(hia_params_count(hia_module_params(module)), 3);
+  cr_assert_str_eq(hia_params_name(hia_module_params(module), 1), "s");
+  cr_assert_eq(hia_params_find(hia_module_params(module), "E"), 2);
+  cr_assert_eq(hia_params_find(hia_module_params(module), "e"), 3);
   cr_assert_eq(hia_type_info_rank(hia_module_param_type(module, 0)), 2);
-  cr_assert_eq(hia_module_param_dims(module, 0)[1], 4);
-  cr_assert_null(hia_module_param_dims(module, 1));
+  cr_assert_eq(hia_params_dims(hia_module_params(module), 0)[1], 4);
+  cr_assert_null(hia_params_dims(hia_module_params(module), 1));
   hia_value *w, *s;
   cr_assert_eq(hia_module_param(module, 0, &w, NULL), HIA_OK);
   float sum = 0;
@@ -122,9 +123,9 @@ Test(engine_params, set_and_seeded) {
     hia_value_free(e);
     hia_value_free(s);
     cr_assert_eq(total(), 6);
-    cr_assert_eq(hia_module_seed_params(module, 0, NULL), HIA_OK);
+    cr_assert_eq(hia_params_seed(hia_module_params(module), 0, NULL), HIA_OK);
     cr_assert(total() == before && get_s() == 2);
-    cr_assert_eq(hia_module_seed_params(module, 1, NULL), HIA_OK);
+    cr_assert_eq(hia_params_seed(hia_module_params(module), 1, NULL), HIA_OK);
     cr_assert_neq(total(), before);
     close_all();
   }
@@ -136,22 +137,22 @@ Test(engine_params, files) {
   cr_assert_geq(fd, 0);
   close(fd);
   open_with(HIA_ENGINE_JIT);
-  cr_assert_eq(hia_module_seed_params(module, 3, NULL), HIA_OK);
+  cr_assert_eq(hia_params_seed(hia_module_params(module), 3, NULL), HIA_OK);
   float seeded = total();
-  cr_assert_eq(hia_module_save_params(module, path, NULL), HIA_OK);
-  cr_assert_eq(hia_module_seed_params(module, 4, NULL), HIA_OK);
+  cr_assert_eq(hia_params_save(hia_module_params(module), path, NULL), HIA_OK);
+  cr_assert_eq(hia_params_seed(hia_module_params(module), 4, NULL), HIA_OK);
   cr_assert_neq(total(), seeded);
-  cr_assert_eq(hia_module_load_params(module, path, NULL), HIA_OK);
+  cr_assert_eq(hia_params_load(hia_module_params(module), path, NULL), HIA_OK);
   cr_assert_eq(total(), seeded);
   hia_error *error;
-  hia_status status = hia_module_load_params(module, "/none/of/these", &error);
+  hia_status status = hia_params_load(hia_module_params(module), "/none/of/these", &error);
   fails(status, error, HIA_IO, "/none/of/these: No such file");
-  status = hia_module_save_params(module, "/none/of/these", &error);
+  status = hia_params_save(hia_module_params(module), "/none/of/these", &error);
   fails(status, error, HIA_IO, "/none/of/these");
   FILE *file = fopen(path, "r+");
   fputc(1, file);
   fclose(file);
-  status = hia_module_load_params(module, path, &error);
+  status = hia_params_load(hia_module_params(module), path, &error);
   fails(status, error, HIA_ARGUMENT, path);
   cr_assert_eq(total(), seeded); /* what fails has changed nothing */
   remove(path);
@@ -243,7 +244,7 @@ Test(engine_params, of_graphs) {
   hia_module_free(module);
   cr_assert_eq(hia_module_load_ir(engine, "p.ir", dumped, len, &module, NULL), HIA_OK);
   free(dumped);
-  cr_assert_eq(hia_module_param_find(module, "s"), 1);
+  cr_assert_eq(hia_params_find(hia_module_params(module), "s"), 1);
   hia_function *f;
   hia_value *value;
   float x;

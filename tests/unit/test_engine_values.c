@@ -221,7 +221,7 @@ static hia_status from_nodes(world *w, const hia_type_info *const *types, size_t
   table.types = types, table.n_types = n_types;
   table.nodes = nodes, table.n_nodes = n_nodes;
   table.words = words, table.n_words = n_words;
-  return hia_value_from_nodes(w->engine, &table, value, &w->error);
+  return hia_data_from_nodes(hia_engine_allocator(w->engine), &table, value, &w->error);
 }
 
 Test(engine_values, a_table_of_nodes_becomes_a_value_and_back) {
@@ -267,7 +267,7 @@ Test(engine_values, a_table_of_nodes_becomes_a_value_and_back) {
   hia_value_free(value);
   close_world(&w); /* the table lives on: but an engine is needed */
   open_world(&w, NULL);
-  cr_assert_eq(hia_value_from_nodes(w.engine, back, &again, &w.error), HIA_OK);
+  cr_assert_eq(hia_data_from_nodes(hia_engine_allocator(w.engine), back, &again, &w.error), HIA_OK);
   hia_value_nodes_free(back);
   cr_expect_eq(hia_value_len(again), 5);
   hia_value_free(again);
@@ -289,7 +289,7 @@ Test(engine_values, arrays_are_nodes_too) {
   cr_expect_eq(back->n_nodes, 2); /* the array without elements is none */
   cr_expect_eq(back->words[2], HIA_NODE_EMPTY);
   cr_expect_eq(back->nodes[1].n, 3);
-  cr_assert_eq(hia_value_from_nodes(w.engine, back, &whole, NULL), HIA_OK);
+  cr_assert_eq(hia_data_from_nodes(hia_engine_allocator(w.engine), back, &whole, NULL), HIA_OK);
   hia_value_nodes_free(back);
   expect_text(whole, "[Rose((true, 2.5), []), Rose((true, 2.5), []), Rose((true, 2.5), [])]");
   hia_value_free(whole);
@@ -423,7 +423,7 @@ Test(engine_values, random_changes_of_tables) {
     default: words[random_below(&r, (uint32_t)from->n_words)] = (int64_t)random_below(&r, 12) - 6;
     }
     hia_value *value;
-    hia_status status = hia_value_from_nodes(w.engine, &table, &value, NULL);
+    hia_status status = hia_data_from_nodes(hia_engine_allocator(w.engine), &table, &value, NULL);
     cr_assert(status == HIA_OK || status == HIA_ARGUMENT);
     status == HIA_OK ? n_fine++ : n_wrong++;
     if (status != HIA_OK) continue;
@@ -483,42 +483,44 @@ Test(engine_values, text_of_a_name_and_a_limit) {
 Test(engine_values, trees_in_brackets) {
   world w;
   open_world(&w, NULL);
-  hia_words *words = hia_words_new(NULL);
-  cr_assert_eq(hia_words_read(words, "vocab", "<unk>\nIt\nworks\n", 15, NULL), HIA_OK);
-  refused(&w, hia_words_read(words, "vocab", "new\nIt\n", 7, &w.error), "vocab:2:1");
-  cr_expect_eq(hia_words_len(words), 4);
+  hia_vocab *words = hia_vocab_new(NULL);
+  cr_assert_eq(hia_vocab_read(words, "vocab", "<unk>\nIt\nworks\n", 15, NULL), HIA_OK);
+  refused(&w, hia_vocab_read(words, "vocab", "new\nIt\n", 7, &w.error), "vocab:2:1");
+  cr_expect_eq(hia_vocab_len(words), 4);
   size_t len;
-  cr_expect_eq(strncmp(hia_words_get(words, 2, &len), "works", 5), 0);
+  cr_expect_eq(strncmp(hia_vocab_get(words, 2, &len), "works", 5), 0);
   cr_expect_eq(len, 5);
-  cr_expect_null(hia_words_get(words, 4, NULL));
+  cr_expect_null(hia_vocab_get(words, 4, NULL));
   hia_bracket_options options = HIA_BRACKET_OPTIONS_INIT;
   options.words = words;
   static const char text[] = "(3 (2 It) (4 (1 works) (0 well)))";
   hia_value *value;
-  cr_assert_eq(hia_value_read_brackets(w.engine, w.tree, "a.ptb", text, strlen(text), &options,
-                                       &value, &w.error),
+  cr_assert_eq(hia_data_read_brackets(hia_engine_allocator(w.engine), w.tree, "a.ptb", text,
+                                      strlen(text), &options, &value, &w.error),
                HIA_OK);
   expect_text(value, "Node(Leaf(1, 2), Node(Leaf(2, 1), Leaf(0, 0), 4), 3)");
   hia_value_free(value);
   options.add_words = true;
-  cr_assert_eq(hia_value_read_brackets(w.engine, w.tree, "a.ptb", text, strlen(text), &options,
-                                       &value, &w.error),
+  cr_assert_eq(hia_data_read_brackets(hia_engine_allocator(w.engine), w.tree, "a.ptb", text,
+                                      strlen(text), &options, &value, &w.error),
                HIA_OK);
   expect_text(value, "Node(Leaf(1, 2), Node(Leaf(2, 1), Leaf(4, 0), 4), 3)");
   hia_value_free(value);
   refused(&w,
-          hia_value_read_brackets(w.engine, w.tree, "a.ptb", text, 20, &options, &value, &w.error),
+          hia_data_read_brackets(hia_engine_allocator(w.engine), w.tree, "a.ptb", text, 20,
+                                 &options, &value, &w.error),
           "a.ptb:1:");
   refused(&w,
-          hia_value_read_brackets(w.engine, w.roses, "a.ptb", text, 20, &options, &value, &w.error),
+          hia_data_read_brackets(hia_engine_allocator(w.engine), w.roses, "a.ptb", text, 20,
+                                 &options, &value, &w.error),
           "a.ptb:1:");
   refused(&w,
-          hia_value_read_brackets(w.engine, hia_type_info_field(w.tree, 0, 0), "a.ptb", text, 20,
-                                  NULL, &value, &w.error),
+          hia_data_read_brackets(hia_engine_allocator(w.engine), hia_type_info_field(w.tree, 0, 0),
+                                 "a.ptb", text, 20, NULL, &value, &w.error),
           "i32 is no type of trees");
   cr_expect_null(value);
-  hia_words_free(words);
-  hia_words_free(NULL);
+  hia_vocab_free(words);
+  hia_vocab_free(NULL);
   close_world(&w);
 }
 
@@ -540,17 +542,24 @@ Test(engine_values, values_are_saved_and_loaded) {
   hia_value *value = parse(&w, "Node(Leaf(1, 2), Nil, 3)"), *back;
   bytes saved = {.len = 0};
   cr_assert_eq(hia_value_save(value, keep, &saved, NULL), HIA_OK);
-  cr_assert_eq(hia_value_load(w.engine, w.tree, "a.hiav", saved.data, saved.len, &back, NULL),
+  cr_assert_eq(hia_data_load(hia_engine_allocator(w.engine), w.tree, "a.hiav", saved.data,
+                             saved.len, &back, NULL),
                HIA_OK);
   expect_text(back, "Node(Leaf(1, 2), Nil, 3)");
   hia_value_free(back);
-  refused(&w, hia_value_load(w.engine, w.rose, "a.hiav", saved.data, saved.len, &back, &w.error),
+  refused(&w,
+          hia_data_load(hia_engine_allocator(w.engine), w.rose, "a.hiav", saved.data, saved.len,
+                        &back, &w.error),
           "a.hiav");
   for (size_t i = 0; i < saved.len; i++) {
-    refused(&w, hia_value_load(w.engine, w.tree, "a.hiav", saved.data, i, &back, &w.error),
+    refused(&w,
+            hia_data_load(hia_engine_allocator(w.engine), w.tree, "a.hiav", saved.data, i, &back,
+                          &w.error),
             "a.hiav");
     saved.data[i] ^= 64;
-    refused(&w, hia_value_load(w.engine, w.tree, "a.hiav", saved.data, saved.len, &back, &w.error),
+    refused(&w,
+            hia_data_load(hia_engine_allocator(w.engine), w.tree, "a.hiav", saved.data, saved.len,
+                          &back, &w.error),
             "a.hiav");
     saved.data[i] ^= 64;
   }
@@ -560,14 +569,17 @@ Test(engine_values, values_are_saved_and_loaded) {
   cr_assert_geq(file, 0);
   close(file);
   cr_assert_eq(hia_value_save_file(value, path, NULL), HIA_OK);
-  cr_assert_eq(hia_value_load_file(w.engine, w.tree, path, &back, NULL), HIA_OK);
+  cr_assert_eq(hia_data_load_file(hia_engine_allocator(w.engine), w.tree, path, &back, NULL),
+               HIA_OK);
   expect_text(back, "Node(Leaf(1, 2), Nil, 3)");
   hia_value_free(back);
   unlink(path);
-  cr_expect_eq(hia_value_load_file(w.engine, w.tree, path, &back, &w.error), HIA_IO);
+  cr_expect_eq(hia_data_load_file(hia_engine_allocator(w.engine), w.tree, path, &back, &w.error),
+               HIA_IO);
   cr_expect(strstr(hia_error_text(w.error), "cannot read /tmp/hiaton-value"));
   hia_error_free(w.error);
-  cr_expect_eq(hia_value_load_file(w.engine, w.tree, "/tmp", &back, NULL), HIA_IO);
+  cr_expect_eq(hia_data_load_file(hia_engine_allocator(w.engine), w.tree, "/tmp", &back, NULL),
+               HIA_IO);
   cr_expect_eq(hia_value_save_file(value, "/nosuch/a.hiav", &w.error), HIA_IO);
   cr_expect(strstr(hia_error_text(w.error), "cannot write /nosuch/a.hiav: No such file"));
   hia_error_free(w.error);
@@ -818,7 +830,7 @@ Test(engine_values, missing_arguments) {
   hia_value *value = NULL, *x = parse(&w, "Nil");
   hia_value_nodes *table;
   hia_value_nodes nodes = HIA_VALUE_NODES_INIT;
-  hia_words *words = hia_words_new(NULL);
+  hia_vocab *words = hia_vocab_new(NULL);
   MISSING("no engine", hia_value_data, NULL, w.tree, 2, NULL, 0, &value);
   MISSING("no place", hia_value_data, w.engine, w.tree, 2, NULL, 0, NULL);
   MISSING("no engine", hia_value_array, NULL, w.roses, NULL, 0, &value);
@@ -830,14 +842,14 @@ Test(engine_values, missing_arguments) {
   MISSING("no text", hia_value_parse_text, w.any, 0, "a", NULL, 1, &value);
   MISSING("no value", hia_value_write, NULL, 1, append, NULL, NULL);
   MISSING("nothing to write with", hia_value_write, x, 1, NULL, NULL, NULL);
-  MISSING("no words", hia_words_read, NULL, "a", "", 0);
-  MISSING("no text", hia_words_read, words, "a", NULL, 1);
-  MISSING("no words", hia_words_write, NULL, append, NULL);
-  MISSING("no function to write with", hia_words_write, words, NULL, NULL);
-  MISSING("no words", hia_words_load_file, NULL, "a");
-  MISSING("no path", hia_words_load_file, words, NULL);
-  MISSING("no words", hia_words_save_file, NULL, "a");
-  MISSING("no path", hia_words_save_file, words, NULL);
+  MISSING("no words", hia_vocab_read, NULL, "a", "", 0);
+  MISSING("no text", hia_vocab_read, words, "a", NULL, 1);
+  MISSING("no words", hia_vocab_write, NULL, append, NULL);
+  MISSING("no function to write with", hia_vocab_write, words, NULL, NULL);
+  MISSING("no words", hia_vocab_load_file, NULL, "a");
+  MISSING("no path", hia_vocab_load_file, words, NULL);
+  MISSING("no words", hia_vocab_save_file, NULL, "a");
+  MISSING("no path", hia_vocab_save_file, words, NULL);
   MISSING("no engine", hia_value_read_brackets, NULL, w.tree, "a", "", 0, NULL, &value);
   MISSING("no type", hia_value_read_brackets, w.engine, NULL, "a", "", 0, NULL, &value);
   MISSING("no value", hia_value_save, NULL, append, NULL);
@@ -860,9 +872,9 @@ Test(engine_values, missing_arguments) {
   cr_expect_eq(hia_type_info_field_count(NULL, 0), 0);
   cr_expect_str_eq(hia_type_info_field_name(NULL, 0, 0), "");
   cr_expect_null(hia_type_info_field(NULL, 0, 0));
-  cr_expect_eq(hia_words_len(NULL), 0);
-  cr_expect_null(hia_words_get(NULL, 0, NULL));
-  hia_words_free(words);
+  cr_expect_eq(hia_vocab_len(NULL), 0);
+  cr_expect_null(hia_vocab_get(NULL, 0, NULL));
+  hia_vocab_free(words);
   hia_value_free(x);
   close_world(&w);
 }
@@ -879,7 +891,7 @@ static hia_status use_everything(const hia_allocator *allocator) {
   hia_function *any = NULL;
   hia_value *v[8] = {NULL}, *tuple = NULL;
   hia_value_nodes *nodes = NULL;
-  hia_words *words = NULL;
+  hia_vocab *words = NULL;
   bytes saved = {.len = 0};
   hia_status status = hia_engine_new(&options, &engine, NULL);
   if (!status) status = hia_module_load_text(engine, "t", program, strlen(program), &module, NULL);
@@ -895,7 +907,7 @@ static hia_status use_everything(const hia_allocator *allocator) {
   if (!status) status = hia_value_data(engine, tree, 2, NULL, 0, &v[4], NULL);
   if (!status && !hia_value_format(tuple, NULL, 0)) status = HIA_MEMORY;
   if (!status) status = hia_value_to_nodes(v[0], &nodes, NULL);
-  if (!status) status = hia_value_from_nodes(engine, nodes, &v[5], NULL);
+  if (!status) status = hia_data_from_nodes(hia_engine_allocator(engine), nodes, &v[5], NULL);
   if (!status)
     status = hia_value_array(engine, hia_type_info_field(rose, 0, 1), NULL, 0, &v[6], NULL);
   hia_value *copy = status ? NULL : hia_value_copy(tuple);
@@ -904,20 +916,21 @@ static hia_status use_everything(const hia_allocator *allocator) {
   if (!status) status = hia_value_save(v[0], keep, &saved, NULL);
   if (!status) {
     hia_value_free(v[6]);
-    status = hia_value_load(engine, tree, "a", saved.data, saved.len, &v[6], NULL);
+    status =
+        hia_data_load(hia_engine_allocator(engine), tree, "a", saved.data, saved.len, &v[6], NULL);
   }
-  if (!status && !(words = hia_words_new(allocator))) status = HIA_MEMORY;
+  if (!status && !(words = hia_vocab_new(allocator))) status = HIA_MEMORY;
   hia_bracket_options brackets = HIA_BRACKET_OPTIONS_INIT;
   brackets.words = words, brackets.add_words = true;
   if (!status)
-    status = hia_value_read_brackets(engine, tree, "a", "(3 (2 It) (4 works))", 20, &brackets,
-                                     &v[7], NULL);
+    status = hia_data_read_brackets(hia_engine_allocator(engine), tree, "a", "(3 (2 It) (4 works))",
+                                    20, &brackets, &v[7], NULL);
   hia_function *instance;
   if (!status) status = hia_function_instance(any, &tuple, 1, &instance, NULL);
   for (int i = 0; i < 8; i++) hia_value_free(v[i]);
   hia_value_free(tuple);
   hia_value_nodes_free(nodes);
-  hia_words_free(words);
+  hia_vocab_free(words);
   hia_module_free(module);
   hia_engine_free(engine);
   return status;
@@ -966,8 +979,8 @@ Test(engine_values, fields_have_their_sizes) {
     table.types = types, table.n_types = 2, table.nodes = nodes, table.n_nodes = 2;
     table.words = n == 3 ? three : two;
     table.n_words = (size_t)n + 3;
-    cr_assert_eq(hia_value_from_nodes(engine, &table, &v, &error), wanted, "%s",
-                 error ? hia_error_text(error) : "");
+    cr_assert_eq(hia_data_from_nodes(hia_engine_allocator(engine), &table, &v, &error), wanted,
+                 "%s", error ? hia_error_text(error) : "");
     hia_error_free(error);
     hia_value_free(v);
     hia_value_free(tensor);

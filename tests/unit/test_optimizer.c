@@ -7,7 +7,7 @@
 #include "runtime/train/optimizing.h"
 #include "tests/unit/helper_memory.h"
 #include <criterion/criterion.h>
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -79,13 +79,13 @@ static double element(uint32_t i, const void *elements, size_t k) {
   return specs[i].dtype == HIA_F32 ? ((const float *)elements)[k] : ((const double *)elements)[k];
 }
 
-static void model_read(model *m, hia_param_cell *cell) {
-  hia_params *now;
-  cr_assert_eq(hiaR_cell_hold(cell, NULL, NULL, &now), HIA_OK);
+static void model_read(model *m, hia_params *cell) {
+  hia_param_state *now;
+  cr_assert_eq(hiaR_params_hold(cell, NULL, NULL, &now), HIA_OK);
   for (uint32_t i = 0; i < N; i++)
     for (size_t k = 0; k < count_of(i); k++)
-      m->w[i][k] = element(i, hiaR_params_elements(now, i), k);
-  hiaR_params_release(now);
+      m->w[i][k] = element(i, hiaR_state_elements(now, i), k);
+  hiaR_state_release(now);
 }
 
 static void model_follow(model *m, const hia_trainer_options *x, double scale, uint32_t i, size_t k,
@@ -120,7 +120,7 @@ typedef struct gradients {
 /* Params, an optimizer, and the model of both. */
 typedef struct world {
   test_heap heap, own; /* of the cell, of the optimizer */
-  hia_param_cell cell;
+  hia_params cell;
   hia_optimizing *o;
   hia_trainer_options options;
   model model;
@@ -142,7 +142,7 @@ static world *world_new(const hia_trainer_options *options) {
   world *x = calloc(1, sizeof *x);
   test_heap_init(&x->heap, -1);
   test_heap_init(&x->own, -1);
-  x->cell = (hia_param_cell){.n = N, .specs = specs, .allocator = &x->heap.allocator, .seed = 4};
+  x->cell = (hia_params){.n = N, .specs = specs, .allocator = &x->heap.allocator, .seed = 4};
   x->options = *options;
   cr_assert_eq(hiaR_optimizing_new(specs, N, options, &x->own.allocator, &x->o), HIA_OK);
   model_read(&x->model, &x->cell);
@@ -151,24 +151,24 @@ static world *world_new(const hia_trainer_options *options) {
 
 static void world_free(world *x) {
   hiaR_optimizing_free(x->o);
-  hiaR_cell_set(&x->cell, NULL);
+  hiaR_params_set(&x->cell, NULL);
   cr_assert(!x->heap.blocks && !x->own.blocks, "%ld, %ld blocks", (long)x->heap.blocks,
             (long)x->own.blocks);
   free(x);
 }
 
 static void check_now(world *x, const char *what, uint64_t at) {
-  hia_params *now;
-  cr_assert_eq(hiaR_cell_hold(&x->cell, NULL, NULL, &now), HIA_OK);
+  hia_param_state *now;
+  cr_assert_eq(hiaR_params_hold(&x->cell, NULL, NULL, &now), HIA_OK);
   for (uint32_t i = 0; i < N; i++)
     for (size_t k = 0; k < count_of(i); k++) {
-      double is = element(i, hiaR_params_elements(now, i), k), wanted = x->model.w[i][k];
+      double is = element(i, hiaR_state_elements(now, i), k), wanted = x->model.w[i][k];
       cr_assert(memcmp(&is, &wanted, sizeof is) == 0, "%s, step %llu: %s[%zu] is %a, not %a", what,
                 (unsigned long long)at, specs[i].name, k, is, wanted);
     }
-  cr_assert_eq(hiaR_params_words(now)[S] >> 32, 0);
+  cr_assert_eq(hiaR_state_words(now)[S] >> 32, 0);
   cr_assert_eq(hiaR_optimizing_steps(x->o), x->model.steps);
-  hiaR_params_release(now);
+  hiaR_state_release(now);
 }
 
 /* Gives a gradient of all, or of each row with a probability of `eighths` / 8. */
@@ -200,16 +200,16 @@ static void step(world *x) {
   model_step(&x->model, &x->options, x->g.of, hiaR_gradients_norm(specs, N, x->g.of));
 }
 
-static hia_params *hold(world *x) {
-  hia_params *now;
-  cr_assert_eq(hiaR_cell_hold(&x->cell, NULL, NULL, &now), HIA_OK);
+static hia_param_state *hold(world *x) {
+  hia_param_state *now;
+  cr_assert_eq(hiaR_params_hold(&x->cell, NULL, NULL, &now), HIA_OK);
   return now;
 }
 
 static void set_by_host(world *x, uint32_t i, uint64_t seed) {
   double elements[MAX];
   hiaR_random_uniform(seed, "host", specs[i].dtype, -1, 1, 0, count_of(i), elements);
-  cr_assert_eq(hiaR_cell_put(&x->cell, i, elements, NULL), HIA_OK);
+  cr_assert_eq(hiaR_params_put(&x->cell, i, elements, NULL), HIA_OK);
   for (size_t k = 0; k < count_of(i); k++) x->model.w[i][k] = element(i, elements, k);
 }
 
@@ -345,11 +345,11 @@ Test(optimizer, not_numbers) {
       give_all(x, 1);
       ((float *)x->g.elements[W])[7] = is_infinite ? INFINITY : NAN;
       cr_assert_eq(step_alone(x), HIA_OK);
-      hia_params *now = hold(x);
+      hia_param_state *now = hold(x);
       for (uint32_t i = 0; i < N; i++)
         for (size_t k = 0; k < count_of(i); k++)
-          cr_assert_eq(isnan(element(i, hiaR_params_elements(now, i), k)) != 0, i == W && k == 7);
-      hiaR_params_release(now);
+          cr_assert_eq(isnan(element(i, hiaR_state_elements(now, i), k)) != 0, i == W && k == 7);
+      hiaR_state_release(now);
       world_free(x);
     }
 }
@@ -409,9 +409,9 @@ Test(optimizer, only_rows) {
         bool is_written = row < (int64_t)(at % 4) || row < (int64_t)((at - 1) % 4);
         size_t k = (size_t)row * row_of(i);
         if (i == E)
-          ((float *)hiaR_params_writable(x->o->before, i))[k] = 99;
+          ((float *)hiaR_state_writable(x->o->before, i))[k] = 99;
         else
-          ((double *)hiaR_params_writable(x->o->before, i))[k] = 99;
+          ((double *)hiaR_state_writable(x->o->before, i))[k] = 99;
         if (!is_written) x->model.w[i][k] = 99;
       }
     }
@@ -422,7 +422,7 @@ Test(optimizer, only_rows) {
 }
 
 typedef struct held {
-  hia_params *state;
+  hia_param_state *state;
   double w[N][MAX];
 } held;
 
@@ -436,9 +436,9 @@ static void release_one(held *h) {
   if (!h->state) return;
   for (uint32_t i = 0; i < N; i++)
     for (size_t k = 0; k < count_of(i); k++)
-      cr_assert_eq(element(i, hiaR_params_elements(h->state, i), k), h->w[i][k], "%s[%zu]",
+      cr_assert_eq(element(i, hiaR_state_elements(h->state, i), k), h->w[i][k], "%s[%zu]",
                    specs[i].name, k);
-  hiaR_params_release(h->state);
+  hiaR_state_release(h->state);
   h->state = NULL;
 }
 
@@ -466,7 +466,7 @@ Test(optimizer, any_order) {
       }
       if (u[0] % 7 == 1) set_by_host(x, u[2] % N, at);
       if (u[0] % 50 == 2) {
-        hia_param_cell_seed(&x->cell, at, NULL);
+        hia_params_seed(&x->cell, at, NULL);
         model_read(&x->model, &x->cell);
       }
       give_some(x, at);
@@ -492,13 +492,13 @@ Test(optimizer, recycling) {
       if (at == 3) x->heap.left = x->own.left = 0;
       step(x);
       check_now(x, kinds[kind].name, at);
-      hia_params *now = hold(x);
+      hia_param_state *now = hold(x);
       for (uint32_t i = 0; i < N; i++) {
-        const void *p = hiaR_params_elements(now, i);
+        const void *p = hiaR_state_elements(now, i);
         if (at > 3) cr_assert_eq(p, elements[at & 1][i], "%s", specs[i].name);
         elements[at & 1][i] = p;
       }
-      hiaR_params_release(now);
+      hiaR_state_release(now);
     }
     world_free(x);
   }
@@ -529,7 +529,7 @@ Test(optimizer, embedded) {
   static const double d[20 * 3 * 5] = {5}, t = 6;
   static const void *const first[N] = {w, e, d, &s, &t, "", "", z};
   world *x = world_new(&kinds[3].options);
-  hiaR_cell_set(&x->cell, NULL);
+  hiaR_params_set(&x->cell, NULL);
   x->cell.embedded = first;
   model_read(&x->model, &x->cell);
   for (uint64_t at = 1; at <= 4; at++) {
@@ -549,8 +549,8 @@ static bool go_on(void *user, uint64_t ns) {
 /* The first use of a value is without the form, unless the value before last, in whose memory it
  * is, had one. */
 static const void *packed_now(world *x, uint32_t i, hia_packing packing, bool was_packed) {
-  hia_params *now = hold(x);
-  hia_tensor *t = hiaR_tensor(hiaR_params_words(now)[i]);
+  hia_param_state *now = hold(x);
+  hia_tensor *t = hiaR_tensor(hiaR_state_words(now)[i]);
   cr_assert_eq(hiaR_param_packed(t, t->data, packing, go_on, NULL) != NULL, was_packed);
   const void *packed = hiaR_param_packed(t, t->data, packing, go_on, NULL);
   size_t rows = (size_t)t->dims[0], cols = (size_t)t->dims[1];
@@ -562,7 +562,7 @@ static const void *packed_now(world *x, uint32_t i, hia_packing packing, bool wa
   hiaR_pack(HIA_F32, k, n, b, wanted);
   cr_assert_eq(memcmp(packed, wanted, size), 0);
   free(wanted);
-  hiaR_params_release(now);
+  hiaR_state_release(now);
   return packed;
 }
 
@@ -582,10 +582,10 @@ Test(optimizer, packed) {
       if (at > 3) cr_assert_eq(p, packed[at & 1][k]);
       packed[at & 1][k] = p;
     }
-    hia_params *now = hold(x);
-    if (at > 3) cr_assert_eq(hiaR_params_bytes(now), bytes);
-    bytes = hiaR_params_bytes(now);
-    hiaR_params_release(now);
+    hia_param_state *now = hold(x);
+    if (at > 3) cr_assert_eq(hiaR_state_bytes(now), bytes);
+    bytes = hiaR_state_bytes(now);
+    hiaR_state_release(now);
   }
   world_free(x);
 }
@@ -659,7 +659,7 @@ enum { PUT_Z, PUT_ALL, RESET };
 static void meddle(meddler *m) {
   world *x = m->world;
   if (m->mode == RESET) {
-    hia_param_cell_reset(&x->cell);
+    hia_params_reset(&x->cell);
     x->heap.left = 0; /* nor is there memory for the first values */
     return;
   }
@@ -686,7 +686,7 @@ static void meddling_free(void *user, void *block, size_t size) {
 static world *meddled_with(meddler *m, size_t kind, int at, int mode) {
   world *x = world_new(&kinds[kind].options);
   *m = (meddler){{meddling_alloc, meddling_resize, meddling_free, m}, x, -1, mode, 77};
-  hiaR_cell_set(&x->cell, NULL);
+  hiaR_params_set(&x->cell, NULL);
   x->cell.allocator = &m->allocator;
   model_read(&x->model, &x->cell);
   m->at = at;
@@ -740,10 +740,10 @@ static void *set_again_and_again(void *user) {
   float z[17] = {0};
   while (!is_over) {
     z[0]++;
-    hia_param_cell_set(&x->cell, Z, HIA_F32, 1, (int64_t[]){17}, z, NULL);
-    hia_params *p = hold(x);
-    for (int i = 1; i < 17; i++) cr_assert_eq(((const float *)hiaR_params_elements(p, Z))[i], 0);
-    hiaR_params_release(p);
+    hia_params_set(&x->cell, Z, HIA_F32, 1, (int64_t[]){17}, z, NULL);
+    hia_param_state *p = hold(x);
+    for (int i = 1; i < 17; i++) cr_assert_eq(((const float *)hiaR_state_elements(p, Z))[i], 0);
+    hiaR_state_release(p);
   }
   return NULL;
 }
@@ -761,7 +761,7 @@ Test(optimizer, threads) {
   is_over = true;
   pthread_join(host, NULL);
   float z[17];
-  cr_assert_eq(hia_param_cell_get(&x->cell, Z, z, sizeof z, NULL), HIA_OK);
+  cr_assert_eq(hia_params_get(&x->cell, Z, z, sizeof z, NULL), HIA_OK);
   for (int i = 0; i < 17; i++) x->model.w[Z][i] = z[i];
   check_now(x, "threads", 300);
   world_free(x);
@@ -811,8 +811,8 @@ static void check_going_on(size_t kind, const char *end) {
   }
   /* It is a file of params, too. */
   cr_assert_eq(hiaR_optimizing_save(x->o, &x->cell, path, NULL, 9, NULL), HIA_OK);
-  cr_assert_eq(hia_param_cell_seed(&y->cell, 9, NULL), HIA_OK);
-  cr_assert_eq(hia_param_cell_load(&y->cell, path, NULL), HIA_OK);
+  cr_assert_eq(hia_params_seed(&y->cell, 9, NULL), HIA_OK);
+  cr_assert_eq(hia_params_load(&y->cell, path, NULL), HIA_OK);
   check_now(y, "params", 7);
   cr_assert_eq(hiaR_optimizing_load(y->o, &y->cell, path, NULL, NULL, NULL), HIA_OK);
   cr_assert_eq(hiaR_optimizing_load(y->o, &y->cell, path, &extra, &n_extra, NULL), HIA_OK);
@@ -883,12 +883,12 @@ static void save_other(const char *path) {
   hia_param_spec others[N];
   memcpy(others, specs, sizeof others);
   others[E].shape.dims[0] = 41;
-  hia_param_cell cell = {.n = N, .specs = others};
+  hia_params cell = {.n = N, .specs = others};
   hia_optimizing *o;
   cr_assert_eq(hiaR_optimizing_new(others, N, &kinds[3].options, &hiaR_malloc, &o), HIA_OK);
   cr_assert_eq(hiaR_optimizing_save(o, &cell, path, NULL, 0, NULL), HIA_OK);
   hiaR_optimizing_free(o);
-  hiaR_cell_set(&cell, NULL);
+  hiaR_params_set(&cell, NULL);
 }
 
 Test(optimizer, wrong_checkpoints) {
@@ -907,7 +907,7 @@ Test(optimizer, wrong_checkpoints) {
     copy_part(path, other, left_out);
     check_wrong(x, other, HIA_ARGUMENT, "damaged");
   }
-  cr_assert_eq(hia_param_cell_save(&x->cell, other, NULL), HIA_OK);
+  cr_assert_eq(hia_params_save(&x->cell, other, NULL), HIA_OK);
   check_wrong(x, other, HIA_ARGUMENT,
               "this is no checkpoint of a trainer: there is no tensor `hiaton.steps`");
   cr_assert_eq(hiaR_optimizing_save(sgd->o, &sgd->cell, other, NULL, 0, NULL), HIA_OK);
@@ -939,7 +939,7 @@ Test(optimizer, wrong_extra) {
   char path[100];
   path_of(path, sizeof path, ".extra");
   const hia_param_spec none[1] = {{"x", HIA_F32, HIA_INIT_FULL, 0, 0, {0}}};
-  hia_param_cell cell = {.n = 0, .specs = none};
+  hia_params cell = {.n = 0, .specs = none};
   hia_optimizing *o;
   void *extra;
   size_t n;
@@ -958,7 +958,7 @@ Test(optimizer, wrong_extra) {
   cr_assert_eq(hiaR_optimizing_steps(o), 3);
   unlink(path);
   hiaR_optimizing_free(o);
-  hiaR_cell_set(&cell, NULL);
+  hiaR_params_set(&cell, NULL);
 }
 
 /* Each request fails once, of saving, then of loading. */

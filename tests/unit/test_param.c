@@ -4,7 +4,7 @@
 #include "runtime/param/param.h"
 #include "runtime/param/random.h"
 #include <criterion/criterion.h>
-#include <hiaton/param_cell.h>
+#include <hiaton/params.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -118,10 +118,10 @@ static const hia_param_spec specs[] = {
 };
 enum { W, B, S, NONE, V, N };
 
-static hia_status make(uint64_t seed, hia_params *from, const void *const *elements,
-                       hia_params **out) {
+static hia_status make(uint64_t seed, hia_param_state *from, const void *const *elements,
+                       hia_param_state **out) {
   const hia_param_values values = {.elements = elements, .from = from, .seed = seed};
-  return hiaR_params_new(specs, N, &values, &hiaR_malloc, out);
+  return hiaR_state_new(specs, N, &values, &hiaR_malloc, out);
 }
 
 static hia_status fail_at_b(void *user, uint32_t i, void *to) {
@@ -130,60 +130,59 @@ static hia_status fail_at_b(void *user, uint32_t i, void *to) {
 }
 
 Test(param, states) {
-  hia_params *first, *second, *third;
+  hia_param_state *first, *second, *third;
   cr_assert_eq(make(5, NULL, NULL, &first), HIA_OK);
-  const float *w = hiaR_params_elements(first, W);
+  const float *w = hiaR_state_elements(first, W);
   float r = sqrtf(6.0f / 90), largest = 0;
   for (int i = 0; i < 30 * 60; i++) largest = fmaxf(largest, fabsf(w[i]));
   cr_assert(largest <= r && largest > 0.99f * r);
-  for (int i = 0; i < 7; i++)
-    cr_assert_eq(((const double *)hiaR_params_elements(first, B))[i], 1.5);
+  for (int i = 0; i < 7; i++) cr_assert_eq(((const double *)hiaR_state_elements(first, B))[i], 1.5);
   float s;
-  memcpy(&s, hiaR_params_elements(first, S), sizeof s);
-  cr_assert_eq(hiaR_to_f32(hiaR_params_words(first)[S]), s);
-  const hia_tensor *none = hiaR_tensor(hiaR_params_words(first)[NONE]);
+  memcpy(&s, hiaR_state_elements(first, S), sizeof s);
+  cr_assert_eq(hiaR_to_f32(hiaR_state_words(first)[S]), s);
+  const hia_tensor *none = hiaR_tensor(hiaR_state_words(first)[NONE]);
   cr_assert(hiaR_tensor_rank(none) == 3 && hiaR_tensor_len(none) == 0);
 
   const double b[7] = {1, 2, 3, 4, 5, 6, 7};
   const float two = 2;
   const void *elements[N] = {[B] = b, [S] = &two, [NONE] = ""};
   cr_assert_eq(make(9, first, elements, &second), HIA_OK);
-  cr_assert_eq(hiaR_params_words(second)[W], hiaR_params_words(first)[W]); /* shared */
-  cr_assert_eq(hiaR_params_words(second)[S], hiaR_from_f32(2));
-  hiaR_params_release(first);
-  cr_assert_eq(memcmp(hiaR_params_elements(second, B), b, sizeof b), 0);
+  cr_assert_eq(hiaR_state_words(second)[W], hiaR_state_words(first)[W]); /* shared */
+  cr_assert_eq(hiaR_state_words(second)[S], hiaR_from_f32(2));
+  hiaR_state_release(first);
+  cr_assert_eq(memcmp(hiaR_state_elements(second, B), b, sizeof b), 0);
   cr_assert_eq(make(5, NULL, NULL, &third), HIA_OK);
-  cr_assert_eq(memcmp(hiaR_params_elements(second, W), hiaR_params_elements(third, W), 7200), 0);
-  hiaR_params_release(third);
+  cr_assert_eq(memcmp(hiaR_state_elements(second, W), hiaR_state_elements(third, W), 7200), 0);
+  hiaR_state_release(third);
   const hia_param_values failing = {.fill = fail_at_b, .from = second};
-  cr_assert_eq(hiaR_params_new(specs, N, &failing, &hiaR_malloc, &third), HIA_ARGUMENT);
-  hiaR_params_release(second);
-  hiaR_params_release(NULL);
+  cr_assert_eq(hiaR_state_new(specs, N, &failing, &hiaR_malloc, &third), HIA_ARGUMENT);
+  hiaR_state_release(second);
+  hiaR_state_release(NULL);
 }
 
 /* Results are kept with a state, unless it is one of training that nobody asks twice. */
 Test(param, kept_results) {
   const bool is_changed[N] = {[W] = true};
   bool is_recycled[N];
-  hia_params *first, *second, *third;
+  hia_param_state *first, *second, *third;
   cr_assert_eq(make(5, NULL, NULL, &first), HIA_OK);
-  const hia_word *words = hiaR_params_words(first);
-  size_t before = hiaR_params_bytes(first);
-  cr_assert_null(hiaR_params_kept(words));
-  hia_memo *memo = hiaR_params_keep(words, 1);
-  cr_assert(memo && hiaR_params_kept(words) == memo && hiaR_params_keep(words, 2) == memo);
-  cr_assert_gt(hiaR_params_bytes(first), before);
-  cr_assert_eq(hiaR_params_next(first, NULL, is_changed, is_recycled, &second), HIA_OK);
-  words = hiaR_params_words(second);
-  cr_assert(!hiaR_params_kept(words) && !hiaR_params_keep(words, 3) && !hiaR_params_keep(words, 3));
-  cr_assert(hiaR_params_keep(words, 4) && hiaR_params_kept(words));
+  const hia_word *words = hiaR_state_words(first);
+  size_t before = hiaR_state_bytes(first);
+  cr_assert_null(hiaR_state_kept(words));
+  hia_memo *memo = hiaR_state_keep(words, 1);
+  cr_assert(memo && hiaR_state_kept(words) == memo && hiaR_state_keep(words, 2) == memo);
+  cr_assert_gt(hiaR_state_bytes(first), before);
+  cr_assert_eq(hiaR_state_next(first, NULL, is_changed, is_recycled, &second), HIA_OK);
+  words = hiaR_state_words(second);
+  cr_assert(!hiaR_state_kept(words) && !hiaR_state_keep(words, 3) && !hiaR_state_keep(words, 3));
+  cr_assert(hiaR_state_keep(words, 4) && hiaR_state_kept(words));
   /* A state that becomes another one has no results of the one before. */
-  cr_assert_eq(hiaR_params_next(second, first, is_changed, is_recycled, &third), HIA_OK);
+  cr_assert_eq(hiaR_state_next(second, first, is_changed, is_recycled, &third), HIA_OK);
   cr_assert(third == first && is_recycled[W]);
-  words = hiaR_params_words(third);
-  cr_assert(!hiaR_params_kept(words) && !hiaR_params_keep(words, 3));
-  hiaR_params_release(second);
-  hiaR_params_release(third);
+  words = hiaR_state_words(third);
+  cr_assert(!hiaR_state_kept(words) && !hiaR_state_keep(words, 3));
+  hiaR_state_release(second);
+  hiaR_state_release(third);
 }
 
 static bool go_on(void *user, uint64_t ns) {
@@ -192,8 +191,8 @@ static bool go_on(void *user, uint64_t ns) {
   return !left || (*left)-- > 0;
 }
 
-static void check_packed(hia_params *p, uint32_t param, hia_packing packing) {
-  hia_tensor *t = hiaR_tensor(hiaR_params_words(p)[param]);
+static void check_packed(hia_param_state *p, uint32_t param, hia_packing packing) {
+  hia_tensor *t = hiaR_tensor(hiaR_state_words(p)[param]);
   uint32_t rank = hiaR_tensor_rank(t);
   size_t rows = (size_t)t->dims[rank - 2], cols = (size_t)t->dims[rank - 1];
   size_t count = hiaR_tensor_len(t) / (rows * cols);
@@ -218,18 +217,18 @@ static void check_packed(hia_params *p, uint32_t param, hia_packing packing) {
 }
 
 Test(param, packed) {
-  hia_params *p;
+  hia_param_state *p;
   cr_assert_eq(make(5, NULL, NULL, &p), HIA_OK);
-  size_t before = hiaR_params_bytes(p);
+  size_t before = hiaR_state_bytes(p);
   check_packed(p, W, HIA_PACK_RIGHT);
   check_packed(p, W, HIA_PACK_LEFT);
   check_packed(p, V, HIA_PACK_RIGHT);
   check_packed(p, V, HIA_PACK_LEFT);
   check_packed(p, V, HIA_PACK_LEFT_EACH);
-  cr_assert(hiaR_params_bytes(p) > before + 4 * (30 * 60 * 2 + 1000));
-  hia_tensor *b = hiaR_tensor(hiaR_params_words(p)[B]);
+  cr_assert(hiaR_state_bytes(p) > before + 4 * (30 * 60 * 2 + 1000));
+  hia_tensor *b = hiaR_tensor(hiaR_state_words(p)[B]);
   cr_assert_null(hiaR_param_packed(b, b->data, HIA_PACK_RIGHT, go_on, NULL));
-  hiaR_params_release(p);
+  hiaR_state_release(p);
 }
 
 /* ---- making them ---- */
@@ -242,48 +241,48 @@ static bool ends_soon(void *left) { return --*(int *)left == 0; }
 
 /* A large one is made in pieces, between which it may end; they are what one piece would be. */
 Test(param, making_them_may_end) {
-  hia_params *p;
+  hia_param_state *p;
   int left = INT_MAX;
   const hia_param_values values = {.seed = 3, .must_end = ends_soon, .asked = &left};
-  cr_assert_eq(hiaR_params_new(large, 3, &values, &hiaR_malloc, &p), HIA_OK);
+  cr_assert_eq(hiaR_state_new(large, 3, &values, &hiaR_malloc, &p), HIA_OK);
   int asked = INT_MAX - left;
   cr_assert_geq(asked, 60, "only %d times", asked);
   static double whole[100001];
   hiaR_random_normal(3, "b", HIA_F64, 1, 2, 0, HIA_LEN(whole), whole);
-  cr_assert_eq(memcmp(whole, hiaR_params_elements(p, 1), sizeof whole), 0);
+  cr_assert_eq(memcmp(whole, hiaR_state_elements(p, 1), sizeof whole), 0);
   hiaR_random_uniform(3, "c", HIA_F32, 1, 2, 0, HIA_LEN(whole), whole);
-  cr_assert_eq(memcmp(whole, hiaR_params_elements(p, 2), sizeof whole / 2), 0);
-  hiaR_params_release(p);
+  cr_assert_eq(memcmp(whole, hiaR_state_elements(p, 2), sizeof whole / 2), 0);
+  hiaR_state_release(p);
   for (int at = 1; at <= asked; at += 7) {
     left = at;
-    cr_assert_eq(hiaR_params_new(large, 3, &values, &hiaR_malloc, &p), HIA_CANCELLED);
+    cr_assert_eq(hiaR_state_new(large, 3, &values, &hiaR_malloc, &p), HIA_CANCELLED);
     cr_assert_eq(left, 0);
   }
-  hia_param_cell of = {.n = 3, .specs = large};
+  hia_params of = {.n = 3, .specs = large};
   left = 5;
-  cr_assert_eq(hiaR_cell_hold(&of, ends_soon, &left, &p), HIA_CANCELLED);
+  cr_assert_eq(hiaR_params_hold(&of, ends_soon, &left, &p), HIA_CANCELLED);
   cr_assert_null(of.now);
   left = INT_MAX;
-  cr_assert_eq(hiaR_cell_hold(&of, ends_soon, &left, &p), HIA_OK);
-  hiaR_params_release(p);
-  hiaR_cell_set(&of, NULL);
+  cr_assert_eq(hiaR_params_hold(&of, ends_soon, &left, &p), HIA_OK);
+  hiaR_state_release(p);
+  hiaR_params_set(&of, NULL);
 }
 
 /* ---- cells ---- */
 
-static hia_param_cell cell = {.n = N, .specs = specs};
+static hia_params cell = {.n = N, .specs = specs};
 
 static void *use_cell(void *arg) {
   const float *own = arg;
   for (int i = 0; i < 200; i++) {
-    hia_params *p, *next;
-    if (hiaR_cell_hold(&cell, NULL, NULL, &p)) return arg;
+    hia_param_state *p, *next;
+    if (hiaR_params_hold(&cell, NULL, NULL, &p)) return arg;
     float s;
-    memcpy(&s, hiaR_params_elements(p, S), sizeof s);
+    memcpy(&s, hiaR_state_elements(p, S), sizeof s);
     const void *elements[N] = {[S] = own};
     if (make(0, p, elements, &next)) return arg;
-    hiaR_params_release(p);
-    if (!hiaR_cell_exchange(&cell, p, next)) hiaR_params_release(next);
+    hiaR_state_release(p);
+    if (!hiaR_params_exchange(&cell, p, next)) hiaR_state_release(next);
   }
   return NULL;
 }
@@ -297,19 +296,19 @@ Test(param, cells) {
     pthread_join(threads[i], &failed);
     cr_assert_null(failed);
   }
-  hia_params *p;
-  cr_assert_eq(hiaR_cell_hold(&cell, NULL, NULL, &p), HIA_OK);
-  float s = hiaR_to_f32(hiaR_params_words(p)[S]);
+  hia_param_state *p;
+  cr_assert_eq(hiaR_params_hold(&cell, NULL, NULL, &p), HIA_OK);
+  float s = hiaR_to_f32(hiaR_state_words(p)[S]);
   cr_assert(s >= 1 && s <= 4);
-  hiaR_params_release(p);
-  hiaR_cell_set(&cell, NULL);
+  hiaR_state_release(p);
+  hiaR_params_set(&cell, NULL);
 }
 
 /* As an object has them: the first values are constants, which are not copied. */
-static hia_params *current(hia_param_cell *of) {
-  hia_params *p;
-  cr_assert_eq(hiaR_cell_hold(of, NULL, NULL, &p), HIA_OK);
-  hiaR_params_release(p); /* the cell holds it */
+static hia_param_state *current(hia_params *of) {
+  hia_param_state *p;
+  cr_assert_eq(hiaR_params_hold(of, NULL, NULL, &p), HIA_OK);
+  hiaR_state_release(p); /* the cell holds it */
   return p;
 }
 
@@ -317,22 +316,22 @@ Test(param, embedded) {
   static const float w[30 * 60] = {[7] = 7}, v[5 * 20 * 10] = {1}, s = 3;
   static const double b[7] = {1, 2, 3, 4, 5, 6, 7};
   static const void *const first[N] = {[W] = w, [B] = b, [S] = &s, [NONE] = "", [V] = v};
-  hia_param_cell own = {.n = N, .specs = specs, .embedded = first};
-  cr_assert_eq(hiaR_params_elements(current(&own), W), w);
-  cr_assert_eq(hiaR_params_elements(current(&own), B), b);
-  cr_assert_eq(hiaR_params_words(current(&own))[S], hiaR_from_f32(3));
-  cr_assert_lt(hiaR_params_bytes(current(&own)), sizeof w);
+  hia_params own = {.n = N, .specs = specs, .embedded = first};
+  cr_assert_eq(hiaR_state_elements(current(&own), W), w);
+  cr_assert_eq(hiaR_state_elements(current(&own), B), b);
+  cr_assert_eq(hiaR_state_words(current(&own))[S], hiaR_from_f32(3));
+  cr_assert_lt(hiaR_state_bytes(current(&own)), sizeof w);
   hia_error *error;
   const double other[7] = {0};
   double got[7];
-  cr_assert_eq(hia_param_cell_set(&own, B, HIA_F64, 1, (int64_t[]){7}, other, NULL), HIA_OK);
-  cr_assert_eq(hiaR_params_elements(current(&own), W), w); /* shared by the next state */
-  cr_assert_eq(hia_param_cell_get(&own, B, got, sizeof got, NULL), HIA_OK);
+  cr_assert_eq(hia_params_set(&own, B, HIA_F64, 1, (int64_t[]){7}, other, NULL), HIA_OK);
+  cr_assert_eq(hiaR_state_elements(current(&own), W), w); /* shared by the next state */
+  cr_assert_eq(hia_params_get(&own, B, got, sizeof got, NULL), HIA_OK);
   cr_assert_eq(memcmp(got, other, sizeof got), 0);
-  cr_assert_eq(hia_param_cell_seed(&own, 5, NULL), HIA_OK);
-  cr_assert_neq(hiaR_params_elements(current(&own), W), w);
-  hia_param_cell_reset(&own);
-  cr_assert_eq(hiaR_params_elements(current(&own), B), b);
+  cr_assert_eq(hia_params_seed(&own, 5, NULL), HIA_OK);
+  cr_assert_neq(hiaR_state_elements(current(&own), W), w);
+  hia_params_reset(&own);
+  cr_assert_eq(hiaR_state_elements(current(&own), B), b);
 
 #define WRONG(status, words, call)                                                                 \
   do {                                                                                             \
@@ -342,36 +341,35 @@ Test(param, embedded) {
   } while (0)
   const int64_t seven[17] = {7};
   WRONG(HIA_ARGUMENT, "the param `b` is f64[7], the value f64[6]",
-        hia_param_cell_set(&own, B, HIA_F64, 1, (int64_t[]){6}, other, &error));
+        hia_params_set(&own, B, HIA_F64, 1, (int64_t[]){6}, other, &error));
   WRONG(HIA_ARGUMENT, "the value f32[7]",
-        hia_param_cell_set(&own, B, HIA_F32, 1, seven, other, &error));
-  WRONG(HIA_ARGUMENT, "the value f64", hia_param_cell_set(&own, B, HIA_F64, 0, NULL, b, &error));
+        hia_params_set(&own, B, HIA_F32, 1, seven, other, &error));
+  WRONG(HIA_ARGUMENT, "the value f64", hia_params_set(&own, B, HIA_F64, 0, NULL, b, &error));
   WRONG(HIA_ARGUMENT, "size 0 is -7",
-        hia_param_cell_set(&own, B, HIA_F64, 1, (int64_t[]){-7}, b, &error));
-  WRONG(HIA_ARGUMENT, "rank 17", hia_param_cell_set(&own, B, HIA_F64, 17, seven, b, &error));
-  WRONG(HIA_ARGUMENT, "dtype 9", hia_param_cell_set(&own, B, (hia_dtype)9, 1, seven, b, &error));
-  WRONG(HIA_ARGUMENT, "no dims", hia_param_cell_set(&own, B, HIA_F64, 1, NULL, b, &error));
-  WRONG(HIA_ARGUMENT, "no elements", hia_param_cell_set(&own, B, HIA_F64, 1, seven, NULL, &error));
-  WRONG(HIA_NOT_FOUND, "has 5", hia_param_cell_set(&own, N, HIA_F64, 1, seven, b, &error));
-  WRONG(HIA_NOT_FOUND, "has 5", hia_param_cell_get(&own, N, got, sizeof got, &error));
-  WRONG(HIA_ARGUMENT, "takes 56 bytes, not 55", hia_param_cell_get(&own, B, got, 55, &error));
-  WRONG(HIA_ARGUMENT, "no place", hia_param_cell_get(&own, B, NULL, 56, &error));
-  WRONG(HIA_ARGUMENT, "no path", hia_param_cell_load(&own, NULL, &error));
-  WRONG(HIA_ARGUMENT, "no path", hia_param_cell_save(&own, NULL, &error));
-  WRONG(HIA_IO, "/nowhere/x: ", hia_param_cell_load(&own, "/nowhere/x", &error));
-  cr_assert_eq(hiaR_params_elements(current(&own), B), b, "nothing has changed");
-  cr_assert_eq(hia_param_cell_set(&own, NONE, HIA_F32, 3, specs[NONE].shape.dims, NULL, NULL),
-               HIA_OK);
-  cr_assert_eq(hia_param_cell_get(&own, NONE, NULL, 0, NULL), HIA_OK);
+        hia_params_set(&own, B, HIA_F64, 1, (int64_t[]){-7}, b, &error));
+  WRONG(HIA_ARGUMENT, "rank 17", hia_params_set(&own, B, HIA_F64, 17, seven, b, &error));
+  WRONG(HIA_ARGUMENT, "dtype 9", hia_params_set(&own, B, (hia_dtype)9, 1, seven, b, &error));
+  WRONG(HIA_ARGUMENT, "no dims", hia_params_set(&own, B, HIA_F64, 1, NULL, b, &error));
+  WRONG(HIA_ARGUMENT, "no elements", hia_params_set(&own, B, HIA_F64, 1, seven, NULL, &error));
+  WRONG(HIA_NOT_FOUND, "has 5", hia_params_set(&own, N, HIA_F64, 1, seven, b, &error));
+  WRONG(HIA_NOT_FOUND, "has 5", hia_params_get(&own, N, got, sizeof got, &error));
+  WRONG(HIA_ARGUMENT, "takes 56 bytes, not 55", hia_params_get(&own, B, got, 55, &error));
+  WRONG(HIA_ARGUMENT, "no place", hia_params_get(&own, B, NULL, 56, &error));
+  WRONG(HIA_ARGUMENT, "no path", hia_params_load(&own, NULL, &error));
+  WRONG(HIA_ARGUMENT, "no path", hia_params_save(&own, NULL, &error));
+  WRONG(HIA_IO, "/nowhere/x: ", hia_params_load(&own, "/nowhere/x", &error));
+  cr_assert_eq(hiaR_state_elements(current(&own), B), b, "nothing has changed");
+  cr_assert_eq(hia_params_set(&own, NONE, HIA_F32, 3, specs[NONE].shape.dims, NULL, NULL), HIA_OK);
+  cr_assert_eq(hia_params_get(&own, NONE, NULL, 0, NULL), HIA_OK);
 
   hia_dtype dtype;
-  cr_assert_eq(hia_param_cell_count(&own), N);
-  cr_assert_str_eq(hia_param_cell_name(&own, B), "b");
-  cr_assert_eq(hia_param_cell_find(&own, "b"), B);
-  cr_assert_eq(hia_param_cell_find(&own, "no"), N);
-  cr_assert(hia_param_cell_dtype(&own, B, &dtype) == HIA_OK && dtype == HIA_F64);
-  cr_assert(hia_param_cell_rank(&own, B) == 1 && hia_param_cell_rank(&own, S) == 0);
-  cr_assert(hia_param_cell_dims(&own, B)[0] == 7 && !hia_param_cell_dims(&own, S));
-  cr_assert(hia_param_cell_size(&own, B) == 56 && hia_param_cell_size(&own, S) == 4);
-  hia_param_cell_reset(&own);
+  cr_assert_eq(hia_params_count(&own), N);
+  cr_assert_str_eq(hia_params_name(&own, B), "b");
+  cr_assert_eq(hia_params_find(&own, "b"), B);
+  cr_assert_eq(hia_params_find(&own, "no"), N);
+  cr_assert(hia_params_dtype(&own, B, &dtype) == HIA_OK && dtype == HIA_F64);
+  cr_assert(hia_params_rank(&own, B) == 1 && hia_params_rank(&own, S) == 0);
+  cr_assert(hia_params_dims(&own, B)[0] == 7 && !hia_params_dims(&own, S));
+  cr_assert(hia_params_size(&own, B) == 56 && hia_params_size(&own, S) == 4);
+  hia_params_reset(&own);
 }

@@ -12,7 +12,7 @@ typedef struct treebank {
   value_world w;
   hia_type phrase; /* Phrase = Word(word: i32) | Rest(first: Phrase, rest: [Phrase], label: i32) |
                       Empty(label: i32) | Other(x: i64) */
-  hia_words *words, *labels;
+  hia_vocab *words, *labels;
   bool may_add;
 } treebank;
 
@@ -33,18 +33,18 @@ static void begin(treebank *r, const char *vocabulary, const char *labels) {
                    4);
   r->w.table = hiaG_type_table(types);
   if (vocabulary) {
-    r->words = hiaR_words_new(&hiaR_malloc);
-    cr_assert_eq(hiaR_words_read(r->words, vocabulary, strlen(vocabulary), &error), HIA_OK);
+    r->words = hiaR_vocab_new(&hiaR_malloc);
+    cr_assert_eq(hiaR_vocab_read(r->words, vocabulary, strlen(vocabulary), &error), HIA_OK);
   }
   if (labels) {
-    r->labels = hiaR_words_new(&hiaR_malloc);
-    cr_assert_eq(hiaR_words_read(r->labels, labels, strlen(labels), &error), HIA_OK);
+    r->labels = hiaR_vocab_new(&hiaR_malloc);
+    cr_assert_eq(hiaR_vocab_read(r->labels, labels, strlen(labels), &error), HIA_OK);
   }
 }
 
 static void end(treebank *r) {
-  hiaR_words_free(r->words);
-  hiaR_words_free(r->labels);
+  hiaR_vocab_free(r->words);
+  hiaR_vocab_free(r->labels);
   value_world_free(&r->w);
 }
 
@@ -135,20 +135,20 @@ Test(brackets, words_are_added) {
   r.may_add = true;
   expect(&r, r.w.tree, "(1 (2 b) (3 a))", "Node(Leaf(1, 2), Leaf(0, 3), 1)");
   expect(&r, r.w.tree, "(1 (2 c) (3 b))", "Node(Leaf(2, 2), Leaf(1, 3), 1)");
-  cr_assert_eq(hiaR_words_len(r.words), 3);
+  cr_assert_eq(hiaR_vocab_len(r.words), 3);
   char word[32];
   size_t n;
   for (int i = 0; i < 100000; i++) {
     snprintf(word, sizeof word, "w%d", i * 7919);
-    cr_assert_eq(hiaR_words_add(r.words, word, strlen(word)), 3u + (uint32_t)i);
+    cr_assert_eq(hiaR_vocab_add(r.words, word, strlen(word)), 3u + (uint32_t)i);
   }
   for (int i = 0; i < 100000; i++) {
     snprintf(word, sizeof word, "w%d", i * 7919);
-    cr_assert_eq(hiaR_words_find(r.words, word, strlen(word)), 3u + (uint32_t)i);
-    const char *own = hiaR_words_get(r.words, 3u + (uint32_t)i, &n);
+    cr_assert_eq(hiaR_vocab_find(r.words, word, strlen(word)), 3u + (uint32_t)i);
+    const char *own = hiaR_vocab_get(r.words, 3u + (uint32_t)i, &n);
     cr_assert(n == strlen(word) && memcmp(own, word, n) == 0);
   }
-  cr_assert_eq(hiaR_words_find(r.words, "w", 1), HIA_NONE);
+  cr_assert_eq(hiaR_vocab_find(r.words, "w", 1), HIA_NONE);
   end(&r);
 }
 
@@ -156,10 +156,10 @@ Test(brackets, words_are_added) {
 Test(brackets, words_of_any_length) {
   treebank r;
   begin(&r, NULL, NULL);
-  r.words = hiaR_words_new(&hiaR_malloc);
+  r.words = hiaR_vocab_new(&hiaR_malloc);
   char word[24] = "abcdefghijklmnopqrstuvw", text[64], expected[64];
   static const char *const ends[] = {")", " )", "\t)", "\n)", "\v)", "\f)", "\r)"};
-  for (uint32_t n = 1; n < sizeof word; n++) cr_assert_eq(hiaR_words_add(r.words, word, n), n - 1);
+  for (uint32_t n = 1; n < sizeof word; n++) cr_assert_eq(hiaR_vocab_add(r.words, word, n), n - 1);
   for (uint32_t n = 1; n < sizeof word; n++) {
     snprintf(expected, sizeof expected, "Leaf(%u, 5)", n - 1);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -173,7 +173,7 @@ Test(brackets, words_of_any_length) {
       char changed[24];
       memcpy(changed, word, sizeof word);
       changed[n - 1] = (char)c; /* another word, but for the one that it is */
-      uint32_t index = hiaR_words_find(r.words, changed, n);
+      uint32_t index = hiaR_vocab_find(r.words, changed, n);
       snprintf(text, sizeof text, "(5 %.*s)", (int)n, changed);
       if (index == HIA_NONE)
         refuse(&r, r.w.tree, text, 1, 4, "unknown word");
@@ -210,7 +210,7 @@ Test(brackets, refused) {
   refuse(&r, r.w.list, "(1 (2 a))", 1, 4, "no constructor of List fits");
   refuse(&r, HIA_I32, "(1 a)", 1, 1, "expected a value of type i32");
   refuse(&r, tree, "(1 \xff)", 1, 4, "not valid UTF-8");
-  hiaR_words_free(r.words);
+  hiaR_vocab_free(r.words);
   r.words = NULL;
   refuse(&r, tree, "(1 a)", 1, 4, "no vocabulary has 'a'");
   end(&r);
@@ -250,11 +250,11 @@ Test(brackets, trees_without_fields) {
 }
 
 Test(brackets, a_word_twice) {
-  hia_words *words = hiaR_words_new(&hiaR_malloc);
+  hia_vocab *words = hiaR_vocab_new(&hiaR_malloc);
   hia_value_error error;
-  cr_assert_eq(hiaR_words_read(words, "a\nb\na\n", 6, &error), HIA_ARGUMENT);
+  cr_assert_eq(hiaR_vocab_read(words, "a\nb\na\n", 6, &error), HIA_ARGUMENT);
   cr_assert(error.line == 3 && strstr(error.message, "the word 'a' is on line 1 already"));
-  hiaR_words_free(words);
+  hiaR_vocab_free(words);
 }
 
 Test(brackets, a_million_levels) {
@@ -283,7 +283,7 @@ static treebank *shared;
 static hia_status read_once(const hia_allocator *allocator) {
   static const char text[] = "(1 (2 a) (3 (4 b) (5 c))) (1 (2 d) (3 e))";
   hia_objects *objects = hiaR_objects_new(allocator, 0);
-  hia_words *words = hiaR_words_new(allocator);
+  hia_vocab *words = hiaR_vocab_new(allocator);
   hia_type trees = hiaG_array(&shared->w.types, shared->w.tree);
   const hia_bracket_reading reading = {.allocator = allocator,
                                        .types = &shared->w.table,
@@ -295,7 +295,7 @@ static hia_status read_once(const hia_allocator *allocator) {
   hia_status status = HIA_MEMORY;
   if (objects && words)
     status = hiaR_brackets_read(&reading, text, sizeof text - 1, trees, &word, &error);
-  hiaR_words_free(words);
+  hiaR_vocab_free(words);
   hiaR_objects_release(objects);
   return status;
 }
@@ -344,42 +344,42 @@ Test(brackets, treebank) {
 
 /* ---- vocabularies as text ---- */
 
-static void expect_same_words(const hia_words *a, const hia_words *b, const char *text) {
-  cr_assert_eq(hiaR_words_len(a), hiaR_words_len(b), "%u words, %u read of %s", hiaR_words_len(a),
-               hiaR_words_len(b), text);
-  for (uint32_t i = 0; i < hiaR_words_len(a); i++) {
+static void expect_same_words(const hia_vocab *a, const hia_vocab *b, const char *text) {
+  cr_assert_eq(hiaR_vocab_len(a), hiaR_vocab_len(b), "%u words, %u read of %s", hiaR_vocab_len(a),
+               hiaR_vocab_len(b), text);
+  for (uint32_t i = 0; i < hiaR_vocab_len(a); i++) {
     size_t n, m;
-    const char *x = hiaR_words_get(a, i, &n), *y = hiaR_words_get(b, i, &m);
+    const char *x = hiaR_vocab_get(a, i, &n), *y = hiaR_vocab_get(b, i, &m);
     cr_assert(n == m && memcmp(x, y, n) == 0, "word %u of %s", i, text);
   }
 }
 
 /* The text of the words, from which the same words are read. The caller frees it. */
-static char *written_words(const hia_words *words) {
+static char *written_words(const hia_vocab *words) {
   value_buffer text = {0};
   cr_assert(value_buffer_take(&text, "", 0));
-  cr_assert_eq(hiaR_words_write(words, &(hia_sink){value_buffer_take, &text}), HIA_OK);
+  cr_assert_eq(hiaR_vocab_write(words, &(hia_sink){value_buffer_take, &text}), HIA_OK);
   cr_assert_eq(strlen(text.data), text.len, "no NUL bytes");
-  hia_words *back = hiaR_words_new(&hiaR_malloc);
+  hia_vocab *back = hiaR_vocab_new(&hiaR_malloc);
   hia_value_error error;
   char *exact = malloc(text.len + 1); /* for AddressSanitizer */
   memcpy(exact, text.data, text.len);
-  hia_status status = hiaR_words_read(back, exact, text.len, &error);
+  hia_status status = hiaR_vocab_read(back, exact, text.len, &error);
   cr_assert_eq(status, HIA_OK, "%s: %s", text.data, error.message);
   expect_same_words(words, back, text.data);
-  hiaR_words_free(back);
+  hiaR_vocab_free(back);
   free(exact);
   return text.data;
 }
 
 static void expect_line(const char *word, size_t n, const char *line) {
-  hia_words *words = hiaR_words_new(&hiaR_malloc);
-  hiaR_words_add(words, word, n);
+  hia_vocab *words = hiaR_vocab_new(&hiaR_malloc);
+  hiaR_vocab_add(words, word, n);
   char *text = written_words(words);
   cr_expect(strlen(text) == strlen(line) + 1 && memcmp(text, line, strlen(line)) == 0, "%s not %s",
             text, line);
   free(text);
-  hiaR_words_free(words);
+  hiaR_vocab_free(words);
 }
 #define LINE(word, line) expect_line(word, sizeof(word) - 1, line)
 
@@ -407,15 +407,15 @@ Test(words, lines) {
 
 Test(words, escapes) {
   static const char text[] = "\\u{48}\\x{69}\n\\u{1F600}\\u{00007f}\\u{20ac}\r\n\\\\u{41}\n";
-  hia_words *words = hiaR_words_new(&hiaR_malloc);
+  hia_vocab *words = hiaR_vocab_new(&hiaR_malloc);
   hia_value_error error;
-  cr_assert_eq(hiaR_words_read(words, text, sizeof text - 1, &error), HIA_OK);
-  cr_expect_eq(hiaR_words_find(words, "Hi", 2), 0);
-  cr_expect_eq(hiaR_words_find(words, "\xf0\x9f\x98\x80\x7f\xe2\x82\xac", 8), 1);
-  cr_expect_eq(hiaR_words_find(words, "\\A", 2), 2);
-  cr_expect_eq(hiaR_words_read(words, "b\n\\u{48}i\n", 10, &error), HIA_ARGUMENT);
+  cr_assert_eq(hiaR_vocab_read(words, text, sizeof text - 1, &error), HIA_OK);
+  cr_expect_eq(hiaR_vocab_find(words, "Hi", 2), 0);
+  cr_expect_eq(hiaR_vocab_find(words, "\xf0\x9f\x98\x80\x7f\xe2\x82\xac", 8), 1);
+  cr_expect_eq(hiaR_vocab_find(words, "\\A", 2), 2);
+  cr_expect_eq(hiaR_vocab_read(words, "b\n\\u{48}i\n", 10, &error), HIA_ARGUMENT);
   cr_expect(error.line == 2 && error.col == 1, "%u:%u", error.line, error.col);
-  hiaR_words_free(words);
+  hiaR_vocab_free(words);
 }
 
 /* One piece of a random word: what lines, escapes and UTF-8 could take for something else, any
@@ -467,31 +467,31 @@ static size_t random_piece(random_source *r, char *to) {
 Test(words, written_then_read) {
   random_source r = {HIA_TEST_SEED};
   for (int i = 0; i < 300; i++) {
-    hia_words *words = hiaR_words_new(&hiaR_malloc);
+    hia_vocab *words = hiaR_vocab_new(&hiaR_malloc);
     uint32_t n_words = random_below(&r, 40);
     for (uint32_t k = 0; k < n_words; k++) {
       static char word[1 << 16];
       size_t n = 0, most = random_chance(&r, 2) ? sizeof word - 8 : random_below(&r, 12);
       while (n < most && !random_chance(&r, 15)) n += random_piece(&r, word + n);
       for (; most > 1000 && n < most; n++) word[n] = (char)('a' + n % 26); /* some are very long */
-      hiaR_words_add(words, word, n);
+      hiaR_vocab_add(words, word, n);
     }
     free(written_words(words));
-    hiaR_words_free(words);
+    hiaR_vocab_free(words);
   }
 }
 
 static hia_status write_and_read_words(const hia_allocator *allocator) {
   static const char text[] = "It\n\\u{a}\n\\x{ff}\\u{feff}\nworks\n";
-  hia_words *words = hiaR_words_new(allocator);
+  hia_vocab *words = hiaR_vocab_new(allocator);
   if (!words) return HIA_MEMORY;
   hia_value_error error;
-  hia_status status = hiaR_words_read(words, text, sizeof text - 1, &error);
+  hia_status status = hiaR_vocab_read(words, text, sizeof text - 1, &error);
   value_buffer written = {0};
-  if (status == HIA_OK) status = hiaR_words_write(words, &(hia_sink){value_buffer_take, &written});
+  if (status == HIA_OK) status = hiaR_vocab_write(words, &(hia_sink){value_buffer_take, &written});
   if (status == HIA_OK) cr_assert_str_eq(written.data, "It\n\\u{a}\n\\x{ff}\xef\xbb\xbf\nworks\n");
   free(written.data);
-  hiaR_words_free(words);
+  hiaR_vocab_free(words);
   return status;
 }
 
@@ -501,22 +501,22 @@ Test(words, files) {
   char path[] = "/tmp/hiaton-words-XXXXXX";
   int file = mkstemp(path);
   cr_assert(file >= 0 && close(file) == 0);
-  hia_words *words = hia_words_new(NULL), *back = hia_words_new(NULL);
+  hia_vocab *words = hia_vocab_new(NULL), *back = hia_vocab_new(NULL);
   hia_error *error;
-  cr_assert_eq(hia_words_read(words, "w", "\\u{feff}a\n\\x{80}\n\n", 18, &error), HIA_OK);
-  cr_assert_eq(hia_words_len(words), 3);
-  cr_assert_eq(hia_words_save_file(words, path, &error), HIA_OK);
-  cr_assert_eq(hia_words_load_file(back, path, &error), HIA_OK);
+  cr_assert_eq(hia_vocab_read(words, "w", "\\u{feff}a\n\\x{80}\n\n", 18, &error), HIA_OK);
+  cr_assert_eq(hia_vocab_len(words), 3);
+  cr_assert_eq(hia_vocab_save_file(words, path, &error), HIA_OK);
+  cr_assert_eq(hia_vocab_load_file(back, path, &error), HIA_OK);
   expect_same_words(words, back, path);
-  cr_assert_eq(hia_words_load_file(back, path, &error), HIA_ARGUMENT); /* they are there */
+  cr_assert_eq(hia_vocab_load_file(back, path, &error), HIA_ARGUMENT); /* they are there */
   hia_error_free(error);
-  cr_assert_eq(hia_words_save_file(words, "/nonexistent/words", &error), HIA_IO);
+  cr_assert_eq(hia_vocab_save_file(words, "/nonexistent/words", &error), HIA_IO);
   cr_expect_not_null(strstr(hia_error_text(error), "cannot write /nonexistent/words: "));
   hia_error_free(error);
   unlink(path);
-  cr_assert_eq(hia_words_load_file(back, path, &error), HIA_IO);
+  cr_assert_eq(hia_vocab_load_file(back, path, &error), HIA_IO);
   cr_expect_not_null(strstr(hia_error_text(error), "cannot read /tmp/hiaton-words-"));
   hia_error_free(error);
-  hia_words_free(words);
-  hia_words_free(back);
+  hia_vocab_free(words);
+  hia_vocab_free(back);
 }

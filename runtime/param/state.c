@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/param/param.h"
 #include "runtime/base/left.h"
 #include "runtime/kernel/product.h"
+#include "runtime/param/param.h"
 #include "runtime/param/random.h"
 #include <math.h>
 
@@ -22,14 +22,14 @@ typedef struct value {
 enum { USES = 1, PACK_ALIGN = 64 };
 #define PACKING UINT32_MAX
 
-struct hia_params {
+struct hia_param_state {
   _Atomic uint32_t holders;
   uint32_t n;
   hia_allocator allocator;
   const hia_param_spec *specs;
   value **values; /* of a scalar NULL */
   _Atomic(hia_memo *) memo;
-  bool is_trained;            /* hiaR_params_next has made it, */
+  bool is_trained;            /* hiaR_state_next has made it, */
   _Atomic uint64_t first_run; /* and this run wanted to keep something first; 0: none */
   hia_word words[];
 };
@@ -120,12 +120,12 @@ static bool initialise(const hia_param_spec *spec, const hia_param_values *value
 /* ---- states ---- */
 
 static size_t size_of(uint32_t n) {
-  return sizeof(hia_params) + (size_t)n * (sizeof(hia_word) + sizeof(value *));
+  return sizeof(hia_param_state) + (size_t)n * (sizeof(hia_word) + sizeof(value *));
 }
 
-static hia_params *new_params(const hia_param_spec *specs, uint32_t n,
-                              const hia_allocator *allocator) {
-  hia_params *p = hiaR_alloc(allocator, size_of(n));
+static hia_param_state *new_params(const hia_param_spec *specs, uint32_t n,
+                                   const hia_allocator *allocator) {
+  hia_param_state *p = hiaR_alloc(allocator, size_of(n));
   if (!p) return NULL;
   atomic_init(&p->holders, 1);
   p->n = n;
@@ -135,16 +135,16 @@ static hia_params *new_params(const hia_param_spec *specs, uint32_t n,
   return p;
 }
 
-static hia_params *of_words(const hia_word *words) {
-  return (hia_params *)(void *)((char *)(uintptr_t)words - offsetof(hia_params, words));
+static hia_param_state *of_words(const hia_word *words) {
+  return (hia_param_state *)(void *)((char *)(uintptr_t)words - offsetof(hia_param_state, words));
 }
 
-hia_memo *hiaR_params_kept(const hia_word *words) {
+hia_memo *hiaR_state_kept(const hia_word *words) {
   return atomic_load_explicit(&of_words(words)->memo, memory_order_acquire);
 }
 
-hia_memo *hiaR_params_keep(const hia_word *words, uint64_t run) {
-  hia_params *p = of_words(words);
+hia_memo *hiaR_state_keep(const hia_word *words, uint64_t run) {
+  hia_param_state *p = of_words(words);
   hia_memo *memo = atomic_load_explicit(&p->memo, memory_order_acquire);
   if (memo) return memo;
   uint64_t first = 0;
@@ -157,22 +157,22 @@ hia_memo *hiaR_params_keep(const hia_word *words, uint64_t run) {
 }
 
 /* The state goes, or becomes another one. */
-static void forget_results(hia_params *p) {
+static void forget_results(hia_param_state *p) {
   hiaR_memo_free(atomic_load_explicit(&p->memo, memory_order_relaxed));
   atomic_store_explicit(&p->memo, NULL, memory_order_relaxed);
   atomic_store_explicit(&p->first_run, 0, memory_order_relaxed);
 }
 
-static void share(hia_params *p, uint32_t i, const hia_params *from) {
+static void share(hia_param_state *p, uint32_t i, const hia_param_state *from) {
   p->words[i] = from->words[i];
   p->values[i] = from->values[i];
   if (p->values[i]) atomic_fetch_add_explicit(&p->values[i]->holders, 1, memory_order_relaxed);
 }
 
-static hia_status set(hia_params *p, uint32_t i, const hia_param_values *values) {
+static hia_status set(hia_param_state *p, uint32_t i, const hia_param_values *values) {
   const hia_param_spec *spec = &p->specs[i];
   const void *elements = values->elements ? values->elements[i] : NULL;
-  const hia_params *from = values->from;
+  const hia_param_state *from = values->from;
   bool is_scalar = spec->shape.rank == 0, is_made = elements || values->fill;
   const void *lasting = values->lasting && !is_made && !from ? values->lasting[i] : NULL;
   if (!is_made && from) {
@@ -203,49 +203,49 @@ static hia_status set(hia_params *p, uint32_t i, const hia_param_values *values)
   return status;
 }
 
-hia_status hiaR_params_new(const hia_param_spec *specs, uint32_t n, const hia_param_values *values,
-                           const hia_allocator *allocator, hia_params **out) {
-  hia_params *p = new_params(specs, n, allocator);
+hia_status hiaR_state_new(const hia_param_spec *specs, uint32_t n, const hia_param_values *values,
+                          const hia_allocator *allocator, hia_param_state **out) {
+  hia_param_state *p = new_params(specs, n, allocator);
   if (!p) return HIA_MEMORY;
   hia_status status = HIA_OK;
   for (uint32_t i = 0; i < n && status == HIA_OK; i++) status = set(p, i, values);
   if (status == HIA_OK)
     *out = p;
   else
-    hiaR_params_release(p);
+    hiaR_state_release(p);
   return status;
 }
 
-hia_params *hiaR_params_hold(hia_params *params) {
-  atomic_fetch_add_explicit(&params->holders, 1, memory_order_relaxed);
-  return params;
+hia_param_state *hiaR_state_hold(hia_param_state *state) {
+  atomic_fetch_add_explicit(&state->holders, 1, memory_order_relaxed);
+  return state;
 }
 
-void hiaR_params_release(hia_params *params) {
-  if (!params || atomic_fetch_sub_explicit(&params->holders, 1, memory_order_acq_rel) != 1) return;
-  for (uint32_t i = 0; i < params->n; i++) release_value(params->values[i]);
-  forget_results(params);
-  const hia_allocator allocator = params->allocator;
-  hiaR_free(&allocator, params, size_of(params->n));
+void hiaR_state_release(hia_param_state *state) {
+  if (!state || atomic_fetch_sub_explicit(&state->holders, 1, memory_order_acq_rel) != 1) return;
+  for (uint32_t i = 0; i < state->n; i++) release_value(state->values[i]);
+  forget_results(state);
+  const hia_allocator allocator = state->allocator;
+  hiaR_free(&allocator, state, size_of(state->n));
 }
 
-uint32_t hiaR_params_n(const hia_params *params) { return params->n; }
-const hia_param_spec *hiaR_params_spec(const hia_params *params, uint32_t i) {
-  return &params->specs[i];
+uint32_t hiaR_state_n(const hia_param_state *state) { return state->n; }
+const hia_param_spec *hiaR_state_spec(const hia_param_state *state, uint32_t i) {
+  return &state->specs[i];
 }
-const hia_word *hiaR_params_words(const hia_params *params) { return params->words; }
+const hia_word *hiaR_state_words(const hia_param_state *state) { return state->words; }
 
 /* A scalar's word holds its element in its lower half, or is it. */
-const void *hiaR_params_elements(const hia_params *params, uint32_t i) {
-  value *v = params->values[i];
-  return v ? (const void *)tensor_of(v)->data : &params->words[i];
+const void *hiaR_state_elements(const hia_param_state *state, uint32_t i) {
+  value *v = state->values[i];
+  return v ? (const void *)tensor_of(v)->data : &state->words[i];
 }
 
-size_t hiaR_params_bytes(const hia_params *params) {
-  const hia_memo *memo = atomic_load_explicit(&params->memo, memory_order_acquire);
-  size_t bytes = size_of(params->n) + (memo ? hiaR_memo_bytes(memo) : 0);
-  for (uint32_t i = 0; i < params->n; i++) {
-    const value *v = params->values[i];
+size_t hiaR_state_bytes(const hia_param_state *state) {
+  const hia_memo *memo = atomic_load_explicit(&state->memo, memory_order_acquire);
+  size_t bytes = size_of(state->n) + (memo ? hiaR_memo_bytes(memo) : 0);
+  for (uint32_t i = 0; i < state->n; i++) {
+    const value *v = state->values[i];
     if (!v) continue;
     bytes += v->size;
     for (uint32_t k = 0; k < HIA_N_PACKINGS; k++)
@@ -274,7 +274,7 @@ static void forget_forms(value *v) {
 }
 
 /* Gives param i of a state that is being made a value of its own, or that of `now`. */
-static bool prepare(hia_params *p, uint32_t i, const hia_params *now, bool is_changed,
+static bool prepare(hia_param_state *p, uint32_t i, const hia_param_state *now, bool is_changed,
                     bool *is_recycled) {
   *is_recycled = is_changed && is_recyclable(p->values[i]);
   if (*is_recycled) {
@@ -294,11 +294,11 @@ static bool prepare(hia_params *p, uint32_t i, const hia_params *now, bool is_ch
   return true;
 }
 
-hia_status hiaR_params_next(const hia_params *now, hia_params *recycled, const bool *is_changed,
-                            bool *is_recycled, hia_params **out) {
-  hia_params *p = recycled;
+hia_status hiaR_state_next(const hia_param_state *now, hia_param_state *recycled,
+                           const bool *is_changed, bool *is_recycled, hia_param_state **out) {
+  hia_param_state *p = recycled;
   if (p && atomic_load_explicit(&p->holders, memory_order_acquire) != 1) {
-    hiaR_params_release(p);
+    hiaR_state_release(p);
     p = NULL;
   }
   if (!p) p = new_params(now->specs, now->n, &now->allocator);
@@ -307,14 +307,14 @@ hia_status hiaR_params_next(const hia_params *now, hia_params *recycled, const b
   forget_results(p);
   for (uint32_t i = 0; i < p->n; i++)
     if (!prepare(p, i, now, is_changed[i], &is_recycled[i])) {
-      hiaR_params_release(p);
+      hiaR_state_release(p);
       return HIA_MEMORY;
     }
   *out = p;
   return HIA_OK;
 }
 
-void *hiaR_params_writable(hia_params *next, uint32_t i) {
+void *hiaR_state_writable(hia_param_state *next, uint32_t i) {
   value *v = next->values[i];
   return v ? (void *)tensor_of(v)->data : &next->words[i];
 }
