@@ -3,7 +3,7 @@
  * is, and what in f.back reads it. For people; `hiaton dump --stage tape`. */
 #include "graph/grad/grad.h"
 #include "graph/ir/sums.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include <inttypes.h>
 
 typedef struct reporting {

@@ -2,7 +2,7 @@
 #include "helper_gradient_tensor.h"
 #include "graph/grad/rules.h"
 #include "graph/ir/sums.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include <stdlib.h>
 
 /* ---- cases ---- */
