@@ -3,7 +3,7 @@
  * that happen all at once are ordered so that one after the other they do the same. */
 #include "graph/flatten/section.h"
 #include "runtime/base/loc.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 
 typedef struct writer {
   hia_flat_image *image;

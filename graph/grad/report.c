@@ -4,7 +4,7 @@
 #include "graph/grad/shared.h"
 #include "graph/ir/sums.h"
 #include "graph/ir/walk.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include <inttypes.h>
 
 typedef struct reporting {

@@ -180,7 +180,7 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
                    is_cpu ? "" : "cannot compile: ", why[0] ? why : hiaR_status_message(status));
 }
 
-/* The same for a program that makes objects. */
+/* Compiles a program that makes objects. */
 static hia_status compile_with_types(hia_building *b, hia_object_plan *plan, hia_error **error) {
   const hia_allocator *allocator = &b->module->engine->allocator;
   hia_type_table table = hiaG_type_table(&b->types);
@@ -190,13 +190,12 @@ static hia_status compile_with_types(hia_building *b, hia_object_plan *plan, hia
   if (status != HIA_OK)
     return hiaJ_fail(allocator, error, status, NULL, "%s",
                      status == HIA_MEMORY
-                         ? "out of memory"
+                         ? hiaR_status_message(status)
                          : "the program has too many constructors and array types");
   hia_value_types *types = hiaR_value_types_new(allocator, &table, NULL);
   plan->types = types;
   plan->shapes = shapes;
-  status = types ? compile(b, b->native, plan, error)
-                 : hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  status = types ? compile(b, b->native, plan, error) : hiaR_fail_memory(allocator, error);
   hiaR_value_types_release(types);
   hiaR_free(allocator, shapes, size);
   return status;
@@ -262,7 +261,7 @@ static hia_status plan_params(hia_building *b, hia_object_plan *plan, hia_error 
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, "load them when the program runs",
                      "params of %zu bytes cannot be embedded: at most %zu", bytes, MAX_EMBEDDED);
   if (hiaR_params_hold(&module->params, NULL, NULL, &b->params))
-    return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+    return hiaR_fail_memory(allocator, error);
   const void **elements = HIA_NEW_ARRAY(&b->comp.arena, const void *, n);
   for (uint32_t i = 0; i < n; i++) elements[i] = hiaR_state_elements(b->params, i);
   plan->embedded = elements;
@@ -336,15 +335,15 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   if (error) *error = NULL;
   if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
   const hia_allocator *allocator = &module->engine->allocator;
-  hia_build_options own = HIA_BUILD_OPTIONS_INIT;
-  if (hiaR_copy_options(allocator, "build options", &own, sizeof own, options, error))
+  hia_build_options complete = HIA_BUILD_OPTIONS_INIT;
+  if (hiaR_copy_options(allocator, "build options", &complete, sizeof complete, options, error))
     return HIA_ARGUMENT;
   if (own.flags & ~(uint64_t)ALL_FLAGS)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "build flags 0x%llx; there are those up to 0x%x",
                      (unsigned long long)own.flags, ALL_FLAGS);
   if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no write function");
-  hia_building b = {.module = module, .functions = functions, .n = n, .options = &own};
+  hia_building b = {.module = module, .functions = functions, .n = n, .options = &complete};
   hia_status status = check(&b, error);
   if (status != HIA_OK) return status;
   /* The host's `write` runs without the lock and outside the compilation: it may call anything,

@@ -55,7 +55,7 @@ hia_status hiaJ_build_names(hia_building *b, hia_error **error);
 /* Returns a derived name, such as PREFIX_fib_plain, with as many `_` appended as make it distinct
  * from all other names of the object. */
 const char *hiaJ_derived_name(hia_building *b, const char *name);
-/* The same for a name that no function of the program has: it gives way to C's names, too. */
+/* Does the same for a name that no function of the program has: it gives way to C's names, too. */
 const char *hiaJ_own_c_name(hia_building *b, const char *name);
 /* Returns why a function of a program cannot have this name in C, worded to follow "in C, "; NULL
  * if it can. */
@@ -66,6 +66,7 @@ bool hiaJ_is_c_word(const char *name);
 bool hiaJ_is_own_name(const char *name);
 /* header.c: writes `text`. May throw. */
 void hiaJ_build_header(hia_building *b);
+/* c_types.c: a dtype. */
 const char *hiaJ_c_type(hia_dtype dtype);
 /* A type in the building's own table, because the module's may be in use by other threads. */
 hia_type hiaJ_type_in(hia_building *b, const hia_param *p);

@@ -42,7 +42,7 @@ hia_status hia_builder_new(hia_engine *engine, const char *name, hia_builder **o
   const hia_allocator *allocator = &engine->allocator;
   if (!out) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the builder");
   hia_builder *b = hiaR_alloc(allocator, sizeof *b);
-  if (!b) return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  if (!b) return hiaR_fail_memory(allocator, error);
   b->engine = engine;
   hiaR_comp_init(&b->comp, allocator);
   if (HIA_TRY(&b->comp)) {
@@ -88,7 +88,7 @@ static hia_status end_call(hia_builder *b) {
     return end_call(b);                                                                            \
   } while (0)
 
-/* The same for a call that returns an id. */
+/* Runs a call that returns an id. */
 #define BUILD_ID(b, type, none, ...)                                                               \
   do {                                                                                             \
     volatile uint64_t id = (none);                                                                 \
@@ -437,7 +437,7 @@ static hia_status to_text(hia_builder *b, hia_arena *arena, hia_text *text, hia_
   hiaR_text_init(text, arena);
   printing p = {b, text};
   hia_status status = hiaJ_on_stack(b->engine, print, &p);
-  if (status != HIA_OK) return hiaJ_fail(allocator, error, status, NULL, "out of memory");
+  if (status != HIA_OK) return hiaR_fail_memory(allocator, error);
   return b->comp.status == HIA_OK ? HIA_OK : hiaJ_fail_comp(allocator, error, &b->comp);
 }
 

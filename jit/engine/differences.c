@@ -40,11 +40,11 @@ static void add_row(tableau *t, int i, int first, double slope, double noise, do
   double power = factor;
   for (int j = 1; j < COLUMNS && i - j >= first; j++) {
     double fine = t->entries[i][j - 1], wide = t->entries[i - 1][j - 1];
-    double is = t->entries[i][j] = fine + (fine - wide) / (power - 1);
+    double entry = t->entries[i][j] = fine + (fine - wide) / (power - 1);
     power *= factor;
-    double error = largest(fabs(is - fine), fabs(is - wide)) + noise;
+    double error = largest(fabs(entry - fine), fabs(entry - wide)) + noise;
     hia_difference *best = i < ROWS / 2 ? &t->large : &t->small;
-    if (isfinite(error) && error < best->doubt) *best = (hia_difference){is, error, false};
+    if (isfinite(error) && error < best->doubt) *best = (hia_difference){entry, error, false};
   }
 }
 

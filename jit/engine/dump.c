@@ -214,11 +214,11 @@ hia_status hia_module_dump(hia_module *module, hia_function *const *functions, s
   if (error) *error = NULL;
   if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
   const hia_allocator *allocator = &module->engine->allocator;
-  hia_dump_options own = HIA_DUMP_OPTIONS_INIT;
-  if (hiaR_copy_options(allocator, "dump options", &own, sizeof own, options, error))
+  hia_dump_options complete = HIA_DUMP_OPTIONS_INIT;
+  if (hiaR_copy_options(allocator, "dump options", &complete, sizeof complete, options, error))
     return HIA_ARGUMENT;
   if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no write function");
-  dumping d = {.functions = functions, .n = n, .options = &own};
+  dumping d = {.functions = functions, .n = n, .options = &complete};
   hia_status status = check_dump(module, &d, error);
   if (status != HIA_OK) return status;
   /* The host's `write` runs without the lock and outside the compilation: it may call anything,

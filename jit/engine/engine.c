@@ -21,53 +21,6 @@ void hiaJ_log_open(const hia_engine *engine, uint64_t open_ns) {
 
 /* ---- options ---- */
 
-/* Returns the first name in a list that is no pass; *len is 0 if all are passes. */
-static const char *unknown_pass(const char *list, size_t *len) {
-  for (const char *at = list; *at;) {
-    size_t n = strcspn(at, ",");
-    bool is_all = n == 3 && strncmp(at, "all", 3) == 0;
-    if (n && !is_all && !hiaG_pass_exists(at, n)) {
-      *len = n;
-      return at;
-    }
-    at += n + (at[n] == ',');
-  }
-  *len = 0;
-  return NULL;
-}
-
-enum { ALL_FLAGS = 2 * HIA_FLAG_TRAP_NAN - 1 };
-
-static hia_status check_options(const hia_engine_options *o, const hia_allocator *allocator,
-                                hia_error **error) {
-  if (o->allocator && !hiaR_is_whole(o->allocator))
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "an allocator needs all its functions");
-  if (o->pool && !o->pool->start)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "a thread pool needs its `start`");
-  if ((unsigned)o->kind > HIA_ENGINE_EXPAND)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "there is no engine number %u",
-                     (unsigned)o->kind);
-  if (o->threads > 1024)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "%u threads; at most 1024", o->threads);
-  if (o->opt_level < 0 || o->opt_level > 3)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
-                     "optimisation level %d; there are 0 to 3", o->opt_level);
-  if ((unsigned)o->batching > HIA_BATCH_ALL)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "batching %u; there are 0 to 2",
-                     (unsigned)o->batching);
-  if (o->flags & ~(uint32_t)ALL_FLAGS)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "flags 0x%x; there are those up to 0x%x",
-                     o->flags, ALL_FLAGS);
-  if (o->disabled_passes) {
-    size_t len;
-    const char *name = unknown_pass(o->disabled_passes, &len);
-    if (name)
-      return hiaJ_fail(allocator, error, HIA_ARGUMENT, "`hiaton dump --help` lists them",
-                       "there is no pass '%.*s'", (int)(len < 80 ? len : 80), name);
-  }
-  return HIA_OK;
-}
-
 hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits) {
   const hia_engine_options *o = &engine->options;
   hia_pass_options options = {.disabled = engine->disabled,
@@ -110,85 +63,6 @@ const char *hia_pass_doc(size_t i) { return hia_pass_name(i) ? hiaG_passes[i].do
 
 const char *hia_error_explain(const char *code) { return code ? hiaF_explain(code) : NULL; }
 const char *hia_error_explained_code(size_t i) { return hiaF_explained_code(i); }
-
-/* ---- making and freeing ---- */
-
-/* Makes the list of disabled passes; false: out of memory. If calls are not to be merged, the pass
- * `merge` is disabled here; lowering has an option besides (hiaJ_compile_options). */
-static bool disable_passes(hia_engine *engine, const char *list) {
-  bool merges = !hiaJ_has(engine, HIA_FLAG_NO_MERGING) || (list && strcmp(list, "all") == 0);
-  if (!list) list = "";
-  if (!*list && merges) return true;
-  engine->disabled_size = strlen(list) + sizeof ",merge";
-  engine->disabled = hiaR_alloc(&engine->allocator, engine->disabled_size);
-  if (!engine->disabled) return false;
-  snprintf(engine->disabled, engine->disabled_size, "%s%s", list, merges ? "" : ",merge");
-  return true;
-}
-
-HIA_SIZED(hia_engine_options, budget_ns);
-
-hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
-  if (error) *error = NULL;
-  hia_engine_options own = HIA_ENGINE_OPTIONS_INIT;
-  if (out) *out = NULL;
-  if (hiaR_copy_options(&hiaR_malloc, "engine options", &own, sizeof own, options, error))
-    return HIA_ARGUMENT;
-  const hia_allocator *allocator = own.allocator ? own.allocator : &hiaR_malloc;
-  if (!out) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no place for the engine");
-  hia_status status = check_options(&own, &hiaR_malloc, error);
-  if (status != HIA_OK) return status;
-
-  hia_engine *engine = hiaR_alloc(allocator, sizeof *engine);
-  if (!engine) return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
-  engine->allocator = *allocator;
-  engine->options = own;
-  engine->options.allocator = &engine->allocator;
-  engine->has_host_pool = own.pool != NULL;
-  engine->options.pool = NULL; /* the pool has a copy of its own */
-  if (!disable_passes(engine, own.disabled_passes)) {
-    hiaR_free(allocator, engine, sizeof *engine);
-    return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
-  }
-  engine->options.disabled_passes = engine->disabled;
-  if (engine->options.threads == 0) engine->options.threads = 1;
-  pthread_mutex_init(&engine->lock, NULL);
-  const uint64_t chance[2] = {(uintptr_t)engine, hiaR_now()};
-  atomic_init(&engine->next_builder, hiaR_hash(chance, sizeof chance));
-  unsigned threads = engine->options.threads;
-  if (threads > 1 &&
-      hiaR_pool_new(&engine->allocator, threads - 1, own.pool, &engine->pool) != HIA_OK) {
-    hia_engine_free(engine);
-    return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
-  }
-  *out = engine;
-  return HIA_OK;
-}
-
-const hia_allocator *hia_engine_allocator(const hia_engine *engine) {
-  return engine ? &engine->allocator : NULL;
-}
-
-void hia_engine_free(hia_engine *engine) {
-  if (!engine) return;
-  hia_allocator allocator = engine->allocator;
-  hiaJ_join_compiling(engine);
-  hiaR_pool_free(engine->pool);
-  while (engine->idle) {
-    hia_idle_context *context = engine->idle;
-    engine->idle = context->next;
-    hiaR_context_free(context->context);
-    hiaR_heap_free(&context->heap);
-    hiaR_free(&allocator, context, sizeof *context);
-  }
-  hiaR_clock_free(engine->clock);
-  hiaJ_hosts_free(engine);
-  if (engine->session) engine->backend->close(engine->session);
-  for (unsigned i = 0; i < HIA_ENGINE_TUPLES; i++) hiaR_value_types_release(engine->tuples[i]);
-  pthread_mutex_destroy(&engine->lock);
-  if (engine->disabled) hiaR_free(&allocator, engine->disabled, engine->disabled_size);
-  hiaR_free(&allocator, engine, sizeof *engine);
-}
 
 /* ---- native code ---- */
 

@@ -35,7 +35,7 @@ enum {
                                   native code, only versions that the budget ended have none */
 };
 
-/* ---- engine.c ---- */
+/* ---- engine.c: what modules and runs use of an engine; life.c: making and freeing ---- */
 
 /* What a run takes from the engine, and gives back when it has ended. */
 typedef struct hia_idle_context {
@@ -170,7 +170,7 @@ hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *funct
                                const hia_fn_version *version, hia_error **error);
 void hiaJ_timeline_end(hia_timeline *timeline);
 
-/* ---- module.c: loading, functions and their instances ---- */
+/* ---- modules: module.c, and load.c, which makes them ---- */
 
 /* A graph on its way to code or an image: that of one instance, or the whole of a module that was
  * read as a graph. One thread owns it until it is published; from then on all of it is constant
@@ -251,10 +251,10 @@ struct hia_function {
    * text. */
   hia_fn_id root;
   const char *instance, *source; /* names */
-  /* Of functions that compute gradients for the host, which are not among the module's functions:
-   * the function that is differentiated. For steps of training (trainer.c) `wanted` are flags of
-   * the params whose gradients it computes; for checks (gradients.c) `wrt` says, n_wrt of them,
-   * with respect to what. Else all are NULL. */
+  /* These belong to functions that compute gradients for the host, which are not among the module's
+   * functions: `loss` is the function that is differentiated. For steps of training (trainer.c)
+   * `wanted` are flags of the params whose gradients it computes; for checks (gradients.c) `wrt`
+   * says, n_wrt of them, with respect to what. Else all are NULL. */
   hia_function *loss;
   const bool *wanted;
   const hia_wrt *wrt;
@@ -318,6 +318,13 @@ struct hia_module {
   uint64_t load_at, parse_ns, check_ns; /* when parsing began; checking came after it */
 };
 
+/* Makes a module in which nothing is loaded. NULL: no memory. */
+hia_module *hiaJ_module_new(hia_engine *engine);
+void hiaJ_module_keep(hia_module *module);
+void hiaJ_module_release(hia_module *module);
+
+/* ---- step.c: work on a module ---- */
+
 /* Runs `body` with the module's lock held and its compilation armed, so that it may throw. If it
  * throws, the module stays as it was, except after an internal error (HIA_INTERNAL), which breaks
  * it. */
@@ -328,8 +335,9 @@ hia_status hiaJ_module_try(hia_module *module, hia_error **error, hia_step *body
  * `rest` runs without the lock, if `locked` succeeded: what takes long belongs there. */
 hia_status hiaJ_module_steps(hia_module *module, hia_comp *comp, hia_step *locked, hia_step *rest,
                              void *user, hia_error **error);
-void hiaJ_module_keep(hia_module *module);
-void hiaJ_module_release(hia_module *module);
+
+/* ---- functions.c; find.c finds them by their names ---- */
+
 /* In a try: the instance of a generic function at these types. */
 hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_function **out,
                          hia_error **error);
@@ -340,6 +348,11 @@ hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type
 /* In a try: the function that is found by its name alone. */
 hia_status hiaJ_function_of(hia_module *module, hia_decl_id decl, hia_function **out,
                             hia_error **error);
+
+/* True if a parameter of the function has no type of its own. */
+bool hiaJ_is_generic(const hia_program *program, hia_decl_id decl);
+/* In a try: the function of a root of the graph that the module was read as. */
+hia_function *hiaJ_root_function(hia_module *module, const hia_graph *g, hia_fn_id root);
 
 /* In a try: a function that computes a loss and its gradients (graph/grad/step.c). It lives as long
  * as the module. `wanted`: flags by param, copied. */
@@ -374,7 +387,7 @@ typedef hia_status hiaJ_at(void *user, double t, double *value);
 hia_status hiaJ_differences(hiaJ_at *f, void *user, double at, double step, double roundoff,
                             hia_differences *d);
 
-/* ---- inspect.c: types and externs as the host sees them ---- */
+/* ---- module_types.c: types as the host sees them ---- */
 
 /* In a try: the type as values have it. It lives as long as the module. */
 const hia_type_info *hiaJ_type_info(hia_module *module, hia_type type);
@@ -386,12 +399,15 @@ hia_type hiaJ_own_type(hia_module *module, const hia_type_info *type);
 const hia_dtype *hiaJ_entry_words(hia_arena *arena, const hia_function *f);
 /* Writes the types of a type's words; returns the place behind them. */
 const hia_type_info **hiaJ_type_words(const hia_type_info *type, const hia_type_info **out);
+
+/* ---- inspect.c: externs as the host sees them ---- */
+
 /* Both are called in a try, once a module has been read and bound; for a graph, also only once its
  * roots are functions. */
 void hiaJ_inspect_program(hia_module *module);
 void hiaJ_inspect_graph(hia_module *module, const hia_graph *g);
 
-/* ---- run.c ---- */
+/* ---- run_options.c ---- */
 
 /* Copies a caller's options (or NULL) over the defaults, and checks them. */
 hia_status hiaJ_run_options(const hia_function *function, const hia_run_options *theirs,
@@ -424,8 +440,8 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
                        hia_error **error);
 /* What only native code can do, of what the graph has; NULL: nothing. */
 const char *hiaJ_native_only(const hia_graph *g);
-/* The same if the graph cannot have the engine's traps of NaN, or fuel; `doing` is "run" or
- * "built". */
+/* HIA_UNSUPPORTED, too, if the graph cannot have the engine's traps of NaN, or fuel; `doing` is
+ * "run" or "built". */
 hia_status hiaJ_refuse_options(const hia_module *module, const hia_graph *g, bool has_fuel,
                                const char *doing, hia_error **error);
 /* Returns the host functions that the externs of a graph of the module are bound to, in the
@@ -443,12 +459,12 @@ static inline const hia_fn_version *hiaJ_version(const hia_function *function, h
   while (v && ((v->traits ^ traits) & exact || traits & ~v->traits)) v = v->next;
   return v;
 }
-/* The same, but makes the version if there is none yet. Of several threads that need it, one makes
- * it, without any lock, and the others wait for that thread. */
+/* Returns such a version, and makes it if there is none yet. Of several threads that need it, one
+ * makes it, without any lock, and the others wait for that thread. */
 hia_status hiaJ_ready(hia_function *function, hia_traits traits, const hia_fn_version **version,
                       hia_error **error);
-/* The same for a run with these options: its deadline, its cancel and its memory limit may end the
- * compilation. */
+/* Does the same for a run with these options: its deadline, its cancel and its memory limit may end
+ * the compilation. */
 hia_status hiaJ_ready_for(hia_function *function, const hia_run_options *options,
                           const hia_fn_version **version, hia_error **error);
 void hiaJ_join_compiling(hia_engine *engine); /* waits for all threads that compile */

@@ -2,7 +2,7 @@
 /* Typed entries, plain functions and map entries, and the contexts that hosts pass to entries. */
 #include "graph/analysis/analysis.h"
 #include "jit/engine/engine.h"
-#include "runtime/native/context.h"
+#include "runtime/native/host.h"
 
 static hia_status check(hia_function *f, hia_native_fn *out, hia_error **error) {
   if (error) *error = NULL;

@@ -41,10 +41,6 @@ struct hia_gradient_check {
 static const hia_allocator *allocator_of(const hia_gradient_check *check) {
   return &check->module->engine->allocator;
 }
-static hia_status no_memory(const hia_gradient_check *check, hia_error **error) {
-  return hiaJ_fail(allocator_of(check), error, HIA_MEMORY, NULL, "out of memory");
-}
-
 /* ---- making a check ---- */
 
 typedef struct making {
@@ -196,7 +192,8 @@ static hia_status make(hia_gradient_check *check, const hia_gradient_check_optio
   hia_module *module = check->module;
   making m = {.check = check, .options = options, .unit = hiaJ_unit_new(module->engine)};
   check->inputs = hiaR_alloc(allocator_of(check), max_inputs(check->function) * sizeof(input));
-  hia_status status = m.unit && check->inputs ? HIA_OK : no_memory(check, error);
+  hia_status status =
+      m.unit && check->inputs ? HIA_OK : hiaR_fail_memory(allocator_of(check), error);
   if (status == HIA_OK)
     status = hiaJ_module_steps(module, &m.unit->comp, make_gradient, nothing, &m, error);
   hiaJ_unit_free(module->engine, m.unit);
@@ -212,22 +209,23 @@ hia_status hia_gradient_check_new(hia_function *function, const hia_gradient_che
   if (!function) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
   const hia_allocator *allocator = &function->module->engine->allocator;
   if (!check) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the check");
-  hia_gradient_check_options own = HIA_GRADIENT_CHECK_OPTIONS_INIT;
-  if (hiaR_copy_options(allocator, "options of a gradient check", &own, sizeof own, options, error))
+  hia_gradient_check_options complete = HIA_GRADIENT_CHECK_OPTIONS_INIT;
+  if (hiaR_copy_options(allocator, "options of a gradient check", &complete, sizeof complete,
+                        options, error))
     return HIA_ARGUMENT;
-  const char *wrong = check_options(&own);
+  const char *wrong = check_options(&complete);
   if (wrong) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "%s", wrong);
   hia_status status = check_function(function, error);
   if (status != HIA_OK) return status;
   hia_gradient_check *c = hiaR_alloc(allocator, sizeof *c);
-  if (!c) return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  if (!c) return hiaR_fail_memory(allocator, error);
   c->module = function->module;
   c->function = function;
-  c->options = own;
+  c->options = complete;
   c->options.wrt = NULL; /* the caller's: they have been looked up */
   c->value = NAN;
   hiaJ_module_keep(c->module);
-  status = make(c, &own, error);
+  status = make(c, &complete, error);
   if (status == HIA_OK)
     *check = c;
   else
@@ -315,7 +313,7 @@ static hia_status param_at(const moving *m) {
   hia_module *module = m->c->check->module;
   size_t size = ((size_t)module->params.n + 1) * sizeof(void *);
   const void **elements = hiaR_alloc(&module->engine->allocator, size);
-  if (!elements) return no_memory(m->c->check, m->c->error);
+  if (!elements) return hiaR_fail_memory(allocator_of(m->c->check), m->c->error);
   elements[m->in->number] = m->to;
   hia_param_state *state;
   hia_param_values values = {.elements = elements, .from = m->c->params};
@@ -324,7 +322,7 @@ static hia_status param_at(const moving *m) {
   if (status == HIA_OK)
     hiaR_params_set(&module->params, state);
   else
-    status = no_memory(m->c->check, m->c->error);
+    status = hiaR_fail_memory(allocator_of(m->c->check), m->c->error);
   hiaR_free(&module->engine->allocator, elements, size);
   return status;
 }
@@ -354,7 +352,7 @@ static hia_status value_at(void *user, double t, double *value) {
     status = param_at(m);
   } else {
     argument = argument_at(m);
-    if (!argument) status = no_memory(c->check, c->error);
+    if (!argument) status = hiaR_fail_memory(allocator_of(c->check), c->error);
     c->moved[m->in->number] = argument;
   }
   if (status == HIA_OK) {
@@ -400,8 +398,9 @@ static bool has_sides(const hia_differences *d, const scale *s) {
     return fabs(a->slope - b->slope) > allowed + s->least;
   }
   if (is_above == is_below) return false;
-  const hia_difference *known = is_above ? a : b, *other = is_above ? b : a;
-  return other->doubt > 0.5 * fabs(other->slope) && other->doubt > 100 * known->doubt + s->least;
+  const hia_difference *known = is_above ? a : b, *opposite = is_above ? b : a;
+  return opposite->doubt > 0.5 * fabs(opposite->slope) &&
+         opposite->doubt > 100 * known->doubt + s->least;
 }
 
 static double allowed_of(const hia_gradient_entry *e, double tolerance, const scale *s) {
@@ -450,7 +449,7 @@ static hia_status compare(moving *m, double gradient, double step, const scale *
 
 /* A number for each of these, evenly spread (SplitMix64: Steele, Lea, Flood, OOPSLA 2014). */
 static uint64_t mixed(uint64_t seed, uint64_t a, uint64_t b) {
-  uint64_t z = seed + (a * 0x10001 + b + 1) * 0x9e3779b97f4a7c15u;
+  uint64_t z = seed + (a * 0x10001 + b + 1) * HIA_MIX;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
@@ -498,7 +497,7 @@ static hia_status compare_directions(moving *m, uint32_t i, const void *gradient
   input *in = &check->inputs[i];
   uint64_t n = in->n_elements;
   bool *falls = hiaR_alloc(allocator_of(check), (size_t)n);
-  if (!falls) return no_memory(check, m->c->error);
+  if (!falls) return hiaR_fail_memory(allocator_of(check), m->c->error);
   hia_status status = HIA_OK;
   for (uint64_t k = 0; k < check->options.directions && status == HIA_OK; k++) {
     double slope = 0, squares = 0, from = 0;
@@ -535,7 +534,8 @@ static hia_status compare_input(checking *c, uint32_t i, const void *from, const
   in->cap = n + (is_large ? check->options.directions : 0) + 1;
   in->entries = hiaR_alloc(allocator, in->cap * sizeof *in->entries);
   moving m = {.c = c, .in = in, .from = from, .to = hiaR_alloc_large(allocator, size + 1)};
-  hia_status status = in->entries && m.to ? HIA_OK : no_memory(check, c->error);
+  hia_status status =
+      in->entries && m.to ? HIA_OK : hiaR_fail_memory(allocator_of(check), c->error);
   if (!in->entries) in->cap = 0;
   if (status == HIA_OK) memcpy(m.to, from, size);
   if (status == HIA_OK) status = compare_elements(&m, i, n, gradient, largest_part);
@@ -592,10 +592,10 @@ static hia_status take_apart(checking *c, const hia_value *result) {
   hia_gradient_check *check = c->check;
   size_t size = ((size_t)check->n + 1) * sizeof(hia_value *);
   hia_value **gradients = hiaR_alloc(allocator_of(check), size);
-  hia_status status = gradients ? HIA_OK : no_memory(check, c->error);
+  hia_status status = gradients ? HIA_OK : hiaR_fail_memory(allocator_of(check), c->error);
   for (uint32_t i = 0; i < check->n && status == HIA_OK; i++) {
     gradients[i] = hia_value_part(result, 1 + i);
-    if (!gradients[i]) status = no_memory(check, c->error);
+    if (!gradients[i]) status = hiaR_fail_memory(allocator_of(check), c->error);
   }
   if (status == HIA_OK) status = compare_all(c, gradients);
   for (uint32_t i = 0; gradients && i < check->n; i++) hia_value_free(gradients[i]);
@@ -627,19 +627,19 @@ hia_status hia_gradient_check_run(hia_gradient_check *check, hia_value *const *a
   hia_module *module = check->module;
   const hia_allocator *allocator = allocator_of(check);
   forget_entries(check);
-  hia_run_options own;
-  hia_status status = hiaJ_run_options(check->function, run, &own, error);
+  hia_run_options complete;
+  hia_status status = hiaJ_run_options(check->function, run, &complete, error);
   if (status != HIA_OK) return status;
-  if (own.streams)
+  if (complete.streams)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "a gradient is of values, not streams");
   if (n && !args) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no arguments");
   size_t size = (n + 1) * sizeof(hia_value *);
   checking c = {.check = check, .args = args, .n = n, .run = run, .error = error};
   c.moved = hiaR_alloc(allocator, size);
-  if (!c.moved) return no_memory(check, error);
+  if (!c.moved) return hiaR_fail_memory(allocator_of(check), error);
   if (n) memcpy(c.moved, args, n * sizeof *args);
   if (module->params.n && hiaR_params_hold(&module->params, NULL, NULL, &c.params))
-    status = no_memory(check, error);
+    status = hiaR_fail_memory(allocator_of(check), error);
   if (status == HIA_OK) status = run_at(&c);
   hiaR_state_release(c.params);
   hiaR_free(allocator, c.moved, size);
@@ -685,23 +685,23 @@ hia_status hia_gradient_check_input(const hia_gradient_check *check, size_t i,
                                     hia_gradient_input *out) {
   const input *in = input_of(check, i);
   if (!in || !out || out->size < sizeof out->size) return HIA_ARGUMENT;
-  hia_gradient_input own = {.size = sizeof own,
-                            .name = in->name,
-                            .number = in->number,
-                            .is_param = in->is_param,
-                            .rank = in->dims.rank,
-                            .dims = in->dims.dims,
-                            .n_elements = in->n_elements,
-                            .n_entries = in->n_entries};
-  uint64_t *const counts[] = {[HIA_GRADIENT_AGREES] = &own.n_agree,
-                              [HIA_GRADIENT_SIDES] = &own.n_sides,
-                              [HIA_GRADIENT_UNSURE] = &own.n_unsure,
-                              [HIA_GRADIENT_DIFFERS] = &own.n_differ};
+  hia_gradient_input filled = {.size = sizeof filled,
+                               .name = in->name,
+                               .number = in->number,
+                               .is_param = in->is_param,
+                               .rank = in->dims.rank,
+                               .dims = in->dims.dims,
+                               .n_elements = in->n_elements,
+                               .n_entries = in->n_entries};
+  uint64_t *const counts[] = {[HIA_GRADIENT_AGREES] = &filled.n_agree,
+                              [HIA_GRADIENT_SIDES] = &filled.n_sides,
+                              [HIA_GRADIENT_UNSURE] = &filled.n_unsure,
+                              [HIA_GRADIENT_DIFFERS] = &filled.n_differ};
   for (uint64_t k = 0; k < in->n_entries; k++) {
     ++*counts[in->entries[k].verdict];
-    if (is_worse(&in->entries[k], &in->entries[own.worst])) own.worst = k;
+    if (is_worse(&in->entries[k], &in->entries[filled.worst])) filled.worst = k;
   }
-  hiaR_sized_copy_out(&own, sizeof own, out, out->size);
+  hiaR_sized_copy_out(&filled, sizeof filled, out, out->size);
   return HIA_OK;
 }
 

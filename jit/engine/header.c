@@ -3,14 +3,6 @@
 #include "jit/engine/build.h"
 #include <inttypes.h>
 
-static const char *const c_types[HIA_N_DTYPES] = {[HIA_BOOL] = "bool",
-                                                  [HIA_I32] = "int32_t",
-                                                  [HIA_I64] = "int64_t",
-                                                  [HIA_F32] = "float",
-                                                  [HIA_F64] = "double"};
-
-const char *hiaJ_c_type(hia_dtype dtype) { return c_types[dtype]; }
-
 /* ---- parameters ---- */
 
 typedef struct param {
@@ -32,11 +24,6 @@ static void add_params(hia_building *b, params *all, hia_type type, const char *
   }
   param p = {type, name, false};
   hiaR_push(arena, all, p);
-}
-
-hia_type hiaJ_type_in(hia_building *b, const hia_param *p) {
-  hia_types from = hiaG_types_view(&p->info->types->table, b->types.comp);
-  return hiaG_type_copy(&b->types, &from, p->info->type);
 }
 
 static params params_of(hia_building *b, const hia_function *f, uint32_t *n_results) {
@@ -106,8 +93,8 @@ static const char *c_word(hia_building *b, const param *p, bool is_pointer) {
     return p->is_column ? "const hia_value *const *"
            : is_pointer ? "hia_value **"
                         : "const hia_value *";
-  return hiaR_arena_printf(&b->comp.arena, "%s%s%s", p->is_column ? "const " : "", c_types[p->type],
-                           is_pointer ? " *" : "");
+  return hiaR_arena_printf(&b->comp.arena, "%s%s%s", p->is_column ? "const " : "",
+                           hiaJ_c_type((hia_dtype)p->type), is_pointer ? " *" : "");
 }
 
 /* "hia_status fib_fib(hia_context *, int32_t, int32_t *);", broken between parameters before column
@@ -177,7 +164,8 @@ static void add_prototype(hia_building *b, const hia_built *built) {
   hiaR_text_addf(t, "/* The same; it needs no context, since it always ends, and soon. */\n");
   start = t->len;
   bool returns = n_results == 1;
-  hiaR_text_addf(t, "%s %s(", returns ? c_types[all.data[all.len - 1].type] : "void", built->plain);
+  hiaR_text_addf(t, "%s %s(", returns ? hiaJ_c_type((hia_dtype)all.data[all.len - 1].type) : "void",
+                 built->plain);
   add_parameters(b, NULL, &all, returns ? all.len - 1 : all.len, n_results, t->len - start);
 }
 
@@ -202,8 +190,8 @@ static void add_view(hia_building *b, const param *p) {
   hiaR_text_addf(t,
                  " *     %s elements_%s[] = {%s};\n"
                  " *     %s %s = {elements_%s, {",
-                 c_types[dtype], p->name, example_scalar((hia_type)dtype), view_type(b, p), p->name,
-                 p->name);
+                 hiaJ_c_type((hia_dtype)dtype), p->name, example_scalar((hia_type)dtype),
+                 view_type(b, p), p->name, p->name);
   for (uint32_t i = 0; i < hiaG_rank(&b->types, p->type); i++) hiaR_text_addf(t, i ? ", 1" : "1");
   hiaR_text_addf(t, "}};\n");
 }
@@ -219,7 +207,7 @@ static void add_variables(hia_building *b, const hia_built *built, const params 
     else if (!hiaG_is_scalar(p->type))
       hiaR_text_addf(t, " *     hia_value *%s;\n", p->name);
     else if (i >= n)
-      hiaR_text_addf(t, " *     %s %s;\n", c_types[p->type], p->name);
+      hiaR_text_addf(t, " *     %s %s;\n", hiaJ_c_type((hia_dtype)p->type), p->name);
   }
   hiaR_text_addf(t, " *     if (hia_context_new(NULL, &context) != HIA_OK) return 1;\n");
   for (uint32_t i = 0; i < n; i++) {
@@ -297,13 +285,15 @@ const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e) {
   hia_text text;
   hiaR_text_init(&text, &b->comp.arena);
   bool returns = !e->raises && e->n_results == 1;
-  const char *result = returns ? c_types[e->results[0]] : e->raises ? "hia_status" : "void";
+  const char *result = returns     ? hiaJ_c_type((hia_dtype)e->results[0])
+                       : e->raises ? "hia_status"
+                                   : "void";
   hiaR_text_addf(&text, "%s %s(", result, e->name);
   uint32_t n = 0;
   for (uint32_t i = 0; i < e->n_params; i++)
-    hiaR_text_addf(&text, "%s%s", n++ ? ", " : "", c_types[e->params[i]]);
+    hiaR_text_addf(&text, "%s%s", n++ ? ", " : "", hiaJ_c_type((hia_dtype)e->params[i]));
   for (uint32_t i = 0; i < e->n_results && !returns; i++)
-    hiaR_text_addf(&text, "%s%s *", n++ ? ", " : "", c_types[e->results[i]]);
+    hiaR_text_addf(&text, "%s%s *", n++ ? ", " : "", hiaJ_c_type((hia_dtype)e->results[i]));
   hiaR_text_addf(&text, n ? ")" : "void)");
   return text.data;
 }

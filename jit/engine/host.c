@@ -74,7 +74,7 @@ static const hia_registered *hosts_of(hia_engine *engine) {
 static hia_status add_host(hia_engine *engine, const declaring *d, hia_error **error) {
   const hia_allocator *allocator = &engine->allocator;
   hia_registered *host = host_new(allocator, d);
-  if (!host) return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  if (!host) return hiaR_fail_memory(allocator, error);
   pthread_mutex_lock(&engine->lock);
   bool is_taken = find_host(engine->hosts, host->name) != NULL;
   if (!is_taken) {
@@ -97,17 +97,17 @@ hia_status hia_engine_register(hia_engine *engine, const hia_host_function *func
   if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
   const hia_allocator *allocator = &engine->allocator;
   if (!function) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no host function");
-  hia_host_function own = HIA_HOST_FUNCTION_INIT;
-  if (hiaR_copy_options(allocator, "a host function", &own, sizeof own, function, error))
+  hia_host_function complete = HIA_HOST_FUNCTION_INIT;
+  if (hiaR_copy_options(allocator, "a host function", &complete, sizeof complete, function, error))
     return HIA_ARGUMENT;
-  if (!own.declaration || !own.function)
+  if (!complete.declaration || !complete.function)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "a host function without %s",
-                     own.declaration ? "a pointer" : "its declaration");
-  declaring d = {.host = &own, .engine = engine, .error = error};
+                     complete.declaration ? "a pointer" : "its declaration");
+  declaring d = {.host = &complete, .engine = engine, .error = error};
   hiaR_comp_init(&d.comp, allocator);
   hia_status status = hiaJ_on_stack(engine, declare, &d);
   if (status != HIA_OK)
-    hiaJ_fail(allocator, error, status, NULL, "out of memory");
+    hiaR_fail_memory(allocator, error);
   else
     status = d.comp.status ? hiaJ_fail_comp(allocator, error, &d.comp) : d.status;
   if (status == HIA_OK) status = add_host(engine, &d, error);

@@ -20,10 +20,6 @@ const hia_type_info *hia_module_param_type(const hia_module *module, size_t i) {
 
 /* ---- reading and setting ---- */
 
-static hia_status no_memory(const hia_module *module, hia_error **error) {
-  return hiaJ_fail(&module->engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
-}
-
 static hia_status begin(const hia_module *module, hia_error **error) {
   if (error) *error = NULL;
   if (module) return HIA_OK;
@@ -65,10 +61,11 @@ hia_status hia_module_param(hia_module *module, size_t i, hia_value **value, hia
   const hia_allocator *allocator = &module->engine->allocator;
   if (!value) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the value");
   hia_param_state *now;
-  if (hiaR_params_hold(&module->params, NULL, NULL, &now)) return no_memory(module, error);
+  if (hiaR_params_hold(&module->params, NULL, NULL, &now))
+    return hiaR_fail_memory(&module->engine->allocator, error);
   *value = hiaJ_param_value(module, i, hiaR_state_elements(now, (uint32_t)i));
   hiaR_state_release(now);
-  return *value ? HIA_OK : no_memory(module, error);
+  return *value ? HIA_OK : hiaR_fail_memory(&module->engine->allocator, error);
 }
 
 static bool fits(const hia_param_spec *spec, const hia_value *value, const void **elements) {
@@ -85,16 +82,16 @@ static bool fits(const hia_param_spec *spec, const hia_value *value, const void 
 
 static hia_status does_not_fit(const hia_module *module, const hia_param_spec *spec,
                                const hia_value *value, hia_error **error) {
-  char is[256], wanted[256];
+  char found[256], wanted[256];
   hiaR_shape_describe(spec->dtype, &spec->shape, wanted, sizeof wanted);
-  hia_type_info_format(value->type, is, sizeof is);
+  hia_type_info_format(value->type, found, sizeof found);
   if (hia_type_info_kind(value->type) == HIA_KIND_TENSOR) {
     const hia_tensor *t = hiaR_tensor(value->words[0]);
     hia_dims shape = hiaR_tensor_dims(t);
-    hiaR_shape_describe(hiaR_tensor_dtype(t), &shape, is, sizeof is);
+    hiaR_shape_describe(hiaR_tensor_dtype(t), &shape, found, sizeof found);
   }
   return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
-                   "the param `%s` is %s, the value %s", spec->name, wanted, is);
+                   "the param `%s` is %s, the value %s", spec->name, wanted, found);
 }
 
 hia_status hia_module_set_param(hia_module *module, size_t i, const hia_value *value,
@@ -103,8 +100,8 @@ hia_status hia_module_set_param(hia_module *module, size_t i, const hia_value *v
   if (status != HIA_OK) return status;
   const hia_allocator *allocator = &module->engine->allocator;
   const hia_param_spec *spec = &module->params.specs[i];
-  const void *own = NULL;
+  const void *elements = NULL;
   if (!value) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no value");
-  if (!fits(spec, value, &own)) return does_not_fit(module, spec, value, error);
-  return hiaR_params_put(&module->params, (uint32_t)i, own, error);
+  if (!fits(spec, value, &elements)) return does_not_fit(module, spec, value, error);
+  return hiaR_params_put(&module->params, (uint32_t)i, elements, error);
 }

@@ -246,7 +246,7 @@ static hia_status ready(hia_function *f, hia_traits traits, hia_cancel_scope *sc
     bool is_own = !m;
     if (is_own) m = making_new(f, traits, max_memory);
     if (!m) {
-      status = hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+      status = hiaR_fail_memory(allocator, error);
       break;
     }
     status = have_made(m, is_own, scope, error);
@@ -307,11 +307,11 @@ hia_status hia_function_prepare(hia_function *f, hia_error **error) {
 hia_status hia_function_prepare_for(hia_function *f, const hia_run_options *options,
                                     hia_error **error) {
   if (error) *error = NULL;
-  hia_run_options own;
+  hia_run_options complete;
   hia_status status = need_instance(f, error);
-  if (status == HIA_OK) status = hiaJ_run_options(f, options, &own, error);
+  if (status == HIA_OK) status = hiaJ_run_options(f, options, &complete, error);
   const hia_fn_version *version;
-  return status == HIA_OK ? hiaJ_ready_for(f, &own, &version, error) : status;
+  return status == HIA_OK ? hiaJ_ready_for(f, &complete, &version, error) : status;
 }
 
 /* Adds those of a further version; no two versions share nodes. */
@@ -335,17 +335,17 @@ HIA_SIZED(hia_function_stats, codegen_units);
 hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *stats) {
   if (!f || !stats || stats->size < sizeof(size_t)) return HIA_ARGUMENT;
   const hia_module *module = f->module;
-  hia_function_stats own = {0};
+  hia_function_stats all = {0};
   for (const hia_fn_version *v = atomic_load_explicit(&f->versions, memory_order_acquire); v;
        v = v->next) {
-    add_stats(&own, &v->unit->stats);
-    if (!own.versions) own.opt_level = v->unit->stats.opt_level;
-    if (own.tier != HIA_TIER_NATIVE) own.tier = v->unit->code ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
-    own.versions++;
+    add_stats(&all, &v->unit->stats);
+    if (!all.versions) all.opt_level = v->unit->stats.opt_level;
+    if (all.tier != HIA_TIER_NATIVE) all.tier = v->unit->code ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
+    all.versions++;
   }
-  own.parse_ns = module->parse_ns;
-  own.check_ns = module->check_ns;
-  own.runs = atomic_load_explicit(&f->n_runs, memory_order_relaxed);
-  hiaR_sized_copy_out(&own, sizeof own, stats, stats->size);
+  all.parse_ns = module->parse_ns;
+  all.check_ns = module->check_ns;
+  all.runs = atomic_load_explicit(&f->n_runs, memory_order_relaxed);
+  hiaR_sized_copy_out(&all, sizeof all, stats, stats->size);
   return HIA_OK;
 }

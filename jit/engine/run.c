@@ -61,7 +61,7 @@ static hia_status check_arg(hia_function *f, const given *g, size_t i, hia_error
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu has no type", i + 1);
   bool fits;
   hia_status status = check_type(&f->params[i], type_of(g, i), allocator, &fits);
-  if (status) return hiaJ_fail(allocator, error, status, NULL, "out of memory");
+  if (status) return hiaR_fail_memory(allocator, error);
   return fits ? HIA_OK : wrong_type(f, i, type_of(g, i), error);
 }
 
@@ -165,35 +165,6 @@ static bool block_init(block *b, const hia_allocator *allocator, size_t n) {
   b->size = n <= HIA_LEN(b->few) ? 0 : n * sizeof(hia_word);
   b->words = b->size ? hiaR_alloc(allocator, b->size) : b->few;
   return b->words != NULL;
-}
-
-hia_traits hiaJ_traits_for(const hia_run_options *options) {
-  return (options->has_fuel ? HIA_VERSION_FUELLED : HIA_VERSION_GENERAL) |
-         (options->streams ? HIA_VERSION_STREAMS : 0u);
-}
-
-HIA_SIZED(hia_run_options, streams);
-HIA_SIZED(hia_run_stats, batch_reused);
-
-/* Returns the smaller of two limits; 0: none. */
-static size_t stricter(size_t a, size_t b) { return a && (!b || a < b) ? a : b; }
-
-hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs,
-                            hia_run_options *own, hia_error **error) {
-  const hia_allocator *allocator = &f->module->engine->allocator;
-  *own = (hia_run_options)HIA_RUN_OPTIONS_INIT;
-  if (hiaR_copy_options(allocator, "run options", own, sizeof *own, theirs, error))
-    return HIA_ARGUMENT;
-  if (own->fuel && !own->has_fuel)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "set has_fuel too",
-                     "fuel for a run that has no limit of fuel");
-  if (own->stats && own->stats->size < sizeof own->stats->size)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "initialise them with HIA_RUN_STATS_INIT",
-                     "statistics of %zu bytes", own->stats->size);
-  const hia_engine_options *all = &f->module->engine->options;
-  own->max_depth = stricter(own->max_depth, all->max_depth);
-  own->max_memory = stricter(own->max_memory, all->max_memory);
-  return HIA_OK;
 }
 
 /* A nested run gets what is left of the limits of the one around it. */
@@ -393,27 +364,28 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
 
 static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns,
                        bool is_counted, const uint64_t *fuel_left) {
-  hia_run_stats own = {.size = sizeof own,
-                       .run_ns = run_ns,
-                       .calls = usage->calls,
-                       .rounds = usage->rounds,
-                       .firings = usage->firings,
-                       .frames = usage->frames,
-                       .peak_frames = usage->peak_frames,
-                       .peak_bytes = usage->peak_bytes,
-                       .steals = usage->steals,
-                       .is_counted = is_counted,
-                       .fuel_left = fuel_left ? *fuel_left : 0,
-                       .is_fuelled = fuel_left != NULL,
-                       .heap_bytes = usage->heap_bytes,
-                       .system_bytes = usage->system_bytes,
-                       .batch_rows = usage->batch.rows,
-                       .batch_waves = usage->batch.waves,
-                       .batch_plan_ns = usage->batch.plan_ns,
-                       .batch_gather_ns = usage->batch.gather_ns,
-                       .batch_compute_ns = usage->batch.compute_ns,
-                       .batch_reused = usage->batch.shared};
-  if (options->stats) hiaR_sized_copy_out(&own, sizeof own, options->stats, options->stats->size);
+  hia_run_stats filled = {.size = sizeof filled,
+                          .run_ns = run_ns,
+                          .calls = usage->calls,
+                          .rounds = usage->rounds,
+                          .firings = usage->firings,
+                          .frames = usage->frames,
+                          .peak_frames = usage->peak_frames,
+                          .peak_bytes = usage->peak_bytes,
+                          .steals = usage->steals,
+                          .is_counted = is_counted,
+                          .fuel_left = fuel_left ? *fuel_left : 0,
+                          .is_fuelled = fuel_left != NULL,
+                          .heap_bytes = usage->heap_bytes,
+                          .system_bytes = usage->system_bytes,
+                          .batch_rows = usage->batch.rows,
+                          .batch_waves = usage->batch.waves,
+                          .batch_plan_ns = usage->batch.plan_ns,
+                          .batch_gather_ns = usage->batch.gather_ns,
+                          .batch_compute_ns = usage->batch.compute_ns,
+                          .batch_reused = usage->batch.reused};
+  if (options->stats)
+    hiaR_sized_copy_out(&filled, sizeof filled, options->stats, options->stats->size);
 }
 
 /* A nested run gets what is left of the fuel of the one around it, if that has some, or less if it
@@ -455,7 +427,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   size_t n_results = f->result.info->n_words + (options->has_fuel ? 1u : 0u);
   block b;
   if (!block_init(&b, &engine->allocator, n_args + n_results))
-    return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
+    return hiaR_fail_memory(&engine->allocator, error);
   hia_word *at = b.words;
   for (uint32_t i = 0; i < f->arity; i++) {
     if (args[i])
@@ -502,7 +474,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   } else {
     *result = make_result(f, args, options->streams, &out, results);
     hiaR_objects_release(out.objects);
-    if (!*result) status = hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
+    if (!*result) status = hiaR_fail_memory(&engine->allocator, error);
   }
   if (b.size) hiaR_free(&engine->allocator, b.words, b.size);
   return status;
@@ -514,34 +486,34 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   if (result) *result = NULL;
   if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
   const hia_allocator *allocator = &f->module->engine->allocator;
-  hia_run_options own;
-  hia_status status = hiaJ_run_options(f, options, &own, error);
+  hia_run_options complete;
+  hia_status status = hiaJ_run_options(f, options, &complete, error);
   if (status != HIA_OK) return status;
-  give_stats(&own, &(hia_usage){0}, 0, false, NULL); /* until there is a run */
+  give_stats(&complete, &(hia_usage){0}, 0, false, NULL); /* until there is a run */
   if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
-  const given g = {.args = args, .streams = own.streams};
+  const given g = {.args = args, .streams = complete.streams};
   status = check_args(f, &g, n, error);
   if (status != HIA_OK) return status;
   const hia_nest *nest = hiaR_nest();
   if (nest && nest->level >= HIA_MAX_NESTED)
     return hiaJ_fail(allocator, error, HIA_DEPTH, NULL, "%u runs inside one another", nest->level);
 
-  take_fuel(&own);
+  take_fuel(&complete);
   hia_module *module = f->module;
   hiaJ_module_keep(module);
   status = instance_for(f, &g, &f, error);
   const hia_fn_version *version = NULL;
   uint64_t compiling_ns = 0;
   if (status == HIA_OK) {
-    version = hiaJ_version(f, hiaJ_traits_for(&own));
+    version = hiaJ_version(f, hiaJ_traits_for(&complete));
     uint64_t start = version ? 0 : hiaR_now();
-    if (!version) status = hiaJ_ready_for(f, &own, &version, error);
+    if (!version) status = hiaJ_ready_for(f, &complete, &version, error);
     if (start) compiling_ns = hiaR_now() - start;
   }
-  if (status == HIA_OK) status = hiaJ_timeline_begin(own.timeline, f, version, error);
+  if (status == HIA_OK) status = hiaJ_timeline_begin(complete.timeline, f, version, error);
   if (status == HIA_OK) {
-    status = run_ready(f, version, args, &own, compiling_ns, result, error);
-    hiaJ_timeline_end(own.timeline);
+    status = run_ready(f, version, args, &complete, compiling_ns, result, error);
+    hiaJ_timeline_end(complete.timeline);
   }
   hiaJ_module_release(module);
   return status;

@@ -29,10 +29,6 @@ static const hia_allocator *allocator_of(const hia_trainer *trainer) {
 static hia_status no_trainer(hia_error **error) {
   return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no trainer");
 }
-static hia_status no_memory(const hia_trainer *trainer, hia_error **error) {
-  return hiaJ_fail(allocator_of(trainer), error, HIA_MEMORY, NULL, "out of memory");
-}
-
 /* ---- making a trainer ---- */
 
 typedef struct making {
@@ -90,8 +86,7 @@ static hia_status check(hia_function *loss, hia_error **error) {
 static hia_status find_step(hia_function *loss, hia_function **step, hia_error **error) {
   hia_module *module = loss->module;
   making m = {.loss = loss, .unit = hiaJ_unit_new(module->engine)};
-  if (!m.unit)
-    return hiaJ_fail(&module->engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
+  if (!m.unit) return hiaR_fail_memory(&module->engine->allocator, error);
   hia_status status = hiaJ_module_steps(module, &m.unit->comp, make_step, nothing, &m, error);
   hiaJ_unit_free(module->engine, m.unit);
   *step = m.step;
@@ -109,7 +104,7 @@ static hia_status make(hia_trainer *t, hia_function *loss, const hia_trainer_opt
   status = t->gradients ? hiaR_optimizing_new(module->params.specs, module->params.n, options,
                                               allocator, &t->optimizer)
                         : HIA_MEMORY;
-  if (status != HIA_OK) return no_memory(t, error);
+  if (status != HIA_OK) return hiaR_fail_memory(allocator_of(t), error);
   memset(t->gradients, 0, gradients_size(module));
   return HIA_OK;
 }
@@ -123,19 +118,19 @@ hia_status hia_trainer_new(hia_function *loss, const hia_trainer_options *option
   if (!loss) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
   const hia_allocator *allocator = &loss->module->engine->allocator;
   if (!trainer) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the trainer");
-  hia_trainer_options own = HIA_TRAINER_OPTIONS_INIT;
-  if (hiaR_copy_options(allocator, "trainer options", &own, sizeof own, options, error))
+  hia_trainer_options complete = HIA_TRAINER_OPTIONS_INIT;
+  if (hiaR_copy_options(allocator, "trainer options", &complete, sizeof complete, options, error))
     return HIA_ARGUMENT;
-  const char *wrong = hiaR_optimizer_check(&own);
+  const char *wrong = hiaR_optimizer_check(&complete);
   if (wrong) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "%s", wrong);
   hia_status status = check(loss, error);
   if (status != HIA_OK) return status;
   hia_trainer *t = hiaR_alloc(allocator, sizeof *t);
-  if (!t) return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  if (!t) return hiaR_fail_memory(allocator, error);
   memset(t, 0, sizeof *t);
   t->module = loss->module;
   hiaJ_module_keep(loss->module);
-  status = make(t, loss, &own, error);
+  status = make(t, loss, &complete, error);
   if (status == HIA_OK)
     *trainer = t;
   else
@@ -211,7 +206,7 @@ hia_status hia_trainer_update(hia_trainer *trainer, hia_error **error) {
   hia_status status =
       hiaR_optimizing_step(trainer->optimizer, &trainer->module->params, trainer->gradients,
                            trainer->clips ? norm_of(trainer) : 0);
-  if (status != HIA_OK) return no_memory(trainer, error);
+  if (status != HIA_OK) return hiaR_fail_memory(allocator_of(trainer), error);
   trainer->is_used = true;
   return HIA_OK;
 }
@@ -250,16 +245,16 @@ hia_status hia_trainer_gradient_of(hia_trainer *trainer, size_t i, hia_value **g
   const hia_param_gradient *g = &trainer->gradients[i];
   if (g->is_given && !g->is_by_row) {
     *gradient = hiaJ_param_value(trainer->module, i, g->elements);
-    return *gradient ? HIA_OK : no_memory(trainer, error);
+    return *gradient ? HIA_OK : hiaR_fail_memory(allocator_of(trainer), error);
   }
   size_t size = hia_params_size(params, i);
   char *zeros = hiaR_alloc(allocator, size + 1);
-  if (!zeros) return no_memory(trainer, error);
+  if (!zeros) return hiaR_fail_memory(allocator_of(trainer), error);
   memset(zeros, 0, size + 1);
   if (g->is_given) spread(g, &params->specs[i], size, zeros);
   *gradient = hiaJ_param_value(trainer->module, i, zeros);
   hiaR_free(allocator, zeros, size + 1);
-  return *gradient ? HIA_OK : no_memory(trainer, error);
+  return *gradient ? HIA_OK : hiaR_fail_memory(allocator_of(trainer), error);
 }
 
 double hia_trainer_norm(const hia_trainer *trainer) {

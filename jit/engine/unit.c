@@ -297,7 +297,7 @@ static hia_status shape(const hia_module *module, hia_unit *unit, hia_error **er
   hia_status status = hiaR_shapes_new(&types, allocator, &unit->shapes, &unit->shapes_size);
   if (status == HIA_OK) return HIA_OK;
   return hiaJ_fail(allocator, error, status, NULL, "%s",
-                   status == HIA_MEMORY ? "out of memory"
+                   status == HIA_MEMORY ? hiaR_status_message(status)
                                         : "the program has too many constructors and array types");
 }
 

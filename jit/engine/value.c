@@ -101,13 +101,13 @@ static bool join_objects(const hia_allocator *allocator, hia_value *const *parts
   *objects = first < n ? hiaR_objects_hold(parts[first]->objects) : NULL;
   for (size_t i = first; i < n; i++) {
     if (!parts[i]->objects || parts[i]->objects == *objects) continue;
-    hia_objects *both = hiaR_objects_new(allocator, 0);
-    bool has_all = both != NULL;
+    hia_objects *joined = hiaR_objects_new(allocator, 0);
+    bool has_all = joined != NULL;
     for (size_t k = first; has_all && k < n; k++)
-      has_all = hiaR_objects_depend(both, parts[k]->objects);
+      has_all = hiaR_objects_depend(joined, parts[k]->objects);
     hiaR_objects_release(*objects);
-    *objects = both;
-    if (!has_all) hiaR_objects_release(both);
+    *objects = joined;
+    if (!has_all) hiaR_objects_release(joined);
     return has_all;
   }
   return true;

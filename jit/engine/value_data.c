@@ -14,17 +14,14 @@ typedef struct making {
   hia_error **error;
 } making;
 
-static hia_status no_memory(const making *m) {
-  return hiaJ_fail(m->allocator, m->error, HIA_MEMORY, NULL, "out of memory");
-}
-
 /* Writes the words of part i, a value that must be of a type, into an object. */
 static hia_status put_part(making *m, size_t i, const hia_value *part, const hia_type_info *type,
                            const hia_word_place *places, char *base) {
   if (!part)
     return hiaJ_fail(m->allocator, m->error, HIA_ARGUMENT, NULL, "%s %zu is no value", m->what, i);
   bool is_same;
-  if (hiaR_type_infos_compare(type, part->type, m->allocator, &is_same)) return no_memory(m);
+  if (hiaR_type_infos_compare(type, part->type, m->allocator, &is_same))
+    return hiaR_fail_memory(m->allocator, m->error);
   if (!is_same) {
     char wanted[256], found[256];
     hia_type_info_format(type, wanted, sizeof wanted);
@@ -34,7 +31,8 @@ static hia_status put_part(making *m, size_t i, const hia_value *part, const hia
   }
   for (uint32_t k = 0; k < type->n_words; k++)
     hiaR_store((hia_repr)places[k].repr, base + places[k].at, part->words[k]);
-  return hiaR_objects_depend(m->objects, part->objects) ? HIA_OK : no_memory(m);
+  return hiaR_objects_depend(m->objects, part->objects) ? HIA_OK
+                                                        : hiaR_fail_memory(m->allocator, m->error);
 }
 
 /* Ends the making of a value: takes the objects. */
@@ -42,7 +40,7 @@ static hia_status end(making *m, hia_status status, const hia_type_info *type, h
                       hia_value **value) {
   if (status == HIA_OK) {
     *value = hiaR_value_new(m->allocator, type, m->objects, &word);
-    if (!*value) status = no_memory(m);
+    if (!*value) status = hiaR_fail_memory(m->allocator, m->error);
   }
   hiaR_objects_release(m->objects);
   return status;
@@ -87,7 +85,7 @@ hia_status hia_value_data(hia_engine *engine, const hia_type_info *type, size_t 
   if (!n) return end(&m, HIA_OK, type, number, value);
   m.objects = hiaR_objects_new_for(m.allocator, ctor->layout.size + room_for(n));
   hia_counted *object = m.objects ? hiaR_new_data(m.objects, ctor, (uint32_t)number) : NULL;
-  if (!object) status = no_memory(&m);
+  if (!object) status = hiaR_fail_memory(m.allocator, m.error);
   const hia_word_place *places = table->places + ctor->layout.first;
   for (uint32_t i = 0; status == HIA_OK && i < n; i++) {
     const hia_type_info *field = hiaR_type_info(type->types, table->fields[ctor->first + i].type);
@@ -114,7 +112,7 @@ hia_status hia_value_array(hia_engine *engine, const hia_type_info *type,
   const hia_type_info *element = hiaR_type_info(type->types, entry->element);
   m.objects = hiaR_objects_new(m.allocator, 0);
   hia_array *array = m.objects ? hiaR_new_array(m.objects, layout, n) : NULL;
-  if (!array) status = no_memory(&m);
+  if (!array) status = hiaR_fail_memory(m.allocator, m.error);
   for (size_t i = 0; status == HIA_OK && i < n; i++)
     status = put_part(&m, i, elements[i], element, type->types->table.places + layout->first,
                       array->data + i * layout->size);

@@ -28,7 +28,7 @@ typedef struct parsing {
   hia_value *value;
   hia_error **error;
   hia_status status;
-  /* Of the step that is attempted. */
+  /* What follows belongs to the step that is attempted. */
   size_t at, len;
   const hia_type *parts;
   uint32_t n_parts;
@@ -257,7 +257,7 @@ hia_status hia_value_parse_text(hia_function *f, size_t i, const char *name, con
   hia_status status = HIA_MEMORY;
   if (want.objects || !has_objects) status = hiaJ_on_stack(f->module->engine, try_parse, &want);
   if (status != HIA_OK)
-    hiaJ_fail(allocator, error, status, NULL, "out of memory");
+    hiaR_fail_memory(allocator, error);
   else
     status = want.status;
   hiaR_comp_free(&want.comp);

@@ -23,7 +23,7 @@
 #define HIA_LOWER_FUSED_H
 
 #include "lower/kit/emit.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 
 enum {
   HIA_LOOP_LANES = 16,       /* elements of a vector, of any dtype */

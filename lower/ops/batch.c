@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What is computed later (graph/batch/batch.h, runtime/native/batch.h): rows of segments that are
- * noted, and where the code waits for elements. */
+/* What is computed later (graph/batch/batch.h, runtime/native/batch/batch.h): rows of segments that
+ * are noted, and where the code waits for elements. */
 #include "lower/kit/emit.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/native/module.h"
-#include "runtime/tensor/tensor.h"
 
 /* ---- segments ---- */
 

@@ -4,8 +4,8 @@
  * constant of the module, a hia_native_operation; the operands are words in the frame, of which the
  * first becomes the result. */
 #include "lower/kit/emit.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/native/module.h"
-#include "runtime/tensor/tensor.h"
 
 static LLVMValueRef of_runtime(hia_emit *e, const char *prefix, const char *name) {
   return hiaL_of_runtime(e, hiaR_arena_printf(&e->comp->scratch, "%s%s", prefix, name));

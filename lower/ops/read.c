@@ -14,7 +14,7 @@
  * An address that is none of those that `dest` and `hole.at` give is found by the verifier
  * (graph/verify/address.c). A test that fails ends the run with INTERNAL. */
 #include "lower/kit/emit.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include <stddef.h>
 
 static bool is_tensor(const hia_emit *e, hia_type type) {

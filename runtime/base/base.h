@@ -140,10 +140,12 @@ typedef struct hia_index {
   uint32_t len, cap; /* cap: a power of two, or 0 */
 } hia_index;
 uint32_t hiaR_hash(const void *bytes, size_t len);
-/* Of numbers, one after the other, for tables: the lower bits depend on all that differ in
+/* 2^64 divided by the golden ratio: an odd number whose multiples are spread evenly, for hashes. */
+#define HIA_MIX UINT64_C(0x9e3779b97f4a7c15)
+/* Hashes numbers, one after the other, for tables: the lower bits depend on all that differ in
  * practice, such as the middle ones of addresses. */
 static inline uint64_t hiaR_mix(uint64_t hash, uint64_t number) {
-  hash = (hash ^ number) * 0x9e3779b97f4a7c15u;
+  hash = (hash ^ number) * HIA_MIX;
   return hash ^ hash >> 32;
 }
 uint32_t hiaR_index_next(const hia_index *index, uint32_t hash, uint32_t *at);
@@ -371,7 +373,7 @@ typedef enum hia_rule {
   HIA_RULE_COMPARE,  /* ins one dtype, out bool */
   HIA_RULE_SELECT,   /* bool, T, T -> T */
   HIA_RULE_CAST,     /* any dtype -> any dtype */
-  /* Of ops on tensors. */
+  /* These are rules of ops on tensors. */
   HIA_RULE_ANY,      /* ins and out one dtype */
   HIA_RULE_LOGIC,    /* ins and out bool */
   HIA_RULE_SIZE,     /* T -> i64 */
@@ -415,7 +417,7 @@ typedef enum hia_shape_rule {
   HIA_SHAPE_WORK,      /* fuel, operands of an op -> fuel */
   HIA_SHAPE_ALIKE,     /* i, x, array of x -> i */
   HIA_SHAPE_TRAP,      /* result of an op, its operands -> scalar */
-  /* Of what differentiation makes. */
+  /* Gradients have these. */
   HIA_SHAPE_COLLECT,      /* sum, x -> as x */
   HIA_SHAPE_TOUCHED,      /* sum, x -> a vector */
   HIA_SHAPE_COLLECT_ROWS, /* sum, v, x -> as x but for the number of rows, that of v */

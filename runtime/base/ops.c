@@ -24,8 +24,9 @@ const hia_op_info hiaR_ops[HIA_OP_LIMIT] = {
 unsigned hiaR_op_by_name(const char *name, size_t len) {
   if (len == 0) return HIA_OP_LIMIT;
   for (unsigned op = 0; op < HIA_OP_LIMIT; op++) {
-    const char *other = hiaR_ops[op].name;
-    if (other && other[0] == name[0] && strncmp(other, name, len) == 0 && !other[len]) return op;
+    const char *op_name = hiaR_ops[op].name;
+    if (op_name && op_name[0] == name[0] && strncmp(op_name, name, len) == 0 && !op_name[len])
+      return op;
   }
   return HIA_OP_LIMIT;
 }

@@ -5,8 +5,8 @@
 
 /* ---- mistakes ---- */
 
-static hia_fit never(hia_misfit *misfit, hia_misfit is) {
-  if (misfit) *misfit = is;
+static hia_fit never(hia_misfit *misfit, hia_misfit why) {
+  if (misfit) *misfit = why;
   return HIA_FIT_NEVER;
 }
 
@@ -33,15 +33,15 @@ static hia_dim known_better(hia_dim a, hia_dim b) {
 
 /* The result, if it can be in memory: sizes up to 8 bytes. Elements of what is not known are not
  * counted. */
-static hia_fit done(hia_fit fit, const hia_dims *is, const hia_dims *a, hia_dims *out,
+static hia_fit done(hia_fit fit, const hia_dims *shape, const hia_dims *a, hia_dims *out,
                     hia_misfit *misfit) {
-  hia_dims known = *is;
+  hia_dims known = *shape;
   uint64_t n;
-  for (uint32_t i = 0; i < is->rank; i++)
-    if (is->dims[i] < 0) known.dims[i] = 1;
+  for (uint32_t i = 0; i < shape->rank; i++)
+    if (shape->dims[i] < 0) known.dims[i] = 1;
   if (!hiaR_shape_elements(&known, 8, &n))
-    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_LARGE, .a = *a, .b = *is});
-  *out = *is;
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_LARGE, .a = *a, .b = *shape});
+  *out = *shape;
   return fit;
 }
 
@@ -98,19 +98,19 @@ static hia_fit broadcast_with(const hia_dims *ins, uint32_t i, uint32_t keep, hi
   }
   for (uint32_t k = 1; k <= n_in; k++) {
     hia_dim *dim = &all->dims[all->rank - k];
-    hia_fit is = broadcast_dim(*dim, in->dims[n_in - k], dim);
-    fit = worse(fit, is);
-    if (is != HIA_FIT_NEVER) continue;
+    hia_fit dim_fit = broadcast_dim(*dim, in->dims[n_in - k], dim);
+    fit = worse(fit, dim_fit);
+    if (dim_fit != HIA_FIT_NEVER) continue;
     /* The first operand that has another number there is the one that is named. */
-    uint32_t other = 0;
-    while (ins[other].rank - keep < k || ins[other].dims[ins[other].rank - keep - k] != *dim)
-      other++;
+    uint32_t earlier = 0;
+    while (ins[earlier].rank - keep < k || ins[earlier].dims[ins[earlier].rank - keep - k] != *dim)
+      earlier++;
     return never(misfit, (hia_misfit){.kind = HIA_MISFIT_DIM,
-                                      .operand_a = other,
+                                      .operand_a = earlier,
                                       .operand_b = i,
-                                      .axis_a = ins[other].rank - keep - k,
+                                      .axis_a = ins[earlier].rank - keep - k,
                                       .axis_b = n_in - k,
-                                      .a = ins[other],
+                                      .a = ins[earlier],
                                       .b = *in});
   }
   return fit;
@@ -120,9 +120,9 @@ hia_fit hiaR_shape_broadcast(const hia_dims *ins, uint32_t n, hia_dims *out, hia
   hia_dims all = {0}, first = n ? ins[0] : all;
   hia_fit fit = HIA_FIT_ALWAYS;
   for (uint32_t i = 0; i < n; i++) {
-    hia_fit is = broadcast_with(ins, i, 0, &all, misfit);
-    if (is == HIA_FIT_NEVER) return is;
-    fit = worse(fit, is);
+    hia_fit shape_fit = broadcast_with(ins, i, 0, &all, misfit);
+    if (shape_fit == HIA_FIT_NEVER) return shape_fit;
+    fit = worse(fit, shape_fit);
   }
   return done(fit, &all, &first, out, misfit);
 }
@@ -141,10 +141,10 @@ hia_fit hiaR_shape_index(const hia_dims *x, const hia_dims *index, hia_dims *out
                          hia_misfit *misfit) {
   if (x->rank == 0) return wrong_rank(misfit, x, 0);
   if (x->rank - 1 + index->rank > HIA_MAX_RANK) return too_deep(x, misfit);
-  hia_dims is = *index;
-  memcpy(is.dims + is.rank, x->dims + 1, (x->rank - 1) * sizeof *x->dims);
-  is.rank += x->rank - 1;
-  return done(HIA_FIT_ALWAYS, &is, x, out, misfit);
+  hia_dims result = *index;
+  memcpy(result.dims + result.rank, x->dims + 1, (x->rank - 1) * sizeof *x->dims);
+  result.rank += x->rank - 1;
+  return done(HIA_FIT_ALWAYS, &result, x, out, misfit);
 }
 
 hia_fit hiaR_shape_slice(const hia_dims *x, int64_t from, int64_t to, hia_dims *out,
@@ -154,23 +154,23 @@ hia_fit hiaR_shape_slice(const hia_dims *x, int64_t from, int64_t to, hia_dims *
   if ((has_from && has_to && from > to) || (has_from && has_len && from > x->dims[0]) ||
       (has_to && has_len && to > x->dims[0]))
     return never(misfit, (hia_misfit){.kind = HIA_MISFIT_RANGE, .from = from, .to = to, .a = *x});
-  hia_dims is = *x;
-  is.dims[0] = has_from && has_to ? to - from : HIA_DIM_UNKNOWN;
+  hia_dims result = *x;
+  result.dims[0] = has_from && has_to ? to - from : HIA_DIM_UNKNOWN;
   bool is_known = has_from && has_to && (has_len || to == 0);
-  return done(is_known ? HIA_FIT_ALWAYS : HIA_FIT_SOMETIMES, &is, x, out, misfit);
+  return done(is_known ? HIA_FIT_ALWAYS : HIA_FIT_SOMETIMES, &result, x, out, misfit);
 }
 
 hia_fit hiaR_shape_reduce(const hia_dims *x, uint32_t axis, hia_dims *out, hia_misfit *misfit) {
-  hia_dims is = *x;
+  hia_dims result = *x;
   if (axis == HIA_ALL_AXES) {
-    is.rank = 0;
+    result.rank = 0;
   } else if (axis >= x->rank) {
     return never(misfit, (hia_misfit){.kind = HIA_MISFIT_AXIS, .axis_a = axis, .a = *x});
   } else {
-    memmove(is.dims + axis, is.dims + axis + 1, (x->rank - axis - 1) * sizeof *is.dims);
-    is.rank--;
+    memmove(result.dims + axis, result.dims + axis + 1, (x->rank - axis - 1) * sizeof *result.dims);
+    result.rank--;
   }
-  return done(HIA_FIT_ALWAYS, &is, x, out, misfit);
+  return done(HIA_FIT_ALWAYS, &result, x, out, misfit);
 }
 
 hia_fit hiaR_shape_transpose(const hia_dims *x, hia_dims *out, hia_misfit *misfit) {
@@ -194,10 +194,10 @@ hia_fit hiaR_shape_reshape(const hia_dims *x, const hia_dims *to, hia_dims *out,
 /* ---- equal dims ---- */
 
 /* Two shapes that must have equal dims but for the axes `a_axis` of a: a's from `first_a` on and
- * b's from `first_b` on, `n` of them. What is known of each goes to `is`, a copy of a. */
+ * b's from `first_b` on, `n` of them. What is known of each goes to `result`, a copy of a. */
 static hia_fit equal_dims(const hia_dims *a, uint32_t operand_a, uint32_t first_a,
                           const hia_dims *b, uint32_t operand_b, uint32_t first_b, uint32_t n,
-                          hia_dims *is, hia_misfit *misfit) {
+                          hia_dims *result, hia_misfit *misfit) {
   hia_fit fit = HIA_FIT_ALWAYS;
   for (uint32_t i = 0; i < n; i++) {
     hia_dim at = a->dims[first_a + i], bt = b->dims[first_b + i];
@@ -211,7 +211,7 @@ static hia_fit equal_dims(const hia_dims *a, uint32_t operand_a, uint32_t first_
                                         .axis_b = first_b + i,
                                         .a = *a,
                                         .b = *b});
-    is->dims[first_a + i] = known_better(is->dims[first_a + i], bt);
+    result->dims[first_a + i] = known_better(result->dims[first_a + i], bt);
   }
   return fit;
 }
@@ -224,28 +224,28 @@ static hia_fit other_rank(const hia_dims *ins, uint32_t i, hia_misfit *misfit) {
 }
 
 /* A dim that earlier operands have made known may differ from the first one's. */
-static hia_fit equal_to_known(const hia_dims *ins, uint32_t i, uint32_t axis, hia_dims *is,
+static hia_fit equal_to_known(const hia_dims *ins, uint32_t i, uint32_t axis, hia_dims *result,
                               hia_misfit *misfit) {
-  hia_dim known = is->dims[axis], dim = ins[i].dims[axis];
+  hia_dim known = result->dims[axis], dim = ins[i].dims[axis];
   if (fit_equal(known, dim) != HIA_FIT_NEVER)
-    return equal_dims(is, 0, axis, &ins[i], i, axis, 1, is, misfit);
-  uint32_t other = 0;
-  while (ins[other].dims[axis] != known) other++;
-  return equal_dims(&ins[other], other, axis, &ins[i], i, axis, 1, is, misfit);
+    return equal_dims(result, 0, axis, &ins[i], i, axis, 1, result, misfit);
+  uint32_t earlier = 0;
+  while (ins[earlier].dims[axis] != known) earlier++;
+  return equal_dims(&ins[earlier], earlier, axis, &ins[i], i, axis, 1, result, misfit);
 }
 
 hia_fit hiaR_shape_concat(const hia_dims *ins, uint32_t n, uint32_t axis, hia_dims *out,
                           hia_misfit *misfit) {
-  hia_dims is = ins[0], first = ins[0];
-  if (axis >= is.rank)
-    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_AXIS, .axis_a = axis, .a = is});
+  hia_dims result = ins[0], first = ins[0];
+  if (axis >= result.rank)
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_AXIS, .axis_a = axis, .a = result});
   hia_fit fit = HIA_FIT_ALWAYS;
-  hia_dim sum = is.dims[axis] < 0 && n > 1 ? HIA_DIM_UNKNOWN : is.dims[axis];
+  hia_dim sum = result.dims[axis] < 0 && n > 1 ? HIA_DIM_UNKNOWN : result.dims[axis];
   for (uint32_t i = 1; i < n; i++) {
-    if (ins[i].rank != is.rank) return other_rank(ins, i, misfit);
-    for (uint32_t k = 0; k < is.rank; k++) {
+    if (ins[i].rank != result.rank) return other_rank(ins, i, misfit);
+    for (uint32_t k = 0; k < result.rank; k++) {
       if (k == axis) continue;
-      hia_fit one = equal_to_known(ins, i, k, &is, misfit);
+      hia_fit one = equal_to_known(ins, i, k, &result, misfit);
       if (one == HIA_FIT_NEVER) return one;
       fit = worse(fit, one);
     }
@@ -254,60 +254,61 @@ hia_fit hiaR_shape_concat(const hia_dims *ins, uint32_t n, uint32_t axis, hia_di
       return never(misfit, (hia_misfit){.kind = HIA_MISFIT_LARGE, .a = first, .b = ins[i]});
     sum = sum < 0 || more < 0 ? HIA_DIM_UNKNOWN : sum + more;
   }
-  is.dims[axis] = sum;
-  return done(fit, &is, &first, out, misfit);
+  result.dims[axis] = sum;
+  return done(fit, &result, &first, out, misfit);
 }
 
 hia_fit hiaR_shape_stack(const hia_dims *ins, uint32_t n, uint32_t axis, hia_dims *out,
                          hia_misfit *misfit) {
-  hia_dims is = ins[0], first = ins[0];
-  if (axis > is.rank)
-    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_AXIS, .axis_a = axis, .a = is});
-  if (is.rank == HIA_MAX_RANK) return too_deep(&is, misfit);
+  hia_dims result = ins[0], first = ins[0];
+  if (axis > result.rank)
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_AXIS, .axis_a = axis, .a = result});
+  if (result.rank == HIA_MAX_RANK) return too_deep(&result, misfit);
   hia_fit fit = HIA_FIT_ALWAYS;
   for (uint32_t i = 1; i < n; i++) {
-    if (ins[i].rank != is.rank) return other_rank(ins, i, misfit);
-    for (uint32_t k = 0; k < is.rank; k++) {
-      hia_fit one = equal_to_known(ins, i, k, &is, misfit);
+    if (ins[i].rank != result.rank) return other_rank(ins, i, misfit);
+    for (uint32_t k = 0; k < result.rank; k++) {
+      hia_fit one = equal_to_known(ins, i, k, &result, misfit);
       if (one == HIA_FIT_NEVER) return one;
       fit = worse(fit, one);
     }
   }
-  memmove(is.dims + axis + 1, is.dims + axis, (is.rank - axis) * sizeof *is.dims);
-  is.dims[axis] = n;
-  is.rank++;
-  return done(fit, &is, &first, out, misfit);
+  memmove(result.dims + axis + 1, result.dims + axis, (result.rank - axis) * sizeof *result.dims);
+  result.dims[axis] = n;
+  result.rank++;
+  return done(fit, &result, &first, out, misfit);
 }
 
 hia_fit hiaR_shape_set(const hia_dims *x, const hia_dims *v, hia_dims *out, hia_misfit *misfit) {
   if (x->rank == 0) return wrong_rank(misfit, x, 0);
   if (v->rank != x->rank - 1)
     return never(misfit, (hia_misfit){.kind = HIA_MISFIT_RANK, .operand_b = 1, .a = *x, .b = *v});
-  hia_dims is = *x;
-  hia_fit fit = equal_dims(x, 0, 1, v, 1, 0, v->rank, &is, misfit);
-  return fit == HIA_FIT_NEVER ? fit : done(fit, &is, x, out, misfit);
+  hia_dims result = *x;
+  hia_fit fit = equal_dims(x, 0, 1, v, 1, 0, v->rank, &result, misfit);
+  return fit == HIA_FIT_NEVER ? fit : done(fit, &result, x, out, misfit);
 }
 
 hia_fit hiaR_shape_of_sizes(const int64_t *sizes, uint32_t n, hia_dims *out, hia_misfit *misfit) {
-  hia_dims is = {.rank = n};
+  hia_dims result = {.rank = n};
   for (uint32_t i = 0; i < n; i++) {
-    is.dims[i] = sizes[i];
+    result.dims[i] = sizes[i];
     if (sizes[i] < 0)
       return never(misfit,
                    (hia_misfit){.kind = HIA_MISFIT_NEGATIVE, .axis_a = i, .from = sizes[i]});
   }
-  return done(HIA_FIT_ALWAYS, &is, &is, out, misfit);
+  return done(HIA_FIT_ALWAYS, &result, &result, out, misfit);
 }
 
-hia_fit hiaR_shape_expect(const hia_dims *x, const hia_dims *is, hia_dims *out,
+hia_fit hiaR_shape_expect(const hia_dims *x, const hia_dims *wanted, hia_dims *out,
                           hia_misfit *misfit) {
-  if (is->rank != x->rank)
-    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_RANK, .operand_b = 1, .a = *x, .b = *is});
+  if (wanted->rank != x->rank)
+    return never(misfit,
+                 (hia_misfit){.kind = HIA_MISFIT_RANK, .operand_b = 1, .a = *x, .b = *wanted});
   hia_dims known = *x;
   hia_fit fit = HIA_FIT_ALWAYS;
-  for (uint32_t i = 0; i < is->rank; i++) {
-    if (is->dims[i] == HIA_DIM_UNKNOWN) continue; /* any */
-    hia_fit one = equal_dims(x, 0, i, is, 1, i, 1, &known, misfit);
+  for (uint32_t i = 0; i < wanted->rank; i++) {
+    if (wanted->dims[i] == HIA_DIM_UNKNOWN) continue; /* any */
+    hia_fit one = equal_dims(x, 0, i, wanted, 1, i, 1, &known, misfit);
     if (one == HIA_FIT_NEVER) return one;
     fit = worse(fit, one);
   }
@@ -320,18 +321,18 @@ hia_fit hiaR_shape_labels(const hia_dims *x, const hia_dims *labels, hia_dims *o
   if (labels->rank != x->rank - 1)
     return never(misfit,
                  (hia_misfit){.kind = HIA_MISFIT_RANK, .operand_b = 1, .a = *x, .b = *labels});
-  hia_dims is = *x;
-  hia_fit fit = equal_dims(x, 0, 0, labels, 1, 0, labels->rank, &is, misfit);
-  is.rank--;
-  return fit == HIA_FIT_NEVER ? fit : done(fit, &is, x, out, misfit);
+  hia_dims result = *x;
+  hia_fit fit = equal_dims(x, 0, 0, labels, 1, 0, labels->rank, &result, misfit);
+  result.rank--;
+  return fit == HIA_FIT_NEVER ? fit : done(fit, &result, x, out, misfit);
 }
 
 bool hiaR_shape_join(const hia_dims *a, const hia_dims *b, hia_dims *out) {
   if (a->rank != b->rank) return false;
-  hia_dims is = *a;
-  for (uint32_t i = 0; i < is.rank; i++)
-    if (a->dims[i] != b->dims[i]) is.dims[i] = HIA_DIM_UNKNOWN;
-  *out = is;
+  hia_dims result = *a;
+  for (uint32_t i = 0; i < result.rank; i++)
+    if (a->dims[i] != b->dims[i]) result.dims[i] = HIA_DIM_UNKNOWN;
+  *out = result;
   return true;
 }
 
@@ -346,26 +347,26 @@ hia_fit hiaR_shape_product(const hia_dims *x, const hia_dims *y, hia_dims *out,
   hia_dims unused = *x;
   hia_fit fit = equal_dims(x, 0, xk, y, 1, yk, 1, &unused, misfit);
   if (fit == HIA_FIT_NEVER) return fit;
-  hia_dims is = {0};
+  hia_dims result = {0};
   if (x->rank > 2 || y->rank > 2) { /* a vector has no leading axes */
     hia_dims ins[2] = {*x, *y};
     for (uint32_t i = 0; i < 2; i++) {
       if (ins[i].rank < 2) continue;
-      hia_fit one = broadcast_with(ins, i, 2, &is, misfit);
+      hia_fit one = broadcast_with(ins, i, 2, &result, misfit);
       if (one == HIA_FIT_NEVER) return one;
       fit = worse(fit, one);
     }
   }
-  if (x->rank > 1) is.dims[is.rank++] = x->dims[xk - 1];
-  if (y->rank > 1) is.dims[is.rank++] = y->dims[yk + 1];
-  return done(fit, &is, x, out, misfit);
+  if (x->rank > 1) result.dims[result.rank++] = x->dims[xk - 1];
+  if (y->rank > 1) result.dims[result.rank++] = y->dims[yk + 1];
+  return done(fit, &result, x, out, misfit);
 }
 
 hia_fit hiaR_shape_outer(const hia_dims *x, const hia_dims *y, hia_dims *out, hia_misfit *misfit) {
   if (x->rank != 1) return wrong_rank(misfit, x, 0);
   if (y->rank != 1) return wrong_rank(misfit, y, 1);
-  hia_dims is = {2, {x->dims[0], y->dims[0]}};
-  return done(HIA_FIT_ALWAYS, &is, x, out, misfit);
+  hia_dims result = {2, {x->dims[0], y->dims[0]}};
+  return done(HIA_FIT_ALWAYS, &result, x, out, misfit);
 }
 
 /* ---- text ---- */

@@ -83,8 +83,8 @@ void hiaR_misfit_print(const hia_misfit *misfit, const hia_dim_names *names, hia
 /* Elementwise: shapes are aligned at their last axes; where one is 1 or missing, the other's. Of no
  * operands: a scalar. */
 hia_fit hiaR_shape_broadcast(const hia_dims *ins, uint32_t n, hia_dims *out, hia_misfit *misfit);
-/* Of an op on scalars that is lifted. NEVER without a misfit being written for any other; hiaR_ops
- * says which. */
+/* The shape of an op on scalars that is lifted. NEVER without a misfit being written for any other;
+ * hiaR_ops says which. */
 hia_fit hiaR_shape_of_op(unsigned op, const hia_dims *ins, hia_dims *out, hia_misfit *misfit);
 
 /* x[i] with an index of this shape: a scalar selects along the first axis, others gather. */
@@ -100,7 +100,7 @@ hia_fit hiaR_shape_reduce(const hia_dims *x, uint32_t axis, hia_dims *out, hia_m
 /* x @ y as NumPy's matmul: vectors on either side, and leading axes that broadcast. */
 hia_fit hiaR_shape_product(const hia_dims *x, const hia_dims *y, hia_dims *out, hia_misfit *misfit);
 hia_fit hiaR_shape_outer(const hia_dims *x, const hia_dims *y, hia_dims *out, hia_misfit *misfit);
-/* Of n >= 1 shapes: one after the other along an axis; or along a new one. */
+/* Join n >= 1 shapes: one after the other along an axis; or along a new one. */
 hia_fit hiaR_shape_concat(const hia_dims *ins, uint32_t n, uint32_t axis, hia_dims *out,
                           hia_misfit *misfit);
 hia_fit hiaR_shape_stack(const hia_dims *ins, uint32_t n, uint32_t axis, hia_dims *out,
@@ -111,8 +111,9 @@ hia_fit hiaR_shape_reshape(const hia_dims *x, const hia_dims *to, hia_dims *out,
                            hia_misfit *misfit);
 /* The shape of n sizes that the program has computed, n <= HIA_MAX_RANK: numbers all. */
 hia_fit hiaR_shape_of_sizes(const int64_t *sizes, uint32_t n, hia_dims *out, hia_misfit *misfit);
-/* x, whose dims must be those of `is` where these are known. */
-hia_fit hiaR_shape_expect(const hia_dims *x, const hia_dims *is, hia_dims *out, hia_misfit *misfit);
+/* x, whose dims must be those of `wanted` where these are known. */
+hia_fit hiaR_shape_expect(const hia_dims *x, const hia_dims *wanted, hia_dims *out,
+                          hia_misfit *misfit);
 /* An element of each row along the last axis of x: the shape of x without that axis, which the
  * labels must have. */
 hia_fit hiaR_shape_labels(const hia_dims *x, const hia_dims *labels, hia_dims *out,

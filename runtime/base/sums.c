@@ -21,7 +21,7 @@ static bool is_tensor(const hia_type_table *t, hia_type type, hia_dtype dtype, u
   return entry->element == (hia_type)dtype && entry->n == rank;
 }
 
-/* But for the x of ROW. */
+/* True if the type is a sum of such tensors, but for the x of its ROW. */
 static bool is_sum(const hia_type_table *t, hia_type type, hia_dtype dtype, uint32_t rank) {
   if (hiaR_type_kind(t, type) != HIA_KIND_DATA) return false;
   uint32_t n = hiaR_type_entry(t, type)->n;

@@ -94,7 +94,7 @@ void hiaR_file_types_free(hia_file_types *f) {
 /* ---- the hash ---- */
 
 static uint64_t mix(uint64_t hash, uint64_t x) {
-  hash = (hash ^ x) * 0x9e3779b97f4a7c15u;
+  hash = (hash ^ x) * HIA_MIX;
   return hash ^ hash >> 29;
 }
 

@@ -6,7 +6,7 @@
  * A program that is built ahead of time and has scalars alone does not link what makes objects:
  * that is called through the loader. */
 #include "runtime/format/load.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include <stdio.h>
 
 typedef hia_loader loader;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values as text. */
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/value/stack.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  * What is not a literal where a scalar is expected may be an expression. Then the reader goes back
  * to the beginning of that scalar, or of the outermost tuple of scalars that it is in, and the
  * evaluator reads the expression. If nothing else is open, that is the whole text. */
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/value/names.h"
 #include "runtime/value/scan.h"
 #include <stdio.h>
@@ -183,12 +183,12 @@ static bool is_enclosed(reader *r, hia_type type) {
 /* ---- data ---- */
 
 static hia_status wrong_name(reader *r, hia_type type, const char *from, const char *to) {
-  hia_ctor_slot other;
+  hia_ctor_slot similar;
   char text[128];
   int n = to - from > 60 ? 60 : (int)(to - from);
-  if (hiaR_find_ctor(&r->names, HIA_NONE, from, (size_t)(to - from), &other)) return HIA_MEMORY;
-  if (other.type) {
-    hiaR_type_text(r->types, other.type, text, sizeof text);
+  if (hiaR_find_ctor(&r->names, HIA_NONE, from, (size_t)(to - from), &similar)) return HIA_MEMORY;
+  if (similar.type) {
+    hiaR_type_text(r->types, similar.type, text, sizeof text);
     return not_of_type(r, type, from, to, text);
   }
   hiaR_scan_fail(&r->scan, "E0201", from, to, "unknown name '%.*s'", n, from);
@@ -456,13 +456,13 @@ static hia_status read_empty_tensor(reader *r, hia_type type, uint32_t axis) {
                           r->shape.rank - axis, tensor.shape.rank,
                           tensor.shape.rank == 1 ? "" : "s");
   for (uint32_t i = 0; i < tensor.shape.rank; i++) {
-    hia_dim *dim = &r->shape.dims[axis + i], own = tensor.shape.dims[i];
-    if (*dim == HIA_DIM_UNKNOWN) *dim = own;
-    if (*dim != own)
+    hia_dim *dim = &r->shape.dims[axis + i], inner = tensor.shape.dims[i];
+    if (*dim == HIA_DIM_UNKNOWN) *dim = inner;
+    if (*dim != inner)
       return hiaR_scan_fail(&r->scan, "E0401", tensor.s, r->scan.s,
                             "size %lld of this is %lld in what is before it: a tensor is "
                             "rectangular",
-                            (long long)own, (long long)*dim);
+                            (long long)inner, (long long)*dim);
   }
   r->is_done = true;
   return axis ? HIA_OK : end_tensor(r, type, r->n_elements, r->at);

@@ -4,7 +4,7 @@
  * A program that is built ahead of time and has scalars alone does not link the walk: what deals
  * with objects is called through the saver. */
 #include "runtime/format/file.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/value/walk.h"
 
 typedef struct saver {

@@ -193,15 +193,15 @@ hia_status hia_stream_open_brackets(const hia_allocator *allocator, const hia_ty
   if (!allocator) allocator = &hiaR_malloc;
   const char *missing = !type ? "type" : !path ? "path" : !stream ? "place for the stream" : NULL;
   if (missing) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no %s", missing);
-  hia_bracket_options own = HIA_BRACKET_OPTIONS_INIT;
-  if (hiaR_copy_options(allocator, "bracket options", &own, sizeof own, options, error))
+  hia_bracket_options complete = HIA_BRACKET_OPTIONS_INIT;
+  if (hiaR_copy_options(allocator, "bracket options", &complete, sizeof complete, options, error))
     return HIA_ARGUMENT;
   hia_stream *s;
   hia_value_error wrong = {.code = NULL};
   hia_status status = hiaR_stream_open(allocator, type, path, &s, error);
   if (status == HIA_OK) {
     s->brackets.reader.reading = &s->brackets.reading;
-    status = open_trees(s, &own, &wrong);
+    status = open_trees(s, &complete, &wrong);
     if (status != HIA_OK) hiaR_stream_fail(s, status, &wrong, error);
   }
   if (status == HIA_OK)

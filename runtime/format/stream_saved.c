@@ -532,7 +532,7 @@ static hia_status load_needed(opening *o, uint64_t i, const uint64_t *offsets,
   return status;
 }
 
-/* The same of one group, which has these shared objects. */
+/* Loads the shared objects of one group, which are among these. */
 static hia_status load_shared_of(opening *o, uint64_t i, shared_object *shared, uint64_t n_shared) {
   const hia_saved_stream *v = &o->s->saved;
   const hia_allocator *a = &o->s->allocator;
@@ -572,9 +572,9 @@ static hia_status load_shared(opening *o) {
   if (!(o->s->objects = hiaR_objects_new(&o->s->allocator, 0))) return HIA_MEMORY;
   shared_object *list = v->shared.data;
   for (uint64_t i = 0, n; i < v->n_shared && status == HIA_OK; i += n) {
-    uint64_t of = find_group(v, list[i].number), end = group_at(v, of)->end;
+    uint64_t group = find_group(v, list[i].number), end = group_at(v, group)->end;
     for (n = 1; i + n < v->n_shared && list[i + n].number < end;) n++;
-    status = load_shared_of(o, of, &list[i], n);
+    status = load_shared_of(o, group, &list[i], n);
   }
   return status;
 }

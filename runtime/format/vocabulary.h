@@ -42,7 +42,7 @@ static inline uint64_t hiaR_word_key(const char *s, size_t n, const char *end) {
   if (n > HIA_MAX_SHORT_WORD) {
     uint64_t h = n;
     for (size_t i = 0; i < n; i += 8) { /* the last 8 bytes may overlap those before */
-      h = (h ^ hiaR_load_8(s + (i + 8 <= n ? i : n - 8))) * 0x9e3779b97f4a7c15u;
+      h = (h ^ hiaR_load_8(s + (i + 8 <= n ? i : n - 8))) * HIA_MIX;
       h ^= h >> 32;
     }
     return h;
@@ -56,8 +56,8 @@ static inline uint64_t hiaR_word_key(const char *s, size_t n, const char *end) {
 
 /* Where the search begins. All bits of the key reach the low bits. */
 static inline uint32_t hiaR_word_home(uint64_t key) {
-  key *= 0x9e3779b97f4a7c15u;
-  return (uint32_t)((key ^ key >> 32) * 0x9e3779b97f4a7c15u >> 32);
+  key *= HIA_MIX;
+  return (uint32_t)((key ^ key >> 32) * HIA_MIX >> 32);
 }
 
 /* The number of the word, or HIA_NONE; *at becomes its slot, or the one that it would have. */

@@ -107,12 +107,12 @@ hia_status hiaR_array_own(hia_local_heap *local, const hia_shapes *shapes, uint3
   /* Acquire, as in hiaR_let_go: the others have read it before they let go. */
   bool is_last = atomic_load_explicit(&from->counted.count, memory_order_acquire) == 1;
   if (is_last && !hiaR_is_view(from)) return HIA_OK;
-  hia_array *own = alloc(local, shape->size, from->n);
-  if (!own) return HIA_MEMORY;
-  if (!copy_elements(local->heap, shape, own->data, from, is_shared))
-    return give_up(local, shape, own);
+  hia_array *copy = alloc(local, shape->size, from->n);
+  if (!copy) return HIA_MEMORY;
+  if (!copy_elements(local->heap, shape, copy->data, from, is_shared))
+    return give_up(local, shape, copy);
   hiaR_drop(local, shapes, *ref, base, is_shared);
-  *ref = (uintptr_t)own;
+  *ref = (uintptr_t)copy;
   return HIA_OK;
 }
 

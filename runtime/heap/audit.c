@@ -3,7 +3,7 @@
  * are still to be followed, and a hash table of addresses leads into it. */
 #include "runtime/heap/audit.h"
 #include "runtime/heap/array.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ uint64_t hiaR_audit_objects(const hia_audit *a) { return a->n; }
 
 /* The slot of the object, or the empty one where it belongs. */
 static uint32_t *slot_of(const hia_audit *a, const hia_counted *object) {
-  uint64_t hash = (uint64_t)(uintptr_t)object * 0x9e3779b97f4a7c15u;
+  uint64_t hash = (uint64_t)(uintptr_t)object * HIA_MIX;
   for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
     uint32_t *slot = &a->slots[i & (a->n_slots - 1)];
     if (!*slot || a->list[*slot - 1].object == object) return slot;

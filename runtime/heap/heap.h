@@ -113,8 +113,8 @@ void hiaR_heap_release(hia_local_heap *local, void *block, size_t size);
 unsigned hiaR_heap_class(size_t size);
 size_t hiaR_heap_class_size(unsigned class);
 
-/* The same as hiaR_heap_alloc and hiaR_heap_release, mostly without a call. `class` is that of the
- * size, or 0. A free block begins with the address of the next one. */
+/* These do what hiaR_heap_alloc and hiaR_heap_release do, mostly without a call. `class` is that of
+ * the size, or 0. A free block begins with the address of the next one. */
 static inline void *hiaR_heap_take(hia_local_heap *local, unsigned class, size_t size) {
 #ifndef HIA_CENSUS
   hia_free_block *block = local->free[class];

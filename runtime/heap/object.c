@@ -5,7 +5,7 @@
  * wait to be freed form a list, and the links are in their headers, whose counts are not needed any
  * more. (Schorr and Waite's marking reverses pointers in the same way; here the header has room for
  * them, so no field is overwritten.) */
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 
 /* ---- shapes ---- */
 
@@ -46,10 +46,10 @@ hia_status hiaR_shapes_new(const hia_type_table *types, const hia_allocator *all
   shaping s = {.types = types, .list = (hia_shape *)(shapes + 1)};
   s.bases = (uint32_t *)(s.list + n);
   s.of_type = s.bases + n_refs;
-  uint32_t other = types->n_ctors;
+  uint32_t next = types->n_ctors;
   for (uint32_t i = 0; i < types->n_types; i++) {
     const hia_type_entry *t = &types->types[i];
-    s.of_type[i] = t->kind == HIA_KIND_DATA ? t->first : has_own_shape(t) ? other++ : HIA_NONE;
+    s.of_type[i] = t->kind == HIA_KIND_DATA ? t->first : has_own_shape(t) ? next++ : HIA_NONE;
     if (t->kind == HIA_KIND_TENSOR) s.list[s.of_type[i]] = (hia_shape){.ctor = HIA_SHAPE_TENSOR};
   }
   for (uint32_t i = 0; i < types->n_types; i++) {

@@ -17,10 +17,10 @@ typedef hia_status hia_crew_part(hia_local_heap *local, void *arg, uint32_t i);
 /* Workers that may compute parts of an operation. */
 typedef struct hia_crew {
   uint32_t n;     /* how many that would be, with the one that computes the operation: 2 or more */
-  uint64_t least; /* scalar operations that are worth sharing */
+  uint64_t least; /* scalar operations that are worth it */
   /* Computes parts 0 .. n - 1, each once and in any order. Returns when all are done; not HIA_OK:
    * with that status the operation must end at once. */
-  hia_status (*share)(const struct hia_crew *crew, uint32_t n, hia_crew_part *part, void *arg);
+  hia_status (*compute)(const struct hia_crew *crew, uint32_t n, hia_crew_part *part, void *arg);
 } hia_crew;
 
 /* What an operation may use: of the worker that computes it. */
@@ -36,17 +36,17 @@ typedef struct hia_env {
 typedef struct hia_operation {
   uint32_t n_in; /* operands: words */
   uint64_t imm;  /* of the node */
-  /* Of an op on arrays. */
+  /* These belong to an op on arrays. */
   uint32_t base;                /* of the type of the result */
   const hia_shape *shape;       /* of the array that is made */
   const hia_word_place *places; /* of its element's words: n_words */
   uint32_t n_words;
-  /* Of an op on tensors. */
+  /* These belong to an op on tensors. */
   uint64_t tensors; /* bit i: operand i is a tensor, and else a scalar. Bit 63 stands for all
                        operands from 63 on */
   uint64_t takes;   /* bit i: the operation gets the reference of operand i; likewise */
   uint8_t dtype;    /* at which the op is; of a lifted one that of the result */
-  /* Of an op on scalars that is lifted. */
+  /* These belong to an op on scalars that is lifted. */
   uint8_t at; /* the dtype at which it is */
   uint16_t op;
   const hia_kernel *kernels; /* its table, by dtype */

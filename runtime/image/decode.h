@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* How an image is decoded: private to decode.c and refs.c. Both trust the image, which check.c has
- * checked. */
+/* How an image is decoded: private to load.c, decode.c, refs.c, frames.c and hosts.c. They trust
+ * the image, which check.c has checked. */
 #ifndef HIA_DECODE_H
 #define HIA_DECODE_H
 
@@ -90,6 +90,51 @@ static inline uint32_t hiaR_slot_of(uint32_t operand) { return operand & ~HIA_IM
 static inline bool hiaR_is_ref(const hia_decoder *d, uint32_t slot) {
   return d->ref_base[slot] != HIA_NONE;
 }
+
+/* A part of the block, for n things. */
+static inline void *hiaR_decode_take(hia_decoder *d, size_t n, size_t size) {
+  void *p = d->at;
+  d->at += hiaR_room(n, size);
+  return p;
+}
+
+/* ---- frames.c: laying out frames ---- */
+
+typedef struct hia_frame_layout {
+  uint32_t n_children, n_counters;
+  uint32_t set_words, set_levels; /* words of the pending set outside the header */
+} hia_frame_layout;
+enum { HIA_FRAME_STEPS = 8, HIA_FRAME_FINE = 512 };
+enum { HIA_FRAME_CLASSES = HIA_FRAME_FINE / 16 + HIA_FRAME_STEPS * 24 };
+
+static inline uint32_t hiaR_up16(uint32_t n) { return (n + 15) & ~15u; }
+/* The size class of a frame of so many bytes; *rounded: the size of all frames of that class. */
+uint32_t hiaR_frame_class(uint64_t size, uint64_t *rounded);
+hia_frame_layout hiaR_frame_layout(const hia_image_tables *t, const hia_image_section *s);
+/* Tokens that are sent in a section. */
+uint32_t hiaR_count_edges(const hia_image_tables *t, const hia_image_section *s);
+/* How many slots that hold references stand right before the constants: they are preloaded, too. */
+uint32_t hiaR_preloaded_refs(const hia_image_tables *t, const hia_image_section *s);
+/* The bytes that are preloaded into each frame, at most. */
+uint32_t hiaR_preload_size(const hia_image_tables *t, const hia_image_section *s,
+                           const hia_frame_layout *l);
+
+/* ---- hosts.c: host functions ---- */
+
+/* Writes why an image cannot be loaded. Returns HIA_BAD_IMAGE. */
+hia_status HIA_PRINTF(3, 4) hiaR_refuse_image(char *error, size_t error_size, const char *fmt, ...);
+/* Computes how many bytes the prepared calls take. */
+hia_status hiaR_size_hosts(const hia_image_tables *t, const hia_image_hosts *hosts, size_t *size,
+                           char *error, size_t error_size);
+hia_status hiaR_prepare_hosts(hia_decoder *d, char *error, size_t error_size);
+
+/* ---- decode.c: sections ---- */
+
+/* The kernel for an op at a dtype. Empty: there is none. */
+hia_given_kernel hiaR_find_kernel(const hia_kernel_source *kernels, const hia_image_kernel *k);
+/* True if the number of a slot of the node needs more than 16 bits. */
+bool hiaR_is_wide(const hia_decoder *d, const hia_image_node *n);
+void hiaR_decode_section(hia_decoder *d, uint32_t number);
 
 /* ---- refs.c: which operands take references ---- */
 

@@ -184,9 +184,9 @@ typedef struct hia_image_loc {
   uint32_t parent; /* where that body was inlined, or HIA_NONE */
 } hia_image_loc;
 
-uint64_t hiaR_image_hash(const void *bytes, size_t size); /* size: a multiple of 8 */
+uint64_t hiaR_image_hash(const void *bytes, size_t size); /* hash.c; size: a multiple of 8 */
 
-/* ---- decode.c: loading ---- */
+/* ---- load.c ---- */
 
 typedef struct hia_program_image hia_loaded;
 
@@ -207,7 +207,7 @@ hia_find_kernel hiaR_any_kernel; /* kernels.c: links all */
 hia_status hiaR_image_load(const void *bytes, size_t size, hia_find_kernel *find,
                            const hia_allocator *allocator, hia_loaded **out, char *error,
                            size_t error_size);
-/* The same for an image that may call host functions. */
+/* Loads an image that may call host functions. */
 typedef struct hia_image_hosts {
   const hia_host_caller *caller;
   /* Finds the host function for extern `number` of the image. False: there is none. */
@@ -224,13 +224,15 @@ bool hiaR_given_host(void *user, uint32_t number, const char *name, hia_host_tar
 hia_status hiaR_image_load_hosted(const void *bytes, size_t size, hia_find_kernel *find,
                                   const hia_image_hosts *hosts, const hia_allocator *allocator,
                                   hia_loaded **out, char *error, size_t error_size);
-/* The same with a list of kernels: a program that lists only those that its image needs links no
- * others. `hosts` may be NULL. */
+/* Loads an image with a list of kernels: a program that lists only those that its image needs links
+ * no others. `hosts` may be NULL. */
 hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given_kernel *given,
                                  size_t n_given, const hia_image_hosts *hosts,
                                  const hia_allocator *allocator, hia_loaded **out, char *error,
                                  size_t error_size);
 void hiaR_image_free(hia_loaded *image); /* `image` may be NULL; no run may be under way */
+
+/* ---- loaded.c ---- */
 
 typedef struct hia_export {
   const char *name, *signature;

@@ -353,7 +353,7 @@ typedef struct hia_cause {
   hia_nan_origin nan;
 } hia_cause;
 
-/* Of an operation that has failed. */
+/* The cause of the failure of an operation. */
 static inline hia_cause hiaR_cause_of(hia_status status, const hia_misfortune *why) {
   hia_cause cause = {.status = status};
   if (status == HIA_RANGE)

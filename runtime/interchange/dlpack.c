@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* DLPack: values from tensors of other libraries, and to them. */
+#include "runtime/heap/tensor.h"
 #include "runtime/interchange/values.h"
-#include "runtime/tensor/tensor.h"
 #include <hiaton/dlpack.h>
 
 /* The layout is an ABI, whichever header it comes from. */
@@ -332,16 +332,16 @@ static hia_tensor *make_tensor(const reading *r, hia_objects *objects, bool is_s
 /* Lets the objects hold the tensor. What hiaton has made itself is not held by its deleter: frees
  * could then nest, as deep as a tensor has gone back and forth. */
 static bool hold(hia_objects *objects, const taken *t, bool *is_released) {
-  hia_objects *own = objects_of(t);
-  *is_released = own != NULL;
-  if (own) return hiaR_objects_depend(objects, own);
+  hia_objects *held = objects_of(t);
+  *is_released = held != NULL;
+  if (held) return hiaR_objects_depend(objects, held);
   return t->plain ? hiaR_objects_own(objects, release_plain, t->plain)
                   : hiaR_objects_own(objects, release_versioned, t->versioned);
 }
 
 static hia_status make_value(const reading *r, const hia_type_info *type, const taken *t,
                              hia_value **value) {
-  hia_value_types *own = NULL;
+  hia_value_types *made = NULL;
   hia_word word = 0;
   uint32_t rank = r->shape.rank;
   if (!rank) {
@@ -351,19 +351,19 @@ static hia_status make_value(const reading *r, const hia_type_info *type, const 
     release(t);
     return HIA_OK;
   }
-  if (!type && !(own = hiaR_file_types(r->allocator, r->dtype, rank))) return HIA_MEMORY;
+  if (!type && !(made = hiaR_file_types(r->allocator, r->dtype, rank))) return HIA_MEMORY;
   bool is_shared = r->n && !r->strides && (uintptr_t)r->data % r->size == 0, is_released = true;
   hia_objects *objects = hiaR_objects_new(r->allocator, 0);
   hia_tensor *tensor = objects ? make_tensor(r, objects, is_shared) : NULL;
   word = (uintptr_t)tensor;
-  if (tensor) *value = hiaR_value_new(r->allocator, type ? type : &own->infos[0], objects, &word);
+  if (tensor) *value = hiaR_value_new(r->allocator, type ? type : &made->infos[0], objects, &word);
   if (*value && is_shared && !hold(objects, t, &is_released)) {
     hia_value_free(*value);
     *value = NULL;
   }
   if (*value && is_released) release(t);
   hiaR_objects_release(objects);
-  hiaR_value_types_release(own);
+  hiaR_value_types_release(made);
   return *value ? HIA_OK : HIA_MEMORY;
 }
 

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tensors of files: checks, and conversion to those of hiaton and back. */
+#include "runtime/heap/tensor.h"
 #include "runtime/interchange/interchange.h"
-#include "runtime/tensor/tensor.h"
 #include "runtime/value/output.h"
 #include <math.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ uint64_t hiaR_file_tensor_bytes(const hia_file_tensor *t, hia_dtype dtype) {
 
 /* ---- checks ---- */
 
-/* As hiaR_shape_describe, of a tensor that may have another dtype. */
+/* Does what hiaR_shape_describe does, for a tensor that may have another dtype. */
 static void describe(const hia_file_tensor *t, char *buf, size_t size) {
   char text[100];
   hiaR_shape_describe(HIA_BOOL, &t->shape, text, sizeof text);
@@ -82,17 +82,17 @@ static hia_status HIA_PRINTF(3, 4)
 
 /* Refuses what can never be read. */
 static hia_status check_form(const hia_file_tensor *t, hia_value_error *error) {
-  char name[80], other[40];
+  char name[80], dtype_name[40];
   name_tensor(t, name, sizeof name);
   if (t->shape.rank > HIA_MAX_RANK)
     return refuse(t, error, "the %s has more than %d axes", name, HIA_MAX_RANK);
   if (t->dtype < HIA_N_FILE_DTYPES) return HIA_OK;
-  hiaR_file_show(t->other, strlen(t->other), other, sizeof other);
+  hiaR_file_show(t->other, strlen(t->other), dtype_name, sizeof dtype_name);
   return refuse(
       t, error,
       "the dtype of the %s is %s, which is none of BOOL I32 I64 F32 F64, nor one that can "
       "be converted",
-      name, other);
+      name, dtype_name);
 }
 
 static hia_status check(const hia_file_tensor *t, hia_dtype dtype, const hia_dims *shape,
@@ -167,7 +167,7 @@ static void copy_strided(char *to, const char *from, uint64_t n, uint64_t stride
 /* Takes n elements that lie `stride` bytes apart. */
 typedef hia_status take_run(void *user, const char *from, uint64_t n, uint64_t stride);
 
-/* Of a tensor with elements whose first axis varies fastest: takes the last axis, for each index of
+/* Reads a tensor whose first axis varies fastest: takes the last axis, for each index of
  * the others in row-major order. */
 static hia_status each_run(const hia_file_tensor *t, uint32_t size, take_run *take, void *user) {
   uint32_t last = t->shape.rank - 1;

@@ -75,7 +75,7 @@ hia_status hiaR_file_tensor_make(const hia_file_tensor *tensor, hia_dtype dtype,
 /* The other way. The tensor refers to the elements of the object; its name is "". */
 struct hia_tensor;
 void hiaR_file_tensor_of(const struct hia_tensor *object, hia_file_tensor *tensor);
-/* The same for a scalar, which is written to `bytes`, at least 8 of them. */
+/* Describes a scalar, which is written to `bytes`, at least 8 of them. */
 void hiaR_file_tensor_of_scalar(hia_dtype dtype, hia_word word, void *bytes,
                                 hia_file_tensor *tensor);
 
@@ -85,7 +85,7 @@ hia_status hiaR_file_wrong(hia_value_error *error, uint64_t at, const char *fmt,
 /* Text of a file for a message: without control characters, cut to the buffer. */
 void hiaR_file_show(const char *s, size_t n, char *buf, size_t size);
 
-/* As memcmp; the shorter one of two that begin alike comes first. */
+/* Compares as memcmp does; the shorter one of two that begin alike comes first. */
 int hiaR_compare_bytes(const char *a, size_t n_a, const char *b, size_t n_b);
 
 /* For writers of files: `write` writes into a file, which appears whole and on the disk, or not at
@@ -101,7 +101,7 @@ hia_status hiaR_file_write(const char *path,
 /* Reads a file. It must have all elements that its header says, and nothing behind them. */
 hia_status hiaR_npy_read(const void *bytes, size_t n, hia_file_tensor *tensor,
                          hia_value_error *error);
-/* Of a file of which these are the first n bytes, 12 at least: how many its header has. 0: it is no
+/* How many bytes the header of a file has of which these are the first n, 12 at least. 0: it is no
  * .npy, or of another version. */
 uint64_t hiaR_npy_header_size(const void *bytes, size_t n);
 /* Reads the header of a file of `size` bytes, of which these are the first n, all of the header
@@ -148,8 +148,8 @@ const hia_file_tensor *hiaR_safetensors_find(const hia_safetensors *file, const 
 hia_status hiaR_safetensors_write(const hia_allocator *allocator, const hia_file_tensor *tensors,
                                   uint32_t n, const hia_metadata *metadata, uint32_t n_metadata,
                                   const hia_sink *sink, hia_value_error *error);
-/* The same into a file, which appears whole and on the disk, or not at all (value/output.h). With
- * HIA_IO the error says what the system says. */
+/* Writes them into a file, which appears whole and on the disk, or not at all (value/output.h).
+ * With HIA_IO the error says what the system says. */
 hia_status hiaR_safetensors_write_file(const hia_allocator *allocator, const char *path,
                                        const hia_file_tensor *tensors, uint32_t n,
                                        const hia_metadata *metadata, uint32_t n_metadata,

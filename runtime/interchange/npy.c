@@ -10,8 +10,8 @@
  *
  * The dictionary must have these keys, each once and in any order, and values of no other kind.
  * Strings have no escapes, since none of these needs any. */
+#include "runtime/heap/tensor.h"
 #include "runtime/interchange/interchange.h"
-#include "runtime/tensor/tensor.h"
 #include <stdio.h>
 
 #define MAGIC "\x93NUMPY"

@@ -52,7 +52,7 @@ hia_status hiaR_npz_copy(const hia_npz_file *file, size_t i, const hia_file_tens
 enum { HIA_NPZ_MAX_NAME = 65535 - 4 };
 hia_status hiaR_npz_write(const hia_allocator *allocator, const hia_file_tensor *tensors, size_t n,
                           const hia_sink *sink, hia_value_error *error);
-/* The same into a file, as hiaR_safetensors_write_file. */
+/* Writes them into a file, as hiaR_safetensors_write_file does. */
 hia_status hiaR_npz_write_file(const hia_allocator *allocator, const char *path,
                                const hia_file_tensor *tensors, size_t n, hia_value_error *error);
 

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* .npz for hosts: archives, and values from them and to them. */
+#include "runtime/heap/tensor.h"
 #include "runtime/interchange/npz.h"
 #include "runtime/interchange/values.h"
-#include "runtime/tensor/tensor.h"
 #include <errno.h>
 #include <stdio.h>
 
@@ -141,19 +141,19 @@ static hia_status load_arrays(const hia_allocator *allocator, loading *l, const 
   return status;
 }
 
-/* The same of one array, of the type that it has. */
+/* Loads one array, at the type that it has. */
 static hia_status load_as_it_is(const hia_allocator *allocator, loading *l, size_t i,
                                 hia_value **value) {
   hia_file_tensor t;
   hia_status status = hiaR_npz_look(l->file, i, &t, &l->wrong);
   if (status == HIA_OK) status = hiaR_file_tensor_check_own(&t, &l->wrong);
   if (status != HIA_OK) return status;
-  hia_value_types *own = NULL;
-  if (t.shape.rank && !(own = hiaR_file_types(allocator, (hia_dtype)t.dtype, t.shape.rank)))
+  hia_value_types *made = NULL;
+  if (t.shape.rank && !(made = hiaR_file_types(allocator, (hia_dtype)t.dtype, t.shape.rank)))
     return HIA_MEMORY;
-  const hia_type_info *type = own ? &own->infos[0] : &hiaR_scalar_infos[t.dtype];
+  const hia_type_info *type = made ? &made->infos[0] : &hiaR_scalar_infos[t.dtype];
   status = load_arrays(allocator, l, &i, type, value);
-  hiaR_value_types_release(own);
+  hiaR_value_types_release(made);
   return status;
 }
 

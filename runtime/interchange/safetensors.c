@@ -11,8 +11,8 @@
  * the reader does not recurse. Strings are decoded in a copy of the header, where they lie: decoded
  * they are shorter. So a name's place in the copy is its place in the file. */
 #include "runtime/interchange/safetensors.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/interchange/interchange.h"
-#include "runtime/tensor/tensor.h"
 #include "runtime/value/stack.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * elements are aligned: larger ones come first. The order of tensors, and how strings are escaped,
  * are those of the format's reference implementation; it leaves the order of metadata open, which
  * here is that of the keys. */
+#include "runtime/heap/tensor.h"
 #include "runtime/interchange/safetensors.h"
-#include "runtime/tensor/tensor.h"
 #include "runtime/value/stack.h"
 #include <stdio.h>
 #include <stdlib.h>

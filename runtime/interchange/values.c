@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values from files of other systems and to them, with the errors of the API. */
 #include "runtime/interchange/values.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include <errno.h>
 
 static hia_status fail(const hia_allocator *allocator, hia_error **error, hia_status status) {
@@ -38,16 +38,16 @@ hia_value_types *hiaR_file_types(const hia_allocator *allocator, hia_dtype dtype
 static hia_status make_value(const hia_allocator *allocator, const hia_type_info *type,
                              hia_dtype dtype, const hia_file_tensor *t, hia_value **value,
                              hia_value_error *wrong) {
-  hia_value_types *own = NULL;
+  hia_value_types *made = NULL;
   hia_word word;
   if (!type && t->shape.rank) {
-    own = hiaR_file_types(allocator, dtype, t->shape.rank);
-    if (!own) return HIA_MEMORY;
+    made = hiaR_file_types(allocator, dtype, t->shape.rank);
+    if (!made) return HIA_MEMORY;
   }
-  if (!type) type = own ? &own->infos[0] : &hiaR_scalar_infos[dtype];
+  if (!type) type = made ? &made->infos[0] : &hiaR_scalar_infos[dtype];
   uint64_t size = hiaR_file_tensor_bytes(t, dtype);
   if (size > PTRDIFF_MAX / 2) {
-    hiaR_value_types_release(own);
+    hiaR_value_types_release(made);
     return HIA_MEMORY;
   }
   size_t bytes = hiaR_tensor_size(t->shape.rank, (size_t)size);
@@ -59,7 +59,7 @@ static hia_status make_value(const hia_allocator *allocator, const hia_type_info
     if (!*value) status = HIA_MEMORY;
   }
   hiaR_objects_release(objects);
-  hiaR_value_types_release(own);
+  hiaR_value_types_release(made);
   return status;
 }
 

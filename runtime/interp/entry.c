@@ -3,7 +3,7 @@
  * file. */
 #include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"
-#include "runtime/native/context.h"
+#include "runtime/native/host.h"
 #include "runtime/value/value.h"
 
 /* The images that a context has run, decoded: each context has its own. An image is identified by

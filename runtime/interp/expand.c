@@ -17,7 +17,8 @@
 #include "runtime/base/left.h"
 #include "runtime/heap/array.h"
 #include "runtime/image/loaded.h"
-#include "runtime/interp/interp.h"
+#include "runtime/interp/elements.h"
+#include "runtime/interp/run.h"
 
 typedef struct copy copy;
 typedef struct node node;

@@ -120,7 +120,7 @@ static inline bool unpack(hia_worker *w, hia_word *slots, const hia_step *step) 
   return true;
 }
 
-/* The same of one reference, which goes to step->to, and of i32s, bools and wide words. */
+/* Unpacks one reference, which goes to step->to, and of i32s, bools and wide words. */
 static inline bool unpack_one(hia_worker *w, hia_word *slots, const hia_step *step) {
   const hia_get *g = step->u.get;
   hia_word ref = slots[step->slot];
@@ -236,13 +236,15 @@ static inline bool passes(const hia_leaf *leaf, hia_word a, hia_word b) {
   return leaf->is_less ? (int64_t)a < (int64_t)b : a == b;
 }
 
-/* True if the call is done. Else *other says whether the frame begins with the leaf's other steps.
+/* True if the call is done. Else *is_other_side says whether the frame begins with the leaf's other
+ * steps.
  */
-static inline bool call_leaf(hia_worker *w, hia_frame *f, const hia_child *child, bool *other) {
+static inline bool call_leaf(hia_worker *w, hia_frame *f, const hia_child *child,
+                             bool *is_other_side) {
   const hia_leaf *leaf = child->leaf;
   hia_word *slots = hiaR_slots(f), a = value_of(slots, leaf->a);
-  *other = passes(leaf, a, value_of(slots, leaf->b)) != leaf->is_if;
-  if (*other || (leaf->is_match && a >= HIA_FIRST_ADDRESS)) return false;
+  *is_other_side = passes(leaf, a, value_of(slots, leaf->b)) != leaf->is_if;
+  if (*is_other_side || (leaf->is_match && a >= HIA_FIRST_ADDRESS)) return false;
   hia_word result = value_of(slots, leaf->result);
   if (leaf->shares) hiaR_share(w, result);
   for (uint32_t i = 0; i < child->n_takes; i++) slots[child->takes[i]] = 0;
@@ -652,7 +654,7 @@ STOP: /* below what is ready */
 
 wait:
   if (HIA_LIKELY(f->pending)) goto descend;
-  /* For other workers, or for a node that has failed. */
+  /* The frame waits for other workers, or for a node that has failed. */
   if (!is_shared) return;
 find_work:
   f = hiaR_find_work(w, f);

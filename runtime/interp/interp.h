@@ -4,6 +4,7 @@
  *   frame.c   pools of frames
  *   interp.c  firing nodes, entering and leaving frames: one worker
  *   order.c   which of several failures, or of several things to do, comes first
+ *   end.c     the end of a run before it is done
  *   sched.c   several workers: handing work over, sleeping, the end of a run
  *
  * Apart from it stand entry.c (typed entries that run an image) and expand.c (the dynamic
@@ -225,13 +226,22 @@ static inline void hiaR_pass_args(hia_frame *parent, const hia_child *child, hia
 /* The frame's results have been copied, and it goes: drops its references. */
 void hiaR_frame_end_refs(hia_worker *w, hia_frame *f);
 
-/* ---- sched.c ---- */
+/* ---- end.c ---- */
 
+/* Called after something was written where w reads it: w clears `poll` before it reads, so it
+ * either sees this or polls again. */
+void hiaR_wake_up(hia_worker *w);
+/* All workers stop. */
+void hiaR_stop_run(hia_run *run);
+static inline bool hiaR_is_over(const hia_run *run) { return atomic_load(&run->stop); }
 /* Ends the run at once because a resource ran out, when child `site` of f was to be entered (NONE:
  * somewhere in f). */
 void hiaR_end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site);
-/* The same with HIA_MEMORY, because node number `node` of f had no memory. */
+/* Ends the run with HIA_MEMORY, because node number `node` of f had no memory. */
 void hiaR_exhaust(hia_worker *w, hia_frame *f, uint32_t node);
+
+/* ---- sched.c ---- */
+
 void hiaR_complete_run(hia_worker *w, hia_frame *root);
 /* Called when a pending child of f is to be entered: handles jobs, failures and the end of the
  * run. Returns the frame with pending children to go on with; NULL: the current chain has ended. */
@@ -245,14 +255,5 @@ void hiaR_latent_remove(hia_worker *w, hia_frame *f);
 void hiaR_serve_workers(
     hia_worker *w); /* called when workers are idle and there are latent frames */
 void hiaR_stolen_done(hia_worker *w, hia_stolen *job); /* sends it back to its owner */
-
-/* Pushes the elements of comprehensions that a node of a frame with these slots is in. */
-static inline void hiaR_backtrace_elements(const hia_section *s, const hia_word *slots,
-                                           uint32_t node, hia_backtrace *trace) {
-  for (uint32_t i = s->n_elements; i > 0; i -= 3) {
-    const uint32_t *e = &s->elements[i - 3];
-    if (e[0] <= node && node < e[1]) hiaR_backtrace_push_element(trace, hiaR_to_i64(slots[e[2]]));
-  }
-}
 
 #endif

@@ -14,6 +14,7 @@
  *
  * Marks are read and written under the run's lock, except that a worker reads those of its own
  * frames. */
+#include "runtime/interp/elements.h"
 #include "runtime/interp/interp.h"
 
 static uint32_t limit_of(const hia_frame *f) {

@@ -28,6 +28,7 @@
  * while there are woken frames, the current chain is compared with them at growing intervals, so
  * that an endless chain cannot keep what is earlier from failing. */
 #include "runtime/base/left.h"
+#include "runtime/interp/elements.h"
 #include "runtime/interp/interp.h"
 
 #ifdef HIA_STRESS
@@ -44,49 +45,6 @@ enum {
 
 /* ---- the end ---- */
 
-/* Called after something was written where w reads it: w clears `poll` before it reads, so it
- * either sees this or polls again. */
-static void wake_up(hia_worker *w) {
-  atomic_store(&w->poll, 1);
-  hia_parker_unpark(&w->parker);
-}
-
-static void stop(hia_run *run) {
-  atomic_store(&run->stop, 1);
-  for (unsigned i = 0; i < run->n_workers; i++) wake_up(run->workers[i]);
-}
-
-static bool is_over(const hia_run *run) { return atomic_load(&run->stop); }
-
-/* `node`: of f, whose position is the innermost of the backtrace; or NONE. */
-static void end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site, uint32_t node) {
-  hia_run *run = w->run;
-  pthread_mutex_lock(&run->lock);
-  if (!run->resource && !run->is_complete) {
-    hia_backtrace *trace = &run->resource_trace;
-    run->resource = status;
-    if (node != HIA_NONE)
-      hiaR_backtrace_push_site(trace, run->image->locs, f->section->locs[node], false);
-    if (f && site != HIA_NONE) {
-      const hia_child *child = &f->section->children[site];
-      if (!child->is_loop)
-        hiaR_backtrace_push_site(trace, run->image->locs, child->loc, child->is_tail);
-    }
-    if (f) hiaR_backtrace_frames(run->image, f, trace);
-  }
-  pthread_mutex_unlock(&run->lock);
-  stop(run);
-}
-
-void hiaR_end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site) {
-  end_run(w, status, f, site, HIA_NONE);
-}
-
-void hiaR_exhaust(hia_worker *w, hia_frame *f, uint32_t node) {
-  f->waiting++; /* so that the frame is never done */
-  end_run(w, HIA_MEMORY, f, HIA_NONE, node);
-}
-
 void hiaR_complete_run(hia_worker *w, hia_frame *root) {
   hia_run *run = w->run;
   pthread_mutex_lock(&run->lock);
@@ -97,7 +55,7 @@ void hiaR_complete_run(hia_worker *w, hia_frame *root) {
 #ifdef HIA_CENSUS /* else they go with the heap */
   hiaR_frame_end_refs(w, root);
 #endif
-  stop(run);
+  hiaR_stop_run(run);
 }
 
 /* ---- latent frames ---- */
@@ -167,7 +125,7 @@ static void post(hia_run *run, hia_worker *to, hia_stolen *job) {
   hia_stolen *next = atomic_load_explicit(&to->inbox, memory_order_relaxed);
   do job->next = next;
   while (!atomic_compare_exchange_weak(&to->inbox, &next, job));
-  wake_up(to);
+  hiaR_wake_up(to);
 }
 
 void hiaR_stolen_done(hia_worker *w, hia_stolen *job) {
@@ -370,10 +328,10 @@ hia_frame *hiaR_poll(hia_worker *w, hia_frame *f) {
   if (cancelled && __atomic_load_n(cancelled, __ATOMIC_RELAXED))
     hiaR_end_run(w, HIA_CANCELLED, f, HIA_NONE);
   atomic_exchange(&w->poll, 0);
-  if (is_over(run)) return NULL;
+  if (hiaR_is_over(run)) return NULL;
   if (atomic_load(&w->inbox)) {
     take_jobs(w, f);
-    if (is_over(run)) return NULL;
+    if (hiaR_is_over(run)) return NULL;
     watch(w, f);
   }
   uint32_t epoch = atomic_load(&run->epoch);
@@ -401,7 +359,7 @@ hia_frame *hiaR_poll(hia_worker *w, hia_frame *f) {
   return f;
 }
 
-static bool has_news(hia_worker *w) { return atomic_load(&w->inbox) || is_over(w->run); }
+static bool has_news(hia_worker *w) { return atomic_load(&w->inbox) || hiaR_is_over(w->run); }
 
 static bool look_for_news(hia_worker *w) {
   uint64_t start = hiaR_now();
@@ -441,7 +399,7 @@ static bool rest(hia_worker *w) {
   hia_run *run = w->run;
   set_idle(w);
   if (atomic_fetch_sub(&run->busy, 1) == 1) {
-    stop(run);
+    hiaR_stop_run(run);
     return true;
   }
   hiaR_event(w->ring, HIA_EVENT_IDLE_BEGIN, 0);
@@ -458,7 +416,7 @@ hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
   /* The next frame of this chain that can continue. */
   while (f && f->latent == HIA_NONE) f = f->child ? f->up.parent : NULL;
   for (;;) {
-    if (is_over(run)) return NULL;
+    if (hiaR_is_over(run)) return NULL;
     uint32_t epoch = atomic_load(&run->epoch);
     if (epoch != w->epoch) {
       w->epoch = epoch;

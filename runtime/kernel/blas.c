@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <pthread.h>
 
-/* Of cblas.h. */
+/* These are the numbers of cblas.h. */
 enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
 
 /* A product that is smaller in any direction than SMALLEST is left to the runtime's kernels. A

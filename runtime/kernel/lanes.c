@@ -7,7 +7,7 @@ enum { /* their places in the tables */
        HIA_ELEMENTARY_LIST_1(PLACE)
 };
 
-/* Its place and 1; 0: it is no elementary function. */
+/* The place of an op and 1; 0: it is no elementary function. */
 static unsigned place_of(unsigned op) {
   switch (op) {
   case HIA_OP_EXP: return 1 + PLACE_exp;

@@ -1,51 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Products: the choice of kernels, and what order of tiles makes a product. */
+/* Products: what order of tiles makes a product. */
 #include "runtime/kernel/tile.h"
-#include <stdatomic.h>
-
-/* ---- the kernels of this machine ---- */
-
-static const hia_tiles *best(void) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
-    return &hiaR_tiles_avx512;
-  if (has_avx2) return &hiaR_tiles_avx2;
-#endif
-  return &hiaR_tiles_plain;
-}
-
-static _Atomic(const hia_tiles *) tiles_in_use;
-
-/* Threads that come first at the same time all choose the same. */
-static const hia_tiles *tiles(void) {
-  const hia_tiles *t = atomic_load_explicit(&tiles_in_use, memory_order_relaxed);
-  if (HIA_LIKELY(t)) return t;
-  t = best();
-  atomic_store_explicit(&tiles_in_use, t, memory_order_relaxed);
-  return t;
-}
-
-const hia_tile_set *hiaR_tile_set(hia_dtype dtype) { return tiles()->of[dtype]; }
-
-const char *hiaR_product_kernels(void) { return tiles()->name; }
-
-bool hiaR_product_use(const char *kernels) {
-  const hia_tiles *t = best(), *use = NULL;
-  if (!kernels || strcmp(kernels, t->name) == 0)
-    use = t;
-  else if (strcmp(kernels, "plain") == 0)
-    use = &hiaR_tiles_plain;
-#if defined(__x86_64__)
-  else if (strcmp(kernels, "avx2") == 0 && t == &hiaR_tiles_avx512)
-    use = &hiaR_tiles_avx2;
-#endif
-  if (use) atomic_store_explicit(&tiles_in_use, use, memory_order_relaxed);
-  return use;
-}
-
-/* ---- parts and steps ---- */
 
 /* How B is read. */
 enum {
@@ -89,7 +44,7 @@ void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
   *plan = (hia_product_plan){.way = way_of(p), .steps = 1};
   if (p->m == 0 || p->n == 0) return;
   if (p->k == 0 && p->is_added) return;
-  size_t work = tiles()->work, element = hiaR_element(p->dtype);
+  size_t work = hiaR_tiles()->work, element = hiaR_element(p->dtype);
   if (element == 8) work /= 2;
   if (p->k <= STEP && p->m <= ROWS && plan->way < WAY_STEP && p->m * p->k <= work && p->n <= READ &&
       p->n * p->k <= READ && p->m * p->k * p->n <= work) { /* mostly: one step */
@@ -166,7 +121,7 @@ static bool is_short(const hia_tile_set *set, size_t k, size_t columns) {
   return k <= 64 && columns >= 4 * (size_t)set->lanes;
 }
 
-/* The same for any number of rows, in blocks of at most `highest` rows, which are even but for one.
+/* Does so for any number of rows, in blocks of at most `highest` rows, which are even but for one.
  * All rows use as many columns as their tile has before the next, which therefore stay in a cache.
  */
 static void tile_block(const hia_tile_set *set, const hia_tile_run *run, size_t rows,

@@ -78,7 +78,7 @@ void hiaR_product_step(const hia_product *product, const hia_product_plan *plan,
 /* All parts, by this thread. */
 void hiaR_product_run(const hia_product *product, const hia_product_plan *plan, void *scratch);
 
-/* ---- the kernels of this machine ----
+/* ---- tiles.c: the kernels of this machine ----
  *
  * Chosen when they are first needed: the first of "avx512", "avx2", "plain" that the processor
  * has. */

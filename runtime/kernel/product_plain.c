@@ -23,7 +23,7 @@ static float fma_1_f32(float x, float y, float z) {
   const double part = sum - product, lost = (product - (sum - part)) + ((double)z - part);
   uint64_t bits;
   memcpy(&bits, &sum, sizeof bits);
-  /* Of an infinite sum or a NaN, `lost` is a NaN, and nothing is to be done. */
+  /* `lost` of an infinite sum or a NaN is a NaN, and nothing is to be done. */
   if ((lost > 0 || lost < 0) && !(bits & 1)) {
     bits += (lost > 0) == (sum > 0) ? 1 : (uint64_t)-1;
     double odd;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Inside of products: tiles, and what product.c, pack.c and the kernels of each kind of processor
- * know of each other.
+/* Inside of products: tiles, and what tiles.c, product.c, pack.c and the kernels of each kind of
+ * processor know of each other.
  *
  * A *tile* computes up to HIA_TILE_ROWS rows of up to HIA_TILE_VECTORS vectors of columns, with all
  * accumulators in registers. `lanes` is the number of columns in a vector. A *panel* is two vectors
@@ -10,6 +10,7 @@
 #define HIA_TILE_H
 
 #include "runtime/kernel/product.h"
+#include <stdatomic.h>
 
 enum { HIA_TILE_ROWS = 14, HIA_TILE_VECTORS = 8 };
 
@@ -49,8 +50,14 @@ extern const hia_tiles hiaR_tiles_plain;
 extern const hia_tiles hiaR_tiles_avx2, hiaR_tiles_avx512;
 #endif
 
-/* product.c: the tiles in use. */
-const hia_tile_set *hiaR_tile_set(hia_dtype dtype);
+/* tiles.c: the tiles in use; NULL: none were needed yet. */
+extern _Atomic(const hia_tiles *) hiaR_tiles_in_use;
+const hia_tiles *hiaR_tiles_choose(void);
+static inline const hia_tiles *hiaR_tiles(void) {
+  const hia_tiles *t = atomic_load_explicit(&hiaR_tiles_in_use, memory_order_relaxed);
+  return HIA_LIKELY(t) ? t : hiaR_tiles_choose();
+}
+static inline const hia_tile_set *hiaR_tile_set(hia_dtype dtype) { return hiaR_tiles()->of[dtype]; }
 
 /* The bytes of a dtype's element. */
 static inline size_t hiaR_element(hia_dtype dtype) {

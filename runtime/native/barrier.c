@@ -27,35 +27,18 @@
  * that it is stacked on. Code that reads a return address of compiled code must do so by
  * hiaR_return_address. Shadow stacks (CET) do not allow a return address to be changed; they are
  * never enabled for the engine's stacks. */
+#include "runtime/native/barrier.h"
 #include "runtime/native/context.h"
 
 #define STEP HIA_BARRIER_STEP
 
 enum {
-  FEW = 64,
-  KEPT = 1024,
+  FEW = 64,   /* barriers for which there is memory at first */
   AGAIN = 32, /* of so many barriers met below another, one leads to a new one further up */
 };
 
-/* The word of a frame that holds its return address. Sanitizers must not see these accesses. */
-static HIA_UNINSTRUMENTED uintptr_t word(const char *place) { return *(const uintptr_t *)place; }
 static HIA_UNINSTRUMENTED void set_word(char *place, uintptr_t value) {
   *(uintptr_t *)place = value;
-}
-
-uintptr_t hiaR_return_address(const hia_context *context, const char *place) {
-  uintptr_t pc = word(place);
-  if (HIA_LIKELY(pc != (uintptr_t)hiaR_stub_return)) return pc;
-  const hia_barriers *b = &context->barriers;
-  uint32_t low = 0, high = b->n;
-  while (low < high) { /* the first barrier that is not above the place */
-    uint32_t middle = low + (high - low) / 2;
-    if (b->list[middle].place > place)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < b->n && b->list[low].place == place ? b->list[low].pc : 0;
 }
 
 /* Where the frame whose code is at `pc` and whose stack pointer is `sp` keeps its return address.
@@ -65,7 +48,7 @@ static char *place_of(hia_context *context, const char *sp, uintptr_t pc) {
   hia_frame_known *known = &b->known[(pc ^ pc >> 5) % HIA_LEN(b->known)];
   if (known->pc != pc) {
     hia_frame_row row;
-    const hia_unwinder *unwinder = context->unwinder;
+    const hia_unwinder *unwinder = context->run.unwinder;
     if (!unwinder || !unwinder->find(unwinder->user, pc, &row)) return NULL;
     *known = (hia_frame_known){pc, row.cfa};
   }
@@ -92,27 +75,20 @@ static bool has_room(hia_context *context) {
  * already: a function that was called in tail position has taken the place of its caller's frame.
  * Without memory it does not. */
 static void put(hia_context *context, char *place, bool is_moved) {
-  uintptr_t pc = word(place);
+  uintptr_t pc = hiaR_frame_word(place);
   if (pc == (uintptr_t)hiaR_stub_return) return;
   if (!place_of(context, place + sizeof pc, pc)) return; /* the frame returns to the runtime */
   if (!has_room(context)) return;
   hia_barriers *b = &context->barriers;
+  b->stub = (uintptr_t)hiaR_stub_return;
   b->list[b->n++] = (hia_barrier){place, pc, 0, is_moved};
   set_word(place, (uintptr_t)hiaR_stub_return);
-}
-
-/* Sets the step a step below `sp`. */
-static void step_below(hia_context *context, const char *sp) {
-  uintptr_t first = (uintptr_t)context->stack.top - HIA_STACK_KEEP;
-  uintptr_t at = (uintptr_t)sp - STEP;
-  if (at > first) at = first;
-  context->step = at > context->hard ? at : context->hard;
 }
 
 void hiaR_barrier_descend(hia_context *context, const char *sp, uintptr_t pc) {
   char *place = place_of(context, sp, pc);
   if (place) put(context, place, false);
-  step_below(context, sp);
+  hiaR_barrier_step_below(context, sp);
 }
 
 /* Bytes from `place` up to the next barrier, or to the part of the stack that needs none. */
@@ -124,7 +100,7 @@ static size_t gap_above(const hia_context *context, const char *place) {
 
 /* Puts a barrier `reach` bytes above `place`, where a frame has just returned to `pc`. */
 static void move_up(hia_context *context, const char *place, uintptr_t pc, size_t reach) {
-  for (const char *at = place; pc != (uintptr_t)hiaR_stub_return; pc = word(at)) {
+  for (const char *at = place; pc != (uintptr_t)hiaR_stub_return; pc = hiaR_frame_word(at)) {
     char *next = place_of(context, at + sizeof pc, pc);
     if (!next) return;
     at = next;
@@ -138,7 +114,7 @@ uintptr_t hiaR_barrier_ascend(hia_context *context, char *place) {
   hia_barriers *b = &context->barriers;
   hia_barrier met = b->list[--b->n];
   set_word(place, met.pc);
-  step_below(context, place);
+  hiaR_barrier_step_below(context, place);
   size_t gap = gap_above(context, place);
   if (gap < STEP + STEP / 2) return met.pc;
   uint32_t *n_met = b->n ? &b->list[b->n - 1].n_met : &b->n_met;
@@ -149,34 +125,6 @@ uintptr_t hiaR_barrier_ascend(hia_context *context, char *place) {
   /* A large frame, or code with few safepoints, may have gone below already. */
   size_t longest = 2 * STEP + STEP / 2;
   uintptr_t lowest = (uintptr_t)place + gap - longest;
-  if (gap < longest + STEP / 2 && context->step < lowest) context->step = lowest;
+  if (gap < longest + STEP / 2 && context->depth.step < lowest) context->depth.step = lowest;
   return met.pc;
-}
-
-bool hiaR_barrier_outermost(const hia_context *context, const char **sp, uintptr_t *pc) {
-  const hia_barriers *b = &context->barriers;
-  if (context->invocation->outer || !b->n || b->list[0].place < *sp) return false;
-  *sp = b->list[0].place + sizeof *pc;
-  *pc = b->list[0].pc;
-  return true;
-}
-
-void hiaR_barriers_drop(hia_context *context, const char *sp) {
-  hia_barriers *b = &context->barriers;
-  while (b->n && b->list[b->n - 1].place < sp) b->n--;
-  step_below(context, sp);
-}
-
-void hiaR_barriers_free(hia_context *context) {
-  hia_barriers *b = &context->barriers;
-  hiaR_free(context->allocator, b->list, b->most * sizeof *b->list);
-  *b = (hia_barriers){0};
-}
-
-void hiaR_barriers_reset(hia_context *context) {
-  hia_barriers *b = &context->barriers;
-  memset(b->known, 0, sizeof b->known);
-  b->n_met = 0;
-  if (b->most > KEPT) hiaR_barriers_free(context);
-  hiaR_barriers_drop(context, context->stack.top);
 }

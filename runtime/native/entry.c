@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Contexts of hosts, and the way from a typed entry to compiled code.
+/* The way from a typed entry to compiled code.
  *
  * A call through a typed entry is a run like any other, but all that a run sets up stays from one
  * call to the next: the stack, the limits, the invocation. So the usual way in is little more than
@@ -21,134 +21,11 @@
  * too; no other thread changes a limit that is waiting for a run. */
 #include "runtime/kernel/blas.h"
 #include "runtime/native/context.h"
+#include "runtime/native/host.h"
+#include "runtime/native/team.h"
 #include "runtime/param/param.h"
 
-/* ---- making and freeing ---- */
-
-HIA_SIZED(hia_context_options, pool);
-
-static bool read_options(hia_context_options *own, const hia_context_options *options) {
-  *own = (hia_context_options)HIA_CONTEXT_OPTIONS_INIT;
-  if (options && !hiaR_copy_sized(own, sizeof *own, options, options->size)) return false;
-  const hia_allocator *a = own->allocator;
-  if (a && !hiaR_is_whole(a)) return false;
-  const uint64_t all = HIA_CONTEXT_INTERPRET | HIA_CONTEXT_FAST_PRODUCTS;
-  return own->threads <= 1024 && !(own->flags & ~all) && (!own->pool || own->pool->start);
-}
-
-hia_status hiaR_host_new(const hia_context_options *options, hia_context **out) {
-  const hia_allocator *allocator = options->allocator ? options->allocator : &hiaR_malloc;
-  *out = NULL;
-  hia_host_context *host = hiaR_alloc(allocator, sizeof *host);
-  if (!host) return HIA_MEMORY;
-  host->allocator = *allocator;
-  hia_context *context;
-  if (hiaR_context_new(&host->allocator, &context)) {
-    hiaR_free(allocator, host, sizeof *host);
-    return HIA_MEMORY;
-  }
-  context->host = host;
-  host->context = context;
-  host->max_depth = options->max_depth;
-  host->max_memory = options->max_memory;
-  host->threads = options->threads > 1 ? options->threads : 1;
-  host->interprets = (options->flags & HIA_CONTEXT_INTERPRET) != 0;
-  host->fast_products = (options->flags & HIA_CONTEXT_FAST_PRODUCTS) != 0;
-  host->root.failure = &host->failure;
-  host->scope.notify = hiaR_context_notify;
-  host->scope.arg = context;
-  hiaR_heap_init(&host->heap, &host->allocator);
-  hiaR_scope_open(&host->scope);
-  context->scope = &host->scope;
-  context->cancelled = &host->scope.status;
-  *out = context;
-  return HIA_OK;
-}
-
-hia_status hia_context_new(const hia_context_options *options, hia_context **out) {
-  if (!out) return HIA_ARGUMENT;
-  *out = NULL;
-  hia_context_options own;
-  if (!read_options(&own, options)) return HIA_ARGUMENT;
-  hia_context *context;
-  hia_status status = hiaR_host_new(&own, &context);
-  if (status) return status;
-  hia_host_context *host = context->host;
-  if (host->threads > 1) {
-    status = hiaR_pool_new(&host->allocator, host->threads - 1, own.pool, &host->pool);
-    if (status) {
-      hia_context_free(context);
-      return status;
-    }
-    host->owns_pool = true;
-  }
-  *out = context;
-  return HIA_OK;
-}
-
-void hia_context_free(hia_context *context) {
-  if (!context) return;
-  hia_host_context *host = context->host;
-  hia_allocator allocator = host->allocator;
-  hia_error_free(host->error);
-  if (host->images) host->free_images(host->images, &host->allocator);
-  if (host->owns_clock) hiaR_clock_free(host->clock);
-  if (host->owns_pool) hiaR_pool_free(host->pool);
-  hiaR_scope_close(&host->scope);
-  hiaR_heap_free(&host->heap);
-  hiaR_free(&allocator, host->views, host->views_size);
-  hiaR_free(&allocator, host->rooms, host->n_rooms * sizeof *host->rooms);
-  hiaR_context_free(context);
-  hiaR_free(&allocator, host, sizeof *host);
-}
-
-/* ---- what belongs to the host ---- */
-
-void hia_context_set_user(hia_context *context, void *user) {
-  if (context) context->host->user = user;
-}
-
-void *hia_context_user(const hia_context *context) { return context ? context->host->user : NULL; }
-
-hia_context *hia_context_current(void) {
-  const hia_cancel_scope *scope = hiaR_innermost ? hiaR_innermost->scope : NULL;
-  return scope && !scope->run ? scope->arg : NULL;
-}
-
-/* ---- ending calls ---- */
-
-void hia_context_cancel(hia_context *context) {
-  if (!context) return;
-  atomic_store(&context->host->is_cancelled, true);
-  hiaR_scope_cancel(&context->host->scope, HIA_CANCELLED);
-  hiaR_poke(context);
-}
-
-void hia_context_reset(hia_context *context) {
-  if (context) atomic_store(&context->host->is_cancelled, false);
-}
-
-void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns) {
-  if (!context) return;
-  context->host->timeout_ns = timeout_ns;
-  context->room = 0; /* the next call sets it */
-}
-
-static void set_fuel(hia_context *context, bool has_fuel, uint64_t fuel) {
-  if (!context || hiaR_is_in_call(context)) return;
-  context->host->has_fuel = has_fuel;
-  context->host->fuel = fuel;
-  context->room = 0; /* the next call sees to it that its code is for that */
-}
-
-void hia_context_set_fuel(hia_context *context, uint64_t fuel) { set_fuel(context, true, fuel); }
-void hia_context_clear_fuel(hia_context *context) { set_fuel(context, false, 0); }
-
-bool hia_context_fuel_left(const hia_context *context, uint64_t *left) {
-  bool has_fuel = context && context->host->has_fuel;
-  if (left) *left = has_fuel ? context->host->fuel : 0;
-  return has_fuel;
-}
+/* ---- the clock of a call ---- */
 
 static void past_deadline(hia_alarm *alarm) {
   hia_host_context *host =
@@ -167,44 +44,23 @@ static hia_status set_alarm(hia_context *context) {
   uint64_t now = hiaR_now(), max = UINT64_MAX - 1 - now;
   host->alarm.at = now + (host->timeout_ns < max ? host->timeout_ns : max);
   host->alarm.ring = past_deadline;
-  context->deadline = host->alarm.at;
+  context->run.deadline = host->alarm.at;
   return hiaR_alarm_set(host->clock, &host->alarm);
 }
 
 static void clear_alarm(hia_context *context) {
   hiaR_alarm_clear(context->host->clock, &context->host->alarm);
-  context->deadline = 0;
+  context->run.deadline = 0;
 }
 
 /* ---- calls ---- */
-
-static void forget_failure(hia_host_context *host) {
-  hia_error_free(host->error);
-  host->error = NULL;
-  host->failed = NULL;
-  host->why = NULL;
-  host->image_places = NULL;
-  hiaR_failure_clear(&host->failure);
-}
-
-/* Notes a failure. The next call is special: it clears the failure. */
-static hia_status note(hia_host_context *host, hia_status status) {
-  host->context->room = 0;
-  return host->failure.status = status;
-}
-
-hia_status hiaR_host_refuse(hia_host_context *host, hia_status status, const char *why) {
-  forget_failure(host);
-  host->why = why;
-  return note(host, status);
-}
 
 /* The call fails in its code. */
 static hia_status fail(hia_host_context *host, hia_status status, const hia_code_module *module,
                        uint32_t root) {
   hia_backtrace *trace = &host->failure.backtrace;
   const hia_places *places = host->image_places ? host->image_places : &module->places;
-  uint64_t deadline = host->context->deadline;
+  uint64_t deadline = host->context->run.deadline;
   host->failed = places;
   /* The host may request the error after it has changed the settings. */
   host->bounds =
@@ -216,7 +72,7 @@ static hia_status fail(hia_host_context *host, hia_status status, const hia_code
   uint32_t loc = module->roots[root].loc;
   if (trace->length == 0 && loc < places->n_locs && !host->image_places)
     hiaR_backtrace_push(trace, loc);
-  return note(host, status);
+  return hiaR_host_note_failure(host, status);
 }
 
 /* While the context is cancelled, or its scope has a status, the next call is special too. */
@@ -225,17 +81,6 @@ static void follow_end(hia_context *context) {
   if (hiaR_scope_status(&host->scope) || atomic_load(&host->is_cancelled))
     atomic_store(&context->limit, UINTPTR_MAX);
 }
-
-static bool must_end(void *scope) { return hiaR_scope_status(scope) != HIA_OK; }
-
-void hiaR_host_heap_begin(hia_host_context *host) {
-  hiaR_heap_begin(&host->heap, host->memory);
-  host->heap.must_end = must_end;
-  host->heap.user = &host->scope;
-  host->heap.fast_products = host->has_blas;
-}
-
-void hiaR_host_heap_end(hia_host_context *host) { hiaR_heap_end(&host->heap); }
 
 /* An image has a heap if any of its functions makes objects. */
 static bool has_heap(const hia_host_context *host, const hia_code_module *module, uint32_t root) {
@@ -247,9 +92,9 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
                              hia_native_entry entry, hia_word *block) {
   hia_host_context *host = context->host;
   bool is_shared = host->pool && (module->flags & HIA_CODE_FORKS);
-  context->max_workers = is_shared ? host->threads : 1;
-  context->pool = is_shared ? host->pool : NULL;
-  context->unwinder = &module->unwinder;
+  context->run.max_workers = is_shared ? host->threads : 1;
+  context->run.pool = is_shared ? host->pool : NULL;
+  context->run.unwinder = &module->unwinder;
   context->is_shared = 0;
   hiaR_context_use_heap(context, has_heap(host, module, root) ? &host->heap : NULL, module->shapes,
                         host->params);
@@ -257,8 +102,9 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
   hiaR_invoke(context, &host->root, entry, block);
   hia_usage usage = {0};
   hiaR_run_end(context, &usage);
-  context->pool = NULL;
-  atomic_store(&context->limit, context->step); /* before follow_end reads the reasons to end */
+  context->run.pool = NULL;
+  atomic_store(&context->limit,
+               context->depth.step); /* before follow_end reads the reasons to end */
   return host->failure.status;
 }
 
@@ -271,13 +117,13 @@ static hia_status run_image(hia_context *context, const hia_code_module *module,
                        .memory = host->memory,
                        .threads = host->threads,
                        .pool = host->pool,
-                       .cancelled = context->cancelled,
-                       .deadline = context->deadline,
+                       .cancelled = context->run.cancelled,
+                       .deadline = context->run.deadline,
                        .scope = &host->scope,
                        .heap = has_heap(host, module, root) ? &host->heap : NULL,
                        .shapes = module->shapes,
                        .params = host->params,
-                       .fuel = context->fuel != &context->unlent ? context->fuel : NULL};
+                       .fuel = context->fuel != &context->run.unlent ? context->fuel : NULL};
   if (map) return hiaR_map_interpret(context, module, map, block, &limits);
   return module->interpret(context, module, root, block, &limits, &host->failure);
 }
@@ -302,10 +148,10 @@ static hia_status limit_stack(hia_context *context, size_t max_frame) {
   hia_host_context *host = context->host;
   bool is_limited = host->depth != host->max_depth; /* only for this call */
   if (host->interprets || (max_frame < host->covered && !is_limited)) return HIA_OK;
-  host->covered = context->room = 0; /* there may be no stack afterwards */
+  host->covered = context->direct.room = 0; /* there may be no stack afterwards */
   hia_status status = hiaR_set_limits(context, host->depth, max_frame);
   if (status) return hiaR_host_refuse(host, status, "no address space for the stack");
-  context->is_limited = host->depth != 0;
+  context->depth.is_limited = host->depth != 0;
   if (!is_limited) host->covered = max_frame + 1;
   return HIA_OK;
 }
@@ -328,11 +174,11 @@ static hia_status prepare(hia_context *context, const hia_code_module *module, u
   }
   if (hiaR_innermost) hiaR_scope_enter(&host->scope, hiaR_innermost->scope);
   bool is_special = host->timeout_ns || host->interprets || hiaR_innermost;
-  context->room = is_special ? 0 : host->covered;
-  context->special = HIA_CODE_OBJECTS | (host->pool ? HIA_CODE_FORKS : 0u) |
-                     (host->has_fuel ? HIA_CODE_WITHOUT_FUEL : 0u);
+  context->direct.room = is_special ? 0 : host->covered;
+  context->direct.special = HIA_CODE_OBJECTS | (host->pool ? HIA_CODE_FORKS : 0u) |
+                            (host->has_fuel ? HIA_CODE_WITHOUT_FUEL : 0u);
   /* First the limit, then the reasons to end. */
-  atomic_store(&context->limit, context->step);
+  atomic_store(&context->limit, context->depth.step);
   if (atomic_load(&host->is_cancelled)) hiaR_scope_cancel(&host->scope, HIA_CANCELLED);
   status = hiaR_scope_status(&host->scope);
   return status ? fail(host, status, module, root) : HIA_OK;
@@ -362,7 +208,7 @@ static hia_status run_with_params(hia_context *context, const hia_code_module *m
   hia_param_state *state = NULL;
   host->params = NULL;
   if (!params) return run(context, module, root, map, block);
-  hia_status status = params->kit->hold(params, must_end, &host->scope, &state);
+  hia_status status = params->kit->hold(params, hiaR_host_must_end, &host->scope, &state);
   if (status) return hiaR_host_refuse(host, status, NULL);
   host->params = params->kit->words(state);
   status = run(context, module, root, map, block);
@@ -374,7 +220,7 @@ static hia_status run_with_params(hia_context *context, const hia_code_module *m
 static hia_status enter_special(hia_context *context, const hia_code_module *module, uint32_t root,
                                 const hia_map *map, hia_word *block) {
   hia_host_context *host = context->host;
-  forget_failure(host);
+  hiaR_host_forget_failure(host);
   size_t max_frame = module->unwinder.max_frame;
   if (map && max_frame < HIA_MAP_FRAME) max_frame = HIA_MAP_FRAME;
   const char *why = map ? hiaR_map_wrong(map, block) : NULL;
@@ -385,12 +231,12 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
     hia_status ended = hiaR_scope_status(&host->scope);
     if (status == HIA_CANCELLED && ended) status = ended;
     if (status && host->why)
-      note(host, status); /* its code was not entered */
+      hiaR_host_note_failure(host, status); /* its code was not entered */
     else if (status)
       fail(host, status, module, root);
     host->root = (hia_invocation){.failure = &host->failure};
   }
-  if (context->deadline) clear_alarm(context);
+  if (context->run.deadline) clear_alarm(context);
   hiaR_scope_leave(&host->scope);
   follow_end(context);
   return status;
@@ -406,18 +252,18 @@ static HIA_COLD hia_status leave(hia_context *context, int left) {
   if (!left) return HIA_OK;
   host->root = (hia_invocation){.failure = &host->failure};
   const hia_code_module *module =
-      (const hia_code_module *)(const void *)((const char *)context->unwinder -
+      (const hia_code_module *)(const void *)((const char *)context->run.unwinder -
                                               offsetof(hia_code_module, unwinder));
   return fail(host, host->failure.status, module, host->root_called);
 }
 
 static HIA_COLD hia_status busy_or_special(hia_context *context, const hia_code_module *module,
                                            uint32_t root, hia_word *block) {
-  uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
+  uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
   if (run & 1) return HIA_BUSY;
-  atomic_store(&context->run, run + 1); /* as hiaR_team_begin needs it */
+  atomic_store(&context->run.number, run + 1); /* as hiaR_team_begin needs it */
   hia_status status = enter_special(context, module, root, NULL, block);
-  atomic_store_explicit(&context->run, run + 2, memory_order_relaxed);
+  atomic_store_explicit(&context->run.number, run + 2, memory_order_relaxed);
   return status;
 }
 
@@ -426,22 +272,23 @@ static HIA_COLD hia_status busy_or_special(hia_context *context, const hia_code_
 hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint32_t root,
                       hia_word *block) {
   if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
-  uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
-  if (HIA_UNLIKELY((run & 1) || module->unwinder.max_frame >= context->room ||
-                   (module->roots[root].flags & context->special) || hiaR_innermost ||
-                   atomic_load_explicit(&context->limit, memory_order_relaxed) != context->step))
+  uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
+  if (HIA_UNLIKELY((run & 1) || module->unwinder.max_frame >= context->direct.room ||
+                   (module->roots[root].flags & context->direct.special) || hiaR_innermost ||
+                   atomic_load_explicit(&context->limit, memory_order_relaxed) !=
+                       context->depth.step))
     return busy_or_special(context, module, root, block);
-  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
-  context->unwinder = &module->unwinder;
+  atomic_store_explicit(&context->run.number, run + 1, memory_order_relaxed);
+  context->run.unwinder = &module->unwinder;
   hia_host_context *host = context->host;
   host->root_called = root;
   context->invocation = &host->root;
   int left = hiaR_cross(context, (void (*)(void *))module->roots[root].entry, block);
   context->invocation = NULL;
   hia_status status = HIA_OK;
-  if (HIA_UNLIKELY(left | context->is_deep)) status = leave(context, left);
-  run = atomic_load_explicit(&context->run, memory_order_relaxed);
-  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
+  if (HIA_UNLIKELY(left | context->depth.is_deep)) status = leave(context, left);
+  run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
+  atomic_store_explicit(&context->run.number, run + 1, memory_order_relaxed);
   return status;
 }
 
@@ -470,7 +317,7 @@ static uint64_t left_after(const hia_host_context *host, hia_status status, uint
 static void end_spending(hia_context *context, const spending *s, hia_status status,
                          uint64_t left) {
   hia_host_context *host = context->host;
-  context->fuel = &context->unlent;
+  context->fuel = &context->run.unlent;
   if (HIA_UNLIKELY(status)) left = left_after(host, status, s->fuel);
   if (host->has_fuel) host->fuel -= s->fuel - left;
   if (s->outer) *s->outer -= s->fuel - left;
@@ -503,34 +350,13 @@ hia_status hiaR_enter_map(hia_context *context, const hia_code_module *module, c
     s = begin_spending(context);
     words[map->n_params] = *left = s.fuel; /* a kernel leaves both as they are */
   }
-  uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
-  atomic_store(&context->run, run + 1); /* as hiaR_team_begin needs it */
+  uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
+  atomic_store(&context->run.number, run + 1); /* as hiaR_team_begin needs it */
   hia_status status = enter_special(context, module, map->root, map, block);
-  atomic_store_explicit(&context->run, run + 2, memory_order_relaxed);
+  atomic_store_explicit(&context->run.number, run + 2, memory_order_relaxed);
   if (is_fuelled) end_spending(context, &s, status, *left);
   host->rows = status && host->why ? 0 : block[HIA_MAP_ROW];
   host->bounds.row = host->rows;
   host->bounds.has_row = true;
   return status;
-}
-
-uint64_t hia_context_rows(const hia_context *context) { return context ? context->host->rows : 0; }
-
-/* ---- errors ---- */
-
-const hia_error *hia_context_error(hia_context *context) {
-  if (!context) return NULL;
-  hia_host_context *host = context->host;
-  /* During a call the failure belongs to another thread, or to a caller of this one. */
-  if (hiaR_is_in_call(context)) return NULL;
-  if (host->error || !host->failure.status) return host->error;
-  hia_failure *failure = &host->failure;
-  if (!host->failed) {
-    const char *why = host->why ? host->why : hiaR_status_message(failure->status);
-    hiaR_fail_message(&host->allocator, &host->error, failure->status,
-                      &(hia_message){.message = why});
-    return host->error;
-  }
-  hiaR_fail_run(&host->allocator, &host->error, failure, &host->bounds, host->failed);
-  return host->error;
 }

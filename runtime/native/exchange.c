@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls whose words are references. A file of its own, so that a program which passes scalars alone
  * does not link the copying of results. */
-#include "runtime/native/context.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
+#include "runtime/native/host.h"
 #include "runtime/value/value.h"
 #include <hiaton/tensors.h>
 #include <inttypes.h>

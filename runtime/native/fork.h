@@ -39,7 +39,7 @@ typedef enum hia_fork_handing {
   HIA_FORK_GIVES,  /* it is the thief's: the frame will not look at it again */
 } hia_fork_handing;
 
-/* What of an argument other workers could not compute (batch.h). */
+/* What of an argument other workers could not compute (batch/batch.h). */
 typedef enum hia_fork_holding {
   HIA_FORK_HOLDS_NOTHING,
   HIA_FORK_HOLDS_TENSOR,  /* it is a tensor, which may be pending */

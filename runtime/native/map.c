@@ -2,6 +2,7 @@
 /* Columns of maps: what is wrong with them, and rows that are interpreted. Compiled loops are
  * emitted by lower/function/map.c; entry.c runs both. */
 #include "runtime/native/context.h"
+#include "runtime/native/host.h"
 
 static uint32_t n_columns(const hia_map *map) { return map->n_params + map->n_results; }
 
@@ -29,11 +30,11 @@ const char *hiaR_map_wrong(const hia_map *map, const hia_word *block) {
   }
   for (uint32_t i = map->n_params; i < n_columns(map); i++)
     for (uint32_t k = 0; k < i; k++) {
-      size_t size = size_of(map->dtypes[i]), other = size_of(map->dtypes[k]);
-      /* Of values that are replaced the caller would have no more what it has to free. */
-      bool is_same = k < map->n_params && at[i] == at[k] && size == other &&
+      size_t size = size_of(map->dtypes[i]), size_k = size_of(map->dtypes[k]);
+      /* The caller would have no more what it has to free, if values were replaced. */
+      bool is_same = k < map->n_params && at[i] == at[k] && size == size_k &&
                      map->dtypes[i] != HIA_REPR_REF && map->dtypes[k] != HIA_REPR_REF;
-      if (!is_same && do_overlap(at[i], size, at[k], other, n))
+      if (!is_same && do_overlap(at[i], size, at[k], size_k, n))
         return "a column of results overlaps another column";
     }
   return NULL;

@@ -80,8 +80,8 @@ struct hia_code_module {
   uint32_t n_roots, pad;
   const hia_code_root *roots; /* never NULL */
 
-  /* Its frames. The JIT fills it in; an object names the reader of serialised tables and such a
-   * table. `locs` are those of `places`. max_frame is never 0. */
+  /* The frames of its code. The JIT fills it in; an object names the reader of serialised tables
+   * and such a table. `locs` are those of `places`. max_frame is never 0. */
   hia_unwinder unwinder;
   hia_places places; /* the JIT fills it in */
 
@@ -94,8 +94,8 @@ struct hia_code_module {
   const uint32_t *abi_symbol;   /* of an object: &HIA_RT_ABI_SYMBOL, which the linker must find */
   const hia_image_hosts *hosts; /* of an image that has externs */
 
-  /* Of a module that makes objects; the JIT fills them in. The numbers of the types are those of
-   * the roots' words. The JIT's types know only those of the roots' words, and are no table of
+  /* NULL unless the module makes objects; the JIT fills them in. The numbers of the types are those
+   * of the roots' words. The JIT's types know only those of the roots' words, and are no table of
    * their own: each info is a copy of one of the module's, so that its values need not be compared.
    */
   struct hia_value_types *types;
@@ -118,12 +118,12 @@ enum {
 hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint32_t root,
                       hia_word *block);
 
-/* The same for roots that take fuel: that is the context's, which gets back what is left. `block`
+/* Runs a root that takes fuel: that is the context's, which gets back what is left. `block`
  * has room for these two words. */
 hia_status hiaR_enter_fuelled(hia_context *context, const hia_code_module *module, uint32_t root,
                               hia_word *block);
 
-/* The same, with fuel or without, for a root with references among its words. The run borrows the
+/* Runs a root with references among its words, with fuel or without. The run borrows the
  * objects of its arguments, which belong to no run. Those of the results leave it for `to`; if they
  * refer to objects of the arguments, *has_outside becomes true, and `to` must hold these
  * (hiaR_objects_depend). exchange.c. */

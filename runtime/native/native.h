@@ -1,6 +1,28 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Native runs as the rest of hiaton sees them: stacks, the rows of frame tables, and running
- * compiled code. */
+ * compiled code.
+ *
+ * The files of this folder, from the bottom to the top; context.h has the struct that they share:
+ *
+ *   stack.c, worker_stack.c      stacks of the engine's own; the stack of a worker, and its limits
+ *   barrier_list.c, walker.c     the frames of compiled code on a stack, read
+ *   ending.c, failure.c          how a worker is told to end; how an invocation fails
+ *   job.c, promote.c, pause.c    jobs; latent forks become jobs (fork.h); how often
+ *   invoke.c, steal.c, join.c    entering compiled code; running stolen jobs; waiting for jobs
+ *   crew.c, batch/               parts of a worker's work, computed with thieves; batches
+ *   watch.c, context.c, team.c   runs that may be brief; contexts; the workers of a run
+ *   serve.c, poll.c, barrier.c   serving thieves; safepoints; return barriers
+ *   objects.c, visit.c           what else compiled code calls: objects, arrays, operations; hosts
+ *   native.c                     a run
+ *   host.c, entry.c, map.c       contexts of hosts; typed entries; rows of maps
+ *   values.c, exchange.c         arguments and results that are values
+ *   tables.c, abi.c              frame tables; the version of the ABI
+ *   arch/                        the change of stack, and the stubs, for each kind of processor
+ *
+ * Two circles are left among them, since the recursion is real. A poll puts a return barrier into a
+ * frame, whose return polls again: poll.c, barrier.c, arch/NAME_return.S. And a help is entered by
+ * a stub, which calls the crew that made it: crew.c, arch/NAME_help.S. Compiled code closes larger
+ * ones when it runs: it polls, and the worker then runs other compiled code. */
 #ifndef HIA_NATIVE_H
 #define HIA_NATIVE_H
 
@@ -23,10 +45,10 @@ void hiaR_stack_release(hia_stack *stack);
  * Returns how many bytes below `top` were in use. */
 size_t hiaR_stack_trim(hia_stack *stack, size_t keep);
 
-/* ---- native.c, arch/: running compiled code ---- */
+/* ---- running compiled code ---- */
 
 /* A worker's context. Generated code holds it in its own register and reads the fields that
- * layout.def names; everything else is native.c's. One thread at a time. */
+ * layout.def names; everything else is context.h's. One thread at a time. */
 typedef struct hia_context hia_context;
 
 /* What a call in compiled code stands for, found by its return address. */

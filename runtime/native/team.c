@@ -6,28 +6,17 @@
  *
  * A run ends while helpers may be asleep in it. It waits only for those inside its rundown, which
  * are stealing or running a job; the others find the rundown closed when they wake. So a team is
- * reference-counted, and its memory is the pool's; contexts of helpers live as long as the pool.
- *
- * Brief runs: to wake a helper takes a microsecond, which a run of a few microseconds must not
- * lose. If a run of an entry has ended within BRIEF_NS, the next run of that entry on the same
- * context begins without a team, as long as an idle thread of the pool watches the context. If the
- * watcher sees one run twice, it makes that run poll, and the run makes its team then. The watcher
- * gives up when there has been no run for QUIET_NS; the next run calls a helper at its first
- * safepoint again.
- *
- * No run is overlooked: it marks itself as under way and then looks whether there is a watcher; a
- * watcher that gives up says so and then looks for a run under way. */
+ * reference-counted, and its memory is the pool's; contexts of helpers live as long as the pool. */
+#include "runtime/native/team.h"
 #include "runtime/native/context.h"
+#include "runtime/native/job.h"
 
 #if defined(HIA_STRESS) || defined(HIA_FIBERS) /* sanitizers make every run long */
-enum { BRIEF_NS = 2000000, FIRST_LOOK_NS = 1000, NEXT_LOOK_NS = 1000, QUIET_NS = 1000000 };
+enum { BRIEF_NS = 2000000 };
 #else
 enum {
-  BRIEF_NS = 12000,      /* of a run this long the microsecond is 8 per cent */
-  FIRST_LOOK_NS = 50000, /* doubles to HIA_MAX_BACKOFF_NS while runs are brief */
-  NEXT_LOOK_NS = 20000,  /* after a look that has found a run under way */
-  QUIET_NS = 20000000,
-};
+  BRIEF_NS = 12000
+}; /* of a run this long the microsecond in which a helper wakes is 8 per cent */
 #endif
 
 static void count_helper(hia_team *team, bool is_more) {
@@ -119,7 +108,7 @@ static void call_and_unlock(hia_team *team) {
 
 /* A run of a microsecond has a team as well, so this takes the lock once. */
 hia_team *hiaR_team_new(hia_context *context) {
-  hia_pool *pool = context->pool;
+  hia_pool *pool = context->run.pool;
   pthread_mutex_lock(&pool->lock);
   hia_team *team = pool->spare;
   if (team) {
@@ -132,9 +121,9 @@ hia_team *hiaR_team_new(hia_context *context) {
     team->pool = pool;
     pthread_mutex_lock(&pool->lock);
   }
-  unsigned max = context->max_workers - 1;
+  unsigned max = context->run.max_workers - 1;
   hiaR_note_processor(context);
-  hiaR_gives_begin(context);
+  hiaR_pause_begin(context);
   team->references = 1;
   SET(team->n_helpers, 0);
   SET(team->max_helpers, max < pool->max_threads ? max : pool->max_threads);
@@ -142,19 +131,19 @@ hia_team *hiaR_team_new(hia_context *context) {
   SET(team->stop, HIA_OK);
   SET(team->n_sleeping, 0);
   SET(team->peak_bytes, 0);
-  team->since = context->brief ? 0 : hiaR_now();
-  context->brief = NULL;
-  team->unwinder = context->unwinder;
-  team->cancelled = context->cancelled;
-  team->deadline = context->deadline;
-  team->depth = (size_t)((uintptr_t)context->stack.top - context->hard);
-  team->below = context->below;
-  team->is_limited = context->is_limited;
-  team->scope = context->scope;
-  team->timeline = context->timeline;
+  team->since = context->watch.brief ? 0 : hiaR_now();
+  context->watch.brief = NULL;
+  team->unwinder = context->run.unwinder;
+  team->cancelled = context->run.cancelled;
+  team->deadline = context->run.deadline;
+  team->depth = (size_t)((uintptr_t)context->stack.top - context->depth.hard);
+  team->below = context->depth.below;
+  team->is_limited = context->depth.is_limited;
+  team->scope = context->run.scope;
+  team->timeline = context->run.timeline;
   team->heap = context->local.heap;
   team->heap_run = team->heap ? team->heap->run : 0;
-  team->shapes = context->shapes;
+  team->shapes = context->run.shapes;
   team->params = context->params;
   SET(team->members[0], context);
   SET(team->n_members, 1);
@@ -170,102 +159,6 @@ void hiaR_team_call(hia_team *team) {
   if (!may_call(team)) return;
   pthread_mutex_lock(&team->pool->lock);
   call_and_unlock(team);
-}
-
-void hiaR_team_stop(hia_team *team, hia_status status) {
-  uint32_t none = HIA_OK;
-  if (!atomic_compare_exchange_strong(&team->stop, &none, status)) return;
-  uint32_t n = atomic_load(&team->n_members);
-  for (uint32_t i = 0; i < n; i++) {
-    hia_context *member = atomic_load(&team->members[i]);
-    if (member) hiaR_poke(member);
-  }
-}
-
-/* ---- brief runs ---- */
-
-static void note_brief(hia_pool *pool, hia_context *context) {
-  context->brief = context->entry;
-  if (context->watched_by) return;
-  context->watched_by = pool;
-  context->next_watched = pool->watched;
-  pool->watched = context;
-}
-
-void hiaR_team_begin(hia_context *context, hia_native_entry entry) {
-  const hia_pool *pool = context->pool;
-  bool is_brief = context->brief == entry && context->watched_by == pool;
-  context->entry = entry;
-  if (is_brief && atomic_load(&pool->is_watching)) return;
-  context->brief = NULL;
-  atomic_store(&context->limit, UINTPTR_MAX);
-}
-
-void hiaR_team_forget(hia_context *context) {
-  hia_pool *pool = context->watched_by;
-  if (!pool) return;
-  pthread_mutex_lock(&pool->lock);
-  hia_context **at = &pool->watched;
-  while (*at != context) at = &(*at)->next_watched;
-  *at = context->next_watched;
-  pthread_mutex_unlock(&pool->lock);
-  context->watched_by = NULL;
-}
-
-static void hurry(hia_context *context, uint64_t run) {
-  if (context->hurried == run) return;
-  context->hurried = run;
-  atomic_store(&context->limit, UINTPTR_MAX);
-}
-
-/* Looks at the watched contexts. *is_running: one has begun a run since the last look, and is in
- * it. Returns true if there has been a run since then. */
-static bool look(hia_pool *pool, bool *is_running) {
-  bool was_run = false;
-  *is_running = false;
-  for (hia_context *c = pool->watched; c; c = c->next_watched) {
-    uint64_t run = atomic_load(&c->run);
-    bool is_new = run != c->seen_run;
-    c->seen_run = run;
-    was_run |= is_new;
-    *is_running |= is_new && (run & 1);
-    if (!is_new && (run & 1)) hurry(c, run);
-  }
-  return was_run;
-}
-
-static void stop_watching(hia_thread *thread) {
-  hia_pool *pool = thread->pool;
-  if (pool->watcher != thread) return;
-  pool->watcher = NULL;
-  atomic_store(&pool->is_watching, 0);
-  for (hia_context *c = pool->watched; c; c = c->next_watched) {
-    uint64_t run = atomic_load(&c->run);
-    if (run & 1) hurry(c, run);
-  }
-}
-
-static uint64_t watch(hia_thread *thread) {
-  hia_pool *pool = thread->pool;
-  bool is_running;
-  if (!pool->watched || (pool->watcher && pool->watcher != thread)) return 0;
-  bool was_run = look(pool, &is_running);
-  uint64_t now = hiaR_now();
-  if (was_run || !pool->watcher) pool->last_run = now;
-  if (!pool->watcher) {
-    pool->watcher = thread;
-    pool->watch_ns = FIRST_LOOK_NS;
-    atomic_store(&pool->is_watching, 1);
-    return FIRST_LOOK_NS;
-  }
-  if (now - pool->last_run >= QUIET_NS) {
-    stop_watching(thread);
-    return 0;
-  }
-  if (is_running) return NEXT_LOOK_NS;
-  pool->watch_ns =
-      pool->watch_ns * 2 < HIA_MAX_BACKOFF_NS ? pool->watch_ns * 2 : HIA_MAX_BACKOFF_NS;
-  return pool->watch_ns;
 }
 
 static void await_empty(hia_team *team) {
@@ -285,7 +178,7 @@ void hiaR_team_end(hia_team *team, hia_usage *usage) {
   hia_context *context = atomic_load(&team->members[0]);
   bool is_brief = team->since && hiaR_now() - team->since < BRIEF_NS;
   pthread_mutex_lock(&pool->lock);
-  if (is_brief) note_brief(pool, context);
+  if (is_brief) hiaR_watch_note(pool, context);
   hia_team **at = &pool->active;
   while (*at != team) at = &(*at)->next;
   *at = team->next;
@@ -295,7 +188,7 @@ void hiaR_team_end(hia_team *team, hia_usage *usage) {
   uint32_t n = atomic_load(&team->n_members);
   for (uint32_t i = 1; i < n; i++) {
     hia_context *member = atomic_load(&team->members[i]);
-    if (member) hia_parker_unpark(&member->parker);
+    if (member) hia_parker_unpark(&member->post.parker);
   }
   if (!hia_rundown_is_empty(&team->rundown)) {
     pthread_mutex_unlock(&pool->lock);
@@ -319,19 +212,19 @@ static bool prepare(hia_thread *thread, const hia_team *team) {
   if (!hiaR_add(team->depth, team->below, &size) || hiaR_context_reserve(context, size) != HIA_OK)
     return false;
   hiaR_context_limits(context, team->depth);
-  context->unwinder = team->unwinder;
-  context->is_limited = team->is_limited;
-  context->scope = team->scope;
-  context->cancelled = team->cancelled;
-  context->deadline = team->deadline;
-  context->pool = thread->pool;
+  context->run.unwinder = team->unwinder;
+  context->depth.is_limited = team->is_limited;
+  context->run.scope = team->scope;
+  context->run.cancelled = team->cancelled;
+  context->run.deadline = team->deadline;
+  context->run.pool = thread->pool;
   /* A helper that comes back to a run goes on with the chunk that it has. */
   bool is_back =
-      team->heap && context->local.heap == team->heap && context->heap_run == team->heap_run;
+      team->heap && context->local.heap == team->heap && context->run.heap_run == team->heap_run;
   if (!is_back) hiaR_context_use_heap(context, team->heap, team->shapes, team->params);
-  context->heap_run = team->heap_run;
+  context->run.heap_run = team->heap_run;
   context->is_shared = 1;
-  hiaR_gives_begin(context);
+  hiaR_pause_begin(context);
   hiaR_note_processor(context);
   return true;
 }
@@ -341,7 +234,7 @@ static uint32_t take_place(hia_team *team, hia_context *context) {
   uint32_t i = 1;
   pthread_mutex_lock(&team->pool->lock);
   while (atomic_load(&team->members[i])) i++;
-  context->team = team;
+  context->run.team = team;
   atomic_store(&team->members[i], context);
   if (i >= atomic_load(&team->n_members)) atomic_store(&team->n_members, i + 1);
   pthread_mutex_unlock(&team->pool->lock);
@@ -360,8 +253,8 @@ static void leave_place(hia_team *team, uint32_t i) {
 static void keep_apart(const hia_thread *thread, hia_team *team, const hia_context *from) {
   enum { MAX_MEMBERS = 64 };
   hia_context *context = thread->context;
-  uint32_t own = hiaR_processor(), busy[MAX_MEMBERS], n_busy = 0;
-  if (hiaR_processor_of(from) == own && !atomic_load(&from->parker.is_asleep) &&
+  uint32_t here = hiaR_processor(), busy[MAX_MEMBERS], n_busy = 0;
+  if (hiaR_processor_of(from) == here && !atomic_load(&from->post.parker.is_asleep) &&
       hiaR_pool_owns_threads(thread->pool)) {
     uint32_t n = atomic_load(&team->n_members);
     for (uint32_t i = 0; i < n && n_busy < MAX_MEMBERS; i++) {
@@ -375,9 +268,9 @@ static void keep_apart(const hia_thread *thread, hia_team *team, const hia_conte
 
 static void run_outermost(hia_team *team, hia_context *context, hia_job *job, size_t *peak) {
   hiaR_team_call(team);
-  hiaR_event(context->ring, HIA_EVENT_IDLE_END, 0);
+  hiaR_event(context->run.ring, HIA_EVENT_IDLE_END, 0);
   hiaR_run_job(context, job);
-  hiaR_event(context->ring, HIA_EVENT_IDLE_BEGIN, 0);
+  hiaR_event(context->run.ring, HIA_EVENT_IDLE_BEGIN, 0);
   size_t used = hiaR_context_trim(context);
   if (used <= *peak) return;
   atomic_fetch_add(&team->peak_bytes, used - *peak);
@@ -404,9 +297,9 @@ static void back_off(hia_team *team, hia_context *context, uint64_t ns) {
     return;
   }
   atomic_fetch_add(&team->n_sleeping, 1);
-  hia_parker_arm(&context->parker);
-  if (!hia_rundown_is_closed(&team->rundown)) hia_parker_park(&context->parker, ns);
-  hia_parker_disarm(&context->parker);
+  hia_parker_arm(&context->post.parker);
+  if (!hia_rundown_is_closed(&team->rundown)) hia_parker_park(&context->post.parker, ns);
+  hia_parker_disarm(&context->post.parker);
   atomic_fetch_sub(&team->n_sleeping, 1);
 }
 
@@ -414,10 +307,11 @@ static void back_off(hia_team *team, hia_context *context, uint64_t ns) {
  * that writes to a timeline stays inside until it leaves the team: nothing may be written when the
  * run is over. */
 static bool enter_rundown(hia_team *team, const hia_context *context) {
-  return context->ring ? !hia_rundown_is_closed(&team->rundown) : hia_rundown_enter(&team->rundown);
+  return context->run.ring ? !hia_rundown_is_closed(&team->rundown)
+                           : hia_rundown_enter(&team->rundown);
 }
 static void leave_rundown(hia_team *team, const hia_context *context) {
-  if (!context->ring) hia_rundown_leave(&team->rundown);
+  if (!context->run.ring) hia_rundown_leave(&team->rundown);
 }
 
 /* Works for the team until its run is over or it has no work. True: the helper leaves because
@@ -457,18 +351,18 @@ static void help(hia_thread *thread, hia_team *team) {
   }
   hia_context *context = thread->context;
   uint32_t place = take_place(team, context);
-  context->ring = hiaR_ring_of(team->timeline, thread->number);
-  hiaR_event(context->ring, HIA_EVENT_WORK_BEGIN, 0);
-  hiaR_event(context->ring, HIA_EVENT_IDLE_BEGIN, 0);
+  context->run.ring = hiaR_ring_of(team->timeline, thread->number);
+  hiaR_event(context->run.ring, HIA_EVENT_WORK_BEGIN, 0);
+  hiaR_event(context->run.ring, HIA_EVENT_IDLE_BEGIN, 0);
   leave_rundown(team, context);
   if (!was_passing) thread->pause = hiaR_backoff_start();
   thread->is_passing = take_turns(thread, team);
-  hiaR_event(context->ring, HIA_EVENT_IDLE_END, 0);
-  hiaR_event(context->ring, HIA_EVENT_WORK_END, 0);
-  if (context->ring) hia_rundown_leave(&team->rundown);
-  context->ring = NULL;
+  hiaR_event(context->run.ring, HIA_EVENT_IDLE_END, 0);
+  hiaR_event(context->run.ring, HIA_EVENT_WORK_END, 0);
+  if (context->run.ring) hia_rundown_leave(&team->rundown);
+  context->run.ring = NULL;
   leave_place(team, place);
-  context->team = NULL;
+  context->run.team = NULL;
 }
 
 /* Called under the lock when a helper has left, which may have been the only one. If it left
@@ -489,7 +383,7 @@ static void leave_team(hia_thread *helper, hia_team *team) {
 static void free_helper(hia_thread *thread) { hiaR_context_free(thread->context); }
 
 static void free_teams(hia_pool *pool) {
-  for (hia_context *c = pool->watched; c; c = c->next_watched) c->watched_by = NULL;
+  for (hia_context *c = pool->watched; c; c = c->watch.next) c->watch.pool = NULL;
   while (pool->spare) {
     hia_team *team = pool->spare;
     pool->spare = team->next;
@@ -498,5 +392,5 @@ static void free_teams(hia_pool *pool) {
   }
 }
 
-static const hia_team_calls team_calls = {choose_team,   help,        leave_team, watch,
-                                          stop_watching, free_helper, free_teams};
+static const hia_team_calls team_calls = {choose_team,     help,        leave_team, hiaR_watch,
+                                          hiaR_watch_stop, free_helper, free_teams};

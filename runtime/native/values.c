@@ -6,8 +6,8 @@
  * elements, which are not copied. Its count is sticky, so that nothing is computed in its place;
  * but unlike an object of a value, whose count is HIA_OUTSIDE, it does not outlive the call, and is
  * copied where it, or a view of it, is part of a result (value/leave.c). */
-#include "runtime/native/context.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
+#include "runtime/native/host.h"
 #include "runtime/value/handle.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static bool is_fuelled(const hia_code_module *module) {
   return !(module->flags & HIA_CODE_WITHOUT_FUEL);
 }
 
-/* As the table has it that the type belongs to, which values hold (hia_code_module.types). */
+/* The type of a word as values hold it: in the table that it belongs to (hia_code_module.types). */
 static const hia_type_info *type_of(const passing *p, uint32_t word) {
   const hia_type_info *type = hiaR_type_info(p->module->types, p->root->types[word]);
   return hiaR_type_info(type->types, type->type);

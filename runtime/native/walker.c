@@ -5,6 +5,8 @@
  * Compiled code keeps its stack pointer fixed within a function, so a row of the frame tables,
  * found by the return address of a call, leads to the caller. Where a join has called compiled
  * code, frames of the runtime lie between: the walker goes on at that join (hia_bridge). */
+#include "runtime/native/walker.h"
+#include "runtime/native/barrier.h"
 #include "runtime/native/context.h"
 
 /* If a run is ended from outside, the walker reads so many of the innermost frames, in less than
@@ -26,7 +28,7 @@ void hiaR_stack_walker_start(hia_stack_walker *walker, const hia_context *contex
 }
 
 bool hiaR_stack_walker_next(hia_stack_walker *walker) {
-  const hia_unwinder *unwinder = walker->context->unwinder;
+  const hia_unwinder *unwinder = walker->context->run.unwinder;
   const char *low = walker->context->stack.low, *top = walker->context->stack.top;
   if (walker->row) {
     if (walker->row->cfa < sizeof(uintptr_t) || walker->row->cfa > (size_t)(top - walker->sp))
@@ -64,7 +66,7 @@ static bool leap(hia_stack_walker *walker) {
 void hiaR_read_backtrace(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
                          bool is_inside, bool is_ended, hia_backtrace *backtrace) {
   uint64_t left = is_ended ? MAX_FRAMES : UINT64_MAX;
-  const hia_unwinder *unwinder = context->unwinder;
+  const hia_unwinder *unwinder = context->run.unwinder;
   if (!unwinder || !unwinder->locs) return;
   hia_backtrace_writer writer = {.backtrace = backtrace, .locs = unwinder->locs};
   if (loc != HIA_NONE) hiaR_backtrace_push_site(backtrace, unwinder->locs, loc, false);

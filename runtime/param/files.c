@@ -10,8 +10,7 @@
 
 static hia_status wrong_file(const hia_allocator *allocator, const char *path, hia_status status,
                              const hia_value_error *wrong, hia_error **error) {
-  if (status == HIA_MEMORY)
-    return hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  if (status == HIA_MEMORY) return hiaR_fail_memory(allocator, error);
   return hiaR_fail_text(allocator, error, status, wrong->hint[0] ? wrong->hint : NULL, "%s: %s",
                         path, wrong->message);
 }
@@ -118,10 +117,6 @@ hia_status hiaR_param_file_write(const hia_allocator *allocator, const char *pat
 
 /* ---- files of params alone ---- */
 
-static hia_status no_memory(const hia_params *params, hia_error **error) {
-  return hiaR_fail_text(hiaR_params_allocator(params), error, HIA_MEMORY, NULL, "out of memory");
-}
-
 static hia_status begin(const hia_params *params, const char *path, hia_error **error) {
   if (error) *error = NULL;
   if (!params) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no params");
@@ -160,10 +155,10 @@ hia_status hia_params_save(hia_params *params, const char *path, hia_error **err
   hia_param_state *now;
   size_t size = params->n * (sizeof(hia_file_tensor) + sizeof(uint64_t)) + 1;
   hia_file_tensor *tensors = hiaR_alloc(allocator, size);
-  if (!tensors) return no_memory(params, error);
+  if (!tensors) return hiaR_fail_memory(hiaR_params_allocator(params), error);
   if (hiaR_params_hold(params, NULL, NULL, &now)) {
     hiaR_free(allocator, tensors, size);
-    return no_memory(params, error);
+    return hiaR_fail_memory(hiaR_params_allocator(params), error);
   }
   hiaR_params_tensors(now, tensors, (uint64_t *)(void *)(tensors + params->n));
   status = hiaR_param_file_write(allocator, path, tensors, params->n, error);

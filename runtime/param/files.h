@@ -39,8 +39,8 @@ hia_status hiaR_param_file_params(hia_param_file *f, const hia_params *params,
 hia_status hiaR_param_file_fail(const hia_param_file *f, hia_status status,
                                 struct hia_error **error);
 
-/* For writers: the tensors of all params, which refer to the state. `scalars` are as many words as
- * there are params, to which some of the tensors refer. */
+/* Lists the tensors of all params for a writer: they refer to the state. `scalars` are as many
+ * words as there are params, to which some of the tensors refer. */
 void hiaR_params_tensors(const hia_param_state *params, hia_file_tensor *tensors,
                          uint64_t *scalars);
 /* Writes a file. Errors: HIA_IO, HIA_ARGUMENT, HIA_MEMORY. */

@@ -46,10 +46,6 @@ size_t hia_params_size(const hia_params *params, size_t i) {
 
 /* ---- reading and setting ---- */
 
-static hia_status no_memory(const hia_params *params, hia_error **error) {
-  return hiaR_fail_text(hiaR_params_allocator(params), error, HIA_MEMORY, NULL, "out of memory");
-}
-
 static hia_status begin(const hia_params *params, hia_error **error) {
   if (error) *error = NULL;
   return params ? HIA_OK : hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no params");
@@ -76,7 +72,8 @@ hia_status hia_params_get(hia_params *params, size_t i, void *elements, size_t s
     return hiaR_fail_text(hiaR_params_allocator(params), error, HIA_ARGUMENT, NULL,
                           "no place for the elements");
   hia_param_state *now;
-  if (hiaR_params_hold(params, NULL, NULL, &now)) return no_memory(params, error);
+  if (hiaR_params_hold(params, NULL, NULL, &now))
+    return hiaR_fail_memory(hiaR_params_allocator(params), error);
   memcpy(elements, hiaR_state_elements(now, (uint32_t)i), size);
   hiaR_state_release(now);
   return HIA_OK;
@@ -106,11 +103,11 @@ hia_status hiaR_params_put(hia_params *params, uint32_t i, const void *elements,
   const hia_allocator *allocator = hiaR_params_allocator(params);
   size_t size = params->n * sizeof(void *);
   const void **all = hiaR_alloc(allocator, size);
-  if (!all) return no_memory(params, error);
+  if (!all) return hiaR_fail_memory(hiaR_params_allocator(params), error);
   all[i] = elements;
   hia_status status = exchange(params, all);
   hiaR_free(allocator, all, size);
-  return status == HIA_OK ? HIA_OK : no_memory(params, error);
+  return status == HIA_OK ? HIA_OK : hiaR_fail_memory(hiaR_params_allocator(params), error);
 }
 
 hia_status hia_params_set(hia_params *params, size_t i, hia_dtype dtype, size_t rank,
@@ -131,11 +128,11 @@ hia_status hia_params_set(hia_params *params, size_t i, hia_dtype dtype, size_t 
                             (long long)dims[k]);
   if (dtype != spec->dtype || rank != spec->shape.rank ||
       memcmp(shape.dims, spec->shape.dims, rank * sizeof *dims) != 0) {
-    char is[512], wanted[512];
+    char found[512], wanted[512];
     hiaR_shape_describe(spec->dtype, &spec->shape, wanted, sizeof wanted);
-    hiaR_shape_describe(dtype, &shape, is, sizeof is);
+    hiaR_shape_describe(dtype, &shape, found, sizeof found);
     return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL,
-                          "the param `%s` is %s, the value %s", spec->name, wanted, is);
+                          "the param `%s` is %s, the value %s", spec->name, wanted, found);
   }
   if (!elements && hia_params_size(params, i))
     return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no elements");
@@ -149,7 +146,7 @@ hia_status hia_params_seed(hia_params *params, uint64_t seed, hia_error **error)
   hia_param_state *next;
   const hia_param_values values = {.seed = seed};
   if (hiaR_state_new(params->specs, params->n, &values, hiaR_params_allocator(params), &next))
-    return no_memory(params, error);
+    return hiaR_fail_memory(hiaR_params_allocator(params), error);
   hiaR_params_set(params, next);
   return HIA_OK;
 }

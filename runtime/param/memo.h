@@ -1,14 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Results that are kept with a state of params (param.h): of segments (native/batch.h) that depend
- * on integers and on params alone, such as what a network makes of a word. Whoever computes the
- * same again while the state lives finds them here. These are the memo functions of Michie ("Memo
- * Functions and Machine Learning", Nature 218, 1968).
+/* Results that are kept with a state of params (param.h): of segments (native/batch/batch.h) that
+ * depend on integers and on params alone, such as what a network makes of a word. Whoever computes
+ * the same again while the state lives finds them here. These are the memo functions of Michie
+ * ("Memo Functions and Machine Learning", Nature 218, 1968).
  *
  * Any threads may look for results and keep some at the same time. */
 #ifndef HIA_MEMO_H
 #define HIA_MEMO_H
 
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 
 typedef struct hia_memo hia_memo;
 

@@ -56,9 +56,9 @@ size_t hiaR_state_bytes(const hia_param_state *state);
 /* The results that are kept with the state that has these words (hiaR_state_words), while it is
  * held. NULL: none are. */
 hia_memo *hiaR_state_kept(const hia_word *words);
-/* The same, made if need be, for a run to keep results in; its number is that of its heap. NULL: no
- * memory; or the state is one of training (hiaR_state_next), which will not last, as far as is
- * known: no other run has asked for it. */
+/* Returns them, made if need be, for a run to keep results in; its number is that of its heap.
+ * NULL: no memory; or the state is one of training (hiaR_state_next), which will not last, as far
+ * as is known: no other run has asked for it. */
 hia_memo *hiaR_state_keep(const hia_word *words, uint64_t run);
 
 /* ---- the next state ----
@@ -118,7 +118,7 @@ hia_status hiaR_params_hold(hia_params *params, bool (*must_end)(void *asked), v
 /* Makes `to`, of which it takes over the reference, the current state, if that is `from`
  * still (NULL: there is none yet). False: it is not, and `to` is the caller's as before. */
 bool hiaR_params_exchange(hia_params *params, hia_param_state *from, hia_param_state *to);
-/* Makes `to` the current state, whatever that is now. `to` may be NULL: then the first values come
+/* Makes `to` the current state, whatever that was. `to` may be NULL: then the first values come
  * again. */
 void hiaR_params_set(hia_params *params, hia_param_state *to);
 
@@ -128,24 +128,5 @@ struct hia_error;
 /* Sets param i, which there is, to a copy of elements of its dtype and shape. */
 hia_status hiaR_params_put(hia_params *params, uint32_t i, const void *elements,
                            struct hia_error **error);
-
-/* ---- packed forms ----
- *
- * A tensor of rank 2 or more is a list of matrices: its last two axes. The packed form of all of
- * them, one after the other, is for products in which they are right operands. That for products
- * with vectors, in which they are left ones, is of all their rows as one matrix, transposed. One
- * matrix of several has, as a left operand, the form that holds each of them by itself. */
-
-typedef enum hia_packing { HIA_PACK_RIGHT, HIA_PACK_LEFT, HIA_PACK_LEFT_EACH } hia_packing;
-enum { HIA_N_PACKINGS = 3 };
-
-/* The packed form of the matrix that begins at `data` and is one of `tensor`, if it is a whole
- * matrix of a param: the tensor is the param's, or a view. LEFT of one matrix of several is
- * LEFT_EACH. NULL: it is none; or the form is not
- * there, and is not worth its cost yet, could not be made, or is being made by another thread.
- * Polls by `must_go_on`, with an estimate of nanoseconds, and returns NULL if that returns false.
- */
-const void *hiaR_param_packed(hia_tensor *tensor, const char *data, hia_packing packing,
-                              bool (*must_go_on)(void *user, uint64_t ns), void *user);
 
 #endif

@@ -1,26 +1,20 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* States of state: values, initialisers, and the next state of training. */
 #include "runtime/base/left.h"
-#include "runtime/kernel/product.h"
 #include "runtime/param/param.h"
 #include "runtime/param/random.h"
+#include "runtime/tensor/packed.h"
 #include <math.h>
 
 /* The value of a tensor, which follows it. */
 typedef struct value {
   _Atomic uint32_t holders; /* states */
-  hia_allocator allocator;
-  size_t size;     /* of the block, which holds the tensor, too */
-  bool is_lasting; /* the elements are not in the block, and only read */
-  struct form {
-    _Atomic uint32_t uses;  /* while it is not packed; PACKING: a thread is at it */
-    _Atomic(char *) packed; /* in the block, aligned */
-    _Atomic(char *) block;  /* stays when the value is recycled; NULL: it was never needed */
-    size_t size;            /* of the block, which is the same at all times */
-  } forms[HIA_N_PACKINGS];
+  size_t size;              /* of the block, which holds the tensor, too */
+  bool is_lasting;          /* the elements are not in the block, and only read */
+  hia_packed_forms forms;   /* right before the tensor */
 } value;
-/* A use without the packed form costs a third of packing. So it is packed at the second one. */
-enum { USES = 1, PACK_ALIGN = 64 };
-#define PACKING UINT32_MAX
+_Static_assert(offsetof(value, forms) + sizeof(hia_packed_forms) == sizeof(value),
+               "the packed forms lie right before the tensor");
 
 struct hia_param_state {
   _Atomic uint32_t holders;
@@ -35,19 +29,17 @@ struct hia_param_state {
 };
 
 static hia_tensor *tensor_of(value *v) { return (hia_tensor *)(void *)(v + 1); }
-static value *value_of(hia_tensor *t) { return (value *)(void *)t - 1; }
 
 /* ---- values ---- */
 
 static void release_value(value *v) {
   if (!v || atomic_fetch_sub_explicit(&v->holders, 1, memory_order_acq_rel) != 1) return;
-  const hia_allocator allocator = v->allocator;
-  for (uint32_t i = 0; i < HIA_N_PACKINGS; i++)
-    hiaR_free(&allocator, v->forms[i].block, v->forms[i].size);
+  const hia_allocator allocator = v->forms.allocator;
+  hiaR_packed_free(&v->forms);
   hiaR_free(&allocator, v, v->size);
 }
 
-/* Its elements are `lasting`, or if that is NULL, memory of its own. */
+/* Makes a value whose elements are `lasting`, or if that is NULL, in memory of its own. */
 static value *new_value(const hia_param_spec *spec, const void *lasting,
                         const hia_allocator *allocator) {
   uint64_t n;
@@ -59,7 +51,7 @@ static value *new_value(const hia_param_spec *spec, const void *lasting,
   if (!v) return NULL;
   memset(v, 0, sizeof *v);
   atomic_init(&v->holders, 1);
-  v->allocator = *allocator;
+  v->forms.allocator = *allocator;
   v->size = whole;
   v->is_lasting = lasting != NULL;
   hia_tensor *t = tensor_of(v);
@@ -247,9 +239,7 @@ size_t hiaR_state_bytes(const hia_param_state *state) {
   for (uint32_t i = 0; i < state->n; i++) {
     const value *v = state->values[i];
     if (!v) continue;
-    bytes += v->size;
-    for (uint32_t k = 0; k < HIA_N_PACKINGS; k++)
-      if (atomic_load_explicit(&v->forms[k].block, memory_order_acquire)) bytes += v->forms[k].size;
+    bytes += v->size + hiaR_packed_bytes(&v->forms);
   }
   return bytes;
 }
@@ -263,22 +253,12 @@ static bool is_recyclable(const value *v) {
   return v && !v->is_lasting && atomic_load_explicit(&v->holders, memory_order_acquire) == 1;
 }
 
-/* The elements will be others. The blocks of the forms stay. */
-static void forget_forms(value *v) {
-  for (uint32_t i = 0; i < HIA_N_PACKINGS; i++) {
-    /* Packs at the first use: the value before was packed, too. */
-    bool was_packed = atomic_load_explicit(&v->forms[i].packed, memory_order_relaxed) != NULL;
-    atomic_store_explicit(&v->forms[i].packed, NULL, memory_order_relaxed);
-    atomic_store_explicit(&v->forms[i].uses, was_packed ? USES : 0, memory_order_relaxed);
-  }
-}
-
 /* Gives param i of a state that is being made a value of its own, or that of `now`. */
 static bool prepare(hia_param_state *p, uint32_t i, const hia_param_state *now, bool is_changed,
                     bool *is_recycled) {
   *is_recycled = is_changed && is_recyclable(p->values[i]);
   if (*is_recycled) {
-    forget_forms(p->values[i]);
+    hiaR_packed_forget(&p->values[i]->forms);
     return true;
   }
   release_value(p->values[i]);
@@ -317,103 +297,4 @@ hia_status hiaR_state_next(const hia_param_state *now, hia_param_state *recycled
 void *hiaR_state_writable(hia_param_state *next, uint32_t i) {
   value *v = next->values[i];
   return v ? (void *)tensor_of(v)->data : &next->words[i];
-}
-
-/* ---- packed forms ---- */
-
-typedef struct matrices {
-  hia_dtype dtype;
-  size_t rows, cols; /* of each */
-  size_t n;
-  size_t k, width; /* packed: k x width */
-  hia_packing packing;
-} matrices;
-
-static matrices matrices_of(const hia_tensor *t, hia_packing packing) {
-  uint32_t rank = hiaR_tensor_rank(t);
-  matrices m = {
-      hiaR_tensor_dtype(t), (size_t)t->dims[rank - 2], (size_t)t->dims[rank - 1], 1, 0, 0, packing};
-  for (uint32_t i = 0; i + 2 < rank; i++) m.n *= (size_t)t->dims[i];
-  if (packing == HIA_PACK_LEFT) m.rows *= m.n, m.n = 1; /* the rows of all */
-  m.k = packing == HIA_PACK_RIGHT ? m.rows : m.cols;
-  m.width = packing == HIA_PACK_RIGHT ? m.cols : m.rows;
-  return m;
-}
-
-static bool pack(const matrices *m, const hia_tensor *t, size_t each, char *to,
-                 bool (*must_go_on)(void *user, uint64_t ns), void *user) {
-  size_t parts = hiaR_pack_parts(m->dtype, m->k, m->width);
-  size_t bytes = m->rows * m->cols * hiaR_dtype_size(m->dtype);
-  ptrdiff_t row = (ptrdiff_t)m->cols, col = 1;
-  for (size_t i = 0; i < m->n; i++) {
-    hia_matrix b = {t->data + i * bytes, row, col};
-    if (m->packing != HIA_PACK_RIGHT) b.row = col, b.col = row;
-    for (size_t part = 0; part < parts; part++) {
-      if (!must_go_on(user, 50000)) return false;
-      hiaR_pack_part(m->dtype, m->k, m->width, b, to + i * each, part);
-    }
-  }
-  return true;
-}
-
-/* The block for so many bytes, which are aligned in it. NULL: no memory. */
-static char *block_of(value *v, struct form *form, size_t bytes) {
-  char *block = atomic_load_explicit(&form->block, memory_order_relaxed);
-  if (block || bytes > PTRDIFF_MAX / 2) return block;
-  block = hiaR_take_large(&v->allocator, bytes + PACK_ALIGN);
-  form->size = bytes + PACK_ALIGN;
-  atomic_store_explicit(&form->block, block, memory_order_release);
-  return block;
-}
-
-/* Makes the form, unless another thread does, or did. */
-static void make_form(value *v, const matrices *m, size_t each, struct form *form,
-                      bool (*must_go_on)(void *user, uint64_t ns), void *user) {
-  uint32_t uses = atomic_load_explicit(&form->uses, memory_order_relaxed);
-  if (uses == PACKING) return;
-  if (uses < USES) {
-    atomic_compare_exchange_strong(&form->uses, &uses, uses + 1);
-    return;
-  }
-  if (!atomic_compare_exchange_strong(&form->uses, &uses, PACKING)) return;
-  size_t bytes;
-  char *block = hiaR_mul(each, m->n, &bytes) ? block_of(v, form, bytes) : NULL;
-  if (!block) return; /* is not tried again */
-  char *packed = block + (-(uintptr_t)block & (PACK_ALIGN - 1));
-  if (pack(m, tensor_of(v), each, packed, must_go_on, user))
-    atomic_store_explicit(&form->packed, packed, memory_order_release);
-  else
-    atomic_store(&form->uses, USES);
-}
-
-const void *hiaR_param_packed(hia_tensor *tensor, const char *data, hia_packing packing,
-                              bool (*must_go_on)(void *user, uint64_t ns), void *user) {
-  hia_tensor *param = tensor;
-  if (tensor->counted.ctor == HIA_TENSOR_VIEW) param = hiaR_tensor(*hiaR_tensor_owner(tensor));
-  if (param->counted.ctor != HIA_TENSOR_PARAM || hiaR_tensor_rank(param) < 2) return NULL;
-  uint32_t rank = hiaR_tensor_rank(tensor), of_param = hiaR_tensor_rank(param);
-  bool is_all_rows = packing == HIA_PACK_LEFT && rank == 2 && tensor->data == param->data &&
-                     tensor->dims[1] == param->dims[of_param - 1] &&
-                     hiaR_tensor_len(tensor) == hiaR_tensor_len(param);
-  if (!is_all_rows && /* of all matrices, as one */
-      (rank < 2 ||
-       memcmp(&tensor->dims[rank - 2], &param->dims[of_param - 2], 2 * sizeof *tensor->dims) != 0))
-    return NULL;
-  /* The form of a param on the left has the rows of all of its matrices side by side. */
-  if (packing == HIA_PACK_LEFT && hiaR_tensor_len(tensor) != hiaR_tensor_len(param)) {
-    if (rank != 2) return NULL;
-    packing = HIA_PACK_LEFT_EACH;
-  }
-  matrices m = matrices_of(param, packing);
-  size_t bytes = m.rows * m.cols * hiaR_dtype_size(m.dtype), at = (size_t)(data - param->data);
-  if (bytes == 0 || at % bytes || at / bytes >= m.n) return NULL;
-  value *v = value_of(param);
-  struct form *form = &v->forms[packing];
-  char *packed = atomic_load_explicit(&form->packed, memory_order_acquire);
-  size_t each = hiaR_packed_size(m.dtype, m.k, m.width);
-  if (!packed && each != SIZE_MAX) {
-    make_form(v, &m, each, form, must_go_on, user);
-    packed = atomic_load_explicit(&form->packed, memory_order_acquire);
-  }
-  return packed ? packed + at / bytes * each : NULL;
 }

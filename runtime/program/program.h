@@ -78,7 +78,7 @@ int hiaR_program_open_lists(const hia_program_files *files, hia_program_args *ar
 int hiaR_program_write_lists(const hia_program_files *files, const hia_program_args *args);
 void hiaR_program_free_lists(hia_program_args *args);
 
-/* The same for streams, of programs that have a function for them. streams.c. */
+/* What a program has for streams, of programs that have a function for them. streams.c. */
 typedef struct hia_program_streams {
   /* HIA_UNSUPPORTED: the file is to be read in one piece. */
   hia_status (*open)(const char *word, const hia_type_info *type,

@@ -240,12 +240,14 @@ static const char *nan_message(hia_arena *arena, const hia_failure *failure) {
 
 static const char *depth_message(hia_arena *arena, const hia_bounds *bounds, int64_t code) {
   const char *message = hiaR_status_message(HIA_DEPTH);
-  const char *of = bounds->is_native ? "stack" : "frames";
+  const char *memory_kind = bounds->is_native ? "stack" : "frames";
   if (code == HIA_NOT_LEFT)
-    return hiaR_arena_printf(arena, "%s: more %s than the machine has memory left", message, of);
+    return hiaR_arena_printf(arena, "%s: more %s than the machine has memory left", message,
+                             memory_kind);
   size_t depth = bounds->depth && bounds->depth != SIZE_MAX ? bounds->depth : (size_t)code;
   if (!depth) return message;
-  return hiaR_arena_printf(arena, "%s: more than %s of %s", message, size_text(arena, depth), of);
+  return hiaR_arena_printf(arena, "%s: more than %s of %s", message, size_text(arena, depth),
+                           memory_kind);
 }
 
 static const char *message_of(hia_error *error, const failed_run *run) {
@@ -394,14 +396,14 @@ uint32_t hia_error_end_col(const hia_error *error, size_t i) { return entry_of(e
 bool hia_error_fix(const hia_error *error, size_t i, const char **text, const char **file,
                    uint32_t *line, uint32_t *col, uint32_t *end_line, uint32_t *end_col) {
   static const hia_entry_fix none = {"", "", 0, 0, 0, 0};
-  const hia_entry_fix *own = &entry_of(error, i)->fix, *fix = own->text ? own : &none;
+  const hia_entry_fix *known = &entry_of(error, i)->fix, *fix = known->text ? known : &none;
   if (text) *text = fix->text;
   if (file) *file = fix->file;
   if (line) *line = fix->line;
   if (col) *col = fix->col;
   if (end_line) *end_line = fix->end_line;
   if (end_col) *end_col = fix->end_col;
-  return fix == own;
+  return fix == known;
 }
 
 size_t hia_error_note_count(const hia_error *error, size_t i) {
@@ -459,6 +461,11 @@ const char *hia_status_word(hia_status status) { return hiaR_status_word(status)
 const char *hia_status_message(hia_status status) { return hiaR_status_message(status); }
 
 /* ---- of requests ---- */
+
+hia_status hiaR_fail_memory(const hia_allocator *allocator, hia_error **error) {
+  return hiaR_fail_message(allocator, error, HIA_MEMORY,
+                           &(hia_message){.message = hiaR_status_message(HIA_MEMORY)});
+}
 
 hia_status hiaR_fail_text(const hia_allocator *allocator, hia_error **error, hia_status status,
                           const char *hint, const char *fmt, ...) {

@@ -19,7 +19,7 @@ static size_t ring_bytes(const hia_timeline *timeline) {
 
 void hiaR_timeline_free(hia_timeline *timeline) {
   if (!timeline) return;
-  hia_allocator own = timeline->allocator, *a = &own;
+  hia_allocator allocator = timeline->allocator, *a = &allocator;
   while (timeline->rings) {
     hia_ring *ring = timeline->rings;
     timeline->rings = ring->next;

@@ -28,7 +28,7 @@
   X(WORK_END)                                                                                      \
   X(JOB_BEGIN)  /* job: another thread than its owner runs it in native code; a steal */           \
   X(JOB_END)    /* job */                                                                          \
-  X(ROWS_BEGIN) /* HIA_ROWS: computes rows of a wave (native/batch.h) */                           \
+  X(ROWS_BEGIN) /* HIA_ROWS: computes rows of a wave (native/batch/batch.h) */                     \
   X(ROWS_END)   /* the same */                                                                     \
   X(WAIT_BEGIN) /* job: a join that has to wait for it; jobs may run inside */                     \
   X(WAIT_END)   /* job */                                                                          \

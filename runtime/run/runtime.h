@@ -43,7 +43,7 @@ bool hiaR_backtrace_element(const hia_backtrace *backtrace, uint64_t i, int64_t 
 /* How many rows the entry `loc` has. */
 uint32_t hiaR_backtrace_rows(const hia_image_loc *locs, uint32_t loc);
 
-/* The same, site by site and quickly, for backtraces of millions of entries: when the inner end is
+/* Writes a backtrace site by site and quickly, also of millions of entries: when the inner end is
  * full, sites are only counted, and pushed when they are known to be among the last. */
 typedef struct hia_backtrace_site {
   uint32_t loc;
@@ -186,13 +186,14 @@ typedef struct hia_limits {
 #define HIA_DEFAULT_COPIES ((size_t)8 << 30)
 size_t hiaR_default_depth(void); /* of native code: less where addresses are few */
 
-/* What was computed in batches (native/batch.h); times in nanoseconds, of all workers together. */
+/* What was computed in batches (native/batch/batch.h); times in nanoseconds, of all workers
+ * together. */
 typedef struct hia_batch_usage {
   uint64_t rows, waves;
   uint64_t plan_ns;    /* finding waves and the order of their rows */
   uint64_t gather_ns;  /* putting operands side by side */
   uint64_t compute_ns; /* segments, and results */
-  uint64_t shared;     /* rows, besides, whose results were those of equal ones */
+  uint64_t reused;     /* rows, besides, whose results were those of equal ones */
 } hia_batch_usage;
 
 typedef struct hia_usage {

@@ -281,7 +281,7 @@ static hia_status visit_dense(collecting *c, hia_word sum) {
   return is_done ? HIA_OK : HIA_CANCELLED;
 }
 
-/* Of a vector: the element that is added is a scalar. */
+/* Adds to an element of a vector: what is added is a scalar. */
 static hia_status add_element(collecting *c, hia_word sum, int64_t i) {
   hia_status status = add_gathered(c);
   if (!status) status = need_elements(c);
@@ -294,8 +294,8 @@ static hia_status add_element(collecting *c, hia_word sum, int64_t i) {
 static hia_status visit_row(collecting *c, hia_word sum) {
   window *w = &c->window;
   if (w->axis + 1 == c->shape.rank) {
-    int64_t is = hiaR_to_i64(word_at(sum, FIRST)), at = is;
-    return find_row(c, &at) ? add_element(c, sum, at) : wrong_rows(c, is, 1);
+    int64_t row = hiaR_to_i64(word_at(sum, FIRST)), at = row;
+    return find_row(c, &at) ? add_element(c, sum, at) : wrong_rows(c, row, 1);
   }
   int64_t i = hiaR_to_i64(word_at(sum, SECOND)), at = i;
   if (!find_row(c, &at)) return wrong_rows(c, i, 1);

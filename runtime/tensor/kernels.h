@@ -13,7 +13,7 @@
 #define HIA_TENSOR_KERNELS_H
 
 #include "runtime/heap/operation.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 
 #define HIA_OVER_ALL ((uint64_t)HIA_NONE)
 

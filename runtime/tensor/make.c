@@ -150,8 +150,8 @@ HIA_OPERATION(ALIKE) {
     hia_word first = *(const hia_word *)(const void *)hiaR_array_at(in[2], sizeof(hia_word), 0);
     if (first < HIA_FIRST_ADDRESS) return HIA_INTERNAL; /* an image that was tampered with */
     hia_dims shape,
-        both[2] = {hiaR_tensor_dims(hiaR_tensor(first)), hiaR_tensor_dims(hiaR_tensor(in[1]))};
-    if (hiaR_shape_stack(both, 2, 0, &shape, &why->misfit) != HIA_FIT_ALWAYS) return HIA_SHAPE;
+        pair[2] = {hiaR_tensor_dims(hiaR_tensor(first)), hiaR_tensor_dims(hiaR_tensor(in[1]))};
+    if (hiaR_shape_stack(pair, 2, 0, &shape, &why->misfit) != HIA_FIT_ALWAYS) return HIA_SHAPE;
   }
   *out = in[0];
   return HIA_OK;
@@ -174,7 +174,7 @@ static hia_status pack(HIA_COMPUTE) {
   uint64_t n = hiaR_array_len(in[0]);
   int64_t sizes[HIA_MAX_RANK] = {0};
   for (uint32_t i = 1; i < o->n_in; i++) sizes[i - 1] = hiaR_to_i64(in[i]);
-  hia_dims first = {.rank = o->n_in - 1}, both[2], shape;
+  hia_dims first = {.rank = o->n_in - 1}, pair[2], shape;
   for (uint32_t i = 0; i < HIA_MAX_RANK; i++) first.dims[i] = sizes[i];
   const hia_word *elements =
       n ? (const hia_word *)(const void *)hiaR_array_at(in[0], sizeof(hia_word), 0) : NULL;
@@ -184,9 +184,9 @@ static hia_status pack(HIA_COMPUTE) {
   for (uint64_t i = 0; i < n; i++) {
     if (elements[i] < HIA_FIRST_ADDRESS) return HIA_INTERNAL; /* an image that was tampered with */
     if (i == 0) first = hiaR_tensor_dims(hiaR_tensor(elements[0]));
-    both[0] = first;
-    both[1] = hiaR_tensor_dims(hiaR_tensor(elements[i]));
-    if (hiaR_shape_stack(both, 2, 0, &shape, &why->misfit) != HIA_FIT_ALWAYS) return HIA_SHAPE;
+    pair[0] = first;
+    pair[1] = hiaR_tensor_dims(hiaR_tensor(elements[i]));
+    if (hiaR_shape_stack(pair, 2, 0, &shape, &why->misfit) != HIA_FIT_ALWAYS) return HIA_SHAPE;
     if (!hiaR_work_on(&work, 100)) return HIA_CANCELLED;
   }
   shape = first;

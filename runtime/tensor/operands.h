@@ -170,11 +170,11 @@ static inline bool hiaR_work_copy(hia_work *work, char *to, const char *from, ui
 
 /* fit.c: adds n elements to others, of a dtype that is not bool. False: the run must end. */
 bool hiaR_work_add(hia_work *work, hia_dtype dtype, char *to, const char *from, uint64_t n);
-/* Of a float. */
+/* True if the word of a float is NaN. */
 static inline bool hiaR_is_nan(hia_dtype dtype, hia_word word) {
   return dtype == HIA_F32 ? isnan(hiaR_to_f32(word)) : isnan(hiaR_to_f64(word));
 }
-/* trap.c: *at becomes the first element, from *at on, of a tensor of floats that is NaN; the number
+/* look.c: *at becomes the first element, from *at on, of a tensor of floats that is NaN; the number
  * of elements if there is none. False: the run must end. */
 bool hiaR_work_find_nan(hia_work *work, const hia_tensor *t, uint64_t *at);
 /* collect.c: *has: something that a sum consists of is NaN, or has one. HIA_MEMORY, HIA_CANCELLED.

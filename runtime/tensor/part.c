@@ -157,19 +157,19 @@ static hia_status expect(HIA_COMPUTE) {
     hiaR_result_keep(env, o, in, 0, r);
     return HIA_OK;
   }
-  hia_dims shape = hiaR_tensor_dims(hiaR_tensor(in[0])), is = {.rank = shape.rank};
+  hia_dims shape = hiaR_tensor_dims(hiaR_tensor(in[0])), wanted = {.rank = shape.rank};
   uint32_t n = 1;
-  for (uint32_t i = 0; i < is.rank; i++) {
-    is.dims[i] = HIA_DIM_UNKNOWN;
+  for (uint32_t i = 0; i < wanted.rank; i++) {
+    wanted.dims[i] = HIA_DIM_UNKNOWN;
     if (!(o->imm >> i & 1)) continue;
-    is.dims[i] = hiaR_to_i64(in[n++]);
-    if (is.dims[i] < 0) {
-      why->misfit =
-          (hia_misfit){.kind = HIA_MISFIT_NEGATIVE, .axis_a = i, .from = is.dims[i], .a = shape};
+    wanted.dims[i] = hiaR_to_i64(in[n++]);
+    if (wanted.dims[i] < 0) {
+      why->misfit = (hia_misfit){
+          .kind = HIA_MISFIT_NEGATIVE, .axis_a = i, .from = wanted.dims[i], .a = shape};
       return HIA_SHAPE;
     }
   }
-  hia_status status = hiaR_fit_status(hiaR_shape_expect(&shape, &is, &shape, &why->misfit));
+  hia_status status = hiaR_fit_status(hiaR_shape_expect(&shape, &wanted, &shape, &why->misfit));
   if (!status) hiaR_result_keep(env, o, in, 0, r);
   return status;
 }
@@ -199,12 +199,12 @@ TRANSPOSE(uint64_t)
 
 static hia_status transpose(HIA_COMPUTE) {
   const hia_tensor *x = hiaR_tensor(in[0]);
-  hia_dims shape = hiaR_tensor_dims(x), is;
+  hia_dims shape = hiaR_tensor_dims(x), result;
   hia_dtype dtype = hiaR_tensor_dtype(x);
   (void)o;
-  hia_status status = hiaR_fit_status(hiaR_shape_transpose(&shape, &is, &why->misfit));
+  hia_status status = hiaR_fit_status(hiaR_shape_transpose(&shape, &result, &why->misfit));
   if (status) return status;
-  if (!hiaR_result_new(env, dtype, &is, r)) return HIA_MEMORY;
+  if (!hiaR_result_new(env, dtype, &result, r)) return HIA_MEMORY;
   uint32_t size = hiaR_dtype_size(dtype);
   hia_work work = hiaR_work(env);
   bool (*f)(const void *, void *, uint64_t, uint64_t, hia_work *) = size == 1 ? transpose_uint8_t

@@ -2,8 +2,8 @@
 /* Products: what matrices are multiplied, by the kernels of kernel/product.h, which says what the
  * product of two matrices is. */
 #include "runtime/kernel/blas.h"
-#include "runtime/param/param.h"
 #include "runtime/tensor/operands.h"
+#include "runtime/tensor/packed.h"
 
 /* ---- one product of matrices ---- */
 
@@ -70,14 +70,14 @@ static hia_status compute_part(hia_local_heap *local, void *arg, uint32_t i) {
   return goes_on ? HIA_OK : HIA_CANCELLED;
 }
 
-static bool is_worth_sharing(const hia_env *env, const hia_product *p) {
+static bool is_worth_a_crew(const hia_env *env, const hia_product *p) {
   return env->crew && (double)p->m * (double)p->n * (double)p->k >= (double)env->crew->least;
 }
 
-static hia_status share(const hia_env *env, const hia_product *p, const hia_product_plan *plan,
-                        bool is_fast) {
+static hia_status compute_with_crew(const hia_env *env, const hia_product *p,
+                                    const hia_product_plan *plan, bool is_fast) {
   divided d = {p, plan, is_fast};
-  return env->crew->share(env->crew, (uint32_t)plan->parts, compute_part, &d);
+  return env->crew->compute(env->crew, (uint32_t)plan->parts, compute_part, &d);
 }
 
 static hia_status multiply(const hia_env *env, hia_product *p, hia_work *work) {
@@ -85,10 +85,10 @@ static hia_status multiply(const hia_env *env, hia_product *p, hia_work *work) {
   bool goes_on = p->packed || !hiaR_product_packs(p) || pack(env, p, &packed, work);
   hia_product_plan plan;
   hiaR_product_plan(p, &plan);
-  if (goes_on && is_worth_sharing(env, p)) {
+  if (goes_on && is_worth_a_crew(env, p)) {
     hiaR_product_divide(p, &plan, env->crew->n);
     if (plan.parts > 1) {
-      hia_status status = share(env, p, &plan, false);
+      hia_status status = compute_with_crew(env, p, &plan, false);
       give_room(env, &packed);
       return status;
     }
@@ -115,7 +115,7 @@ static bool is_fast(const hia_env *env, const hia_product *p) {
 static hia_status multiply_fast(const hia_env *env, const hia_product *p, hia_work *work) {
   hia_product_plan plan;
   hiaR_blas_plan(p, &plan);
-  if (plan.parts > 1 && is_worth_sharing(env, p)) return share(env, p, &plan, true);
+  if (plan.parts > 1 && is_worth_a_crew(env, p)) return compute_with_crew(env, p, &plan, true);
   for (size_t i = 0; i < plan.parts; i++)
     for (size_t step = 0; step < plan.steps; step++) {
       if (!hiaR_work_on(work, HIA_WORK)) return HIA_CANCELLED;
@@ -136,9 +136,9 @@ static uint64_t find_matrix(const hia_dims *x, const hia_dims *lead, uint64_t i)
   uint64_t number = 0, step = 1;
   uint32_t n = x->rank > 2 ? x->rank - 2 : 0;
   for (uint32_t k = 1; k <= n; k++) {
-    uint64_t dim = (uint64_t)lead->dims[lead->rank - k], own = (uint64_t)x->dims[n - k];
-    if (own > 1) number += i % dim * step;
-    step *= own;
+    uint64_t dim = (uint64_t)lead->dims[lead->rank - k], own_dim = (uint64_t)x->dims[n - k];
+    if (own_dim > 1) number += i % dim * step;
+    step *= own_dim;
     i /= dim;
   }
   return number;
@@ -150,7 +150,7 @@ static uint64_t find_matrix(const hia_dims *x, const hia_dims *lead, uint64_t i)
 static hia_status times_vector(const hia_env *env, hia_tensor *x, const hia_tensor *y,
                                uint64_t rows, uint64_t l, hia_result *r, hia_work *work) {
   hia_product p = {.dtype = hiaR_tensor_dtype(x), .k = l, .c = r->data};
-  p.packed = hiaR_param_packed(x, x->data, HIA_PACK_LEFT, go_on, work);
+  p.packed = hiaR_tensor_packed(x, x->data, HIA_PACK_LEFT, go_on, work);
   if (p.packed) {
     p.m = 1, p.n = rows;
     p.a = (hia_matrix){y->data, (ptrdiff_t)l, 1};
@@ -212,7 +212,7 @@ static hia_status product(HIA_COMPUTE) {
                      .c = r->data + i * n * m * size,
                      .c_row = (ptrdiff_t)m};
     bool is_left = is_fast(env, &p);
-    if (has_columns && !is_left) p.packed = hiaR_param_packed(y, b, HIA_PACK_RIGHT, go_on, &work);
+    if (has_columns && !is_left) p.packed = hiaR_tensor_packed(y, b, HIA_PACK_RIGHT, go_on, &work);
     status = work.is_over ? HIA_CANCELLED
              : is_left    ? multiply_fast(env, &p, &work)
                           : multiply(env, &p, &work);
@@ -222,32 +222,35 @@ static hia_status product(HIA_COMPUTE) {
 }
 HIA_DEFINE_OPERATION(PRODUCT, product)
 
-/* Of matrices, of which operand `transposed` is transposed. If that is the right one, and a param
- * of rank 2, its packed form is that of HIA_PACK_LEFT. */
+/* The product of matrices, of which operand `transposed` is transposed. If that is the right one,
+ * and a param of rank 2, its packed form is that of HIA_PACK_LEFT. */
 static hia_status product_transposed(const hia_env *env, const hia_operation *o, const hia_word *in,
                                      hia_result *r, hia_misfortune *why, uint32_t transposed) {
   hia_tensor *x = hiaR_tensor(in[0]), *y = hiaR_tensor(in[1]);
-  hia_dims own[2] = {hiaR_tensor_dims(x), hiaR_tensor_dims(y)}, of[2] = {own[0], own[1]}, shape;
-  hia_dims *t = &of[transposed];
+  hia_dims given[2] = {hiaR_tensor_dims(x), hiaR_tensor_dims(y)}, turned[2] = {given[0], given[1]},
+           shape;
+  hia_dims *t = &turned[transposed];
   hia_dtype dtype = (hia_dtype)o->dtype;
-  t->dims[t->rank - 2] = own[transposed].dims[t->rank - 1];
-  t->dims[t->rank - 1] = own[transposed].dims[t->rank - 2];
-  hia_status status = hiaR_fit_status(hiaR_shape_product(&of[0], &of[1], &shape, &why->misfit));
+  t->dims[t->rank - 2] = given[transposed].dims[t->rank - 1];
+  t->dims[t->rank - 1] = given[transposed].dims[t->rank - 2];
+  hia_status status =
+      hiaR_fit_status(hiaR_shape_product(&turned[0], &turned[1], &shape, &why->misfit));
   if (status) return status;
   if (!hiaR_result_new(env, dtype, &shape, r)) return HIA_MEMORY;
-  uint64_t n = (uint64_t)of[0].dims[of[0].rank - 2], l = (uint64_t)of[0].dims[of[0].rank - 1];
-  uint64_t m = (uint64_t)of[1].dims[of[1].rank - 1];
+  uint64_t n = (uint64_t)turned[0].dims[turned[0].rank - 2],
+           l = (uint64_t)turned[0].dims[turned[0].rank - 1];
+  uint64_t m = (uint64_t)turned[1].dims[turned[1].rank - 1];
   hia_dims lead = shape;
   lead.rank -= 2;
   uint64_t count = 1, size = hiaR_dtype_size(dtype);
   for (uint32_t i = 0; i < lead.rank; i++) count *= (uint64_t)lead.dims[i];
   hia_work work = hiaR_work(env);
   if (count * n * m == 0) return HIA_OK;
-  if (transposed && of[1].rank == 2) n *= count, count = 1; /* one matrix for all rows */
+  if (transposed && turned[1].rank == 2) n *= count, count = 1; /* one matrix for all rows */
   ptrdiff_t rows = (ptrdiff_t)n, columns = (ptrdiff_t)m, depth = (ptrdiff_t)l;
   for (uint64_t i = 0; i < count; i++) {
-    const char *a = x->data + find_matrix(&of[0], &lead, i) * n * l * size;
-    const char *b = y->data + find_matrix(&of[1], &lead, i) * l * m * size;
+    const char *a = x->data + find_matrix(&turned[0], &lead, i) * n * l * size;
+    const char *b = y->data + find_matrix(&turned[1], &lead, i) * l * m * size;
     hia_product p = {.dtype = dtype,
                      .m = n,
                      .n = m,
@@ -256,9 +259,10 @@ static hia_status product_transposed(const hia_env *env, const hia_operation *o,
                      .b = {b, transposed ? 1 : columns, transposed ? depth : 1},
                      .c = r->data + i * n * m * size,
                      .c_row = columns};
-    bool may_be_packed = (!transposed || own[1].rank == 2) && !is_fast(env, &p);
+    bool may_be_packed = (!transposed || given[1].rank == 2) && !is_fast(env, &p);
     if (may_be_packed)
-      p.packed = hiaR_param_packed(y, b, transposed ? HIA_PACK_LEFT : HIA_PACK_RIGHT, go_on, &work);
+      p.packed =
+          hiaR_tensor_packed(y, b, transposed ? HIA_PACK_LEFT : HIA_PACK_RIGHT, go_on, &work);
     status = work.is_over ? HIA_CANCELLED : hiaR_work_multiply(env, &p, &work);
     if (status) return status;
   }

@@ -195,9 +195,9 @@ static hia_status reduce(const hia_env *env, const hia_operation *o, const hia_w
                          hia_result *r, hia_misfortune *why, const reducer *reducers,
                          hia_dtype dtype, bool is_of_any) {
   const hia_tensor *x = hiaR_tensor(in[0]);
-  hia_dims shape = hiaR_tensor_dims(x), is;
+  hia_dims shape = hiaR_tensor_dims(x), result;
   uint32_t axis = o->imm == HIA_OVER_ALL ? HIA_ALL_AXES : (uint32_t)o->imm;
-  hia_status status = hiaR_fit_status(hiaR_shape_reduce(&shape, axis, &is, &why->misfit));
+  hia_status status = hiaR_fit_status(hiaR_shape_reduce(&shape, axis, &result, &why->misfit));
   if (status) return status;
   uint64_t before = 1, n = 1, behind = 1;
   for (uint32_t i = 0; i < shape.rank; i++) {
@@ -205,7 +205,7 @@ static hia_status reduce(const hia_env *env, const hia_operation *o, const hia_w
     *part *= (uint64_t)shape.dims[i];
   }
   if (n == 0 && before * behind > 0 && !is_of_any) return HIA_EMPTY;
-  if (!hiaR_result_new(env, dtype, &is, r)) return HIA_MEMORY;
+  if (!hiaR_result_new(env, dtype, &result, r)) return HIA_MEMORY;
   hia_work work = hiaR_work(env);
   hia_dtype from = hiaR_tensor_dtype(x);
   bool is_done = reduce_all(&work, reducers[from], x->data, hiaR_dtype_size(from), before, n,

@@ -11,7 +11,7 @@ typedef struct row {
   hia_work *work;
 } row;
 
-/* Of each dtype: the sum of the exponentials, which go to row.exps; softmax of a row; its
+/* For each dtype: the sum of the exponentials, which go to row.exps; softmax of a row; its
  * logarithm; and minus that at one element. The result may lie where x lies. */
 #define SOFTMAX(T, type)                                                                           \
   HIA_DEFINE_BLOCK_SUM(block_sum_##T, type, +, 0)                                                  \
@@ -113,13 +113,13 @@ HIA_DEFINE_OPERATION(LOG_SOFTMAX, log_softmax)
 static hia_status cross_entropy(HIA_COMPUTE) {
   const hia_tensor *x = hiaR_tensor(in[0]);
   bool has_labels = hiaR_operand_is_tensor(o, 1);
-  hia_dims shape = hiaR_tensor_dims(x), of_labels = hiaR_operand_dims(o, in, 1), is;
+  hia_dims shape = hiaR_tensor_dims(x), of_labels = hiaR_operand_dims(o, in, 1), result;
   hia_dtype dtype = hiaR_tensor_dtype(x);
-  hia_status status = hiaR_fit_status(hiaR_shape_labels(&shape, &of_labels, &is, &why->misfit));
+  hia_status status = hiaR_fit_status(hiaR_shape_labels(&shape, &of_labels, &result, &why->misfit));
   if (status) return status;
   uint64_t n_rows = count_rows(&shape), n = (uint64_t)shape.dims[shape.rank - 1];
   if (n == 0 && n_rows) return HIA_EMPTY;
-  if (!hiaR_result_new(env, dtype, &is, r)) return HIA_MEMORY;
+  if (!hiaR_result_new(env, dtype, &result, r)) return HIA_MEMORY;
   hia_work work = hiaR_work(env);
   uint64_t size = hiaR_dtype_size(dtype);
   for (uint64_t i = 0; i < n_rows; i++) {

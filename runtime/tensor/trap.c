@@ -4,35 +4,6 @@
 #include "runtime/base/nan.h"
 #include "runtime/tensor/operands.h"
 
-/* How many of n elements are NaN: a loop without a branch, which the compiler makes vectors of. */
-static uint64_t count_f32(const float *x, uint64_t n) {
-  uint32_t count = 0;
-  for (uint64_t i = 0; i < n; i++) count += x[i] != x[i];
-  return count;
-}
-static uint64_t count_f64(const double *x, uint64_t n) {
-  uint64_t count = 0;
-  for (uint64_t i = 0; i < n; i++) count += x[i] != x[i];
-  return count;
-}
-
-bool hiaR_work_find_nan(hia_work *work, const hia_tensor *t, uint64_t *at) {
-  hia_dtype dtype = hiaR_tensor_dtype(t);
-  uint32_t size = hiaR_dtype_size(dtype);
-  uint64_t len = hiaR_tensor_len(t);
-  for (uint64_t i = *at, to; i < len; i = to) {
-    to = hiaR_piece_end(i, len);
-    if (!hiaR_work_on(work, (to - i) / 4)) return false;
-    const void *x = t->data + i * size;
-    if (!(dtype == HIA_F32 ? count_f32(x, to - i) : count_f64(x, to - i))) continue;
-    while (!hiaR_is_nan(dtype, hiaR_tensor_get(t, i))) i++;
-    *at = i;
-    return true;
-  }
-  *at = len;
-  return true;
-}
-
 #define NO_ELEMENT UINT64_MAX
 
 /* *at becomes the first element of operand i, from *at on, that is NaN; NO_ELEMENT: there is none.
@@ -67,15 +38,16 @@ static hia_word element_of(const hia_operation *o, const hia_word *in, uint32_t 
   uint32_t rank = hiaR_tensor_rank(t), lead = index->rank - rank;
   uint64_t at = 0;
   for (uint32_t k = 0; k < rank; k++) {
-    uint64_t is = t->dims[k] == 1 ? 0 : (uint64_t)index->dims[lead + k];
-    at = at * (uint64_t)t->dims[k] + is;
+    uint64_t place = t->dims[k] == 1 ? 0 : (uint64_t)index->dims[lead + k];
+    at = at * (uint64_t)t->dims[k] + place;
   }
   return hiaR_tensor_get(t, at);
 }
 
 static unsigned op_of(const hia_operation *o) { return (unsigned)(o->imm % HIA_TRAP_GRADIENT); }
 
-/* Of an op on elements each is by itself: *at becomes the first that the op has made NaN. */
+/* Looks at the elements of an op on elements one by one: *at becomes the first that the op has made
+ * NaN. */
 static bool look_by_element(hia_work *work, const hia_operation *o, const hia_word *in,
                             uint64_t *at) {
   hia_dims shape = hiaR_operand_dims(o, in, 0);

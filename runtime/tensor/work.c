@@ -15,8 +15,8 @@ static uint64_t sum(uint64_t a, uint64_t b) {
   return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
 }
 
-/* Of two operands. One multiplication for each element of the result and each of the axis along
- * which products are added, the last of x. */
+/* The cost of a product of two operands: one multiplication for each element of the result and each
+ * of the axis along which products are added, the last of x. */
 static uint64_t of_product(const hia_dims *ins) {
   hia_dims out;
   if (hiaR_shape_product(&ins[0], &ins[1], &out, NULL) != HIA_FIT_ALWAYS) return 0;
@@ -24,14 +24,14 @@ static uint64_t of_product(const hia_dims *ins) {
   return __builtin_mul_overflow(n, k, &n) ? UINT64_MAX : n;
 }
 
-/* The same of matrices, of which one is transposed. */
+/* The cost of a product of matrices, of which one is transposed. */
 static uint64_t of_transposed(const hia_dims *ins, uint32_t transposed) {
-  hia_dims both[2] = {ins[0], ins[1]}, *x = &both[transposed];
+  hia_dims pair[2] = {ins[0], ins[1]}, *x = &pair[transposed];
   if (x->rank < 2) return 0;
   hia_dim rows = x->dims[x->rank - 2];
   x->dims[x->rank - 2] = x->dims[x->rank - 1];
   x->dims[x->rank - 1] = rows;
-  return of_product(both);
+  return of_product(pair);
 }
 
 /* Scalar operations; in[0] is the fuel. The immediate is the op (hiaR_work_takes). */

@@ -145,7 +145,7 @@ double hiaR_gradients_norm(const hia_param_spec *specs, uint32_t n,
   return sqrt(sum);
 }
 
-/* Of the step after those that have been made. */
+/* The coefficients of the step after those that have been made. */
 static hia_coefficients coefficients(const hia_optimizing *o, double norm) {
   const hia_trainer_options *x = &o->options;
   bool is_adam = o->kind == HIA_UPDATE_ADAM || o->kind == HIA_UPDATE_ADAMW;

@@ -16,10 +16,6 @@ static hia_status begin(const hia_optimizing *o, const char *path, hia_error **e
   return path ? HIA_OK : hiaR_fail_text(&o->allocator, error, HIA_ARGUMENT, NULL, "no path");
 }
 
-static hia_status no_memory(const hia_optimizing *o, hia_error **error) {
-  return hiaR_fail_text(&o->allocator, error, HIA_MEMORY, NULL, "out of memory");
-}
-
 /* The name of array k of the state of param i takes so many bytes, with a NUL. */
 static size_t name_size(const hia_optimizing *o, uint32_t i, uint32_t k) {
   return strlen(o->specs[i].name) + strlen(hiaR_updates[o->kind].accumulated[k]) + 2;
@@ -116,10 +112,10 @@ hia_status hiaR_optimizing_save(hia_optimizing *o, hia_params *params, const cha
   hia_param_state *now;
   saving s = {.o = o};
   if (!extra) n_extra = 0;
-  if (!accumulate_all(o) || !take_block(&s, n_extra)) return no_memory(o, error);
+  if (!accumulate_all(o) || !take_block(&s, n_extra)) return hiaR_fail_memory(&o->allocator, error);
   if (hiaR_params_hold(params, NULL, NULL, &now) != HIA_OK) {
     hiaR_free(&o->allocator, s.tensors, s.size);
-    return no_memory(o, error);
+    return hiaR_fail_memory(&o->allocator, error);
   }
   hiaR_params_tensors(now, s.tensors, s.scalars);
   s.n = o->n;

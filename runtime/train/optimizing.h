@@ -6,7 +6,7 @@
 #include "runtime/train/optimizer.h"
 #include "runtime/train/update.h"
 
-/* Of one param. */
+/* What an optimizer has of one param. */
 typedef struct hia_followed {
   size_t n;     /* elements */
   size_t row;   /* those of a row of axis 0; of a scalar 1 */

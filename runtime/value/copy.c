@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Copies of values, in objects of their own. Values are shared between threads, so the objects that
  * are copied cannot be marked, as those that leave a run are: a walk numbers them. */
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/value/walk.h"
 
 typedef struct copying {

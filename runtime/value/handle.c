@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values of hosts: their life, taking them apart, printing. */
 #include "runtime/value/handle.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 
 /* ---- life ---- */
 
@@ -251,5 +251,5 @@ hia_status hia_data_tensor(const hia_allocator *allocator, const hia_type_info *
     *value = hiaR_value_new(allocator, type, objects, &word);
   }
   hiaR_objects_release(objects);
-  return *value ? HIA_OK : hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  return *value ? HIA_OK : hiaR_fail_memory(allocator, error);
 }

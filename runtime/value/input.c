@@ -193,8 +193,9 @@ hia_status hia_data_read_brackets(const hia_allocator *allocator, const hia_type
   reading r = {.type = type, .name = name, .value = value, .error = error};
   hia_status status = begin(&r, allocator, text, len);
   if (status != HIA_OK) return status;
-  hia_bracket_options own = HIA_BRACKET_OPTIONS_INIT;
-  if (hiaR_copy_options(r.allocator, "bracket options", &own, sizeof own, options, error)) {
+  hia_bracket_options complete = HIA_BRACKET_OPTIONS_INIT;
+  if (hiaR_copy_options(r.allocator, "bracket options", &complete, sizeof complete, options,
+                        error)) {
     hiaR_objects_release(r.objects);
     return HIA_ARGUMENT;
   }
@@ -211,9 +212,9 @@ hia_status hia_data_read_brackets(const hia_allocator *allocator, const hia_type
   const hia_bracket_reading bracket = {.allocator = r.allocator,
                                        .types = &type->types->table,
                                        .objects = r.objects,
-                                       .words = own.words,
-                                       .may_add = own.add_words,
-                                       .labels = own.labels};
+                                       .words = complete.words,
+                                       .may_add = complete.add_words,
+                                       .labels = complete.labels};
   hia_value_error wrong = {.code = NULL};
   status = hiaR_brackets_read(&bracket, text, len, type->type, r.words, &wrong);
   return end(&r, status, text, len, &wrong);

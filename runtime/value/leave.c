@@ -6,7 +6,7 @@
  * at form a list: their headers are the links (hiaR_object_link). An object of the run
  * that has been copied has the count 0, which no live object has, and behind it the address of the
  * copy. */
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/value/value.h"
 
 typedef struct leaving {

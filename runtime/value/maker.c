@@ -61,7 +61,7 @@ hia_status hia_maker_value(hia_maker *maker, const hia_type_info *type, uint64_t
     return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "a scalar or a tuple has no view");
   if (view == HIA_NO_VIEW) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no view");
   if (!maker->is_out) *value = hiaR_value_new(allocator, type, maker->objects, &view);
-  return *value ? HIA_OK : hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  return *value ? HIA_OK : hiaR_fail_memory(allocator, error);
 }
 
 uint64_t hia_value_view(const hia_value *value, const hia_type_info *type) {

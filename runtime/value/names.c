@@ -6,10 +6,10 @@
 enum { FEW = 8 };
 
 static bool is_named(const hia_type_table *t, const hia_ctor *ctor, const char *name, size_t n) {
-  const char *own = t->names + ctor->name;
-  size_t i = 0;                           /* names are short: quicker than strncmp */
-  while (i < n && own[i] == name[i]) i++; /* name has no NUL */
-  return i == n && !own[n];
+  const char *ctor_name = t->names + ctor->name;
+  size_t i = 0;                                 /* names are short: quicker than strncmp */
+  while (i < n && ctor_name[i] == name[i]) i++; /* name has no NUL */
+  return i == n && !ctor_name[n];
 }
 
 static bool build(hia_ctor_names *names) {

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values as tables of nodes (hiaton/data.h), both ways. */
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/value/handle.h"
 #include "runtime/value/walk.h"
 
@@ -15,10 +15,6 @@ typedef struct building {
   hia_word *refs; /* by node: its value */
   size_t word;    /* the next of nodes->words */
 } building;
-
-static hia_status no_memory(const building *b) {
-  return hiaR_fail_text(b->allocator, b->error, HIA_MEMORY, NULL, "out of memory");
-}
 
 /* All types are of one program, so the newest of their tables has all of them. */
 static hia_status find_types(building *b) {
@@ -66,8 +62,8 @@ static hia_status reference(const building *b, size_t node, hia_type type, int64
   }
   if ((uint64_t)word >= node)
     return wrong_word(b, node, type, "it is not the number of an earlier node");
-  const hia_value_node *other = &b->nodes->nodes[word];
-  if (b->nodes->types[other->type]->type != type)
+  const hia_value_node *target = &b->nodes->nodes[word];
+  if (b->nodes->types[target->type]->type != type)
     return wrong_word(b, node, type, "that node is of another type");
   *value = b->refs[word];
   return HIA_OK;
@@ -109,7 +105,7 @@ static hia_status build_array(building *b, size_t node, const hia_type_entry *en
                           "node %zu has %llu elements, and there are %zu words left", node,
                           (unsigned long long)n, b->nodes->n_words - b->word);
   hia_array *array = hiaR_new_array(b->objects, &entry->layout, n);
-  if (!array) return no_memory(b);
+  if (!array) return hiaR_fail_memory(b->allocator, b->error);
   *ref = (uintptr_t)array;
   const hia_word_place *places = b->types->table.places + entry->layout.first;
   hia_status status = HIA_OK;
@@ -134,7 +130,7 @@ static hia_status build_tensor(building *b, size_t node, const hia_type_entry *e
                           "node %zu has %llu elements, and sizes of another number", node,
                           (unsigned long long)n);
   hia_tensor *tensor = hiaR_new_tensor(b->objects, (hia_dtype)entry->element, &shape);
-  if (!tensor) return no_memory(b);
+  if (!tensor) return hiaR_fail_memory(b->allocator, b->error);
   *ref = (uintptr_t)tensor;
   hia_word_place place = {.type = entry->element, .repr = (uint8_t)entry->element};
   uint32_t size = hiaR_dtype_size((hia_dtype)entry->element);
@@ -167,7 +163,7 @@ static hia_status build_node(building *b, size_t i) {
   b->refs[i] = node->ctor;
   if (!ctor->n) return HIA_OK;
   hia_counted *object = hiaR_new_data(b->objects, ctor, node->ctor);
-  if (!object) return no_memory(b);
+  if (!object) return hiaR_fail_memory(b->allocator, b->error);
   b->refs[i] = (uintptr_t)object;
   hia_status status =
       put_words(b, i, t->places + ctor->layout.first, ctor->layout.n, (char *)object);
@@ -190,7 +186,7 @@ static hia_status build(building *b, hia_value **value) {
   const hia_type_info *type = hiaR_type_info(b->types, nodes->types[nodes->nodes[last].type]->type);
   hia_objects *objects = hiaR_objects_bytes(b->objects) ? b->objects : NULL;
   *value = hiaR_value_new(b->allocator, type, objects, &b->refs[last]);
-  return *value ? HIA_OK : no_memory(b);
+  return *value ? HIA_OK : hiaR_fail_memory(b->allocator, b->error);
 }
 
 HIA_SIZED(hia_value_nodes, n_words);
@@ -200,24 +196,24 @@ hia_status hia_data_from_nodes(const hia_allocator *allocator, const hia_value_n
   if (error) *error = NULL;
   if (value) *value = NULL;
   building b = {.allocator = allocator ? allocator : &hiaR_malloc, .error = error};
-  hia_value_nodes own = HIA_VALUE_NODES_INIT;
-  if (nodes && hiaR_copy_options(b.allocator, "nodes", &own, sizeof own, nodes, error))
+  hia_value_nodes complete = HIA_VALUE_NODES_INIT;
+  if (nodes && hiaR_copy_options(b.allocator, "nodes", &complete, sizeof complete, nodes, error))
     return HIA_ARGUMENT;
-  b.nodes = &own;
-  const char *missing = !nodes || !own.n_nodes || !own.nodes ? "nodes"
-                        : !own.n_types || !own.types         ? "types"
-                        : own.n_words && !own.words          ? "words"
-                        : !value                             ? "place for the value"
-                                                             : NULL;
+  b.nodes = &complete;
+  const char *missing = !nodes || !complete.n_nodes || !complete.nodes ? "nodes"
+                        : !complete.n_types || !complete.types         ? "types"
+                        : complete.n_words && !complete.words          ? "words"
+                        : !value                                       ? "place for the value"
+                                                                       : NULL;
   if (missing) return hiaR_fail_text(b.allocator, error, HIA_ARGUMENT, NULL, "no %s", missing);
   hia_status status = find_types(&b);
   if (status != HIA_OK) return status;
   size_t size;
-  if (hiaR_mul(own.n_nodes, sizeof *b.refs, &size)) {
+  if (hiaR_mul(complete.n_nodes, sizeof *b.refs, &size)) {
     b.refs = b.allocator->alloc(b.allocator->user, size);
     b.objects = hiaR_objects_new(b.allocator, 0);
   }
-  status = b.refs && b.objects ? build(&b, value) : no_memory(&b);
+  status = b.refs && b.objects ? build(&b, value) : hiaR_fail_memory(b.allocator, b.error);
   if (b.refs) hiaR_free(b.allocator, b.refs, size);
   hiaR_objects_release(b.objects);
   return status;
@@ -348,7 +344,7 @@ hia_status hia_value_to_nodes(const hia_value *value, hia_value_nodes **nodes, h
     return hiaR_fail_text(allocator, error, HIA_ARGUMENT, "take it apart with hia_value_part",
                           "a scalar or a tuple is no node");
   made_nodes *m = hiaR_alloc(allocator, sizeof *m);
-  if (!m) return hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  if (!m) return hiaR_fail_memory(allocator, error);
   *m = (made_nodes){.nodes = HIA_VALUE_NODES_INIT,
                     .allocator = *allocator,
                     .types = hiaR_value_types_hold(value->type->types)};
@@ -364,5 +360,5 @@ hia_status hia_value_to_nodes(const hia_value *value, hia_value_nodes **nodes, h
     return HIA_OK;
   }
   hia_value_nodes_free(&m->nodes);
-  return hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  return hiaR_fail_memory(allocator, error);
 }

@@ -3,7 +3,7 @@
  * values are small) to a megabyte. */
 #include "runtime/value/objects.h"
 #include "runtime/base/left.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 
 enum { HEAD = (sizeof(hia_object_chunk) + 15) & ~(size_t)15, MAX_CHUNK = 1 << 20 };
 #ifdef HIA_STRESS

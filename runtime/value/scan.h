@@ -23,7 +23,7 @@ typedef struct hia_scan {
 
 /* Begins at the text, which must be UTF-8 without NUL bytes: else fails with HIA_ARGUMENT. */
 hia_status hiaR_scan_start(hia_scan *scan, const char *text, size_t len, hia_value_error *error);
-/* The same for a part of a text, which begins `offset` bytes from its beginning. */
+/* Begins at a part of a text, which begins `offset` bytes from its beginning. */
 hia_status hiaR_scan_start_at(hia_scan *scan, const char *text, size_t len, uint64_t offset,
                               hia_value_error *error);
 /* Skips white space and comments. */

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The sizes that the fields of constructors declare (hia_ctor.sizes). Whoever makes an object of
  * words from outside of runs checks them, so that programs can rely on them. */
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/value/value.h"
 #include <stdio.h>
 

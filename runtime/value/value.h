@@ -55,7 +55,7 @@ size_t hiaR_objects_left(const hia_objects *objects);  /* bytes up to the limit 
  * its head; without their words. NULL: no memory, or a size that overflows. */
 hia_counted *hiaR_new_data(hia_objects *objects, const hia_ctor *ctor, uint32_t number);
 hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint64_t n);
-/* The same for a tensor, whose shape is of numbers, with a rank of 1 or more; and a copy of one, of
+/* Makes a tensor, whose shape is of numbers, with a rank of 1 or more; and a copy of one, of
  * a run or of none, with elements of its own. */
 struct hia_tensor *hiaR_new_tensor(hia_objects *objects, hia_dtype dtype, const hia_dims *shape);
 struct hia_tensor *hiaR_copy_tensor(hia_objects *objects, const struct hia_tensor *tensor);
@@ -241,7 +241,7 @@ hia_status hiaR_value_copy(const hia_type_table *types, hia_type type,
 /* HIA_OK, HIA_IO, HIA_MEMORY: a part of it may have been written. */
 hia_status hiaR_value_save(const hia_type_table *types, hia_type type, const hia_word *words,
                            const hia_allocator *allocator, const hia_sink *sink);
-/* The same for values of scalars and tuples of them, without the code for objects. */
+/* Saves values of scalars and tuples of them, without the code for objects. */
 hia_status hiaR_scalars_save(const hia_type_table *types, hia_type type, const hia_word *words,
                              const hia_allocator *allocator, const hia_sink *sink);
 
@@ -251,7 +251,7 @@ hia_status hiaR_scalars_save(const hia_type_table *types, hia_type type, const h
 hia_status hiaR_value_load(const hia_type_table *types, hia_type type, const void *bytes,
                            size_t size, const hia_allocator *allocator, hia_objects *objects,
                            hia_word *words, hia_value_error *error);
-/* The same for values of scalars and tuples of them. */
+/* Loads values of scalars and tuples of them. */
 hia_status hiaR_scalars_load(const hia_type_table *types, hia_type type, const void *bytes,
                              size_t size, const hia_allocator *allocator, hia_objects *objects,
                              hia_word *words, hia_value_error *error);

@@ -27,7 +27,7 @@ void hiaR_walk_free(hia_walk *w) {
 /* The slot of a page, or the empty one where it belongs. */
 static page *find(const hia_walk *w, uintptr_t address) {
   page *pages = w->table.data;
-  size_t at = (size_t)((uint64_t)address * 0x9e3779b97f4a7c15u >> 20) & (w->cap - 1);
+  size_t at = (size_t)((uint64_t)address * HIA_MIX >> 20) & (w->cap - 1);
   while (pages[at].address && pages[at].address != address) at = (at + 1) & (w->cap - 1);
   return &pages[at];
 }

@@ -38,11 +38,11 @@ graph/ir/type.c entry->repr
 graph/ir/type.c type
 graph/ir/type.c types->entries.data[type - HIA_FIRST_TYPE].repr
 lower/ops/data.c hiaR_repr(
-runtime/image/check.c repr
-runtime/image/check.c type
+runtime/image/check_types.c repr
+runtime/image/check_types.c type
 runtime/image/decode.c hiaR_rule_result(
 runtime/image/schedule.c op
-runtime/tensor/tensor.c kind
+runtime/heap/tensor.c kind
 runtime/tensor/trap.c op_of(
 runtime/value/nodes.c entry->element
 runtime/format/read.c entry->element
@@ -54,7 +54,7 @@ graph/analysis/effects.c all
 graph/grad/sizes.c (node->op == HIA_OP_DIM
 graph/analysis/sizes.c (1u << k)
 jit/timeline/timeline.c flag
-runtime/tensor/tensor.h ((uint32_t)dtype << 8 | rank)
+runtime/heap/tensor.h ((uint32_t)dtype << 8 | rank)
 # Bytes and halves of what they are cut from.
 jit/llvm/frames.c (how >> 16)
 jit/llvm/frames.c (how >> 24)

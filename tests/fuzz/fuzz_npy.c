@@ -4,8 +4,8 @@
  *
  * Few inputs have a header of the right length, so each is read twice: as it is, and with a head
  * for the bytes up to the first end of a line. */
+#include "runtime/heap/tensor.h"
 #include "runtime/interchange/interchange.h"
-#include "runtime/tensor/tensor.h"
 #include "tests/unit/helper_value.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/ir_values.h"
 #include "runtime/heap/object.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 
 enum { MAX_DEPTH = 5, MAX_COMPARED = 100000 };
 

@@ -3,7 +3,7 @@
 #include "graph/grad/rules/rules.h"
 #include "graph/ir/build.h"
 #include "graph/ir/sums.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include <stdlib.h>
 
 /* ---- cases ---- */

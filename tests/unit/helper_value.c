@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/helper_value.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/value/stack.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -63,7 +63,7 @@ static void call(model *m, size_t size) {
   *return_word(m) = m->frames[m->n - 1].pc;
   m->n_moved += size;
   m->unasked = 0; /* a poll without a request */
-  if ((uintptr_t)m->sp >= m->context->step) return;
+  if ((uintptr_t)m->sp >= m->context->depth.step) return;
   m->n_down++;
   hiaR_barrier_descend(m->context, m->sp, pc_of(size));
 }
@@ -97,8 +97,8 @@ static void check(const model *m) {
   const hia_barriers *b = &m->context->barriers;
   cr_assert_eq(b->n, n);
   for (uint32_t i = 1; i < b->n; i++) cr_assert_lt(b->list[i].place, b->list[i - 1].place);
-  cr_assert_geq(m->context->step, m->context->hard);
-  cr_assert_leq(m->context->step, (uintptr_t)m->context->stack.top - HIA_STACK_KEEP);
+  cr_assert_geq(m->context->depth.step, m->context->depth.hard);
+  cr_assert_leq(m->context->depth.step, (uintptr_t)m->context->stack.top - HIA_STACK_KEEP);
 }
 
 static model *new_model(void) {
@@ -110,7 +110,7 @@ static model *new_model(void) {
   cr_assert_eq(hiaR_context_reserve(m->context, depth + 65536), HIA_OK);
   hiaR_context_limits(m->context, depth);
   m->unwinder.find = find;
-  m->context->unwinder = &m->unwinder;
+  m->context->run.unwinder = &m->unwinder;
   m->sp = m->context->stack.top;
   m->frames = calloc(depth / 16 + 1, sizeof *m->frames);
   return m;
@@ -276,7 +276,7 @@ Test(barrier, without_memory) {
 /* Frames of unknown code, and of no code at all. */
 Test(barrier, unknown_code) {
   model *m = new_model();
-  m->context->unwinder = NULL;
+  m->context->run.unwinder = NULL;
   go_down(m, HIA_STACK_KEEP + 20 * STEP, 32);
   cr_assert_eq(m->context->barriers.n, 0);
   cr_assert_leq(m->n_down, 21);
@@ -289,7 +289,7 @@ Test(barrier, at_the_limit) {
   model *m = new_model();
   go_down(m, HIA_STACK_KEEP + DEPTH * STEP, 32);
   check(m);
-  cr_assert_eq(m->context->step, m->context->hard);
+  cr_assert_eq(m->context->depth.step, m->context->depth.hard);
   go_up(m, 0);
   free_model(m);
 }

@@ -2,8 +2,8 @@
 /* runtime/interchange: elements of files that are converted. tests/peers/numpy_files.py compares
  * with NumPy; here are the limits of each dtype, and what is refused. */
 #include "helper_value.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/interchange/interchange.h"
-#include "runtime/tensor/tensor.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

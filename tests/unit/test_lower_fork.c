@@ -3,6 +3,8 @@
  * (runtime/native/fork.h). Steal requests and jobs are tested with the runtime. */
 #include "lower/kit/emit.h"
 #include "runtime/native/context.h"
+#include "runtime/native/job.h"
+#include "runtime/native/team.h"
 #include "world.h"
 #include <stdlib.h>
 
@@ -23,9 +25,9 @@ typedef struct thief {
 static void *keep_posting(void *user) {
   thief *a = user;
   while (!atomic_load(&a->is_over)) {
-    uintptr_t piece = atomic_load(&a->self->mailbox.task);
+    uintptr_t piece = atomic_load(&a->self->post.mailbox.task);
     bool posts = piece == HIA_MAILBOX_EMPTY &&
-                 hia_steal_request_post(&a->victim->request, &a->self->mailbox);
+                 hia_steal_request_post(&a->victim->post.request, &a->self->post.mailbox);
     if (posts) atomic_fetch_add(&a->n_posted, 1);
     if (posts || piece == HIA_MAILBOX_REQUESTED) atomic_store(&a->victim->limit, UINTPTR_MAX);
     sched_yield();
@@ -37,7 +39,7 @@ enum { DEPTH = 1 << 20, BELOW = 1 << 16 };
 
 /* A job that was finished: large jobs are in another list than those that are kept. */
 static const hia_job *finished(const hia_context *context) {
-  return context->retired ? context->retired : context->spare;
+  return context->jobs.retired ? context->jobs.retired : context->jobs.spare;
 }
 
 /* Runs fn(block) until one of its forks was promoted, or, if `max` is not 0, until that many
@@ -51,9 +53,9 @@ static hia_word run_until_promoted(world *w, const char *fn, hia_word *block, si
   hia_team *team = calloc(1, sizeof *team + sizeof(team->members[0]));
   thief a = {.victim = context};
   cr_assert(team && hiaR_context_new(&hiaR_malloc, &a.self) == HIA_OK);
-  context->team = a.self->team = team;
-  context->pool = (hia_pool *)(void *)team; /* only tested for NULL */
-  context->unwinder = &w->unwinder;
+  context->run.team = a.self->run.team = team;
+  context->run.pool = (hia_pool *)(void *)team; /* only tested for NULL */
+  context->run.unwinder = &w->unwinder;
   pthread_t thread;
   cr_assert_eq(pthread_create(&thread, NULL, keep_posting, &a), 0);
   hia_word *words = calloc(n_words, sizeof *words);
@@ -62,7 +64,7 @@ static hia_word run_until_promoted(world *w, const char *fn, hia_word *block, si
   /* A thief that posts again has had a reply. */
   while (!finished(context) && (!max || atomic_load(&a.n_posted) <= max)) {
     memcpy(words, block, n_words * sizeof *words);
-    context->gives_from = 0;
+    context->giving.from = 0;
     w->failure.status = HIA_OK;
     w->failure.backtrace.length = 0;
     hiaR_set_limit(context);
@@ -77,8 +79,8 @@ static hia_word run_until_promoted(world *w, const char *fn, hia_word *block, si
   pthread_join(thread, NULL);
   hia_word promoted = finished(context) ? finished(context)->block[0] : (hia_word)-1;
   hiaR_jobs_free(context);
-  context->team = NULL;
-  context->pool = NULL;
+  context->run.team = NULL;
+  context->run.pool = NULL;
   hiaR_context_free(a.self);
   free(team);
   return promoted;

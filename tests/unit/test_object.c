@@ -2,7 +2,7 @@
 /* Objects of a run: shapes, counts, freeing without recursion, and results that leave the run. */
 #include "graph/ir/graph.h"
 #include "runtime/heap/array.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/value/value.h"
 #include "tests/unit/helper_memory.h"
 #include <criterion/criterion.h>

@@ -4,6 +4,7 @@
 #include "runtime/interchange/tensor_file.h"
 #include "runtime/kernel/product.h"
 #include "runtime/param/random.h"
+#include "runtime/tensor/packed.h"
 #include "runtime/train/optimizing.h"
 #include "tests/unit/helper_memory.h"
 #include <criterion/criterion.h>
@@ -551,8 +552,8 @@ static bool go_on(void *user, uint64_t ns) {
 static const void *packed_now(world *x, uint32_t i, hia_packing packing, bool was_packed) {
   hia_param_state *now = hold(x);
   hia_tensor *t = hiaR_tensor(hiaR_state_words(now)[i]);
-  cr_assert_eq(hiaR_param_packed(t, t->data, packing, go_on, NULL) != NULL, was_packed);
-  const void *packed = hiaR_param_packed(t, t->data, packing, go_on, NULL);
+  cr_assert_eq(hiaR_tensor_packed(t, t->data, packing, go_on, NULL) != NULL, was_packed);
+  const void *packed = hiaR_tensor_packed(t, t->data, packing, go_on, NULL);
   size_t rows = (size_t)t->dims[0], cols = (size_t)t->dims[1];
   bool is_right = packing == HIA_PACK_RIGHT;
   size_t k = is_right ? rows : cols, n = is_right ? cols : rows;

@@ -3,6 +3,7 @@
 #include "runtime/kernel/product.h"
 #include "runtime/param/param.h"
 #include "runtime/param/random.h"
+#include "runtime/tensor/packed.h"
 #include <criterion/criterion.h>
 #include <hiaton/params.h>
 #include <limits.h>
@@ -200,12 +201,12 @@ static void check_packed(hia_param_state *p, uint32_t param, hia_packing packing
   size_t k = packing == HIA_PACK_RIGHT ? rows : cols, n = packing == HIA_PACK_RIGHT ? cols : rows;
   size_t bytes = hiaR_packed_size(HIA_F32, k, n);
   int none = 0;
-  cr_assert_null(hiaR_param_packed(t, t->data, packing, go_on, NULL)); /* a first use */
-  cr_assert_null(hiaR_param_packed(t, t->data, packing, go_on, &none));
+  cr_assert_null(hiaR_tensor_packed(t, t->data, packing, go_on, NULL)); /* a first use */
+  cr_assert_null(hiaR_tensor_packed(t, t->data, packing, go_on, &none));
   char *wanted = aligned_alloc(64, bytes);
   for (size_t i = 0; i < count; i++) {
     const char *at = t->data + i * rows * cols * 4;
-    const char *packed = hiaR_param_packed(t, at, packing, go_on, NULL);
+    const char *packed = hiaR_tensor_packed(t, at, packing, go_on, NULL);
     cr_assert(packed && (uintptr_t)packed % 64 == 0);
     bool is_right = packing == HIA_PACK_RIGHT;
     hia_matrix b = {at, is_right ? (ptrdiff_t)cols : 1, is_right ? 1 : (ptrdiff_t)cols};
@@ -213,7 +214,7 @@ static void check_packed(hia_param_state *p, uint32_t param, hia_packing packing
     cr_assert_eq(memcmp(wanted, packed, bytes), 0);
   }
   free(wanted);
-  cr_assert_null(hiaR_param_packed(t, t->data + 4, packing, go_on, NULL)); /* no matrix of it */
+  cr_assert_null(hiaR_tensor_packed(t, t->data + 4, packing, go_on, NULL)); /* no matrix of it */
 }
 
 Test(param, packed) {
@@ -227,7 +228,7 @@ Test(param, packed) {
   check_packed(p, V, HIA_PACK_LEFT_EACH);
   cr_assert(hiaR_state_bytes(p) > before + 4 * (30 * 60 * 2 + 1000));
   hia_tensor *b = hiaR_tensor(hiaR_state_words(p)[B]);
-  cr_assert_null(hiaR_param_packed(b, b->data, HIA_PACK_RIGHT, go_on, NULL));
+  cr_assert_null(hiaR_tensor_packed(b, b->data, HIA_PACK_RIGHT, go_on, NULL));
   hiaR_state_release(p);
 }
 

@@ -5,6 +5,7 @@
  * Compiled code is written by hand here: test_lower.c tests generated code, and
  * tests/stress/native_threads.c runs of it. */
 #include "runtime/native/context.h"
+#include "runtime/native/job.h"
 #include "runtime/native/sanitizer.h"
 #include "tests/unit/helper_image.h"
 #include "tests/unit/helper_time.h"
@@ -461,7 +462,7 @@ Test(pool, brief_runs_call_no_helper) {
   cr_assert(is_hurried, "the first one calls");
   become_brief(context, &limits);
   run_fib(context, 2, &limits);
-  cr_assert(!context->brief || context->brief == fib_entry, "another entry calls");
+  cr_assert(!context->watch.brief || context->watch.brief == fib_entry, "another entry calls");
   become_brief(context, &limits);
   SOON(!atomic_load(&pool->is_watching));
   run_measured(context, 2, &limits, &steals);

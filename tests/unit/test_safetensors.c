@@ -2,8 +2,8 @@
 /* runtime/interchange: safetensors. */
 #include "helper_memory.h"
 #include "helper_value.h"
+#include "runtime/heap/tensor.h"
 #include "runtime/interchange/safetensors.h"
-#include "runtime/tensor/tensor.h"
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>

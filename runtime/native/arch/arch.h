@@ -1,5 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What an architecture provides: one assembly file, NAME.S, and its part of this header. */
+/* What an architecture provides: its part of this header, NAME.inc with what its assembly files
+ * share, and these: NAME_switch.S, the change of stack; NAME_stubs.S, what generated code calls;
+ * NAME_return.S, where frames with a return barrier return; NAME_help.S, the entry of a help. */
 #ifndef HIA_ARCH_H
 #define HIA_ARCH_H
 
@@ -12,8 +14,8 @@
 int hiaR_arch_enter(hia_context *context, void *stack_top, void (*fn)(void *arg), void *arg);
 /* Calls fn(arg) in the same way on the stack that the caller runs on. */
 void hiaR_arch_call(hia_context *context, void (*fn)(void *arg), void *arg);
-/* As hiaR_arch_call, with the result of hiaR_arch_enter. It changes host_sp, which the caller must
- * save and restore. */
+/* Does what hiaR_arch_call does, with the result of hiaR_arch_enter. It changes host_sp, which the
+ * caller must save and restore. */
 int hiaR_arch_nest(hia_context *context, void (*fn)(void *arg), void *arg);
 /* Returns from the last hiaR_arch_enter or _nest, past all frames between. */
 _Noreturn void hiaR_arch_leave(hia_context *context);
@@ -40,11 +42,11 @@ void hiaR_stub_defer(void);
 void hiaR_stub_settle(void);
 void hiaR_stub_finish(void);
 void hiaR_stub_range(void);
-/* The entry of a help (share.h). */
+/* The entry of a help (crew.h). */
 void hiaR_stub_help(void);
 /* Where a frame returns whose return address was replaced: barrier.c. */
 void hiaR_stub_return(void);
-/* What the stubs call, in native.c. `pc` lies in the function of compiled code that called the
+/* What the stubs call. `pc` lies in the function of compiled code that called the
  * stub, right after one of its instructions, and `sp` was its stack pointer there. */
 void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc);
 /* A frame has returned that kept its return address at `place`, where it must be restored. */
@@ -71,7 +73,7 @@ void hiaR_native_defer(hia_context *context, const hia_segment *segment, hia_wor
                        uint32_t loc, const char *sp, uintptr_t pc);
 void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc);
 void hiaR_native_finish(hia_context *context, const char *sp, uintptr_t pc);
-/* Computes parts of what the owner of the innermost invocation's job shares. */
+/* Computes parts of the work of a crew: that of the owner of the innermost invocation's job. */
 void hiaR_native_help(hia_context *context, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_range(uint32_t loc, uint32_t code, const hia_range *range,
                                  hia_context *context, const char *sp, uintptr_t pc);

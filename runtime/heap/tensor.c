@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Making and freeing the tensors of a run. */
-#include "runtime/tensor/tensor.h"
+#include "runtime/heap/tensor.h"
 
 hia_dims hiaR_dims_of(hia_word word, bool is_tensor) {
   return is_tensor ? hiaR_tensor_dims(hiaR_tensor(word)) : (hia_dims){.rank = 0};

@@ -30,8 +30,8 @@ typedef enum hia_tensor_kind {
   HIA_TENSOR_PARAM,   /* of a param (param/param.h): likewise; it goes with its state */
   HIA_TENSOR_LITERAL, /* of a program: likewise; it goes with its code. Or kept with a state of
                          params (param/memo.h): it goes with that */
-  HIA_TENSOR_PENDING, /* its elements are not there yet (native/batch.h); it becomes a view. Where a
-                         view has its owner it has its row */
+  HIA_TENSOR_PENDING, /* its elements are not there yet (native/batch/batch.h); it becomes a view.
+                         Where a view has its owner it has its row */
 } hia_tensor_kind;
 
 static inline hia_tensor *hiaR_tensor(hia_word ref) { return (hia_tensor *)(uintptr_t)ref; }

@@ -1,0 +1,110 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Computing a block: its operands are gathered into one tensor each, the segment is called, and the
+ * pending tensors become views of its results. */
+#include "runtime/native/batch/rows.h"
+
+/* A block, in the hands of the worker that computes it. */
+typedef struct settling {
+  hia_context *context;
+  const hia_row_block *b;
+} settling;
+
+static bool is_shared(const settling *x) { return x->context->is_shared != 0; }
+
+/* A view of operands i, if they lie one after the other already; 0: they do not, or there is no
+ * memory. */
+static hia_word lie_together(const settling *x, uint32_t i, const hia_dims *shape, size_t bytes) {
+  const hia_tensor *first = hiaR_tensor(x->b->rows[0]->words[i]),
+                   *owner = hiaR_row_origin(x->b->rows[0], i);
+  hia_word view;
+  if (!owner) return 0;
+  for (uint32_t k = 1; k < x->b->n; k++)
+    if (hiaR_tensor(x->b->rows[k]->words[i])->data != first->data + k * bytes ||
+        hiaR_row_origin(x->b->rows[k], i) != owner)
+      return 0;
+  hia_word ref = (hia_word)(uintptr_t)owner;
+  uint64_t at = (uint64_t)(first->data - owner->data) / hiaR_dtype_size(hiaR_tensor_dtype(first));
+  return hiaR_tensor_view(&x->context->local, ref, at, shape, is_shared(x), &view) ? view : 0;
+}
+
+/* The operands i of the rows, as one tensor; 0: no memory. */
+static hia_word gather(const settling *x, uint32_t i) {
+  const hia_segment_word *w = &x->b->s->words[i];
+  hia_dims shape;
+  hia_word ref;
+  size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
+  shape.rank = w->rank + 1u;
+  shape.dims[0] = x->b->n;
+  for (uint32_t k = 0; k < w->rank; k++) shape.dims[k + 1] = w->dims[k];
+  if (w->rank && (ref = lie_together(x, i, &shape, bytes))) return ref;
+  if (!hiaR_tensor_new(&x->context->local, (hia_dtype)w->dtype, &shape, &ref)) return 0;
+  char *to = hiaR_tensor(ref)->data;
+  for (uint32_t k = 0; k < x->b->n; k++, to += bytes) {
+    hia_word word = x->b->rows[k]->words[i];
+    if (w->rank)
+      memcpy(to, hiaR_tensor(word)->data, bytes);
+    else
+      hiaR_store((hia_repr)w->dtype, to, word);
+  }
+  return ref;
+}
+
+/* The pending tensors i of the rows become views of a result. */
+static void scatter(const settling *x, uint32_t i, hia_word ref) {
+  const hia_segment_word *w = &x->b->s->words[x->b->s->n_ins + i];
+  hia_tensor *all = hiaR_tensor(ref);
+  size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
+  hia_word owner = all->counted.ctor == HIA_TENSOR_VIEW ? *hiaR_tensor_owner(all) : ref;
+  for (uint32_t k = 0; k < x->b->n; k++) {
+    hia_word word = x->b->rows[k]->words[x->b->s->n_ins + i];
+    hia_tensor *t = hiaR_tensor(word);
+    hiaR_dup(owner, is_shared(x));
+    t->data = all->data + k * bytes;
+    *hiaR_tensor_owner(t) = owner;
+    t->counted.ctor = HIA_TENSOR_VIEW;
+    hiaR_tensor_drop(&x->context->local, word, is_shared(x));
+  }
+  hiaR_tensor_drop(&x->context->local, ref, is_shared(x));
+}
+
+/* True if result i has as many elements as its rows have: the code may be of a graph that a user
+ * wrote. */
+static bool fits(const settling *x, uint32_t i, hia_word ref) {
+  const hia_segment_word *w = &x->b->s->words[x->b->s->n_ins + i];
+  hia_tensor *t = hiaR_tensor(ref);
+  return hiaR_tensor_len(t) == (uint64_t)x->b->n * w->n;
+}
+
+static hia_status compute(const settling *x) {
+  const hia_segment *s = x->b->s;
+  hia_word words[s->n_ins + s->n_outs];
+  uint64_t begin = hiaR_now();
+  for (uint32_t i = 0; i < s->n_ins; i++)
+    if (!(words[i] = gather(x, i))) return HIA_MEMORY;
+  uint64_t gathered = hiaR_now();
+  hiaR_arch_call(x->context, (void (*)(void *))s->entry, words);
+  for (uint32_t i = 0; i < s->n_ins; i++)
+    if (!(s->owns >> i & 1)) hiaR_tensor_drop(&x->context->local, words[i], is_shared(x));
+  for (uint32_t i = 0; i < s->n_outs; i++)
+    if (!fits(x, i, words[s->n_ins + i])) return HIA_INTERNAL;
+  if (s->known_as && x->context->params) hiaR_batch_keep(x->context, x->b, words + s->n_ins);
+  for (uint32_t i = 0; i < s->n_outs; i++) scatter(x, i, words[s->n_ins + i]);
+  for (uint32_t k = 0; k < x->b->n; k++)
+    for (uint32_t i = 0; i < s->n_ins; i++)
+      if (s->words[i].rank)
+        hiaR_tensor_drop(&x->context->local, x->b->rows[k]->words[i], is_shared(x));
+  hia_batch_usage *usage = &x->context->batching.usage;
+  usage->gather_ns += gathered - begin;
+  usage->compute_ns += hiaR_now() - gathered;
+  return HIA_OK;
+}
+
+hia_status hiaR_batch_compute(hia_context *context, void *blocks, uint32_t i) {
+  const hia_row_block *b = (const hia_row_block *)blocks + i;
+  uint32_t n = b->n_wave < HIA_ROWS_MOST ? b->n_wave : HIA_ROWS_MOST;
+  uint64_t rows = HIA_ROWS(b->s->number, b->n, n);
+  hiaR_event(context->run.ring, HIA_EVENT_ROWS_BEGIN, rows);
+  hia_status status = compute(&(settling){context, b});
+  hiaR_event(context->run.ring, HIA_EVENT_ROWS_END, rows);
+  return status;
+}

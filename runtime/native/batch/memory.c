@@ -1,0 +1,99 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The memory of rows, which is that of the run's heap, and the tables, which are kept from run to
+ * run. */
+#include "runtime/native/batch/batch.h"
+#include "runtime/native/batch/rows.h"
+
+enum { CHUNK = 32 << 10 }; /* bytes of rows that are allocated at a time */
+
+void *hiaR_batch_grow(hia_context *context, void *old, size_t old_size, size_t size) {
+  char *new = hiaR_alloc(context->allocator, size);
+  if (!new) return NULL;
+  if (old_size) memcpy(new, old, old_size);
+  memset(new + old_size, 0, size - old_size);
+  if (old_size) hiaR_free(context->allocator, old, old_size);
+  return new;
+}
+
+hia_batch *hiaR_batch_new(const hia_context *context) {
+  return hiaR_alloc(context->allocator, sizeof(hia_batch));
+}
+
+void hiaR_batch_forget(hia_batch *b) {
+  if (b->n_equal) memset(b->equal, 0, b->n_slots * sizeof *b->equal);
+  b->n_equal = 0;
+  b->rows = (hia_rows){0};
+  b->at = b->end = NULL;
+}
+
+/* The segments are those of the code that is run, and the rows went, or will go, with the heap. */
+void hiaR_batch_begin(hia_context *context) {
+  hia_batch *b = context->batching.batch;
+  context->batching.settle = NULL;
+  if (!b) return;
+  for (uint32_t i = 0; i < b->n_queues; i++) b->places[b->queues[i].number] = 0;
+  b->n_queues = 0;
+  hiaR_batch_forget(b);
+}
+
+void hiaR_batch_free(hia_context *context) {
+  hia_batch *b = context->batching.batch;
+  if (!b) return;
+  const hia_allocator *a = context->allocator;
+  if (b->queues) hiaR_free(a, b->queues, b->most_queues * sizeof *b->queues);
+  if (b->places) hiaR_free(a, b->places, b->n_places * sizeof *b->places);
+  if (b->levels) hiaR_free(a, b->levels, b->levels_size);
+  if (b->equal) hiaR_free(a, b->equal, b->n_slots * sizeof *b->equal);
+  if (b->wave) hiaR_free(a, b->wave, hiaR_batch_lists_size(b->most_rows));
+  hiaR_free(a, b, sizeof *b);
+  context->batching.batch = NULL;
+}
+
+hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s) {
+  size_t size = sizeof(hia_row) + ((size_t)s->n_ins + s->n_outs) * sizeof(hia_word);
+  if ((size_t)(b->end - b->at) < size) {
+    size_t whole = size + sizeof(hia_row_chunk) > CHUNK ? size + sizeof(hia_row_chunk) : CHUNK;
+    hia_row_chunk *c = hiaR_heap_alloc(&context->local, whole);
+    if (!c) return NULL;
+    *c = (hia_row_chunk){b->rows.chunks, whole};
+    b->rows.chunks = c;
+    b->at = (char *)(c + 1);
+    b->end = (char *)c + whole;
+  }
+  hia_row *r = (hia_row *)(void *)b->at;
+  b->at += size;
+  return r;
+}
+
+void hiaR_batch_free_rows(hia_context *context, hia_batch *b) {
+  while (b->rows.chunks) {
+    hia_row_chunk *c = b->rows.chunks;
+    b->rows.chunks = c->next;
+    hiaR_heap_release(&context->local, c, c->size);
+  }
+  b->at = b->end = NULL;
+}
+
+hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_segment *s) {
+  if (s->number >= b->n_places) {
+    uint32_t n = 2 * s->number + 16;
+    uint32_t *places =
+        hiaR_batch_grow(context, b->places, b->n_places * sizeof *places, n * sizeof *places);
+    if (!places) return NULL;
+    b->places = places;
+    b->n_places = n;
+  }
+  if (!b->places[s->number]) {
+    if (b->n_queues == b->most_queues) {
+      uint32_t n = 2 * b->n_queues + 8;
+      hia_row_queue *all =
+          hiaR_batch_grow(context, b->queues, b->n_queues * sizeof *all, n * sizeof *all);
+      if (!all) return NULL;
+      b->queues = all;
+      b->most_queues = n;
+    }
+    b->queues[b->n_queues++] = (hia_row_queue){.segment = s, .number = s->number};
+    b->places[s->number] = b->n_queues;
+  }
+  return &b->queues[b->places[s->number] - 1];
+}

@@ -1,0 +1,172 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The rows of a worker and the tables in which they are found: private to this folder. */
+#ifndef HIA_NATIVE_BATCH_ROWS_H
+#define HIA_NATIVE_BATCH_ROWS_H
+
+#include "runtime/heap/tensor.h"
+#include "runtime/native/context.h"
+#include "runtime/native/job.h"
+
+#ifdef HIA_STRESS
+enum { HIA_BLOCK_ROWS = 3 };
+#else
+enum { HIA_BLOCK_ROWS = 64 }; /* rows that are computed at a time, at most */
+#endif
+
+/* A note that a segment is to be computed for these operands. */
+typedef struct hia_row {
+  struct hia_row *older; /* the row that was noted before this one */
+  struct hia_row *next;  /* the next one of the same segment and level */
+  const hia_segment *segment;
+  uint32_t queue;   /* the place of its segment's queue */
+  uint32_t depth;   /* the longest way from a row that depends on nothing pending */
+  uint32_t height;  /* the longest way to a row on which none depends */
+  hia_word words[]; /* its operands and its results; it holds a reference to each */
+} hia_row;
+
+/* The rows of a segment that do not depend on each other: a wave, when they are computed. */
+typedef struct hia_row_level {
+  hia_row *first;
+  uint32_t n;
+} hia_row_level;
+
+/* The rows of a segment. */
+typedef struct hia_row_queue {
+  const hia_segment *segment;
+  uint32_t number;       /* the segment's, whose module may be gone when the next run begins */
+  hia_row_level *levels; /* rows.n_levels of the batch, while it settles */
+} hia_row_queue;
+
+/* Rows that are computed at a time. */
+typedef struct hia_row_block {
+  const hia_segment *s;
+  hia_row **rows;
+  uint32_t n, n_wave; /* rows of the block, and of the whole wave */
+} hia_row_block;
+
+/* A piece of the run's heap that holds rows. */
+typedef struct hia_row_chunk {
+  struct hia_row_chunk *next;
+  size_t size;
+} hia_row_chunk;
+
+/* A worker's rows. They are memory of the run's heap; the tables are kept from run to run. */
+typedef struct hia_batch {
+  hia_row_queue *queues; /* in the order in which the segments were first met */
+  uint32_t n_queues, most_queues;
+  uint32_t *places; /* by a segment's number: 1 and the place of its queue; 0: it has none */
+  uint32_t n_places;
+  hia_rows rows;         /* the pending ones */
+  hia_row_level *levels; /* those of all queues */
+  size_t levels_size;
+  /* Rows that new ones are compared with, by their hash: a power of two slots, at least twice as
+   * many as there are rows. */
+  hia_row **equal;
+  uint32_t n_slots, n_equal;
+  hia_row **wave, **ordered; /* the rows of a level, as they were met and as they are computed */
+  hia_row_block *blocks;     /* the blocks of that level */
+  uint32_t most_rows;        /* for which there is room in these three */
+  char *at, *end;            /* the rest of the newest chunk of rows */
+} hia_batch;
+
+/* The row whose result a tensor will be; NULL: the tensor has its elements. */
+static inline hia_row *hiaR_pending_row(hia_word word) {
+  hia_tensor *t = hiaR_tensor(word);
+  return t->counted.ctor == HIA_TENSOR_PENDING ? (hia_row *)(uintptr_t)*hiaR_tensor_owner(t) : NULL;
+}
+
+/* The tensor of which operand i of a row is a view, which holds the results of an earlier block;
+ * NULL: it is no view. */
+static inline const hia_tensor *hiaR_row_origin(const hia_row *r, uint32_t i) {
+  hia_tensor *t = hiaR_tensor(r->words[i]);
+  return t->counted.ctor == HIA_TENSOR_VIEW ? hiaR_tensor(*hiaR_tensor_owner(t)) : NULL;
+}
+
+/* Identifies an operand: the address of a tensor's elements, or of its header while it has none;
+ * other words identify themselves. */
+static inline hia_word hiaR_operand_identity(const hia_segment *s, uint32_t i, hia_word word) {
+  if (!s->words[i].rank) return word;
+  const hia_tensor *t = hiaR_tensor(word);
+  return t->data ? (hia_word)(uintptr_t)t->data : word;
+}
+
+/* Identifies the operands of a row, the first words of `words`. */
+static inline void hiaR_row_identify(const hia_segment *s, const hia_word *words, hia_word *ids) {
+  for (uint32_t i = 0; i < s->n_ins; i++) ids[i] = hiaR_operand_identity(s, i, words[i]);
+}
+
+/* ---- memory.c ---- */
+
+/* NULL: no memory. */
+hia_batch *hiaR_batch_new(const hia_context *context);
+/* A larger copy of an array, whose new part is zeroed; frees the old one. NULL: no memory. */
+void *hiaR_batch_grow(hia_context *context, void *old, size_t old_size, size_t size);
+/* The batch has no rows any more: they were computed, or another batch has them now. */
+void hiaR_batch_forget(hia_batch *b);
+/* Memory for a row of a segment; NULL: there is none. */
+hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s);
+/* Frees the memory of all rows. */
+void hiaR_batch_free_rows(hia_context *context, hia_batch *b);
+/* The queue of a segment, which is made if it has none; NULL: no memory. */
+hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_segment *s);
+/* The bytes of `wave`, `ordered` and `blocks` for n rows: one piece, which begins with `wave`. */
+static inline size_t hiaR_batch_lists_size(uint32_t n) {
+  return n * (2 * sizeof(hia_row *) + sizeof(hia_row_block));
+}
+
+/* ---- note.c ---- */
+
+/* Notes a row, and writes its results behind its operands: pending tensors. False: no memory; what
+ * was taken is the heap's. */
+bool hiaR_batch_note(hia_context *context, const hia_segment *s, hia_word *words);
+
+/* ---- equal.c ---- */
+
+/* Gives up the references of a row's operands. */
+void hiaR_batch_drop_operands(hia_context *context, const hia_segment *s, const hia_word *words);
+/* Gives the results of an equal row, if there is one, and takes the references of the operands,
+ * which `ids` identify. */
+bool hiaR_batch_find_equal(hia_context *context, const hia_segment *s, hia_word *words,
+                           const hia_word *ids);
+/* Enters the newest row, whose operands `ids` identify: none is equal to it. */
+void hiaR_batch_add_equal(hia_context *context, const hia_word *ids);
+
+/* ---- kept.c ---- */
+
+/* Gives the results that an earlier row has left, if there are some, and takes the references of
+ * the operands, which `ids` identify. */
+bool hiaR_batch_find_kept(hia_context *context, const hia_segment *s, hia_word *words,
+                          const hia_word *ids);
+/* Keeps the results of a block's rows: `all` are the tensors of all rows. */
+void hiaR_batch_keep(const hia_context *context, const hia_row_block *b, const hia_word *all);
+
+/* ---- levels.c ---- */
+
+/* Puts all rows into levels, which depend on earlier ones alone. False: no memory. */
+bool hiaR_batch_find_levels(hia_context *context, hia_batch *b);
+
+/* ---- order.c ---- */
+
+/* Puts the n rows of a wave into such an order that their operands i, which are results of earlier
+ * blocks, lie side by side. False: they come from too many, or do not fill their places. */
+bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **ordered, uint32_t n,
+                      uint32_t i);
+
+/* ---- compute.c ---- */
+
+/* Computes block i of a list of hia_row_blocks: a hia_crew_part (crew.h). */
+hia_status hiaR_batch_compute(hia_context *context, void *blocks, uint32_t i);
+
+/* ---- settle.c ---- */
+
+/* Computes what is pending. `sp` and `pc`: where compiled code is, whose invocation ends if that
+ * fails. */
+void hiaR_batch_settle(hia_context *context, const char *sp, uintptr_t pc);
+
+/* ---- jobs.c ---- */
+
+/* Gives the rows of a finished stolen job to its owner, which computes them together with its own.
+ */
+void hiaR_batch_hand_over(hia_context *context, hia_job *job);
+
+#endif
