@@ -62,12 +62,12 @@ typedef struct hia_diag {
   const char *fix; /* the hint as a change of the source, or NULL: bytes fix_start .. fix_end become
                       this text */
   uint32_t fix_start, fix_end;
-  hia_edit edit; /* of which kind the fix is */
+  hia_edit edit; /* the kind of the fix */
   HIA_VEC(hia_diag_note) notes;
 } hia_diag;
 
 typedef struct hia_source {
-  const char *name; /* as given by the user; "" if it has none */
+  const char *name; /* the name that the user gave; "" if it has none */
   const char *text; /* len bytes, NUL behind them */
   size_t len;
   /* An expression behind the program, on lines of its own: its first byte, and its line; 0: none.
@@ -141,7 +141,7 @@ hia_type hiaF_result(const hia_program *p, hia_inst_id inst);
 
 typedef struct hia_host_info {
   const char *declaration; /* as hiaG_extern_print writes it; NULL: unknown */
-  bool raises;             /* its calls may fail */
+  bool raises;             /* calls of it may fail */
 } hia_host_info;
 typedef struct hia_host_finder {
   void *user;
@@ -270,7 +270,7 @@ uint64_t hiaF_draft_end_for(hia_draft *d, uint64_t element);
 typedef enum hia_draft_lack {
   HIA_DRAFT_LACKS_NOTHING,
   HIA_DRAFT_LACKS_BODY,
-  HIA_DRAFT_LACKS_END, /* of the body */
+  HIA_DRAFT_LACKS_END, /* the end of the body */
   HIA_DRAFT_LACKS_CTORS,
 } hia_draft_lack;
 hia_draft_lack hiaF_draft_unfinished(const hia_draft *d, const char **name);

@@ -88,7 +88,7 @@ typedef enum hia_draft_state {
   HIA_DRAFT_DECLARED,
   HIA_DRAFT_BEGUN,
   HIA_DRAFT_DONE,
-  HIA_DRAFT_EXTERN, /* of the host, without a body */
+  HIA_DRAFT_EXTERN, /* a function of the host, without a body */
 } hia_draft_state;
 
 typedef struct hia_draft_function {
@@ -99,7 +99,7 @@ typedef struct hia_draft_function {
   uint32_t params, n_params; /* items[params ...) */
   hia_type result;
   const hia_dim *const
-      *sizes;      /* as declared: of the params, then of the result; each may be NULL */
+      *sizes;      /* the declared sizes of the params, then of the result; each may be NULL */
   hia_u32vec list; /* items */
 } hia_draft_function;
 
@@ -121,12 +121,12 @@ typedef struct hia_draft_open {
 typedef struct hia_draft_field {
   hia_symbol_id symbol; /* or HIA_NONE */
   hia_type type;
-  const hia_dim *dims; /* as declared; NULL: no sizes are */
+  const hia_dim *dims; /* the declared sizes; NULL: there are none */
 } hia_draft_field;
 
 typedef struct hia_draft_ctor {
   hia_symbol_id symbol;
-  uint32_t data, number; /* its data type: index into datas; and its number there */
+  uint32_t data, number; /* index of its data type in datas; its number there */
   uint32_t fields, n;    /* fields[fields ...) */
 } hia_draft_ctor;
 
@@ -174,7 +174,7 @@ typedef enum hia_draft_pattern_kind {
 typedef struct hia_draft_pattern {
   uint8_t kind;
   uint32_t depth;
-  uint32_t n_nodes, n_bound; /* of the whole tree */
+  uint32_t n_nodes, n_bound; /* the patterns, and those that bind, in the whole tree */
   hia_type type;             /* NUMBER, CTOR */
   hia_symbol_id symbol;      /* BIND: the name suggested, or HIA_NONE */
   uint32_t ctor;
@@ -205,7 +205,7 @@ struct hia_draft {
   HIA_VEC(hia_draft_sized) sized;
   HIA_VEC(hia_draft_weight) weights;
   HIA_VEC(hia_draft_grad) grads;
-  uint32_t stamp; /* of the list of names that is being read: .bound_at of its symbols */
+  uint32_t stamp; /* .bound_at of the symbols in the list of names that is being read */
   HIA_VEC(hia_draft_function) fns;
   HIA_VEC(hia_draft_item) items;
   HIA_VEC(hia_draft_block) blocks;

@@ -9,8 +9,8 @@
 typedef struct maker {
   hia_draft *d;
   hia_program *p;
-  hia_itype *datas; /* by data type of the draft; HIA_IT_NONE: not met yet */
-  hia_text digits;  /* of the numbers in patterns: the source */
+  hia_itype *datas; /* the types of the draft's data types; HIA_IT_NONE: not met yet */
+  hia_text digits;  /* the numbers in patterns, which are the source */
 } maker;
 
 /* Returns the type of a field. The constructors of a data type are added when a pattern names

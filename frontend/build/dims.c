@@ -162,7 +162,7 @@ typedef struct named {
 } named;
 
 typedef struct names {
-  HIA_VEC(named) list; /* by .var of the symbols with the draft's stamp */
+  HIA_VEC(named) list; /* the symbols with the draft's stamp have their indices in .var */
 } names;
 
 static void expect_name(hia_draft *d, names *all, hia_draft_role r, hia_symbol_id name,

@@ -22,7 +22,7 @@ typedef struct hia_draft_printer {
   uint32_t scope;      /* each function has its own, and a new one each time it is looked at */
   uint32_t n_numbered; /* the last of v1, v2, ... that was tried */
   HIA_VEC(hia_name_use) symbols; /* by symbol */
-  hia_u32vec layouts;            /* those of the open blocks */
+  hia_u32vec layouts;            /* the layouts of the open blocks */
 } hia_draft_printer;
 
 static inline const hia_draft_item *hiaF_draft_item_at(const hia_draft_printer *pr,

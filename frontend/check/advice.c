@@ -34,7 +34,7 @@ typedef enum source_kind {
 typedef struct source {
   source_kind kind;
   bool is_float; /* OPEN, and what was settled from it: a float literal is part of the value */
-  bool is_whole; /* of these: the value is of an operation on integers */
+  bool is_whole; /* as is_float: the value is that of an operation on integers */
   uint32_t inst; /* the instance that has `node` */
   hia_ast_id node;
   uint32_t path[MAX_PATH], n_path; /* NAME: the part of the value; LITERAL: of the expression */
@@ -129,7 +129,7 @@ static source find_element(search *s, const scope *in, hia_ast_id binder, const 
     if (n->c != 2) return fixed; /* integers of a range */
     return settle(find(s, in, array, part), SOURCE_LITERAL, in, array, part);
   }
-  return fixed; /* of a clause `gradient` */
+  return fixed; /* a variable of a clause `gradient` */
 }
 
 static source find_let(search *s, const scope *in, hia_ast_id binder, const path *part) {
@@ -210,7 +210,7 @@ static source find_tensor(search *s, const scope *in, const hia_ast *n, unsigned
     found = find(s, in, hiaF_positional_arg(s->p, n, 0), part);
     found.is_float = true;
     return found;
-  default: return fixed; /* of one type: iota, len, argmax and the like */
+  default: return fixed; /* iota, len, argmax and the like have one type */
   }
 }
 

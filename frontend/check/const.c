@@ -14,7 +14,7 @@ enum { FRESH, OPEN, CLOSED };
 
 typedef struct frame {
   uint32_t decl;
-  uint32_t next, end; /* its uses that are left, in the vector of uses */
+  uint32_t next, end; /* the uses that are left, in the vector of uses */
 } frame;
 
 /* Appends the consts that an expression uses. */

@@ -54,13 +54,13 @@ typedef struct entry {
 typedef struct matrix {
   uint32_t n_rows, n_columns;
   uint32_t *cells;  /* row by row: the pattern, or NONE if it takes every value */
-  uint32_t *arms;   /* by row */
-  uint32_t *places; /* by column */
+  uint32_t *arms;   /* the arms of the rows */
+  uint32_t *places; /* the places of the columns */
 } matrix;
 
 typedef struct frame {
   struct frame *up;
-  hia_mark mark; /* of the memory below it */
+  hia_mark mark; /* where the memory below it ends */
   matrix m;
   uint32_t column;
   entry *entries; /* sorted */
@@ -69,7 +69,7 @@ typedef struct frame {
   uint32_t absent; /* the first key that no entry has; NONE: there is no default left, which
                       comes first, since what it lacks says more than what a case lacks */
   uint32_t hash;
-  hia_match_case *cases; /* those that are done */
+  hia_match_case *cases; /* the cases that are done */
   uint32_t n_cases, otherwise;
   bool is_default; /* the present case */
   bool has_missing;
@@ -77,23 +77,23 @@ typedef struct frame {
 
 typedef struct known {
   uint32_t first, n; /* words */
-  uint32_t node;     /* of the tree */
+  uint32_t node;     /* the node of the tree */
 } known;
 
 typedef struct cover {
   hia_program *p;
-  hia_arena *arena; /* of what outlives a step of the walk */
+  hia_arena *arena; /* the memory of what outlives a step of the walk */
   const hia_ast *match;
   hia_match_tree *tree; /* to be made, or NULL */
   frame *top;
   HIA_VEC(place) places; /* the subject is the first */
   hia_index parts_index;
   HIA_VEC(parts) parts;
-  bool *reached;    /* by arm */
-  uint32_t *leaves; /* by arm: node of the tree, or NONE */
+  bool *reached;    /* true for arms that are reached */
+  uint32_t *leaves; /* the nodes of the arms, or NONE */
   hia_index index;
   HIA_VEC(known) known;
-  hia_u32vec words; /* of known matrices: numbers of rows and columns, arms, cells */
+  hia_u32vec words; /* known matrices: their numbers of rows and columns, arms, cells */
   uint64_t steps;
   hia_text missing[MAX_SHOWN];
   uint32_t n_missing; /* with one that is not shown */

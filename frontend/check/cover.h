@@ -13,7 +13,7 @@ void hiaF_cover(hia_typing *t, hia_ast_id match, hia_itype subject);
  * no place twice. Nodes may be reached on several ways. */
 typedef struct hia_match_place {
   uint32_t parent;     /* place; NONE: it is the subject, place 0 */
-  uint32_t con, field; /* of the parent: field number `field` of constructor number `con` */
+  uint32_t con, field; /* it is field `field` of constructor `con` of the parent, by numbers */
   hia_itype type;
 } hia_match_place;
 typedef struct hia_match_case {
@@ -22,12 +22,12 @@ typedef struct hia_match_case {
 } hia_match_case;
 typedef struct hia_match_node {
   uint32_t place;     /* what is looked at, which is data, an integer or a bool; NONE: a leaf */
-  uint32_t arm;       /* of a leaf */
+  uint32_t arm;       /* the arm of a leaf */
   uint32_t first, n;  /* cases[first .. first + n), in order of their keys */
   uint32_t otherwise; /* the node for all other keys; NONE: there are none */
 } hia_match_node;
 typedef struct hia_match_tree {
-  HIA_VEC(hia_match_node) nodes; /* those that a node leads to stand before it */
+  HIA_VEC(hia_match_node) nodes; /* a node stands behind those that it leads to */
   HIA_VEC(hia_match_case) cases;
   HIA_VEC(hia_match_place) places; /* parents stand before their parts */
   uint32_t root;

@@ -17,11 +17,12 @@ typedef struct use {
 
 typedef struct finder {
   hia_program *p;
-  uint32_t *n_open; /* of a CON: data types in its fields, with repetitions, without values */
-  uint32_t *uses;   /* of a TYPE: the first use in `list`, or NONE */
+  uint32_t *n_open; /* how many data types without values the fields of a CON have, with
+                       repetitions */
+  uint32_t *uses;   /* the first use of a TYPE in `list`, or NONE */
   HIA_VEC(use) list;
   hia_u32vec queue;    /* types with values, whose uses have not been seen */
-  hia_u32vec leads_to; /* by data type: a data type without values that each of its values needs */
+  hia_u32vec leads_to; /* a data type without values that each value of a data type needs */
 } finder;
 
 /* ---- limits ---- */

@@ -97,7 +97,7 @@ static void bind(hia_dim_walk *w, hia_ast_id binder, hia_itype type, const hia_d
     set_var(w, binder, dims);
     return;
   }
-  if (!hiaF_is_tuple(type)) return; /* of a function that has an error */
+  if (!hiaF_is_tuple(type)) return; /* the function has an error */
   for (uint32_t i = 0; i < n->c; i++) {
     hia_itype part = hiaF_ituple_part(&w->p->it, type, i);
     bind(w, w->p->extra.data[n->b + i], part, dims);
@@ -433,7 +433,7 @@ static const hia_dim *dims_of_field(hia_dim_walk *w, const hia_ast *n, uint32_t 
   const hia_dim *dims = dims_of(w, n->a);
   hia_itype type = type_of(w, n->a);
   if (!hiaF_is_tuple(type))
-    return hiaF_dims_of_all(w, count, HIA_DIM_UNKNOWN); /* of a function that has an error */
+    return hiaF_dims_of_all(w, count, HIA_DIM_UNKNOWN); /* the function has an error */
   for (uint32_t i = 0; i < n->b; i++)
     dims += hiaF_n_dims(&w->p->it, hiaF_ituple_part(&w->p->it, type, i));
   return dims;

@@ -28,9 +28,9 @@ typedef struct hia_dim_walk {
   hia_arena *scratch;
   uint32_t inst;
   hia_ast_id first;
-  const hia_itype *types; /* by node, less `first` */
-  const hia_dim **vars;   /* by binder, less `first`; NULL: not bound */
-  const hia_dim **values; /* by expression, less `first`: what the last visit has found */
+  const hia_itype *types; /* the types of nodes, less `first` */
+  const hia_dim **vars;   /* the dims of binders, less `first`; NULL: not bound */
+  const hia_dim **values; /* the dims of expressions that the last visit has found, less `first` */
   bool has_changed;       /* a variable of a loop: walk again */
   bool is_last;           /* nothing changes any more: report, and keep the dims */
   HIA_VEC(hia_dim_name) names;
@@ -78,9 +78,9 @@ uint32_t hiaF_rank_after(unsigned rule, uint32_t a, uint32_t b);
 
 /* ---- dims_declared.c ---- */
 
-/* The types of a declaration: of a function's instance. */
+/* The types of nodes in a declaration: those of a function's instance. */
 typedef struct hia_dim_types {
-  const hia_itype *types; /* NULL: of fields, whose sizes are integers and names of consts */
+  const hia_itype *types; /* NULL: fields, whose sizes are integers and names of consts */
   hia_ast_id first;
 } hia_dim_types;
 

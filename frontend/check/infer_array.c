@@ -65,7 +65,7 @@ hia_itype hiaF_infer_array(hia_typing *t, hia_ast_id id) {
   const hia_program *p = t->p;
   const hia_ast n = *hiaF_node(p, id);
   hia_itype type = HIA_IT_ERROR;
-  hia_operand before = {.expr = HIA_NONE}; /* as in hiaF_infer_match */
+  hia_operand before = {.expr = HIA_NONE}; /* the last element of no literal type, or the first */
   for (uint32_t i = 0; i < n.c; i++) {
     hia_ast_id element = p->extra.data[n.b + i];
     hia_itype have = hiaF_infer(t, element);

@@ -43,13 +43,13 @@
 #include "frontend/kit/typing.h"
 #include "frontend/syntax/program.h"
 
-#define MAX_CHANGES 8 /* of one result to a type that does not contain it; then it stays */
+#define MAX_CHANGES 8 /* changes of a result to types that do not contain it; then it stays */
 
 /* ---- one component ---- */
 
 typedef struct frame {
   uint32_t inst;
-  uint32_t next; /* of its callees, the next to visit */
+  uint32_t next; /* the next of its callees to visit */
 } frame;
 
 typedef struct solver {

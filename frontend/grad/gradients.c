@@ -37,10 +37,10 @@ typedef struct finder {
   uint32_t *group;              /* declarations that call each other are in one group */
   bool *is_impure, *needs_host; /* by declaration: it reaches an impure function; one of the host
                                    that has floats as parameters and as results */
-  uint32_t *from;               /* by declaration, of the last search: the use that led there */
-  uint32_t *stamp, n_stamps;    /* by declaration: the last search that reached it */
-  hia_u32vec reached;           /* by the last search, in its order */
-  uint32_t *made; /* by declaration: a gradient of it whose params are found, or NONE */
+  uint32_t *from;               /* the use by which the last search came to a declaration */
+  uint32_t *stamp, n_stamps;    /* the last search that reached a declaration */
+  hia_u32vec reached;           /* what the last search reached, in its order */
+  uint32_t *made;               /* a gradient of a declaration whose params are found, or NONE */
 } finder;
 
 hia_ast_id hiaF_wrt_node(const hia_program *p, const hia_ast_grad *grad, uint32_t i) {

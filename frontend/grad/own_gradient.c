@@ -80,7 +80,7 @@ static uint32_t instance_of(hia_program *p, const hia_decl *d, const hia_itype *
   bool has_some = of_params != HIA_IT_NONE && of_result != HIA_IT_NONE;
   if (!d->generic && !check_floats(p, d, of_params, of_result)) return HIA_NONE;
   *is_wrong = false;
-  if (!has_some) return HIA_NONE; /* of a generic function: another instance may have some */
+  if (!has_some) return HIA_NONE; /* another instance of a generic function may have some */
   hia_itype *args = HIA_NEW_ARRAY(p->arena, hia_itype, clause->n_params);
   for (uint32_t i = 0; i < d->n_params; i++) args[i] = params[i];
   args[d->n_params] = of_result;

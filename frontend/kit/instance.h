@@ -43,17 +43,17 @@ typedef struct hia_inst {
   uint32_t order;       /* its place among those that became DONE: callees before callers, a group
                            together */
   uint32_t group;       /* number of its strongly connected component */
-  uint32_t index, low;  /* of the algorithm of Tarjan (1972) in check/solve.c */
+  uint32_t index, low;  /* check/solve.c uses them in the algorithm of Tarjan (1972) */
   uint32_t stamp;       /* scratch: number of the last walk that visited it */
   uint32_t caller;      /* the older instance whose call made this one; NONE: the host did */
   hia_ast_id call;      /* its CALL node */
   uint32_t last_caller; /* the last one added to callers */
-  hia_itype *types;     /* by node, from the declaration's first_node on */
+  hia_itype *types;     /* the types of nodes, from the declaration's first_node on */
   hia_u32vec callees, callers;
   hia_diags *diags; /* its errors, or NULL; reported again at each check of it */
   /* check/dims.c sets these in programs that may have tensors. */
   hia_dim *result_dims; /* the dims of its result, as calls see it; NULL: not walked */
-  const hia_dim **dims; /* by node, as `types`: those of expressions of tensors; or NULL */
+  const hia_dim **dims; /* the dims of nodes that are expressions of tensors, as `types`; or NULL */
 } hia_inst;
 
 static inline hia_inst *hiaF_inst(const hia_program *p, uint32_t id) { return &p->insts.data[id]; }

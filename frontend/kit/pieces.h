@@ -19,11 +19,11 @@ typedef struct hia_elab {
   hia_program *p;
   hia_arena *arena; /* the graph's; nothing here lives in the program's */
   hia_graph *g;
-  hia_fn_id *fns;    /* by instance: its function, or NONE */
-  uint32_t *externs; /* by number: the extern of the graph, or NONE */
-  hia_u32vec copied; /* by type of the program, less HIA_FIRST_TYPE: the graph's, or NONE */
+  hia_fn_id *fns;    /* the functions of instances, or NONE */
+  uint32_t *externs; /* the externs of the graph by their numbers in the program, or NONE */
+  hia_u32vec copied; /* the graph's types by those of the program, less HIA_FIRST_TYPE; or NONE */
   hia_u32vec queue;  /* instances that have a function without a body yet */
-  bool counted;
+  bool counted;      /* COUNT nodes are made */
   /* the function */
   hia_fn *fn;
   uint32_t source; /* name in the source: index into g->names */
@@ -33,8 +33,8 @@ typedef struct hia_elab {
   const hia_dim **dims;   /* hia_inst.dims, by node */
   hia_region_id region;   /* where nodes go now */
   hia_u32vec words, vars;
-  uint32_t *slots;
-  bool *is_used;     /* by node: a binder that some name refers to */
+  uint32_t *slots;   /* where the words of a variable begin in `vars`, by node */
+  bool *is_used;     /* true for nodes that are binders to which some name refers */
   uint32_t n_copies; /* how often what is made now is made: once for each way to an arm */
   hia_ast_id result; /* the declared type of its result, if that has sizes; else NONE */
   enum { HIA_SIZES_ALL, HIA_SIZES_OF_TENSORS, HIA_SIZES_IN_ARRAYS } which_sizes; /* elab/sizes.c */

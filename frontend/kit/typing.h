@@ -8,7 +8,7 @@
 
 /* A hint that check/advice.c may improve once the body has been typed. */
 typedef struct hia_advice {
-  uint32_t line, col; /* of the error */
+  uint32_t line, col; /* the place of the error */
   const char *code;
   hia_operand operand; /* the hint converts this, */
   hia_itype from, to;  /* from this dtype to that, */
@@ -27,7 +27,7 @@ typedef struct hia_trial {
 /* The typing of an instance, a const, or a value. */
 typedef struct hia_typing {
   hia_program *p;
-  hia_itype *types; /* by node, less `first` */
+  hia_itype *types; /* the types of nodes, less `first` */
   hia_ast_id first;
   uint32_t inst;    /* NONE: a constant expression, without calls of functions */
   bool report;      /* errors are reported */
@@ -39,7 +39,7 @@ typedef struct hia_typing {
   uint32_t n_errors;
   const hia_trial *trial; /* or NULL */
   HIA_VEC(hia_advice) advice;
-  hia_itype *scratch; /* as `types`, for the trials of check/advice.c */
+  hia_itype *scratch; /* the types of nodes in trials (check/advice.c) */
 } hia_typing;
 static inline hia_itype *hiaF_type_at(const hia_typing *t, hia_ast_id id) {
   return &t->types[id - t->first];

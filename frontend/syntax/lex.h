@@ -78,7 +78,7 @@ typedef enum hia_token_kind {
 
 typedef struct hia_token {
   uint8_t kind;    /* hia_token_kind */
-  bool is_foreign; /* of another language, and reported; the parser goes on as with `kind` */
+  bool is_foreign; /* it is of another language, and reported; the parser goes on as with `kind` */
   uint8_t suffix;  /* INT, FLOAT: hia_dtype or HIA_NO_SUFFIX */
   uint32_t start, end;
   uint32_t symbol; /* NAME and keywords */

@@ -7,7 +7,7 @@
 
 #include "frontend/syntax/program.h"
 
-#define HIA_MAX_NESTING 2000u /* of expressions and patterns, and of types: bounds recursion */
+#define HIA_MAX_NESTING 2000u /* levels of expressions and patterns, and of types */
 
 typedef struct hia_parser {
   hia_program *p;
@@ -60,10 +60,10 @@ typedef enum hia_named {
   HIA_NAMED_PARAM, /* an item */
   HIA_NAMED_TYPE,
   HIA_NAMED_CON,
-  HIA_NAMED_PARAMETER, /* of a function, or a field of a constructor */
+  HIA_NAMED_PARAMETER, /* a parameter of a function, or a field of a constructor */
   HIA_NAMED_LVAR,
-  HIA_NAMED_BINDER,  /* of a `let` or of a clause `gradient` */
-  HIA_NAMED_ELEMENT, /* of a comprehension */
+  HIA_NAMED_BINDER,  /* a variable of a `let` or of a clause `gradient` */
+  HIA_NAMED_ELEMENT, /* the variable of a comprehension */
   HIA_NAMED_PATTERN,
   HIA_NAMED_ARGUMENT, /* as in `axis = 0` */
 } hia_named;

@@ -129,7 +129,7 @@ static hia_ast_id parse_match(hia_parser *s) {
   while (!s->panic) {
     hia_ast_id pattern = hiaF_parse_pattern(s);
     bool is_other = s->tok.kind == HIA_TOK_ARROW || s->tok.kind == HIA_TOK_COLON;
-    if (is_other && !s->panic) { /* of other languages */
+    if (is_other && !s->panic) { /* what other languages write */
       hia_diag *diag = hiaF_soft_unexpected(s, "'=>' after the pattern");
       hiaF_hint(s->p->diags, diag, "write '=>'");
       hiaF_fix(s->p->diags, diag, HIA_EDIT_ARROW, s->tok.start, s->tok.end, "=>");
@@ -464,7 +464,7 @@ static bool skip_foreign_word(hia_parser *s, hia_ast_id name) {
   hia_token_kind next = (hia_token_kind)s->tok.kind;
   const hia_ast *n = hiaF_node(s->p, name);
   if (!hiaF_starts_expr(next) || next == HIA_TOK_LPAREN || next == HIA_TOK_MINUS ||
-      next == HIA_TOK_LBRACE) /* of a call; or `while c {` */
+      next == HIA_TOK_LBRACE) /* a call goes on so; or `while c {` */
     return false;
   const char *word = hiaF_symbol_text(s->p, n->a);
   const char *hint = hiaF_habit(s->p, word, HIA_HABIT_START);

@@ -69,7 +69,7 @@ typedef struct hia_decl {
   uint32_t n_insts;
   /* CONST */
   hia_itype const_type;    /* declared or inferred, perhaps literal */
-  hia_const_value *values; /* by dtype */
+  hia_const_value *values; /* the values at the dtypes */
 } hia_decl;
 
 /* ---- gradients ---- */
@@ -101,11 +101,11 @@ struct hia_program {
   HIA_VEC(hia_ast_grad) grads;
   hia_u32vec fns;                 /* decls that are functions */
   hia_u32vec externs;             /* decls that are functions of the host */
-  HIA_VEC(hia_param_spec) params; /* by the numbers of the decls */
+  HIA_VEC(hia_param_spec) params; /* in the order of hia_decl.fn */
   bool parsed, parse_failed;
   uint64_t parse_ns;
   bool names_unreliable; /* some item's name could not be read: unknown names are not reported */
-  bool *is_impure;       /* by decl; NULL until the first hiaF_is_impure */
+  bool *is_impure;       /* true for impure decls; NULL until the first hiaF_is_impure */
   uint32_t *lines;       /* offsets of line starts */
   uint32_t n_lines;
   /* kit/instance.c, and check/solve.c, which finds the results */

@@ -35,7 +35,7 @@ enum {
 };
 #define HIA_IT_NONE   UINT32_MAX
 #define HIA_IT_TENSOR 0x10000000u /* tensors: and rank * 16 + leaf, a dtype or literal type */
-#define HIA_IT_OPEN   0x1000u     /* of a tensor: the rank, 0 perhaps, is a lower bound */
+#define HIA_IT_OPEN   0x1000u     /* the rank of a tensor, 0 perhaps, is a lower bound */
 #define HIA_IT_ARRAY  0x20000000u /* arrays: and the index into it->tuples */
 #define HIA_IT_DATA   0x40000000u /* data types: and the index into it->data */
 enum {                            /* what the parts of a type contain */
@@ -57,7 +57,7 @@ typedef struct hia_ituple {
 } hia_ituple;
 typedef struct hia_idata {
   const char *name;
-  uint32_t decl; /* its TYPE: index into p->decls */
+  uint32_t decl; /* the TYPE that declares it: index into p->decls */
   hia_type type; /* the graph's type, declared when the data type is added */
 } hia_idata;
 typedef struct hia_itypes {
