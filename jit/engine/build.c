@@ -338,10 +338,10 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   hia_build_options complete = HIA_BUILD_OPTIONS_INIT;
   if (hiaR_copy_options(allocator, "build options", &complete, sizeof complete, options, error))
     return HIA_ARGUMENT;
-  if (own.flags & ~(uint64_t)ALL_FLAGS)
+  if (complete.flags & ~(uint64_t)ALL_FLAGS)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "build flags 0x%llx; there are those up to 0x%x",
-                     (unsigned long long)own.flags, ALL_FLAGS);
+                     (unsigned long long)complete.flags, ALL_FLAGS);
   if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no write function");
   hia_building b = {.module = module, .functions = functions, .n = n, .options = &complete};
   hia_status status = check(&b, error);
