@@ -460,6 +460,11 @@ const char *hia_status_message(hia_status status) { return hiaR_status_message(s
 
 /* ---- of requests ---- */
 
+hia_status hiaR_fail_memory(const hia_allocator *allocator, hia_error **error) {
+  return hiaR_fail_message(allocator, error, HIA_MEMORY,
+                           &(hia_message){.message = hiaR_status_message(HIA_MEMORY)});
+}
+
 hia_status hiaR_fail_text(const hia_allocator *allocator, hia_error **error, hia_status status,
                           const char *hint, const char *fmt, ...) {
   char message[1024];
@@ -480,4 +485,9 @@ hia_status hiaR_copy_options(const hia_allocator *allocator, const char *what, v
   return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL,
                         "%s of %zu bytes: made for another version of hiaton (this is %s)", what,
                         size, HIA_BUILD_VERSION);
+}
+
+hia_status hiaR_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp) {
+  return hiaR_fail_text(allocator, error, comp->status, NULL, "%s",
+                        comp->message[0] ? comp->message : hiaR_status_message(comp->status));
 }

@@ -66,14 +66,19 @@ typedef struct hia_message {
 hia_status hiaR_fail_message(const hia_allocator *allocator, hia_error **error, hia_status status,
                              const hia_message *message);
 
-/* The same from a format. */
+/* Makes such an error from a format. */
 hia_status hiaR_fail_text(const hia_allocator *allocator, hia_error **error, hia_status status,
                           const char *hint, const char *fmt, ...) HIA_PRINTF(5, 6);
+/* Makes the error of a request for which there is no memory. Returns HIA_MEMORY. */
+hia_status hiaR_fail_memory(const hia_allocator *allocator, hia_error **error);
 /* Copies a caller's structure (or NULL), whose first field is its size, over *own, which holds the
  * defaults. HIA_ARGUMENT if it is of a later version and sets what this version does not know;
  * `what` names the structure in the error. */
 hia_status hiaR_copy_options(const hia_allocator *allocator, const char *what, void *own,
                              size_t own_size, const void *theirs, hia_error **error);
+
+/* Makes the error of what a compilation has thrown. Returns its status. */
+hia_status hiaR_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
 
 /* The limits of a run, for the message; 0: no limit was set. */
 typedef struct hia_bounds {
