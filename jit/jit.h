@@ -11,6 +11,7 @@
 #include "graph/ir/graph.h"
 #include "lower/plan.h"
 #include "runtime/native/module.h"
+#include <hiaton/runtime.h>
 
 typedef struct hia_session hia_session; /* an LLVM JIT: many programs over its life; thread-safe */
 typedef struct hia_code hia_code;       /* one compiled graph */
@@ -45,15 +46,15 @@ typedef enum hia_native_dump {
   HIA_DUMP_ASM,
 } hia_native_dump;
 
+/* Functions that fail set *error if `error` is not NULL, and return its status. */
 typedef struct hia_backend {
   const char *version; /* must equal the engine's */
-  hia_status (*open)(const hia_allocator *allocator, hia_session **out, char *error,
-                     size_t error_size);
+  hia_status (*open)(const hia_allocator *allocator, hia_session **out, hia_error **error);
   void (*close)(hia_session *session); /* all its code must have been released */
   /* Compiles a HIA_STATIC graph. The code refers to nothing of the graph afterwards. */
   hia_status (*compile)(hia_session *session, const hia_graph *g,
                         const hia_compile_options *options, hia_code **out,
-                        hia_compile_report *report, char *error, size_t error_size);
+                        hia_compile_report *report, hia_error **error);
   /* Of a root, or of a function that is forked; else NULL. */
   hia_native_entry (*entry)(const hia_code *code, hia_fn_id f);
   /* What a host calls for a root: its function of this side. For a plain function the caller has
@@ -61,7 +62,7 @@ typedef struct hia_backend {
    * thread-safe for one code. */
   hia_status (*host_function)(hia_code *code, const hia_graph *g,
                               const hia_compile_options *options, hia_host_side side, hia_fn_id f,
-                              void (**out)(void), char *error, size_t error_size);
+                              void (**out)(void), hia_error **error);
   /* Says where positions of the code lead, when it has been compiled: what is pointed to must
    * outlive it. */
   void (*set_places)(hia_code *code, const hia_places *places);
@@ -80,10 +81,9 @@ typedef struct hia_backend {
   /* Compiles a HIA_STATIC graph to an object file, of the session's allocator. ARGUMENT if there is
    * no such CPU. */
   hia_status (*build)(hia_session *session, const hia_graph *g, const hia_compile_options *options,
-                      const hia_object_plan *plan, void **bytes, size_t *size, char *error,
-                      size_t error_size);
+                      const hia_object_plan *plan, void **bytes, size_t *size, hia_error **error);
   hia_status (*dump)(hia_session *session, const hia_graph *g, const hia_compile_options *options,
-                     hia_native_dump what, hia_text *out, char *error, size_t error_size);
+                     hia_native_dump what, hia_text *out, hia_error **error);
 } hia_backend;
 extern const hia_backend hiaJ_backend;
 

@@ -1,27 +1,22 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* lower: makes the module, and lowers its functions one by one. It drives the emitters; nothing of
  * this file is used by them. */
-#include "lower/kit/emit.h"
+#include "lower/function/function.h"
+#include "lower/host/host.h"
+#include "lower/ops/ops.h"
 #include "runtime/native/arch/arch.h"
+#include "runtime/run/error.h"
 #include <llvm-c/Analysis.h>
-#include <stdio.h>
-
-void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_entry_%u", root);
-}
-
-void hiaL_code_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id f) {
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_code_%u", f);
-}
 
 static void open_debug_info(hia_emit *e) {
   const char *file = e->g->file && *e->g->file ? e->g->file : "-"; /* DWARF requires a name */
-  e->debug = LLVMCreateDIBuilder(e->module);
-  e->file = LLVMDIBuilderCreateFile(e->debug, file, strlen(file), "", 0);
-  e->unit = LLVMDIBuilderCreateCompileUnit(e->debug, LLVMDWARFSourceLanguageC, e->file, "hiaton", 6,
-                                           true, "", 0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly,
-                                           0, false, false, "", 0, "", 0);
-  e->debug_type = LLVMDIBuilderCreateSubroutineType(e->debug, e->file, NULL, 0, LLVMDIFlagZero);
+  e->unit.debug = LLVMCreateDIBuilder(e->module);
+  e->unit.file = LLVMDIBuilderCreateFile(e->unit.debug, file, strlen(file), "", 0);
+  LLVMDIBuilderCreateCompileUnit(e->unit.debug, LLVMDWARFSourceLanguageC, e->unit.file, "hiaton", 6,
+                                 true, "", 0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly, 0, false,
+                                 false, "", 0, "", 0);
+  e->unit.debug_type =
+      LLVMDIBuilderCreateSubroutineType(e->unit.debug, e->unit.file, NULL, 0, LLVMDIFlagZero);
   LLVMTypeRef i32 = e->types[HIA_I32];
   LLVMMetadataRef version =
       LLVMValueAsMetadata(LLVMConstInt(i32, LLVMDebugMetadataVersion(), false));
@@ -51,8 +46,17 @@ static void open_module(hia_emit *e) {
   LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(c, "branch_weights", 14),
                                 LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
                                 LLVMValueAsMetadata(LLVMConstInt(i32, 1u << 20, false))};
-  e->unlikely = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, weights, 3));
+  e->unit.unlikely = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, weights, 3));
   open_debug_info(e);
+}
+
+/* What every function begins with. */
+static hia_emit_local new_local(void) {
+  return (hia_emit_local){.path = {.is_bare = true},
+                          .check = HIA_NONE,
+                          .fuel_at = HIA_NONE,
+                          .keeps_in = HIA_NONE,
+                          .ended = HIA_NONE};
 }
 
 static void lower_function(hia_emit *e, hia_fn_id id) {
@@ -60,25 +64,22 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   hia_arena *arena = &e->comp->scratch;
   e->fn = hiaG_fn(e->g, id);
   e->id = id;
-  e->function = e->fns[id].function;
+  e->function = e->unit.fns[id].function;
   e->context = LLVMGetParam(e->function, 0);
   e->values = HIA_NEW_ARRAY(arena, LLVMValueRef, e->fn->values.len);
-  e->flows = HIA_NEW_ARRAY(arena, hia_flow, e->fn->regions.len);
+  e->local = new_local();
+  e->local.flows = HIA_NEW_ARRAY(arena, hia_flow, e->fn->regions.len);
   hiaL_open_scope(e, e->fn->name, e->fn->loc);
-  e->check = hiaL_safepoint_region(e);
-  e->back_run = hiaL_back_run(e);
-  e->fuel_at = HIA_NONE;
-  e->path = (hia_path){.is_bare = true};
+  e->local.check = hiaL_safepoint_region(e);
+  e->local.back_run = hiaL_back_run(e);
   hiaL_at(e, hiaL_block(e, "entry"));
   if (hiaL_is_leaf(e, id)) hiaL_open_leaf(e);
   hiaL_body(e);
   if (hiaL_is_leaf(e, id)) hiaL_close_leaf(e);
-  e->paths[id] = e->path;
-  if (e->fns[id].entry) hiaL_entry(e, id);
-  if (e->fns[id].entry && e->facts.is_forked[id]) hiaL_pays(e, id);
-  memset(&e->args, 0, sizeof e->args); /* their memory was the function's */
-  memset(&e->merges, 0, sizeof e->merges);
-  memset(&e->elements, 0, sizeof e->elements);
+  e->graph.paths[id] = e->local.path;
+  if (e->unit.fns[id].entry) hiaL_entry(e, id);
+  if (e->unit.fns[id].entry && e->graph.facts.is_forked[id]) hiaL_pays(e, id);
+  e->local = new_local();
   hiaR_arena_release(&e->comp->scratch, mark);
 }
 
@@ -88,19 +89,19 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
 static void find_wanted(hia_emit *e) {
   const hia_graph *g = e->g;
   hia_host_side host = e->options->host;
-  e->is_wanted = HIA_NEW_ARRAY(&e->comp->scratch, bool, g->fns.len);
+  e->unit.is_wanted = HIA_NEW_ARRAY(&e->comp->scratch, bool, g->fns.len);
   for (hia_fn_id i = g->fns.len; i-- > 0;) {
-    hia_fn_id f = e->facts.order[i];
+    hia_fn_id f = e->graph.facts.order[i];
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed || host == HIA_HOST_TYPED) continue;
-    if (e->units->of[f] != e->codegen_unit) continue;
-    e->is_wanted[f] |= host == HIA_HOST_PLAIN ? hiaL_is_plain(e, f)
-                       : host == HIA_HOST_MAP ? hiaL_has_kernel(e, f)
-                                              : true;
+    if (e->graph.units->of[f] != e->unit.number) continue;
+    e->unit.is_wanted[f] |= host == HIA_HOST_PLAIN ? hiaL_is_plain(e, f)
+                            : host == HIA_HOST_MAP ? hiaL_has_kernel(e, f)
+                                                   : true;
     bool is_partial = host == HIA_HOST_PLAIN || host == HIA_HOST_MAP;
-    for (hia_node_id n = 0; is_partial && e->is_wanted[f] && n < fn->nodes.len; n++)
+    for (hia_node_id n = 0; is_partial && e->unit.is_wanted[f] && n < fn->nodes.len; n++)
       if (fn->nodes.data[n].op == HIA_OP_CALL_I)
-        e->is_wanted[g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)].callee] = true;
+        e->unit.is_wanted[g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)].callee] = true;
   }
 }
 
@@ -110,20 +111,21 @@ static void lower(hia_emit *e) {
   open_module(e);
   LLVMAppendModuleInlineAsm(e->module, poll, sizeof poll - 1);
   find_wanted(e);
-  e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_declared, g->fns.len);
+  e->unit.fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_declared, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (e->is_wanted[f]) hiaL_declare(e, f);
+    if (e->unit.is_wanted[f]) hiaL_declare(e, f);
   hiaL_declare_cells(e);
   for (hia_fn_id i = 0; i < g->fns.len; i++)
-    if (e->is_wanted[e->facts.order[i]]) {
+    if (e->unit.is_wanted[e->graph.facts.order[i]]) {
       hiaR_look(e->comp);
-      lower_function(e, e->facts.order[i]);
+      lower_function(e, e->graph.facts.order[i]);
     }
   hiaL_write_segments(e);
   hiaL_write_frees(e);
   hiaL_write_forks(e);
   hiaL_host_side(e);
-  LLVMDIBuilderFinalize(e->debug);
+  hiaL_write_kept(e);
+  LLVMDIBuilderFinalize(e->unit.debug);
 }
 
 /* ---- a lowering ---- */
@@ -142,30 +144,26 @@ struct hia_lowering {
  * wrong. */
 static bool is_counted(const hia_graph *g) {
   if (g->is_read) return g->has_refs;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    if (!fn->is_removed && fn->owns) return true;
-    for (hia_node_id n = 0; n < fn->nodes.len; n++)
-      if (fn->nodes.data[n].op >= HIA_OP_DUP && fn->nodes.data[n].op <= HIA_OP_GIVE) return true;
-  }
-  return false;
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->owns) return true;
+  return hiaG_has_op(g, HIA_OP_DUP, HIA_OP_GIVE);
 }
 
 static void analyse(hia_lowering *l) {
   hia_emit *e = &l->shared;
   const hia_graph *g = e->g;
   if (g->state != HIA_STATIC) HIA_BUG(e->comp, "only static graphs are lowered");
-  e->facts = hiaG_facts(&e->comp->scratch, g);
-  e->paths = HIA_NEW_ARRAY(&e->comp->scratch, hia_path, g->fns.len);
+  e->graph.facts = hiaG_facts(&e->comp->scratch, g);
+  e->graph.paths = HIA_NEW_ARRAY(&e->comp->scratch, hia_path, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
-    e->paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
-  for (hia_fn_id f = 0; f < g->fns.len; f++) e->is_parallel |= hiaL_does(e, f, HIA_E_FORKS);
-  e->is_counted = is_counted(g);
-  e->tests_addresses = g->is_read && hiaG_has_destinations(g);
-  e->tests_pending = g->is_read && hiaL_defers(g);
+    e->graph.paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
+  for (hia_fn_id f = 0; f < g->fns.len; f++) e->graph.is_parallel |= hiaL_does(e, f, HIA_E_FORKS);
+  e->graph.is_counted = is_counted(g);
+  e->graph.tests_addresses = g->is_read && hiaG_has_destinations(g);
+  e->graph.tests_pending = g->is_read && hiaG_has_op(g, HIA_OP_DEFER, HIA_OP_DEFER);
   l->units = l->options.is_one_unit ? hiaG_one_codegen_unit(&e->comp->scratch, g)
-                                    : hiaG_codegen_units(&e->comp->scratch, g, &e->facts);
-  e->units = &l->units;
+                                    : hiaG_codegen_units(&e->comp->scratch, g, &e->graph.facts);
+  e->graph.units = &l->units;
   l->arena = hiaR_arena_mark(&e->comp->arena);
   l->scratch = hiaR_arena_mark(&e->comp->scratch);
 }
@@ -180,13 +178,9 @@ static void try_lower(hia_emit *e) {
 }
 
 hia_status hiaL_open(const hia_graph *g, const hia_lower_options *options,
-                     const hia_allocator *allocator, hia_lowering **out, char *error,
-                     size_t error_size) {
+                     const hia_allocator *allocator, hia_lowering **out, hia_error **error) {
   hia_lowering *l = *out = hiaR_alloc(allocator, sizeof *l);
-  if (!l) {
-    snprintf(error, error_size, "out of memory");
-    return HIA_MEMORY;
-  }
+  if (!l) return hiaR_fail_memory(allocator, error);
   l->allocator = allocator;
   l->options = *options;
   hiaR_comp_init(&l->comp, allocator);
@@ -195,7 +189,7 @@ hia_status hiaL_open(const hia_graph *g, const hia_lower_options *options,
   try_analyse(l);
   hia_status status = l->comp.status;
   if (!status) return HIA_OK;
-  snprintf(error, error_size, "%s", l->comp.message);
+  hiaR_fail_comp(allocator, error, &l->comp);
   hiaL_close(l);
   *out = NULL;
   return status;
@@ -212,30 +206,32 @@ const hia_codegen_units *hiaL_units(const hia_lowering *l) { return &l->units; }
 const hia_u32vec *hiaL_cells(const hia_lowering *l) { return &l->cells; }
 
 hia_status hiaL_lower(hia_lowering *l, uint32_t unit, LLVMContextRef llvm, LLVMModuleRef *out,
-                      char *error, size_t error_size) {
+                      hia_error **error) {
   hiaR_arena_release(&l->comp.arena, l->arena);
   hiaR_arena_release(&l->comp.scratch, l->scratch);
   hia_emit e = l->shared;
   e.llvm = llvm;
-  e.codegen_unit = unit;
+  e.unit.number = unit;
   try_lower(&e);
   hia_status status = l->comp.status;
   if (e.b) LLVMDisposeBuilder(e.b);
-  if (e.debug) LLVMDisposeDIBuilder(e.debug);
+  if (e.unit.debug) LLVMDisposeDIBuilder(e.unit.debug);
   if (status) {
-    snprintf(error, error_size, "%s", l->comp.message);
+    hiaR_fail_comp(l->allocator, error, &l->comp);
     if (e.module) LLVMDisposeModule(e.module);
     e.module = NULL;
   }
   *out = e.module;
-  l->cells = e.cells;
+  l->cells = e.unit.cells;
   return status;
 }
 
-bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size) {
+hia_status hiaL_verify(LLVMModuleRef module, const hia_allocator *allocator, hia_error **error) {
   char *message = NULL;
-  LLVMBool is_broken = LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
-  if (is_broken) snprintf(error, error_size, "LLVM's verifier: %s", message ? message : "");
+  hia_status status = HIA_OK;
+  if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
+    status = hiaR_fail_text(allocator, error, HIA_INTERNAL, NULL, "LLVM's verifier: %s",
+                            message ? message : "");
   LLVMDisposeMessage(message);
-  return !is_broken;
+  return status;
 }

@@ -26,6 +26,7 @@
 #include "lower/kit/llvm_compat.h"
 #include "lower/plan.h"
 #include "runtime/host/host.h"
+#include <hiaton/runtime.h>
 
 typedef enum hia_instrument {
   HIA_INSTRUMENT_NONE,
@@ -55,11 +56,11 @@ typedef struct hia_lower_options {
 /* ---- lower.c ---- */
 
 /* The lowering of a HIA_STATIC graph, which it only reads. One thread at a time. Functions that
- * fail write a message to `error`; after a failure of hiaL_lower only hiaL_close may follow. */
+ * fail set *error if `error` is not NULL, and return its status; after a failure of hiaL_lower only
+ * hiaL_close may follow. */
 typedef struct hia_lowering hia_lowering;
 hia_status hiaL_open(const hia_graph *g, const hia_lower_options *options,
-                     const hia_allocator *allocator, hia_lowering **out, char *error,
-                     size_t error_size);
+                     const hia_allocator *allocator, hia_lowering **out, hia_error **error);
 void hiaL_close(hia_lowering *lowering); /* or NULL */
 /* The codegen units, one LLVM module each. Code for this process may have several; an object, and
  * what hosts call, is one. */
@@ -67,20 +68,20 @@ const hia_codegen_units *hiaL_units(const hia_lowering *lowering);
 /* Lowers a unit. Units are lowered in the order of their numbers, because callers depend on how
  * long their callees run without a poll. The module is the caller's. On failure *out is NULL. */
 hia_status hiaL_lower(hia_lowering *lowering, uint32_t unit, LLVMContextRef llvm,
-                      LLVMModuleRef *out, char *error, size_t error_size);
+                      LLVMModuleRef *out, hia_error **error);
 /* What the unit that was lowered last calls in other units: the loader puts the address of each
  * function's code (hiaL_code_name) into the word of HIA_CELLS that has its index here. Valid until
  * the next unit is lowered. */
 const hia_u32vec *hiaL_cells(const hia_lowering *lowering);
 #define HIA_CELLS "hia_cells"
-/* Runs LLVM's verifier. False, with a message in `error`, if the module is broken. */
-bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size);
+/* Runs LLVM's verifier. Returns HIA_INTERNAL if the module is broken. */
+hia_status hiaL_verify(LLVMModuleRef module, const hia_allocator *allocator, hia_error **error);
 
 /* ---- rounds.c ---- */
 
 /* Runs after LLVM's passes: puts safepoints into loops, and aligns the loops. */
 hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_allocator *allocator,
-                             char *error, size_t error_size);
+                             hia_error **error);
 
 /* The symbol of an array of hia_host_row, one for each extern of the graph. The loader of the code
  * fills it in. */

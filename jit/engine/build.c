@@ -164,20 +164,18 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
   /* The same program gives the same object in every build of hiaton; but tests of it may want else.
    */
   options.sanitize &= engine->sanitizes_objects;
-  char why[1024] = "";
+  hia_error *cause = NULL;
   /* LLVM's frames cannot be unwound: from here to the end of the call nothing may throw. */
   b->comp.armed = false;
-  status = engine->backend->build(engine->session, g, &options, plan, &b->bytes, &b->size, why,
-                                  sizeof why);
+  status = engine->backend->build(engine->session, g, &options, plan, &b->bytes, &b->size, &cause);
   b->comp.armed = true;
   if (status == HIA_OK) return HIA_OK;
-  bool is_cpu = status == HIA_ARGUMENT;
-  return hiaJ_fail(&engine->allocator, error, status,
-                   is_cpu ? "--cpu takes native, x86-64, x86-64-v2 to x86-64-v4, or LLVM's name of "
-                            "a processor"
-                          : NULL,
-                   "%s%s",
-                   is_cpu ? "" : "cannot compile: ", why[0] ? why : hiaR_status_message(status));
+  if (status != HIA_ARGUMENT) return hiaJ_fail_compile(&engine->allocator, error, status, cause);
+  if (error)
+    *error = cause; /* it names the option that is wrong */
+  else
+    hia_error_free(cause);
+  return status;
 }
 
 /* Compiles a program that makes objects. */

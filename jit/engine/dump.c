@@ -99,11 +99,10 @@ static hia_status dump_native(hia_module *module, dumping *d, const hia_graph *g
                                                                          : HIA_DUMP_ASM;
   hia_compile_options options = hiaJ_compile_options(engine);
   options.hosts = hiaJ_hosts_of(module, g);
-  char why[1024] = "";
-  status = engine->backend->dump(engine->session, g, &options, what, &d->text, why, sizeof why);
+  hia_error *cause = NULL;
+  status = engine->backend->dump(engine->session, g, &options, what, &d->text, &cause);
   if (status == HIA_OK) return HIA_OK;
-  return hiaJ_fail(&engine->allocator, error, status, NULL, "cannot compile: %s",
-                   why[0] ? why : hiaR_status_message(status));
+  return hiaJ_fail_compile(&engine->allocator, error, status, cause);
 }
 
 /* The graph's report of its tapes. Where nothing is differentiated, and the dump is of one

@@ -67,15 +67,19 @@ const char *hia_error_explained_code(size_t i) { return hiaF_explained_code(i); 
 /* ---- native code ---- */
 
 static void open_native(hia_engine *engine) {
-  char *error = engine->native_error;
+  const hia_allocator *allocator = &engine->allocator;
+  hia_error *why = NULL;
   engine->native_tried = true;
-  engine->native_status = hiaJ_native_open(&engine->backend, error, sizeof engine->native_error);
-  if (engine->native_status != HIA_OK) return;
-  engine->native_status = engine->backend->open(&engine->allocator, &engine->session, error,
-                                                sizeof engine->native_error);
-  if (engine->native_status != HIA_OK) engine->session = NULL;
+  hia_status status = hiaJ_native_open(allocator, &engine->backend, &why);
+  if (status == HIA_OK) status = engine->backend->open(allocator, &engine->session, &why);
+  engine->native_status = status;
+  if (status == HIA_OK) return;
+  engine->session = NULL;
+  snprintf(engine->native_error, sizeof engine->native_error, "%s",
+           why ? hia_error_message(why, 0) : hiaR_status_message(status));
+  hia_error_free(why);
   /* The next attempt may find memory, but not a missing library. */
-  if (engine->native_status == HIA_MEMORY) engine->native_tried = false;
+  if (status == HIA_MEMORY) engine->native_tried = false;
 }
 
 hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **error) {

@@ -77,7 +77,7 @@ struct hia_engine {
   pthread_mutex_t lock; /* of what follows */
   bool native_tried;
   hia_status native_status;
-  char native_error[512];
+  char native_error[512]; /* the message of that status */
   const hia_backend *backend;
   hia_session *session;
   hia_idle_context *idle;   /* contexts that no run is using */
@@ -143,7 +143,8 @@ const hia_host_target *hiaJ_bound(const hia_module *module, const char *name); /
 
 /* Finds the table of libhiaton_llvm: linked in, or opened from the folder that holds this library.
  * Returns HIA_UNSUPPORTED, with the reason in `error`, if it cannot. */
-hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t error_size);
+hia_status hiaJ_native_open(const hia_allocator *allocator, const hia_backend **backend,
+                            hia_error **error);
 
 /* ---- error.c: errors of requests, of rejected programs, of runs ---- */
 
@@ -156,8 +157,10 @@ hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_s
                         const char *message);
 hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
                          const hia_run_options *options, bool is_native, const hia_places *places);
-/* The error of what a compilation has thrown. */
-hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
+#define hiaJ_fail_comp hiaR_fail_comp
+/* The error of a compilation that has failed in the backend, because of `cause`, which is freed. */
+hia_status hiaJ_fail_compile(const hia_allocator *allocator, hia_error **error, hia_status status,
+                             hia_error *cause);
 
 /* ---- timeline.c ---- */
 

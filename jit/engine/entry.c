@@ -83,14 +83,13 @@ static hia_status make(wanted *want) {
     unit->types_of_entries = types_of_entries(unit);
     backend->set_types(unit->code, unit->types_of_entries);
   }
-  char why[1024] = "";
+  hia_error *cause = NULL;
   /* LLVM's frames cannot be unwound: until the call has returned nothing may throw. */
   unit->comp.armed = false;
   hia_status status = backend->host_function(unit->code, unit->graph, &options, want->side,
-                                             version->root, &want->made, why, sizeof why);
+                                             version->root, &want->made, &cause);
   if (status == HIA_OK) return HIA_OK;
-  return hiaJ_fail(&engine->allocator, want->error, status, NULL, "cannot compile: %s",
-                   why[0] ? why : hiaR_status_message(status));
+  return hiaJ_fail_compile(&engine->allocator, want->error, status, cause);
 }
 
 /* The caller holds the unit's lock: what is made is added to the unit's code, in the unit's

@@ -15,9 +15,12 @@ hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_s
                                           .col = col});
 }
 
-hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp) {
-  return hiaJ_fail(allocator, error, comp->status, NULL, "%s",
-                   comp->message[0] ? comp->message : hiaR_status_message(comp->status));
+hia_status hiaJ_fail_compile(const hia_allocator *allocator, hia_error **error, hia_status status,
+                             hia_error *cause) {
+  hiaJ_fail(allocator, error, status, NULL, "cannot compile: %s",
+            cause ? hia_error_message(cause, 0) : hiaR_status_message(status));
+  hia_error_free(cause);
+  return status;
 }
 
 /* ---- of a rejected program ---- */

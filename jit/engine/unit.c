@@ -252,11 +252,11 @@ static hia_status compile(hia_module *module, hia_unit *unit, uint64_t *open_ns,
   options.hosts = hiaJ_hosts_of(module, unit->graph);
   options.look = unit->comp.look;
   hia_compile_report report = {0};
-  char why[1024] = "";
+  hia_error *cause = NULL;
   /* LLVM's frames cannot be unwound: from here to the end of the call nothing may throw. */
   unit->comp.armed = false;
   status = engine->backend->compile(engine->session, unit->graph, &options, &unit->code, &report,
-                                    why, sizeof why);
+                                    &cause);
   unit->comp.armed = true;
   unit->compiled_at = hiaR_now();
   unit->stats.emit_ns = report.emit_ns;
@@ -268,8 +268,7 @@ static hia_status compile(hia_module *module, hia_unit *unit, uint64_t *open_ns,
   unit->stats.hurried |= report.is_cut;
   if (status != HIA_OK) {
     unit->code = NULL;
-    return hiaJ_fail(&engine->allocator, error, status, NULL, "cannot compile: %s",
-                     why[0] ? why : hiaR_status_message(status));
+    return hiaJ_fail_compile(&engine->allocator, error, status, cause);
   }
   engine->backend->set_places(unit->code, &unit->places);
   engine->backend->set_shapes(unit->code, unit->shapes);

@@ -4,19 +4,17 @@
  * steps, and finished here. */
 #include "jit/llvm/backend.h"
 #include "runtime/native/tables.h"
-#include <stdio.h>
 
 static hia_status compile(hia_session *session, const hia_graph *g,
                           const hia_compile_options *options, hia_code **out,
-                          hia_compile_report *report, char *error, size_t error_size) {
+                          hia_compile_report *report, hia_error **error) {
   *out = NULL;
   hia_loaded_objects objects;
   hia_compile_report own;
-  hia_status status =
-      hiaJ_compile(session, g, options, HIA_HOST_NONE, NULL, &objects, &own, error, error_size);
+  hia_status status = hiaJ_compile(session, g, options, HIA_HOST_NONE, NULL, &objects, &own, error);
   if (!status) {
     uint64_t start = hiaR_now();
-    status = hiaJ_code_new(session, g, &objects, options->hosts, out, error, error_size);
+    status = hiaJ_code_new(session, g, &objects, options->hosts, out, error);
     own.codegen_ns += hiaR_now() - start;
     own.n_units = objects.n;
     hiaJ_objects_free(session, &objects);
@@ -56,8 +54,8 @@ static hia_status finish(hia_comp *comp, const hia_allocator *allocator, LLVMMem
 }
 
 static hia_status build_from(hia_session *session, hia_loaded_objects *objects, const hia_graph *g,
-                             const hia_object_plan *plan, void **bytes, size_t *size, char *error,
-                             size_t error_size) {
+                             const hia_object_plan *plan, void **bytes, size_t *size,
+                             hia_error **error) {
   hia_comp comp;
   hiaR_comp_init(&comp, session->allocator);
   volatile hia_status status = HIA_OK;
@@ -65,10 +63,10 @@ static hia_status build_from(hia_session *session, hia_loaded_objects *objects, 
     status = finish(&comp, session->allocator, objects->units[0].bytes, g, plan, bytes, size);
   else
     status = comp.status;
-  if (status)
-    snprintf(error, error_size, "%s",
-             status == HIA_MEMORY ? "out of memory"
-                                  : "LLVM made an object file that is not understood");
+  if (status == HIA_MEMORY)
+    hiaR_fail_memory(session->allocator, error);
+  else if (status)
+    hiaJ_not_understood(session, error);
   hiaR_comp_free(&comp);
   hiaJ_objects_free(session, objects);
   return status;
@@ -76,18 +74,19 @@ static hia_status build_from(hia_session *session, hia_loaded_objects *objects, 
 
 static hia_status build(hia_session *session, const hia_graph *g,
                         const hia_compile_options *options, const hia_object_plan *plan,
-                        void **bytes, size_t *size, char *error, size_t error_size) {
+                        void **bytes, size_t *size, hia_error **error) {
   *bytes = NULL;
   *size = 0;
-  if (plan->cpu && !hiaJ_cpu_exists(plan->cpu)) {
-    snprintf(error, error_size, "there is no processor `%.80s`", plan->cpu);
-    return HIA_ARGUMENT;
-  }
+  if (plan->cpu && !hiaJ_cpu_exists(plan->cpu))
+    return hiaR_fail_text(session->allocator, error, HIA_ARGUMENT,
+                          "--cpu takes native, x86-64, x86-64-v2 to x86-64-v4, or LLVM's name of a "
+                          "processor",
+                          "there is no processor `%.80s`", plan->cpu);
   hia_loaded_objects objects;
   hia_compile_report report;
-  hia_status status = hiaJ_compile(session, g, options, HIA_HOST_OBJECT, plan, &objects, &report,
-                                   error, error_size);
-  return status ? status : build_from(session, &objects, g, plan, bytes, size, error, error_size);
+  hia_status status =
+      hiaJ_compile(session, g, options, HIA_HOST_OBJECT, plan, &objects, &report, error);
+  return status ? status : build_from(session, &objects, g, plan, bytes, size, error);
 }
 
 const hia_backend hiaJ_backend = {

@@ -5,6 +5,7 @@
 
 #include "jit/jit.h"
 #include "lower/lower.h"
+#include "runtime/run/error.h"
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/TargetMachine.h>
 #include <pthread.h>
@@ -110,8 +111,7 @@ struct hia_session {
   char reported[512]; /* what ORC passed to its error reporter since the last hiaJ_take_error */
 };
 
-hia_status hiaJ_session_open(const hia_allocator *allocator, hia_session **out, char *error,
-                             size_t error_size);
+hia_status hiaJ_session_open(const hia_allocator *allocator, hia_session **out, hia_error **error);
 void hiaJ_session_close(hia_session *session);
 hia_compiler *hiaJ_compiler_take(hia_session *session); /* NULL: out of memory */
 void hiaJ_compiler_put(hia_session *session, hia_compiler *compiler);
@@ -120,13 +120,14 @@ LLVMTargetMachineRef hiaJ_machine(hia_session *session, hia_compiler *compiler, 
  * processor with its features. */
 LLVMTargetMachineRef hiaJ_machine_for(const hia_session *session, const char *cpu, int level);
 /* An empty JITDylib in which the runtime's symbols are defined. */
-hia_dylib *hiaJ_dylib_take(hia_session *session, char *error, size_t error_size);
+hia_status hiaJ_dylib_take(hia_session *session, hia_dylib **out, hia_error **error);
 void hiaJ_dylib_put(hia_session *session, hia_dylib *dylib);
 /* The address of a symbol; linking happens here. */
 hia_status hiaJ_lookup(hia_session *session, const hia_dylib *dylib, const char *name,
-                       uintptr_t *address, char *error, size_t error_size);
-/* Consumes err; writes its message, with the cause that ORC passed to the reporter. */
-void hiaJ_take_error(hia_session *session, LLVMErrorRef err, char *error, size_t error_size);
+                       uintptr_t *address, hia_error **error);
+/* Consumes err and makes it an error, with the cause that ORC passed to the reporter. Returns
+ * HIA_INTERNAL. */
+hia_status hiaJ_take_error(hia_session *session, LLVMErrorRef err, hia_error **error);
 
 /* ---- compile.c ---- */
 
@@ -146,20 +147,21 @@ typedef struct hia_loaded_objects {
 hia_status hiaJ_compile(hia_session *session, const hia_graph *g,
                         const hia_compile_options *options, hia_host_side host,
                         const hia_object_plan *plan, hia_loaded_objects *objects,
-                        hia_compile_report *report, char *error, size_t error_size);
+                        hia_compile_report *report, hia_error **error);
 void hiaJ_objects_free(const hia_session *session, hia_loaded_objects *objects);
 /* hia_backend.dump */
 hia_status hiaJ_dump(hia_session *session, const hia_graph *g, const hia_compile_options *options,
-                     hia_native_dump what, hia_text *out, char *error, size_t error_size);
+                     hia_native_dump what, hia_text *out, hia_error **error);
 
 /* ---- code.c ---- */
 
 /* Loads the objects, whose bytes it takes over. */
 hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_loaded_objects *objects,
-                         const hia_host_target *hosts, hia_code **out, char *error,
-                         size_t error_size);
+                         const hia_host_target *hosts, hia_code **out, hia_error **error);
 void hiaJ_code_free(hia_session *session, hia_code *code);
 uint64_t hiaJ_code_bytes(const hia_code *code); /* of machine code */
+/* The error of an object file that is not as this code expects it. Returns HIA_INTERNAL. */
+hia_status hiaJ_not_understood(const hia_session *session, hia_error **error);
 /* Finds the functions of an object by the names of their symbols. `base`: the address of .text. */
 void hiaJ_find_entries(const hia_object *object, uintptr_t base, hia_entry_at *entries, size_t n);
 bool hiaJ_has_all_entries(const hia_graph *g, const hia_entry_at *entries); /* of its roots */
@@ -167,7 +169,7 @@ bool hiaJ_has_all_entries(const hia_graph *g, const hia_entry_at *entries); /* o
 hia_native_entry hiaJ_code_entry(const hia_code *code, hia_fn_id f);
 hia_status hiaJ_host_function(hia_code *code, const hia_graph *g,
                               const hia_compile_options *options, hia_host_side host, hia_fn_id f,
-                              void (**out)(void), char *error, size_t error_size);
+                              void (**out)(void), hia_error **error);
 void hiaJ_code_set_places(hia_code *code, const hia_places *places);
 void hiaJ_code_set_shapes(hia_code *code, const hia_shapes *shapes);
 void hiaJ_code_set_params(hia_code *code, struct hia_params *params);
@@ -193,6 +195,6 @@ int hiaJ_codegen_level(int level, hia_size_class size);
  * left out and *is_cut is set. */
 hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
                          int level, hia_size_class size, hia_instrument instrument,
-                         const hia_look *look, bool *is_cut, char *error, size_t error_size);
+                         const hia_look *look, bool *is_cut, hia_error **error);
 
 #endif

@@ -5,7 +5,6 @@
  * When all units are loaded, the cells through which one calls another receive their addresses, and
  * their frame tables become one unwinder. */
 #include "jit/llvm/backend.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 /* An object in this process. */
@@ -40,14 +39,9 @@ struct hia_code {
   struct hia_value_types *types; /* of what hosts pass; NULL: they have passed scalars only */
 };
 
-static hia_status no_memory(char *error, size_t error_size) {
-  snprintf(error, error_size, "out of memory");
-  return HIA_MEMORY;
-}
-
-static hia_status not_understood(char *error, size_t error_size) {
-  snprintf(error, error_size, "LLVM made an object file that is not understood");
-  return HIA_INTERNAL;
+hia_status hiaJ_not_understood(const hia_session *session, hia_error **error) {
+  return hiaR_fail_text(session->allocator, error, HIA_INTERNAL, NULL,
+                        "LLVM made an object file that is not understood");
 }
 
 /* ---- objects ---- */
@@ -60,20 +54,17 @@ static bool open_linked(linked *l, LLVMMemoryBufferRef bytes) {
 /* Passes the object to ORC, which loads it. The address of the function `name`, which is at
  * `offset`, gives that of .text. */
 static hia_status link_object(hia_session *session, linked *l, const char *name, uint64_t offset,
-                              char *error, size_t error_size) {
-  l->dylib = hiaJ_dylib_take(session, error, error_size);
-  if (!l->dylib) return HIA_MEMORY;
+                              hia_error **error) {
+  hia_status status = hiaJ_dylib_take(session, &l->dylib, error);
+  if (status) return status;
   l->tracker = LLVMOrcJITDylibCreateResourceTracker(l->dylib->ref);
   /* ORC takes ownership of the view, not of the bytes. */
   LLVMMemoryBufferRef view = LLVMCreateMemoryBufferWithMemoryRange(
       LLVMGetBufferStart(l->bytes), LLVMGetBufferSize(l->bytes), "hiaton", false);
   LLVMErrorRef err = LLVMOrcLLJITAddObjectFileWithRT(session->jit, l->tracker, view);
-  if (err) {
-    hiaJ_take_error(session, err, error, error_size);
-    return HIA_INTERNAL;
-  }
+  if (err) return hiaJ_take_error(session, err, error);
   uintptr_t address;
-  hia_status status = hiaJ_lookup(session, l->dylib, name, &address, error, error_size);
+  status = hiaJ_lookup(session, l->dylib, name, &address, error);
   if (!status) l->base = address - offset;
   return status;
 }
@@ -150,12 +141,12 @@ bool hiaJ_has_all_entries(const hia_graph *g, const hia_entry_at *entries) {
 
 /* Links a unit, by one of the symbols that can be called from outside of it. A unit without such a
  * symbol is never called, and not loaded. */
-static hia_status load_unit(hia_code *code, linked *l, char *error, size_t error_size) {
+static hia_status load_unit(hia_code *code, linked *l, hia_error **error) {
   hia_session *session = code->session;
   size_t largest;
   hia_status status = hiaJ_frames_largest(session->allocator, &l->object, &largest);
-  if (status == HIA_MEMORY) return no_memory(error, error_size);
-  if (status) return not_understood(error, error_size);
+  if (status == HIA_MEMORY) return hiaR_fail_memory(session->allocator, error);
+  if (status) return hiaJ_not_understood(session, error);
   if (largest > code->unwinder.max_frame) code->unwinder.max_frame = largest;
   const char *name;
   uint64_t offset;
@@ -163,20 +154,19 @@ static hia_status load_unit(hia_code *code, linked *l, char *error, size_t error
   for (uint64_t i = 0; !is_found && hiaJ_object_function(&l->object, i, &name, &offset); i++)
     is_found = word_of(name, code->entries, code->n_fns) != NULL;
   if (!is_found) return HIA_OK;
-  status = link_object(session, l, name, offset, error, error_size);
+  status = link_object(session, l, name, offset, error);
   if (status) return status;
   hiaJ_find_entries(&l->object, l->base, code->entries, code->n_fns);
   status = hiaJ_frames_new(session->allocator, &l->object, l->base,
                            (hia_entries){code->entries, code->n_fns, l->base - 1}, &l->frames);
-  return status ? no_memory(error, error_size) : HIA_OK;
+  return status ? hiaR_fail_memory(session->allocator, error) : HIA_OK;
 }
 
 /* Fills in the table of the host functions that the unit's externs are bound to. */
 static hia_status fill_hosts(const hia_code *code, const linked *l, const hia_graph *g,
-                             const hia_host_target *hosts, char *error, size_t error_size) {
+                             const hia_host_target *hosts, hia_error **error) {
   uintptr_t address;
-  hia_status status =
-      hiaJ_lookup(code->session, l->dylib, HIA_HOST_TABLE, &address, error, error_size);
+  hia_status status = hiaJ_lookup(code->session, l->dylib, HIA_HOST_TABLE, &address, error);
   if (status) return status;
   hia_host_row *rows = (hia_host_row *)address;
   for (uint32_t i = 0; i < g->externs.len; i++)
@@ -185,14 +175,14 @@ static hia_status fill_hosts(const hia_code *code, const linked *l, const hia_gr
 }
 
 static hia_status fill_cells(const hia_code *code, const linked *l, const hia_unit_object *o,
-                             char *error, size_t error_size) {
+                             hia_error **error) {
   uintptr_t address;
-  hia_status status = hiaJ_lookup(code->session, l->dylib, HIA_CELLS, &address, error, error_size);
+  hia_status status = hiaJ_lookup(code->session, l->dylib, HIA_CELLS, &address, error);
   if (status) return status;
   uintptr_t *cells = (uintptr_t *)address;
   for (uint32_t i = 0; i < o->n_cells; i++) {
     cells[i] = code->entries[o->cells[i]].code;
-    if (!cells[i]) return not_understood(error, error_size);
+    if (!cells[i]) return hiaJ_not_understood(code->session, error);
   }
   return HIA_OK;
 }
@@ -221,21 +211,21 @@ static int by_address(const void *a, const void *b) {
 }
 
 static hia_status load(hia_code *code, const hia_graph *g, hia_loaded_objects *objects,
-                       const hia_host_target *hosts, char *error, size_t error_size) {
+                       const hia_host_target *hosts, hia_error **error) {
   for (uint32_t i = 0; i < objects->n; i++) {
     bool is_open = open_linked(&code->units[i], objects->units[i].bytes);
     objects->units[i].bytes = NULL;
-    if (!is_open) return not_understood(error, error_size);
-    hia_status status = load_unit(code, &code->units[i], error, error_size);
+    if (!is_open) return hiaJ_not_understood(code->session, error);
+    hia_status status = load_unit(code, &code->units[i], error);
     if (status) return status;
   }
-  if (!hiaJ_has_all_entries(g, code->entries)) return not_understood(error, error_size);
+  if (!hiaJ_has_all_entries(g, code->entries)) return hiaJ_not_understood(code->session, error);
   for (uint32_t i = 0; i < objects->n; i++) {
     const linked *l = &code->units[i];
     const hia_unit_object *o = &objects->units[i];
     hia_status status = HIA_OK;
-    if (l->base && o->calls_host) status = fill_hosts(code, l, g, hosts, error, error_size);
-    if (l->base && o->n_cells && !status) status = fill_cells(code, l, o, error, error_size);
+    if (l->base && o->calls_host) status = fill_hosts(code, l, g, hosts, error);
+    if (l->base && o->n_cells && !status) status = fill_cells(code, l, o, error);
     if (status) return status;
   }
   qsort(code->units, code->n_units, sizeof *code->units, by_address);
@@ -245,11 +235,10 @@ static hia_status load(hia_code *code, const hia_graph *g, hia_loaded_objects *o
 }
 
 hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_loaded_objects *objects,
-                         const hia_host_target *hosts, hia_code **out, char *error,
-                         size_t error_size) {
+                         const hia_host_target *hosts, hia_code **out, hia_error **error) {
   const hia_allocator *allocator = session->allocator;
   hia_code *code = hiaR_alloc(allocator, sizeof *code);
-  if (!code) return no_memory(error, error_size);
+  if (!code) return hiaR_fail_memory(allocator, error);
   code->session = session;
   size_t size;
   if (hiaR_mul(g->fns.len, sizeof *code->entries, &size))
@@ -257,9 +246,8 @@ hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_loaded_ob
   if (code->entries) code->n_fns = g->fns.len;
   code->units = hiaR_alloc(allocator, objects->n * sizeof *code->units);
   if (code->units) code->n_units = objects->n;
-  hia_status status = code->entries && code->units
-                          ? load(code, g, objects, hosts, error, error_size)
-                          : no_memory(error, error_size);
+  hia_status status = code->entries && code->units ? load(code, g, objects, hosts, error)
+                                                   : hiaR_fail_memory(allocator, error);
   if (status)
     hiaJ_code_free(session, code);
   else
@@ -307,14 +295,14 @@ static bool find_function(const hia_object *object, const char *wanted, uint64_t
 }
 
 static hia_status link_side(hia_session *session, side *s, hia_host_side host, const char *name,
-                            LLVMMemoryBufferRef bytes, char *error, size_t error_size) {
+                            LLVMMemoryBufferRef bytes, hia_error **error) {
   uint64_t offset;
   if (!open_linked(&s->linked, bytes) || !find_function(&s->linked.object, name, &offset))
-    return not_understood(error, error_size);
-  hia_status status = link_object(session, &s->linked, name, offset, error, error_size);
+    return hiaJ_not_understood(session, error);
+  hia_status status = link_object(session, &s->linked, name, offset, error);
   uintptr_t record = 0;
   if (!status && host != HIA_HOST_PLAIN)
-    status = hiaJ_lookup(session, s->linked.dylib, HIA_MODULE_NAME, &record, error, error_size);
+    status = hiaJ_lookup(session, s->linked.dylib, HIA_MODULE_NAME, &record, error);
   s->module = (hia_code_module *)record;
   return status;
 }
@@ -322,18 +310,17 @@ static hia_status link_side(hia_session *session, side *s, hia_host_side host, c
 /* Compiles the object of one side, in which there is a function `name`. */
 static hia_status make_side(hia_session *session, const hia_graph *g,
                             const hia_compile_options *options, hia_host_side host,
-                            const char *name, side **out, char *error, size_t error_size) {
+                            const char *name, side **out, hia_error **error) {
   hia_loaded_objects objects;
   hia_compile_report report;
   side *s = hiaR_alloc(session->allocator, sizeof *s);
-  if (!s) return no_memory(error, error_size);
-  hia_status status =
-      hiaJ_compile(session, g, options, host, NULL, &objects, &report, error, error_size);
+  if (!s) return hiaR_fail_memory(session->allocator, error);
+  hia_status status = hiaJ_compile(session, g, options, host, NULL, &objects, &report, error);
   if (!status) {
     LLVMMemoryBufferRef bytes = objects.units[0].bytes;
     objects.units[0].bytes = NULL;
     hiaJ_objects_free(session, &objects);
-    status = link_side(session, s, host, name, bytes, error, error_size);
+    status = link_side(session, s, host, name, bytes, error);
   }
   if (status)
     side_free(session, s);
@@ -358,17 +345,18 @@ static void fill_in(const hia_code *code, hia_code_module *module, const hia_gra
 
 hia_status hiaJ_host_function(hia_code *code, const hia_graph *g,
                               const hia_compile_options *options, hia_host_side host, hia_fn_id f,
-                              function *out, char *error, size_t error_size) {
+                              function *out, hia_error **error) {
   side **at = &code->sides[host];
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_host_name(name, host, f);
   if (!*at) {
-    hia_status status = make_side(code->session, g, options, host, name, at, error, error_size);
+    hia_status status = make_side(code->session, g, options, host, name, at, error);
     if (status) return status;
     if ((*at)->module) fill_in(code, (*at)->module, g);
   }
   uint64_t offset;
-  if (!find_function(&(*at)->linked.object, name, &offset)) return HIA_INTERNAL;
+  if (!find_function(&(*at)->linked.object, name, &offset))
+    return hiaJ_not_understood(code->session, error);
   *out = (function)((*at)->linked.base + offset);
   return HIA_OK;
 }

@@ -36,14 +36,12 @@ typedef struct job {
   LLVMModuleRef module; /* of the unit */
   LLVMMemoryBufferRef bytes;
 
-  char *error;
-  size_t error_size;
+  hia_error **error;
   hia_status status;
 } job;
 
 static bool fail(job *j, hia_status status, const char *message) {
-  snprintf(j->error, j->error_size, "%s", message);
-  j->status = status;
+  j->status = hiaR_fail_text(j->session->allocator, j->error, status, NULL, "%s", message);
   return false;
 }
 
@@ -88,8 +86,7 @@ static hia_lower_options lower_options(const job *j) {
 
 static bool open_lowering(job *j) {
   const hia_lower_options options = lower_options(j);
-  j->status =
-      hiaL_open(j->g, &options, j->session->allocator, &j->lowering, j->error, j->error_size);
+  j->status = hiaL_open(j->g, &options, j->session->allocator, &j->lowering, j->error);
   return !j->status;
 }
 
@@ -107,10 +104,9 @@ static hia_size_class size_class_of(const job *j) {
 }
 
 static bool lower(job *j) {
-  j->status =
-      hiaL_lower(j->lowering, j->unit, j->compiler->llvm, &j->module, j->error, j->error_size);
+  j->status = hiaL_lower(j->lowering, j->unit, j->compiler->llvm, &j->module, j->error);
 #ifndef NDEBUG
-  if (!j->status && !hiaL_verify(j->module, j->error, j->error_size)) j->status = HIA_INTERNAL;
+  if (!j->status) j->status = hiaL_verify(j->module, j->session->allocator, j->error);
 #endif
   return !j->status;
 }
@@ -119,13 +115,13 @@ static bool optimize(job *j) {
   bool is_cut;
   j->status =
       hiaJ_optimize(j->session, j->module, j->machine, level_of(j->options), size_class_of(j),
-                    instrument_of(j->options), j->options->look, &is_cut, j->error, j->error_size);
+                    instrument_of(j->options), j->options->look, &is_cut, j->error);
   j->report.is_cut |= is_cut;
   if (!j->status)
-    j->status = hiaL_finish_loops(j->module, j->options->unchecked, j->session->allocator, j->error,
-                                  j->error_size);
+    j->status =
+        hiaL_finish_loops(j->module, j->options->unchecked, j->session->allocator, j->error);
 #ifndef NDEBUG
-  if (!j->status && !hiaL_verify(j->module, j->error, j->error_size)) j->status = HIA_INTERNAL;
+  if (!j->status) j->status = hiaL_verify(j->module, j->session->allocator, j->error);
 #endif
   return !j->status;
 }
@@ -207,7 +203,7 @@ static bool keep_cells(job *j) {
   size_t size = cells->len * sizeof *cells->data;
   if (!size) return true;
   o->cells = hiaR_alloc(j->session->allocator, size);
-  if (!o->cells) return fail(j, HIA_MEMORY, "out of memory");
+  if (!o->cells) return fail(j, HIA_MEMORY, hiaR_status_message(HIA_MEMORY));
   memcpy(o->cells, cells->data, size);
   o->n_cells = cells->len;
   return true;
@@ -244,7 +240,7 @@ static bool add_text(job *j, const char *text, size_t len) {
   memcpy(&comp->handler, &handler, sizeof handler);
   comp->armed = was_armed;
   comp->status = status_before;
-  return !status || fail(j, status, "out of memory");
+  return !status || fail(j, status, hiaR_status_message(status));
 }
 
 /* Where there are several units, a comment stands before each. */
@@ -288,7 +284,7 @@ static bool make_unit(job *j) {
 static bool new_objects(job *j) {
   uint32_t n = hiaL_units(j->lowering)->n;
   j->objects->units = hiaR_alloc(j->session->allocator, n * sizeof *j->objects->units);
-  if (!j->objects->units) return fail(j, HIA_MEMORY, "out of memory");
+  if (!j->objects->units) return fail(j, HIA_MEMORY, hiaR_status_message(HIA_MEMORY));
   j->objects->n = n;
   return true;
 }
@@ -306,7 +302,7 @@ static void make_units(void *arg) {
 static hia_status run(job *j) {
   j->compiler = hiaJ_compiler_take(j->session);
   if (!j->compiler) {
-    fail(j, HIA_MEMORY, "out of memory");
+    fail(j, HIA_MEMORY, hiaR_status_message(HIA_MEMORY));
     return j->status;
   }
   /* Names of values and blocks are needed only in dumps. */
@@ -334,7 +330,7 @@ void hiaJ_objects_free(const hia_session *session, hia_loaded_objects *objects) 
 hia_status hiaJ_compile(hia_session *session, const hia_graph *g,
                         const hia_compile_options *options, hia_host_side host,
                         const hia_object_plan *plan, hia_loaded_objects *objects,
-                        hia_compile_report *report, char *error, size_t error_size) {
+                        hia_compile_report *report, hia_error **error) {
   *objects = (hia_loaded_objects){0};
   job j = {.session = session,
            .g = g,
@@ -342,8 +338,7 @@ hia_status hiaJ_compile(hia_session *session, const hia_graph *g,
            .plan = plan,
            .host = host,
            .objects = objects,
-           .error = error,
-           .error_size = error_size};
+           .error = error};
   hia_status status = run(&j);
   if (status) hiaJ_objects_free(session, objects);
   *report = j.report;
@@ -351,13 +346,8 @@ hia_status hiaJ_compile(hia_session *session, const hia_graph *g,
 }
 
 hia_status hiaJ_dump(hia_session *session, const hia_graph *g, const hia_compile_options *options,
-                     hia_native_dump what, hia_text *out, char *error, size_t error_size) {
-  job j = {.session = session,
-           .g = g,
-           .options = options,
-           .what = what,
-           .text = out,
-           .error = error,
-           .error_size = error_size};
+                     hia_native_dump what, hia_text *out, hia_error **error) {
+  job j = {
+      .session = session, .g = g, .options = options, .what = what, .text = out, .error = error};
   return run(&j);
 }

@@ -93,18 +93,16 @@ static void forget_used(LLVMModuleRef module) {
 }
 
 static hia_status run(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
-                      const char *passes, char *error, size_t error_size) {
+                      const char *passes, hia_error **error) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMErrorRef err = LLVMRunPasses(module, passes, machine, options);
   LLVMDisposePassBuilderOptions(options);
-  if (!err) return HIA_OK;
-  hiaJ_take_error(session, err, error, error_size);
-  return HIA_INTERNAL;
+  return err ? hiaJ_take_error(session, err, error) : HIA_OK;
 }
 
 hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
                          int level, hia_size_class size, hia_instrument instrument,
-                         const hia_look *look, bool *is_cut, char *error, size_t error_size) {
+                         const hia_look *look, bool *is_cut, hia_error **error) {
   const char *last = instrumentation(instrument);
   *is_cut = false;
   for (const char *at = pipeline(level, size); *at;) {
@@ -113,17 +111,16 @@ hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetM
     snprintf(part, sizeof part, "%.*s", (int)len, at);
     at += len + (at[len] != 0);
     hia_status status = look ? look->ended(look->user) : HIA_OK;
-    if (status) {
-      snprintf(error, error_size, "%s", hiaR_status_message(status));
-      return status;
-    }
+    if (status)
+      return hiaR_fail_text(session->allocator, error, status, NULL, "%s",
+                            hiaR_status_message(status));
     *is_cut = look && look->is_late(look->user);
     if (*is_cut) break;
-    status = run(session, module, machine, part, error, error_size);
+    status = run(session, module, machine, part, error);
     if (status) return status;
   }
   if (!*last) return HIA_OK;
-  hia_status status = run(session, module, machine, last, error, error_size);
+  hia_status status = run(session, module, machine, last, error);
   if (!status) forget_used(module);
   return status;
 }

@@ -59,13 +59,17 @@ static void report(void *user, LLVMErrorRef err) {
   LLVMDisposeErrorMessage(message);
 }
 
-void hiaJ_take_error(hia_session *session, LLVMErrorRef err, char *error, size_t error_size) {
+hia_status hiaJ_take_error(hia_session *session, LLVMErrorRef err, hia_error **error) {
   char *message = LLVMGetErrorMessage(err);
+  char cause[sizeof session->reported];
   pthread_mutex_lock(&session->lock);
-  snprintf(error, error_size, "%s%s%s", message, *session->reported ? ": " : "", session->reported);
+  memcpy(cause, session->reported, sizeof cause);
   *session->reported = 0;
   pthread_mutex_unlock(&session->lock);
+  hiaR_fail_text(session->allocator, error, HIA_INTERNAL, NULL, "%s%s%s", message,
+                 *cause ? ": " : "", cause);
   LLVMDisposeErrorMessage(message);
+  return HIA_INTERNAL;
 }
 
 /* ---- symbols ---- */
@@ -122,29 +126,28 @@ static LLVMErrorRef offer_process(LLVMOrcJITDylibRef dylib) {
   return err;
 }
 
-hia_dylib *hiaJ_dylib_take(hia_session *session, char *error, size_t error_size) {
+hia_status hiaJ_dylib_take(hia_session *session, hia_dylib **out, hia_error **error) {
   pthread_mutex_lock(&session->lock);
-  hia_dylib *dylib = session->dylibs;
+  hia_dylib *dylib = *out = session->dylibs;
   if (dylib) session->dylibs = dylib->next;
   unsigned number = dylib ? 0 : session->n_dylibs++;
   pthread_mutex_unlock(&session->lock);
-  if (dylib) return dylib;
+  if (dylib) return HIA_OK;
 
   dylib = hiaR_alloc(session->allocator, sizeof *dylib);
-  if (!dylib) {
-    snprintf(error, error_size, "out of memory");
-    return NULL;
-  }
+  if (!dylib) return hiaR_fail_memory(session->allocator, error);
   char name[32];
   snprintf(name, sizeof name, "hiaton%u", number);
   LLVMOrcExecutionSessionRef es = LLVMOrcLLJITGetExecutionSession(session->jit);
   dylib->ref = LLVMOrcExecutionSessionCreateBareJITDylib(es, name);
   LLVMErrorRef err = define_runtime(session, dylib->ref);
   if (!err) err = offer_process(dylib->ref);
-  if (!err) return dylib;
-  hiaJ_take_error(session, err, error, error_size);
+  if (!err) {
+    *out = dylib;
+    return HIA_OK;
+  }
   hiaR_free(session->allocator, dylib, sizeof *dylib);
-  return NULL;
+  return hiaJ_take_error(session, err, error);
 }
 
 void hiaJ_dylib_put(hia_session *session, hia_dylib *dylib) {
@@ -173,7 +176,7 @@ static void looked_up(LLVMErrorRef err, LLVMOrcCSymbolMapPairs symbols, size_t n
 }
 
 hia_status hiaJ_lookup(hia_session *session, const hia_dylib *dylib, const char *name,
-                       uintptr_t *address, char *error, size_t error_size) {
+                       uintptr_t *address, hia_error **error) {
   lookup l = {.is_done = false};
   pthread_mutex_init(&l.lock, NULL);
   pthread_cond_init(&l.arrived, NULL);
@@ -188,10 +191,7 @@ hia_status hiaJ_lookup(hia_session *session, const hia_dylib *dylib, const char 
   pthread_mutex_unlock(&l.lock);
   pthread_cond_destroy(&l.arrived);
   pthread_mutex_destroy(&l.lock);
-  if (l.err) {
-    hiaJ_take_error(session, l.err, error, error_size);
-    return HIA_INTERNAL;
-  }
+  if (l.err) return hiaJ_take_error(session, l.err, error);
   *address = l.address;
   return HIA_OK;
 }
@@ -257,21 +257,21 @@ LLVMTargetMachineRef hiaJ_machine(hia_session *session, hia_compiler *compiler, 
 
 /* ---- opening and closing ---- */
 
-static hia_status open_target(hia_session *session, char *error, size_t error_size) {
+static hia_status open_target(hia_session *session, hia_error **error) {
   session->triple = LLVMGetDefaultTargetTriple();
   session->cpu = LLVMGetHostCPUName();
   session->features = LLVMGetHostCPUFeatures();
   char *message = NULL;
   if (LLVMGetTargetFromTriple(session->triple, &session->target, &message)) {
-    snprintf(error, error_size, "%s", message ? message : "unknown target");
+    hiaR_fail_text(session->allocator, error, HIA_UNSUPPORTED, NULL, "%s",
+                   message ? message : "unknown target");
     LLVMDisposeMessage(message);
     return HIA_UNSUPPORTED;
   }
   LLVMTargetMachineRef machine = hiaJ_machine_for(session, NULL, 0);
-  if (!machine) {
-    snprintf(error, error_size, "no code generator for %s", session->triple);
-    return HIA_UNSUPPORTED;
-  }
+  if (!machine)
+    return hiaR_fail_text(session->allocator, error, HIA_UNSUPPORTED, NULL,
+                          "no code generator for %s", session->triple);
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
   session->data_layout = LLVMCopyStringRepOfTargetData(layout);
   LLVMDisposeTargetData(layout);
@@ -282,30 +282,24 @@ static hia_status open_target(hia_session *session, char *error, size_t error_si
   LLVMErrorRef err = LLVMOrcCreateLLJIT(&session->jit, builder);
   if (err) {
     session->jit = NULL;
-    hiaJ_take_error(session, err, error, error_size);
-    return HIA_INTERNAL;
+    return hiaJ_take_error(session, err, error);
   }
   LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(session->jit), report,
                                           session);
   return HIA_OK;
 }
 
-hia_status hiaJ_session_open(const hia_allocator *allocator, hia_session **out, char *error,
-                             size_t error_size) {
+hia_status hiaJ_session_open(const hia_allocator *allocator, hia_session **out, hia_error **error) {
   *out = NULL;
   pthread_once(&llvm_once, set_up_llvm);
-  if (!llvm_is_ready) {
-    snprintf(error, error_size, "this LLVM cannot compile for this machine");
-    return HIA_UNSUPPORTED;
-  }
+  if (!llvm_is_ready)
+    return hiaR_fail_text(allocator, error, HIA_UNSUPPORTED, NULL,
+                          "this LLVM cannot compile for this machine");
   hia_session *session = hiaR_alloc(allocator, sizeof *session);
-  if (!session) {
-    snprintf(error, error_size, "out of memory");
-    return HIA_MEMORY;
-  }
+  if (!session) return hiaR_fail_memory(allocator, error);
   session->allocator = allocator;
   pthread_mutex_init(&session->lock, NULL);
-  hia_status status = open_target(session, error, error_size);
+  hia_status status = open_target(session, error);
   if (status)
     hiaJ_session_close(session);
   else

@@ -12,7 +12,7 @@
  * behind that branch is cut instead, because the path with the safepoint does not pass it: in ack,
  * a round that makes a call polls once, before the call. */
 #include "lower/finish/flow.h"
-#include <stdio.h>
+#include "runtime/run/error.h"
 
 typedef struct rounds {
   hia_comp *comp;
@@ -204,7 +204,7 @@ static void try_check(rounds *r, LLVMModuleRef module) {
 }
 
 hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_allocator *allocator,
-                             char *error, size_t error_size) {
+                             hia_error **error) {
   hia_comp comp;
   hiaR_comp_init(&comp, allocator);
   rounds r = {.comp = &comp, .llvm = LLVMGetModuleContext(module), .unchecked = unchecked};
@@ -212,7 +212,7 @@ hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_all
   try_check(&r, module);
   LLVMDisposeBuilder(r.b);
   hia_status status = comp.status;
-  if (status) snprintf(error, error_size, "%s", comp.message);
+  if (status) hiaR_fail_comp(allocator, error, &comp);
   hiaR_comp_free(&comp);
   return status;
 }

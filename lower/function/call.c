@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Functions, calls and entries.
+/* Functions, and calls of them.
  *
  * Results: none, a scalar, or a struct. swiftcc returns four integers and four floats in registers;
  * LLVM returns more through memory that the caller provides. Many results are a struct of structs,
  * because LLVM's sccp takes time with the cube of a struct's width, minutes for the thousand
  * results that the language allows, and does not look into inner structs. */
-#include "lower/kit/emit.h"
+#include "lower/function/function.h"
 #include "runtime/native/arch/arch.h"
 
 enum { WIDTH = 16 }; /* of a struct of results, and of the inner structs if there are more */
@@ -33,7 +33,7 @@ LLVMValueRef hiaL_result(hia_emit *e, LLVMValueRef all, uint32_t n, uint32_t i) 
 /* The results of the function as one value; they are the operands of its yield. */
 static LLVMValueRef results(hia_emit *e, hia_node_id yield) {
   uint32_t n = hiaL_node(e, yield)->n_ins;
-  LLVMTypeRef type = LLVMGetReturnType(e->fns[e->id].type);
+  LLVMTypeRef type = LLVMGetReturnType(e->unit.fns[e->id].type);
   LLVMValueRef all = LLVMGetPoison(type), inner = all;
   for (uint32_t i = 0; i < n; i++) {
     if (n > WIDTH && i % WIDTH == 0)
@@ -148,14 +148,14 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   LLVMTypeRef type = type_of(e, fn);
   LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
-  e->fns[id] = (hia_declared){type, f, NULL};
+  e->unit.fns[id] = (hia_declared){type, f, NULL};
   /* What plain functions and kernels call: the runtime never enters it. */
   bool is_on_the_side = e->options->host == HIA_HOST_PLAIN || hiaL_is_for_kernels(e);
-  if (!is_on_the_side && (fn->is_root || e->facts.is_forked[id]))
-    e->fns[id].entry = declare_entry(e, id);
+  if (!is_on_the_side && (fn->is_root || e->graph.facts.is_forked[id]))
+    e->unit.fns[id].entry = declare_entry(e, id);
   if (is_on_the_side && e->options->object) LLVMSetSection(f, HIA_HOST_TEXT);
   LLVMSetLinkage(f, LLVMInternalLinkage);
-  if (e->units->is_imported[id]) export_code(e, id, type, f);
+  if (e->graph.units->is_imported[id]) export_code(e, id, type, f);
   hiaL_common_attributes(e, f);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, 1, "swiftself", 0);
@@ -168,7 +168,7 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
     LLVMRemoveEnumAttributeAtIndex(f, all, LLVMGetEnumAttributeKindForName("sanitize_address", 16));
   }
   if (hiaG_is_large(fn)) without_costly_features(e, f);
-  if (e->facts.is_version[id])
+  if (e->graph.facts.is_version[id])
     hiaL_attribute(e, f, all, "noinline", 0); /* the other version must not grow */
   if (hiaL_is_leaf(e, id)) return;
   if (hiaL_does(e, id, HIA_E_RAISES)) { /* backtraces need its frame */
@@ -182,16 +182,16 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
 /* ---- functions of other units ---- */
 
 static void add_cell(hia_emit *e, hia_fn_id callee) {
-  if (e->is_wanted[callee] || e->cell_of[callee]) return;
-  hiaR_push(&e->comp->arena, &e->cells, callee);
-  e->cell_of[callee] = e->cells.len;
-  e->fns[callee].type = type_of(e, hiaG_fn(e->g, callee));
+  if (e->unit.is_wanted[callee] || e->unit.cell_of[callee]) return;
+  hiaR_push(&e->comp->arena, &e->unit.cells, callee);
+  e->unit.cell_of[callee] = e->unit.cells.len;
+  e->unit.fns[callee].type = type_of(e, hiaG_fn(e->g, callee));
 }
 
 void hiaL_declare_cells(hia_emit *e) {
-  e->cell_of = HIA_NEW_ARRAY(&e->comp->scratch, uint32_t, e->g->fns.len);
+  e->unit.cell_of = HIA_NEW_ARRAY(&e->comp->scratch, uint32_t, e->g->fns.len);
   for (hia_fn_id f = 0; f < e->g->fns.len; f++) {
-    if (!e->is_wanted[f]) continue;
+    if (!e->unit.is_wanted[f]) continue;
     const hia_fn *fn = hiaG_fn(e->g, f);
     if (hiaL_is_leaf(e, f)) {
       add_cell(e, fn->slow_path);
@@ -203,21 +203,16 @@ void hiaL_declare_cells(hia_emit *e) {
       if (node->op == HIA_OP_DEFER) add_cell(e, hiaG_callee(node));
     }
   }
-  if (!e->cells.len) return;
-  LLVMTypeRef type = LLVMArrayType2(e->ptr, e->cells.len);
-  e->cell_table = LLVMAddGlobal(e->module, type, HIA_CELLS);
-  LLVMSetInitializer(e->cell_table, LLVMConstNull(type));
-  LLVMSetVisibility(e->cell_table, LLVMProtectedVisibility);
-  LLVMSetExternallyInitialized(e->cell_table, true); /* by the loader */
-  LLVMSetAlignment(e->cell_table, 64); /* AddressSanitizer leaves it alone: see host.c */
+  if (!e->unit.cells.len) return;
+  e->unit.cell_table = hiaL_for_loader(e, HIA_CELLS, LLVMArrayType2(e->ptr, e->unit.cells.len));
 }
 
 /* The code of a function, to call it. */
 static LLVMValueRef code_of(hia_emit *e, hia_fn_id callee) {
-  LLVMValueRef function = e->fns[callee].function;
+  LLVMValueRef function = e->unit.fns[callee].function;
   if (function) return function;
-  LLVMValueRef index = hiaL_number(e, 64, e->cell_of[callee] - 1);
-  LLVMValueRef cell = LLVMBuildInBoundsGEP2(e->b, e->ptr, e->cell_table, &index, 1, "cell");
+  LLVMValueRef index = hiaL_number(e, 64, e->unit.cell_of[callee] - 1);
+  LLVMValueRef cell = LLVMBuildInBoundsGEP2(e->b, e->ptr, e->unit.cell_table, &index, 1, "cell");
   return LLVMBuildLoad2(e->b, e->ptr, cell, "code");
 }
 
@@ -229,14 +224,14 @@ void hiaL_emit_MERGE_ENTRY(hia_emit *e, hia_node_id n) {
 /* ---- calls ---- */
 
 void hiaL_open_args(hia_emit *e) {
-  e->args.len = 0;
-  hiaR_push(&e->comp->scratch, &e->args, e->context);
+  e->local.args.len = 0;
+  hiaR_push(&e->comp->scratch, &e->local.args, e->context);
 }
 
 LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee) {
   const hia_fn *fn = hiaG_fn(e->g, callee);
-  LLVMValueRef call =
-      LLVMBuildCall2(e->b, e->fns[callee].type, code_of(e, callee), e->args.data, e->args.len, "");
+  LLVMValueRef call = LLVMBuildCall2(e->b, e->unit.fns[callee].type, code_of(e, callee),
+                                     e->local.args.data, e->local.args.len, "");
   LLVMSetInstructionCallConv(call, HIA_CC_SWIFT);
   hiaL_call_attribute(e, call, 1, "swiftself", 0);
   for (uint32_t i = 0; i < fn->n_params; i++)
@@ -265,17 +260,17 @@ void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   hia_arena *arena = &e->comp->scratch;
   bool polls = hiaG_polls(hiaG_fn(e->g, site->callee));
   if (n == site->calls) hiaL_open_args(e);
-  if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->args, hiaL_in(e, n, 0));
+  if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->local.args, hiaL_in(e, n, 0));
   if (n + 1 != site->calls + site->n_calls) return;
-  if (e->args.len != hiaG_fn(e->g, site->callee)->n_params + HIDDEN)
-    HIA_BUG(e->comp, "%s: node %u calls with %u values", e->fn->name, n, e->args.len);
+  if (e->local.args.len != hiaG_fn(e->g, site->callee)->n_params + HIDDEN)
+    HIA_BUG(e->comp, "%s: node %u calls with %u values", e->fn->name, n, e->local.args.len);
   hiaL_set_debug_loc(e, site->loc, site->is_tail);
   LLVMValueRef call = hiaL_build_call(e, site->callee);
   hiaL_no_debug_loc(e);
   /* Two merged calls would have one return address for two positions. */
   hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
   /* If the callee were inlined, its calls would not say which forks of ours are open. */
-  if (e->fork_frame && polls)
+  if (e->local.fork_frame && polls)
     hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
   /* LLVM may make it a tail call, unless the callee has the address of something in our frame. */
   if (!hiaL_does(e, e->id, HIA_E_RAISES | HIA_E_FORKS))
@@ -301,30 +296,4 @@ void hiaL_emit_YIELD(hia_emit *e, hia_node_id n) {
     LLVMBuildRetVoid(e->b);
   else
     LLVMBuildRet(e->b, n_ins == 1 ? hiaL_in(e, n, 0) : results(e, n));
-}
-
-/* ---- the entry of a root: words in, words out ---- */
-
-void hiaL_entry(hia_emit *e, hia_fn_id id) { hiaL_build_entry(e, id, e->fns[id].entry); }
-
-void hiaL_build_entry(hia_emit *e, hia_fn_id id, LLVMValueRef f) {
-  const hia_fn *fn = hiaG_fn(e->g, id);
-  LLVMValueRef block = LLVMGetParam(f, 0);
-  e->function = f;
-  e->context = LLVMGetParam(f, 1);
-  hiaL_at(e, hiaL_block(e, "entry"));
-  hiaL_open_args(e);
-  for (uint32_t i = 0; i < fn->n_params; i++)
-    hiaR_push(&e->comp->scratch, &e->args,
-              hiaL_load_word(e, hiaL_word_at(e, block, i), fn->params[i]));
-  hiaL_open_scope(e, LLVMGetValueName(f), HIA_NONE);
-  hiaL_set_debug_loc(e, HIA_NONE, false);
-  LLVMValueRef call = hiaL_build_call(e, id);
-  hiaL_finish(e, id);
-  hiaL_no_debug_loc(e);
-  for (uint32_t i = 0; i < fn->n_results; i++) {
-    LLVMValueRef value = hiaL_result(e, call, fn->n_results, i);
-    hiaL_store_word(e, hiaL_word_at(e, block, fn->n_params + i), value, fn->results[i]);
-  }
-  LLVMBuildRetVoid(e->b);
 }

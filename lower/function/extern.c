@@ -6,7 +6,7 @@
  * the others the module has a function, its hia_host_call, that reads the arguments from a block of
  * words, calls, and writes the results behind them. The runtime calls it on the thread's stack. The
  * block is in the caller's frame; all calls of a function share one block. */
-#include "lower/kit/emit.h"
+#include "lower/function/function.h"
 #include "runtime/image/image.h"
 #include <stdio.h>
 
@@ -47,8 +47,9 @@ static void store_value(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_ty
 
 static struct hia_host_emit *host_of(hia_emit *e, uint32_t number) {
   hia_arena *arena = &e->comp->scratch;
-  if (!e->hosts) e->hosts = HIA_NEW_ARRAY(&e->comp->arena, struct hia_host_emit, e->g->externs.len);
-  struct hia_host_emit *host = &e->hosts[number];
+  if (!e->unit.hosts)
+    e->unit.hosts = HIA_NEW_ARRAY(&e->comp->arena, struct hia_host_emit, e->g->externs.len);
+  struct hia_host_emit *host = &e->unit.hosts[number];
   if (host->type) return host;
   const hia_extern *x = extern_at(e, number);
   hia_host_target target = target_of(e, number);
@@ -76,29 +77,19 @@ static LLVMValueRef name_of(hia_emit *e, uint32_t number) {
   const char *text = extern_at(e, number)->name;
   LLVMValueRef value =
       LLVMConstStringInContext2(e->llvm, text, strlen(text), false /* with its NUL */);
-  host->name = LLVMAddGlobal(e->module, LLVMTypeOf(value), "hia_host_name");
-  LLVMSetInitializer(host->name, value);
-  LLVMSetLinkage(host->name, LLVMPrivateLinkage);
-  LLVMSetGlobalConstant(host->name, true);
+  host->name = hiaL_variable(e, "hia_host_name", value);
   LLVMSetSection(host->name, HIA_HOST_RODATA);
-  LLVMSetAlignment(host->name, 64); /* AddressSanitizer leaves it alone: see host.c */
   return host->name;
 }
 
 /* A word of its row in the table. */
 static LLVMValueRef row_word(hia_emit *e, uint32_t number, uint32_t word) {
   LLVMTypeRef row = LLVMArrayType2(e->ptr, sizeof(hia_host_row) / sizeof(void *));
-  if (!e->host_table) {
-    LLVMTypeRef type = LLVMArrayType2(row, e->g->externs.len);
-    e->host_table = LLVMAddGlobal(e->module, type, HIA_HOST_TABLE);
-    LLVMSetInitializer(e->host_table, LLVMConstNull(type));
-    LLVMSetVisibility(e->host_table, LLVMProtectedVisibility);
-    LLVMSetExternallyInitialized(e->host_table, true); /* by the loader */
-    LLVMSetAlignment(e->host_table, 64);
-  }
+  if (!e->unit.host_table)
+    e->unit.host_table = hiaL_for_loader(e, HIA_HOST_TABLE, LLVMArrayType2(row, e->g->externs.len));
   LLVMTypeRef i32 = e->types[HIA_I32];
   LLVMValueRef index[2] = {LLVMConstInt(i32, number, false), LLVMConstInt(i32, word, false)};
-  LLVMValueRef at = LLVMBuildInBoundsGEP2(e->b, row, e->host_table, index, 2, "row");
+  LLVMValueRef at = LLVMBuildInBoundsGEP2(e->b, row, e->unit.host_table, index, 2, "row");
   return LLVMBuildLoad2(e->b, e->ptr, at, word ? "user" : "function");
 }
 
@@ -175,7 +166,6 @@ static uint32_t words_of(const hia_emit *e, uint32_t number) {
 }
 
 void hiaL_open_hosts(hia_emit *e) {
-  e->host_block = NULL;
   uint32_t most = 0;
   for (hia_node_id n = 0; n < e->fn->nodes.len; n++) {
     const hia_node *node = hiaL_node(e, n);
@@ -185,15 +175,15 @@ void hiaL_open_hosts(hia_emit *e) {
   }
   if (!most) return;
   LLVMValueRef size = LLVMConstInt(e->types[HIA_I64], most, false);
-  e->host_block = LLVMBuildArrayAlloca(e->b, e->types[HIA_I64], size, "host");
-  LLVMSetAlignment(e->host_block, sizeof(hia_word));
+  e->local.host_block = LLVMBuildArrayAlloca(e->b, e->types[HIA_I64], size, "host");
+  LLVMSetAlignment(e->local.host_block, sizeof(hia_word));
 }
 
 static LLVMValueRef call_far(hia_emit *e, hia_node_id n, uint32_t number) {
   const hia_extern *x = extern_at(e, number);
   for (uint32_t i = 0; i < x->n_params; i++)
-    store_value(e, hiaL_word_at(e, e->host_block, i), hiaL_in(e, n, i), x->params[i]);
-  LLVMValueRef args[2] = {host_call(e, number), e->host_block};
+    store_value(e, hiaL_word_at(e, e->local.host_block, i), hiaL_in(e, n, i), x->params[i]);
+  LLVMValueRef args[2] = {host_call(e, number), e->local.host_block};
   return hiaL_call_abi(e, HIA_ABI_hiaR_stub_host, args, 2);
 }
 
@@ -201,7 +191,7 @@ static LLVMValueRef call_near(hia_emit *e, hia_node_id n, uint32_t number) {
   const hia_extern *x = extern_at(e, number);
   LLVMValueRef *args = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, x->n_params);
   for (uint32_t i = 0; i < x->n_params; i++) args[i] = hiaL_in(e, n, i);
-  return call_c(e, number, args, e->host_block);
+  return call_c(e, number, args, e->local.host_block);
 }
 
 static void fail_unless_ok(hia_emit *e, hia_node_id n, uint32_t number, LLVMValueRef status) {
@@ -233,23 +223,10 @@ void hiaL_emit_HOST(hia_emit *e, hia_node_id n) {
   }
   for (uint32_t i = 0; i < x->n_results; i++)
     hiaL_out(e, n, i,
-             load_value(e, hiaL_word_at(e, e->host_block, x->n_params + i), x->results[i]));
+             load_value(e, hiaL_word_at(e, e->local.host_block, x->n_params + i), x->results[i]));
 }
 
 /* ---- the externs, for the image in an object ---- */
-
-static LLVMValueRef constant(hia_emit *e, LLVMValueRef value, const char *name) {
-  LLVMValueRef v = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);
-  LLVMSetInitializer(v, value);
-  LLVMSetLinkage(v, LLVMPrivateLinkage);
-  LLVMSetGlobalConstant(v, true);
-  LLVMSetAlignment(v, 64);
-  return v;
-}
-
-static LLVMValueRef structure(hia_emit *e, LLVMValueRef *fields, unsigned n) {
-  return LLVMConstStructInContext(e->llvm, fields, n, false);
-}
 
 _Static_assert(sizeof(hia_given_host) == 32 && offsetof(hia_given_host, target) == 8 &&
                    offsetof(hia_host_target, takes_user) == 16 &&
@@ -265,8 +242,8 @@ static LLVMValueRef given_row(hia_emit *e, uint32_t number) {
                             LLVMConstInt(e->i8, target.takes_user, false),
                             LLVMConstInt(e->i8, target.returns_status, false),
                             LLVMConstInt(e->i8, target.is_safe, false)};
-  LLVMValueRef row[2] = {name_of(e, number), structure(e, fields, 5)};
-  return structure(e, row, 2);
+  LLVMValueRef row[2] = {name_of(e, number), hiaL_structure(e, fields, 5)};
+  return hiaL_structure(e, row, 2);
 }
 
 LLVMValueRef hiaL_image_hosts(hia_emit *e) {
@@ -278,8 +255,9 @@ LLVMValueRef hiaL_image_hosts(hia_emit *e) {
   LLVMTypeRef type = LLVMTypeOf(rows[0]);
   rows[n] = LLVMConstNull(type);
   LLVMTypeRef nothing = LLVMFunctionType(e->void_type, NULL, 0, false);
-  LLVMValueRef fields[3] = {LLVMAddGlobal(e->module, e->ptr, "hiaR_ffi"),
-                            LLVMAddFunction(e->module, "hiaR_given_host", nothing),
-                            constant(e, LLVMConstArray2(type, rows, n + 1), "hia_given_hosts")};
-  return constant(e, structure(e, fields, 3), "hia_image_hosts");
+  LLVMValueRef fields[3] = {
+      LLVMAddGlobal(e->module, e->ptr, "hiaR_ffi"),
+      LLVMAddFunction(e->module, "hiaR_given_host", nothing),
+      hiaL_variable(e, "hia_given_hosts", LLVMConstArray2(type, rows, n + 1))};
+  return hiaL_variable(e, "hia_image_hosts", hiaL_structure(e, fields, 3));
 }

@@ -17,7 +17,7 @@
  * later, in the bodies of an unrolled recursion that make calls, was faster for fib, whose bodies
  * are mostly leaves, and slower for tak, where a flag had to record whether it had been written.
  * Since then leaves have become functions of their own (leaf.c). */
-#include "lower/kit/emit.h"
+#include "lower/function/function.h"
 #include "runtime/native/arch/arch.h"
 #include <stddef.h>
 
@@ -32,11 +32,11 @@ static void begin_table(const hia_emit *e, hia_u32vec *all, const hia_u32vec *pa
 }
 
 void hiaL_write_forks(hia_emit *e) {
-  if (!e->fork_functions.len) return;
+  if (!e->unit.fork_functions.len) return;
   hia_u32vec all = {0};
-  begin_table(e, &all, &e->fork_functions, HIA_FORK_FUNCTION_WORDS);
-  begin_table(e, &all, &e->fork_sites, HIA_FORK_SITE_WORDS);
-  begin_table(e, &all, &e->fork_args, HIA_FORK_ARG_WORDS);
+  begin_table(e, &all, &e->unit.fork_functions, HIA_FORK_FUNCTION_WORDS);
+  begin_table(e, &all, &e->unit.fork_sites, HIA_FORK_SITE_WORDS);
+  begin_table(e, &all, &e->unit.fork_args, HIA_FORK_ARG_WORDS);
   LLVMTypeRef i32 = e->types[HIA_I32];
   LLVMValueRef *words = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, all.len);
   for (uint32_t i = 0; i < all.len; i++) words[i] = LLVMConstInt(i32, all.data[i], false);
@@ -54,10 +54,28 @@ void hiaL_write_forks(hia_emit *e) {
 
 static LLVMValueRef frame_at(hia_emit *e, size_t offset) {
   LLVMValueRef index = LLVMConstInt(e->types[HIA_I64], offset, false);
-  return LLVMBuildInBoundsGEP2(e->b, e->i8, e->fork_frame, &index, 1, "kept");
+  return LLVMBuildInBoundsGEP2(e->b, e->i8, e->local.fork_frame, &index, 1, "kept");
 }
 static LLVMValueRef word_at(hia_emit *e, uint32_t word) {
   return frame_at(e, offsetof(hia_fork_frame, words) + word * sizeof(hia_word));
+}
+
+/* True if the loop calls or forks. While forks are open, such a loop has its safepoint at the start
+ * of its rounds, with the number of the open forks as its column. Other loops keep that number in
+ * the frame, and get their safepoint after LLVM's passes (rounds.c). */
+bool hiaL_has_calls(const hia_emit *e, hia_region_id head) {
+  const hia_region *region = &e->fn->regions.data[head];
+  return e->local.calls_before[region->first] != e->local.calls_before[region->last];
+}
+
+static void count_calls(hia_emit *e) {
+  const hia_fn *fn = e->fn;
+  e->local.calls_before = HIA_NEW_ARRAY(&e->comp->scratch, uint32_t, (size_t)fn->nodes.len + 1);
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+    unsigned op = fn->nodes.data[n].op;
+    e->local.calls_before[n + 1] =
+        e->local.calls_before[n] + (op == HIA_OP_CALL_I || op == HIA_OP_FORK);
+  }
 }
 
 /* True if the function has loops without calls. During those words[0] has the number of the open
@@ -69,22 +87,17 @@ static bool has_quiet_loops(const hia_emit *e) {
 }
 
 static LLVMValueRef frame_size(hia_emit *e) {
-  return LLVMConstInt(e->types[HIA_I64], 1 + e->n_fork_words, false);
+  return LLVMConstInt(e->types[HIA_I64], 1 + e->local.n_fork_words, false);
 }
 
 void hiaL_open_forks(hia_emit *e) {
-  e->fork_frame = NULL;
-  e->ended = HIA_NONE;
-  memset(&e->forks, 0, sizeof e->forks); /* their memory was the last function's */
-  memset(&e->given, 0, sizeof e->given);
-  memset(&e->kept, 0, sizeof e->kept);
   if (!hiaL_does(e, e->id, HIA_E_FORKS) || e->options->unchecked) return;
-  e->keeps_number = has_quiet_loops(e);
-  e->keeps_in = HIA_NONE;
-  e->n_fork_words = e->keeps_number;
-  e->first_site = e->fork_sites.len / HIA_FORK_SITE_WORDS;
-  e->fork_frame = LLVMBuildArrayAlloca(e->b, e->types[HIA_I64], frame_size(e), "forks");
-  LLVMSetAlignment(e->fork_frame, sizeof(hia_word));
+  count_calls(e);
+  e->local.keeps_number = has_quiet_loops(e);
+  e->local.n_fork_words = e->local.keeps_number;
+  e->local.first_site = e->unit.fork_sites.len / HIA_FORK_SITE_WORDS;
+  e->local.fork_frame = LLVMBuildArrayAlloca(e->b, e->types[HIA_I64], frame_size(e), "forks");
+  LLVMSetAlignment(e->local.fork_frame, sizeof(hia_word));
 }
 
 /* Builds assembly with two operands, a word of the frame in memory and a number. It lets the frame
@@ -103,19 +116,20 @@ static void build_asm(hia_emit *e, const char *text, LLVMValueRef word, uint32_t
 }
 
 void hiaL_place_forks(hia_emit *e) {
-  if (!e->fork_frame) return;
-  build_asm(e, HIA_ARCH_FRAME, e->fork_frame, e->fork_functions.len / HIA_FORK_FUNCTION_WORDS);
-  hiaL_keep_none(e, e->check);
+  if (!e->local.fork_frame) return;
+  build_asm(e, HIA_ARCH_FRAME, e->local.fork_frame,
+            e->unit.fork_functions.len / HIA_FORK_FUNCTION_WORDS);
+  hiaL_keep_none(e, e->local.check);
 }
 
 void hiaL_close_forks(hia_emit *e) {
-  if (!e->fork_frame) return;
-  LLVMSetOperand(e->fork_frame, 0, frame_size(e));
-  uint32_t n_sites = e->fork_sites.len / HIA_FORK_SITE_WORDS - e->first_site;
-  uint32_t row[HIA_FORK_FUNCTION_WORDS] = {e->first_site, n_sites, e->keeps_number};
+  if (!e->local.fork_frame) return;
+  LLVMSetOperand(e->local.fork_frame, 0, frame_size(e));
+  uint32_t n_sites = e->unit.fork_sites.len / HIA_FORK_SITE_WORDS - e->local.first_site;
+  uint32_t row[HIA_FORK_FUNCTION_WORDS] = {e->local.first_site, n_sites, e->local.keeps_number};
   for (uint32_t i = 0; i < HIA_FORK_FUNCTION_WORDS; i++)
-    hiaR_push(&e->comp->arena, &e->fork_functions, row[i]);
-  e->fork_frame = NULL;
+    hiaR_push(&e->comp->arena, &e->unit.fork_functions, row[i]);
+  e->local.fork_frame = NULL;
 }
 
 /* The loop gets its safepoint after LLVM's passes. Until then an empty instruction shows LLVM that
@@ -127,9 +141,9 @@ void hiaL_keep_number(hia_emit *e, uint32_t number) {
 }
 
 void hiaL_keep_none(hia_emit *e, hia_region_id r) {
-  if (!e->fork_frame || !e->keeps_number || e->keeps_in != HIA_NONE) return;
+  if (!e->local.fork_frame || !e->local.keeps_number || e->local.keeps_in != HIA_NONE) return;
   hiaL_keep_number(e, HIA_FORKS_NONE);
-  e->keeps_in = r;
+  e->local.keeps_in = r;
 }
 
 /* ---- forks ---- */
@@ -137,15 +151,15 @@ void hiaL_keep_none(hia_emit *e, hia_region_id r) {
 /* The word that holds a value while any fork needs it: the word where it is kept already, or the
  * first free word. */
 static uint32_t keep(hia_emit *e, LLVMValueRef value) {
-  uint32_t word = e->keeps_number;
-  for (uint32_t i = 0; i < e->kept.len; i++) {
-    if (e->kept.data[i].value == value) return e->kept.data[i].word;
+  uint32_t word = e->local.keeps_number;
+  for (uint32_t i = 0; i < e->local.kept.len; i++) {
+    if (e->local.kept.data[i].value == value) return e->local.kept.data[i].word;
     /* Kept values are in the order of their words, and are released in the opposite order. */
-    word = e->kept.data[i].word + 1;
+    word = e->local.kept.data[i].word + 1;
   }
-  if (word >= e->n_fork_words) e->n_fork_words = word + 1;
-  hia_fork_value kept = {value, word, e->forks.len};
-  hiaR_push(&e->comp->scratch, &e->kept, kept);
+  if (word >= e->local.n_fork_words) e->local.n_fork_words = word + 1;
+  hia_fork_value kept = {value, word, e->local.forks.len};
+  hiaR_push(&e->comp->scratch, &e->local.kept, kept);
   return word;
 }
 
@@ -170,9 +184,9 @@ static LLVMValueRef without_addend(LLVMValueRef value, hia_type t, int64_t *adde
 
 static hia_fork_handing handing_of(const hia_emit *e, const hia_fn *callee, uint32_t param,
                                    hia_value_id v) {
-  if (!callee->owns || !callee->owns[param] || !e->is_counted) return HIA_FORK_LENDS;
-  for (uint32_t i = 0; i < e->given.len; i++)
-    if (e->given.data[i] == v) return HIA_FORK_GIVES;
+  if (!callee->owns || !callee->owns[param] || !e->graph.is_counted) return HIA_FORK_LENDS;
+  for (uint32_t i = 0; i < e->local.given.len; i++)
+    if (e->local.given.data[i] == v) return HIA_FORK_GIVES;
   return HIA_FORK_SHARES;
 }
 
@@ -187,7 +201,7 @@ static hia_fork_holding holding_of(const hia_emit *e, const hia_fn *callee, uint
 }
 
 void hiaL_emit_GIVE(hia_emit *e, hia_node_id n) {
-  hiaR_push(&e->comp->scratch, &e->given, hiaG_in(e->fn, n, 0));
+  hiaR_push(&e->comp->scratch, &e->local.given, hiaG_in(e->fn, n, 0));
 }
 
 static void add_arg(hia_emit *e, const hia_fn *callee, uint32_t param, LLVMValueRef value,
@@ -207,21 +221,24 @@ static void add_arg(hia_emit *e, const hia_fn *callee, uint32_t param, LLVMValue
   uint32_t row[HIA_FORK_ARG_WORDS] = {word, how, (uint32_t)(uint64_t)addend,
                                       (uint32_t)((uint64_t)addend >> 32)};
   for (uint32_t i = 0; i < HIA_FORK_ARG_WORDS; i++)
-    hiaR_push(&e->comp->arena, &e->fork_args, row[i]);
+    hiaR_push(&e->comp->arena, &e->unit.fork_args, row[i]);
 }
 
 /* Makes the site of a fork; NONE: no thief can take it. */
 static uint32_t new_site(hia_emit *e, hia_node_id n) {
   hia_fn_id callee = HIA_IMM_A(hiaL_node(e, n)->imm);
   const hia_fn *fn = hiaG_fn(e->g, callee);
-  uint32_t index = e->forks.len, site = e->fork_sites.len / HIA_FORK_SITE_WORDS - e->first_site;
-  if (!e->fork_frame || index >= HIA_MAX_OPEN_FORKS || site + HIA_FORKS_OPEN >= HIA_FORKS_LIMIT)
+  uint32_t index = e->local.forks.len,
+           site = e->unit.fork_sites.len / HIA_FORK_SITE_WORDS - e->local.first_site;
+  if (!e->local.fork_frame || index >= HIA_MAX_OPEN_FORKS ||
+      site + HIA_FORKS_OPEN >= HIA_FORKS_LIMIT)
     return HIA_NONE;
-  uint32_t around = index ? e->forks.data[index - 1].site : HIA_NONE;
-  uint32_t row[HIA_FORK_SITE_WORDS] = {
-      around, index, fn->n_params, fn->n_results, callee, e->fork_args.len / HIA_FORK_ARG_WORDS};
+  uint32_t around = index ? e->local.forks.data[index - 1].site : HIA_NONE;
+  uint32_t row[HIA_FORK_SITE_WORDS] = {around,       index,
+                                       fn->n_params, fn->n_results,
+                                       callee,       e->unit.fork_args.len / HIA_FORK_ARG_WORDS};
   for (uint32_t i = 0; i < HIA_FORK_SITE_WORDS; i++)
-    hiaR_push(&e->comp->arena, &e->fork_sites, row[i]);
+    hiaR_push(&e->comp->arena, &e->unit.fork_sites, row[i]);
   for (uint32_t i = 0; i < fn->n_params; i++)
     add_arg(e, fn, i, hiaL_in(e, n, i), handing_of(e, fn, i, hiaG_in(e->fn, n, i)));
   return site;
@@ -229,13 +246,13 @@ static uint32_t new_site(hia_emit *e, hia_node_id n) {
 
 void hiaL_emit_FORK(hia_emit *e, hia_node_id n) {
   hia_latent fork = {n, new_site(e, n)};
-  e->given.len = 0;
-  uint32_t index = e->forks.len;
-  hiaR_push(&e->comp->scratch, &e->forks, fork);
+  e->local.given.len = 0;
+  uint32_t index = e->local.forks.len;
+  hiaR_push(&e->comp->scratch, &e->local.forks, fork);
   if (fork.site == HIA_NONE) return;
-  for (uint32_t k = 0; k < e->kept.len; k++)
-    if (e->kept.data[k].fork == index)
-      LLVMBuildStore(e->b, e->kept.data[k].value, word_at(e, e->kept.data[k].word));
+  for (uint32_t k = 0; k < e->local.kept.len; k++)
+    if (e->local.kept.data[k].fork == index)
+      LLVMBuildStore(e->b, e->local.kept.data[k].value, word_at(e, e->local.kept.data[k].word));
   LLVMBuildStore(e->b, LLVMConstInt(e->i8, 0, false), frame_at(e, index));
 }
 
@@ -257,10 +274,11 @@ static void compute_again(hia_emit *e, hia_node_id fork) {
 }
 
 void hiaL_emit_STOLEN(hia_emit *e, hia_node_id n) {
-  uint32_t index = --e->forks.len;
-  hia_latent fork = e->forks.data[index];
-  while (e->kept.len && e->kept.data[e->kept.len - 1].fork == index) e->kept.len--;
-  e->ended = index;
+  uint32_t index = --e->local.forks.len;
+  hia_latent fork = e->local.forks.data[index];
+  while (e->local.kept.len && e->local.kept.data[e->local.kept.len - 1].fork == index)
+    e->local.kept.len--;
+  e->local.ended = index;
   compute_again(e, fork.node);
   if (fork.site == HIA_NONE) {
     hiaL_out(e, n, 0, LLVMConstInt(e->types[HIA_BOOL], 0, false));
@@ -274,13 +292,13 @@ void hiaL_emit_STOLEN(hia_emit *e, hia_node_id n) {
 void hiaL_emit_JOIN(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   const hia_fn *fn = hiaG_fn(e->g, hiaG_callee(node));
-  LLVMValueRef args[2] = {e->fork_frame ? e->fork_frame : LLVMConstNull(e->ptr),
-                          LLVMConstInt(e->types[HIA_I32], e->ended, false)};
+  LLVMValueRef args[2] = {e->local.fork_frame ? e->local.fork_frame : LLVMConstNull(e->ptr),
+                          LLVMConstInt(e->types[HIA_I32], e->local.ended, false)};
   hiaL_set_debug_loc(e, node->loc, node->flags & HIA_NODE_TAIL);
   LLVMValueRef words = hiaL_call_abi(e, HIA_ABI_hiaR_stub_join, args, 2);
   hiaL_no_debug_loc(e);
   hiaL_call_attribute(e, words, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
-  e->ended = HIA_NONE;
+  e->local.ended = HIA_NONE;
   for (uint32_t i = 0; i < node->n_outs; i++)
     hiaL_out(e, n, i, hiaL_load_word(e, hiaL_word_at(e, words, i), fn->results[i]));
 }

@@ -16,7 +16,7 @@
  * Fuel (graph/passes/fuel.c) is compared once, where the function or a round begins. If there is
  * enough for all charges that could follow, none of them can fail. Each is then a subtraction, and
  * LLVM combines them. If there is not enough, the slow path finds the charge that fails. */
-#include "lower/kit/emit.h"
+#include "lower/function/function.h"
 
 /* ---- fuel ---- */
 
@@ -35,7 +35,7 @@ static void find_fuel(fuel_search *s, hia_value_id v) {
 
 static bool is_parameter(const hia_emit *e, hia_value_id v, uint32_t *which) {
   for (uint32_t i = 0; i < e->fn->n_params; i++) {
-    if (e->restart_with[i] != v) continue;
+    if (e->local.restart_with[i] != v) continue;
     *which = i;
     return true;
   }
@@ -82,11 +82,11 @@ static uint32_t fuel_parameter(hia_emit *e, uint64_t *sum) {
 static void plan_fuel(hia_emit *e) {
   const hia_fn *fn = e->fn;
   hia_mark mark = hiaR_arena_mark(&e->comp->scratch);
-  uint32_t which = fuel_parameter(e, &e->fuel_needed);
+  uint32_t which = fuel_parameter(e, &e->local.fuel_needed);
   hiaR_arena_release(&e->comp->scratch, mark);
   if (which == HIA_NONE) return;
-  e->fuel = e->restart_with[which];
-  hia_node_id first = fn->values.data[e->fuel].node, last = HIA_NONE;
+  e->local.fuel = e->local.restart_with[which];
+  hia_node_id first = fn->values.data[e->local.fuel].node, last = HIA_NONE;
   for (hia_node_id n = 0; fn->nodes.data[n].op != HIA_OP_CHARGE; n++) {
     const hia_node *node = &fn->nodes.data[n];
     if (node->op == fn->nodes.data[first].op && node->region == fn->nodes.data[first].region)
@@ -94,14 +94,14 @@ static void plan_fuel(hia_emit *e) {
   }
   if (last == HIA_NONE || last < first) return;
   for (uint32_t i = 0; i < fn->n_params; i++)
-    if (fn->values.data[e->restart_with[i]].node > last) return;
-  e->fuel_at = last;
+    if (fn->values.data[e->local.restart_with[i]].node > last) return;
+  e->local.fuel_at = last;
 }
 
 void hiaL_compare_fuel(hia_emit *e) {
   LLVMBasicBlockRef low = hiaL_block(e, "low_on_fuel"), next = hiaL_block(e, "fuelled");
-  LLVMValueRef needed = LLVMConstInt(e->types[HIA_I64], e->fuel_needed, false);
-  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntULT, e->values[e->fuel], needed, "is_low"), low,
+  LLVMValueRef needed = LLVMConstInt(e->types[HIA_I64], e->local.fuel_needed, false);
+  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntULT, e->values[e->local.fuel], needed, "is_low"), low,
                 next);
   hiaL_at(e, low);
   hiaL_restart(e);
@@ -112,25 +112,18 @@ void hiaL_compare_fuel(hia_emit *e) {
 /* ---- opening and closing ---- */
 
 void hiaL_open_leaf(hia_emit *e) {
-  e->restart = NULL;
-  e->restart_with = hiaG_restart_values(&e->comp->scratch, e->fn);
+  e->local.restart_with = hiaG_restart_values(&e->comp->scratch, e->fn);
   plan_fuel(e);
 }
 
-void hiaL_restart(hia_emit *e) {
-  if (!e->restart) e->restart = hiaL_block(e, "restart");
-  LLVMBuildBr(e->b, e->restart);
-  hiaL_at(e, hiaL_block(e, "dead"));
-}
-
 void hiaL_close_leaf(hia_emit *e) {
-  if (!e->restart) return;
+  if (!e->local.restart) return;
   hia_fn_id slow = e->fn->slow_path;
-  hiaL_at(e, e->restart);
+  hiaL_at(e, e->local.restart);
   hiaL_spend_call(e, slow); /* no path to here is longer than the path to the function's end */
   hiaL_open_args(e);
   for (uint32_t i = 0; i < e->fn->n_params; i++)
-    hiaR_push(&e->comp->scratch, &e->args, e->values[e->restart_with[i]]);
+    hiaR_push(&e->comp->scratch, &e->local.args, e->values[e->local.restart_with[i]]);
   hiaL_set_debug_loc(e, HIA_NONE, false);
   LLVMValueRef call = hiaL_build_call(e, slow);
   hiaL_no_debug_loc(e);

@@ -3,12 +3,7 @@
  * arguments that is true if the callee, called with them, would call anything, loop, or do a lot.
  * What is tested is decided in graph/analysis/pays.c. The code has no branches. */
 #include "graph/analysis/analysis.h"
-#include "lower/kit/emit.h"
-#include <stdio.h>
-
-void hiaL_pays_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id callee) {
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_pays_%u", callee);
-}
+#include "lower/function/function.h"
 
 static void compute(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
@@ -18,7 +13,7 @@ static void compute(hia_emit *e, hia_node_id n) {
   case HIA_OP_SWITCH:
     for (uint32_t i = 0; i < node->n_outs; i++) hiaL_out(e, n, i, e->values[hiaG_in(e->fn, n, 0)]);
     return;
-  default: hiaL_node_alone(e, n);
+  default: hiaL_emit_node(e, n);
   }
 }
 
@@ -43,7 +38,7 @@ void hiaL_pays(hia_emit *e, hia_fn_id id) {
   if (hiaG_is_large(fn)) return;
   hia_pays rules = hiaG_pays(&e->comp->scratch, e->g, fn);
   memset(e->values, 0, fn->values.len * sizeof(LLVMValueRef));
-  e->arrays = NULL;
+  e->local.arrays = NULL;
   hiaL_pays_name(name, id);
   LLVMValueRef f = hiaL_add_named(e, name, LLVMFunctionType(e->types[HIA_I32], &e->ptr, 1, false));
   e->function = f;

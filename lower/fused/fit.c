@@ -57,12 +57,8 @@ static void know_stored(hia_fused *f, hia_value_id v, const hia_dims *sizes) {
   z->kind = HIA_STORED;
   z->data = LLVMBuildLoad2(e->b, e->ptr, hiaL_byte_at(e, tensor, offsetof(hia_tensor, data), "at"),
                            "data");
-  for (uint32_t k = 0; k < z->rank; k++) {
-    uint64_t at = offsetof(hia_tensor, dims) + k * sizeof(int64_t);
-    z->dims[k] =
-        sizes ? number(f, (uint64_t)sizes->dims[k])
-              : LLVMBuildLoad2(e->b, e->types[HIA_I64], hiaL_byte_at(e, tensor, at, "at"), "size");
-  }
+  for (uint32_t k = 0; k < z->rank; k++)
+    z->dims[k] = sizes ? number(f, (uint64_t)sizes->dims[k]) : hiaL_load_dim(e, tensor, k);
 }
 
 static void know_reshape(hia_fused *f, hia_node_id n, const hia_known *x, hia_known *z) {
@@ -274,24 +270,24 @@ static void know(hia_fused *f, hia_node_id n) {
   case HIA_OP_YIELD: return;
   case HIA_OP_MERGE_ENTRY: {
     hia_value_id v = hiaG_out(e->fn, n, 0);
-    hiaL_emit_MERGE_ENTRY(e, n);
-    if (e->tests_pending && !hiaG_is_scalar(hiaG_type(e->fn, v)))
+    hiaL_emit_node(e, n);
+    if (e->graph.tests_pending && !hiaG_is_scalar(hiaG_type(e->fn, v)))
       hiaL_wait_for(e, e->values[v], hiaG_type(e->fn, v), e->fn->loc);
     f->values[v].loop = v;
     know_stored(f, v, NULL);
     return;
   }
-  case HIA_OP_CONST: hiaL_emit_CONST(e, n); return;
+  case HIA_OP_CONST: hiaL_emit_node(e, n); return;
   case HIA_OP_PARAM: {
     hia_value_id v = hiaG_out(e->fn, n, 0);
-    hiaL_emit_PARAM(e, n);
+    hiaL_emit_node(e, n);
     f->values[v].loop = v;
     know_stored(f, v, &e->g->params.data[node->imm].shape);
     return;
   }
   case HIA_OP_LITERAL: {
     hia_value_id v = hiaG_out(e->fn, n, 0);
-    hiaL_emit_LITERAL(e, n);
+    hiaL_emit_node(e, n);
     f->values[v].loop = v;
     know_stored(f, v, &e->g->literals.data[node->imm].shape);
     return;

@@ -22,7 +22,7 @@
 #ifndef HIA_LOWER_FUSED_H
 #define HIA_LOWER_FUSED_H
 
-#include "lower/kit/emit.h"
+#include "lower/ops/ops.h"
 #include "runtime/heap/tensor.h"
 
 enum {
@@ -121,6 +121,12 @@ uint64_t hiaL_fused_chunk(const hia_emit *e, const hia_fused_plan *p);
 hia_fused hiaL_fused_values(hia_emit *e);
 /* The loops of all results; more conditions. NULL: operands never fit. */
 hia_fused_plan *hiaL_plan_loops(hia_fused *f);
+
+/* ---- kernel.c ---- */
+
+/* If emit->fn is a kernel: builds its code for operands that fit. The builder is left where others
+ * come. */
+void hiaL_open_kernel(hia_emit *e);
 
 /* ---- loop.c ---- */
 

@@ -93,11 +93,7 @@ static LLVMValueRef new_tensor(hia_fused *f, const hia_known *z, hia_dtype dtype
 
 /* A place for the scalar that a reduction gives. */
 static LLVMValueRef new_place(hia_emit *e, hia_type type) {
-  LLVMBasicBlockRef here = hiaL_here(e);
-  hiaL_at_start(e, LLVMGetEntryBasicBlock(e->function));
-  LLVMValueRef place = LLVMBuildAlloca(e->b, hiaL_c_type(e, type), "folded");
-  hiaL_at(e, here);
-  return place;
+  return hiaL_room(e, hiaL_c_type(e, type), "folded");
 }
 
 static LLVMValueRef load_place(hia_emit *e, LLVMValueRef place, hia_type type) {
@@ -164,9 +160,9 @@ static void call_loop(hia_fused *f, const hia_fused_plan *p, const LLVMValueRef 
   if (is_short) return;
   hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntULT, args[1], n, "goes_on"), poll, next);
   hiaL_at(e, poll);
-  hia_path path = e->path;
+  hia_path path = e->local.path;
   if (!e->options->unchecked) hiaL_safepoint(e);
-  e->path = path; /* the code for other operands has not polled */
+  e->local.path = path; /* the code for other operands has not polled */
   LLVMBasicBlockRef last = hiaL_here(e);
   LLVMBuildBr(e->b, chunk);
   LLVMAddIncoming(args[0], &args[1], &last, 1);
@@ -206,7 +202,7 @@ static void build_loops(hia_fused *f, const hia_fused_plan *plans) {
     if (!results[i]) results[i] = load_place(e, data[i], hiaG_type(fn, hiaG_in(fn, yield, i)));
   give_up_operands(e);
   for (uint32_t i = 0; i < fn->n_results; i++) e->values[hiaG_in(fn, yield, i)] = results[i];
-  hiaL_emit_YIELD(e, yield);
+  hiaL_emit_node(e, yield);
 }
 
 void hiaL_open_kernel(hia_emit *e) {

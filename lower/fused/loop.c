@@ -361,7 +361,7 @@ static void build_round(loop *l, LLVMValueRef i, LLVMValueRef mask) {
     const hia_fused_step *z = &p->steps[k];
     bool is_row_wide = z->spread == HIA_EACH || z->spread == HIA_EACH_COLUMN;
     if (z->kind == HIA_STEP_APPLY)
-      hiaL_node_alone(e, k);
+      hiaL_emit_node(e, k);
     else if (z->kind == HIA_STEP_FOLD)
       take_lanes(l, &l->folds[k], e->values[l->folds[k].of], i, mask);
     else if (z->kind == HIA_STEP_LOAD && is_row_wide)
@@ -579,8 +579,8 @@ static LLVMValueRef build_loop(hia_emit *e, const hia_fused_plan *p) {
 }
 
 static LLVMValueRef find_loop(const hia_emit *e, const char *key) {
-  for (uint32_t i = 0; i < e->loops.len; i++)
-    if (strcmp(e->loops.data[i].key, key) == 0) return e->loops.data[i].function;
+  for (uint32_t i = 0; i < e->unit.loops.len; i++)
+    if (strcmp(e->unit.loops.data[i].key, key) == 0) return e->unit.loops.data[i].function;
   return NULL;
 }
 
@@ -589,7 +589,7 @@ LLVMValueRef hiaL_loop_for(hia_emit *e, const hia_fused_plan *p) {
   LLVMValueRef f = find_loop(e, key);
   if (f) return f;
   f = build_loop(e, p);
-  hiaR_push(&e->comp->arena, &e->loops, (hia_loop){key, f});
+  hiaR_push(&e->comp->arena, &e->unit.loops, (hia_loop){key, f});
   return f;
 }
 
@@ -633,6 +633,6 @@ LLVMValueRef hiaL_test_of_indices(hia_emit *e, hia_type dtype) {
   build_test(e, f, dtype);
   e->function = outer;
   hiaL_at(e, here);
-  hiaR_push(&e->comp->arena, &e->loops, (hia_loop){key, f});
+  hiaR_push(&e->comp->arena, &e->unit.loops, (hia_loop){key, f});
   return f;
 }

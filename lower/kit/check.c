@@ -60,9 +60,9 @@ hia_region_id hiaL_safepoint_region(hia_emit *e) {
   uint64_t outside = 0;
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     if (n < first || n >= last) outside += hiaG_cost(fn, n);
-  e->paths[e->id] = (hia_path){.bare = outside, .is_bare = r != 0};
+  e->graph.paths[e->id] = (hia_path){.bare = outside, .is_bare = r != 0};
   if (outside <= HIA_MAX_UNPOLLED_FN) return r;
-  e->paths[e->id].is_bare = false;
+  e->graph.paths[e->id].is_bare = false;
   return 0;
 }
 
@@ -77,21 +77,22 @@ uint64_t hiaL_back_run(const hia_emit *e) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++) {
     if (fn->nodes.data[n].op != HIA_OP_CALL_I) continue;
     const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];
-    n_calls += n == site->calls && e->facts.group[site->callee] == e->facts.group[e->id];
+    n_calls +=
+        n == site->calls && e->graph.facts.group[site->callee] == e->graph.facts.group[e->id];
   }
   return n_calls > 4 ? 10 * HIA_MAX_UNPOLLED_BACK : HIA_MAX_UNPOLLED_BACK;
 }
 
 void hiaL_spend(hia_emit *e, uint64_t cost) {
   if (cost == 0) return; /* nothing is emitted, maybe because the block has ended */
-  bool is_long = e->path.since + cost > HIA_MAX_UNPOLLED ||
-                 (e->path.is_back && e->path.back + cost > e->back_run);
+  bool is_long = e->local.path.since + cost > HIA_MAX_UNPOLLED ||
+                 (e->local.path.is_back && e->local.path.back + cost > e->local.back_run);
   /* A fork that has ended and is not joined is nothing that the runtime may meet. */
   bool has_safepoints = !e->options->unchecked && !hiaL_is_for_kernels(e);
-  if (is_long && e->ended == HIA_NONE && has_safepoints) hiaL_safepoint(e);
-  e->path.since += cost;
-  e->path.bare += cost;
-  e->path.back += cost;
+  if (is_long && e->local.ended == HIA_NONE && has_safepoints) hiaL_safepoint(e);
+  e->local.path.since += cost;
+  e->local.path.bare += cost;
+  e->local.path.back += cost;
 }
 
 /* Adds the cost of a call: the time since the callee's last poll or, if it has a path without one,
@@ -101,23 +102,23 @@ void hiaL_spend(hia_emit *e, uint64_t cost) {
  * poll. A safepoint there cost a sixth on fib and a fifth on ack. So there is one only where that
  * part is long, and the runtime's return barriers cover the rest (runtime/native/barrier.c). */
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee) {
-  const hia_path *path = &e->paths[callee];
-  bool is_own = e->facts.group[callee] == e->facts.group[e->id];
-  if (is_own) e->path.is_back = false; /* the callee polls, or takes little */
+  const hia_path *path = &e->graph.paths[callee];
+  bool is_own = e->graph.facts.group[callee] == e->graph.facts.group[e->id];
+  if (is_own) e->local.path.is_back = false; /* the callee polls, or takes little */
   hiaL_spend(e, 5 + (path->is_bare ? path->bare : 0));
-  if (!path->is_bare) e->path = (hia_path){.since = 0};
-  if (e->path.since < path->since) e->path.since = path->since;
+  if (!path->is_bare) e->local.path = (hia_path){.since = 0};
+  if (e->local.path.since < path->since) e->local.path.since = path->since;
   if (!is_own) return;
-  e->path.back = 0;
-  e->path.is_back = true;
+  e->local.path.back = 0;
+  e->local.path.is_back = true;
 }
 
 /* The location of the innermost loop: a run that ends in a loop reports it, because the function
  * may contain loops of others that were inlined. NONE: the builder is in no loop, or in one without
  * a location. */
 hia_loc_id hiaL_loop_loc(const hia_emit *e) {
-  uint32_t n = e->merges.len;
-  return n ? e->fn->nodes.data[e->merges.data[n - 1]].loc : HIA_NONE;
+  uint32_t n = e->local.merges.len;
+  return n ? e->fn->nodes.data[e->local.merges.data[n - 1]].loc : HIA_NONE;
 }
 
 /* Assembly with one operand, the context. */
@@ -141,13 +142,13 @@ LLVMValueRef hiaL_build_safepoint(LLVMBuilderRef b, LLVMContextRef llvm, LLVMVal
 }
 
 void hiaL_safepoint(hia_emit *e) {
-  e->path = (hia_path){.since = 0};
+  e->local.path = (hia_path){.since = 0};
   hia_loc_id loc = hiaL_loop_loc(e);
   hiaL_set_debug_loc(e, loc == HIA_NONE ? e->fn->loc : loc, false);
   LLVMValueRef check = hiaL_build_safepoint(e->b, e->llvm, e->context);
   hiaL_no_debug_loc(e);
   /* The debug location of a merged poll would be lost, and with it which forks are open. */
-  if (e->fork_frame)
+  if (e->local.fork_frame)
     hiaL_call_attribute(e, check, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
 }
 
@@ -181,7 +182,9 @@ void hiaL_safepoint_and_split(hia_emit *e) {
   hiaL_at(e, next);
 }
 
-bool hiaL_may_split(const hia_emit *e) { return e->ended == HIA_NONE && !hiaL_is_for_kernels(e); }
+bool hiaL_may_split(const hia_emit *e) {
+  return e->local.ended == HIA_NONE && !hiaL_is_for_kernels(e);
+}
 
 void hiaL_stored(hia_emit *e, uint32_t i) {
   if (i % HIA_MAX_STRAIGHT_LINE == HIA_MAX_STRAIGHT_LINE - 1 && hiaL_may_split(e))

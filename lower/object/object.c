@@ -5,29 +5,12 @@
  * Everything is a constant of the module, and refers to the runtime by name. Symbols that are not
  * for C are local, because several objects may be linked together. The frame tables can be made
  * only from the finished code; until then a word holds their place (jit/llvm/elf.c). */
-#include "lower/kit/emit.h"
+#include "lower/object/object.h"
+#include "lower/function/function.h"
 #include "runtime/base/loc.h"
 #include "runtime/native/module.h"
 #include "runtime/native/tables.h"
 #include "runtime/param/param.h"
-
-const hia_object_root *hiaL_planned(const hia_emit *e, hia_fn_id root) {
-  const hia_object_plan *plan = e->options->object;
-  for (uint32_t i = 0; plan && i < plan->n_roots; i++)
-    if (plan->roots[i].fn == root) return &plan->roots[i];
-  return NULL;
-}
-
-/* ---- constants ---- */
-
-LLVMValueRef hiaL_bytes(hia_emit *e, const char *name, const void *data, size_t size,
-                        unsigned alignment) {
-  LLVMValueRef value = LLVMConstStringInContext2(e->llvm, data, size, true);
-  LLVMValueRef v = hiaL_variable(e, name, value);
-  LLVMSetAlignment(v, alignment);
-  LLVMSetSection(v, HIA_HOST_RODATA);
-  return v;
-}
 
 static LLVMValueRef runtime_function(hia_emit *e, const char *name) {
   LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
@@ -42,7 +25,7 @@ LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs) {
   LLVMValueRef tables = hiaL_variable(e, "hia_tables", hiaL_number(e, 64, 0));
   LLVMSetSection(tables, HIA_TABLES_SECTION);
   LLVMSetAlignment(tables, 8);
-  LLVMValueRef pair[2] = {tables, e->fns[plan->roots[0].fn].entry};
+  LLVMValueRef pair[2] = {tables, e->unit.fns[plan->roots[0].fn].entry};
   LLVMValueRef placed = hiaL_variable(e, "hia_placed", hiaL_structure(e, pair, 2));
 
   /* Names stand behind one another, in the order of their numbers. */
@@ -290,16 +273,4 @@ void hiaL_object_main(hia_emit *e, LLVMValueRef record) {
   hiaL_no_debug_loc(e);
   LLVMValueRef args[3] = {LLVMGetParam(f, 0), LLVMGetParam(f, 1), program_parts(e, record)};
   LLVMBuildRet(e->b, LLVMBuildCall2(e->b, run_type, run, args, 3, ""));
-}
-
-/* ---- what is kept ---- */
-
-/* llvm.compiler.used: LLVM keeps what is listed. (Not llvm.used, which binds the linker too.) */
-void hiaL_object_end(hia_emit *e) {
-  uint32_t n = e->kept_values.len;
-  if (!n) return;
-  LLVMValueRef list = LLVMAddGlobal(e->module, LLVMArrayType2(e->ptr, n), "llvm.compiler.used");
-  LLVMSetInitializer(list, LLVMConstArray2(e->ptr, e->kept_values.data, n));
-  LLVMSetLinkage(list, LLVMAppendingLinkage);
-  LLVMSetSection(list, "llvm.metadata");
 }

@@ -3,7 +3,7 @@
  * constants of the same layout as what the runtime makes for other programs. Their tables are
  * copied as they are, since they refer to each other by index; only the structures around them have
  * addresses. */
-#include "lower/kit/emit.h"
+#include "lower/object/object.h"
 #include "runtime/heap/object.h"
 #include "runtime/value/value.h"
 

@@ -17,7 +17,7 @@
  * Without pass refs nothing is counted: there `set` always copies. In a graph that was read from
  * text an element may be filled that is not there, or read before it is filled. */
 #include "runtime/heap/array.h"
-#include "lower/kit/emit.h"
+#include "lower/ops/ops.h"
 #include <stddef.h>
 
 _Static_assert(sizeof(hia_array) == 24 && offsetof(hia_array, n) == 8 &&
@@ -49,7 +49,7 @@ static hia_value_id find(const hia_aliases *a, hia_value_id v) {
 }
 
 static void join(hia_emit *e, hia_value_id a, hia_value_id b) {
-  if (is_array(e, a)) e->aliases->of[find(e->aliases, a)] = find(e->aliases, b);
+  if (is_array(e, a)) e->local.aliases->of[find(e->local.aliases, a)] = find(e->local.aliases, b);
 }
 
 static void join_aliases(hia_emit *e, hia_node_id n) {
@@ -77,12 +77,10 @@ void hiaL_open_arrays(hia_emit *e) {
   const hia_fn *fn = e->fn;
   hia_arena *arena = &e->comp->scratch;
   bool is_needed = false;
-  e->arrays = NULL;
-  e->operands = NULL;
   for (hia_node_id n = 0; n < fn->nodes.len; n++) is_needed |= reads_head(fn->nodes.data[n].op);
   if (!is_needed) return;
-  hia_aliases *a = e->aliases = HIA_NEW(arena, hia_aliases);
-  e->arrays = HIA_NEW_ARRAY(arena, hia_array_value, fn->values.len);
+  hia_aliases *a = e->local.aliases = HIA_NEW(arena, hia_aliases);
+  e->local.arrays = HIA_NEW_ARRAY(arena, hia_array_value, fn->values.len);
   a->of = HIA_NEW_ARRAY(arena, hia_value_id, fn->values.len);
   a->is_read = HIA_NEW_ARRAY(arena, bool, fn->values.len);
   a->is_shared = HIA_NEW_ARRAY(arena, bool, fn->values.len);
@@ -96,7 +94,7 @@ void hiaL_open_arrays(hia_emit *e) {
 }
 
 bool hiaL_has_array(const hia_emit *e, hia_value_id v) {
-  return e->arrays && is_array(e, v) && e->aliases->is_read[find(e->aliases, v)];
+  return e->local.arrays && is_array(e, v) && e->local.aliases->is_read[find(e->local.aliases, v)];
 }
 
 /* ---- what is known of an array ---- */
@@ -112,19 +110,19 @@ static LLVMValueRef *part_of(hia_array_value *array, unsigned part) {
 }
 
 static const hia_array_value *array_of(hia_emit *e, hia_value_id v) {
-  if (!e->arrays[v].n)
+  if (!e->local.arrays[v].n)
     HIA_BUG(e->comp, "%s: the array %u is used before it is there", e->fn->name, v);
-  return &e->arrays[v];
+  return &e->local.arrays[v];
 }
 
 LLVMValueRef hiaL_array_part(hia_emit *e, hia_value_id v, unsigned part) {
   array_of(e, v);
-  LLVMValueRef value = *part_of(&e->arrays[v], part);
+  LLVMValueRef value = *part_of(&e->local.arrays[v], part);
   return value ? value : LLVMConstNull(hiaL_array_part_type(e, part));
 }
 
 void hiaL_set_array_part(hia_emit *e, hia_value_id v, unsigned part, LLVMValueRef value) {
-  *part_of(&e->arrays[v], part) = value;
+  *part_of(&e->local.arrays[v], part) = value;
 }
 
 static LLVMValueRef elements_of(hia_emit *e, LLVMValueRef own) {
@@ -133,7 +131,7 @@ static LLVMValueRef elements_of(hia_emit *e, LLVMValueRef own) {
 
 /* Of an array that is the frame's own, or has no elements. */
 static hia_array_value own_array(hia_emit *e, hia_value_id v, LLVMValueRef ref, LLVMValueRef n) {
-  bool is_shared = !e->is_counted || e->aliases->is_shared[find(e->aliases, v)];
+  bool is_shared = !e->graph.is_counted || e->local.aliases->is_shared[find(e->local.aliases, v)];
   return (hia_array_value){n, elements_of(e, ref), is_shared ? NULL : hiaL_number(e, 1, 1)};
 }
 
@@ -158,16 +156,16 @@ static hia_array_value load_head(hia_emit *e, LLVMValueRef ref) {
 }
 
 static void note(hia_emit *e, hia_value_id v) {
-  if (hiaL_has_array(e, v) && e->values[v] && !e->arrays[v].n)
-    e->arrays[v] = load_head(e, e->values[v]);
+  if (hiaL_has_array(e, v) && e->values[v] && !e->local.arrays[v].n)
+    e->local.arrays[v] = load_head(e, e->values[v]);
 }
 
 static void pass_on(hia_emit *e, hia_value_id from, hia_value_id to) {
-  if (hiaL_has_array(e, to)) e->arrays[to] = *array_of(e, from);
+  if (hiaL_has_array(e, to)) e->local.arrays[to] = *array_of(e, from);
 }
 
 void hiaL_note_arrays(hia_emit *e, hia_node_id n) {
-  if (!e->arrays) return;
+  if (!e->local.arrays) return;
   const hia_node *node = hiaL_node(e, n);
   switch (node->op) {
   case HIA_OP_SWITCH: pass_on(e, hiaG_in(e->fn, n, 0), hiaG_out(e->fn, n, 1)); /* fall through */
@@ -192,7 +190,8 @@ void hiaL_note_arrays(hia_emit *e, hia_node_id n) {
 /* ---- reading ---- */
 
 void hiaL_emit_LEN(hia_emit *e, hia_node_id n) {
-  bool is_noted = e->arrays != NULL; /* not in what tests whether a fork pays (function/pays.c) */
+  bool is_noted =
+      e->local.arrays != NULL; /* not in what tests whether a fork pays (function/pays.c) */
   hiaL_out(e, n, 0,
            is_noted ? array_of(e, hiaG_in(e->fn, n, 0))->n : load_head(e, hiaL_in(e, n, 0)).n);
 }
@@ -251,7 +250,7 @@ static LLVMValueRef own(hia_emit *e, hia_node_id n, hia_value_id v) {
   const hia_array_value array = *array_of(e, v);
   LLVMValueRef ref = e->values[v];
   hia_type type = hiaG_type(e->fn, v);
-  if (!e->is_counted) { /* no count says whether it may be changed */
+  if (!e->graph.is_counted) { /* no count says whether it may be changed */
     hiaL_share(e, ref);
     return copy_of(e, n, ref, type);
   }
@@ -301,7 +300,7 @@ void hiaL_emit_SET(hia_emit *e, hia_node_id n) {
   hia_array_value made = own_array(e, out, array, length);
   write_element(e, n, type, element_at(e, type, made.data, i));
   hiaL_out(e, n, 0, array);
-  if (hiaL_has_array(e, out)) e->arrays[out] = made;
+  if (hiaL_has_array(e, out)) e->local.arrays[out] = made;
 }
 
 /* ---- making ---- */
@@ -331,7 +330,7 @@ void hiaL_emit_ARRAY(hia_emit *e, hia_node_id n) {
     hiaL_stored(e, i);
   }
   hiaL_out(e, n, 0, array);
-  if (hiaL_has_array(e, out)) e->arrays[out] = own_array(e, out, array, length);
+  if (hiaL_has_array(e, out)) e->local.arrays[out] = own_array(e, out, array, length);
 }
 
 void hiaL_emit_NEW(hia_emit *e, hia_node_id n) {
@@ -340,7 +339,7 @@ void hiaL_emit_NEW(hia_emit *e, hia_node_id n) {
   LLVMValueRef array = call_stub(e, n, HIA_ABI_hiaR_stub_new, &length, 1, hiaG_type(e->fn, out));
   hiaL_unset_elements(e, elements_of(e, array), length, hiaG_type(e->fn, out));
   hiaL_out(e, n, 0, array);
-  if (hiaL_has_array(e, out)) e->arrays[out] = own_array(e, out, array, length);
+  if (hiaL_has_array(e, out)) e->local.arrays[out] = own_array(e, out, array, length);
 }
 
 /* The array is not full yet: no element is there before, and the index is right
@@ -378,21 +377,10 @@ void hiaL_emit_SLICE(hia_emit *e, hia_node_id n) {
 void hiaL_emit_CONCAT(hia_emit *e, hia_node_id n) {
   uint32_t n_ins = hiaL_node(e, n)->n_ins;
   hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
-  LLVMBasicBlockRef here = hiaL_here(e);
-  hiaL_at_start(e, LLVMGetEntryBasicBlock(e->function));
-  LLVMValueRef words = LLVMBuildAlloca(e->b, LLVMArrayType2(e->ptr, n_ins ? n_ins : 1), "arrays");
-  hiaL_at(e, here);
+  LLVMValueRef words = hiaL_room(e, LLVMArrayType2(e->ptr, n_ins ? n_ins : 1), "arrays");
   for (uint32_t i = 0; i < n_ins; i++)
     LLVMBuildStore(e->b, hiaL_in(e, n, i), hiaL_word_at(e, words, i));
   LLVMValueRef args[2] = {words, hiaL_number(e, 32, n_ins)};
   hiaL_out(e, n, 0, call_stub(e, n, HIA_ABI_hiaR_stub_concat, args, 2, type));
   for (uint32_t i = 0; i < n_ins; i++) hiaL_drop(e, hiaL_in(e, n, i), type);
-}
-
-bool hiaL_has_blocks(const hia_fn *fn) {
-  for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    if (fn->nodes.data[n].op == HIA_OP_CONCAT || fn->nodes.data[n].op == HIA_OP_DEFER ||
-        hiaG_is_operation(fn, n))
-      return true;
-  return false;
 }

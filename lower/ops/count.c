@@ -15,7 +15,7 @@
  * A graph that was read from text may count wrongly. So its counts are made anew (graph/
  * refs/forget.c). Where they are not, nothing is counted, and all that a run has made goes when it
  * ends. */
-#include "lower/kit/emit.h"
+#include "lower/ops/ops.h"
 #include "runtime/heap/object.h"
 #include <stddef.h>
 
@@ -32,14 +32,14 @@ static LLVMValueRef count_number(hia_emit *e, int32_t n) { return hiaL_number(e,
 static LLVMValueRef load_count(hia_emit *e, LLVMValueRef object) {
   LLVMValueRef count = LLVMBuildLoad2(e->b, e->types[HIA_I32], object, "count");
   /* Who holds the last reference has seen what others have done with theirs. */
-  if (e->is_parallel) LLVMSetOrdering(count, LLVMAtomicOrderingAcquire);
+  if (e->graph.is_parallel) LLVMSetOrdering(count, LLVMAtomicOrderingAcquire);
   return count;
 }
 
 /* The builder is left in `plain`; in the block that is returned counts are shared. NULL: they never
  * are. */
 static LLVMBasicBlockRef fork_counting(hia_emit *e) {
-  if (!e->is_parallel) return NULL;
+  if (!e->graph.is_parallel) return NULL;
   LLVMBasicBlockRef shared = hiaL_block(e, "shared"), plain = hiaL_block(e, "plain");
   LLVMValueRef flag =
       LLVMBuildLoad2(e->b, e->types[HIA_I32], hiaL_field(e, HIA_FIELD_is_shared), "is_shared");
@@ -140,8 +140,9 @@ static bool has_function(const hia_emit *e, hia_type type) {
 
 /* The function that frees objects of the type. hiaL_write_frees writes it. */
 static LLVMValueRef function_for(hia_emit *e, hia_type type) {
-  if (!e->frees) e->frees = HIA_NEW_ARRAY(&e->comp->arena, LLVMValueRef, e->g->types->entries.len);
-  LLVMValueRef *f = &e->frees[type - HIA_FIRST_TYPE];
+  if (!e->unit.frees)
+    e->unit.frees = HIA_NEW_ARRAY(&e->comp->arena, LLVMValueRef, e->g->types->entries.len);
+  LLVMValueRef *f = &e->unit.frees[type - HIA_FIRST_TYPE];
   if (*f) return *f;
   LLVMTypeRef params[2] = {e->ptr, e->ptr};
   *f = LLVMAddFunction(e->module, "hia_free", LLVMFunctionType(e->void_type, params, 2, false));
@@ -204,11 +205,11 @@ static hia_type in_type(const hia_emit *e, hia_node_id n) {
 }
 
 void hiaL_emit_DUP(hia_emit *e, hia_node_id n) {
-  if (e->is_counted) count_up(e, hiaL_in(e, n, 0));
+  if (e->graph.is_counted) count_up(e, hiaL_in(e, n, 0));
 }
 
 void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
-  if (e->is_counted) drop(e, ref, type, free_object);
+  if (e->graph.is_counted) drop(e, ref, type, free_object);
 }
 
 void hiaL_share(hia_emit *e, LLVMValueRef object) { count_up(e, object); }
@@ -228,9 +229,9 @@ void hiaL_emit_LAST(hia_emit *e, hia_node_id n) {
                     here = hiaL_here(e);
   LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), join, object);
   hiaL_at(e, object);
-  LLVMValueRef is_only = !e->is_counted ? hiaL_number(e, 1, 0)
-                                        : LLVMBuildICmp(e->b, LLVMIntEQ, load_count(e, ref),
-                                                        count_number(e, 1), "is_only");
+  LLVMValueRef is_only = !e->graph.is_counted ? hiaL_number(e, 1, 0)
+                                              : LLVMBuildICmp(e->b, LLVMIntEQ, load_count(e, ref),
+                                                              count_number(e, 1), "is_only");
   LLVMBuildBr(e->b, join);
   hiaL_at(e, join);
   LLVMValueRef is_last = LLVMBuildPhi(e->b, e->types[HIA_BOOL], "is_last");
@@ -268,7 +269,6 @@ static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
   const hia_type_entry *entry = &e->g->types->entries.data[type - HIA_FIRST_TYPE];
   e->function = f;
   e->context = LLVMGetParam(f, 0);
-  e->fork_frame = NULL;
   LLVMValueRef object = LLVMGetParam(f, 1);
   hiaL_at(e, hiaL_block(e, "entry"));
   hiaL_open_scope(e, "hia_free", HIA_NONE);
@@ -291,8 +291,8 @@ static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
 }
 
 void hiaL_write_frees(hia_emit *e) {
-  for (uint32_t i = 0; e->frees && i < e->g->types->entries.len; i++)
-    if (e->frees[i]) write_free(e, HIA_FIRST_TYPE + i, e->frees[i]);
+  for (uint32_t i = 0; e->unit.frees && i < e->g->types->entries.len; i++)
+    if (e->unit.frees[i]) write_free(e, HIA_FIRST_TYPE + i, e->unit.frees[i]);
 }
 
 /* Others stay: what is taken over is shared with them. */
@@ -304,7 +304,9 @@ static void unpack_shared(hia_emit *e, LLVMValueRef object, hia_type data, uint6
   hiaL_no_debug_loc(e);
 }
 
-static bool is_used(const hia_emit *e, hia_value_id v) { return e->is_used && e->is_used[v]; }
+static bool is_used(const hia_emit *e, hia_value_id v) {
+  return e->local.is_used && e->local.is_used[v];
+}
 
 void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
   uint64_t imm = hiaL_node(e, n)->imm;
@@ -312,7 +314,7 @@ void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
   const hia_ctor *ctor = hiaL_ctor(e, type, HIA_IMM_A(imm));
   LLVMValueRef object = hiaL_in(e, n, 0), none = LLVMConstNull(e->ptr);
   hiaL_out(e, n, 0, none);
-  if (!e->is_counted) return;
+  if (!e->graph.is_counted) return;
   LLVMBasicBlockRef unique = hiaL_block(e, "unique"), shared = hiaL_block(e, "shared"),
                     join = hiaL_block(e, "unpacked"), from[2];
   LLVMValueRef is_only =
@@ -339,7 +341,7 @@ void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
 void hiaL_emit_REUSE(hia_emit *e, hia_node_id n) {
   uint32_t number = HIA_IMM_A(hiaL_node(e, n)->imm), same = HIA_IMM_B(hiaL_node(e, n)->imm);
   const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)), number);
-  LLVMValueRef token = e->is_counted ? hiaL_in(e, n, 0) : LLVMConstNull(e->ptr);
+  LLVMValueRef token = e->graph.is_counted ? hiaL_in(e, n, 0) : LLVMConstNull(e->ptr);
   LLVMBasicBlockRef none = hiaL_block(e, "none"), join = hiaL_block(e, "object"),
                     here = hiaL_here(e);
   LLVMValueRef is_unset = LLVMBuildICmp(e->b, LLVMIntEQ, token, LLVMConstNull(e->ptr), "");
@@ -360,7 +362,7 @@ void hiaL_emit_REUSE(hia_emit *e, hia_node_id n) {
 }
 
 void hiaL_emit_FORGET(hia_emit *e, hia_node_id n) {
-  if (!e->is_counted) return;
+  if (!e->graph.is_counted) return;
   const hia_ctor *ctor = hiaL_ctor(e, in_type(e, n), HIA_IMM_A(hiaL_node(e, n)->imm));
   LLVMValueRef token = hiaL_in(e, n, 0);
   LLVMBasicBlockRef is_set = hiaL_block(e, "set"), done = hiaL_block(e, "done");
@@ -375,11 +377,11 @@ void hiaL_emit_FORGET(hia_emit *e, hia_node_id n) {
 void hiaL_open_counts(hia_emit *e) {
   const hia_fn *fn = e->fn;
   bool has_unpack = false;
-  e->is_used = NULL;
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     has_unpack |= fn->nodes.data[n].op == HIA_OP_UNPACK;
   if (!has_unpack) return;
-  e->is_used = HIA_NEW_ARRAY(&e->comp->scratch, bool, fn->values.len);
+  e->local.is_used = HIA_NEW_ARRAY(&e->comp->scratch, bool, fn->values.len);
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) e->is_used[hiaG_in(fn, n, i)] = true;
+    for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++)
+      e->local.is_used[hiaG_in(fn, n, i)] = true;
 }

@@ -2,124 +2,12 @@
 /* Values of data types: making objects, asking for the constructor, reading fields
  * (docs/memory.md).
  *
- * One would expect a call of an allocator for each object. Most objects are small, and their size
- * is known when the code is compiled. So the code takes the first block of the worker's free list
- * for the size, which is one load, one test and one store. If the list is empty a stub fills it. It
- * keeps the caller's registers, so that nothing is spilled on the usual path.
- *
- * AddressSanitizer sees free blocks as poisoned, their links too, and a census counts blocks
- * (heap.h). So in builds with one of these the stub makes every object.
- *
  * A FIELD stands behind the branch that has found the constructor, so it is a load. A graph that
  * was read from text may have it elsewhere; there the code tests the constructor first. */
-#include "lower/kit/emit.h"
-#include "runtime/heap/object.h"
-#include <stddef.h>
-
-#if defined(HIA_ASAN) || defined(HIA_CENSUS)
-enum { IS_WATCHED = true };
-#else
-enum { IS_WATCHED = false };
-#endif
-
-const hia_ctor *hiaL_ctor(const hia_emit *e, hia_type data, uint32_t number) {
-  const hia_types *types = e->g->types;
-  return &types->ctors.data[types->entries.data[data - HIA_FIRST_TYPE].first + number];
-}
+#include "lower/ops/ops.h"
 
 static const hia_word_place *place_of(const hia_emit *e, const hia_ctor *ctor, uint32_t word) {
   return &e->g->types->places.data[ctor->layout.first + word];
-}
-
-/* ---- memory ---- */
-
-LLVMValueRef hiaL_byte_at(hia_emit *e, LLVMValueRef base, uint64_t offset, const char *name) {
-  LLVMValueRef index = hiaL_number(e, 64, offset);
-  return LLVMBuildInBoundsGEP2(e->b, e->i8, base, &index, 1, name);
-}
-
-LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place) {
-  LLVMValueRef at = hiaL_byte_at(e, object, place->at, "at");
-  if (place->repr == HIA_REPR_BYTE || place->repr == HIA_REPR_HALF) {
-    LLVMTypeRef type = LLVMIntTypeInContext(e->llvm, 8u * hiaR_reprs[place->repr].size);
-    LLVMValueRef number = LLVMBuildLoad2(e->b, type, at, "number");
-    number = LLVMBuildZExt(e->b, number, e->types[HIA_I64], "");
-    return LLVMBuildIntToPtr(e->b, number, e->ptr, "field");
-  }
-  if (place->type != HIA_BOOL) return LLVMBuildLoad2(e->b, hiaL_type(e, place->type), at, "field");
-  LLVMValueRef byte = LLVMBuildLoad2(e->b, e->i8, at, "field");
-  return LLVMBuildICmp(e->b, LLVMIntNE, byte, LLVMConstNull(e->i8), "");
-}
-
-void hiaL_store_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place,
-                       LLVMValueRef value) {
-  if (place->repr == HIA_REPR_BYTE || place->repr == HIA_REPR_HALF) {
-    LLVMTypeRef type = LLVMIntTypeInContext(e->llvm, 8u * hiaR_reprs[place->repr].size);
-    value = LLVMBuildPtrToInt(e->b, value, type, "number");
-  }
-  if (place->type == HIA_BOOL) value = LLVMBuildZExt(e->b, value, e->i8, "");
-  LLVMBuildStore(e->b, value, hiaL_byte_at(e, object, place->at, "at"));
-}
-
-static LLVMValueRef free_list(hia_emit *e, uint32_t size) {
-  LLVMValueRef lists = hiaL_field(e, HIA_FIELD_local);
-  return hiaL_byte_at(e, lists, hiaR_heap_class(size) * sizeof(void *), "list");
-}
-
-LLVMValueRef hiaL_new_block_of(hia_emit *e, LLVMValueRef size, hia_loc_id loc) {
-  LLVMValueRef args[2] = {size, hiaL_number(e, 32, loc)};
-  hiaL_set_debug_loc(e, loc, false);
-  LLVMValueRef block = hiaL_call_abi(e, HIA_ABI_hiaR_stub_alloc, args, 2);
-  hiaL_no_debug_loc(e);
-  return block;
-}
-
-static bool is_listed(const hia_emit *e, uint32_t size) {
-  return size <= HIA_HEAP_EXACT && !IS_WATCHED && e->options->instrument != HIA_INSTRUMENT_ASAN;
-}
-
-LLVMValueRef hiaL_new_block(hia_emit *e, uint32_t size, hia_loc_id loc) {
-  if (!is_listed(e, size)) return hiaL_new_block_of(e, hiaL_number(e, 64, size), loc);
-  LLVMValueRef list = free_list(e, size);
-  LLVMValueRef first = LLVMBuildLoad2(e->b, e->ptr, list, "first");
-  LLVMValueRef is_empty = LLVMBuildICmp(e->b, LLVMIntEQ, first, LLVMConstNull(e->ptr), "");
-  LLVMBasicBlockRef empty = hiaL_block(e, "empty"), take = hiaL_block(e, "take"),
-                    join = hiaL_block(e, "taken");
-  hiaL_unlikely(e, is_empty, empty, take);
-  hiaL_at(e, take);
-  LLVMBuildStore(e->b, LLVMBuildLoad2(e->b, e->ptr, first, "next"), list);
-  LLVMBuildBr(e->b, join);
-  hiaL_at(e, empty);
-  LLVMValueRef other = hiaL_new_block_of(e, hiaL_number(e, 64, size), loc);
-  LLVMBuildBr(e->b, join);
-  hiaL_at(e, join);
-  LLVMValueRef block = LLVMBuildPhi(e->b, e->ptr, "object");
-  LLVMAddIncoming(block, &first, &take, 1);
-  LLVMAddIncoming(block, &other, &empty, 1);
-  return block;
-}
-
-void hiaL_free_block(hia_emit *e, LLVMValueRef block, uint32_t size) {
-  if (is_listed(e, size)) {
-    LLVMValueRef list = free_list(e, size);
-    LLVMBuildStore(e->b, LLVMBuildLoad2(e->b, e->ptr, list, "first"), block);
-    LLVMBuildStore(e->b, block, list);
-    return;
-  }
-  LLVMValueRef args[2] = {block, hiaL_number(e, 64, size)};
-  hiaL_set_debug_loc(e, HIA_NONE, false);
-  hiaL_call_abi(e, HIA_ABI_hiaR_stub_release, args, 2);
-  hiaL_no_debug_loc(e);
-}
-
-/* ---- ops ---- */
-
-/* The header of an object to which there is one reference, as hiaR_object_begin writes it. */
-void hiaL_store_header(hia_emit *e, LLVMValueRef object, uint32_t ctor) {
-  _Static_assert(offsetof(hia_counted, count) == 0 && offsetof(hia_counted, ctor) == 4 &&
-                     sizeof(hia_counted) == 8,
-                 "the header is written as one word");
-  LLVMBuildStore(e->b, hiaL_number(e, 64, 1 | (uint64_t)ctor << 32), object);
 }
 
 void hiaL_write_words(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
@@ -138,26 +26,11 @@ void hiaL_emit_DATA(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, object);
 }
 
-static LLVMValueRef word_of(hia_emit *e, LLVMValueRef ref) {
-  return LLVMBuildPtrToInt(e->b, ref, e->types[HIA_I64], "word");
-}
-
-LLVMValueRef hiaL_is_number(hia_emit *e, LLVMValueRef ref) {
-  LLVMValueRef limit = hiaL_number(e, 64, HIA_FIRST_ADDRESS);
-  return LLVMBuildICmp(e->b, LLVMIntULT, word_of(e, ref), limit, "is_number");
-}
-
-LLVMValueRef hiaL_header_ctor(hia_emit *e, LLVMValueRef object) {
-  LLVMTypeRef half = LLVMInt16TypeInContext(e->llvm);
-  LLVMValueRef at = hiaL_byte_at(e, object, offsetof(hia_counted, ctor), "at");
-  return LLVMBuildZExt(e->b, LLVMBuildLoad2(e->b, half, at, "ctor"), e->types[HIA_I32], "");
-}
-
 /* The number of any value of any type. */
 static LLVMValueRef ctor_by_test(hia_emit *e, LLVMValueRef ref) {
   LLVMBasicBlockRef object = hiaL_block(e, "object"), join = hiaL_block(e, "ctor"),
                     here = hiaL_here(e);
-  LLVMValueRef own = LLVMBuildTrunc(e->b, word_of(e, ref), e->types[HIA_I32], "number");
+  LLVMValueRef own = LLVMBuildTrunc(e->b, hiaL_ref_word(e, ref), e->types[HIA_I32], "number");
   LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), join, object);
   hiaL_at(e, object);
   LLVMValueRef read = hiaL_header_ctor(e, ref);
@@ -188,7 +61,7 @@ void hiaL_emit_CTOR(hia_emit *e, hia_node_id n) {
     bare = i;
   }
   if (n_bare == n_ctors)
-    number = LLVMBuildTrunc(e->b, word_of(e, ref), e->types[HIA_I32], "ctor");
+    number = LLVMBuildTrunc(e->b, hiaL_ref_word(e, ref), e->types[HIA_I32], "ctor");
   else if (n_ctors == 1)
     number = hiaL_number(e, 32, 0);
   else if (n_ctors == 2 && n_bare == 1)

@@ -8,13 +8,15 @@
  * tables where records are. But LLVM puts them where it likes, and says where only through stack
  * maps, which keep it from moving code.
  *
- * What fails by itself is tested where it stands, and the failure is built apart. There the records
- * are made that the list does not have yet, so they cost nothing as long as nothing fails.
+ * What fails by itself is tested where it stands, and the failure is built apart (kit/fail.c).
+ * There the records are made that the list does not have yet, so they cost nothing as long as
+ * nothing fails.
  *
  * A leaf function, and one that kernels call, has no context. It does not fail: the function that
  * runs in its place does. */
 #include "graph/analysis/effects.h"
 #include "lower/kit/emit.h"
+#include "lower/ops/ops.h"
 
 /* True if what follows node n in its region may fail in what it calls. */
 static bool calls_what_fails(const hia_emit *e, hia_node_id n) {
@@ -27,23 +29,6 @@ static bool calls_what_fails(const hia_emit *e, hia_node_id n) {
     if (is_call && hiaG_own_effects(e->g, fn, n) & HIA_E_RAISES) return true;
   }
   return false;
-}
-
-static LLVMValueRef new_record(hia_emit *e) {
-  LLVMBasicBlockRef here = hiaL_here(e);
-  hiaL_at_start(e, LLVMGetEntryBasicBlock(e->function));
-  LLVMValueRef record = LLVMBuildAlloca(e->b, LLVMArrayType2(e->types[HIA_I64], 2), "element");
-  hiaL_at(e, here);
-  return record;
-}
-
-static void put_into_list(hia_emit *e, hia_open_element *i) {
-  LLVMValueRef head = hiaL_field(e, HIA_FIELD_elements);
-  if (!i->record) i->record = new_record(e);
-  i->outer = LLVMBuildLoad2(e->b, e->ptr, head, "elements");
-  LLVMBuildStore(e->b, i->outer, hiaL_word_at(e, i->record, 0));
-  LLVMBuildStore(e->b, i->index, hiaL_word_at(e, i->record, 1));
-  LLVMBuildStore(e->b, i->record, head);
 }
 
 static bool has_no_context(const hia_emit *e) {
@@ -64,7 +49,7 @@ void hiaL_open_loop_element(hia_emit *e, hia_region_id head) {
   hia_node_id n = has_no_context(e) ? HIA_NONE : element_of(e, head + 1);
   if (n == HIA_NONE || !calls_what_fails(e, n)) return;
   hia_open_element new = {.index = hiaL_number(e, 64, 0)};
-  put_into_list(e, &new);
+  hiaL_list_element(e, &new);
   flow->element[0] = new.record;
   flow->element[1] = new.outer;
 }
@@ -78,8 +63,9 @@ void hiaL_emit_ELEMENT(hia_emit *e, hia_node_id n) {
   hia_region_id region = hiaL_node(e, n)->region;
   LLVMValueRef index = hiaL_in(e, n, 0);
   if (has_no_context(e) || region == 0) return;
-  if (e->elements.len && e->elements.data[e->elements.len - 1].region == region) {
-    hia_open_element *again = &e->elements.data[e->elements.len - 1]; /* two rounds in one */
+  if (e->local.elements.len && e->local.elements.data[e->local.elements.len - 1].region == region) {
+    hia_open_element *again =
+        &e->local.elements.data[e->local.elements.len - 1]; /* two rounds in one */
     again->index = index;
     if (again->outer) LLVMBuildStore(e->b, index, hiaL_word_at(e, again->record, 1));
     return;
@@ -93,24 +79,15 @@ void hiaL_emit_ELEMENT(hia_emit *e, hia_node_id n) {
     new.is_of_loop = true;
     LLVMBuildStore(e->b, index, hiaL_word_at(e, new.record, 1));
   } else if (calls_what_fails(e, n)) {
-    put_into_list(e, &new);
+    hiaL_list_element(e, &new);
   }
-  hiaR_push(&e->comp->scratch, &e->elements, new);
-}
-
-/* Those that are in the list are around those that are not. */
-void hiaL_show_elements(hia_emit *e) {
-  for (uint32_t i = 0; i < e->elements.len; i++) {
-    hia_open_element shown = e->elements.data[i];
-    if (shown.outer) continue;
-    put_into_list(e, &shown);
-    e->elements.data[i].record = shown.record;
-  }
+  hiaR_push(&e->comp->scratch, &e->local.elements, new);
 }
 
 void hiaL_close_elements(hia_emit *e, hia_region_id region) {
-  if (!e->elements.len || e->elements.data[e->elements.len - 1].region != region) return;
-  hia_open_element closed = e->elements.data[--e->elements.len];
+  if (!e->local.elements.len || e->local.elements.data[e->local.elements.len - 1].region != region)
+    return;
+  hia_open_element closed = e->local.elements.data[--e->local.elements.len];
   if (closed.outer && !closed.is_of_loop)
     LLVMBuildStore(e->b, closed.outer, hiaL_field(e, HIA_FIELD_elements));
 }

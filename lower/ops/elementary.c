@@ -2,7 +2,7 @@
 /* The elementary functions as LLVM IR: the definitions of runtime/base/elementary.h, where each
  * operation builds an instruction. Operands are scalars, or vectors of any width. */
 #include "runtime/base/elementary.h"
-#include "lower/kit/emit.h"
+#include "lower/ops/ops.h"
 #include <math.h>
 
 /* Where code is built, and of which types: scalars if n is 0, else vectors of n. */
@@ -134,7 +134,7 @@ LLVMValueRef hiaL_elementary(LLVMBuilderRef b, const char *name, const LLVMValue
 /* A function of the module's own. */
 static LLVMValueRef function_of(hia_emit *e, size_t i, hia_dtype t, uint32_t n_args) {
   bool is_f64 = t == HIA_F64;
-  LLVMValueRef *f = &e->elementary[i][is_f64];
+  LLVMValueRef *f = &e->unit.elementary[i][is_f64];
   if (*f) return *f;
   LLVMTypeRef params[2] = {e->types[t], e->types[t]};
   const char *name = hiaR_arena_printf(&e->comp->scratch, "hiaton.%s.%s", functions[i].name,
@@ -164,9 +164,9 @@ LLVMValueRef hiaL_call_elementary(hia_emit *e, const char *name, hia_dtype t, LL
   /* Inlined into a loop, calls that do not depend on each other run in vectors or overlap; that is
    * worth twice the speed. Elsewhere it gains nothing, and costs 5 ms of compile time a call. */
   bool may_inline =
-      (hiaL_is_for_kernels(e) || hiaL_loop_loc(e) != HIA_NONE) && e->n_inlined < MAX_INLINED;
+      (hiaL_is_for_kernels(e) || hiaL_loop_loc(e) != HIA_NONE) && e->unit.n_inlined < MAX_INLINED;
   if (may_inline)
-    e->n_inlined++;
+    e->unit.n_inlined++;
   else
     hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
   return call;

@@ -4,6 +4,7 @@
  * constant of the module, a hia_native_operation; the operands are words in the frame, of which the
  * first becomes the result. */
 #include "lower/kit/emit.h"
+#include "lower/ops/ops.h"
 #include "runtime/heap/tensor.h"
 #include "runtime/native/module.h"
 
@@ -27,7 +28,7 @@ static LLVMValueRef description(hia_emit *e, hia_node_id n) {
   for (uint32_t i = 0; i < node->n_ins; i++)
     if (hiaG_type_kind(e->g->types, hiaG_type(fn, hiaG_in(fn, n, i))) == HIA_KIND_TENSOR)
       tensors |= (uint64_t)1 << (i < 63 ? i : 63);
-  uint64_t takes = e->is_counted && hiaG_consumes(fn, n) ? tensors : 0;
+  uint64_t takes = e->graph.is_counted && hiaG_consumes(fn, n) ? tensors : 0;
   LLVMValueRef none = LLVMConstNull(e->ptr);
   LLVMValueRef operate = of_runtime(e, "hiaR_e_", is_lifted ? "LIFT" : names[node->op]);
   LLVMValueRef kernels = is_lifted ? of_runtime(e, "hiaR_k_", names[node->op]) : none;
@@ -47,47 +48,13 @@ static LLVMValueRef description(hia_emit *e, hia_node_id n) {
   return hiaL_variable(e, "operation", hiaL_structure(e, fields, HIA_LEN(fields)));
 }
 
-/* Room for the words of the operands of any operation of the function. */
-LLVMValueRef hiaL_operand_block(hia_emit *e) {
-  if (e->operands) return e->operands;
-  uint32_t most = 1;
-  for (hia_node_id n = 0; n < e->fn->nodes.len; n++) {
-    const hia_node *node = hiaL_node(e, n);
-    if (!hiaG_is_operation(e->fn, n) && node->op != HIA_OP_DEFER) continue;
-    if (node->n_ins > most) most = node->n_ins;
-    if (node->n_outs > most) most = node->n_outs;
-  }
-  LLVMBasicBlockRef here = hiaL_here(e);
-  hiaL_at_start(e, LLVMGetEntryBasicBlock(e->function));
-  e->operands = LLVMBuildAlloca(e->b, LLVMArrayType2(e->types[HIA_I64], most), "operands");
-  hiaL_at(e, here);
-  return e->operands;
-}
-
 void hiaL_emit_operation(hia_emit *e, hia_node_id n) {
-  const hia_node *node = hiaL_node(e, n);
-  LLVMValueRef block = hiaL_operand_block(e);
-  for (uint32_t i = 0; i < node->n_ins; i++) {
-    hiaL_store_word(e, hiaL_word_at(e, block, i), hiaL_in(e, n, i),
-                    hiaG_type(e->fn, hiaG_in(e->fn, n, i)));
-    hiaL_stored(e, i);
-  }
-  LLVMValueRef args[] = {description(e, n), block, hiaL_number(e, 32, node->loc)};
-  hiaL_set_debug_loc(e, node->loc, false);
-  hiaL_call_abi(e, HIA_ABI_hiaR_stub_operate, args, HIA_LEN(args));
-  hiaL_no_debug_loc(e);
-  hiaL_out(e, n, 0, hiaL_load_word(e, block, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
+  hiaL_call_with_operands(e, n, HIA_ABI_hiaR_stub_operate, description(e, n));
 }
 
 /* ---- what is usual inline ----
  *
  * The operation is called where it fails, and says why. */
-
-static LLVMValueRef load_dim(hia_emit *e, LLVMValueRef tensor, uint32_t axis) {
-  uint64_t at = offsetof(hia_tensor, dims) + axis * sizeof(int64_t);
-  LLVMValueRef place = hiaL_byte_at(e, tensor, at, "dim");
-  return LLVMBuildLoad2(e->b, e->types[HIA_I64], place, "size");
-}
 
 /* The builder is left where the condition holds. */
 static void fail_unless(hia_emit *e, hia_node_id n, LLVMValueRef fits) {
@@ -104,7 +71,7 @@ void hiaL_emit_EXPECT(hia_emit *e, hia_node_id n) {
   LLVMValueRef x = hiaL_in(e, n, 0), fits = hiaL_number(e, 1, 1);
   uint32_t i = 1;
   for (uint64_t axes = hiaL_node(e, n)->imm; axes; axes &= axes - 1) {
-    LLVMValueRef size = load_dim(e, x, (uint32_t)__builtin_ctzll(axes));
+    LLVMValueRef size = hiaL_load_dim(e, x, (uint32_t)__builtin_ctzll(axes));
     LLVMValueRef is_equal = LLVMBuildICmp(e->b, LLVMIntEQ, size, hiaL_in(e, n, i++), "");
     fits = LLVMBuildAnd(e->b, fits, is_equal, "fits");
   }
@@ -128,7 +95,7 @@ void hiaL_emit_ALIKE(hia_emit *e, hia_node_id n) {
   uint32_t rank = hiaG_rank(e->g->types, hiaG_type(e->fn, hiaG_in(e->fn, n, 1)));
   for (uint32_t k = 0; k < rank; k++) {
     LLVMValueRef is_equal =
-        LLVMBuildICmp(e->b, LLVMIntEQ, load_dim(e, x, k), load_dim(e, first, k), "");
+        LLVMBuildICmp(e->b, LLVMIntEQ, hiaL_load_dim(e, x, k), hiaL_load_dim(e, first, k), "");
     fits = LLVMBuildAnd(e->b, fits, is_equal, "fits");
   }
   fail_unless(e, n, fits);
@@ -181,7 +148,7 @@ void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
     return;
   }
   LLVMValueRef x = hiaL_in(e, n, 0), i = hiaL_in(e, n, 1);
-  fail_unless(e, n, LLVMBuildICmp(e->b, LLVMIntULT, i, load_dim(e, x, 0), "is_there"));
+  fail_unless(e, n, LLVMBuildICmp(e->b, LLVMIntULT, i, hiaL_load_dim(e, x, 0), "is_there"));
   LLVMValueRef data =
       LLVMBuildLoad2(e->b, e->ptr, hiaL_byte_at(e, x, offsetof(hia_tensor, data), "at"), "data");
   LLVMTypeRef element = hiaL_c_type(e, type);
@@ -191,35 +158,22 @@ void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, value);
 }
 
-/* Params are not counted: no release. */
-void hiaL_emit_PARAM(hia_emit *e, hia_node_id n) {
-  const hia_node *node = hiaL_node(e, n);
-  LLVMValueRef words = LLVMBuildLoad2(e->b, e->ptr, hiaL_field(e, HIA_FIELD_params), "params");
-  LLVMValueRef place = hiaL_word_at(e, words, (uint32_t)node->imm);
-  hiaL_out(e, n, 0, hiaL_load_word(e, place, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
-}
-
-/* A constant of the module, which several nodes may share. */
-static LLVMValueRef literal(hia_emit *e, uint32_t number) {
-  const hia_tensor_literal *l = &e->g->literals.data[number];
-  const char *name = hiaR_arena_printf(&e->comp->scratch, "literal_%u", number);
-  LLVMValueRef dims[HIA_MAX_RANK], found = LLVMGetNamedGlobal(e->module, name);
-  if (found) return found;
-  for (uint32_t i = 0; i < l->shape.rank; i++)
-    dims[i] = hiaL_number(e, 64, (uint64_t)l->shape.dims[i]);
-  LLVMValueRef elements = LLVMConstStringInContext2(e->llvm, l->elements, l->size, true);
-  LLVMValueRef fields[] = {hiaL_number(e, 32, HIA_STICKY), hiaL_number(e, 16, HIA_TENSOR_LITERAL),
-                           hiaL_number(e, 16, hiaR_tensor_spare(l->dtype, l->shape.rank)),
-                           hiaL_variable(e, "elements", elements),
-                           LLVMConstArray2(e->types[HIA_I64], dims, l->shape.rank)};
-  return hiaL_variable(e, name, hiaL_structure(e, fields, HIA_LEN(fields)));
-}
-
-/* It is not counted, as params are not: no release. */
-void hiaL_emit_LITERAL(hia_emit *e, hia_node_id n) {
-  hiaL_out(e, n, 0, literal(e, (uint32_t)hiaL_node(e, n)->imm));
-}
-
 void hiaL_emit_DIM(hia_emit *e, hia_node_id n) {
-  hiaL_out(e, n, 0, load_dim(e, hiaL_in(e, n, 0), (uint32_t)hiaL_node(e, n)->imm));
+  hiaL_out(e, n, 0, hiaL_load_dim(e, hiaL_in(e, n, 0), (uint32_t)hiaL_node(e, n)->imm));
+}
+
+void hiaL_emit_WITHIN(hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  bool is_label = node->imm != 0;
+  LLVMValueRef i = hiaL_in(e, n, 1), wide = i;
+  if (hiaG_type(e->fn, hiaG_in(e->fn, n, 1)) != HIA_I64)
+    wide = LLVMBuildSExt(e->b, i, e->types[HIA_I64], "");
+  LLVMValueRef size = hiaL_in(e, n, 0);
+  LLVMBasicBlockRef wrong = hiaL_block(e, "out_of_range"), next = hiaL_block(e, "within");
+  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntUGE, wide, size, ""), wrong, next);
+  hiaL_at(e, wrong);
+  hia_range_of of = is_label ? HIA_RANGE_OF_LABELS : HIA_RANGE_OF_VECTOR;
+  hiaL_fail_range_of(e, node->loc, (uint32_t)hiaR_range_code(of, false), wide, wide, size);
+  hiaL_at(e, next);
+  hiaL_out(e, n, 0, i);
 }

@@ -14,6 +14,7 @@
  * An address that is none of those that `dest` and `hole.at` give is found by the verifier
  * (graph/verify/address.c). A test that fails ends the run with INTERNAL. */
 #include "lower/kit/emit.h"
+#include "lower/ops/ops.h"
 #include "runtime/heap/tensor.h"
 #include <stddef.h>
 
@@ -26,14 +27,10 @@ static LLVMValueRef empty_tensor(hia_emit *e, hia_type type) {
   hia_dtype dtype = hiaG_tensor_dtype(e->g->types, type);
   uint32_t rank = hiaG_rank(e->g->types, type);
   const char *name = hiaR_arena_printf(&e->comp->scratch, "empty_%u_%u", (unsigned)dtype, rank);
-  LLVMValueRef dims[HIA_MAX_RANK], found = LLVMGetNamedGlobal(e->module, name);
+  LLVMValueRef found = LLVMGetNamedGlobal(e->module, name);
   if (found) return found;
-  for (uint32_t i = 0; i < rank; i++) dims[i] = hiaL_number(e, 64, 0);
-  LLVMValueRef fields[] = {hiaL_number(e, 32, HIA_STICKY), hiaL_number(e, 16, HIA_TENSOR_LITERAL),
-                           hiaL_number(e, 16, hiaR_tensor_spare(dtype, rank)),
-                           hiaL_variable(e, "elements", LLVMConstNull(e->types[HIA_I64])),
-                           LLVMConstArray2(e->types[HIA_I64], dims, rank)};
-  return hiaL_variable(e, name, hiaL_structure(e, fields, HIA_LEN(fields)));
+  const hia_dims shape = {.rank = rank};
+  return hiaL_constant_tensor(e, name, dtype, &shape, LLVMConstNull(e->types[HIA_I64]));
 }
 
 LLVMValueRef hiaL_unset(hia_emit *e, hia_type type) {
@@ -56,16 +53,14 @@ void hiaL_require_object(hia_emit *e, LLVMValueRef ref, hia_loc_id loc) {
 
 void hiaL_require_address(hia_emit *e, LLVMValueRef address, hia_loc_id loc) {
   LLVMValueRef unset = hiaL_number(e, 64, 0); /* as hiaL_emit_UNDEF makes it */
-  if (e->tests_addresses) require(e, LLVMBuildICmp(e->b, LLVMIntNE, address, unset, ""), loc);
+  if (e->graph.tests_addresses) require(e, LLVMBuildICmp(e->b, LLVMIntNE, address, unset, ""), loc);
 }
 
 void hiaL_require_row(hia_emit *e, LLVMValueRef tensor, const hia_dims *shape, hia_loc_id loc) {
   LLVMValueRef fits = hiaL_number(e, 1, 1);
   if (!e->g->is_read) return;
   for (uint32_t k = 0; k < shape->rank; k++) {
-    uint64_t at = offsetof(hia_tensor, dims) + k * sizeof(int64_t);
-    LLVMValueRef size =
-        LLVMBuildLoad2(e->b, e->types[HIA_I64], hiaL_byte_at(e, tensor, at, "dim"), "size");
+    LLVMValueRef size = hiaL_load_dim(e, tensor, k);
     LLVMValueRef wanted = hiaL_number(e, 64, (uint64_t)shape->dims[k]);
     fits = LLVMBuildAnd(e->b, fits, LLVMBuildICmp(e->b, LLVMIntEQ, size, wanted, ""), "fits");
   }
@@ -76,7 +71,7 @@ void hiaL_require_row(hia_emit *e, LLVMValueRef tensor, const hia_dims *shape, h
 void hiaL_wait_for_operands(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   bool is_read = hiaG_is_operation(e->fn, n) || node->op == HIA_OP_PACK || node->op == HIA_OP_HOST;
-  if (!e->tests_pending || !is_read) return;
+  if (!e->graph.tests_pending || !is_read) return;
   switch (node->op) {
   case HIA_OP_DIM:
   case HIA_OP_EXPECT:

@@ -4,7 +4,7 @@
  * No instruction here has undefined behaviour or makes poison: no nsw or nuw, shift counts are
  * masked, divisors are tested first, conversions saturate. No fast-math flag, ever. Where LLVM
  * would call a library function of its own choice, the code calls the runtime's instead. */
-#include "lower/kit/emit.h"
+#include "lower/ops/ops.h"
 #include <math.h>
 
 static hia_dtype dtype(const hia_emit *e, hia_node_id n) { return hiaG_node_dtype(e->g, e->fn, n); }

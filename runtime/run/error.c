@@ -488,3 +488,8 @@ hia_status hiaR_copy_options(const hia_allocator *allocator, const char *what, v
                         "%s of %zu bytes: made for another version of hiaton (this is %s)", what,
                         size, HIA_BUILD_VERSION);
 }
+
+hia_status hiaR_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp) {
+  return hiaR_fail_text(allocator, error, comp->status, NULL, "%s",
+                        comp->message[0] ? comp->message : hiaR_status_message(comp->status));
+}

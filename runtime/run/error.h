@@ -77,6 +77,9 @@ hia_status hiaR_fail_memory(const hia_allocator *allocator, hia_error **error);
 hia_status hiaR_copy_options(const hia_allocator *allocator, const char *what, void *own,
                              size_t own_size, const void *theirs, hia_error **error);
 
+/* Makes the error of what a compilation has thrown. Returns its status. */
+hia_status hiaR_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
+
 /* The limits of a run, for the message; 0: no limit was set. */
 typedef struct hia_bounds {
   size_t depth, memory;

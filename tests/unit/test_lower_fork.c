@@ -481,9 +481,9 @@ static const char *asm_of(world *w, const char *text) {
   hia_text t;
   hiaR_text_init(&t, &w->e.comp.arena);
   hia_compile_options options = {.level = 2};
-  cr_assert_eq(hiaJ_backend.dump(w->session, graph_of(w, text), &options, HIA_DUMP_ASM, &t,
-                                 w->error, sizeof w->error),
-               HIA_OK, "%s", w->error);
+  cr_assert_eq(
+      hiaJ_backend.dump(w->session, graph_of(w, text), &options, HIA_DUMP_ASM, &t, &w->error),
+      HIA_OK, "%s", said(w->error));
   return t.data;
 }
 

@@ -102,9 +102,8 @@ Test(leaf, what_the_code_looks_like) {
     hia_text t;
     hiaR_text_init(&t, &w.e.comp.arena);
     hia_compile_options options = {.level = 2};
-    hia_status status =
-        hiaJ_backend.dump(w.session, g, &options, HIA_DUMP_LLVM, &t, w.error, sizeof w.error);
-    cr_assert_eq(status, HIA_OK, "%s", w.error);
+    hia_status status = hiaJ_backend.dump(w.session, g, &options, HIA_DUMP_LLVM, &t, &w.error);
+    cr_assert_eq(status, HIA_OK, "%s", said(w.error));
     const char *f = strstr(t.data, "i32 @f_0("),
                *g_at = strstr(t.data, "i32 @g_1(ptr swiftself %0, i32 %1)");
     const char *jump = strstr(t.data, "musttail call");

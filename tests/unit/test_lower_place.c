@@ -12,10 +12,11 @@ static void place(const char *text) {
   LLVMMemoryBufferRef buffer =
       LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "place");
   LLVMModuleRef module;
-  char *message = NULL, error[256] = "";
+  char *message = NULL;
+  hia_error *error = NULL;
   cr_assert(!LLVMParseIRInContext(llvm, buffer, &module, &message), "%s", message);
-  cr_assert_eq(hiaL_finish_loops(module, true, &hiaR_malloc, error, sizeof error), HIA_OK, "%s",
-               error);
+  cr_assert_eq(hiaL_finish_loops(module, true, &hiaR_malloc, &error), HIA_OK, "%s",
+               error ? hia_error_message(error, 0) : "nothing");
   cr_assert(!LLVMVerifyModule(module, LLVMReturnStatusAction, &message), "%s", message);
   LLVMDisposeMessage(message);
   LLVMDisposeModule(module);

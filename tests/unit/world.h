@@ -18,14 +18,18 @@ typedef struct world {
   hia_unwinder unwinder;
   hia_failure failure;
   hia_usage usage;
-  char error[512];
+  hia_error *error; /* of a request that was to succeed */
 } world;
+
+static inline const char *said(const hia_error *error) {
+  return error ? hia_error_message(error, 0) : "nothing";
+}
 
 static inline void world_init(world *w) {
   memset(w, 0, sizeof *w);
   env_init(&w->e);
-  cr_assert_eq(hiaJ_backend.open(&hiaR_malloc, &w->session, w->error, sizeof w->error), HIA_OK,
-               "%s", w->error);
+  cr_assert_eq(hiaJ_backend.open(&hiaR_malloc, &w->session, &w->error), HIA_OK, "%s",
+               said(w->error));
   cr_assert_eq(hiaR_context_new(&hiaR_malloc, &w->context), HIA_OK);
 }
 
@@ -38,6 +42,7 @@ static inline void world_free(world *w) {
   drop_code(w);
   hiaR_context_free(w->context);
   hiaJ_backend.close(w->session);
+  hia_error_free(w->error);
   hiaR_comp_free(&w->e.comp);
 }
 
@@ -69,9 +74,8 @@ static inline void compile_graph(world *w, hia_graph *g, int level) {
   options.sanitize = true;
 #endif
   hia_compile_report report;
-  hia_status status =
-      hiaJ_backend.compile(w->session, g, &options, &w->code, &report, w->error, sizeof w->error);
-  cr_assert_eq(status, HIA_OK, "level %d: %s", level, w->error);
+  hia_status status = hiaJ_backend.compile(w->session, g, &options, &w->code, &report, &w->error);
+  cr_assert_eq(status, HIA_OK, "level %d: %s", level, said(w->error));
   cr_assert_gt(report.code_bytes, 0);
   w->g = g;
   w->unwinder = *hiaJ_backend.unwinder(w->code);

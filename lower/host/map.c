@@ -24,14 +24,10 @@
  * any other way. So no row reads what another row writes, and an access group on the kernel's loads
  * and stores says so: LLVM then vectorises without comparing addresses, however many columns there
  * are. `noalias` would claim more than is true. */
-#include "lower/kit/emit.h"
+#include "lower/function/function.h"
+#include "lower/host/host.h"
 #include "runtime/native/module.h"
 #include <llvm-c/IRReader.h>
-#include <stdio.h>
-
-void hiaL_map_loop_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_map_loop_%u", root);
-}
 
 /* ---- which kind ---- */
 
@@ -62,8 +58,8 @@ static struct hia_row_work row_work(const hia_emit *e, const hia_fn *fn) {
       continue;
     }
     hia_fn_id callee = e->g->sites.data[HIA_IMM_A(node->imm)].callee;
-    work.cost += e->row_work[callee].cost;
-    if (e->row_work[callee].values > most) most = e->row_work[callee].values;
+    work.cost += e->unit.row_work[callee].cost;
+    if (e->unit.row_work[callee].values > most) most = e->unit.row_work[callee].values;
   }
   /* Calls may double what they take at each level: neither sum may wrap around. */
   if (work.cost > CHUNK_COST) work.cost = CHUNK_COST + 1;
@@ -72,14 +68,14 @@ static struct hia_row_work row_work(const hia_emit *e, const hia_fn *fn) {
 }
 
 static const struct hia_row_work *row_work_of(hia_emit *e, hia_fn_id id) {
-  if (!e->row_work) {
-    e->row_work = HIA_NEW_ARRAY(&e->comp->scratch, struct hia_row_work, e->g->fns.len);
+  if (!e->unit.row_work) {
+    e->unit.row_work = HIA_NEW_ARRAY(&e->comp->scratch, struct hia_row_work, e->g->fns.len);
     for (hia_fn_id i = 0; i < e->g->fns.len; i++) { /* callees first */
-      hia_fn_id f = e->facts.order[i];
-      if (!hiaG_fn(e->g, f)->is_removed) e->row_work[f] = row_work(e, hiaG_fn(e->g, f));
+      hia_fn_id f = e->graph.facts.order[i];
+      if (!hiaG_fn(e->g, f)->is_removed) e->unit.row_work[f] = row_work(e, hiaG_fn(e->g, f));
     }
   }
-  return &e->row_work[id];
+  return &e->unit.row_work[id];
 }
 
 bool hiaL_has_map(const hia_emit *e, hia_fn_id root) {
@@ -231,16 +227,6 @@ static LLVMValueRef failure_word(hia_emit *e) {
   return word;
 }
 
-/* The function returns any values: the kernel does not use them. */
-void hiaL_fail_row(hia_emit *e) {
-  LLVMBuildStore(e->b, LLVMConstInt(e->types[HIA_I64], 1, false), e->context);
-  LLVMTypeRef type = LLVMGetReturnType(LLVMGlobalGetValueType(e->function));
-  if (type == e->void_type)
-    LLVMBuildRetVoid(e->b);
-  else
-    LLVMBuildRet(e->b, LLVMConstNull(type));
-}
-
 static LLVMValueRef build_kernel(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   LLVMTypeRef i64 = e->types[HIA_I64];
@@ -271,10 +257,10 @@ static LLVMValueRef build_kernel(hia_emit *e, hia_fn_id id) {
     hia_type t = fn->params[i];
     LLVMValueRef x = LLVMBuildLoad2(e->b, hiaL_c_type(e, t), element(e, c.at[i], row, t), "");
     LLVMSetMetadata(x, kind, group);
-    hiaR_push(&e->comp->scratch, &e->args, hiaL_from_c(e, x, t));
+    hiaR_push(&e->comp->scratch, &e->local.args, hiaL_from_c(e, x, t));
   }
   /* A charge can fail, so a kernel has none and returns all fuel. */
-  if (e->options->is_fuelled) hiaR_push(&e->comp->scratch, &e->args, LLVMConstNull(i64));
+  if (e->options->is_fuelled) hiaR_push(&e->comp->scratch, &e->local.args, LLVMConstNull(i64));
   hiaL_open_scope(e, LLVMGetValueName(f), HIA_NONE);
   hiaL_set_debug_loc(e, HIA_NONE, false);
   LLVMValueRef call = hiaL_build_call(e, id);

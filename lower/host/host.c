@@ -5,15 +5,10 @@
  * They follow C's calling convention for scalars: a bool is a byte, of which only bit 0 is read.
  * They run on the host's stack, before and after the code that they call. No sanitizer instruments
  * them. */
-#include "lower/kit/emit.h"
+#include "lower/host/host.h"
+#include "lower/function/function.h"
+#include "lower/object/object.h"
 #include "runtime/native/module.h"
-#include <stdio.h>
-
-void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_id root) {
-  static const char *const words[HIA_N_HOST_SIDES] = {
-      [HIA_HOST_TYPED] = "typed", [HIA_HOST_PLAIN] = "plain", [HIA_HOST_MAP] = "map"};
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_%s_%u", words[side], root);
-}
 
 /* ---- the record ---- */
 
@@ -30,8 +25,8 @@ static LLVMValueRef word_types(hia_emit *e, const hia_fn *fn) {
 
 /* HIA_CODE_FORKS is that of the module: which thread a fork is for depends on the run. */
 static uint32_t flags_of(const hia_emit *e, hia_fn_id root) {
-  return (e->is_parallel ? HIA_CODE_FORKS : 0u) |
-         (e->facts.has_objects[root] ? HIA_CODE_OBJECTS : 0u) |
+  return (e->graph.is_parallel ? HIA_CODE_FORKS : 0u) |
+         (e->graph.facts.has_objects[root] ? HIA_CODE_OBJECTS : 0u) |
          (e->options->is_fuelled ? 0u : HIA_CODE_WITHOUT_FUEL);
 }
 
@@ -44,7 +39,7 @@ static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
     if (fn->is_removed || !fn->is_root) continue;
     const hia_object_root *planned = hiaL_planned(e, f);
     uint32_t export = planned ? planned->export : i;
-    LLVMValueRef entry = e->fns[f].entry ? e->fns[f].entry : LLVMConstNull(e->ptr);
+    LLVMValueRef entry = e->unit.fns[f].entry ? e->unit.fns[f].entry : LLVMConstNull(e->ptr);
     LLVMValueRef row[8] = {entry,
                            hiaL_number(e, 32, flags_of(e, f)),
                            hiaL_number(e, 32, export),
@@ -71,7 +66,7 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
   LLVMValueRef fields[7 + HIA_RECORD_REST] = {
       hiaL_number(e, 32, HIA_RT_ABI),
       hiaL_number(e, 32,
-                  (e->is_parallel ? HIA_CODE_FORKS : 0u) |
+                  (e->graph.is_parallel ? HIA_CODE_FORKS : 0u) |
                       (is_object && (e->options->object->types || e->g->params.len)
                            ? HIA_CODE_OBJECTS
                            : 0u) |
@@ -96,20 +91,6 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
   return record;
 }
 
-/* ---- functions of C ---- */
-
-LLVMTypeRef hiaL_c_type(const hia_emit *e, hia_type t) {
-  return t == HIA_BOOL ? e->i8 : hiaL_type(e, t);
-}
-
-LLVMValueRef hiaL_from_c(hia_emit *e, LLVMValueRef value, hia_type t) {
-  return t == HIA_BOOL ? LLVMBuildTrunc(e->b, value, e->types[HIA_BOOL], "") : value;
-}
-
-LLVMValueRef hiaL_to_c(hia_emit *e, LLVMValueRef value, hia_type t) {
-  return t == HIA_BOOL ? LLVMBuildZExt(e->b, value, e->i8, "") : value;
-}
-
 /* Parameters of the C function: the context if it takes one, the function's own, and pointers to
  * the results unless they are returned. Fuel is none of them. */
 static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef result,
@@ -121,30 +102,6 @@ static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef resu
   for (uint32_t i = 0; i < fn->n_params - fuel; i++) params[n++] = hiaL_c_type(e, fn->params[i]);
   for (uint32_t i = 0; has_pointers && i < fn->n_results - fuel; i++) params[n++] = e->ptr;
   return LLVMFunctionType(result, params, n, false);
-}
-
-/* Functions with many results are not optimised: LLVM takes time with the square of the number of
- * pointers compared with NULL, ten seconds for a thousand results, and would gain nothing. */
-enum { MAX_OPTIMISED = 48 };
-
-LLVMValueRef hiaL_host_function(hia_emit *e, const hia_fn *fn, const char *name, LLVMTypeRef type) {
-  LLVMValueRef f = hiaL_add_named(e, name, type);
-  if (e->options->object)
-    LLVMSetSection(f, HIA_HOST_TEXT);
-  else
-    LLVMSetVisibility(f, LLVMProtectedVisibility);
-  unsigned all = (unsigned)LLVMAttributeFunctionIndex;
-  hiaL_attribute(e, f, all, "nounwind", 0);
-  hiaL_attribute(e, f, all, "uwtable", 1);
-  if (fn->n_results > MAX_OPTIMISED) {
-    hiaL_attribute(e, f, all, "noinline", 0);
-    hiaL_attribute(e, f, all, "optnone", 0);
-  }
-  e->function = f;
-  e->context = NULL;
-  hiaL_at(e, hiaL_block(e, "entry"));
-  hiaL_no_debug_loc(e);
-  return f;
 }
 
 /* The code built between begin_store and end_store is skipped if the pointer is NULL. The block
@@ -236,14 +193,6 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
   hiaL_unlikely(e, has_failed, failed, done);
 }
 
-LLVMValueRef hiaL_no_context(hia_emit *e) {
-  if (e->no_context) return e->no_context;
-  LLVMTypeRef line = LLVMArrayType2(e->types[HIA_I64], 8);
-  e->no_context = hiaL_variable(e, "hia_no_context", LLVMConstNull(line));
-  LLVMSetSection(e->no_context, HIA_HOST_RODATA);
-  return e->no_context;
-}
-
 static void plain_function(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   bool returns = fn->n_results == 1;
@@ -258,7 +207,7 @@ static void plain_function(hia_emit *e, hia_fn_id id) {
   e->context = hiaL_no_context(e);
   hiaL_open_args(e);
   for (uint32_t i = 0; i < fn->n_params; i++)
-    hiaR_push(&e->comp->scratch, &e->args, hiaL_from_c(e, LLVMGetParam(f, i), fn->params[i]));
+    hiaR_push(&e->comp->scratch, &e->local.args, hiaL_from_c(e, LLVMGetParam(f, i), fn->params[i]));
   hiaL_open_scope(e, name, HIA_NONE);
   hiaL_set_debug_loc(e, HIA_NONE, false);
   LLVMValueRef call = hiaL_build_call(e, id);
@@ -324,5 +273,4 @@ void hiaL_host_side(hia_emit *e) {
   if (has_entries) entries(e, n_roots);
   if (side == HIA_HOST_PLAIN) plain_functions(e);
   if (side == HIA_HOST_MAP) map_loops(e);
-  hiaL_object_end(e);
 }

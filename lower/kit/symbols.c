@@ -1,0 +1,46 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The names of symbols, by which other units, the runtime and hosts find what a module has, and
+ * functions that get such a name. */
+#include "lower/kit/emit.h"
+#include <stdio.h>
+
+void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_entry_%u", root);
+}
+
+void hiaL_code_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id f) {
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_code_%u", f);
+}
+
+void hiaL_pays_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id callee) {
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_pays_%u", callee);
+}
+
+void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_id root) {
+  static const char *const words[HIA_N_HOST_SIDES] = {
+      [HIA_HOST_TYPED] = "typed", [HIA_HOST_PLAIN] = "plain", [HIA_HOST_MAP] = "map"};
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_%s_%u", words[side], root);
+}
+
+void hiaL_map_loop_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_map_loop_%u", root);
+}
+
+/* ---- functions that are found by name ---- */
+
+LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type) {
+  LLVMValueRef other = LLVMGetNamedFunction(e->module, name);
+  if (other) {
+    const char *new_name = hiaR_arena_printf(&e->comp->scratch, "%s_", name);
+    LLVMSetValueName2(other, new_name, strlen(new_name));
+  }
+  return LLVMAddFunction(e->module, name, type);
+}
+
+void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f) {
+  if (e->options->object)
+    hiaL_keep(e, f);
+  else
+    LLVMSetVisibility(f, LLVMProtectedVisibility);
+  hiaL_common_attributes(e, f);
+}

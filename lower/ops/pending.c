@@ -1,0 +1,32 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Tensors that are pending (runtime/native/batch/): where the code waits for their elements. */
+#include "lower/ops/ops.h"
+#include "runtime/heap/tensor.h"
+
+static void settle(hia_emit *e, hia_loc_id loc) {
+  hiaL_set_debug_loc(e, loc, false);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_settle, NULL, 0);
+  hiaL_no_debug_loc(e);
+}
+
+/* Of a tensor the header says whether it is pending. */
+void hiaL_wait_for(hia_emit *e, LLVMValueRef x, hia_type type, hia_loc_id loc) {
+  if (hiaG_type_kind(e->g->types, type) != HIA_KIND_TENSOR) {
+    settle(e, loc);
+    return;
+  }
+  LLVMBasicBlockRef wait = hiaL_block(e, "wait"), next = hiaL_block(e, "there");
+  LLVMValueRef kind = hiaL_header_ctor(e, x);
+  LLVMValueRef pending = hiaL_number(e, 32, HIA_TENSOR_PENDING);
+  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntEQ, kind, pending, "is_pending"), wait, next);
+  hiaL_at(e, wait);
+  settle(e, loc);
+  LLVMBuildBr(e->b, next);
+  hiaL_at(e, next);
+}
+
+void hiaL_emit_FORCE(hia_emit *e, hia_node_id n) {
+  hia_type type = hiaG_type(e->fn, hiaG_in(e->fn, n, 0));
+  hiaL_out(e, n, 0, hiaL_in(e, n, 0));
+  hiaL_wait_for(e, hiaL_in(e, n, 0), type, hiaL_node(e, n)->loc);
+}
