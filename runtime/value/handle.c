@@ -2,6 +2,7 @@
 /* Values of hosts: their life, taking them apart, printing. */
 #include "runtime/value/handle.h"
 #include "runtime/heap/tensor.h"
+#include <hiaton/tensors.h>
 
 /* ---- life ---- */
 
