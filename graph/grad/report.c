@@ -132,6 +132,7 @@ static void report_recomputed(const reporting *r) {
   const hia_fn *fn = r->b->fn;
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
+    if (n >= r->b->n_nodes) continue; /* hiaG_grad_sizes has added it: it has no record */
     bool is_rerun = node->flags & HIA_NODE_BEGIN;
     const hia_grad_rerun *s = is_rerun ? &r->b->reruns.data[r->b->rerun_of[n]] : NULL;
     if (s && (s->place == HIA_NONE || hiaG_fn(r->g, s->again)->is_removed)) continue;

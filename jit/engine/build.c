@@ -62,9 +62,8 @@ enum { PLAIN_STACK = 32 << 10, VALUE_BYTES = 16 };
 static bool is_plain(const hia_graph *g, hia_fn_id root) {
   uint32_t levels, most = 0;
   if (hiaG_not_plain(g, root, &g->comp->scratch, &levels)) return false;
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->values.len > most)
-      most = hiaG_fn(g, f)->values.len;
+  HIA_EACH_FN(g, f)
+    if (hiaG_fn(g, f)->values.len > most) most = hiaG_fn(g, f)->values.len;
   return most <= PLAIN_STACK / VALUE_BYTES / (levels + 1);
 }
 

@@ -130,10 +130,8 @@ void hiaJ_find_entries(const hia_object *object, uintptr_t base, hia_entry_at *e
 }
 
 bool hiaJ_has_all_entries(const hia_graph *g, const hia_entry_at *entries) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    if (!fn->is_removed && fn->is_root && !entries[f].entry) return false;
-  }
+  HIA_EACH_FN(g, f)
+    if (hiaG_fn(g, f)->is_root && !entries[f].entry) return false;
   return true;
 }
 
@@ -332,9 +330,8 @@ static hia_status make_side(hia_session *session, const hia_graph *g,
 /* The record of the typed entries receives the addresses of the code that they enter. */
 static void fill_in(const hia_code *code, hia_code_module *module, const hia_graph *g) {
   hia_code_root *root = (hia_code_root *)(uintptr_t)module->roots;
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->is_root)
-      (root++)->entry = hiaJ_code_entry(code, f);
+  HIA_EACH_FN(g, f)
+    if (hiaG_fn(g, f)->is_root) (root++)->entry = hiaJ_code_entry(code, f);
   module->unwinder = code->unwinder;
   module->places = code->places;
   module->shapes = code->shapes;
