@@ -5,6 +5,8 @@
 #include "frontend/kit/instance.h"
 #include "frontend/kit/pieces.h"
 #include "frontend/syntax/program.h"
+#include "graph/ir/build.h"
+#include "graph/ir/own_gradient.h"
 
 uint32_t hiaF_elab_gradient(hia_elab *e, const hia_ast_grad *grad, uint32_t inst, hia_fn_id fn) {
   const hia_program *p = e->p;

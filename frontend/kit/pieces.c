@@ -2,6 +2,7 @@
 /* The pieces of which graph functions are made. */
 #include "frontend/kit/pieces.h"
 #include "frontend/syntax/program.h"
+#include "graph/ir/build.h"
 #include "runtime/base/loc.h"
 
 /* ---- types ---- */

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Function objects of a module: one for each function, and each instance, that was requested. */
+#include "graph/grad/grad.h"
 #include "jit/engine/engine.h"
 
 static void set_param(hia_module *module, hia_param *param, hia_type type) {

@@ -5,6 +5,7 @@
  * nodes of a section are in sequential order, and its regions are ranges of them, so one walk over
  * nodes and regions together is enough. One would walk the regions recursively, but they nest as
  * deep as the program does: so the walk keeps its state in the flow records of the regions. */
+#include "graph/ir/region_order.h"
 #include "lower/function/function.h"
 #include "lower/fused/fused.h"
 
