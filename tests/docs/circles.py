@@ -25,9 +25,9 @@ def read_objects(sources, build):
         for name in names:
             path = os.path.join(folder, name)
             file = os.path.relpath(path, os.path.join(build, 'CMakeFiles')).partition('.dir' + os.sep)[2][:-2]
-            if not name.endswith('.o') or file.split(os.sep)[0] not in ROOTS or file in files:
+            if not name.endswith('.o') or file.split(os.sep)[0] not in ROOTS:
                 continue
-            if not os.path.exists(os.path.join(sources, file)):
+            if file in files or not os.path.exists(os.path.join(sources, file)):
                 continue  # of a file that has moved
             rows = [line.split() for line in subprocess.run(['nm', path], check=True, capture_output=True,
                                                             encoding='utf-8').stdout.splitlines()]
@@ -97,7 +97,8 @@ def main():
     table = read_table(os.path.join(sources, 'tests', 'docs', 'circles.txt'))
     errors = ['a circle of %d files that circles.txt does not have: %s' % (len(circle), ' '.join(sorted(circle)))
               for circle in found if not table.get(circle)]
-    errors += ['circles.txt has one that is not there: %s' % ' '.join(sorted(circle)) for circle in table if circle not in found]
+    errors += ['circles.txt has one that is not there: %s' % ' '.join(sorted(circle)) for circle in table
+               if circle not in found and circle <= graph.keys()]  # files of another processor are not built
     if len(graph) < 100:
         errors.append('only %d object files are in %s' % (len(graph), build))
     for error in errors:
