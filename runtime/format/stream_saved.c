@@ -572,9 +572,9 @@ static hia_status load_shared(opening *o) {
   if (!(o->s->objects = hiaR_objects_new(&o->s->allocator, 0))) return HIA_MEMORY;
   shared_object *list = v->shared.data;
   for (uint64_t i = 0, n; i < v->n_shared && status == HIA_OK; i += n) {
-    uint64_t at = find_group(v, list[i].number), end = group_at(v, at)->end;
+    uint64_t group_number = find_group(v, list[i].number), end = group_at(v, group_number)->end;
     for (n = 1; i + n < v->n_shared && list[i + n].number < end;) n++;
-    status = load_shared_of(o, at, &list[i], n);
+    status = load_shared_of(o, group_number, &list[i], n);
   }
   return status;
 }

@@ -341,7 +341,7 @@ static bool hold(hia_objects *objects, const taken *t, bool *is_released) {
 
 static hia_status make_value(const reading *r, const hia_type_info *type, const taken *t,
                              hia_value **value) {
-  hia_value_types *types = NULL;
+  hia_value_types *new_types = NULL;
   hia_word word = 0;
   uint32_t rank = r->shape.rank;
   if (!rank) {
@@ -351,19 +351,20 @@ static hia_status make_value(const reading *r, const hia_type_info *type, const 
     release(t);
     return HIA_OK;
   }
-  if (!type && !(types = hiaR_file_types(r->allocator, r->dtype, rank))) return HIA_MEMORY;
+  if (!type && !(new_types = hiaR_file_types(r->allocator, r->dtype, rank))) return HIA_MEMORY;
   bool is_shared = r->n && !r->strides && (uintptr_t)r->data % r->size == 0, is_released = true;
   hia_objects *objects = hiaR_objects_new(r->allocator, 0);
   hia_tensor *tensor = objects ? make_tensor(r, objects, is_shared) : NULL;
   word = (uintptr_t)tensor;
-  if (tensor) *value = hiaR_value_new(r->allocator, type ? type : &types->infos[0], objects, &word);
+  if (tensor)
+    *value = hiaR_value_new(r->allocator, type ? type : &new_types->infos[0], objects, &word);
   if (*value && is_shared && !hold(objects, t, &is_released)) {
     hia_value_free(*value);
     *value = NULL;
   }
   if (*value && is_released) release(t);
   hiaR_objects_release(objects);
-  hiaR_value_types_release(types);
+  hiaR_value_types_release(new_types);
   return *value ? HIA_OK : HIA_MEMORY;
 }
 
