@@ -23,7 +23,7 @@ typedef struct train_state {
   uint64_t run;        /* a number that other trainings do not have: lines of a log have it */
   train_epoch *epochs; /* complete ones */
   size_t n_epochs;
-  /* Of the epoch after them: */
+  /* The figures of the epoch after them: */
   uint64_t batch;                  /* its batches that are done */
   double loss, norm;               /* sums over these */
   double compile_seconds, seconds; /* as in a complete epoch */

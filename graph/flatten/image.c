@@ -259,7 +259,7 @@ static takers find_takers(writer *w, const hia_flat_section *s) {
   uint32_t n = s->nodes.len, n_all = n + s->regions.len;
   takers t = {.at = HIA_NEW_ARRAY(w->scratch, uint32_t, n_all + 2)};
   hia_u32vec todo = {0};
-  /* The same walk twice: first to count, then to fill in. */
+  /* The walk is made twice: first it counts, then it fills in. */
   for (int fill = 0; fill < 2; fill++) {
     for (uint32_t i = 0; i < n; i++) {
       if (s->nodes.data[i].is_dropped) continue;

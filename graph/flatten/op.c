@@ -69,7 +69,7 @@ void hiaG_flat_add_op(hia_flattener *f, const hia_node *n, hia_node_id id) {
     hiaG_flat_put_results(f, n);
     return;
   }
-  /* Its results have slots, which are never written, and it as their source, which never sends. */
+  /* Slots of its results are never written, and it is their source, which never sends. */
   for (uint32_t i = 0; i < n->n_outs; i++) {
     hia_value_id v = n->outs + i;
     f->slot[v] = hiaG_flat_new_slot(f, hiaG_flat_here(f)->section, hiaG_flat_here(f)->local,

@@ -71,7 +71,7 @@ typedef struct hia_grad {
   HIA_VEC(hia_grad_of_type) of_types;
   HIA_VEC(bool) carries; /* by type, less HIA_FIRST_TYPE: it can have a gradient; as of n_ctors */
   uint32_t n_ctors;
-  /* Of hiaG_grad_inlined, by function, of the first n_looked_at. `effects` is NULL when others may
+  /* What hiaG_grad_inlined has found, by function, for the first n_looked_at. `effects` is NULL when others may
    * be differentiated. */
   uint32_t n_looked_at;
   const uint16_t *effects;
@@ -211,7 +211,7 @@ typedef struct hia_grad_rerun {
   hia_node_id begin, end; /* of f: the nodes around it */
   hia_fn_id callee;
   hia_u32vec inputs, constants; /* values of f from outside of it that it uses */
-  /* Of f.back, once that goes through it; `place` is NONE before. */
+  /* What f.back has of it, once it goes through it; `place` is NONE before. */
   uint32_t place;
   hia_fn_id again; /* the function that is called */
   hia_node_id call, count;

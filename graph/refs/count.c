@@ -105,7 +105,7 @@ static void die(hia_counting *c, hia_ref_set live, uint32_t r, uint32_t ctor, hi
     hiaG_refs_count_node(c, at, HIA_OP_DROP, c->value[r]);
     return;
   }
-  /* The same field may have been read twice: the second value needs a reference of its own. */
+  /* A field may have been read twice: the second value needs a reference of its own. */
   for (uint32_t k = c->child[r]; k != HIA_NONE; k = c->next[k]) {
     if (!hiaG_refs_has_live_part(c, live, k)) continue;
     if (kept >> bit_of(c, k) & 1) hiaG_refs_count_node(c, at, HIA_OP_DUP, c->value[k]);

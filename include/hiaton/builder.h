@@ -120,7 +120,7 @@ HIA_API hia_build_type hia_build_tuple_type(hia_builder *builder, const hia_buil
 HIA_API hia_build_type hia_build_array_type(hia_builder *builder, hia_build_type element);
 /* The type of tensors of a dtype, of a rank from 1 to 16. */
 HIA_API hia_build_type hia_build_tensor_type(hia_builder *builder, hia_dtype dtype, size_t rank);
-/* The same with sizes: numbers from 0, or HIA_BUILD_ANY_SIZE. Parameters, results and fields of
+/* A tensor type with sizes: numbers from 0, or HIA_BUILD_ANY_SIZE. Parameters, results and fields of
  * this type have these sizes, which is checked when the value is there. Elsewhere only dtype and
  * rank count; within arrays there are no sizes. */
 #define HIA_BUILD_ANY_SIZE ((int64_t)-1)
@@ -177,11 +177,11 @@ HIA_API hia_build_ctor hia_build_find_ctor(hia_builder *builder, const char *nam
  * types, when the program is finished; they take and return no data, arrays and tensors. A name is
  * declared once, and is neither a keyword nor the name of a built-in function. */
 HIA_API hia_build_fn hia_build_declare(hia_builder *builder, const char *signature);
-/* The same from the parts of a signature. hia_build_name can name the parameters. */
+/* Declares a function by the parts of its signature. hia_build_name can name the parameters. */
 HIA_API hia_build_fn hia_build_declare_types(hia_builder *builder, const char *name,
                                              const hia_build_type *params, size_t n,
                                              hia_build_type result);
-/* The same for a host function: "extern fn", or with `is_impure` "extern impure fn". */
+/* Declares a host function by its parts: "extern fn", or with `is_impure` "extern impure fn". */
 HIA_API hia_build_fn hia_build_declare_extern(hia_builder *builder, const char *name,
                                               const hia_build_type *params, size_t n,
                                               hia_build_type result, bool is_impure);
@@ -303,7 +303,7 @@ HIA_API hia_build_value hia_build_concat(hia_builder *builder, const hia_build_v
  * (HIA_OPCODE_CAT) joins along the last one, stack along a new first one, and dim is the size of
  * the first. */
 
-/* The same along an axis, which is counted from 0: HIA_OPCODE_SUM and the other reductions, one
+/* Reduces along an axis, which is counted from 0: HIA_OPCODE_SUM and the other reductions, one
  * tensor; HIA_OPCODE_CAT, n >= 2 tensors of one rank; HIA_OPCODE_STACK, 1 to 255 scalars or tensors
  * of one shape; HIA_OPCODE_DIM, the size of that axis of a tensor, an i64. HIA_BUILD_ALL_AXES is
  * the usual axis. */
@@ -419,7 +419,7 @@ HIA_API hia_build_pattern hia_build_pattern_ctor(hia_builder *builder, hia_build
  * y is a tuple, data or an array; or a scalar or tensor: then the result is a tensor with one more
  * axis. The iterations are independent of each other, and may run on several threads. */
 HIA_API hia_build_value hia_build_for_each(hia_builder *builder, hia_build_value array);
-/* The same for each integer from `from` on and before `end`, which are both i32 or both i64. */
+/* Begins a comprehension over each integer from `from` on and before `end`, which are both i32 or both i64. */
 HIA_API hia_build_value hia_build_for_range(hia_builder *builder, hia_build_value from,
                                             hia_build_value end);
 HIA_API hia_build_value hia_build_end_for(hia_builder *builder, hia_build_value element);

@@ -105,7 +105,7 @@ HIA_API hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype);
 /* Prints a value in the form in which arguments are read, as snprintf does: at most `size` bytes,
  * NUL included; returns the length of the whole, 0 when out of memory. */
 HIA_API size_t hia_value_format(const hia_value *value, char *buf, size_t size);
-/* The same for its type, as the language writes it. */
+/* Prints the type of a value, as the language writes it, and returns as hia_value_format does. */
 HIA_API size_t hia_value_format_type(const hia_value *value, char *buf, size_t size);
 /* The number of a data value's constructor; HIA_NO_CTOR of any other value. hia_value_len and
  * hia_value_part give its fields, and the elements of an array. */
@@ -304,7 +304,7 @@ HIA_API hia_status hia_value_save(const hia_value *value, hia_write write, void 
 HIA_API hia_status hia_data_load(const hia_allocator *allocator, const hia_type_info *type,
                                  const char *name, const void *bytes, size_t size,
                                  hia_value **value, hia_error **error);
-/* The same to and from a file. A file that is written appears whole or not at all, and takes the
+/* These write a value to a file and load one from it. A file that is written appears whole or not at all, and takes the
  * place of another; a device or a pipe is written directly. HIA_IO if it cannot be written, or
  * read. */
 HIA_API hia_status hia_value_save_file(const hia_value *value, const char *path, hia_error **error);
@@ -331,7 +331,7 @@ HIA_API hia_status hia_data_convert_npy(const hia_allocator *allocator, const hi
 /* HIA_ARGUMENT if the value is neither a tensor nor a scalar. HIA_IO if `write` returns false. */
 HIA_API hia_status hia_value_save_npy(const hia_value *value, hia_write write, void *user,
                                       hia_error **error);
-/* The same from and to a file, as with hia_data_load_file and hia_value_save_file. */
+/* These read a file and write one, as hia_data_load_file and hia_value_save_file. */
 HIA_API hia_status hia_data_load_npy_file(const hia_allocator *allocator, const hia_type_info *type,
                                           const char *path, hia_value **value, hia_error **error);
 HIA_API hia_status hia_data_convert_npy_file(const hia_allocator *allocator,
@@ -357,7 +357,7 @@ typedef struct hia_npz hia_npz; /* never changes: any threads may use one at onc
  * HIA_ARGUMENT, with the byte, if they are no such archive. */
 HIA_API hia_status hia_npz_open(const hia_allocator *allocator, const char *name, const void *bytes,
                                 size_t size, hia_npz **npz, hia_error **error);
-/* The same of a file, which is read into memory. HIA_IO if it cannot be read. */
+/* Opens an archive in a file, which is read into memory. HIA_IO if it cannot be read. */
 HIA_API hia_status hia_npz_open_file(const hia_allocator *allocator, const char *path,
                                      hia_npz **npz, hia_error **error);
 HIA_API void hia_npz_free(hia_npz *npz); /* not while another function uses it; may be NULL */
@@ -399,7 +399,7 @@ HIA_API hia_status hia_data_convert_npz(const hia_allocator *allocator, const hi
 HIA_API hia_status hia_npz_save(const hia_allocator *allocator, const char *const *names,
                                 const hia_value *const *values, size_t n, hia_write write,
                                 void *user, hia_error **error);
-/* The same into a file, as with hia_value_save_file; it is on the disk when this returns. */
+/* Writes an archive to a file, as hia_value_save_file does; it is on the disk when this returns. */
 HIA_API hia_status hia_npz_save_file(const hia_allocator *allocator, const char *const *names,
                                      const hia_value *const *values, size_t n, const char *path,
                                      hia_error **error);

@@ -111,7 +111,7 @@ typedef struct DLManagedTensorVersioned {
 HIA_API hia_status hia_data_from_dlpack(const hia_allocator *allocator, const hia_type_info *type,
                                         struct DLManagedTensorVersioned *tensor, hia_value **value,
                                         hia_error **error);
-/* The same for a tensor of the time before DLPack 1.0. */
+/* Takes a tensor of the time before DLPack 1.0, as hia_data_from_dlpack does one of 1.0. */
 HIA_API hia_status hia_data_from_dlpack_unversioned(const hia_allocator *allocator,
                                                     const hia_type_info *type,
                                                     struct DLManagedTensor *tensor,
@@ -122,7 +122,7 @@ HIA_API hia_status hia_data_from_dlpack_unversioned(const hia_allocator *allocat
  * values never change. HIA_ARGUMENT if the value is neither. */
 HIA_API hia_status hia_value_to_dlpack(const hia_value *value,
                                        struct DLManagedTensorVersioned **tensor, hia_error **error);
-/* The same for receivers that know no versions, and so no such mark: the tensor has a copy of the
+/* Gives a tensor to receivers that know no versions, and so no such mark: the tensor has a copy of the
  * elements, which may be changed. */
 HIA_API hia_status hia_value_to_dlpack_unversioned(const hia_value *value,
                                                    struct DLManagedTensor **tensor,

@@ -183,7 +183,7 @@ HIA_API hia_status hia_engine_register(hia_engine *engine, const hia_host_functi
 HIA_API hia_status hia_module_load_text(hia_engine *engine, const char *name, const char *text,
                                         size_t len, hia_module **module, hia_error **error);
 
-/* The same from a file. HIA_IO if it cannot be read. */
+/* Loads a program from a file. HIA_IO if it cannot be read. */
 HIA_API hia_status hia_module_load_file(hia_engine *engine, const char *path, hia_module **module,
                                         hia_error **error);
 
@@ -234,7 +234,7 @@ HIA_API bool hia_function_is_generic(const hia_function *function);
  * HIA_REJECTED if the body does not check at their types. */
 HIA_API hia_status hia_function_instance(hia_function *function, hia_value *const *args, size_t n,
                                          hia_function **instance, hia_error **error);
-/* The same for arguments of these types. */
+/* The instance for arguments of these types. Errors as above. */
 HIA_API hia_status hia_function_instance_of(hia_function *function,
                                             const hia_type_info *const *types, size_t n,
                                             hia_function **instance, hia_error **error);
@@ -379,7 +379,7 @@ typedef struct hia_run_options {
                     once more for such runs. false: no limit */
   uint64_t fuel; /* with has_fuel: 0 allows no call, no round, and no operation on tensors that
                     costs something. Without has_fuel it must be 0, else HIA_ARGUMENT */
-  /* Of this run, as in hia_engine_options; the lesser of this and the engine's applies, where both
+  /* Limits of this run, as in hia_engine_options; the lesser of this and the engine's applies, where both
      are set; 0: the engine's. Compiling for the run may take max_memory, or 16 MiB if that is more;
      LLVM's own memory is not counted */
   size_t max_depth, max_memory;
@@ -405,7 +405,7 @@ HIA_API hia_status hia_function_prepare_for(hia_function *function, const hia_ru
  * that point. The engine is usable afterwards in any case. */
 HIA_API hia_status hia_call(hia_function *function, hia_value *const *args, size_t n,
                             hia_value **result, hia_error **error);
-/* The same with options; NULL: the defaults. HIA_UNSUPPORTED for fuel in a module that was read as
+/* Calls a function as hia_call does, with options; NULL: the defaults. HIA_UNSUPPORTED for fuel in a module that was read as
  * a static graph, or as a graph whose calls are forked already. */
 HIA_API hia_status hia_run(hia_function *function, hia_value *const *args, size_t n,
                            const hia_run_options *options, hia_value **result, hia_error **error);

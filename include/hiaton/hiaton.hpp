@@ -937,7 +937,7 @@ public:
     if (status != HIA_OK) return error(status, e);
     return {};
   }
-  // The same of a file; and what writes one, from which the same words are read.
+  // Reads the words of a file; and what writes one, from which the same words are read.
   result<void> load_file(const char *path) {
     hia_error *e = nullptr;
     const hia_status status = hia_vocab_load_file(get(), path, &e);
@@ -963,7 +963,7 @@ public:
   using owner::owner;
   // Empty when out of memory; a call then fails with HIA_ARGUMENT.
   template <class T> static inline value of(const engine &in, const T &x);
-  // The same for a type of hiaton's, which arrays need. HIA_ARGUMENT if it is not that of T.
+  // Makes a value of a type of hiaton's, which arrays need. HIA_ARGUMENT if it is not that of T.
   template <class T>
   static inline result<value> of(const engine &in, const hia_type_info *type, const T &x);
   // HIA_ARGUMENT if the value is of another type. An array is copied.

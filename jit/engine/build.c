@@ -25,7 +25,7 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id **roots_
     if (!*g)
       return hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
                        "the graph does not read a second time");
-    /* Its other roots become ordinary functions. */
+    /* The other roots of the graph become ordinary functions. */
     for (hia_fn_id f = 0; f < (*g)->fns.len; f++) hiaG_fn(*g, f)->is_root = false;
     for (uint32_t i = 0; i < n; i++) {
       roots[i] = b->built.data[i].function->root;
@@ -160,7 +160,7 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
   if (status != HIA_OK) return status;
   hia_compile_options options = hiaJ_compile_options(engine);
   options.is_fuelled = hiaJ_build_has(b, HIA_BUILD_FUEL);
-  /* The same program gives the same object in every build of hiaton; but tests of it may want else.
+  /* A program gives the same object in every build of hiaton; but tests of it may want else.
    */
   options.sanitize &= engine->sanitizes_objects;
   hia_error *cause = NULL;

@@ -108,7 +108,7 @@ static cursor slice(cursor *c, uint64_t n) {
 static void add_row(hia_comp *comp, hia_frame_list *list, uint64_t pc, uint32_t what,
                     uint64_t number) {
   hia_frame_at row = {(uint32_t)pc, what, (uint32_t)number};
-  /* Of several rows at one place the last counts. */
+  /* The last of several rows at one place counts. */
   if (list->rows.len && list->rows.data[list->rows.len - 1].pc == row.pc)
     list->rows.data[list->rows.len - 1] = row;
   else

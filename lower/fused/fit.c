@@ -346,8 +346,7 @@ static bool add_gathered(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
 static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMValueRef first,
                          LLVMValueRef pitch, hia_spread spread);
 
-/* The same where of each row of `z`, which has `pitch` columns, the loop takes those from `first`
- * on. */
+/* Adds what the loop takes of each row of `z`, which has `pitch` columns: those from `first` on. */
 static uint32_t add_part(hia_fused *f, hia_fused_plan *p, const hia_known *z, uint32_t i,
                          hia_value_id v, LLVMValueRef first, LLVMValueRef pitch) {
   const hia_known *x = &f->values[v];

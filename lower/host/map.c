@@ -83,7 +83,7 @@ bool hiaL_has_map(const hia_emit *e, hia_fn_id root) {
   return !e->options->object || (planned && planned->map);
 }
 
-/* Of a function that can be a kernel otherwise. */
+/* Whether a function that can be a kernel otherwise may fail. */
 static bool can_fail(hia_emit *e, hia_fn_id id) {
   uint32_t levels;
   return hiaG_not_plain(e->g, id, &e->comp->scratch, &levels) != NULL;

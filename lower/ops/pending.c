@@ -9,7 +9,7 @@ static void settle(hia_emit *e, hia_loc_id loc) {
   hiaL_no_debug_loc(e);
 }
 
-/* Of a tensor the header says whether it is pending. */
+/* The header of a tensor says whether it is pending. */
 void hiaL_wait_for(hia_emit *e, LLVMValueRef x, hia_type type, hia_loc_id loc) {
   if (hiaG_type_kind(e->g->types, type) != HIA_KIND_TENSOR) {
     settle(e, loc);

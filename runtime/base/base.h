@@ -332,7 +332,7 @@ HIA_LIBRARY_2(HIA_DECLARE_2)
 #undef HIA_DECLARE_1
 #undef HIA_DECLARE_2
 
-/* The same functions, called directly, for constant folding. */
+/* The kernels of scalars, called directly, for constant folding. */
 hia_status hiaR_scalar_eval(unsigned op, hia_dtype dtype, uint64_t imm, const hia_word *in,
                             hia_word *out);
 

@@ -145,7 +145,7 @@ HIA_ELEMENTARY_1(log2) {
   return LOG_RESULT(x, y);
 }
 
-/* The same for log10, |error| < 2^-27.7; n log10(2) in two parts. */
+/* The polynomial for log10, |error| < 2^-27.7; n log10(2) in two parts. */
 HIA_ELEMENTARY_1(log10) {
   REDUCE_LOG(x);
   HF d = H7(f, -0x1.0f276ap-5, 0x1.cb7b2p-5, -0x1.d75e4ap-5, 0x1.f88106p-5, -0x1.276f5ep-4,

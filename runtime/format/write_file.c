@@ -20,7 +20,7 @@ static void open_unnamed(hia_file_output *f, mode_t mode) {
     slash[1] = 0;
   else
     memcpy(folder, ".", 2);
-  /* Its name is given to it through /proc. */
+  /* The file gets its name through /proc. */
   if (access("/proc/self/fd", X_OK) == 0)
     f->file = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 }

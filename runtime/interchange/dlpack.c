@@ -223,7 +223,7 @@ static hia_status read_place(reading *r, const DLTensor *dl) {
   if (!is_fine || !has_room(r))
     return hiaR_fail_text(r->allocator, r->error, HIA_ARGUMENT, NULL,
                           "the offset or the strides of the tensor lead out of memory");
-  /* Of an axis of one element the stride does not matter. */
+  /* The stride of an axis of one element does not matter. */
   int64_t stride = 1;
   bool is_row_major = true;
   for (uint32_t i = r->shape.rank; r->strides && i-- > 0;) {

@@ -43,7 +43,7 @@ struct hia_job {
   uint64_t ns; /* that it took */
   uint64_t calls, rounds, steals;
   hia_failure failure;
-  /* Its results may be pending. Makes its rows those of its owner, which joins it; false: no
+  /* Results of the job may be pending. Makes its rows those of its owner, which joins it; false: no
    * memory. NULL: nothing is. */
   bool (*adopt)(hia_context *owner, hia_job *job);
   hia_rows rows;

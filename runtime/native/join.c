@@ -105,7 +105,7 @@ static hia_word *join_end(hia_context *context, hia_job *job) {
     context->rounds += job->rounds;
   }
   hiaR_job_count(context, job);
-  /* Its owner may have come back to it before the thief has begun it. */
+  /* The owner of the job may have come back to it before the thief has begun it. */
   if (job->thief) hiaR_pause_adapt(context, job->is_begun ? job->ns : 0);
   hiaR_job_free(context, job);
   return job->block + job->n_params;
