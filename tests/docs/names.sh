@@ -7,6 +7,8 @@
 #   - an identifier of hiaton's that is named in backquotes occurs in the sources;
 #   - every word that docs/glossary.md explains is used in the sources or in another page.
 #
+# And comments of the product have a subject.
+#
 #   names.sh SOURCE-DIR
 # shellcheck disable=SC2016 # backquotes
 set -u
@@ -98,6 +100,11 @@ verdicts identifiers < <(while IFS=$tab read -r page text; do
     text=${BASH_REMATCH[3]}
   done
 done <"$work/quoted" | grep -Ev "$tab(hia_build_[a-z0-9]+|hiaR_k_[A-Z]+|.*_(NAME|N)?)$" | unknown "$work/identifiers")
+
+# ---- comments ----
+
+verdict 'comments have a subject: none begins with Of, The same or Its' "$(grep -rnE '^ *(/\*|//) (Of|The same|Its) ' \
+  --include='*.[chS]' --include='*.hpp' --include='*.def' frontend graph lower jit runtime include tools)"
 
 # ---- the glossary ----
 
