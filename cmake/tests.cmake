@@ -1,7 +1,7 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # Tests. Everything is run by ctest; labels: unit, diff, stress, cli, embed, docs, peers, fuzz.
 #
-# Unit tests use internal symbols: they link the object files, not the shared libraries. All tests/unit/test_*.c
+# Unit tests use internal symbols: they link the object files, not the shared libraries. All tests/unit/*/test_*.c
 # are in two programs, one of them with native compilation: to link and to load LLVM takes time, and each
 # test has a process of its own in any case (tests/unit/runner.c).
 
@@ -65,8 +65,9 @@ endif()
 
 # The helpers of tests, in an archive, from which each program takes what it uses. Programs without
 # Criterion link it, too; so helpers that assert with Criterion are in an archive of their own.
-file(GLOB test_helpers CONFIGURE_DEPENDS tests/unit/helper*.c)
-set(unit_helpers ${PROJECT_SOURCE_DIR}/tests/unit/helper_counts.c)
+file(GLOB test_helpers CONFIGURE_DEPENDS tests/unit/helpers/*.c)
+list(FILTER test_helpers EXCLUDE REGEX fake_openblas)
+set(unit_helpers ${PROJECT_SOURCE_DIR}/tests/unit/helpers/counts.c)
 list(REMOVE_ITEM test_helpers ${unit_helpers})
 add_library(hia_test_helpers STATIC EXCLUDE_FROM_ALL ${test_helpers})
 target_link_libraries(hia_test_helpers PUBLIC hia_internal)
@@ -79,14 +80,14 @@ function(hia_test_program name)
 endfunction()
 
 # A library in the place of OpenBLAS, which may not be installed, and adds as the machine has it.
-add_library(fake_openblas MODULE tests/unit/fake_openblas.c)
+add_library(fake_openblas MODULE tests/unit/helpers/fake_openblas.c)
 target_link_libraries(fake_openblas PRIVATE hia_flags)
 set_target_properties(fake_openblas PROPERTIES PREFIX lib OUTPUT_NAME openblas SUFFIX .so.0
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/openblas)
 
 # The unit tests have not been tried under ThreadSanitizer: there the drivers of the other folders run.
 if(CRITERION_INCLUDE AND NOT "thread" IN_LIST HIA_SANITIZE)
-  file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
+  file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/*/test_*.c)
   add_library(hia_unit_helpers STATIC EXCLUDE_FROM_ALL ${unit_helpers})
   target_include_directories(hia_unit_helpers SYSTEM PRIVATE ${CRITERION_INCLUDE})
   target_link_libraries(hia_unit_helpers PUBLIC hia_test_helpers)

@@ -31,7 +31,7 @@ typedef struct hia_diag_note {
 } hia_diag_note;
 
 /* Changes of the source that hints propose. Each kind has programs in
- * tests/unit/test_engine_edits.c, which applies them. */
+ * tests/unit/engine/test_engine_edits.c, which applies them. */
 typedef enum hia_edit {
   HIA_EDIT_DIGIT_BEHIND, /* 1. */
   HIA_EDIT_DIGIT_BEFORE, /* .5 */

@@ -32,7 +32,7 @@
  *      unpark its parker, and one that comes too late enters and leaves it: its memory has to be
  *      counted otherwise (native/team.c: references of a team).
  *
- * tests/unit/test_handoff.c explores what can happen; it defines its own HIA_FUTEX_WAIT and
+ * tests/unit/runtime/test_handoff.c explores what can happen; it defines its own HIA_FUTEX_WAIT and
  * HIA_FUTEX_WAKE. A stress build defines HIA_ATOMIC_HOOK(), which stands before each operation. */
 #ifndef HIA_HANDOFF_H
 #define HIA_HANDOFF_H

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* progress HIATON FOLDER-TO-WRITE-TO: the line that long work shows on a terminal. Standard error
  * of hiaton is a pseudo-terminal here. */
-#include "tests/unit/helper_time.h"
+#include "tests/unit/helpers/time.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

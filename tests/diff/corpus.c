@@ -10,7 +10,7 @@
  *
  * An OUTCOME is as in run.h; one that ends in `...` is compared up to there. */
 #include "tests/diff/run.h"
-#include "tests/unit/helper_text.h"
+#include "tests/unit/helpers/text.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,14 +3,14 @@
  *
  *   - those of gen.c, to which a function is added that sums the floats of what `main` returns; its
  *     gradients are for the floats among main's parameters, through all that main calls;
- *   - those of tests/unit/helper_gradient_programs.h, with tensors, data and a param.
+ *   - those of tests/unit/helpers/gradient_programs.h, with tensors, data and a param.
  *
  * Their gradients are taken alone, with the value, in loops and comprehensions, and of gradients. A
  * third of the programs have traps of NaN. Nothing keeps a function from being differentiated where
  * it has a kink, a pole or a NaN. */
 #include "tests/diff/gen.h"
 #include "tests/diff/run.h"
-#include "tests/unit/helper_gradient_programs.h"
+#include "tests/unit/helpers/gradient_programs.h"
 #include <stdio.h>
 #include <stdlib.h>
 

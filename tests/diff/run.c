@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running programs through the public API. */
 #include "tests/diff/run.h"
-#include "tests/unit/helper_time.h"
-#include "tests/unit/helper_typed.h"
+#include "tests/unit/helpers/time.h"
+#include "tests/unit/helpers/typed.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * its functions cannot end or uses its own gradient, or a size that constants give does not fit. A
  * mistake remains the builder's error, and the program so far can be printed. Printing twice gives
  * the same text, and that text is the same program as a module. */
-#include "tests/unit/helper_calls.h"
+#include "tests/unit/helpers/calls.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * for the bytes up to the first end of a line. */
 #include "runtime/heap/tensor.h"
 #include "runtime/interchange/interchange.h"
-#include "tests/unit/helper_value.h"
+#include "tests/unit/helpers/value.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  * an archive that is made for them, with the right CRC and, if the first byte says so, size. */
 #include "runtime/interchange/inflate.h"
 #include "runtime/interchange/npz.h"
-#include "tests/unit/helper_value.h"
+#include "tests/unit/helpers/value.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * Few inputs have a header of the right length, so each is read twice: as it is, and with a length
  * for the bytes up to the first end of a line. */
 #include "runtime/interchange/interchange.h"
-#include "tests/unit/helper_value.h"
+#include "tests/unit/helpers/value.h"
 #include <stdio.h>
 #include <stdlib.h>
 

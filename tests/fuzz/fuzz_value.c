@@ -6,7 +6,7 @@
  * The first byte chooses. Nearly all files are refused for their hash, so each is loaded twice: as
  * it is, and with types, size and hash that are right. */
 #include "runtime/format/file.h"
-#include "tests/unit/helper_value.h"
+#include "tests/unit/helpers/value.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
  * edits, with pieces of other files and with the words of libFuzzer's dictionary. Without files
  * inputs are random bytes. An input that ends the process is written to the standard error before,
  * as bytes in hexadecimal, if it is short. */
-#include "tests/unit/helper_time.h"
+#include "tests/unit/helpers/time.h"
 
 #include <dirent.h>
 #include <signal.h>

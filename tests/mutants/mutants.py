@@ -98,7 +98,7 @@ def tests_since(paths):
             return '.'
         for names in found:
             tests.update(names)
-        unit = re.match(r'tests/unit/(test_\w+)\.c$', path)
+        unit = re.match(r'tests/unit/\w+/(test_\w+)\.c$', path)
         if unit:
             tests.add('unit.' + unit[1])
     tests.discard('-')

@@ -7,8 +7,8 @@
  *
  * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "tests/stress/random.h"
-#include "tests/unit/helper_image.h"
-#include "tests/unit/helper_time.h"
+#include "tests/unit/helpers/image.h"
+#include "tests/unit/helpers/time.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -9,8 +9,8 @@
 #include "runtime/native/context.h"
 #include "tests/stress/program.h"
 #include "tests/stress/random.h"
-#include "tests/unit/helper_memory.h"
-#include "tests/unit/helper_time.h"
+#include "tests/unit/helpers/memory.h"
+#include "tests/unit/helpers/time.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * share they look up functions, instances and typed entries, run, prepare, dump, build and read
  * statistics. Every result must be correct. ThreadSanitizer runs this too. */
 #include "tests/stress/program.h"
-#include "tests/unit/helper_text.h"
+#include "tests/unit/helpers/text.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

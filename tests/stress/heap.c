@@ -7,7 +7,7 @@
  * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "runtime/heap/heap.h"
 #include "tests/stress/random.h"
-#include "tests/unit/helper_memory.h"
+#include "tests/unit/helpers/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  *   hosts [ROUNDS]      (5)
  *
  * No test framework, because Criterion does not start under ThreadSanitizer. */
-#include "tests/unit/helper_hosts.h"
+#include "tests/unit/helpers/hosts.h"
 #include <stdatomic.h>
 #include <time.h>
 

@@ -8,8 +8,8 @@
  * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "graph/flatten/flatten.h"
 #include "graph/pipeline/pass.h"
-#include "tests/unit/helper_image.h"
-#include "tests/unit/helper_random.h"
+#include "tests/unit/helpers/image.h"
+#include "tests/unit/helpers/random.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

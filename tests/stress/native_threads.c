@@ -12,8 +12,8 @@
 #include "runtime/native/context.h"
 #include "tests/stress/program.h"
 #include "tests/stress/random.h"
-#include "tests/unit/helper_image.h"
-#include "tests/unit/helper_time.h"
+#include "tests/unit/helpers/image.h"
+#include "tests/unit/helpers/time.h"
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -7,8 +7,8 @@
  *   timelines --check FILE  checks that FILE is a timeline, and prints its contents
  *
  * No test framework, because Criterion does not start under ThreadSanitizer. */
-#include "tests/unit/helper_random.h"
-#include "tests/unit/helper_trace.h"
+#include "tests/unit/helpers/random.h"
+#include "tests/unit/helpers/trace.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -8,7 +8,7 @@
  *   NAME [--list] [PATTERN...]       PATTERN: SUITE/TEST, where * stands for anything
  *
  * A program has the tests of many sources. Called as test_NAME it runs those of test_NAME.c. */
-#include "tests/unit/helper_time.h"
+#include "tests/unit/helpers/time.h"
 
 #include <criterion/criterion.h>
 #include <fnmatch.h>

@@ -1,0 +1,159 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* What native code computes for many calls at a time: as many rows and waves as there must be, at
+ * every width the bits of one at a time, and with any limit of memory these or none. */
+#include "tests/unit/helpers/program.h"
+#include <hiaton/params.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char text[] =
+    "param W: f32[24, 48] = uniform(-0.3, 0.3)\n"
+    "param E: f32[30, 24] = uniform(-1.0, 1.0)\n"
+    "fn encode(n: i32, k: i32) -> f32[24] = if n == 0 then E[k % 30]\n"
+    "  else tanh(W @ concat(encode(n - 1, 2 * k), encode(n - 1, 2 * k + 1)))\n"
+    "fn tree(n: i32) -> f32 = encode(n, 1)[3]\n"
+    "fn seen(n: i32) = [{ let h = encode(2, i); (argmax(h), h[0]) } for i in 0..n]\n"
+    "fn wide(n: i32) -> f32 = { let s = seen(n); sum([{ let (k, x) = s[i]; f32(k) + x } for i in "
+    "0..n]) }\n"
+    "fn total(n: i32) -> f32 = sum([encode(i % 3, i)[1] for i in 0..n])\n"
+    /* Equal leaves, and so equal trees. */
+    "fn twin(n: i32, k: i32) -> f32[24] = if n == 0 then E[k % 2 + 3]\n"
+    "  else tanh(W @ concat(twin(n - 1, 2 * k), twin(n - 1, 2 * k + 1)))\n"
+    "fn twins(n: i32) -> f32 = twin(n, 1)[3]\n"
+    "fn slope(n: i32) -> f32 = { let (x, (w, e)) = value_and_grad(total, wrt = (W, E))(n);\n"
+    "  x + sum(w) + sum(e) }\n";
+
+typedef struct outcome {
+  hia_status status;
+  float value;
+  hia_run_stats stats;
+} outcome;
+
+static outcome run(program *p, const char *name, int32_t n, size_t max_memory) {
+  hia_value *arg = hia_value_i32(p->engine, n), *result = NULL;
+  hia_error *error = NULL;
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  outcome o = {.stats = HIA_RUN_STATS_INIT};
+  options.stats = &o.stats;
+  options.max_memory = max_memory;
+  cr_assert_eq(hia_module_function(p->module, name, &p->function, &error), HIA_OK);
+  o.status = hia_run(p->function, &arg, 1, &options, &result, &error);
+  if (o.status == HIA_OK) hia_value_get_f32(result, &o.value);
+  hia_error_free(error);
+  hia_value_free(result);
+  hia_value_free(arg);
+  return o;
+}
+
+static program open_with(hia_batching batch, uint32_t flags, unsigned threads) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
+  options.batching = batch;
+  options.flags = flags;
+  options.threads = threads;
+  return open_program(&options, text, "tree");
+}
+
+/* A complete tree of depth n has 2^n - 1 inner nodes, in n levels; one row is the element of the
+ * root. */
+Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 1),
+          none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (int32_t n = 1; n < 8; n++) {
+    outcome o = run(&p, "tree", n, 0), alone = run(&none, "tree", n, 0);
+    cr_expect_eq(o.stats.batch_rows, 1u << n, "%d: %llu rows", n,
+                 (unsigned long long)o.stats.batch_rows);
+    cr_expect_eq(o.stats.batch_waves, (uint64_t)n + 1);
+    cr_expect_gt(o.stats.batch_compute_ns, 0);
+    cr_expect_eq(alone.stats.batch_rows + alone.stats.batch_waves, 0);
+    cr_expect_eq(o.stats.batch_reused + alone.stats.batch_reused, 0);
+    cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  }
+  close_program(&none);
+  close_program(&p);
+}
+
+/* A tree of equal leaves has one row for each level, and one is the element of the root. The row of
+ * the lowest level depends on params alone: its results stay until one changes. */
+Test(engine_batch, equal_rows_are_computed_once) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_ALL, 0, 1), none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (uint64_t n = 1; n < 8; n++)
+    for (int again = 0; again < 2; again++) {
+      bool is_kept = n > 1 || again;
+      outcome o = run(&p, "twins", (int32_t)n, 0), alone = run(&none, "twins", (int32_t)n, 0);
+      cr_expect_eq(o.stats.batch_rows, n + 1 - is_kept, "%d: %llu rows", (int)n,
+                   (unsigned long long)o.stats.batch_rows);
+      cr_expect_eq(o.stats.batch_rows + o.stats.batch_reused, (uint64_t)1 << n);
+      cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+    }
+  cr_assert_eq(hia_params_seed(hia_module_params(p.module), 7, NULL), HIA_OK);
+  cr_assert_eq(hia_params_seed(hia_module_params(none.module), 7, NULL), HIA_OK);
+  outcome o = run(&p, "twins", 3, 0), alone = run(&none, "twins", 3, 0);
+  cr_expect_eq(o.stats.batch_rows, 4);
+  cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  close_program(&none);
+  close_program(&p);
+}
+
+/* So does a comprehension whose elements a host could see: three rows, and one of the element. */
+Test(engine_batch, elements_wait_together) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 1);
+  for (int32_t n = 1; n < 200; n = 3 * n + 1) {
+    outcome o = run(&p, "wide", n, 0);
+    cr_expect_geq(o.stats.batch_rows, 3 * (uint64_t)n);
+    cr_expect_leq(o.stats.batch_waves, 6, "%d: %llu waves", n,
+                  (unsigned long long)o.stats.batch_waves);
+  }
+  close_program(&p);
+}
+
+static void expect_same(program *p, program *q, const char *name, int32_t n, const char *what) {
+  outcome a = run(p, name, n, 0), b = run(q, name, n, 0);
+  cr_assert_eq(a.status, HIA_OK);
+  cr_assert_eq(b.status, HIA_OK);
+  cr_expect_eq(memcmp(&a.value, &b.value, sizeof a.value), 0, "%s(%d), %s: %a and %a", name, n,
+               what, (double)a.value, (double)b.value);
+}
+
+/* One more than every vector has elements, than a block has rows, and thousands. */
+Test(engine_batch, every_width_gives_the_same_bits) {
+  static const int32_t widths[] = {0, 1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 63, 64, 65, 129, 3000};
+  NEEDS_NATIVE;
+  program alone = open_with(HIA_BATCH_NONE, 0, 1), one = open_with(HIA_BATCH_ALL, 0, 1),
+          three = open_with(HIA_BATCH_ALL, 0, 3),
+          apart = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 3);
+  for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+    static const char *const names[] = {"wide", "total", "slope"};
+    for (size_t k = 0; k < 3; k++) {
+      expect_same(&alone, &one, names[k], widths[i], "one thread");
+      expect_same(&alone, &three, names[k], widths[i], "three threads");
+      expect_same(&alone, &apart, names[k], widths[i], "three threads, without reuse");
+    }
+  }
+  close_program(&apart);
+  close_program(&three);
+  close_program(&one);
+  close_program(&alone);
+}
+
+Test(engine_batch, memory_runs_out_or_does_not) {
+  NEEDS_NATIVE;
+  for (unsigned threads = 1; threads <= 3; threads += 2) {
+    program p = open_with(HIA_BATCH_ALL, 0, threads);
+    outcome right = run(&p, "slope", 300, 0);
+    unsigned n_failed = 0, n_done = 0;
+    for (size_t most = 1 << 12; most < 64 << 20; most += most / 3) {
+      outcome o = run(&p, "slope", 300, most);
+      n_failed += o.status == HIA_MEMORY;
+      n_done += o.status == HIA_OK;
+      cr_expect(o.status == HIA_OK || o.status == HIA_MEMORY, "%zu bytes: %d", most, o.status);
+      if (o.status == HIA_OK) cr_expect_eq(memcmp(&o.value, &right.value, sizeof o.value), 0);
+    }
+    cr_expect_gt(n_failed, 0);
+    cr_expect_gt(n_done, 0);
+    close_program(&p);
+  }
+}

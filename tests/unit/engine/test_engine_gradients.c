@@ -1,0 +1,105 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of programs made at random, next to central differences: scalars and vectors through
+ * branches, loops, comprehensions, tuples, data, helpers and recursions, and a param; of these
+ * gradients too. */
+#include "tests/unit/helpers/gradient_programs.h"
+#include <criterion/criterion.h>
+#include <hiaton/hiaton.h>
+#include <math.h>
+
+/* ---- comparing ---- */
+
+typedef struct point {
+  double x[6]; /* x, y, v */
+} point;
+
+static hia_value *call_at(hia_engine *engine, hia_function *f, const point *p, int n) {
+  hia_value *args[4], *result;
+  hia_error *error = NULL;
+  args[0] = hia_value_f64(engine, p->x[0]);
+  args[1] = hia_value_f64(engine, p->x[1]);
+  cr_assert_eq(hia_data_tensor(NULL, hia_function_param_type(f, 2), (int64_t[]){4}, &p->x[2],
+                               &args[2], NULL),
+               HIA_OK);
+  args[3] = hia_value_i32(engine, n);
+  hia_status status = hia_run(f, args, 4, NULL, &result, &error);
+  cr_assert_eq(status, HIA_OK, "%s", error ? hia_error_text(error) : "");
+  for (int i = 0; i < 4; i++) hia_value_free(args[i]);
+  return result;
+}
+
+static double number(hia_value *value) {
+  double x = NAN;
+  hia_value_get_f64(value, &x);
+  hia_value_free(value);
+  return x;
+}
+
+/* `gradient` gives what `value` gives, and its gradients for x, y and v. */
+static void compare(hia_engine *engine, hia_module *module, const char *value_name,
+                    const char *gradient_name, const char *text, int n) {
+  static const double h = 1e-5;
+  point p = {{0.3, -0.7, 0.2, 0.9, -0.4, 0.6}};
+  hia_function *f, *g;
+  cr_assert_eq(hia_module_function(module, value_name, &f, NULL), HIA_OK);
+  cr_assert_eq(hia_module_function(module, gradient_name, &g, NULL), HIA_OK);
+  hia_value *both = call_at(engine, g, &p, n), *gradients = hia_value_part(both, 1);
+  hia_value *dv = hia_value_part(gradients, 2);
+  double value = number(hia_value_part(both, 0)), is[6];
+  is[0] = number(hia_value_part(gradients, 0));
+  is[1] = number(hia_value_part(gradients, 1));
+  memcpy(&is[2], hia_value_elements(dv), 4 * sizeof(double));
+  cr_assert_eq(value, number(call_at(engine, f, &p, n)));
+  for (int i = 0; i < 6; i++) {
+    point above = p, below = p;
+    above.x[i] += h;
+    below.x[i] -= h;
+    double up = number(call_at(engine, f, &above, n)), down = number(call_at(engine, f, &below, n));
+    double expected = (up - down) / (2 * h);
+    cr_assert(fabs(is[i] - expected) <= 1e-6 * (1 + fabs(expected) + fabs(value)),
+              "%d: %.12g, not %.12g, n %d, of\n%s", i, is[i], expected, n, text);
+  }
+  hia_value_free(dv);
+  hia_value_free(gradients);
+  hia_value_free(both);
+}
+
+/* What the gradient of f for x and for v adds up to is a function like others. */
+static const char second[] =
+    "fn d(x: f64, y: f64, v: f64[4], n: i32) -> f64 = {\n"
+    "  let (dx, dv) = grad(f, wrt = (x, v))(x, y, v, n);\n"
+    "  dx + sum(dv)\n"
+    "}\n"
+    "fn e(x: f64, y: f64, v: f64[4], n: i32) = value_and_grad(d, wrt = (x, y, v))(x, y, v, n)\n";
+
+static void check(uint32_t seed, hia_engine_kind kind, bool is_second) {
+  test_text text;
+  hia_engine *engine;
+  hia_module *module;
+  hia_error *error = NULL;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = kind;
+  gradient_program(seed, &text);
+  if (is_second) test_text_take(&text, second, strlen(second));
+  cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
+  hia_status status =
+      hia_module_load_text(engine, "random.hia", text.data, text.len, &module, &error);
+  cr_assert_eq(status, HIA_OK, "seed %u: %s", seed, error ? hia_error_text(error) : "");
+  for (int n = 0; n < 3; n++) {
+    compare(engine, module, "f", "g", text.data, n);
+    if (is_second) compare(engine, module, "d", "e", text.data, n);
+  }
+  hia_module_free(module);
+  hia_engine_free(engine);
+  test_text_free(&text);
+}
+
+Test(engine_gradients, of_random_programs) {
+  for (uint32_t i = 0; i < 300; i += HIA_TEST_SHARE)
+    check(1000 * HIA_TEST_SEED + i, HIA_ENGINE_INTERP, i % 8 == 0);
+}
+
+Test(engine_gradients, of_random_programs_as_native_code) {
+  for (uint32_t i = 0; i < 20; i += HIA_TEST_SHARE)
+    check(1000 * HIA_TEST_SEED + i, HIA_ENGINE_JIT, false);
+}

@@ -1,0 +1,289 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* runtime/base/elementary.h: errors, special points, and the same bits in every form of the
+ * definitions. test_lower_elementary.c compares native code. */
+#include "bench/lanes.h"
+#include "bench/ulp.h"
+#include <criterion/criterion.h>
+
+/* The definitions without the instruction for fused multiply-add, which call libm's. */
+#define HIA_LANE_BYTES           0
+#define HIA_C_NAME(name, dtype)  HIA_C_NAME_(name, dtype)
+#define HIA_C_NAME_(name, dtype) plain_##name##_##dtype
+#include "runtime/base/elementary_c.h"
+
+#define sigmoid  hia_sigmoid_exact_f32
+#define sigmoidl hia_sigmoid_exact_f64
+
+typedef struct function {
+  const char *name;
+  float (*f32)(float);
+  double (*f64)(double);
+  float (*plain_f32)(float);
+  double (*plain_f64)(double);
+  double (*exact_f32)(double);
+  long double (*exact_f64)(long double);
+} function;
+/* always_inline functions have no address. */
+#define PLAIN(name)                                                                                \
+  static float called_##name##_f32(float x) { return plain_##name##_f32(x); }                      \
+  static double called_##name##_f64(double x) { return plain_##name##_f64(x); }
+HIA_ELEMENTARY_LIST_1(PLAIN)
+#define ROW(name)                                                                                  \
+  {#name,  hiaR_##name##_f32, hiaR_##name##_f64, called_##name##_f32, called_##name##_f64, name,   \
+   name##l},
+static const function functions[] = {HIA_ELEMENTARY_LIST_1(ROW)};
+#define EACH_FUNCTION(f)                                                                           \
+  for (const function *f = functions; f < functions + HIA_LEN(functions); f++)
+
+/* By function, the error that docs/elementary.md states, and a hash of the results for `sample`. */
+static const struct {
+  const char *name;
+  double f32, f64;
+  uint64_t hash_f32, hash_f64;
+} known[] = {
+#include "tests/unit/helpers/elementary.def"
+};
+
+static size_t known_of(const char *name) {
+  size_t i = 0;
+  while (i < HIA_LEN(known) && strcmp(known[i].name, name) != 0) i++;
+  cr_assert_lt(i, HIA_LEN(known), "%s has no row in elementary.def", name);
+  return i;
+}
+
+/* ---- inputs ---- */
+
+enum { N_F32 = 1 << 20, N_F64 = 1 << 16, STEP = 4099 };
+static float *in_f32, *out_f32, *lanes_f32;
+static double *in_f64, *out_f64, *lanes_f64;
+
+/* Where functions change: ends, thresholds, and the floats around them. */
+static const double edges[] = {
+    0,          0x1p-149,  0x1p-126,   0x1p-1074,  0x1p-1022,  0x1p-25,    0x1p-24,    0x1p-54,
+    0x1p-53,    0.25,      0.5,        0.34657359, 0.69314718, 1,          1.03972077, 1.41421356,
+    0.70710678, 2,         9.01,       17.32868,   18.7,       37.4,       87.33654,   88.722839,
+    89,         103.97208, 104,        126,        127,        128,        149,        150,
+    151,        708.39641, 709.782712, 709.782713, 745.13321,  745.133220, 1021,       1022,
+    1023,       1024,      1074,       1075,       0x1p24,     0x1p60,     0x1p100,    0x1p127,
+    0x1p1023,   1e10,      1e300,      INFINITY};
+
+static void add_edges_f32(size_t *n) {
+  for (size_t i = 0; i < HIA_LEN(edges); i++)
+    for (int sign = -1; sign <= 1; sign += 2)
+      for (int step = -4; step <= 4; step++) {
+        uint32_t bits;
+        float x = (float)edges[i];
+        memcpy(&bits, &x, sizeof bits);
+        bits += (uint32_t)step;
+        memcpy(&x, &bits, sizeof x);
+        in_f32[(*n)++] = sign < 0 ? -x : x;
+      }
+}
+static void add_edges_f64(size_t *n) {
+  for (size_t i = 0; i < HIA_LEN(edges); i++)
+    for (int sign = -1; sign <= 1; sign += 2)
+      for (int step = -4; step <= 4; step++) {
+        uint64_t bits;
+        double x = edges[i];
+        memcpy(&bits, &x, sizeof bits);
+        bits += (uint64_t)(int64_t)step;
+        memcpy(&x, &bits, sizeof x);
+        in_f64[(*n)++] = sign < 0 ? -x : x;
+      }
+}
+
+/* At f32 every 4099th float; at f64 a sample of all exponents. */
+static void make_inputs(void) {
+  in_f32 = calloc(3 * N_F32, sizeof *in_f32);
+  out_f32 = in_f32 + N_F32;
+  lanes_f32 = out_f32 + N_F32;
+  in_f64 = calloc(3 * N_F64, sizeof *in_f64);
+  out_f64 = in_f64 + N_F64;
+  lanes_f64 = out_f64 + N_F64;
+  size_t n = 0;
+  add_edges_f32(&n);
+  for (uint32_t bits = 0; n < N_F32; n++, bits += STEP) memcpy(&in_f32[n], &bits, sizeof bits);
+  n = 0;
+  add_edges_f64(&n);
+  for (uint64_t seed = 1; n < N_F64; n++) in_f64[n] = hia_sample(&seed);
+}
+
+static bool same_f32(float a, float b) {
+  return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0;
+}
+static bool same_f64(double a, double b) {
+  return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* ---- tests ---- */
+
+Test(elementary, errors_are_as_documented) {
+  make_inputs();
+  EACH_FUNCTION(f) {
+    size_t row = known_of(f->name);
+    double worst = 0, x = 0;
+    for (size_t i = 0; i < N_F32; i += HIA_TEST_SHARE) {
+      double error = hia_ulp_f32(f->f32(in_f32[i]), f->exact_f32((double)in_f32[i]));
+      if (error > worst) worst = error, x = (double)in_f32[i];
+    }
+    cr_expect_leq(worst, known[row].f32, "%s f32: %.3f ulp at %a", f->name, worst, x);
+    cr_expect_gt(worst, 0.45, "%s f32: only %.3f ulp", f->name, worst);
+    worst = 0;
+    for (size_t i = 0; i < N_F64; i += HIA_TEST_SHARE) {
+      double error = hia_ulp_f64(f->f64(in_f64[i]), f->exact_f64((long double)in_f64[i]));
+      if (error > worst) worst = error, x = in_f64[i];
+    }
+    cr_expect_leq(worst, known[row].f64, "%s f64: %.3f ulp at %a", f->name, worst, x);
+    cr_expect_gt(worst, 0.45, "%s f64: only %.3f ulp", f->name, worst);
+  }
+}
+
+/* Annex F of the C standard. */
+Test(elementary, special_points) {
+  static const struct {
+    const char *name;
+    double x, y;
+  } rows[] = {{"exp", 0, 1},
+              {"exp", -0.0, 1},
+              {"exp", INFINITY, INFINITY},
+              {"exp", -INFINITY, 0},
+              {"exp", NAN, NAN},
+              {"exp", 1e30, INFINITY},
+              {"exp", -1e30, 0},
+              {"exp2", 0, 1},
+              {"exp2", -0.0, 1},
+              {"exp2", 10, 1024},
+              {"exp2", -126, 0x1p-126},
+              {"exp2", INFINITY, INFINITY},
+              {"exp2", -INFINITY, 0},
+              {"exp2", NAN, NAN},
+              {"expm1", 0, 0},
+              {"expm1", -0.0, -0.0},
+              {"expm1", INFINITY, INFINITY},
+              {"expm1", -INFINITY, -1},
+              {"expm1", NAN, NAN},
+              {"expm1", 0x1p-149, 0x1p-149},
+              {"expm1", -0x1p-149, -0x1p-149},
+              {"log", 1, 0},
+              {"log", 0, -INFINITY},
+              {"log", -0.0, -INFINITY},
+              {"log", -1, NAN},
+              {"log", -INFINITY, NAN},
+              {"log", INFINITY, INFINITY},
+              {"log", NAN, NAN},
+              {"log2", 1, 0},
+              {"log2", 1024, 10},
+              {"log2", 0x1p-149, -149},
+              {"log2", 0, -INFINITY},
+              {"log2", -0.0, -INFINITY},
+              {"log2", -1, NAN},
+              {"log2", INFINITY, INFINITY},
+              {"log2", NAN, NAN},
+              {"log10", 1, 0},
+              {"log10", 1000, 3},
+              {"log10", 0, -INFINITY},
+              {"log10", -0.0, -INFINITY},
+              {"log10", -1, NAN},
+              {"log10", INFINITY, INFINITY},
+              {"log10", NAN, NAN},
+              {"log1p", 0, 0},
+              {"log1p", -0.0, -0.0},
+              {"log1p", -1, -INFINITY},
+              {"log1p", -2, NAN},
+              {"log1p", -INFINITY, NAN},
+              {"log1p", INFINITY, INFINITY},
+              {"log1p", NAN, NAN},
+              {"log1p", 0x1p-149, 0x1p-149},
+              {"tanh", 0, 0},
+              {"tanh", -0.0, -0.0},
+              {"tanh", INFINITY, 1},
+              {"tanh", -INFINITY, -1},
+              {"tanh", NAN, NAN},
+              {"tanh", 0x1p-149, 0x1p-149},
+              {"tanh", -0x1p-149, -0x1p-149},
+              {"sigmoid", 0, 0.5},
+              {"sigmoid", -0.0, 0.5},
+              {"sigmoid", INFINITY, 1},
+              {"sigmoid", -INFINITY, 0},
+              {"sigmoid", 1e30, 1},
+              {"sigmoid", -1e30, 0},
+              {"sigmoid", NAN, NAN}};
+  for (size_t i = 0; i < HIA_LEN(rows); i++) {
+    EACH_FUNCTION(f) {
+      if (strcmp(f->name, rows[i].name) != 0) continue;
+      double y = f->f64(rows[i].x);
+      float y32 = f->f32((float)rows[i].x);
+      cr_expect(same_f64(y, rows[i].y), "%s(%a) = %a", f->name, rows[i].x, y);
+      cr_expect(same_f32(y32, (float)rows[i].y), "%s(%a) = %a at f32", f->name, rows[i].x,
+                (double)y32);
+    }
+  }
+}
+
+/* 1 / (1 + exp(-x)) is 0 from -88.8 on at f32, and -709.8 at f64. */
+Test(elementary, sigmoid_is_precise_for_large_negative_operands) {
+  cr_expect_leq(hia_ulp_f32(hiaR_sigmoid_f32(-96), exp(-96)), 1.0);
+  cr_expect_leq(hia_ulp_f32(hiaR_sigmoid_f32(-103), exp(-103)), 1.0);
+  cr_expect_leq(hia_ulp_f64(hiaR_sigmoid_f64(-720), expl(-720)), 1.0);
+  cr_expect_leq(hia_ulp_f64(hiaR_sigmoid_f64(-744), expl(-744)), 1.0);
+}
+
+/* Objects contain these functions, and the interpreter next to them the runtime's. If the bits of a
+ * function have changed on purpose, HIA_RT_ABI must rise with the new hash. */
+static uint64_t hash(const void *values, size_t n, size_t size) {
+  uint64_t h = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)values + i * size, size);
+    uint64_t magnitude = bits & (size == 4 ? 0x7fffffff : INT64_MAX);
+    if (magnitude > (size == 4 ? 0x7f800000u : 0x7ff0000000000000u)) bits = 1; /* a NaN */
+    h = (h ^ bits) * 0x100000001b3u;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+Test(elementary, bits_are_those_of_existing_objects) {
+  make_inputs();
+  EACH_FUNCTION(f) {
+    size_t row = known_of(f->name);
+    for (size_t i = 0; i < N_F32; i++) out_f32[i] = f->f32(in_f32[i]);
+    for (size_t i = 0; i < N_F64; i++) out_f64[i] = f->f64(in_f64[i]);
+    uint64_t f32 = hash(out_f32, N_F32, 4), f64 = hash(out_f64, N_F64, 8);
+    cr_expect(f32 == known[row].hash_f32 && f64 == known[row].hash_f64,
+              "%s: the hashes are 0x%016llx, 0x%016llx", f->name, (unsigned long long)f32,
+              (unsigned long long)f64);
+  }
+}
+
+Test(elementary, bits_are_the_same_without_the_instruction) {
+  make_inputs();
+  EACH_FUNCTION(f) {
+    for (size_t i = 0; i < N_F32; i += 4 * HIA_TEST_SHARE)
+      cr_assert(same_f32(f->f32(in_f32[i]), f->plain_f32(in_f32[i])), "%s f32 at %a", f->name,
+                (double)in_f32[i]);
+    for (size_t i = 0; i < N_F64; i += HIA_TEST_SHARE)
+      cr_assert(same_f64(f->f64(in_f64[i]), f->plain_f64(in_f64[i])), "%s f64 at %a", f->name,
+                in_f64[i]);
+  }
+}
+
+Test(elementary, bits_are_the_same_in_vectors) {
+  make_inputs();
+  for (unsigned bits = 256; bits <= 512; bits *= 2) {
+    if (!hia_lanes_exist(bits)) continue;
+    const hia_lane_function *lanes = bits == 512 ? hia_lanes_512 : hia_lanes_256;
+    EACH_FUNCTION(f) {
+      const hia_lane_function *l = lanes;
+      while (strcmp(l->name, f->name) != 0) l++;
+      l->loops[0](in_f32, in_f32, lanes_f32, N_F32);
+      l->loops[1](in_f64, in_f64, lanes_f64, N_F64);
+      for (size_t i = 0; i < N_F32; i++)
+        cr_assert(same_f32(f->f32(in_f32[i]), lanes_f32[i]), "%s f32 at %a, %u bits", f->name,
+                  (double)in_f32[i], bits);
+      for (size_t i = 0; i < N_F64; i++)
+        cr_assert(same_f64(f->f64(in_f64[i]), lanes_f64[i]), "%s f64 at %a, %u bits", f->name,
+                  in_f64[i], bits);
+    }
+  }
+}
