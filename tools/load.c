@@ -37,7 +37,8 @@ static int set_params(const tool_options *options, hia_module *module) {
     return EXIT_USAGE;
   }
   if (options->params)
-    status = (options->converts ? hia_params_convert : hia_params_load)(params, options->params, &error);
+    status =
+        (options->converts ? hia_params_convert : hia_params_load)(params, options->params, &error);
   else if (options->has_seed && options->command != BUILD) /* what is built makes them */
     status = hia_params_seed(params, options->seed, &error);
   if (status == HIA_OK && options->save_params)

@@ -5,10 +5,10 @@
  * types (parse.c). Each instance of f gives it an instance: g has the type of the gradient of f's
  * result, y that of the result, and the value must have that of the gradients of f's parameters.
  * So it is found when f's instance is checked: its result is known by then. */
+#include "graph/ir/own_gradient.h"
 #include "frontend/grad/grad.h"
 #include "frontend/kit/instance.h"
 #include "frontend/syntax/program.h"
-#include "graph/ir/own_gradient.h"
 #include "graph/ir/build.h"
 
 /* ---- what has floats that no clause could give a gradient ---- */

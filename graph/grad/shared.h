@@ -71,8 +71,8 @@ typedef struct hia_grad {
   HIA_VEC(hia_grad_of_type) of_types;
   HIA_VEC(bool) carries; /* by type, less HIA_FIRST_TYPE: it can have a gradient; as of n_ctors */
   uint32_t n_ctors;
-  /* What hiaG_grad_inlined has found, by function, for the first n_looked_at. `effects` is NULL when others may
-   * be differentiated. */
+  /* What hiaG_grad_inlined has found, by function, for the first n_looked_at. `effects` is NULL
+   * when others may be differentiated. */
   uint32_t n_looked_at;
   const uint16_t *effects;
   hia_fn **inlined;     /* NULL: not asked for yet */

@@ -46,15 +46,14 @@ typedef struct hia_build_options {
   uint64_t seed;         /* without HIA_BUILD_EMBED_PARAMS: its params begin with what the
                             initialisers make of this */
 } hia_build_options;
-#define HIA_BUILD_OPTIONS_INIT                                                                     \
-  {sizeof(hia_build_options), NULL, NULL, NULL, NULL, 0, 0}
+#define HIA_BUILD_OPTIONS_INIT {sizeof(hia_build_options), NULL, NULL, NULL, NULL, 0, 0}
 
 /* Writes an object file of n functions, which have all their types; if n is 0, of every function
  * whose types are known. The same module, options and version of hiaton result in the same
- * bytes. `options` may be NULL for the defaults; of the engine's options, `opt_level`, `disabled_passes`,
- * `batching` and the flags apply. HIA_ARGUMENT if a function is
- * generic, a name is not possible in C or occurs twice, or the processor is not known;
- * HIA_UNSUPPORTED without native compilation; HIA_IO if `write` returns false. */
+ * bytes. `options` may be NULL for the defaults; of the engine's options, `opt_level`,
+ * `disabled_passes`, `batching` and the flags apply. HIA_ARGUMENT if a function is generic, a name
+ * is not possible in C or occurs twice, or the processor is not known; HIA_UNSUPPORTED without
+ * native compilation; HIA_IO if `write` returns false. */
 HIA_API hia_status hia_module_build_object(hia_module *module, hia_function *const *functions,
                                            size_t n, const hia_build_options *options,
                                            hia_write write, void *user, hia_error **error);

@@ -120,8 +120,8 @@ HIA_API hia_build_type hia_build_tuple_type(hia_builder *builder, const hia_buil
 HIA_API hia_build_type hia_build_array_type(hia_builder *builder, hia_build_type element);
 /* The type of tensors of a dtype, of a rank from 1 to 16. */
 HIA_API hia_build_type hia_build_tensor_type(hia_builder *builder, hia_dtype dtype, size_t rank);
-/* A tensor type with sizes: numbers from 0, or HIA_BUILD_ANY_SIZE. Parameters, results and fields of
- * this type have these sizes, which is checked when the value is there. Elsewhere only dtype and
+/* A tensor type with sizes: numbers from 0, or HIA_BUILD_ANY_SIZE. Parameters, results and fields
+ * of this type have these sizes, which is checked when the value is there. Elsewhere only dtype and
  * rank count; within arrays there are no sizes. */
 #define HIA_BUILD_ANY_SIZE ((int64_t)-1)
 HIA_API hia_build_type hia_build_sized_type(hia_builder *builder, hia_dtype dtype,
@@ -419,7 +419,8 @@ HIA_API hia_build_pattern hia_build_pattern_ctor(hia_builder *builder, hia_build
  * y is a tuple, data or an array; or a scalar or tensor: then the result is a tensor with one more
  * axis. The iterations are independent of each other, and may run on several threads. */
 HIA_API hia_build_value hia_build_for_each(hia_builder *builder, hia_build_value array);
-/* Begins a comprehension over each integer from `from` on and before `end`, which are both i32 or both i64. */
+/* Begins a comprehension over each integer from `from` on and before `end`, which are both i32 or
+ * both i64. */
 HIA_API hia_build_value hia_build_for_range(hia_builder *builder, hia_build_value from,
                                             hia_build_value end);
 HIA_API hia_build_value hia_build_end_for(hia_builder *builder, hia_build_value element);

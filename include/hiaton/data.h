@@ -304,9 +304,9 @@ HIA_API hia_status hia_value_save(const hia_value *value, hia_write write, void 
 HIA_API hia_status hia_data_load(const hia_allocator *allocator, const hia_type_info *type,
                                  const char *name, const void *bytes, size_t size,
                                  hia_value **value, hia_error **error);
-/* These write a value to a file and load one from it. A file that is written appears whole or not at all, and takes the
- * place of another; a device or a pipe is written directly. HIA_IO if it cannot be written, or
- * read. */
+/* These write a value to a file and load one from it. A file that is written appears whole or not
+ * at all, and takes the place of another; a device or a pipe is written directly. HIA_IO if it
+ * cannot be written, or read. */
 HIA_API hia_status hia_value_save_file(const hia_value *value, const char *path, hia_error **error);
 HIA_API hia_status hia_data_load_file(const hia_allocator *allocator, const hia_type_info *type,
                                       const char *path, hia_value **value, hia_error **error);

@@ -122,8 +122,8 @@ HIA_API hia_status hia_data_from_dlpack_unversioned(const hia_allocator *allocat
  * values never change. HIA_ARGUMENT if the value is neither. */
 HIA_API hia_status hia_value_to_dlpack(const hia_value *value,
                                        struct DLManagedTensorVersioned **tensor, hia_error **error);
-/* Gives a tensor to receivers that know no versions, and so no such mark: the tensor has a copy of the
- * elements, which may be changed. */
+/* Gives a tensor to receivers that know no versions, and so no such mark: the tensor has a copy of
+ * the elements, which may be changed. */
 HIA_API hia_status hia_value_to_dlpack_unversioned(const hia_value *value,
                                                    struct DLManagedTensor **tensor,
                                                    hia_error **error);

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What hiaton makes of a module, and what it does: the stages of compilation as text or as a picture, and
- * timelines of runs. hiaton.h includes it. */
+/* What hiaton makes of a module, and what it does: the stages of compilation as text or as a
+ * picture, and timelines of runs. hiaton.h includes it. */
 #ifndef HIATON_DUMP_H
 #define HIATON_DUMP_H
 

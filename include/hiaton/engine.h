@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Engines, the modules that they load, the functions of these, and calls. hiaton.h has an example, and the
- * rules of the whole interface. */
+/* Engines, the modules that they load, the functions of these, and calls. hiaton.h has an example,
+ * and the rules of the whole interface. */
 #ifndef HIATON_ENGINE_H
 #define HIATON_ENGINE_H
 
@@ -17,7 +17,6 @@ typedef struct hia_function hia_function; /* a function of a module */
 typedef struct hia_cancel hia_cancel;     /* a switch that ends runs */
 typedef struct hia_timeline hia_timeline; /* what the threads of runs did, and when: dump.h */
 
-
 /* The version of the library that is loaded, "0.1.0". */
 HIA_API const char *hia_version(void);
 
@@ -33,9 +32,9 @@ typedef enum hia_engine_kind {
 
 /* What an engine does besides, or leaves out: hia_engine_options.flags. */
 typedef enum hia_engine_flag {
-  HIA_FLAG_COUNT = 1 << 0,     /* count calls and loop rounds as the language defines them */
-  HIA_FLAG_UNCHECKED = 1 << 1, /* leave out the entry check of native functions, and with it every
-                                  limit: only for measuring what that check costs */
+  HIA_FLAG_COUNT = 1 << 0,       /* count calls and loop rounds as the language defines them */
+  HIA_FLAG_UNCHECKED = 1 << 1,   /* leave out the entry check of native functions, and with it every
+                                    limit: only for measuring what that check costs */
   HIA_FLAG_ALWAYS_FORK = 1 << 2, /* make native code that several workers can run even if `threads`
                                     is 1: only for measuring what that costs */
   HIA_FLAG_NO_MERGING = 1 << 3,  /* native code may not merge equal calls of a function into one */
@@ -74,7 +73,7 @@ typedef struct hia_engine_options {
       threads; /* workers of a run, the calling thread among them, at most 1024; 0 and 1: it alone,
                   and no other thread is started for runs. The other workers start when a run first
                   has work for them, serve all runs of the engine, and end when it is freed */
-  uint32_t flags;      /* hia_engine_flag, joined by `|`; 0. Others are HIA_ARGUMENT */
+  uint32_t flags;        /* hia_engine_flag, joined by `|`; 0. Others are HIA_ARGUMENT */
   hia_batching batching; /* HIA_BATCH_SEGMENTS. Runs with fuel, and with traps of NaN, are not
                             batched */
   size_t max_depth;  /* bytes of stack, or of frames, that a run may use. 0: 2 GiB of stack, 4 GiB
@@ -100,7 +99,20 @@ typedef struct hia_engine_options {
   uint64_t budget_ns;
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
-  {sizeof(hia_engine_options), NULL, HIA_ENGINE_JIT, 1, 0, HIA_BATCH_SEGMENTS, 0, 0, 3, NULL, NULL, NULL, NULL, 10000000000u}
+  {sizeof(hia_engine_options),                                                                     \
+   NULL,                                                                                           \
+   HIA_ENGINE_JIT,                                                                                 \
+   1,                                                                                              \
+   0,                                                                                              \
+   HIA_BATCH_SEGMENTS,                                                                             \
+   0,                                                                                              \
+   0,                                                                                              \
+   3,                                                                                              \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   10000000000u}
 
 /* Makes an engine; `options` may be NULL for the defaults. This is cheap: nothing is started or
  * loaded before it is needed. HIA_ARGUMENT if an option is not valid or is of a later version. */
@@ -379,9 +391,9 @@ typedef struct hia_run_options {
                     once more for such runs. false: no limit */
   uint64_t fuel; /* with has_fuel: 0 allows no call, no round, and no operation on tensors that
                     costs something. Without has_fuel it must be 0, else HIA_ARGUMENT */
-  /* Limits of this run, as in hia_engine_options; the lesser of this and the engine's applies, where both
-     are set; 0: the engine's. Compiling for the run may take max_memory, or 16 MiB if that is more;
-     LLVM's own memory is not counted */
+  /* Limits of this run, as in hia_engine_options; the lesser of this and the engine's applies,
+     where both are set; 0: the engine's. Compiling for the run may take max_memory, or 16 MiB if
+     that is more; LLVM's own memory is not counted */
   size_t max_depth, max_memory;
   /* By parameter, as many as there are arguments: a stream in place of an argument, which is then
      NULL; or NULL. NULL: no streams. The function is compiled once more for such runs.
@@ -405,8 +417,8 @@ HIA_API hia_status hia_function_prepare_for(hia_function *function, const hia_ru
  * that point. The engine is usable afterwards in any case. */
 HIA_API hia_status hia_call(hia_function *function, hia_value *const *args, size_t n,
                             hia_value **result, hia_error **error);
-/* Calls a function as hia_call does, with options; NULL: the defaults. HIA_UNSUPPORTED for fuel in a module that was read as
- * a static graph, or as a graph whose calls are forked already. */
+/* Calls a function as hia_call does, with options; NULL: the defaults. HIA_UNSUPPORTED for fuel in
+ * a module that was read as a static graph, or as a graph whose calls are forked already. */
 HIA_API hia_status hia_run(hia_function *function, hia_value *const *args, size_t n,
                            const hia_run_options *options, hia_value **result, hia_error **error);
 

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Loading modules: from the text of a program, or of a graph, and from files. */
-#include "jit/engine/engine.h"
 #include "graph/read/read.h"
+#include "jit/engine/engine.h"
 #include <errno.h>
 #include <stdio.h>
 

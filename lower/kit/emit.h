@@ -180,7 +180,8 @@ typedef struct hia_emit_local {
   LLVMValueRef host_block; /* in the frame, for the words of calls of the host; or NULL */
   /* function/leaf.c */
   hia_value_id *restart_with; /* of a leaf function, by parameter: the value to pass there */
-  /* In a leaf function that compares its fuel once, so that its charges need no comparison: the node behind which it does, the fuel there, and how much there must be. NONE: each charge
+  /* In a leaf function that compares its fuel once, so that its charges need no comparison: the
+   * node behind which it does, the fuel there, and how much there must be. NONE: each charge
    * compares. */
   hia_node_id fuel_at;
   hia_value_id fuel;

@@ -4,8 +4,8 @@
  *
  * A Switch is its operand. A Merge of a branch is a phi, or a select if neither arm has
  * instructions. A Merge of a loop is a phi that gets its second operand when the round ends. */
-#include "lower/ops/ops.h"
 #include "graph/ir/region_order.h"
+#include "lower/ops/ops.h"
 
 void hiaL_emit_FAIL(hia_emit *e, hia_node_id n) {
   LLVMValueRef code = hiaL_in(e, n, 0);

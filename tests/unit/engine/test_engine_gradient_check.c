@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Checks of gradients, through the C API (hiaton/gradients.h), and the differences that they use.
  * A wrong gradient is one that a clause `gradient` states. */
-#include "tests/unit/helpers/program.h"
 #include "jit/engine/engine.h"
+#include "tests/unit/helpers/program.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  *
  * The op table drives it: a row with a gradient has entries here, or the test fails. Those of ops
  * on scalars are tried as they are and lifted, all at f32 and f64. */
+#include "runtime/base/base.h"
 #include "tests/unit/helpers/program.h"
 #include "tests/unit/helpers/text.h"
-#include "runtime/base/base.h"
 #include <math.h>
 #include <stdarg.h>
 

@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Without limits runs end before the machine's memory does: in all engines, at any number of
  * threads; and what is set holds instead. */
+#include "runtime/base/left.h"
 #include "tests/unit/helpers/left.h"
 #include "tests/unit/helpers/program.h"
-#include "runtime/base/left.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #include "frontend/check/cover.h"
 #include "frontend/syntax/program.h"
 #include "tests/unit/helpers/matches.h"
-#include "tests/unit/helpers/time.h"
 #include "tests/unit/helpers/sources.h"
+#include "tests/unit/helpers/time.h"
 
 #include <string.h>
 

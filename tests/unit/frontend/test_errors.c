@@ -9,8 +9,8 @@
  *
  * line, column, code, a part of the message; the whole hint, if there is one. HIA_UPDATE=1 writes
  * the present errors into the files: check the difference before you commit it. */
-#include "tests/unit/helpers/text.h"
 #include "tests/unit/helpers/sources.h"
+#include "tests/unit/helpers/text.h"
 
 #include <dirent.h>
 

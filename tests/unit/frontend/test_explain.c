@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The explanations of `hiaton explain`: every program in them is compiled, and docs/errors.md has
  * the same text. HIA_UPDATE=1 writes docs/errors.md. */
-#include "tests/unit/helpers/text.h"
 #include "tests/unit/helpers/sources.h"
+#include "tests/unit/helpers/text.h"
 #include <hiaton/hiaton.h>
 
 typedef struct row {

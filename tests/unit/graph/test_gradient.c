@@ -3,9 +3,9 @@
  * of points; at f32 it is what it is at f64; and at the points where the derivative is a matter of
  * convention, it is what graph/grad/rules/rules.h says. Both interpreters run it. */
 #include "graph/grad/rules/rules.h"
-#include "tests/unit/helpers/graphs.h"
 #include "tests/unit/helpers/eval.h"
 #include "tests/unit/helpers/gradient.h"
+#include "tests/unit/helpers/graphs.h"
 #include "tests/unit/helpers/image.h"
 #include "tests/unit/helpers/random.h"
 #include <math.h>

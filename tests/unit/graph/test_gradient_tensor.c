@@ -6,8 +6,8 @@
 #include "graph/grad/rules/rules.h"
 #include "graph/ir/change.h"
 #include "graph/ir/sums.h"
-#include "tests/unit/helpers/graphs.h"
 #include "tests/unit/helpers/gradient_tensor.h"
+#include "tests/unit/helpers/graphs.h"
 #include "tests/unit/helpers/image.h"
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * and dtypes, with values at which identities break. */
 #include "graph/ir/build.h"
 #include "graph/passes/passes.h"
-#include "tests/unit/helpers/graphs.h"
 #include "tests/unit/helpers/eval.h"
+#include "tests/unit/helpers/graphs.h"
 
 static const hia_word ints32[] = {
     0, 1, 2, 3, 31, 32, 33, ~(hia_word)0, ~(hia_word)1, 7, 0x7fffffff, 0xffffffff80000000u};

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* tail: what golden files (tests/golden/tail_*.ir) do not show: constant space. */
-#include "tests/unit/helpers/graphs.h"
 #include "tests/unit/helpers/eval.h"
+#include "tests/unit/helpers/graphs.h"
 
 /* The evaluator gives up beyond a depth of a few hundred calls. */
 Test(tail, depth_does_not_grow) {

@@ -7,8 +7,8 @@
  */
 #include "graph/analysis/effects.h"
 #include "graph/passes/passes.h"
-#include "tests/unit/helpers/graphs.h"
 #include "tests/unit/helpers/eval.h"
+#include "tests/unit/helpers/graphs.h"
 #include "tests/unit/helpers/memory.h"
 #include "tests/unit/helpers/random.h"
 #include <stdio.h>

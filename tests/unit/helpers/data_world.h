@@ -3,8 +3,8 @@
 #ifndef HIA_TEST_DATA_WORLD_H
 #define HIA_TEST_DATA_WORLD_H
 
-#include "tests/unit/helpers/memory.h"
 #include "runtime/native/context.h"
+#include "tests/unit/helpers/memory.h"
 #include "tests/unit/helpers/world.h"
 
 /* A world whose runs have a heap. */

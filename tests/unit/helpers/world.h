@@ -5,9 +5,9 @@
 
 #include "graph/analysis/effects.h"
 #include "graph/passes/passes.h"
-#include "tests/unit/helpers/graphs.h"
 #include "jit/llvm/backend.h"
 #include "runtime/native/sanitizer.h"
+#include "tests/unit/helpers/graphs.h"
 
 typedef struct world {
   env e;

@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* runtime/interchange: elements of files that are converted. tests/peers/numpy_files.py compares
  * with NumPy; here are the limits of each dtype, and what is refused. */
-#include "tests/unit/helpers/value.h"
 #include "runtime/heap/tensor.h"
 #include "runtime/interchange/interchange.h"
+#include "tests/unit/helpers/value.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* left: what is read from the system's files, with control groups of both versions and without;
  * grants that together stay below it. */
-#include "tests/unit/helpers/left.h"
-#include "tests/unit/helpers/time.h"
 #include "runtime/base/left.h"
 #include "runtime/heap/heap.h"
+#include "tests/unit/helpers/left.h"
+#include "tests/unit/helpers/time.h"
 #include <criterion/criterion.h>
 #include <hiaton/runtime.h>
 #include <pthread.h>

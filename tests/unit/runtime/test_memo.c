@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Results that are kept: what was kept is found, by its whole key alone, whichever thread kept it;
  * there is a bound, and no memory is no failure. */
-#include "tests/unit/helpers/memory.h"
 #include "runtime/param/memo.h"
+#include "tests/unit/helpers/memory.h"
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* runtime/interchange: .npy, and tensors of files. */
-#include "tests/unit/helpers/value.h"
 #include "runtime/heap/tensor.h"
 #include "runtime/interchange/interchange.h"
+#include "tests/unit/helpers/value.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* runtime/interchange: .npz. */
+#include "runtime/interchange/npz.h"
 #include "tests/unit/helpers/memory.h"
 #include "tests/unit/helpers/value.h"
-#include "runtime/interchange/npz.h"
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <stdio.h>

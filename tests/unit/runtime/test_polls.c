@@ -61,8 +61,9 @@ static void check(const call *c, int least) {
   }
 }
 
-/* A million elements, or an eighth with AddressSanitizer. The numbers follow from what an element takes at least: 1 ns to be looked at,
- * compared, divided or copied, 10 ns for exp, and a question each 100 us. */
+/* A million elements, or an eighth with AddressSanitizer. The numbers follow from what an element
+ * takes at least: 1 ns to be looked at, compared, divided or copied, 10 ns for exp, and a question
+ * each 100 us. */
 Test(polls, of_large_tensors, .init = begin, .fini = end) {
   enum { N = 1 << (HIA_TEST_SHARE > 4 ? 17 : 20), US = 1000, ASKS = N / (100 * US) };
   model x = counted(dims_of(1, (int64_t)N)), two = counted(dims_of(1, (int64_t)2));

@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* runtime/interchange: safetensors. */
-#include "tests/unit/helpers/memory.h"
-#include "tests/unit/helpers/value.h"
 #include "runtime/heap/tensor.h"
 #include "runtime/interchange/safetensors.h"
+#include "tests/unit/helpers/memory.h"
+#include "tests/unit/helpers/value.h"
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* runtime/value: saving and loading. */
+#include "runtime/format/file.h"
 #include "tests/unit/helpers/memory.h"
 #include "tests/unit/helpers/value.h"
-#include "runtime/format/file.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
