@@ -38,10 +38,10 @@ typedef struct hia_object_plan {
   bool is_parallel;  /* HIA_CODE_FORKS */
   const void *image; /* 8-aligned */
   size_t image_size;
-  /* Of the graph; NULL: neither it nor the image has references. */
+  /* The types and shapes of the graph; NULL: neither it nor the image has references. */
   const struct hia_value_types *types;
   const struct hia_shapes *shapes;
-  /* Of a program with params. */
+  /* The following fields belong to a program with params. */
   const char *params;          /* of the function that returns their cell */
   const void *const *embedded; /* by param: its elements, which the object is to hold; or NULL */
   uint64_t seed;               /* of the initialisers, without `embedded` */

@@ -108,8 +108,8 @@ static LLVMValueRef is_nan(hia_emit *e, hia_node_id n, uint32_t i) {
   return LLVMBuildFCmp(e->b, LLVMRealUNO, x, x, "is_nan");
 }
 
-/* Of scalars. The operation is called where it fails; a leaf function begins again instead, and the
- * code of rows of a map notes the row. */
+/* Builds a TRAP of scalars. The operation is called where it fails; a leaf function begins again
+ * instead, and the code of rows of a map notes the row. */
 static void trap_scalars(hia_emit *e, hia_node_id n) {
   LLVMBasicBlockRef look = hiaL_block(e, "nan"), fail = hiaL_block(e, "nan_made"),
                     next = hiaL_block(e, "no_nan");
