@@ -55,7 +55,7 @@ typedef struct hia_backend {
   hia_status (*compile)(hia_session *session, const hia_graph *g,
                         const hia_compile_options *options, hia_code **out,
                         hia_compile_report *report, hia_error **error);
-  /* The entry of a root, or of a function that is forked; else NULL. */
+  /* Returns the entry of a root, or of a function that is forked; else NULL. */
   hia_native_entry (*entry)(const hia_code *code, hia_fn_id f);
   /* What a host calls for a root: its function of this side. For a plain function the caller has
    * checked that the root can be one (hiaG_not_plain). It lives as long as the code. Not

@@ -61,14 +61,12 @@ static hia_emit_local new_local(void) {
 
 static void lower_function(hia_emit *e, hia_fn_id id) {
   hia_mark mark = hiaR_arena_mark(&e->comp->scratch);
-  hia_arena *arena = &e->comp->scratch;
   e->fn = hiaG_fn(e->g, id);
   e->id = id;
   e->function = e->unit.fns[id].function;
   e->context = LLVMGetParam(e->function, 0);
-  e->values = HIA_NEW_ARRAY(arena, LLVMValueRef, e->fn->values.len);
+  e->values = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, e->fn->values.len);
   e->local = new_local();
-  e->local.flows = HIA_NEW_ARRAY(arena, hia_flow, e->fn->regions.len);
   hiaL_open_scope(e, e->fn->name, e->fn->loc);
   e->local.check = hiaL_safepoint_region(e);
   e->local.back_run = hiaL_back_run(e);

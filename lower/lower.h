@@ -17,7 +17,12 @@
  * Within a codegen unit (graph/analysis/units.c) calls are direct. A call of another unit's
  * function goes through a cell: a word of the calling module's data that holds the address of the
  * callee's code. One would keep the cells in a table of the worker's context; that costs one more
- * load for each call, and buys nothing while all workers run the same code. */
+ * load for each call, and buys nothing while all workers run the same code.
+ *
+ * The rooms build on each other in this order: kit, the state and what all emitters share; ops, an
+ * emitter for each op; fused, kernels over elements; function, which walks over the nodes; object,
+ * the tables of an object file; host, what hosts call; finish, what is changed after LLVM's passes.
+ * No file calls one that calls it. An emitter cannot call the dispatcher, which knows them all. */
 #ifndef HIA_LOWER_H
 #define HIA_LOWER_H
 
@@ -77,25 +82,28 @@ const hia_u32vec *hiaL_cells(const hia_lowering *lowering);
 /* Runs LLVM's verifier. Returns HIA_INTERNAL if the module is broken. */
 hia_status hiaL_verify(LLVMModuleRef module, const hia_allocator *allocator, hia_error **error);
 
-/* ---- rounds.c ---- */
+/* ---- finish/rounds.c ---- */
 
 /* Runs after LLVM's passes: puts safepoints into loops, and aligns the loops. */
 hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_allocator *allocator,
                              hia_error **error);
+
+/* ---- kit/symbols.c: names that the loader of the code looks for ---- */
 
 /* The symbol of an array of hia_host_row, one for each extern of the graph. The loader of the code
  * fills it in. */
 #define HIA_HOST_TABLE "hia_hosts"
 
 #define HIA_ENTRY_NAME_SIZE 32
+/* Writes the name of the entry of a root, or of a function that is forked. */
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
-/* The name of the code of a function that other units call. */
+/* Writes the name of the code of a function that other units call. */
 void hiaL_code_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id f);
-/* The name of the hia_fork_pays of a function that is forked. */
+/* Writes the name of the hia_fork_pays of a function that is forked. */
 void hiaL_pays_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id callee);
-/* The name of what a host calls for a root: its function of this side. */
+/* Writes the name of what a host calls for a root: its function of this side. */
 void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_id root);
-/* The loop that a root's map entry runs. */
+/* Writes the name of the loop that a root's map entry runs. */
 void hiaL_map_loop_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
 /* An attribute of functions without a context and with short loops: these get no safepoint. */
 #define HIA_KERNEL_ATTRIBUTE "hia-kernel"
@@ -106,6 +114,8 @@ void hiaL_map_loop_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
  * and for a file. Only they need frame tables. */
 #define HIA_HOST_TEXT   ".text.hia_host_context"
 #define HIA_HOST_RODATA ".rodata.hia_host_context"
+
+/* ---- function/: debug locations of calls, and the table of forks ---- */
 
 /* LLVM's debug location of a call has the call's hia_loc_id as its line number, and the forks that
  * are open there (HIA_FORKS_) as its column. From it the frame tables get their row for the return

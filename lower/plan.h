@@ -41,7 +41,7 @@ typedef struct hia_object_plan {
   /* The types and shapes of the graph; NULL: neither it nor the image has references. */
   const struct hia_value_types *types;
   const struct hia_shapes *shapes;
-  /* What a program with params has besides. */
+  /* The following fields belong to a program with params. */
   const char *params;          /* of the function that returns them */
   const void *const *embedded; /* by param: its elements, which the object is to hold; or NULL */
   uint64_t seed;               /* of the initialisers, without `embedded` */

@@ -183,7 +183,7 @@ const void *hiaJ_code_object(const hia_code *code, uint32_t unit, size_t *size);
 bool hiaJ_cpu_exists(const char *name);
 /* True if that processor has the instructions for fused multiply-add (FMA3, or FMA4). */
 bool hiaJ_cpu_has_fma(const char *name);
-/* Reads a list of LLVM's features likewise, as in "+avx,-fma4,+fma". */
+/* True if a list of LLVM's features, such as "+avx,-fma4,+fma", has them. */
 bool hiaJ_features_have_fma(const char *features);
 
 /* ---- optimize.c ---- */

@@ -186,6 +186,7 @@ static bool has_loops(const hia_fn *fn) {
 void hiaL_body(hia_emit *e) {
   const hia_fn *fn = e->fn;
   uint32_t straight_line = 0;
+  e->local.flows = HIA_NEW_ARRAY(&e->comp->scratch, hia_flow, fn->regions.len);
   hia_context_edge *edges;
   uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
   bool keeps_context = !e->options->merge_calls || (has_loops(fn) && !e->options->unchecked);

@@ -241,7 +241,7 @@ LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee) {
   return call;
 }
 
-/* In a leaf function. */
+/* A leaf function begins again instead of the call. The values of the call must exist. */
 static void restart_instead(hia_emit *e, const hia_site *site) {
   hiaL_restart(e);
   if (site->n_returns)

@@ -70,7 +70,7 @@ static struct hia_host_emit *host_of(hia_emit *e, uint32_t number) {
   return host;
 }
 
-/* For the message of a failure. */
+/* The name of the extern as a string, for the message of a failure. */
 static LLVMValueRef name_of(hia_emit *e, uint32_t number) {
   struct hia_host_emit *host = host_of(e, number);
   if (host->name) return host->name;

@@ -149,8 +149,8 @@ static hia_value_id shown_by(hia_fused *f, hia_value_id v, LLVMValueRef *first,
   return v;
 }
 
-/* All indices must be below the number of rows, even if nobody reads these. There are few, so
- * nobody waits for the test. */
+/* All indices must be below the number of rows, even if no result reads these. There are few, so
+ * the test is quick. */
 static void require_rows(hia_fused *f, const hia_known *z) {
   hia_emit *e = f->e;
   LLVMValueRef first = NULL, pitch = NULL;
@@ -202,8 +202,8 @@ static void know_result_dims(hia_fused *f, hia_node_id n, hia_known *z) {
     for (uint32_t i = 0; i < n_ins; i++) {
       LLVMValueRef size = size_at(&f->values[hiaG_in(e->fn, n, i)], z, axis);
       if (!size) continue;
-      LLVMValueRef *is = &z->dims[axis];
-      *is = !*is || is_one(*is) ? size : is_one(size) ? *is : better(*is, size);
+      LLVMValueRef *known = &z->dims[axis];
+      *known = !*known || is_one(*known) ? size : is_one(size) ? *known : better(*known, size);
     }
 }
 
@@ -346,7 +346,8 @@ static bool add_gathered(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
 static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMValueRef first,
                          LLVMValueRef pitch, hia_spread spread);
 
-/* Adds what the loop takes of each row of `z`, which has `pitch` columns: those from `first` on. */
+/* Adds the step of operand i, `v`, of `z`, which is COMPUTED. The loop takes a part of each row of
+ * `z`, which has `pitch` columns: those from `first` on. */
 static uint32_t add_part(hia_fused *f, hia_fused_plan *p, const hia_known *z, uint32_t i,
                          hia_value_id v, LLVMValueRef first, LLVMValueRef pitch) {
   const hia_known *x = &f->values[v];
@@ -360,7 +361,8 @@ static uint32_t add_part(hia_fused *f, hia_fused_plan *p, const hia_known *z, ui
   return x->kind == HIA_STORED ? add_step(f, p, v, first, NULL, spread) : HIA_NONE;
 }
 
-/* Operand i, `v`, of `z`, which is COMPUTED. Its elements are `first` behind those of the loop. */
+/* Adds the step of operand i, `v`, of `z`, which is COMPUTED. The operand's elements are `first`
+ * behind those of the loop. */
 static uint32_t add_operand(hia_fused *f, hia_fused_plan *p, const hia_known *z, uint32_t i,
                             hia_value_id v, LLVMValueRef first) {
   const hia_known *x = &f->values[v];

@@ -103,7 +103,7 @@ static LLVMValueRef load_place(hia_emit *e, LLVMValueRef place, hia_type type) {
 
 /* ---- calls of loops ---- */
 
-/* All but the first two, begin and end. */
+/* Writes all arguments of a loop but the first two, begin and end. Returns their number. */
 static uint32_t loop_args(const hia_fused_plan *p, const LLVMValueRef *data, LLVMValueRef *args) {
   uint32_t n = 2;
   if (p->n_cols) args[n++] = p->n_cols;
@@ -181,7 +181,7 @@ static void give_up_operands(hia_emit *e) {
   }
 }
 
-/* What is done with operands that fit. */
+/* Builds what is done with operands that fit. */
 static void build_loops(hia_fused *f, const hia_fused_plan *plans) {
   hia_emit *e = f->e;
   const hia_fn *fn = e->fn;

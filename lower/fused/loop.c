@@ -256,7 +256,7 @@ static LLVMValueRef best_of_lanes(const loop *l, const fold *z, LLVMValueRef *at
   return lane_0(l, best);
 }
 
-/* In the first block of the function. */
+/* Makes the places of reduction k, in the first block of the function. */
 static void make_places(loop *l, uint32_t k) {
   hia_emit *e = l->e;
   fold *z = &l->folds[k];

@@ -83,7 +83,7 @@ bool hiaL_has_map(const hia_emit *e, hia_fn_id root) {
   return !e->options->object || (planned && planned->map);
 }
 
-/* Whether a function that can be a kernel otherwise may fail. */
+/* True if a function that can be a kernel otherwise may fail. */
 static bool can_fail(hia_emit *e, hia_fn_id id) {
   uint32_t levels;
   return hiaG_not_plain(e->g, id, &e->comp->scratch, &levels) != NULL;
@@ -302,7 +302,9 @@ static LLVMTypeRef loop_type(const hia_emit *e) {
   return LLVMFunctionType(e->void_type, params, 2, false);
 }
 
-/* In an object it is defined in another module than the entry that refers to it. */
+/* The loop of a root. In an object it is defined in another module than the entry that refers to
+ * it.
+ */
 static LLVMValueRef declare_loop(hia_emit *e, hia_fn_id id) {
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_map_loop_name(name, id);

@@ -96,9 +96,9 @@ typedef struct hia_open_element {
 
 /* ---- the state of lowering ----
  *
- * In three parts, of what lives as long as the graph is lowered, as one of its units, and as a
- * function. Each field stands under the file that owns it, which alone writes it, unless another is
- * named. */
+ * The state has three parts: one lives while the graph is lowered, one while a unit is, and one
+ * while a function is. Each field stands under the file that owns it, and that decides what it
+ * means. */
 
 /* What lower.c finds out about the graph, for all its units. */
 typedef struct hia_emit_graph {
@@ -180,9 +180,8 @@ typedef struct hia_emit_local {
   LLVMValueRef host_block; /* in the frame, for the words of calls of the host; or NULL */
   /* function/leaf.c */
   hia_value_id *restart_with; /* of a leaf function, by parameter: the value to pass there */
-  /* In a leaf function that compares its fuel once, so that its charges need no comparison: the
-   * node behind which it does, the fuel there, and how much there must be. NONE: each charge
-   * compares. */
+  /* A leaf function may compare its fuel once, so that its charges need no comparison: behind this
+   * node, with the fuel there and what there must be. NONE: each charge compares. */
   hia_node_id fuel_at;
   hia_value_id fuel;
   uint64_t fuel_needed;
@@ -390,7 +389,7 @@ void hiaL_restart(hia_emit *e);
 /* Puts the record of an element into the context's list, in which failures find it. */
 void hiaL_list_element(hia_emit *e, hia_open_element *i);
 
-/* ---- check.c ---- */
+/* ---- check.c: safepoints ---- */
 
 /* The region at whose start emit->fn has its safepoint. */
 hia_region_id hiaL_safepoint_region(hia_emit *e);
@@ -403,8 +402,8 @@ hia_loc_id hiaL_loop_loc(const hia_emit *e); /* of the innermost loop, or NONE *
 void hiaL_safepoint(hia_emit *e);            /* builds one */
 void hiaL_safepoint_and_split(hia_emit *e);  /* the same; the builder is left in a new block */
 bool hiaL_may_split(const hia_emit *e);      /* true if one may be built here */
-/* Is called behind each store of a node that has many, with its number: LLVM's blocks stay short.
- */
+/* Called behind each store of a node that has many, with its number, so that LLVM's blocks stay
+ * short. */
 void hiaL_stored(hia_emit *e, uint32_t i);
 void hiaL_keep_context(hia_emit *e);
 LLVMValueRef hiaL_keeper(LLVMContextRef llvm); /* the callee of what hiaL_keep_context builds */

@@ -56,8 +56,8 @@ static LLVMValueRef type_infos(hia_emit *e, const hia_value_types *types, LLVMVa
   return hiaL_variable(e, "hia_type_infos", LLVMConstArray2(LLVMTypeOf(rows[0]), rows, n));
 }
 
-/* The table's size is 0, so the runtime neither counts its holders nor frees it. The variable
- * refers to itself: it is added before its contents are. */
+/* The hia_value_types. Their size is 0, so the runtime neither counts its holders nor frees it. The
+ * variable refers to itself: it is added before its contents are. */
 static LLVMValueRef value_types(hia_emit *e, const hia_value_types *types) {
   _Static_assert(
       sizeof(hia_value_types) == 144 && offsetof(hia_value_types, allocator) == 8 &&

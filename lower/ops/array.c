@@ -129,7 +129,7 @@ static LLVMValueRef elements_of(hia_emit *e, LLVMValueRef own) {
   return hiaL_byte_at(e, own, sizeof(hia_array), "elements");
 }
 
-/* The block of an array that is the frame's own, or has no elements. */
+/* What is known of an array that is the frame's own, or has no elements. */
 static hia_array_value own_array(hia_emit *e, hia_value_id v, LLVMValueRef ref, LLVMValueRef n) {
   bool is_shared = !e->graph.is_counted || e->local.aliases->is_shared[find(e->local.aliases, v)];
   return (hia_array_value){n, elements_of(e, ref), is_shared ? NULL : hiaL_number(e, 1, 1)};

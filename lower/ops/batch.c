@@ -1,6 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What is computed later (graph/batch/batch.h, runtime/native/batch/batch.h): rows of segments are
- * noted. */
+/* What is computed later (graph/batch/batch.h): the code notes rows of segments for the runtime. */
 #include "lower/ops/ops.h"
 #include "runtime/heap/tensor.h"
 #include "runtime/native/module.h"

@@ -24,17 +24,16 @@ void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
 /* Any word, but the same word at every use, so that a branch on it is defined: programs whose dead
  * code was not removed may have one. Costs no instruction. */
 void hiaL_emit_UNDEF(hia_emit *e, hia_node_id n) {
-  hia_type is = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
-  LLVMTypeRef type = hiaL_type(e, is);
-  if (is == HIA_I64 && e->graph.tests_addresses) { /* it may be one: 0 is the address of nothing */
+  hia_type t = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
+  if (t == HIA_I64 && e->graph.tests_addresses) { /* it may be one: 0 is the address of nothing */
     hiaL_out(e, n, 0, hiaL_number(e, 64, 0));
     return;
   }
-  if (!hiaG_is_scalar(is)) { /* an unset reference: whatever counts it ignores it */
-    hiaL_out(e, n, 0, hiaL_unset(e, is));
+  if (!hiaG_is_scalar(t)) { /* an unset reference: whatever counts it ignores it */
+    hiaL_out(e, n, 0, hiaL_unset(e, t));
     return;
   }
-  hiaL_out(e, n, 0, LLVMBuildFreeze(e->b, LLVMGetPoison(type), "undef"));
+  hiaL_out(e, n, 0, LLVMBuildFreeze(e->b, LLVMGetPoison(hiaL_type(e, t)), "undef"));
 }
 
 /* A constant of the module, which several nodes may share. */
@@ -47,7 +46,7 @@ static LLVMValueRef literal(hia_emit *e, uint32_t number) {
   return hiaL_constant_tensor(e, name, l->dtype, &l->shape, elements);
 }
 
-/* It is not counted, as params are not: no release. */
+/* Literals are not counted: no release. */
 void hiaL_emit_LITERAL(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, literal(e, (uint32_t)hiaL_node(e, n)->imm));
 }

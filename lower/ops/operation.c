@@ -109,7 +109,7 @@ static LLVMValueRef is_nan(hia_emit *e, hia_node_id n, uint32_t i) {
   return LLVMBuildFCmp(e->b, LLVMRealUNO, x, x, "is_nan");
 }
 
-/* Lowers an operation on scalars. It is called where it fails; a leaf function begins again
+/* Builds a TRAP of scalars. The operation is called where it fails; a leaf function begins again
  * instead, and the code of rows of a map notes the row. */
 static void trap_scalars(hia_emit *e, hia_node_id n) {
   LLVMBasicBlockRef look = hiaL_block(e, "nan"), fail = hiaL_block(e, "nan_made"),

@@ -1,6 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Operations as IR: an emitter for each op, in one file for each family of ops. Only dispatch.c
- * knows them all. Emitters call each other's helpers, never the dispatcher. */
+/* Operations as IR: an emitter for each op, in one file for each family of ops; those of calls,
+ * forks and the host are in function/. Only dispatch.c knows them all. It is called by what builds
+ * nodes of any op: the body of a function, the test whether a fork pays, and the loops of fused
+ * kernels. An emitter never calls it. */
 #ifndef HIA_LOWER_OPS_H
 #define HIA_LOWER_OPS_H
 

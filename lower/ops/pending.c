@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tensors that are pending (runtime/native/batch/): where the code waits for their elements. */
+/* Tensors that are pending: where the code waits for their elements. */
 #include "lower/ops/ops.h"
 #include "runtime/heap/tensor.h"
 
@@ -9,7 +9,7 @@ static void settle(hia_emit *e, hia_loc_id loc) {
   hiaL_no_debug_loc(e);
 }
 
-/* The header of a tensor says whether it is pending. */
+/* The header of a tensor says whether it is pending. An object may hold tensors that are. */
 void hiaL_wait_for(hia_emit *e, LLVMValueRef x, hia_type type, hia_loc_id loc) {
   if (hiaG_type_kind(e->g->types, type) != HIA_KIND_TENSOR) {
     settle(e, loc);
