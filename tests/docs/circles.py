@@ -20,18 +20,21 @@ DEFINED = set('TDBRVWC')
 
 def read_objects(sources, build):
     """{file: (names that it defines, names that it lacks)}"""
-    files = {}
-    for folder, _, names in os.walk(os.path.join(build, 'CMakeFiles')):
+    paths, objects = {}, os.path.join(build, 'CMakeFiles')
+    for folder, _, names in os.walk(objects):
         for name in names:
             path = os.path.join(folder, name)
-            file = os.path.relpath(path, os.path.join(build, 'CMakeFiles')).partition('.dir' + os.sep)[2][:-2]
-            if not name.endswith('.o') or file.split(os.sep)[0] not in ROOTS:
-                continue
-            if file in files or not os.path.exists(os.path.join(sources, file)):
-                continue  # of a file that has moved
-            rows = [line.split() for line in subprocess.run(['nm', path], check=True, capture_output=True,
-                                                            encoding='utf-8').stdout.splitlines()]
-            files[file] = ({row[-1] for row in rows if row[-2] in DEFINED}, {row[-1] for row in rows if row[-2] == 'U'})
+            file = os.path.relpath(path, objects).partition('.dir' + os.sep)[2][:-2]
+            # Those of a file that has moved are there still.
+            if name.endswith('.o') and file.split(os.sep)[0] in ROOTS and os.path.exists(os.path.join(sources, file)):
+                paths.setdefault(file, path)
+    files = {file: (set(), set()) for file in paths}
+    owner = {path: file for file, path in paths.items()}
+    for line in subprocess.run(['nm', '-A', *owner], check=True, capture_output=True, encoding='utf-8').stdout.splitlines():
+        path, _, row = line.partition(':')
+        kind, name = row.split()[-2:]
+        if kind in DEFINED or kind == 'U':
+            files[owner[path]][kind == 'U'].add(name)
     return files
 
 

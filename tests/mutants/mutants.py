@@ -110,7 +110,7 @@ def check():
     without anyone's notice."""
     failed = 0
     mutants = read_mutants()
-    units = ['unit.' + name[:-2] for name in os.listdir(os.path.join(ROOT, 'tests', 'unit')) if name.endswith('.c')]
+    units = ['unit.' + name[:-2] for _, _, names in os.walk(os.path.join(ROOT, 'tests', 'unit')) for name in names]
     for name in {name for _, names in read_since() for name in names if name.startswith('unit.')}:
         if not any(re.fullmatch(name.replace('.', r'\.').replace('*', '.*'), unit) for unit in units):
             print('FAILED: since.txt names the test %s, which is none' % name)

@@ -841,7 +841,9 @@ static bool is_tried(const char *tests, const char *name) {
 /* For every function of the public headers that takes a pointer some unit test passes NULL. */
 Test(api_bad_input, every_function_is_tried) {
   char *headers = read_folder(HIA_SOURCE_DIR "/include/hiaton", ".h");
-  char *tests = read_folder(HIA_TEST_DIR "/unit", ".c");
+  char *tests[] = {read_folder(HIA_TEST_DIR "/unit/api", ".c"),
+                   read_folder(HIA_TEST_DIR "/unit/engine", ".c"),
+                   read_folder(HIA_TEST_DIR "/unit/runtime", ".c")};
   unsigned n = 0;
   for (const char *at = headers; (at = strstr(at, "\nHIA_API ")) != NULL;) {
     at += strlen("\nHIA_API ");
@@ -853,9 +855,11 @@ Test(api_bad_input, every_function_is_tried) {
     snprintf(name, sizeof name, "%.*s", (int)(open - start), start);
     n++;
     const char *star = strchr(open, '*');
-    if (star && star < end) cr_assert(is_tried(tests, name), "no unit test gives NULL to %s", name);
+    bool tried = !star || star > end;
+    for (size_t i = 0; i < HIA_LEN(tests); i++) tried = tried || is_tried(tests[i], name);
+    cr_assert(tried, "no unit test gives NULL to %s", name);
   }
   cr_assert_gt(n, 50);
   free(headers);
-  free(tests);
+  for (size_t i = 0; i < HIA_LEN(tests); i++) free(tests[i]);
 }
