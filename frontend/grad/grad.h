@@ -3,11 +3,12 @@
  * the order of the work:
  *
  *   names.c         the names in `grad(f, wrt = x)`, for the walk of check/names.c
- *   gradients.c     what gradients are with respect to where the program does not say; functions
- * that have no gradient, and functions that may not bring their own infer.c         the type of a
- * call of a gradient, for check/infer_call.c own_gradient.c  functions that bring their own
- * gradient: the instances of their clauses ending.c        gradients that cannot end elab.c what
- * elab/elab.c makes of gradients and of clauses in graphs
+ *   gradients.c     what a gradient is with respect to where the program does not say; functions
+ *                   without gradients, and functions that may not bring their own
+ *   infer.c         the type of a call of a gradient, for check/infer_call.c
+ *   own_gradient.c  functions that bring their own gradient: the instances of their clauses
+ *   ending.c        gradients that cannot end
+ *   elab.c          what elab/elab.c makes of gradients and of clauses in graphs
  *
  * Elsewhere are: the grammar of clauses (syntax/parse.c), the types of gradients
  * (types/gradient.c), and their sizes (check/dims.c), which are found like those of other calls.

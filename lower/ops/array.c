@@ -251,7 +251,7 @@ static LLVMValueRef own(hia_emit *e, hia_node_id n, hia_value_id v) {
   LLVMValueRef ref = e->values[v];
   hia_type type = hiaG_type(e->fn, v);
   if (!e->graph.is_counted) { /* no count says whether it may be changed */
-    hiaL_share(e, ref);
+    hiaL_retain(e, ref);
     return copy_of(e, n, ref, type);
   }
   LLVMBasicBlockRef here = hiaL_here(e), look = hiaL_block(e, "look"), only = hiaL_block(e, "only"),

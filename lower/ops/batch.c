@@ -84,7 +84,7 @@ void hiaL_emit_DEFER(hia_emit *e, hia_node_id n) {
     hia_type type = hiaG_type(e->fn, hiaG_in(e->fn, n, i));
     if (!hiaG_is_scalar(type)) hiaL_require_row(e, hiaL_in(e, n, i), &rows[i], node->loc);
     /* The row takes references, which the code gives up only where it counts. */
-    if (!hiaG_is_scalar(type) && !e->graph.is_counted) hiaL_share(e, hiaL_in(e, n, i));
+    if (!hiaG_is_scalar(type) && !e->graph.is_counted) hiaL_retain(e, hiaL_in(e, n, i));
   }
   hiaL_call_with_operands(e, n, HIA_ABI_hiaR_stub_defer, segment_of(e, n));
 }

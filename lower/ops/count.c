@@ -212,7 +212,7 @@ void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
   if (e->graph.is_counted) drop(e, ref, type, free_object);
 }
 
-void hiaL_share(hia_emit *e, LLVMValueRef object) { count_up(e, object); }
+void hiaL_retain(hia_emit *e, LLVMValueRef object) { count_up(e, object); }
 
 void hiaL_is_only(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
                   LLVMBasicBlockRef others) {

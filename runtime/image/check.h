@@ -73,7 +73,7 @@ bool hiaR_check_write(hia_image_checker *c, const hia_image_section *s, uint32_t
 /* The list of reference slots, of a section whose slots are in range. */
 bool hiaR_check_refs(hia_image_checker *c, const hia_image_section *s);
 /* A list of slots that are read, which may be taken if they hold references. */
-bool hiaR_check_operands(hia_image_checker *c, uint32_t first, uint32_t n, uint32_t step,
+bool hiaR_check_operands(hia_image_checker *c, uint32_t first, uint32_t n, uint32_t action,
                          bool may_take);
 bool hiaR_check_moves(hia_image_checker *c, uint32_t first, uint32_t n, bool may_take);
 

@@ -85,11 +85,11 @@ bool hiaR_check_refs(hia_image_checker *c, const hia_image_section *s) {
 }
 
 /* The list of slots that are read, which may be taken if they hold references. */
-bool hiaR_check_operands(hia_image_checker *c, uint32_t first, uint32_t n, uint32_t step,
+bool hiaR_check_operands(hia_image_checker *c, uint32_t first, uint32_t n, uint32_t action,
                          bool may_take) {
   const hia_image_section *s = c->s;
   if (!hiaR_check_list(c, first, n)) return false;
-  for (uint32_t i = 0; i < n; i += step) {
+  for (uint32_t i = 0; i < n; i += action) {
     uint32_t slot = c->words[first + i] & ~HIA_IMAGE_TAKEN;
     if (slot >= s->n_slots) return hiaR_check_bad(c, "a slot is out of range");
     if (c->words[first + i] == slot) continue;

@@ -56,7 +56,7 @@ static void decode_kernel(hia_decoder *d, const hia_image_node *n, hia_instr *ou
     return;
   }
   out->kernel = kernel;
-  out->quick = hiaR_quick_step(k->op, k->dtype);
+  out->quick = hiaR_quick_action(k->op, k->dtype);
   out->u.imm = n->imm;
   for (uint32_t i = 0; i < n->n_ins; i++) out->in[i] = hiaR_u16(d->words[n->ins + i]);
   out->out = hiaR_u16(d->words[n->outs]);
@@ -281,7 +281,7 @@ void hiaR_decode_section(hia_decoder *d, uint32_t number) {
                        .iterates = s->flags & HIA_SECTION_ITERATES,
                        .cond = s->cond,
                        .instrs = instrs,
-                       .steps = hiaR_no_steps,
+                       .actions = hiaR_no_actions,
                        .name = d->t.strings + s->name};
   hiaR_decode_refs(d, s, out);
   size_t max_preload = hiaR_preload_size(&d->t, s, &l);
@@ -359,7 +359,7 @@ void hiaR_decode_section(hia_decoder *d, uint32_t number) {
   }
   uint8_t *counters = preload + 8 * (size_t)(n_zero + s->n_consts);
   count_accesses(d, s);
-  d->steps = hiaR_schedule(out, d->reads, d->writes, counters, hiaR_count_edges(&d->t, s),
-                           d->schedule, d->steps);
+  d->actions = hiaR_schedule(out, d->reads, d->writes, counters, hiaR_count_edges(&d->t, s),
+                             d->schedule, d->actions);
   lay_out_frame(out, &l);
 }

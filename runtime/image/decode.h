@@ -76,7 +76,7 @@ typedef struct hia_decoder {
   const void **prepared;   /* by extern */
   uint64_t *node_sum;      /* scratch: weights of a section's nodes before this one */
   uint64_t *region_weight; /* scratch */
-  hia_step *steps;         /* the next one */
+  hia_action *actions;     /* the next one */
   void *schedule;          /* scratch */
 } hia_decoder;
 
@@ -104,8 +104,8 @@ typedef struct hia_frame_layout {
   uint32_t n_children, n_counters;
   uint32_t set_words, set_levels; /* words of the pending set outside the header */
 } hia_frame_layout;
-enum { HIA_FRAME_STEPS = 8, HIA_FRAME_FINE = 512 };
-enum { HIA_FRAME_CLASSES = HIA_FRAME_FINE / 16 + HIA_FRAME_STEPS * 24 };
+enum { HIA_FRAME_ACTIONS = 8, HIA_FRAME_FINE = 512 };
+enum { HIA_FRAME_CLASSES = HIA_FRAME_FINE / 16 + HIA_FRAME_ACTIONS * 24 };
 
 static inline uint32_t hiaR_up16(uint32_t n) { return (n + 15) & ~15u; }
 /* The size class of a frame of so many bytes; *rounded: the size of all frames of that class. */

@@ -4,19 +4,19 @@
 
 /* Sizes of frames are rounded up, so that frames of similar sections share their memory: to 16
  * bytes up to 512, beyond to an eighth of the next power of two. */
-enum { STEPS = HIA_FRAME_STEPS, FINE = HIA_FRAME_FINE };
+enum { ACTIONS = HIA_FRAME_ACTIONS, FINE = HIA_FRAME_FINE };
 
 uint32_t hiaR_frame_class(uint64_t size, uint64_t *rounded) {
   if (size <= FINE) {
-    uint32_t steps = size ? (uint32_t)((size + 15) / 16) : 1;
-    *rounded = (uint64_t)steps * 16;
-    return steps - 1;
+    uint32_t actions = size ? (uint32_t)((size + 15) / 16) : 1;
+    *rounded = (uint64_t)actions * 16;
+    return actions - 1;
   }
   uint32_t c = FINE / 16;
   for (uint64_t low = FINE;; low *= 2)
-    for (uint32_t i = 1; i <= STEPS; i++, c++)
-      if (size <= low + low / STEPS * i) {
-        *rounded = low + low / STEPS * i;
+    for (uint32_t i = 1; i <= ACTIONS; i++, c++)
+      if (size <= low + low / ACTIONS * i) {
+        *rounded = low + low / ACTIONS * i;
         return c;
       }
 }

@@ -4,7 +4,7 @@
  * The body of `fn sum(t) = match t { Nil => 0, Cons(h, rest) => h + sum(rest) }` begins with a test
  * of its parameters. In one side of the branch the result is a constant, or a parameter. So when
  * the call is about to be entered, the caller makes the test. In that side it has the result; in
- * the other it makes the frame, whose first segment is then that of the side.
+ * the other it makes the frame, whose first stretch is then that of the side.
  *
  * The references among the arguments must have been dealt with in that side: one can be the result;
  * the other is the value that is matched, if it is of a constructor without fields. */
@@ -16,22 +16,23 @@ typedef struct test {
   bool is_known, is_less, is_swapped, is_opposite, is_match;
 } test;
 
-static test test_of(hia_step_op op) {
+static test test_of(hia_action_op op) {
   switch (op) {
-  case HIA_STEP_MATCH: return (test){.is_known = true, .is_match = true};
-  case HIA_STEP_EQ_i32_SWITCH:
-  case HIA_STEP_EQ_i64_SWITCH: return (test){.is_known = true};
-  case HIA_STEP_NE_i32_SWITCH:
-  case HIA_STEP_NE_i64_SWITCH: return (test){.is_known = true, .is_opposite = true};
-  case HIA_STEP_LT_i32_SWITCH:
-  case HIA_STEP_LT_i64_SWITCH: return (test){.is_known = true, .is_less = true};
-  case HIA_STEP_GE_i32_SWITCH:
-  case HIA_STEP_GE_i64_SWITCH:
+  case HIA_ACTION_MATCH: return (test){.is_known = true, .is_match = true};
+  case HIA_ACTION_EQ_i32_SWITCH:
+  case HIA_ACTION_EQ_i64_SWITCH: return (test){.is_known = true};
+  case HIA_ACTION_NE_i32_SWITCH:
+  case HIA_ACTION_NE_i64_SWITCH: return (test){.is_known = true, .is_opposite = true};
+  case HIA_ACTION_LT_i32_SWITCH:
+  case HIA_ACTION_LT_i64_SWITCH: return (test){.is_known = true, .is_less = true};
+  case HIA_ACTION_GE_i32_SWITCH:
+  case HIA_ACTION_GE_i64_SWITCH:
     return (test){.is_known = true, .is_less = true, .is_opposite = true};
-  case HIA_STEP_GT_i32_SWITCH:
-  case HIA_STEP_GT_i64_SWITCH: return (test){.is_known = true, .is_less = true, .is_swapped = true};
-  case HIA_STEP_LE_i32_SWITCH:
-  case HIA_STEP_LE_i64_SWITCH:
+  case HIA_ACTION_GT_i32_SWITCH:
+  case HIA_ACTION_GT_i64_SWITCH:
+    return (test){.is_known = true, .is_less = true, .is_swapped = true};
+  case HIA_ACTION_LE_i32_SWITCH:
+  case HIA_ACTION_LE_i64_SWITCH:
     return (test){.is_known = true, .is_less = true, .is_swapped = true, .is_opposite = true};
   default: return (test){0};
   }
@@ -51,13 +52,15 @@ static bool find_value(const hia_child *child, uint32_t slot, hia_leaf_value *va
   return word;
 }
 
-/* The slot with the result in the side that begins with these steps; NONE: there is more to do. */
-static uint32_t result_of(const hia_section *s, const hia_step *steps) {
-  if (steps->op == HIA_STEP_END) return s->first_result;
-  bool is_move =
-      steps->op == HIA_STEP_MOVE || steps->op == HIA_STEP_SHARE || steps->op == HIA_STEP_TAKE;
-  return is_move && steps->to == s->first_result && steps[1].op == HIA_STEP_END ? steps->slot
-                                                                                : HIA_NONE;
+/* The slot with the result in the side that begins with these actions; NONE: there is more to do.
+ */
+static uint32_t result_of(const hia_section *s, const hia_action *actions) {
+  if (actions->op == HIA_ACTION_END) return s->first_result;
+  bool is_move = actions->op == HIA_ACTION_MOVE || actions->op == HIA_ACTION_SHARE ||
+                 actions->op == HIA_ACTION_TAKE;
+  return is_move && actions->to == s->first_result && actions[1].op == HIA_ACTION_END
+             ? actions->slot
+             : HIA_NONE;
 }
 
 /* True if no reference among the arguments needs more than `leaf` does. */
@@ -65,7 +68,7 @@ static bool handles_references(const hia_child *child, hia_leaf *leaf, uint32_t 
   const hia_section *s = child->callee;
   for (uint32_t i = 0; i < s->n_ref_params; i++) {
     uint32_t param = s->refs[i].slot;
-    if (param != result && (!leaf->is_match || param != s->steps->slot)) return false;
+    if (param != result && (!leaf->is_match || param != s->actions->slot)) return false;
   }
   for (uint32_t i = 0; i < child->n_shares; i++) leaf->shares |= child->shares[i] == result;
   return true;
@@ -73,30 +76,30 @@ static bool handles_references(const hia_child *child, hia_leaf *leaf, uint32_t 
 
 static bool plan_side(const hia_child *child, test t, bool side, hia_leaf *leaf) {
   const hia_section *s = child->callee;
-  const hia_switch *branch = s->steps->of.branch;
-  uint32_t result = result_of(s, branch->go[side].steps);
+  const hia_switch *branch = s->actions->of.branch;
+  uint32_t result = result_of(s, branch->go[side].actions);
   if (result == HIA_NONE || !find_value(child, result, &leaf->result)) return false;
   leaf->is_less = t.is_less;
   leaf->is_match = t.is_match;
   leaf->is_if = side == t.is_opposite;
   leaf->weight = s->weight_first + branch->go[side].weight;
-  leaf->other = branch->go[!side].steps;
+  leaf->other = branch->go[!side].actions;
   leaf->other_weight = branch->go[!side].weight;
   return handles_references(child, leaf, result);
 }
 
 bool hiaR_plan_leaf(const hia_child *child, hia_leaf *leaf) {
   const hia_section *s = child->callee;
-  const hia_step *step = s->steps;
-  test t = test_of((hia_step_op)step->op);
+  const hia_action *action = s->actions;
+  test t = test_of((hia_action_op)action->op);
   if (!t.is_known || !s->begins_with_test || s->iterates || s->n_results != 1) return false;
   hia_leaf_value a, b;
   *leaf = (hia_leaf){0};
   if (t.is_match) {
-    if (!find_value(child, step->slot, &a)) return false;
-    b = (hia_leaf_value){HIA_NONE, step->u.imm};
-  } else if (!find_value(child, step->in[t.is_swapped], &a) ||
-             !find_value(child, step->in[!t.is_swapped], &b))
+    if (!find_value(child, action->slot, &a)) return false;
+    b = (hia_leaf_value){HIA_NONE, action->u.imm};
+  } else if (!find_value(child, action->in[t.is_swapped], &a) ||
+             !find_value(child, action->in[!t.is_swapped], &b))
     return false;
   leaf->a = a;
   leaf->b = b;

@@ -153,11 +153,11 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
     size += hiaR_room((size_t)s->n_params + s->n_results, sizeof(hia_type));
   }
   n_ref_slots += n_moves; /* of regions, and spare slots */
-  hia_schedule_size steps = {.n_nodes = h->nodes.n,
-                             .n_regions = h->regions.n,
-                             .n_children = n_children,
-                             .n_edges = n_edges,
-                             .n_moves = n_moves + (h->types.n ? n_ref_slots : 0)};
+  hia_schedule_size actions = {.n_nodes = h->nodes.n,
+                               .n_regions = h->regions.n,
+                               .n_children = n_children,
+                               .n_edges = n_edges,
+                               .n_moves = n_moves + (h->types.n ? n_ref_slots : 0)};
   size += hiaR_room(n_makes, sizeof(hia_make)) + hiaR_room(n_gets, sizeof(hia_get)) +
           hiaR_room(n_parts, sizeof(hia_part)) + hiaR_room(n_moves, sizeof(hia_move)) +
           hiaR_room(n_moves, sizeof(hia_ref_move)) + hiaR_room(n_ref_slots, sizeof(hia_ref_slot)) +
@@ -168,7 +168,7 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
           hiaR_room(n_calls, sizeof(hia_host_instr)) + hiaR_room(h->externs.n, sizeof(void *)) +
           hiaR_room(h->params.n, sizeof(hia_param_spec)) +
           hiaR_room(h->literals.n, sizeof(hia_word)) +
-          hiaR_room(hiaR_max_steps(&steps), sizeof(hia_step)) + hosts_size;
+          hiaR_room(hiaR_max_actions(&actions), sizeof(hia_action)) + hosts_size;
 
   size_t sums = hiaR_room((size_t)max_nodes + 1, sizeof(uint64_t)),
          slots_at = sums + hiaR_room(max_regions, sizeof(uint64_t)),
@@ -221,7 +221,7 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
   d.ref_slots = hiaR_decode_take(&d, n_ref_slots, sizeof(hia_ref_slot));
   d.slots = hiaR_decode_take(&d, n_slot_lists, sizeof(uint32_t));
   d.operations = hiaR_decode_take(&d, n_operations, sizeof(hia_operation_instr));
-  d.steps = hiaR_decode_take(&d, hiaR_max_steps(&steps), sizeof(hia_step));
+  d.actions = hiaR_decode_take(&d, hiaR_max_actions(&actions), sizeof(hia_action));
   copy_types(&d);
   memcpy(words, d.t.words, h->words.n * sizeof(uint32_t));
   memcpy(locs, d.t.locs, h->locs.n * sizeof(hia_image_loc));

@@ -27,10 +27,10 @@ static inline hia_param_spec hiaR_spec_of_image(const hia_image_param *param, co
 
 typedef struct hia_instr hia_instr;
 typedef struct hia_section hia_section;
-typedef struct hia_step hia_step;
+typedef struct hia_action hia_action;
 
 /* The nodes that get a token. Nodes that wait for this token alone fire at once: `first`, and the
- * first n_direct of `more`. The others of `more` count their tokens. (The interpreter runs steps,
+ * first n_direct of `more`. The others of `more` count their tokens. (The interpreter runs actions,
  * in which tokens are left out; expand sends each.) */
 typedef struct hia_edges {
   const hia_instr *first; /* or NULL */
@@ -58,7 +58,7 @@ typedef struct hia_side {
 } hia_side;
 typedef struct hia_switch {
   struct { /* of the sides, for the interpreter */
-    const hia_step *steps;
+    const hia_action *actions;
     uint64_t weight;
   } go[2];
   hia_side side[2]; /* 0: true */
@@ -78,10 +78,10 @@ typedef struct hia_leaf {
   bool is_match; /* the test is of the number of a's constructor. If a is an object there is no
                     leaf */
   bool is_if;
-  bool shares;           /* the result is a reference of the caller's, which keeps its own */
-  uint64_t weight;       /* firings of the call without a frame */
-  const hia_step *other; /* if the test fails: the frame's first steps; and their firings besides
-                            those of every frame */
+  bool shares;             /* the result is a reference of the caller's, which keeps its own */
+  uint64_t weight;         /* firings of the call without a frame */
+  const hia_action *other; /* if the test fails: the frame's first actions; and their firings
+                            besides those of every frame */
   uint64_t other_weight;
 } hia_leaf;
 
@@ -92,8 +92,8 @@ typedef struct hia_child {
   const hia_instr *instr;
   const uint32_t *args, *outs; /* slots of this frame: callee->n_params, callee->n_results */
   hia_edges edges;
-  const hia_step *steps; /* when it has returned */
-  uint32_t first_out;    /* outs[0], if there is one */
+  const hia_action *actions; /* when it has returned */
+  uint32_t first_out;        /* outs[0], if there is one */
   uint32_t loc;
   bool is_tail, is_loop;
   bool has_refs;          /* it shares or takes some */
@@ -203,27 +203,27 @@ struct hia_instr {
   uint32_t index;      /* in its section: sequential order */
   uint8_t kind, tokens;
   bool is_taken; /* `slot` of SHARE, FIELD */
-  uint8_t quick; /* of a KERNEL that the interpreter computes itself: its step; else 0 */
+  uint8_t quick; /* of a KERNEL that the interpreter computes itself: its action; else 0 */
 };
 
-/* ---- steps (schedule.c) ----
+/* ---- actions (schedule.c) ----
  *
- * What the interpreter does for a node, or with tokens. A *segment* is a list of steps that are
+ * What the interpreter does for a node, or with tokens. A *stretch* is a list of actions that are
  * done one after the other. It begins with the frame, when control enters a side of a branch, when
- * a child returns, or with a node that waits for several segments. First come nodes in sequential
- * order. Behind them follow the steps of control: what the tokens do that leave the segment. */
-typedef enum hia_step_op {
-#define HIA_STEP(NAME) HIA_STEP_##NAME,
-#include "runtime/image/step.def"
-} hia_step_op;
+ * a child returns, or with a node that waits for several stretches. First come nodes in sequential
+ * order. Behind them follow the actions of control: what the tokens do that leave the stretch. */
+typedef enum hia_action_op {
+#define HIA_ACTION(NAME) HIA_ACTION_##NAME,
+#include "runtime/image/action.def"
+} hia_action_op;
 
-struct hia_step {
+struct hia_action {
   union {
     hia_kernel kernel;
-    const hia_instr *instr;   /* NODE */
-    const hia_switch *branch; /* SWITCH, and what includes it */
-    const hia_step *segment;  /* COUNT, LATER, GO, AGAIN */
-    const hia_child *child;   /* ARM, ARM_LAST */
+    const hia_instr *instr;    /* NODE */
+    const hia_switch *branch;  /* SWITCH, and what includes it */
+    const hia_action *stretch; /* COUNT, LATER, GO, AGAIN */
+    const hia_child *child;    /* ARM, ARM_LAST */
   } of;
   union {
     uint64_t imm;
@@ -240,26 +240,26 @@ struct hia_step {
     };
   };
   uint32_t index; /* of the node; of COUNT, LATER and GO of the node with which that begins */
-  uint16_t op;    /* hia_step_op */
+  uint16_t op;    /* hia_action_op */
 };
 
-/* The step of a kernel that the interpreter computes itself; 0: it calls the kernel. */
-uint8_t hiaR_quick_step(unsigned op, unsigned dtype);
+/* The action of a kernel that the interpreter computes itself; 0: it calls the kernel. */
+uint8_t hiaR_quick_action(unsigned op, unsigned dtype);
 
-extern const hia_step hiaR_no_steps[1]; /* an empty segment */
+extern const hia_action hiaR_no_actions[1]; /* an empty stretch */
 
-/* Gives a decoded section its steps: the frame's, its children's and those of the sides of its
+/* Gives a decoded section its actions: the frame's, its children's and those of the sides of its
  * branches. Fills in its counters of missing tokens, and their size. `at` has room for
- * hiaR_max_steps of them; returns the first that is not used. By slot, how often it is read, and by
- * how many nodes and moves of branches it is written; 255: at least as often. */
+ * hiaR_max_actions of them; returns the first that is not used. By slot, how often it is read, and
+ * by how many nodes and moves of branches it is written; 255: at least as often. */
 typedef struct hia_schedule_size {
   size_t n_nodes, n_regions, n_children, n_edges;
   size_t n_moves; /* of sections and regions, and references that rounds give up */
 } hia_schedule_size;
-size_t hiaR_max_steps(const hia_schedule_size *size);
+size_t hiaR_max_actions(const hia_schedule_size *size);
 size_t hiaR_schedule_scratch(uint32_t n_nodes, uint32_t n_edges); /* in bytes */
-hia_step *hiaR_schedule(hia_section *s, const uint8_t *reads, const uint8_t *writes,
-                        uint8_t *counters, uint32_t n_edges, void *scratch, hia_step *at);
+hia_action *hiaR_schedule(hia_section *s, const uint8_t *reads, const uint8_t *writes,
+                          uint8_t *counters, uint32_t n_edges, void *scratch, hia_action *at);
 
 /* The frame of a section, in bytes after the header: the slots, followed by what is preloaded,
  * which is copied from the section as one block: constants (the last slots), the counts of missing
@@ -274,13 +274,13 @@ struct hia_section {
   uint32_t preload_at, preload_size; /* bytes; the size a multiple of 16 */
   const uint8_t *preload;
   const hia_move *enter;
-  const uint32_t *results; /* slots */
-  uint32_t first_result;   /* results[0], if there is one */
-  const hia_step *steps;   /* with which the frame begins; those of a round without `enter` */
-  const hia_step *round;   /* between two rounds */
-  hia_edges start;         /* nodes that wait only for the frame */
+  const uint32_t *results;   /* slots */
+  uint32_t first_result;     /* results[0], if there is one */
+  const hia_action *actions; /* with which the frame begins; those of a round without `enter` */
+  const hia_action *round;   /* between two rounds */
+  hia_edges start;           /* nodes that wait only for the frame */
   const hia_child *children;
-  bool begins_with_test; /* whose result only the SWITCH needs that is one step with it */
+  bool begins_with_test; /* whose result only the SWITCH needs that is one action with it */
   bool resets_counters;  /* the counts must be set anew for each frame and round */
   bool has_end;          /* there are references to give up when it goes */
   bool has_one_end;      /* all of that is to unset the slot of its only result */
@@ -322,7 +322,7 @@ static inline const hia_word *hiaR_preloaded(const hia_section *s, uint32_t slot
   return (const hia_word *)(const void *)(s->preload + (at - s->preload_at));
 }
 
-/* leaf.c: false: calls of this site need frames always. All sections have their steps. */
+/* leaf.c: false: calls of this site need frames always. All sections have their actions. */
 bool hiaR_plan_leaf(const hia_child *child, hia_leaf *leaf);
 
 struct hia_program_image {

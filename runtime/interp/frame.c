@@ -244,7 +244,7 @@ hia_worker *hiaR_worker_new(hia_run *run, unsigned number) {
                     .n_free_lists = run->image->n_sections};
   w->block = block;
   w->free = hiaR_alloc(a, w->n_free_lists * sizeof(hia_frame *));
-  w->ready = hiaR_alloc(a, ((size_t)run->image->max_nodes + 2) * sizeof(hia_step *));
+  w->ready = hiaR_alloc(a, ((size_t)run->image->max_nodes + 2) * sizeof(hia_action *));
   if (w->free && w->ready) return w;
   hiaR_worker_free(w);
   return NULL;
@@ -264,7 +264,7 @@ void hiaR_worker_free(hia_worker *w) {
     j = older;
   }
   hiaR_free(a, w->free, w->n_free_lists * sizeof(hia_frame *));
-  hiaR_free(a, w->ready, ((size_t)w->run->image->max_nodes + 2) * sizeof(hia_step *));
+  hiaR_free(a, w->ready, ((size_t)w->run->image->max_nodes + 2) * sizeof(hia_action *));
   hiaR_free(a, w->latent, w->latent_cap * sizeof(hia_frame *));
   hiaR_free(a, w->block, sizeof(hia_worker) + 64);
 }

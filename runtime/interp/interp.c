@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The tagged-token interpreter: one worker (docs/interpreter.md).
  *
- * A frame is a tag. Its nodes fire in segments, whose order was computed when the image was loaded
- * (runtime/image/schedule.c); a segment for which several others are waited for counts their tokens
+ * A frame is a tag. Its nodes fire in stretches, whose order was computed when the image was loaded
+ * (runtime/image/schedule.c); a stretch for which several others are waited for counts their tokens
  * in a byte of the frame. Everything local to a frame fires first, since it always ends. Calls and
  * loops are only armed. When nothing else is left, the first of them in sequential order is
  * entered, depth first. So one worker follows sequential order exactly, and the live frames are
@@ -35,14 +35,14 @@ static ALWAYS_INLINE void write_scalars(const hia_word *slots, hia_counted *obje
 }
 
 /* Makes an object of a constructor with fields. False: no memory. */
-static inline bool make(hia_worker *w, hia_word *slots, const hia_step *step) {
-  const hia_make *m = step->u.make;
+static inline bool make(hia_worker *w, hia_word *slots, const hia_action *action) {
+  const hia_make *m = action->u.make;
   hia_counted *object = hiaR_heap_take(&w->heap, m->size_class, m->size);
   if (HIA_UNLIKELY(!object)) return false;
   hiaR_object_begin(object, m->number);
   const hia_part *part = m->parts.list;
   for (; part < m->parts.refs; part++) {
-    hiaR_share(w, slots[part->slot]);
+    hiaR_retain(w, slots[part->slot]);
     *word_at(object, part) = slots[part->slot];
   }
   for (; part < m->parts.taken; part++) {
@@ -50,7 +50,7 @@ static inline bool make(hia_worker *w, hia_word *slots, const hia_step *step) {
     slots[part->slot] = 0;
   }
   if (part < m->parts.end) write_scalars(slots, object, &m->parts);
-  slots[step->to] = (uintptr_t)object;
+  slots[action->to] = (uintptr_t)object;
   return true;
 }
 
@@ -73,7 +73,7 @@ static ALWAYS_INLINE void read_parts(hia_worker *w, hia_word *slots, const hia_c
                                      const hia_parts *parts, bool moves) {
   for (const hia_part *part = parts->list; part < parts->refs; part++) {
     hia_word ref = *word_at(object, part);
-    if (!moves) hiaR_share(w, ref);
+    if (!moves) hiaR_retain(w, ref);
     slots[part->slot] = ref;
   }
   read_scalars(slots, object, parts);
@@ -86,9 +86,9 @@ static inline hia_counted *object_of(hia_word ref, const hia_get *g) {
   return ref < HIA_FIRST_ADDRESS || object->ctor != g->ctor ? NULL : object;
 }
 
-static inline bool get(hia_worker *w, hia_word *slots, const hia_step *step) {
-  const hia_get *g = step->u.get;
-  const hia_counted *object = object_of(slots[step->slot], g);
+static inline bool get(hia_worker *w, hia_word *slots, const hia_action *action) {
+  const hia_get *g = action->u.get;
+  const hia_counted *object = object_of(slots[action->slot], g);
   if (HIA_UNLIKELY(!object)) return false;
   read_parts(w, slots, object, &g->parts, false);
   return true;
@@ -102,12 +102,12 @@ static void drop_unread(hia_worker *w, const hia_get *g, const hia_counted *obje
 }
 
 /* The value is taken. If that was the last reference to it, the words of the fields move. */
-static inline bool unpack(hia_worker *w, hia_word *slots, const hia_step *step) {
-  const hia_get *g = step->u.get;
-  hia_word ref = slots[step->slot];
+static inline bool unpack(hia_worker *w, hia_word *slots, const hia_action *action) {
+  const hia_get *g = action->u.get;
+  hia_word ref = slots[action->slot];
   hia_counted *object = object_of(ref, g);
   if (HIA_UNLIKELY(!object)) return false;
-  slots[step->slot] = 0;
+  slots[action->slot] = 0;
   /* Acquire, as in hiaR_let_go. */
   if (atomic_load_explicit(&object->count, memory_order_acquire) == 1) {
     read_parts(w, slots, object, &g->parts, true);
@@ -120,23 +120,23 @@ static inline bool unpack(hia_worker *w, hia_word *slots, const hia_step *step) 
   return true;
 }
 
-/* Unpacks one reference, which goes to step->to, and of i32s, bools and wide words. */
-static inline bool unpack_one(hia_worker *w, hia_word *slots, const hia_step *step) {
-  const hia_get *g = step->u.get;
-  hia_word ref = slots[step->slot];
+/* Unpacks one reference, which goes to action->to, and of i32s, bools and wide words. */
+static inline bool unpack_one(hia_worker *w, hia_word *slots, const hia_action *action) {
+  const hia_get *g = action->u.get;
+  hia_word ref = slots[action->slot];
   hia_counted *object = object_of(ref, g);
   if (HIA_UNLIKELY(!object)) return false;
-  slots[step->slot] = 0;
+  slots[action->slot] = 0;
   const hia_part *part = g->parts.list;
   hia_word one = *word_at(object, part);
   read_scalars(slots, object, &g->parts);
-  slots[step->to] = one;
+  slots[action->to] = one;
   /* Acquire, as in hiaR_let_go. */
   if (atomic_load_explicit(&object->count, memory_order_acquire) == 1) {
     if (g->n_unread) drop_unread(w, g, object);
     hiaR_heap_put(&w->heap, (unsigned)g->size_class, object, g->shape->size);
   } else {
-    hiaR_share(w, one);
+    hiaR_retain(w, one);
     hiaR_give_up(w, ref, g->base);
   }
   return true;
@@ -145,28 +145,28 @@ static inline bool unpack_one(hia_worker *w, hia_word *slots, const hia_step *st
 /* ---- arrays ---- */
 
 /* False: there is no such element. */
-static ALWAYS_INLINE bool read_element(hia_worker *w, hia_frame *f, const hia_step *step,
+static ALWAYS_INLINE bool read_element(hia_worker *w, hia_frame *f, const hia_action *action,
                                        hia_repr repr) {
-  const hia_operation_instr *a = step->u.operation;
-  hia_word *slots = hiaR_slots(f), array = slots[step->slot];
+  const hia_operation_instr *a = action->u.operation;
+  hia_word *slots = hiaR_slots(f), array = slots[action->slot];
   int64_t index = hiaR_to_i64(slots[a->ins[1]]);
   if (HIA_UNLIKELY(!hiaR_array_has(array, index))) {
     hia_range range = {index, 0, (int64_t)hiaR_array_len(array)};
-    hiaR_fail(w, f, step->index, &(hia_cause){.status = HIA_RANGE, .range = range});
+    hiaR_fail(w, f, action->index, &(hia_cause){.status = HIA_RANGE, .range = range});
     return false;
   }
   const char *at = hiaR_array_at(array, a->size, (uint64_t)index) + a->place.at;
   hia_word word = hiaR_load(repr, at);
-  if (repr == HIA_REPR_REF) hiaR_share(w, word);
-  slots[step->to] = word;
+  if (repr == HIA_REPR_REF) hiaR_retain(w, word);
+  slots[action->to] = word;
   return true;
 }
 
 /* Changes an element in place: its words become those of the operands, which are `repr` or, with
  * HIA_N_REPRS, as the places say. False: it is not there, or the array cannot be changed. */
-static ALWAYS_INLINE bool set_element(hia_worker *w, hia_word *slots, const hia_step *step,
+static ALWAYS_INLINE bool set_element(hia_worker *w, hia_word *slots, const hia_action *action,
                                       hia_repr all) {
-  const hia_operation_instr *a = step->u.operation;
+  const hia_operation_instr *a = action->u.operation;
   uint32_t operand = a->ins[0], slot = operand & ~HIA_IMAGE_TAKEN;
   hia_word array = slots[slot];
   int64_t index = hiaR_to_i64(slots[a->ins[1]]);
@@ -189,7 +189,7 @@ static ALWAYS_INLINE bool set_element(hia_worker *w, hia_word *slots, const hia_
     } else
       hiaR_store(repr, element + place->at, slots[*in & ~HIA_IMAGE_TAKEN]);
   }
-  slots[step->to] = array;
+  slots[action->to] = array;
   return true;
 }
 
@@ -237,7 +237,7 @@ static inline bool passes(const hia_leaf *leaf, hia_word a, hia_word b) {
 }
 
 /* True if the call is done. Else *is_other_side says whether the frame begins with the leaf's other
- * steps.
+ * actions.
  */
 static inline bool call_leaf(hia_worker *w, hia_frame *f, const hia_child *child,
                              bool *is_other_side) {
@@ -246,7 +246,7 @@ static inline bool call_leaf(hia_worker *w, hia_frame *f, const hia_child *child
   *is_other_side = passes(leaf, a, value_of(slots, leaf->b)) != leaf->is_if;
   if (*is_other_side || (leaf->is_match && a >= HIA_FIRST_ADDRESS)) return false;
   hia_word result = value_of(slots, leaf->result);
-  if (leaf->shares) hiaR_share(w, result);
+  if (leaf->shares) hiaR_retain(w, result);
   for (uint32_t i = 0; i < child->n_takes; i++) slots[child->takes[i]] = 0;
   slots[child->first_out] = result;
   w->frames++;
@@ -257,7 +257,7 @@ static inline bool call_leaf(hia_worker *w, hia_frame *f, const hia_child *child
 
 static ALWAYS_INLINE void end_refs(hia_worker *w, hia_frame *f, const hia_section *s) {
   hia_word *slots = hiaR_slots(f);
-  for (uint32_t i = 0; i < s->n_more_results; i++) hiaR_share(w, slots[s->more_results[i]]);
+  for (uint32_t i = 0; i < s->n_more_results; i++) hiaR_retain(w, slots[s->more_results[i]]);
   for (uint32_t i = 0; i < s->n_ref_results; i++) slots[s->ref_results[i]] = 0;
   for (uint32_t i = 0; i < s->n_end_refs; i++) {
     hia_word ref = slots[s->end_refs[i].slot];
@@ -360,40 +360,40 @@ static void leave_job(hia_worker *w, hia_frame *f) {
 
 /* ---- the machine ---- */
 
-/* Returns the steps of the side of a SWITCH that control enters. */
-static inline const hia_step *take_side(hia_worker *w, const hia_step *step, bool is_true) {
-  w->firings += step->of.branch->go[!is_true].weight;
-  return step->of.branch->go[!is_true].steps;
+/* Returns the actions of the side of a SWITCH that control enters. */
+static inline const hia_action *take_side(hia_worker *w, const hia_action *action, bool is_true) {
+  w->firings += action->of.branch->go[!is_true].weight;
+  return action->of.branch->go[!is_true].actions;
 }
 
 /* Counts tokens. True if they were the last; then the counter is as it was before the first. */
-static inline bool count_down(hia_word *slots, const hia_step *step) {
-  uint8_t *missing = (uint8_t *)slots + step->slot;
-  *missing = (uint8_t)(*missing - step->to);
+static inline bool count_down(hia_word *slots, const hia_action *action) {
+  uint8_t *missing = (uint8_t *)slots + action->slot;
+  *missing = (uint8_t)(*missing - action->to);
   if (*missing) return false;
-  *missing = (uint8_t)step->u.imm;
+  *missing = (uint8_t)action->u.imm;
   return true;
 }
 
 /* A handler is a label, and each jumps to the next itself. So the processor predicts the jump by
- * the step that it comes from. */
+ * the action that it comes from. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
-#define GO_ON goto *handlers[step->op]
+#define GO_ON goto *handlers[action->op]
 #define NEXT                                                                                       \
   do {                                                                                             \
-    step++;                                                                                        \
+    action++;                                                                                      \
     GO_ON;                                                                                         \
   } while (0)
 /* Control enters a side of a SWITCH. A branch of C is predicted sooner than a jump by a table. */
 #define BRANCH(is_true)                                                                            \
   do {                                                                                             \
-    if (is_true) JUMP(take_side(w, step, true));                                                   \
-    JUMP(take_side(w, step, false));                                                               \
+    if (is_true) JUMP(take_side(w, action, true));                                                 \
+    JUMP(take_side(w, action, false));                                                             \
   } while (0)
 #define JUMP(to)                                                                                   \
   do {                                                                                             \
-    step = (to);                                                                                   \
+    action = (to);                                                                                 \
     GO_ON;                                                                                         \
   } while (0)
 
@@ -404,21 +404,21 @@ static inline bool count_down(hia_word *slots, const hia_step *step) {
 #define AUDIT
 #endif
 
-/* Continues from f with these steps, until there is nothing left to do for this worker. */
-static void run(hia_worker *w, hia_frame *f, const hia_step *step, bool is_shared) {
-#define HIA_STEP(NAME) &&NAME,
+/* Continues from f with these actions, until there is nothing left to do for this worker. */
+static void run(hia_worker *w, hia_frame *f, const hia_action *action, bool is_shared) {
+#define HIA_ACTION(NAME) &&NAME,
   static const void *const all[] = {
-#include "runtime/image/step.def"
+#include "runtime/image/action.def"
   };
   /* After a failure: nodes behind `limit` are left out, which come later in sequential order. */
-#define HIA_STEP(NAME) &&if_earlier,
+#define HIA_ACTION(NAME) &&if_earlier,
   static const void *const earlier[] = {
-#include "runtime/image/step.def"
+#include "runtime/image/action.def"
   };
   static const uint32_t never = 0;
   const uint32_t *cancelled = w->run->limits->cancelled ? w->run->limits->cancelled : &never;
   const void *const *handlers = all;
-  const hia_step **top = w->ready;
+  const hia_action **top = w->ready;
   const hia_child *child;
   hia_word *slots;
   uint32_t limit = HIA_NONE;
@@ -436,75 +436,75 @@ fire:
   GO_ON;
 
 if_earlier:
-  if (step->op == HIA_STEP_ROUND || step->op == HIA_STEP_ROUND_AGAIN) goto END;
-  if (step->index > limit) NEXT;
-  goto *all[step->op];
+  if (action->op == HIA_ACTION_ROUND || action->op == HIA_ACTION_ROUND_AGAIN) goto END;
+  if (action->index > limit) NEXT;
+  goto *all[action->op];
 
 failed:
-  limit = step->index;
+  limit = action->index;
   handlers = earlier;
   NEXT;
 
 #define HIA_QUICK(NAME, T, R, type, expr)                                                          \
   NAME##_##T : {                                                                                   \
-    type a = hiaR_to_##T(slots[step->in[0]]), b = hiaR_to_##T(slots[step->in[1]]);                 \
-    slots[step->out] = hiaR_from_##R(expr);                                                        \
+    type a = hiaR_to_##T(slots[action->in[0]]), b = hiaR_to_##T(slots[action->in[1]]);             \
+    slots[action->out] = hiaR_from_##R(expr);                                                      \
     NEXT;                                                                                          \
   }
 #define HIA_QUICK_TEST(NAME, T, type, expr)                                                        \
   HIA_QUICK(NAME, T, bool, type, expr)                                                             \
   NAME##_##T##_SWITCH : {                                                                          \
-    type a = hiaR_to_##T(slots[step->in[0]]), b = hiaR_to_##T(slots[step->in[1]]);                 \
+    type a = hiaR_to_##T(slots[action->in[0]]), b = hiaR_to_##T(slots[action->in[1]]);             \
     bool is_true = (expr);                                                                         \
-    slots[step->out] = hiaR_from_bool(is_true);                                                    \
+    slots[action->out] = hiaR_from_bool(is_true);                                                  \
     BRANCH(is_true);                                                                               \
   }
 #include "runtime/base/quick.def"
 #define FIELD_OF_ONE(REPR)                                                                         \
   do {                                                                                             \
-    const hia_get *g = step->u.get;                                                                \
-    const hia_counted *object = object_of(slots[step->slot], g);                                   \
+    const hia_get *g = action->u.get;                                                              \
+    const hia_counted *object = object_of(slots[action->slot], g);                                 \
     if (HIA_UNLIKELY(!object)) goto no_field;                                                      \
     hia_word word = hiaR_load(REPR, word_at(object, g->parts.list));                               \
-    if ((REPR) == HIA_REPR_REF) hiaR_share(w, word);                                               \
-    slots[step->to] = word;                                                                        \
+    if ((REPR) == HIA_REPR_REF) hiaR_retain(w, word);                                              \
+    slots[action->to] = word;                                                                      \
     NEXT;                                                                                          \
   } while (0)
 
 KERNEL: {
-  hia_status status = step->of.kernel(slots, step->in, step->out, step->u.imm);
+  hia_status status = action->of.kernel(slots, action->in, action->out, action->u.imm);
   if (HIA_LIKELY(!status)) NEXT;
-  int64_t code = hiaR_kernel_code(status, slots[step->in[0]]);
-  hiaR_fail(w, f, step->index, &(hia_cause){.status = status, .code = code});
+  int64_t code = hiaR_kernel_code(status, slots[action->in[0]]);
+  hiaR_fail(w, f, action->index, &(hia_cause){.status = status, .code = code});
   goto failed;
 }
 
 MOVE:
-  slots[step->to] = slots[step->slot];
+  slots[action->to] = slots[action->slot];
   NEXT;
 SHARE:
-  hiaR_share(w, slots[step->slot]);
-  slots[step->to] = slots[step->slot];
+  hiaR_retain(w, slots[action->slot]);
+  slots[action->to] = slots[action->slot];
   NEXT;
 TAKE: {
-  hia_word ref = slots[step->slot];
-  slots[step->slot] = 0;
-  slots[step->to] = ref;
+  hia_word ref = slots[action->slot];
+  slots[action->slot] = 0;
+  slots[action->to] = ref;
   NEXT;
 }
 
 CTOR:
-  slots[step->to] = hiaR_from_i32((int32_t)hiaR_ctor_of(slots[step->slot]));
+  slots[action->to] = hiaR_from_i32((int32_t)hiaR_ctor_of(slots[action->slot]));
   NEXT;
 MATCH: {
-  bool is_true = hiaR_ctor_of(slots[step->slot]) == (uint32_t)step->u.imm;
-  slots[step->to] = hiaR_from_bool(is_true);
+  bool is_true = hiaR_ctor_of(slots[action->slot]) == (uint32_t)action->u.imm;
+  slots[action->to] = hiaR_from_bool(is_true);
   BRANCH(is_true);
 }
 FIELD:
-  if (HIA_LIKELY(get(w, slots, step))) NEXT;
+  if (HIA_LIKELY(get(w, slots, action))) NEXT;
 no_field:
-  hiaR_fail(w, f, step->index, &(hia_cause){.status = HIA_INTERNAL});
+  hiaR_fail(w, f, action->index, &(hia_cause){.status = HIA_INTERNAL});
   goto failed;
 FIELD_REF:
   FIELD_OF_ONE(HIA_REPR_REF);
@@ -513,116 +513,116 @@ FIELD_INT:
 FIELD_BOOL:
   FIELD_OF_ONE(HIA_REPR_BOOL);
 UNPACK_ONE:
-  if (HIA_LIKELY(unpack_one(w, slots, step))) NEXT;
+  if (HIA_LIKELY(unpack_one(w, slots, action))) NEXT;
   goto no_field;
 UNPACK:
-  if (HIA_LIKELY(unpack(w, slots, step))) NEXT;
+  if (HIA_LIKELY(unpack(w, slots, action))) NEXT;
   goto no_field;
 MAKE:
-  if (HIA_LIKELY(make(w, slots, step))) NEXT;
-  hiaR_exhaust(w, f, step->index);
+  if (HIA_LIKELY(make(w, slots, action))) NEXT;
+  hiaR_exhaust(w, f, action->index);
   goto failed;
 
 NEXT_SHARE: {
-  hia_word old = slots[step->to], ref = slots[step->slot];
-  hiaR_share(w, ref);
-  slots[step->to] = ref;
-  hiaR_give_up(w, old, (uint32_t)step->u.imm);
+  hia_word old = slots[action->to], ref = slots[action->slot];
+  hiaR_retain(w, ref);
+  slots[action->to] = ref;
+  hiaR_give_up(w, old, (uint32_t)action->u.imm);
   NEXT;
 }
 NEXT_TAKE: {
-  hia_word old = slots[step->to], ref = slots[step->slot];
-  slots[step->slot] = 0;
-  slots[step->to] = ref;
-  hiaR_give_up(w, old, (uint32_t)step->u.imm);
+  hia_word old = slots[action->to], ref = slots[action->slot];
+  slots[action->slot] = 0;
+  slots[action->to] = ref;
+  hiaR_give_up(w, old, (uint32_t)action->u.imm);
   NEXT;
 }
 DROP: {
-  hia_word old = slots[step->slot];
-  slots[step->slot] = 0;
-  hiaR_give_up(w, old, (uint32_t)step->u.imm);
+  hia_word old = slots[action->slot];
+  slots[action->slot] = 0;
+  hiaR_give_up(w, old, (uint32_t)action->u.imm);
   NEXT;
 }
 
 LEN:
-  slots[step->to] = hiaR_array_len(slots[step->slot]);
+  slots[action->to] = hiaR_array_len(slots[action->slot]);
   NEXT;
 AT:
-  if (HIA_LIKELY(read_element(w, f, step, (hia_repr)step->u.operation->place.repr))) NEXT;
+  if (HIA_LIKELY(read_element(w, f, action, (hia_repr)action->u.operation->place.repr))) NEXT;
   goto failed;
 AT_INT:
-  if (HIA_LIKELY(read_element(w, f, step, HIA_REPR_I32))) NEXT;
+  if (HIA_LIKELY(read_element(w, f, action, HIA_REPR_I32))) NEXT;
   goto failed;
 AT_BYTE:
-  if (HIA_LIKELY(read_element(w, f, step, HIA_REPR_BYTE))) NEXT;
+  if (HIA_LIKELY(read_element(w, f, action, HIA_REPR_BYTE))) NEXT;
   goto failed;
 
 SET:
-  if (HIA_LIKELY(set_element(w, slots, step, HIA_N_REPRS))) NEXT;
+  if (HIA_LIKELY(set_element(w, slots, action, HIA_N_REPRS))) NEXT;
   goto set_slowly;
 SET_INT:
-  if (HIA_LIKELY(set_element(w, slots, step, HIA_REPR_I32))) NEXT;
+  if (HIA_LIKELY(set_element(w, slots, action, HIA_REPR_I32))) NEXT;
   goto set_slowly;
 SET_BYTE:
-  if (HIA_LIKELY(set_element(w, slots, step, HIA_REPR_BYTE))) NEXT;
+  if (HIA_LIKELY(set_element(w, slots, action, HIA_REPR_BYTE))) NEXT;
 set_slowly: {
-  const hia_instr *node = step->of.instr;
+  const hia_instr *node = action->of.instr;
   if (HIA_UNLIKELY(!hiaR_fire_node(w, f, node))) goto failed;
   hia_word array = slots[node->to];
   slots[node->to] = 0;
-  slots[step->to] = array;
+  slots[action->to] = array;
   NEXT;
 }
 NODE:
-  if (HIA_LIKELY(hiaR_fire_node(w, f, step->of.instr))) NEXT;
+  if (HIA_LIKELY(hiaR_fire_node(w, f, action->of.instr))) NEXT;
   goto failed;
 
 ARM:
-  f->pending |= step->u.imm;
-  f->waiting = (f->waiting + step->to) & INT32_MAX;
+  f->pending |= action->u.imm;
+  f->waiting = (f->waiting + action->to) & INT32_MAX;
   NEXT;
 ARM_CHILD:
-  hiaR_pending_add(f, step->slot);
+  hiaR_pending_add(f, action->slot);
   f->waiting++;
   NEXT;
 COUNT:
-  if (count_down(slots, step)) *++top = step->of.segment;
+  if (count_down(slots, action)) *++top = action->of.stretch;
   NEXT;
 LATER:
-  *++top = step->of.segment;
+  *++top = action->of.stretch;
   NEXT;
 ARM_LAST:
-  f->waiting = (f->waiting + step->to) & INT32_MAX;
+  f->waiting = (f->waiting + action->to) & INT32_MAX;
   if (HIA_LIKELY(!f->pending && !*top && !must_poll(w, cancelled))) {
-    f->pending = step->u.imm & (step->u.imm - 1);
-    child = step->of.child;
+    f->pending = action->u.imm & (action->u.imm - 1);
+    child = action->of.child;
     goto enter_child;
   }
-  f->pending |= step->u.imm;
+  f->pending |= action->u.imm;
   goto END;
 COUNT_LAST:
-  if (count_down(slots, step)) JUMP(step->of.segment);
+  if (count_down(slots, action)) JUMP(action->of.stretch);
   goto END;
 ROUND:
   if (HIA_UNLIKELY(*top || must_poll(w, cancelled))) goto END;
   AUDIT;
   if (is_shared) attend_to_others(w, f);
-  JUMP(step->of.segment);
+  JUMP(action->of.stretch);
 ROUND_AGAIN:
   if (HIA_UNLIKELY(*top || must_poll(w, cancelled))) goto END;
   AUDIT;
   if (is_shared) attend_to_others(w, f);
-  w->firings += step->u.imm;
-  JUMP(step->of.segment);
+  w->firings += action->u.imm;
+  JUMP(action->of.stretch);
 AGAIN:
   reset_counters(f, f->section);
   w->firings += f->section->weight_round;
 GO:
-  JUMP(step->of.segment);
+  JUMP(action->of.stretch);
 SWITCH:
-  BRANCH(slots[step->slot] != 0);
+  BRANCH(slots[action->slot] != 0);
 SWITCH_LATER:
-  *++top = take_side(w, step, slots[step->slot] != 0);
+  *++top = take_side(w, action, slots[action->slot] != 0);
   NEXT;
 
 END:
@@ -635,7 +635,7 @@ END:
     hia_frame *parent = f->up.parent;
     leave(w, f, parent, child);
     f = parent;
-    step = child->steps;
+    action = child->actions;
     goto resume;
   }
 
@@ -677,15 +677,15 @@ descend:
 enter_child:
   AUDIT;
   if (is_shared) attend_to_others(w, f);
-  step = child->callee->steps;
+  action = child->callee->actions;
   if (child->leaf) {
     bool is_other;
     if (call_leaf(w, f, child, &is_other)) {
-      step = child->steps;
+      action = child->actions;
       goto resume;
     }
     if (HIA_LIKELY(is_other)) {
-      step = child->leaf->other;
+      action = child->leaf->other;
       w->firings += child->leaf->other_weight;
     }
   }
@@ -708,23 +708,23 @@ round:
   }
   if (is_shared) attend_to_others(w, f);
 begin_round:
-  step = f->section->round;
+  action = f->section->round;
   goto fire;
 }
 #pragma GCC diagnostic pop
 
-void hiaR_work(hia_worker *w, hia_frame *f, const hia_step *steps) { run(w, f, steps, true); }
-void hiaR_work_alone(hia_worker *w, hia_frame *f, const hia_step *steps) {
-  run(w, f, steps, false);
+void hiaR_work(hia_worker *w, hia_frame *f, const hia_action *actions) { run(w, f, actions, true); }
+void hiaR_work_alone(hia_worker *w, hia_frame *f, const hia_action *actions) {
+  run(w, f, actions, false);
 }
 
 /* ---- jobs from and to other workers, and the root ---- */
 
 /* Fires what can fire now in this frame, and nothing else. */
-static void run_once(hia_worker *w, hia_frame *f, const hia_step *steps) {
-  static const hia_step stop = {.op = HIA_STEP_STOP};
+static void run_once(hia_worker *w, hia_frame *f, const hia_action *actions) {
+  static const hia_action stop = {.op = HIA_ACTION_STOP};
   *w->ready = &stop;
-  run(w, f, steps, true);
+  run(w, f, actions, true);
 }
 
 hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *args,
@@ -735,7 +735,7 @@ hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *
   f->up.parent = NULL;
   if (s->n_params) memcpy(hiaR_slots(f), args, s->n_params * sizeof(hia_word));
   /* The references of the arguments are borrowed. */
-  for (uint32_t i = 0; i < s->n_ref_params; i++) hiaR_share(w, args[s->refs[i].slot]);
+  for (uint32_t i = 0; i < s->n_ref_params; i++) hiaR_retain(w, args[s->refs[i].slot]);
   return f;
 }
 
@@ -760,7 +760,7 @@ static hia_frame *settle(hia_worker *w, hia_frame *f) {
     }
     const hia_child *child = f->child;
     leave(w, f, parent, child);
-    run_once(w, parent, child->steps);
+    run_once(w, parent, child->actions);
     f = parent;
   }
 }
@@ -772,7 +772,7 @@ hia_frame *hiaR_stolen_enter(hia_worker *w, hia_stolen *job, hia_status *status)
   f->child = NULL;
   f->up.job = job;
   memcpy(hiaR_slots(f), job->words, s->n_params * sizeof(hia_word));
-  run_once(w, f, s->steps);
+  run_once(w, f, s->actions);
   return settle(w, f);
 }
 
@@ -782,6 +782,6 @@ hia_frame *hiaR_stolen_back(hia_worker *w, hia_stolen *job) {
   for (uint32_t i = 0; i < child->callee->n_results; i++)
     hiaR_slots(f)[child->outs[i]] = job->words[i];
   f->waiting--;
-  run_once(w, f, child->steps);
+  run_once(w, f, child->actions);
   return settle(w, f);
 }

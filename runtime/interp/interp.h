@@ -66,7 +66,7 @@ struct hia_worker {
   hia_frame **free; /* by section */
   char *at, *end;   /* of the newest chunk */
   hia_frame_chunk *chunks;
-  const hia_step **ready; /* stack above a NULL; empty except while a frame's nodes fire */
+  const hia_action **ready; /* stack above a NULL; empty except while a frame's nodes fire */
   uint64_t firings, frames, counts[2], steals;
   uint64_t carved_frames, carved_bytes; /* the maximum of live frames of each section, summed */
   size_t chunk_size;
@@ -182,10 +182,10 @@ void hiaR_audit_frames(hia_worker *w);
 
 /* ---- interp.c ---- */
 
-/* Continues from f with these steps, until there is nothing left to do. */
-void hiaR_work(hia_worker *w, hia_frame *f, const hia_step *steps);
+/* Continues from f with these actions, until there is nothing left to do. */
+void hiaR_work(hia_worker *w, hia_frame *f, const hia_action *actions);
 void hiaR_work_alone(hia_worker *w, hia_frame *f,
-                     const hia_step *steps); /* the run has no other workers */
+                     const hia_action *actions); /* the run has no other workers */
 hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *args,
                            hia_status *status);
 /* Makes the frame of a job and fires what is ready. Returns a frame of this worker's that has
@@ -196,7 +196,7 @@ hia_frame *hiaR_stolen_back(hia_worker *w, hia_stolen *job);
 
 /* ---- node.c ---- */
 
-/* Fires a node that has no step of its own. False: it has failed. */
+/* Fires a node that has no action of its own. False: it has failed. */
 bool hiaR_fire_node(hia_worker *w, hia_frame *f, const hia_instr *n);
 
 /* ---- order.c ---- */

@@ -7,7 +7,7 @@
 #include "runtime/heap/array.h"
 #include "runtime/interp/interp.h"
 
-static inline void hiaR_share(hia_worker *w, hia_word ref) { hiaR_dup(ref, w->is_shared); }
+static inline void hiaR_retain(hia_worker *w, hia_word ref) { hiaR_dup(ref, w->is_shared); }
 
 /* Frees a value that nothing refers to. */
 void hiaR_free_value(hia_worker *w, hia_word ref, uint32_t base);
@@ -23,7 +23,7 @@ static inline hia_word hiaR_take(hia_worker *w, hia_word *slots, uint32_t operan
   if (operand & HIA_IMAGE_TAKEN)
     slots[slot] = 0;
   else
-    hiaR_share(w, ref);
+    hiaR_retain(w, ref);
   return ref;
 }
 

@@ -314,7 +314,7 @@ static hia_frame *take_woken(hia_worker *w, hia_frame *f) {
 }
 
 /* While there are woken frames, the current chain is compared with them from time to time. A
- * comparison takes as many steps as the frames are deep, so they are at least that many calls
+ * comparison takes as many actions as the frames are deep, so they are at least that many calls
  * apart. */
 static void watch(hia_worker *w, const hia_frame *f) {
   if (!w->n_woken) return;
@@ -449,7 +449,7 @@ static void worker_main(void *user) {
   hiaR_event(w->ring, HIA_EVENT_WORK_BEGIN, 0);
   atomic_fetch_add(&run->busy, 1);
   hia_frame *f = hiaR_find_work(w, NULL);
-  if (f) hiaR_work(w, f, hiaR_no_steps);
+  if (f) hiaR_work(w, f, hiaR_no_actions);
   hiaR_event(w->ring, HIA_EVENT_WORK_END, 0);
   if (w->is_leaving) { /* other workers may start it again, on another thread */
     w->is_leaving = false;
@@ -476,12 +476,12 @@ static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *ar
   hia_frame *root = hiaR_root_enter(w, s, args, &status);
   if (!root) return status;
   if (run->n_workers == 1) {
-    hiaR_work_alone(w, root, s->steps);
+    hiaR_work_alone(w, root, s->actions);
     return HIA_OK;
   }
   atomic_init(&w->is_born, true);
   for (unsigned i = 1; i < run->n_workers; i++) set_idle(run->workers[i]);
-  hiaR_work(w, root, s->steps);
+  hiaR_work(w, root, s->actions);
   await_threads(run);
   return HIA_OK;
 }

@@ -69,8 +69,8 @@ runtime/interchange/npz.c (at[0] | at[1] << 8)
 runtime/native/values.c to->data[k]
 runtime/param/random.c *name
 # A counter that was filled by hiaR_u8, in the interpreter's inner loop.
-runtime/interp/interp.c (*missing - step->to)
-runtime/interp/interp.c step->u.imm
+runtime/interp/interp.c (*missing - action->to)
+runtime/interp/interp.c action->u.imm
 # Compared before.
 lower/function/call.c (*parent + more)
 # The host's own number, of an object that the host writes itself.

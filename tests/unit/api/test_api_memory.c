@@ -579,7 +579,7 @@ static void live(life *l) {
  * refused, the next is the first of all that are refused. By day it is every eighth.
  * HIA_STRESS has ten times as many requests, most of them for the next small block of an arena. */
 #ifdef HIA_STRESS
-enum { STEP = HIA_TEST_SHARE > 4 ? 48 : 16 };
+enum { STEP = HIA_TEST_SHARE > 4 ? 96 : 16 };
 #else
 enum { STEP = HIA_TEST_SHARE > 1 ? 8 : 2 };
 #endif

@@ -273,7 +273,7 @@ Test(builder, what_is_built_without_a_mistake_is_a_program) {
     hia_builder_free(w.b);
   }
   for (int i = 0; i < 3; i++) hia_engine_free(engines[i]);
-  cr_assert(n_finished > 500 / HIA_TEST_SHARE && n_mistakes > 100 / HIA_TEST_SHARE,
+  cr_assert(n_finished > 400 / HIA_TEST_SHARE && n_mistakes > 100 / HIA_TEST_SHARE,
             "%u finished, %u mistakes, %u endless", n_finished, n_mistakes, n_endless);
 }
 

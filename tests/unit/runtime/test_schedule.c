@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Segments: which tokens are left out, and what happens without them when a node fails. */
+/* Stretches: which tokens are left out, and what happens without them when a node fails. */
 #include "runtime/image/loaded.h"
 #include "tests/unit/helpers/image.h"
 #include <criterion/criterion.h>
@@ -7,74 +7,74 @@
 #include <stdlib.h>
 
 static const char *const names[] = {
-#define HIA_STEP(NAME) #NAME,
-#include "runtime/image/step.def"
+#define HIA_ACTION(NAME) #NAME,
+#include "runtime/image/action.def"
 };
 
-/* Prints a segment: its steps, and in brackets the segments with which it goes on. */
-static char *print_segment(const hia_step *step, char *at) {
-  for (const char *space = ""; step->op != HIA_STEP_END; step++, space = " ") {
-    const char *name = names[step->op], *part = strstr(name, "SWITCH");
+/* Prints a stretch: its actions, and in brackets the stretches with which it goes on. */
+static char *print_segment(const hia_action *action, char *at) {
+  for (const char *space = ""; action->op != HIA_ACTION_END; action++, space = " ") {
+    const char *name = names[action->op], *part = strstr(name, "SWITCH");
     at += sprintf(at, "%s%s", space, name);
-    if (part || step->op == HIA_STEP_MATCH) {
+    if (part || action->op == HIA_ACTION_MATCH) {
       for (int side = 0; side < 2; side++) {
         at = stpcpy(at, " (");
-        at = stpcpy(print_segment(step->of.branch->go[side].steps, at), ")");
+        at = stpcpy(print_segment(action->of.branch->go[side].actions, at), ")");
       }
-    } else if (step->op == HIA_STEP_COUNT || step->op == HIA_STEP_COUNT_LAST ||
-               step->op == HIA_STEP_LATER || step->op == HIA_STEP_GO) {
-      if (step->op != HIA_STEP_LATER && step->op != HIA_STEP_GO)
-        at += sprintf(at, " %u of %u", step->to, (unsigned)step->u.imm);
+    } else if (action->op == HIA_ACTION_COUNT || action->op == HIA_ACTION_COUNT_LAST ||
+               action->op == HIA_ACTION_LATER || action->op == HIA_ACTION_GO) {
+      if (action->op != HIA_ACTION_LATER && action->op != HIA_ACTION_GO)
+        at += sprintf(at, " %u of %u", action->to, (unsigned)action->u.imm);
       at = stpcpy(at, " (");
-      at = stpcpy(print_segment(step->of.segment, at), ")");
+      at = stpcpy(print_segment(action->of.stretch, at), ")");
     }
   }
   *at = 0;
   return at;
 }
 
-static void expect_steps(const char *text, const char *expected) {
+static void expect_actions(const char *text, const char *expected) {
   image_program p = image_of(text, false, "all");
   const hia_section *s = &p.image->sections[p.image->exports[0].section];
-  char steps[1000], *at = print_segment(s->steps, steps);
+  char actions[1000], *at = print_segment(s->actions, actions);
   for (uint32_t i = 0; i < s->n_children; i++)
-    at = print_segment(s->children[i].steps, stpcpy(at, " | "));
-  cr_assert_str_eq(steps, expected, "%s\n%s", text, steps);
+    at = print_segment(s->children[i].actions, stpcpy(at, " | "));
+  cr_assert_str_eq(actions, expected, "%s\n%s", text, actions);
   image_discard(&p);
 }
 
 Test(schedule, nodes_that_follow_each_other_send_no_tokens) {
-  expect_steps("fn main(a: i64, b: i64) -> i64 = (a + b) * (a - b)", "ADD_i64 SUB_i64 MUL_i64");
+  expect_actions("fn main(a: i64, b: i64) -> i64 = (a + b) * (a - b)", "ADD_i64 SUB_i64 MUL_i64");
 }
 
 Test(schedule, calls_can_return_in_any_order) {
-  expect_steps("fn main(n: i64) -> i64 = if n < 2 then n else main(n - 1) + main(n - 2)",
-               "LT_i64_SWITCH (MOVE) (SUB_i64 SUB_i64 ARM_LAST) | "
-               "COUNT_LAST 1 of 2 (ADD_i64) | COUNT_LAST 1 of 2 (ADD_i64)");
+  expect_actions("fn main(n: i64) -> i64 = if n < 2 then n else main(n - 1) + main(n - 2)",
+                 "LT_i64_SWITCH (MOVE) (SUB_i64 SUB_i64 ARM_LAST) | "
+                 "COUNT_LAST 1 of 2 (ADD_i64) | COUNT_LAST 1 of 2 (ADD_i64)");
 }
 
 Test(schedule, a_branch_is_decided_after_what_stands_before_it) {
-  expect_steps(
+  expect_actions(
       "fn main(a: i64, b: i64) -> i64 = { let d = a - b; (if a < b then a * 3 else b * 5) + d }",
       "SUB_i64 LT_i64_SWITCH (MUL_i64 GO (ADD_i64)) (MUL_i64 GO (ADD_i64))");
 }
 
 Test(schedule, one_comparison_of_two_branches_comes_before_both) {
-  expect_steps("fn main(a: i64, b: i64) -> i64 = {\n"
-               "  let c = a < b; (if c then a / b else 1) + (if c then 2 else b / a) }",
-               "LT_i64 SWITCH_LATER (KERNEL COUNT_LAST 1 of 2 (ADD_i64)) "
-               "(MOVE COUNT_LAST 1 of 2 (ADD_i64)) SWITCH (MOVE COUNT_LAST 1 of 2 (ADD_i64)) "
-               "(KERNEL COUNT_LAST 1 of 2 (ADD_i64))");
+  expect_actions("fn main(a: i64, b: i64) -> i64 = {\n"
+                 "  let c = a < b; (if c then a / b else 1) + (if c then 2 else b / a) }",
+                 "LT_i64 SWITCH_LATER (KERNEL COUNT_LAST 1 of 2 (ADD_i64)) "
+                 "(MOVE COUNT_LAST 1 of 2 (ADD_i64)) SWITCH (MOVE COUNT_LAST 1 of 2 (ADD_i64)) "
+                 "(KERNEL COUNT_LAST 1 of 2 (ADD_i64))");
 }
 
-Test(schedule, a_match_is_one_step) {
-  expect_steps("type List = Nil | Cons(head: i64, tail: List)\n"
-               "fn main(n: i64) -> i64 = first(Cons(n, Nil))\n"
-               "fn first(xs: List) -> i64 = match xs { Nil => 0, Cons(x, _) => x }",
-               "MAKE ARM_LAST | ");
-  expect_steps("type List = Nil | Cons(head: i64, tail: List)\n"
-               "fn main(xs: List) -> i64 = match xs { Nil => 0, Cons(x, _) => x }",
-               "MATCH (MOVE) (UNPACK)");
+Test(schedule, a_match_is_one_action) {
+  expect_actions("type List = Nil | Cons(head: i64, tail: List)\n"
+                 "fn main(n: i64) -> i64 = first(Cons(n, Nil))\n"
+                 "fn first(xs: List) -> i64 = match xs { Nil => 0, Cons(x, _) => x }",
+                 "MAKE ARM_LAST | ");
+  expect_actions("type List = Nil | Cons(head: i64, tail: List)\n"
+                 "fn main(xs: List) -> i64 = match xs { Nil => 0, Cons(x, _) => x }",
+                 "MATCH (MOVE) (UNPACK)");
 }
 
 /* ---- failures ---- */

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the interpreter does in fewer steps than there are nodes: calls without a frame, and rounds
- * whose words are computed in place. `expand`, which runs the nodes themselves, must agree. */
+/* What the interpreter does in fewer actions than there are nodes: calls without a frame, and
+ * rounds whose words are computed in place. `expand`, which runs the nodes themselves, must agree.
+ */
 #include "tests/unit/helpers/image.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ static hia_usage gives(const char *source, hia_word n, int64_t expected) {
 
 /* ---- calls without a frame ---- */
 
-Test(interp_steps, leaves_need_no_frames) {
+Test(interp_actions, leaves_need_no_frames) {
   hia_usage used = gives("fn fib(n: i64) -> i64 = if n <= 1 then n else fib(n - 1) + fib(n - 2)\n"
                          "fn main(n: i64) -> i64 = fib(n)",
                          20, 6765);
@@ -33,7 +34,7 @@ Test(interp_steps, leaves_need_no_frames) {
   cr_assert_eq(used.frames, 21892);    /* all calls are counted */
 }
 
-Test(interp_steps, leaves_of_all_comparisons) {
+Test(interp_actions, leaves_of_all_comparisons) {
   static const struct {
     const char *test;
     int64_t at_0, at_5; /* main(n) */
@@ -60,7 +61,7 @@ Test(interp_steps, leaves_of_all_comparisons) {
   "fn total(xs: List) -> i64 = match xs { Nil => 0, Cons(h, t) => h + total(t) }\n"
 
 /* The result of a leaf is an argument: taken, or of the caller's, too; or there are others. */
-Test(interp_steps, leaves_with_references) {
+Test(interp_actions, leaves_with_references) {
   gives(LIST "fn main(n: i64) -> i64 = total(append(build(n), build(n)))", 10, 110);
   gives(LIST "fn main(n: i64) -> i64 = { let a = build(n); total(append(a, a)) * 1000 + total(a) }",
         10, 110055);
@@ -81,7 +82,7 @@ Test(interp_steps, leaves_with_references) {
 /* ---- rounds ---- */
 
 /* A word of the round before is needed behind the place where the next one is computed. */
-Test(interp_steps, rounds_keep_words_that_are_needed) {
+Test(interp_actions, rounds_keep_words_that_are_needed) {
   gives("fn main(n: i64) -> i64 = {\n"
         "  let (a, b, _) = loop (a = 0i64, b = 1i64, i = 0i64) while i < n { (b, a + b, i + 1) };\n"
         "  a * 1000 + b }",
@@ -106,7 +107,7 @@ Test(interp_steps, rounds_keep_words_that_are_needed) {
 }
 
 /* Arrays and lists that a loop takes apart: shared ones, and those that the last round drops. */
-Test(interp_steps, rounds_with_references) {
+Test(interp_actions, rounds_with_references) {
   gives("fn mark(a: [(i64, i64)], i: i64) -> [(i64, i64)] =\n"
         "  if i >= len(a) then a else mark(set(a, i, (i, 7)), i + 2)\n"
         "fn add(a: [(i64, i64)], i: i64, s: i64) -> i64 =\n"
@@ -142,7 +143,7 @@ Test(interp_steps, rounds_with_references) {
 }
 
 /* A failure, a cancelled run and fuel end a round as before. */
-Test(interp_steps, rounds_fail) {
+Test(interp_actions, rounds_fail) {
   image_program p =
       image_of("fn main(n: i64) -> i64 = {\n"
                "  let a = [(k, 0) for k in 1i64..4];\n"
