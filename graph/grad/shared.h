@@ -12,6 +12,9 @@
  * caller's, f.back finds it by the call alone: function and gradient go by the same labels (the
  * paper on tagged graphs, section 4).
  *
+ * What is kept, and in which place, back/read.c decides, and sizes.c, where sizes are enough;
+ * layout.c, kept.c and read_tape.c say only how.
+ *
  *   grad.c      the pass: `grad` nodes become calls; the order of the work
  *   version.c   the versions of a function, declared
  *   inline.c    what is differentiated has the bodies of small helpers in it

@@ -1,5 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* dce: removes nodes whose results are not used.
+/* dce: removes nodes whose results are not used. An op on tensors may fail by their shapes: it
+ * stays although nothing uses it, since what is known of sizes (analysis/sizes.h) is not asked
+ * here.
  *
  * Counting uses would keep a loop variable that only feeds itself. So this marks, beginning with
  * what must stay: the function's results, and nodes that can fail, may not end, or are counted. A

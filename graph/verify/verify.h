@@ -3,7 +3,11 @@
  * Checked are: indices are in range, lists are sound, each value is defined before it is used and
  * visible where it is used, types follow the ops' rules, each region ends with its one YIELD, sites
  * and their nodes agree, and the tag discipline holds (a value enters a branch by a Switch and a
- * loop by an Enter, and leaves them by a Merge or an Exit; a CONST is used only in its region). */
+ * loop by an Enter, and leaves them by a Merge or an Exit; a CONST is used only in its region).
+ *
+ * Not checked is what only values say: whether a FIELD reads of the right constructor, a FILL is in
+ * range, or a tensor is read that is still pending. Passes guarantee it; in graphs that were read
+ * the engines test it (is_read of graph.h). */
 #ifndef HIA_VERIFY_H
 #define HIA_VERIFY_H
 

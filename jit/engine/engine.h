@@ -6,7 +6,20 @@
  * compilation and types of its own. Only building the graph reads the program and holds the
  * module's lock; passes, flattening, lowering and LLVM hold none, so that functions of one module
  * compile side by side. A call of a function that is ready takes only the engine's lock, for a
- * moment, to get a context for native code. */
+ * moment, to get a context for native code.
+ *
+ *   engine.c, life.c, plugin.c   engines; made and freed; the library of LLVM, found
+ *   module.c, load.c, step.c     modules; loaded from text; work on one, under its lock
+ *   module_types.c, inspect.c    the types of a module, and introspection
+ *   find.c, functions.c          functions by name; the objects that stand for them
+ *   unit.c, ready.c              building and compiling; versions of functions, made when needed
+ *   run.c, run_options.c         calls; their options
+ *   entry.c, host.c, cancel.c    typed entries; host functions; ending runs
+ *   params.c, trainer.c, gradients.c, differences.c   params, training, checks of gradients
+ *   value.c, value_data.c, value_text.c   values; of data and arrays; from text
+ *   builder.c                    programs that hosts build
+ *   build.c, names.c, header.c, header_data.c, c_types.c   objects and their headers (build.h)
+ *   dump.c, timeline.c, error.c  dumps; timelines; errors */
 #ifndef HIA_ENGINE_H
 #define HIA_ENGINE_H
 

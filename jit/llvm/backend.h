@@ -10,7 +10,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <pthread.h>
 
-/* ---- object.c: object files that LLVM made for us (ELF64, relocatable, one .text) ---- */
+/* ---- elf.c: object files that LLVM made for us (ELF64, relocatable, one .text) ---- */
 
 typedef struct hia_elf_section {
   const unsigned char *data;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tensors made of scalars and of sizes. */
+/* Tensors made of scalars, of sizes, and of other tensors (stack, pack, concat). */
 #include "runtime/tensor/operands.h"
 
 /* Sets n elements to one word. False: the run must end. */
