@@ -110,6 +110,25 @@ Test(api_npz, arrays_by_name) {
   close_world(&w);
 }
 
+/* A name is found as a whole, whatever stands before it. */
+Test(api_npz, names_that_begin_alike) {
+  static const char *const alike[] = {"wide.bias", "wide", "w", "wi"};
+  world w;
+  open_world(&w);
+  const hia_value *values[] = {w.values[0], w.values[1], w.values[0], w.values[1]};
+  char path[] = "/tmp/hia_npz_XXXXXX";
+  close(mkstemp(path));
+  hia_npz *npz;
+  cr_assert_eq(hia_npz_save_file(NULL, alike, values, 4, path, NULL), HIA_OK);
+  cr_assert_eq(hia_npz_open_file(NULL, path, &npz, NULL), HIA_OK);
+  for (size_t i = 0; i < 4; i++) cr_expect_eq(hia_npz_find(npz, alike[i]), i, "%s", alike[i]);
+  cr_expect_eq(hia_npz_find(npz, "wide.bia"), 4);
+  cr_expect_eq(hia_npz_find(npz, ""), 4);
+  hia_npz_free(npz);
+  unlink(path);
+  close_world(&w);
+}
+
 Test(api_npz, files) {
   world w;
   open_world(&w);
