@@ -353,6 +353,10 @@ fits 'another program' $? 2 '' "$made other contents of FILE" 'another program'
 "$hiaton" train other.hia --engine $engine "${args[@]}" --resume >out 2>err
 fits 'the same with a comment' $? 0 . '^$' 'the same with a comment'
 same 'nothing has changed' before m.safetensors.checkpoint
+# The number of bytes of what `hiaton train` keeps stands before them: without the last line they are cut.
+perl -0777 -pe 's/(.{8})(?=hiaton train \d)/pack("q<", unpack("q<", $1) - 4)/se' before >m.safetensors.checkpoint
+if cmp -s before m.safetensors.checkpoint; then bad 'a checkpoint that is cut' 'perl' 'nothing was changed' ''; fi
+t 'a checkpoint that is cut' 2 '' 'was not written by this version' "${args[@]}" --resume
 echo nothing >m.safetensors.checkpoint
 t 'one that is none' 2 '' 'm.safetensors.checkpoint' "${args[@]}" --resume
 cp m.safetensors m.safetensors.checkpoint
