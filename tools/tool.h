@@ -234,7 +234,7 @@ int tool_rules(const tool_command *command, const tool_options *options);
 int tool_source_load(const tool_options *options, hia_engine *engine, hia_module **module);
 /* Reports an error of loading; takes it. Returns the exit status. */
 int tool_source_fail(const tool_options *options, hia_error *error, hia_status status);
-/* The same, but returns the error instead of printing it. With HIA_IO the error is NULL: the reason
+/* Loads it, and returns the error instead of printing it. With HIA_IO the error is NULL: the reason
  * has been printed on standard error. */
 hia_status tool_source_try(const tool_options *options, hia_engine *engine, hia_module **module,
                            hia_error **error);

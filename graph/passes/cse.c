@@ -70,8 +70,8 @@ static bool is_equal(const key *a, const key *b) {
 
 static uint32_t hash_of(const key *k) {
   uint64_t h = k->op * 5u + k->type;
-  h = (h ^ k->imm) * 0x9e3779b97f4a7c15u;
-  for (uint32_t i = 0; i < k->n_ins; i++) h = ((h >> 29) ^ h ^ k->ins[i]) * 0x9e3779b97f4a7c15u;
+  h = (h ^ k->imm) * HIA_MIX;
+  for (uint32_t i = 0; i < k->n_ins; i++) h = ((h >> 29) ^ h ^ k->ins[i]) * HIA_MIX;
   return (uint32_t)(h >> 32);
 }
 
@@ -111,7 +111,7 @@ static bool merge_pairs(finding *f, const hia_value_id *a, const hia_value_id *b
   while (size < 2 * n) size *= 2;
   uint32_t *table = HIA_NEW_ARRAY(f->subst.arena, uint32_t, size); /* index of a pair + 1 */
   for (uint32_t i = 0; i < n; i++) {
-    uint64_t h = (a[i] * 0x9e3779b97f4a7c15u ^ b[i]) * 0x9e3779b97f4a7c15u;
+    uint64_t h = (a[i] * HIA_MIX ^ b[i]) * HIA_MIX;
     uint32_t at = (uint32_t)(h >> 32) & (size - 1);
     while (table[at] && (a[table[at] - 1] != a[i] || b[table[at] - 1] != b[i]))
       at = (at + 1) & (size - 1);

@@ -308,11 +308,11 @@ static bool is_equal(const merging *m, const known *a, const known *b) {
 }
 
 static uint32_t hash_of(const merging *m, const known *k) {
-  uint64_t h = k->callee * 0x9e3779b97f4a7c15u;
+  uint64_t h = k->callee * HIA_MIX;
   for (uint32_t i = 0; i < k->n_args; i++) {
     term t = m->args.data[k->args + i];
-    h = ((h >> 29) ^ h ^ t.base) * 0x9e3779b97f4a7c15u;
-    h = ((h >> 29) ^ h ^ t.plus) * 0x9e3779b97f4a7c15u;
+    h = ((h >> 29) ^ h ^ t.base) * HIA_MIX;
+    h = ((h >> 29) ^ h ^ t.plus) * HIA_MIX;
   }
   return (uint32_t)(h >> 32);
 }

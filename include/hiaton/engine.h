@@ -199,7 +199,7 @@ HIA_API hia_status hia_module_load_text(hia_engine *engine, const char *name, co
 HIA_API hia_status hia_module_load_file(hia_engine *engine, const char *path, hia_module **module,
                                         hia_error **error);
 
-/* The same, with an expression after the program, such as "1 + fib(20)", which may use what the
+/* Loads a text with an expression after the program, such as "1 + fib(20)", which may use what the
  * program defines. It becomes the function HIA_EXPRESSION, without parameters. `expression` ends
  * in a NUL; its positions are in a file named HIA_EXPRESSION, from line 1 on. The program may be
  * empty: `len` is then 0. */

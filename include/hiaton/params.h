@@ -21,8 +21,8 @@
  * object from malloc.
  *
  * For NULL instead of params, and for an index past the end, functions that return no status return
- * NULL, "" or 0; those that return one, HIA_ARGUMENT. `error` may be NULL; the caller frees the
- * error (hia_error_free). hiaton/values.h has params as values. */
+ * NULL, "" or 0. NULL is HIA_ARGUMENT for those that return one. `error` may be NULL; the caller
+ * frees the error (hia_error_free). hiaton/values.h has params as values. */
 #ifndef HIATON_PARAMS_H
 #define HIATON_PARAMS_H
 

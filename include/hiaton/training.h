@@ -46,7 +46,7 @@ typedef enum hia_optimizer {
      w = w - rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon), t being the number
      of the step, from 1 on. (Kingma, Ba, ICLR 2015, algorithm 1.) */
   HIA_ADAM,
-  /* The same, but g' = g, and first w = w - rate * decay * w. (Loshchilov, Hutter, "Decoupled
+  /* As HIA_ADAM, but g' = g, and first w = w - rate * decay * w. (Loshchilov, Hutter, "Decoupled
      weight decay regularization", ICLR 2019.) */
   HIA_ADAMW,
 } hia_optimizer;

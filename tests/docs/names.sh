@@ -103,7 +103,7 @@ done <"$work/quoted" | grep -Ev "$tab(hia_build_[a-z0-9]+|hiaR_k_[A-Z]+|.*_(NAME
 
 # ---- comments ----
 
-verdict 'comments have a subject: none begins with Of, The same or Its' "$(grep -rnE '^ *(/\*|//) (Of|The same|Its) ' \
+verdict 'comments have a subject: none begins with Of, The same or Its' "$(grep -rnE '^ *(/\*|//) (Of|The same|Its)\b' \
   --include='*.[chS]' --include='*.hpp' --include='*.def' frontend graph lower jit runtime include tools)"
 
 # ---- the glossary ----
