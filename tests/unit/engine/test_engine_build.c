@@ -174,6 +174,9 @@ Test(engine_build, options_of_other_versions) {
                    "hia_status p_add(hia_context *, int64_t /*a*/, float /*b_0*/, bool /*b_1*/, "
                    "int64_t * /*result_0*/,\n                 float * /*result_1*/);"),
             "%s", out.data);
+  later.o.flags = HIA_BUILD_EMBED_PARAMS << 1;
+  for (int k = 0; k < 2; k++)
+    is_refused(builders[k], module, NULL, 0, &later.o, test_text_take, HIA_ARGUMENT);
   test_text_free(&out);
   hia_module_free(module);
   hia_engine_free(engine);

@@ -570,6 +570,9 @@ Test(entry, bad_requests) {
   options.size = 3;
   cr_assert_eq(hia_context_new(&options, &context), HIA_ARGUMENT);
   options = (hia_context_options)HIA_CONTEXT_OPTIONS_INIT;
+  options.flags = HIA_CONTEXT_FAST_PRODUCTS << 1;
+  cr_assert_eq(hia_context_new(&options, &context), HIA_ARGUMENT);
+  options = (hia_context_options)HIA_CONTEXT_OPTIONS_INIT;
   hia_allocator broken = {0};
   options.allocator = &broken;
   cr_assert_eq(hia_context_new(&options, &context), HIA_ARGUMENT);

@@ -131,6 +131,36 @@ Test(engine_params, set_and_seeded) {
   }
 }
 
+/* The handle does for a module what it does for an object file: elements in and out, and the first
+ * values again. */
+Test(engine_params, through_their_handle) {
+  for (int kind = HIA_ENGINE_JIT; kind <= HIA_ENGINE_EXPAND; kind++) {
+    open_with((hia_engine_kind)kind);
+    hia_params *params = hia_module_params(module);
+    float before = total(), elements[12], back[12];
+    for (int i = 0; i < 12; i++) elements[i] = (float)i;
+    const int64_t dims[] = {3, 4}, turned[] = {4, 3};
+    hia_dtype dtype;
+    cr_assert(hia_params_dtype(params, 0, &dtype) == HIA_OK && dtype == HIA_F32);
+    cr_assert(hia_params_rank(params, 0) == 2 && hia_params_size(params, 0) == sizeof elements);
+    cr_assert_eq(hia_params_set(params, 0, HIA_F32, 2, dims, elements, NULL), HIA_OK);
+    cr_assert_eq(total(), 66);
+    cr_assert_eq(hia_params_get(params, 0, back, sizeof back, NULL), HIA_OK);
+    cr_assert_eq(memcmp(back, elements, sizeof back), 0);
+    hia_error *error;
+    hia_status status = hia_params_set(params, 0, HIA_F32, 2, turned, elements, &error);
+    fails(status, error, HIA_ARGUMENT, "the param `W` is f32[3, 4], the value f32[4, 3]");
+    status = hia_params_get(params, 0, back, 4, &error);
+    fails(status, error, HIA_ARGUMENT, "takes 48 bytes, not 4");
+    status = hia_params_get(params, 3, back, sizeof back, &error);
+    fails(status, error, HIA_NOT_FOUND, "has 3");
+    cr_assert_eq(total(), 66);
+    hia_params_reset(params);
+    cr_assert_eq(total(), before);
+    close_all();
+  }
+}
+
 Test(engine_params, files) {
   char path[] = "/tmp/hiaton_params_XXXXXX";
   int fd = mkstemp(path);
