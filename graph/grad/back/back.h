@@ -119,6 +119,24 @@ hia_value_id *hiaG_back_take_all(hia_reverse *r, hia_node_id n, bool *is_some);
 hia_value_id hiaG_back_to_stored(hia_reverse *r, hia_value_id v, hia_value_id x);
 hia_value_id hiaG_back_from_stored(hia_reverse *r, hia_value_id v, hia_value_id x);
 
+/* A branch of f.back on a gradient of a data type: whether there is one. Its results are gradients
+ * of the operands of a DATA node. */
+typedef struct hia_given {
+  hia_node_id branch;
+  hia_region_id arms, around; /* the first arm: there is one; the region of the branch */
+  hia_u32vec ids, yields[2];
+  HIA_VEC(hia_type) types;
+} hia_given;
+/* Begins one, in whose first arm f.back's nodes go from here on. */
+hia_given hiaG_back_begin_given(hia_reverse *r, hia_value_id dy);
+/* Nodes go into the second arm, for the next result; hiaG_back_give goes back to the first one. */
+void hiaG_back_not_given(hia_reverse *r, const hia_given *given);
+/* Gives the branch a result, by the id of its gradient: `x` in the first arm, `none` else. */
+void hiaG_back_give(hia_reverse *r, hia_given *given, uint32_t id, hia_value_id x,
+                    hia_value_id none);
+/* Ends it. Result i is for given->ids[i]. */
+void hiaG_back_end_given(hia_reverse *r, hia_given *given);
+
 /* A scope is a region while it is gone through: what its nodes add to the gradients of values from
  * outside is found when it ends. */
 typedef struct hia_contribution {

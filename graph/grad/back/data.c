@@ -13,32 +13,21 @@ void hiaG_back_data(hia_reverse *r, hia_node_id n) {
     hiaG_back_sum(r, n, dy);
     return;
   }
-  hia_type type = hiaG_type(r->fn, node.outs), i32 = HIA_I32;
+  hia_type type = hiaG_type(r->fn, node.outs);
   uint32_t ctor = (uint32_t)node.imm;
-  hia_u32vec ids = {0}, yields[2] = {{0}, {0}};
-  HIA_VEC(hia_type) types = {0};
-  hia_node_id number = node_of(r, HIA_OP_CTOR, &dy, 1, &i32, 1, 0);
-  hia_value_id cond = op_of(r, HIA_OP_NE, hiaG_out(r->back, number, 0), constant(r, HIA_I32, 0));
-  hia_node_id branch = node_of(r, HIA_OP_IF, &cond, 1, NULL, 0, 0);
-  hia_region_id arms = r->back->nodes.data[branch].regions, outer = r->region;
+  hia_given given = hiaG_back_begin_given(r, dy);
   for (uint32_t i = 0; i < node.n_ins; i++) {
     hia_value_id v = hiaG_in(r->fn, n, i);
     if (!r->b->varies[v]) continue;
-    r->region = arms;
     hia_value_id dv = value_of(r, HIA_OP_FIELD, &dy, 1, hiaG_grad_stored(r->d, hiaG_type(r->fn, v)),
                                HIA_IMM(ctor + 1, hiaG_grad_field(r->d, type, ctor, i)));
-    hiaR_push(r->d->arena, &yields[0], hiaG_back_from_stored(r, v, dv));
-    r->region = arms + 1;
-    hiaR_push(r->d->arena, &yields[1], hiaG_back_zero(r, hiaG_back_id(r, v)));
-    hiaR_push(r->d->arena, &ids, hiaG_back_id(r, v));
-    hiaR_push(r->d->arena, &types, hiaG_back_type(r, hiaG_back_id(r, v)));
+    dv = hiaG_back_from_stored(r, v, dv);
+    hiaG_back_not_given(r, &given);
+    hiaG_back_give(r, &given, hiaG_back_id(r, v), dv, hiaG_back_zero(r, hiaG_back_id(r, v)));
   }
-  r->region = outer;
-  for (uint32_t k = 0; k < 2; k++)
-    hiaG_yield(r->g, r->back, arms + k, yields[k].data, yields[k].len);
-  hiaG_set_outs(r->g, r->back, branch, types.data, types.len);
-  for (uint32_t i = 0; i < ids.len; i++)
-    hiaG_back_add(r, ids.data[i], hiaG_out(r->back, branch, i));
+  hiaG_back_end_given(r, &given);
+  for (uint32_t i = 0; i < given.ids.len; i++)
+    hiaG_back_add(r, given.ids.data[i], hiaG_out(r->back, given.branch, i));
 }
 
 /* What flows to a field becomes a gradient of the constructor that has the field. What flows to

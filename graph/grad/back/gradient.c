@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The gradients of values while they are added up, by id and by scope. */
 #include "graph/grad/back/back.h"
+#include "graph/ir/change.h"
 #include "graph/ir/sums.h"
 #include <stdlib.h>
 
@@ -90,6 +91,37 @@ hia_value_id hiaG_back_to_stored(hia_reverse *r, hia_value_id v, hia_value_id x)
 
 hia_value_id hiaG_back_from_stored(hia_reverse *r, hia_value_id v, hia_value_id x) {
   return is_dense_tensor(r, v) ? op_of(r, HIA_OP_COLLECT, x, hiaG_back_read(r, v)) : x;
+}
+
+/* ---- where there is a gradient ---- */
+
+hia_given hiaG_back_begin_given(hia_reverse *r, hia_value_id dy) {
+  hia_type i32 = HIA_I32;
+  hia_node_id number = node_of(r, HIA_OP_CTOR, &dy, 1, &i32, 1, 0);
+  hia_value_id cond = op_of(r, HIA_OP_NE, hiaG_out(r->back, number, 0), constant(r, HIA_I32, 0));
+  hia_node_id branch = node_of(r, HIA_OP_IF, &cond, 1, NULL, 0, 0);
+  hia_given given = {
+      .branch = branch, .arms = r->back->nodes.data[branch].regions, .around = r->region};
+  r->region = given.arms;
+  return given;
+}
+
+void hiaG_back_not_given(hia_reverse *r, const hia_given *given) { r->region = given->arms + 1; }
+
+void hiaG_back_give(hia_reverse *r, hia_given *given, uint32_t id, hia_value_id x,
+                    hia_value_id none) {
+  hiaR_push(r->d->arena, &given->ids, id);
+  hiaR_push(r->d->arena, &given->yields[0], x);
+  hiaR_push(r->d->arena, &given->yields[1], none);
+  hiaR_push(r->d->arena, &given->types, hiaG_type(r->back, none));
+  r->region = given->arms;
+}
+
+void hiaG_back_end_given(hia_reverse *r, hia_given *given) {
+  r->region = given->around;
+  for (uint32_t k = 0; k < 2; k++)
+    hiaG_yield(r->g, r->back, given->arms + k, given->yields[k].data, given->yields[k].len);
+  hiaG_set_outs(r->g, r->back, given->branch, given->types.data, given->types.len);
 }
 
 /* ---- scopes ---- */

@@ -68,34 +68,23 @@ static void through_contribution(hia_reverse *r, hia_node_id n, hia_value_id dy)
   const hia_node node = r->fn->nodes.data[n];
   hia_dtype dtype;
   uint32_t rank;
-  hia_u32vec ids = {0}, yields[2] = {{0}, {0}};
-  HIA_VEC(hia_type) types = {0};
   hiaG_sum_of(r->g->types, hiaG_type(r->fn, node.outs), &dtype, &rank);
-  hia_type i32 = HIA_I32, tensor = hiaG_tensor(r->g->types, dtype, rank);
-  hia_node_id number = node_of(r, HIA_OP_CTOR, &dy, 1, &i32, 1, 0);
-  hia_value_id cond = op_of(r, HIA_OP_NE, hiaG_out(r->back, number, 0), constant(r, HIA_I32, 0));
-  hia_node_id branch = node_of(r, HIA_OP_IF, &cond, 1, NULL, 0, 0);
-  hia_region_id arms = r->back->nodes.data[branch].regions, outer = r->region;
+  hia_type tensor = hiaG_tensor(r->g->types, dtype, rank);
+  hia_given given = hiaG_back_begin_given(r, dy);
   for (uint32_t i = 0; i < node.n_ins; i++) {
     hia_value_id v = hiaG_in(r->fn, n, i);
     if (!r->b->varies[v]) continue;
-    r->region = arms;
     hia_value_id x = value_of(r, HIA_OP_FIELD, &dy, 1, tensor, HIA_IMM(HIA_GRAD_OF_SUM, 0));
-    hiaR_push(r->d->arena, &yields[0], to_contribution(r, n, i, x));
-    r->region = arms + 1;
+    x = to_contribution(r, n, i, x);
+    hiaG_back_not_given(r, &given);
     bool is_tensor = hiaG_is_tensor(r->g, r->fn, v);
     hia_value_id none = is_tensor ? op_of(r, HIA_OP_ZEROS, hiaG_back_read(r, v), HIA_NONE)
                                   : hiaG_back_zero(r, hiaG_back_id(r, v));
-    hiaR_push(r->d->arena, &yields[1], none);
-    hiaR_push(r->d->arena, &ids, v);
-    hiaR_push(r->d->arena, &types, hiaG_type(r->back, none));
+    hiaG_back_give(r, &given, v, x, none);
   }
-  r->region = outer;
-  for (uint32_t k = 0; k < 2; k++)
-    hiaG_yield(r->g, r->back, arms + k, yields[k].data, yields[k].len);
-  hiaG_set_outs(r->g, r->back, branch, types.data, types.len);
-  for (uint32_t i = 0; i < ids.len; i++)
-    hiaG_back_add_dense(r, ids.data[i], hiaG_out(r->back, branch, i));
+  hiaG_back_end_given(r, &given);
+  for (uint32_t i = 0; i < given.ids.len; i++)
+    hiaG_back_add_dense(r, given.ids.data[i], hiaG_out(r->back, given.branch, i));
 }
 
 void hiaG_back_sum(hia_reverse *r, hia_node_id n, hia_value_id dy) {
