@@ -22,6 +22,7 @@ typedef struct hia_compile_options {
   bool merge_calls;   /* equal calls of a function may be made once */
   bool fast_products; /* HIA_CODE_FAST_PRODUCTS */
   bool reuse;         /* rows with equal operands are computed once */
+  bool begins_again;  /* its runs may have begun in the interpreter */
   bool
       is_fuelled; /* roots take fuel, and give what is left: what a host comes in by sees to that */
   bool sanitize;  /* instrument for the sanitizer the library itself is built with */

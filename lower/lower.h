@@ -47,6 +47,7 @@ typedef struct hia_lower_options {
   bool merge_calls;   /* LLVM may merge equal calls of a function that it finds to be pure */
   bool fast_products; /* HIA_CODE_FAST_PRODUCTS */
   bool reuse;         /* rows with equal operands are computed once (native/batch/batch.h) */
+  bool begins_again;  /* its runs may have begun in the interpreter (runtime/host/effects.h) */
   hia_instrument instrument;
   /* By extern: what native code calls for it; only the flags are read. NULL: externs that raise
    * return a status, and none takes user data. */

@@ -147,13 +147,25 @@ static void say(void *user, char *text, size_t size) {
            l->threads, l->threads == 1 ? "" : "s");
 }
 
+/* One call. The engine that chooses is measured as it is once it has compiled. */
+static int warm_up(const tool_options *options, lane *l) {
+  hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
+  hia_error *error = NULL;
+  int code = l->kind == HIA_ENGINE_AUTO ? tool_fuel(options, &run_options) : EXIT_FINE;
+  if (code != EXIT_FINE) return code;
+  hia_status status = l->kind == HIA_ENGINE_AUTO
+                          ? hia_function_prepare_for(l->function, &run_options, &error)
+                          : HIA_OK;
+  return status == HIA_OK ? call(options, l) : tool_fail(error, status);
+}
+
 /* One call each to warm up, then the lanes in turn, so that a slow moment of the machine affects
  * all alike. */
 static int measure_all(const tool_options *options, lane *lanes, size_t n, stage *now) {
   int code = EXIT_FINE;
   for (size_t i = 0; code == EXIT_FINE && i < n; i++) {
     now->lane = i;
-    code = call(options, &lanes[i]);
+    code = warm_up(options, &lanes[i]);
   }
   for (unsigned k = 0; code == EXIT_FINE && k < options->runs; k++)
     for (size_t i = 0; code == EXIT_FINE && i < n; i++) {

@@ -247,7 +247,7 @@ int tool_check_gradients(const tool_options *options) {
   hia_module *module = NULL;
   hia_function *function;
   tool_arguments args = {0};
-  hia_engine_kind kind = options->n_engines ? options->engines[0] : HIA_ENGINE_JIT;
+  hia_engine_kind kind = options->n_engines ? options->engines[0] : HIA_ENGINE_AUTO;
   int code = tool_load(options, kind, &engine, &module);
   if (code == EXIT_FINE) code = tool_function(options, module, &function);
   if (code == EXIT_FINE) code = tool_args(engine, &function, options, false, &args);

@@ -8,6 +8,7 @@ const char *tool_engine_name(hia_engine_kind kind) {
   case HIA_ENGINE_JIT: return "jit";
   case HIA_ENGINE_INTERP: return "interp";
   case HIA_ENGINE_EXPAND: return "expand";
+  case HIA_ENGINE_AUTO: return "auto";
   }
   return "?";
 }

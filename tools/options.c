@@ -108,10 +108,11 @@ const tool_row tool_rows[] = {
     {OPT_MAP, BUILD, "map", NULL, NULL,
      "also functions that compute all rows of columns: P_fib_map"},
     {OPT_PARALLEL, BUILD, "parallel", NULL, NULL, "code that several threads can run at once"},
-    {OPT_ENGINE, RUN | TRAIN | GRADIENTS, "engine", "NAME", "jit interp expand",
-     "jit (native code, the default), interp (tagged tokens) or expand (graph copies)"},
-    {OPT_ENGINE, BENCH, "engine", "LIST", "jit interp expand",
-     "which engines, separated by commas (jit,interp,expand)"},
+    {OPT_ENGINE, RUN | TRAIN | GRADIENTS, "engine", "NAME", "jit interp expand auto",
+     "auto (interp at first, native code for what takes longer; the default), jit (native code), "
+     "interp (tagged tokens) or expand (graph copies)"},
+    {OPT_ENGINE, BENCH, "engine", "LIST", "jit interp expand auto",
+     "which engines, separated by commas (jit,interp,expand); also auto"},
     {OPT_THREADS, RUN | TRAIN | GRADIENTS, "threads", "N", NULL,
      "threads of the run; 0, the default: as many as there are cores"},
     {OPT_THREADS, DUMP, "threads", "N", NULL,
@@ -448,7 +449,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     o->functions[o->n_functions++] = operand;
     return NULL;
   case OPT_ENGINE:
-    if (!parse_engines(row, operand, o)) return "jit, interp or expand";
+    if (!parse_engines(row, operand, o)) return "jit, interp, expand or auto";
     if (!(command->bit & BENCH) && o->n_engines != 1) return "one engine";
     return NULL;
   case OPT_THREADS:

@@ -14,11 +14,11 @@ static bool has_engine(const tool_options *o, hia_engine_kind kind) {
 }
 
 static bool is_never_native(const tool_options *o) {
-  return o->n_engines && !has_engine(o, HIA_ENGINE_JIT);
+  return o->n_engines && !has_engine(o, HIA_ENGINE_JIT) && !has_engine(o, HIA_ENGINE_AUTO);
 }
 static bool is_always_expanded(const tool_options *o) {
   return has_engine(o, HIA_ENGINE_EXPAND) && !has_engine(o, HIA_ENGINE_JIT) &&
-         !has_engine(o, HIA_ENGINE_INTERP);
+         !has_engine(o, HIA_ENGINE_INTERP) && !has_engine(o, HIA_ENGINE_AUTO);
 }
 static bool has_more_threads_than_expand(const tool_options *o) {
   return o->max_asked_threads > 1 && is_always_expanded(o);

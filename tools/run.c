@@ -25,8 +25,22 @@ static void say(void *user, char *text, size_t size) {
   }
 }
 
-/* *may_compile becomes true if the run was ended by a limit: a compilation that it waited for may
- * still go on. */
+/* The engine compiles nothing for runs that are as short as this. */
+#define SHORT_NS 500000
+
+static hia_engine_kind kind_of(const tool_options *options) {
+  return options->n_engines ? options->engines[0] : HIA_ENGINE_AUTO;
+}
+static bool is_auto(const tool_options *options) { return kind_of(options) == HIA_ENGINE_AUTO; }
+
+static const char *tier_of(const hia_run_stats *used) {
+  return used->tier == HIA_TIER_NATIVE  ? "in native code"
+         : used->tier == HIA_TIER_IMAGE ? "interpreted"
+                                        : "";
+}
+
+/* *may_compile becomes true if a compilation may still go on: of a run that was ended by a limit,
+ * or of one that was over before its code was ready. */
 static int run_function(const tool_options *options, hia_function *function,
                         const tool_arguments *args, hia_timeline *timeline, bool *may_compile) {
   hia_run_stats used = HIA_RUN_STATS_INIT;
@@ -44,7 +58,8 @@ static int run_function(const tool_options *options, hia_function *function,
   hia_status status =
       hia_run(function, args->values, options->n_args, &run_options, &result, &error);
   tool_progress_end();
-  *may_compile = status == HIA_DEADLINE;
+  *may_compile = status == HIA_DEADLINE ||
+                 (used.tier == HIA_TIER_IMAGE && used.run_ns > SHORT_NS && is_auto(options));
   code =
       status == HIA_OK ? tool_result(options->output, function, result) : tool_fail(error, status);
   tool_flush(); /* the result first, also where both outputs go to one place */
@@ -52,7 +67,8 @@ static int run_function(const tool_options *options, hia_function *function,
     hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
     hia_function_get_stats(function, &cost);
     tool_report_compile(&cost);
-    tool_report_phase("run", used.run_ns, "");
+    tool_report_phase("run", used.run_ns, is_auto(options) ? tier_of(&used) : "");
+    tool_report_phase("of which", used.interpreted_ns, "interpreted, before native code was ready");
     tool_report_use(&cost, &used);
   }
   if ((options->engine.flags & HIA_FLAG_COUNT) && used.run_ns) tool_count(stderr, options, &used);
@@ -68,7 +84,7 @@ int tool_run(const tool_options *options) {
   hia_function *function;
   hia_timeline *timeline;
   tool_arguments args = {0};
-  hia_engine_kind kind = options->n_engines ? options->engines[0] : HIA_ENGINE_JIT;
+  hia_engine_kind kind = kind_of(options);
   bool may_compile = false;
   int code = tool_trace_begin(options->trace, &timeline);
   if (code == EXIT_FINE) code = tool_result_begin(options->output);

@@ -281,7 +281,7 @@ static int check_targets(const tool_training *t) {
 }
 
 static int prepare(training *r) {
-  hia_engine_kind kind = r->o->n_engines ? r->o->engines[0] : HIA_ENGINE_JIT;
+  hia_engine_kind kind = r->o->n_engines ? r->o->engines[0] : HIA_ENGINE_AUTO;
   hia_error *error;
   int code = check_checkpoint(r->t);
   if (code == EXIT_FINE) code = check_targets(r->t);

@@ -28,6 +28,9 @@ typedef enum hia_engine_kind {
   HIA_ENGINE_INTERP = 1, /* the tagged-token interpreter, which defines what programs mean */
   HIA_ENGINE_EXPAND =
       2, /* calls copy the callee's graph: the baseline of the papers, for comparison */
+  /* Runs begin in the interpreter at once. A function whose runs take longer than a millisecond is
+     compiled meanwhile, and native code takes over ("Tiers" below). */
+  HIA_ENGINE_AUTO = 3,
 } hia_engine_kind;
 
 /* What an engine does besides, or leaves out: hia_engine_options.flags. */
@@ -68,7 +71,7 @@ typedef enum hia_engine_flag {
 typedef struct hia_engine_options {
   size_t size;                    /* sizeof(hia_engine_options) */
   const hia_allocator *allocator; /* copied; NULL: malloc. LLVM's own memory is not part of it */
-  hia_engine_kind kind;           /* HIA_ENGINE_JIT */
+  hia_engine_kind kind;           /* HIA_ENGINE_AUTO */
   unsigned
       threads; /* workers of a run, the calling thread among them, at most 1024; 0 and 1: it alone,
                   and no other thread is started for runs. The other workers start when a run first
@@ -101,7 +104,7 @@ typedef struct hia_engine_options {
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
    NULL,                                                                                           \
-   HIA_ENGINE_JIT,                                                                                 \
+   HIA_ENGINE_AUTO,                                                                                \
    1,                                                                                              \
    0,                                                                                              \
    HIA_BATCH_SEGMENTS,                                                                             \
@@ -251,8 +254,9 @@ HIA_API hia_status hia_function_instance_of(hia_function *function,
                                             const hia_type_info *const *types, size_t n,
                                             hia_function **instance, hia_error **error);
 
-/* Makes a function ready to run, as its first call would: builds and optimises its graph, then
- * compiles it or lays it out for the interpreter. HIA_ARGUMENT if it is generic. */
+/* Makes a function ready to run: builds and optimises its graph, then compiles it or lays it out
+ * for the interpreter. An engine that chooses (HIA_ENGINE_AUTO) compiles it, unless it cannot make
+ * native code at all. HIA_ARGUMENT if it is generic. */
 HIA_API hia_status hia_function_prepare(hia_function *function, hia_error **error);
 
 /* What a function runs as. */
@@ -261,6 +265,27 @@ typedef enum hia_tier {
   HIA_TIER_IMAGE = 1,  /* an image, which an interpreter runs */
   HIA_TIER_NATIVE = 2, /* native code */
 } hia_tier;
+
+/* ---- tiers ----
+ *
+ * In an engine of the kind HIA_ENGINE_AUTO a run begins in the interpreter, at once. When the runs
+ * of a function have taken a millisecond in all, a thread of the engine begins to compile it; on a
+ * machine with one core only when they have taken as long as compiling is expected to take. When
+ * native code is there, later runs use it, and so does a run under way: it *begins again* in native
+ * code, with the same arguments. What impure host functions have returned to it so far they are not
+ * called for again. Results, failures, fuel, limits, backtraces and the order of effects are those
+ * of any engine. Only these things can be seen of it:
+ *
+ * - a run that begins again reads elements of its streams again (hia_stream_position may go back),
+ *   and calls pure host functions again;
+ * - a run that spends most of its time in large operations on tensors, or has called an impure
+ *   function that is registered as safe, or impure functions more than a million times, stays in
+ *   the interpreter: native code is for the next run;
+ * - hia_run_stats, hia_function_stats, the log, and the timeline tell which tier did what.
+ *
+ * An engine compiles on one thread, one function after the other. With a host's thread pool that is
+ * a job of the pool. Freeing the engine waits for the step of LLVM that is under way. So does the
+ * end of the process, unless it ends by _exit. */
 
 /* What making a function ready has cost so far, in nanoseconds and bytes; 0 for steps that have not
  * happened. An instance is a function of its own: for a generic function only the figures of the
@@ -312,7 +337,7 @@ typedef void (*hia_native_fn)(void);
 
 /* The typed entry of a function; the function is first made ready if necessary. The entry belongs
  * to the module and lives as long as it does. HIA_ARGUMENT if the function is generic,
- * HIA_UNSUPPORTED if the engine makes no native code: its kind is not HIA_ENGINE_JIT, or it cannot
+ * HIA_UNSUPPORTED if the engine makes no native code: it is an interpreter, or it cannot
  * (hia_engine_native returns the reason). */
 HIA_API hia_status hia_function_entry(hia_function *function, hia_native_fn *entry,
                                       hia_error **error);
@@ -372,9 +397,15 @@ typedef struct hia_run_stats {
   uint64_t batch_gather_ns;  /* putting operands side by side */
   uint64_t batch_compute_ns; /* the rest */
   uint64_t batch_reused;     /* rows, besides, that were equal to others, and not computed */
+  /* HIA_ENGINE_AUTO: what the interpreter did before native code took over is not among the figures
+     above, except the time, of which this is the part that it took; 0: it did not take over */
+  uint64_t interpreted_ns;
+  hia_tier tier;       /* what the run has ended in */
+  uint32_t n_restarts; /* how often it has begun again: 0 or 1 */
 } hia_run_stats;
 #define HIA_RUN_STATS_INIT                                                                         \
-  {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,      \
+   HIA_TIER_NONE, 0}
 
 typedef struct hia_run_options {
   size_t size;
@@ -409,6 +440,19 @@ typedef struct hia_run_options {
  * (see hia_run), or streams. Of `streams` it only matters that there are some. */
 HIA_API hia_status hia_function_prepare_for(hia_function *function, const hia_run_options *options,
                                             hia_error **error);
+
+/* Called once when a function is ready, or cannot be made ready, on the thread that has made it. It
+ * may call functions of the engine. */
+typedef void (*hia_function_ready)(void *user, hia_function *function, hia_status status);
+
+/* As hia_function_prepare_for, without waiting: `ready` (or NULL) is called when it is done; within
+ * this call if the function was ready already. If the module is freed before, it is called with
+ * HIA_CANCELLED, at the latest when the engine is freed. HIA_MEMORY, and HIA_THREADS if no thread
+ * can be had: then `ready` is not called. */
+HIA_API hia_status hia_function_prepare_later(hia_function *function,
+                                              const hia_run_options *options,
+                                              hia_function_ready ready, void *user,
+                                              hia_error **error);
 
 /* Calls a function and waits for its result. `args` are n values of the types of its parameters,
  * which the caller keeps. HIA_ARGUMENT if they do not fit. HIA_DIV_ZERO, HIA_DIV_OVERFLOW or

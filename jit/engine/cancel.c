@@ -81,13 +81,15 @@ static hia_status set_alarm(hia_watch *watch, hia_engine *engine, uint64_t timeo
 /* ---- beginning and ending ---- */
 
 hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
-                            void (*notify)(void *arg), void *arg, hia_limits *limits) {
+                            bool may_begin_again, void (*notify)(void *arg), void *arg,
+                            hia_limits *limits) {
   const hia_nest *nest = hiaR_nest();
   hia_cancel_scope *outer = nest ? nest->scope : NULL;
   *watch = (hia_watch){.scope = {.notify = notify, .arg = arg, .run = watch}, .engine = engine};
   limits->scope = &watch->scope;
   limits->fuel = options->has_fuel ? &watch->fuel : NULL;
-  if (!options->cancel && !options->timeout_ns && !(outer && outer->is_open)) return HIA_OK;
+  bool may_be_ended = options->cancel || options->timeout_ns || (outer && outer->is_open);
+  if (!may_be_ended && !may_begin_again) return HIA_OK;
   hiaR_scope_open(&watch->scope);
   limits->cancelled = &watch->scope.status;
   hiaR_scope_enter(&watch->scope, outer);
@@ -111,6 +113,11 @@ hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_
   return HIA_OK;
 }
 
+hia_status hiaJ_watch_status(const hia_watch *watch, hia_status status) {
+  hia_status ended = watch->scope.is_open ? hiaR_scope_status(&watch->scope) : HIA_OK;
+  return status == HIA_CANCELLED && ended ? ended : status;
+}
+
 hia_status hiaJ_watch_end(hia_watch *watch, hia_status status) {
   if (!watch->scope.is_open) return status;
   if (watch->clock) hiaR_alarm_clear(watch->clock, &watch->alarm);
@@ -126,6 +133,5 @@ hia_status hiaJ_watch_end(hia_watch *watch, hia_status status) {
   }
   hiaR_scope_leave(&watch->scope);
   hiaR_scope_close(&watch->scope); /* no other thread can reach it any more */
-  hia_status ended = hiaR_scope_status(&watch->scope);
-  return status == HIA_CANCELLED && ended ? ended : status;
+  return hiaJ_watch_status(watch, status);
 }

@@ -132,7 +132,7 @@ static hia_status dump_batches(hia_module *module, dumping *d, hia_error **error
   if (g->state != HIA_FUNCTIONS)
     return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "a static graph has its batches already");
-  hia_pass_options passes = hiaJ_pass_options(module->engine, HIA_VERSION_GENERAL);
+  hia_pass_options passes = hiaJ_pass_options(module->engine, HIA_VERSION_NATIVE);
   passes.stop_after = "batch";
   g->batches = &d->text;
   hiaG_run_passes(g, &passes);
@@ -169,8 +169,8 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   bool as_built = o->stage == HIA_STAGE_GRAPH && !o->after;
   bool is_as_read = g->state == HIA_STATIC && o->stage < HIA_STAGE_LLVM && !o->after;
   if (!as_built && !is_as_read) {
-    hia_pass_options passes =
-        hiaJ_pass_options(module->engine, o->fuel ? HIA_VERSION_FUELLED : HIA_VERSION_GENERAL);
+    hia_pass_options passes = hiaJ_pass_options(
+        module->engine, (o->fuel ? HIA_VERSION_FUELLED : 0u) | HIA_VERSION_NATIVE);
     if (o->stage == HIA_STAGE_GRAPH) passes.stop_after = o->after;
     hiaG_run_passes(g, &passes);
   }

@@ -30,7 +30,7 @@ hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits) 
   options.fuel = (traits & HIA_VERSION_FUELLED) != 0;
   options.streams = (traits & HIA_VERSION_STREAMS) != 0;
   bool is_parallel = (o->threads > 1 || hiaJ_has(engine, HIA_FLAG_ALWAYS_FORK)) && !options.fuel;
-  if (o->kind == HIA_ENGINE_JIT) options.use = is_parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE;
+  if (hiaJ_is_native(engine, traits)) options.use = is_parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE;
 #ifdef HIA_DEBUG
   options.verify = true;
 #endif
@@ -50,6 +50,7 @@ hia_compile_options hiaJ_compile_options(const hia_engine *engine) {
                                .merge_calls = !hiaJ_has(engine, HIA_FLAG_NO_MERGING),
                                .fast_products = hiaJ_has(engine, HIA_FLAG_FAST_PRODUCTS),
                                .reuse = !hiaJ_has(engine, HIA_FLAG_NO_REUSE),
+                               .begins_again = engine->options.kind == HIA_ENGINE_AUTO,
                                .sanitize = IS_SANITIZED};
 }
 
@@ -79,7 +80,10 @@ static void open_native(hia_engine *engine) {
            why ? hia_error_message(why, 0) : hiaR_status_message(status));
   hia_error_free(why);
   /* The next attempt may find memory, but not a missing library. */
-  if (status == HIA_MEMORY) engine->native_tried = false;
+  if (status == HIA_MEMORY)
+    engine->native_tried = false;
+  else
+    atomic_store(&engine->lacks_native, true);
 }
 
 hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **error) {

@@ -13,6 +13,8 @@
  *   module_types.c, inspect.c    the types of a module, and introspection
  *   find.c, functions.c          functions by name; the objects that stand for them
  *   unit.c, ready.c              building and compiling; versions of functions, made when needed
+ *   later.c, tier.c              making versions on a thread of the engine; runs that begin in the
+ *                                interpreter, and may begin again in native code
  *   run.c, run_options.c         calls; their options
  *   entry.c, host.c, cancel.c    typed entries; host functions; ending runs
  *   params.c, trainer.c, gradients.c, differences.c   params, training, checks of gradients
@@ -44,8 +46,9 @@ enum {
   HIA_VERSION_FUELLED = 1 << 0, /* takes fuel as a last argument and returns what is left as a last
                                    result (graph/passes/fuel.c); runs on one thread */
   HIA_VERSION_STREAMS = 1 << 2, /* its arguments may be streams (graph/passes/streams.c) */
-  HIA_VERSION_NATIVE = 1 << 1, /* has native code, as typed entries require. In an engine that makes
-                                  native code, only versions that the budget ended have none */
+  HIA_VERSION_NATIVE =
+      1 << 1, /* has native code, as typed entries require. In an engine that makes
+                 native code alone, only versions that the budget ended have none */
 };
 
 /* ---- engine.c: what modules and runs use of an engine; life.c: making and freeing ---- */
@@ -65,12 +68,14 @@ typedef struct hia_registered {
   hia_host_target target;
 } hia_registered;
 
-/* A thread that makes a unit, so that a run can end before the unit is made. */
+/* A thread that makes a unit, so that a run can end before the unit is made, or those in the queue.
+ */
 typedef struct hia_compiling {
   struct hia_compiling *next;
+  hia_engine *engine;
   pthread_t thread;
-  struct hia_making *making;
-  atomic_bool is_over; /* joining it does not block */
+  struct hia_making *making; /* NULL: those in the queue */
+  atomic_bool is_over;       /* joining it does not block */
 } hia_compiling;
 
 #define HIA_ENGINE_TUPLES 8u
@@ -84,8 +89,14 @@ struct hia_engine {
   bool has_host_pool;       /* the threads are the host's, so no thread of the engine compiles */
   atomic_uint next_builder; /* tag of the next builder (builder.c) */
 
+  unsigned cores;         /* that the process may use */
+  uint64_t again_at;      /* tests set it: hia_activity.again_at of all runs, which begin in the
+                             interpreter then */
+  hia_pool *compilers;    /* of the host's threads, one of which compiles; NULL: the engine's do */
   bool sanitizes_objects; /* tests set it: ThreadSanitizer sees no order that objects make by
                              themselves, and would report races with the runtime */
+
+  _Atomic bool lacks_native; /* the compiler has been tried to open, and there is none */
 
   pthread_mutex_t lock; /* of what follows */
   bool native_tried;
@@ -97,13 +108,25 @@ struct hia_engine {
   hia_clock *clock;         /* of deadlines; NULL: no run had one yet */
   hia_compiling *compiling; /* threads that compile, or have ended and are not joined yet */
   hia_registered *hosts;    /* newest first; rows are only added */
+  double ns_per_node;       /* of compiling, as far as it is known */
   /* Held: types of tuples of scalars that hosts have made, by hash, so that making one again makes
    * no table. Or NULL. */
   hia_value_types *tuples[HIA_ENGINE_TUPLES];
+
+  /* Of what follows. It is taken inside all other locks. */
+  pthread_mutex_t later_lock;
+  struct hia_making *queue; /* units that wait for the thread that makes them, oldest first */
+  bool is_serving;          /* there is such a thread, or one was asked for */
+  struct hia_tier_run *interpreted; /* runs that native code may take over */
 };
 
 static inline bool hiaJ_has(const hia_engine *engine, hia_engine_flag flag) {
   return (engine->options.flags & (uint32_t)flag) != 0;
+}
+/* True if versions with these traits have native code, unless the budget ends. */
+static inline bool hiaJ_is_native(const hia_engine *engine, hia_traits traits) {
+  hia_engine_kind kind = engine->options.kind;
+  return kind == HIA_ENGINE_JIT || (kind == HIA_ENGINE_AUTO && traits & HIA_VERSION_NATIVE);
 }
 /* Opens the compiler, once; *open_ns is the time that took, 0 if it was open already. */
 hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **error);
@@ -137,11 +160,15 @@ static inline hia_watch *hiaJ_outer(void) {
   const hia_nest *nest = hiaR_nest();
   return nest && nest->scope ? nest->scope->run : NULL;
 }
-/* From here on the run can be ended, through limits->cancelled and its context. On a status other
- * than HIA_OK it has done nothing, and hiaJ_watch_end must not be called. */
+/* From here on the run can be ended, through limits->cancelled and its context, or begin again. On
+ * a status other than HIA_OK it has done nothing, and hiaJ_watch_end must not be called. */
 hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
-                            void (*notify)(void *arg), void *arg, hia_limits *limits);
-/* Returns the status that the run has ended with, given the status that it returned. */
+                            bool may_begin_again, void (*notify)(void *arg), void *arg,
+                            hia_limits *limits);
+/* Returns the status that the run has ended with, given the status that it returned; HIA_AGAIN if
+ * it is to begin again. */
+hia_status hiaJ_watch_status(const hia_watch *watch, hia_status status);
+/* The same, at its end: it cannot be ended any more. */
 hia_status hiaJ_watch_end(hia_watch *watch, hia_status status);
 
 /* ---- host.c: host functions ---- */
@@ -184,6 +211,8 @@ typedef struct hia_fn_version hia_fn_version;
  * timeline. */
 hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *function,
                                const hia_fn_version *version, hia_error **error);
+/* The run goes over to another version. */
+void hiaJ_timeline_version(hia_timeline *timeline, const hia_fn_version *version);
 void hiaJ_timeline_end(hia_timeline *timeline);
 
 /* ---- modules: module.c, and load.c, which makes them ---- */
@@ -237,7 +266,16 @@ struct hia_fn_version {
   hia_native_entry native;
 };
 
-/* A unit that a thread is making. The module's `making_lock` protects all fields except constants.
+/* A host that is told when a function is ready. */
+typedef struct hia_waiting {
+  struct hia_waiting *next;
+  hia_function *function;
+  hia_function_ready ready;
+  void *user;
+} hia_waiting;
+
+/* A unit that a thread is making, or will make. The module's `making_lock` protects all fields
+ * except constants.
  */
 typedef struct hia_making {
   struct hia_making *next;
@@ -247,9 +285,12 @@ typedef struct hia_making {
   hia_look look;     /* what the unit's compilation checks now and then */
   size_t max_memory; /* bytes that it may take; 0: no limit */
   uint64_t began_at;
-  uint64_t late_at;        /* hiaR_now() when the budget is used up; 0: never */
-  hia_cancel_scope *scope; /* of the run on whose thread it is made; or NULL */
-  atomic_uint n_wanting;   /* threads that wait for it, or make it themselves */
+  uint64_t late_at;               /* hiaR_now() when the budget is used up; 0: never */
+  hia_cancel_scope *scope;        /* of the run on whose thread it is made; or NULL */
+  bool is_wanted;                 /* even if no thread waits for it */
+  struct hia_making *next_queued; /* in hia_engine.queue, under later_lock */
+  struct hia_waiting *waiting;    /* who is told when it is over */
+  atomic_uint n_wanting;          /* threads that wait for it, or make it themselves */
   unsigned references;
   bool is_over;
   hia_status status; /* once is_over */
@@ -285,6 +326,8 @@ struct hia_function {
                              NULL if it is generic */
   bool is_impure;
   atomic_uint_fast64_t n_runs;
+  atomic_uint_fast64_t interpreted_ns; /* by runs that native code may take over */
+  atomic_uint lacks;                   /* bit t: there can be no native version with traits t */
 
   _Atomic(hia_fn_version *)
       versions; /* newest first; versions are only added, under the module's making_lock */
@@ -331,6 +374,7 @@ struct hia_module {
   /* Constant too: */
   HIA_VEC(hia_extern_info) externs;
   bool is_without_fuel;                 /* no run of it can have fuel */
+  bool is_native_only;                  /* it was read as a graph that only native code can run */
   uint64_t load_at, parse_ns, check_ns; /* when parsing began; checking came after it */
 };
 
@@ -481,9 +525,65 @@ hia_status hiaJ_ready(hia_function *function, hia_traits traits, const hia_fn_ve
                       hia_error **error);
 /* Does the same for a run with these options: its deadline, its cancel and its memory limit may end
  * the compilation. */
-hia_status hiaJ_ready_for(hia_function *function, const hia_run_options *options,
+hia_status hiaJ_ready_for(hia_function *function, hia_traits traits, const hia_run_options *options,
                           const hia_fn_version **version, hia_error **error);
+/* Finds the making of such a version, or begins one, which is `is_new` then. NULL: no memory. The
+ * caller holds the module's making_lock. */
+hia_making *hiaJ_making(hia_function *function, hia_traits traits, size_t max_memory, bool *is_new);
+/* Makes the unit, and drops the making thread's reference. The caller holds no lock. */
+void hiaJ_make(hia_making *making);
+/* Ends a making that no thread has begun, likewise. */
+void hiaJ_abandon(hia_making *making, hia_status status);
+/* Tells a list of hosts (or NULL), and frees it. The caller holds no lock. */
+void hiaJ_tell(hia_engine *engine, hia_waiting *waiting, hia_status status);
+
+/* ---- later.c: making versions without waiting ---- */
+
+/* Has a version made, unless it is being made. `waiting` (or NULL) is told, and belongs to the
+ * making from then on. HIA_MEMORY, HIA_THREADS. Logs nothing. */
+hia_status hiaJ_make_later(hia_function *function, hia_traits traits, hia_waiting *waiting);
+/* Takes a making out of the queue. False: a thread is making it. Then its module is held once more,
+ * for the caller to release. */
+bool hiaJ_take_queued(hia_making *making);
+/* Starts a thread that makes the unit. False: the caller has to make it. */
+bool hiaJ_make_beside(hia_making *making);
+/* Drops what waits in the queue for a module that is freed; or NULL: all. */
+void hiaJ_drop_queued(hia_engine *engine, const hia_module *module);
 void hiaJ_join_compiling(hia_engine *engine); /* waits for all threads that compile */
+
+/* ---- tier.c: runs that begin in the interpreter ---- */
+
+/* A run in the interpreter that native code may take over. */
+typedef struct hia_tier_run {
+  struct hia_tier_run *prev, *next; /* in hia_engine.interpreted */
+  const hia_fn_version *version;    /* that it runs */
+  hia_cancel_scope *scope;
+  uint64_t began_at;
+  hia_clock *clock; /* NULL: nothing watches it */
+  hia_alarm alarm;
+  bool is_requested; /* the native version was requested for it */
+  /* How often it was looked at, and was in an operation then. */
+  atomic_uint n_looks, n_busy;
+  hia_activity activity;
+  hia_effects effects;
+} hia_tier_run;
+
+/* The traits of the version that a run with these traits is fastest in. */
+hia_traits hiaJ_best_traits(const hia_function *function, hia_traits traits);
+/* The traits of the version in which it begins. */
+hia_traits hiaJ_first_traits(const hia_function *function, hia_traits traits);
+/* The version that a run begins in; NULL: it has to be made, with those traits. */
+const hia_fn_version *hiaJ_first_version(const hia_function *function, hia_traits traits);
+/* True if native code may take over runs of this version. */
+bool hiaJ_may_begin_again(const hia_fn_version *version);
+/* Begins to watch a run of such a version. The scope is open. *limits gets what the interpreter
+ * reads and writes for it. */
+void hiaJ_tier_begin(hia_tier_run *run, const hia_fn_version *version, hia_cancel_scope *scope,
+                     hia_limits *limits);
+/* The interpreter has ended. Returns the native version if it was ended to begin again in it. */
+const hia_fn_version *hiaJ_tier_end(hia_tier_run *run, hia_status status);
+/* A native version is ready: its runs that gain by it begin again. */
+void hiaJ_tier_ready(const hia_fn_version *version);
 hia_compile_options hiaJ_compile_options(const hia_engine *engine);
 
 #endif

@@ -14,9 +14,9 @@ static hia_status check(hia_function *f, hia_native_fn *out, hia_error **error) 
   if (f->is_generic)
     return hiaJ_fail(&engine->allocator, error, HIA_ARGUMENT, "name an instance, as in fact(i64)",
                      "`%s` is generic: it has no code of its own", f->signature);
-  if (engine->options.kind != HIA_ENGINE_JIT)
+  if (!hiaJ_is_native(engine, HIA_VERSION_NATIVE))
     return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
-                     "call it with hia_call, or make an engine of kind HIA_ENGINE_JIT",
+                     "call it with hia_call, or make an engine of kind HIA_ENGINE_AUTO",
                      "this engine makes no native code");
   return HIA_OK;
 }

@@ -1,7 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Making and freeing engines; their options, checked. */
 #include "jit/engine/engine.h"
+#include "runtime/program/command_words.h"
 #include <stdio.h>
+
+/* Until the engine has compiled something. */
+#define FIRST_NS_PER_NODE 3e4
 
 /* Returns the first name in a list that is no pass; *len is 0 if all are passes. */
 static const char *unknown_pass(const char *list, size_t *len) {
@@ -26,7 +30,7 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "an allocator needs all its functions");
   if (o->pool && !o->pool->start)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "a thread pool needs its `start`");
-  if ((unsigned)o->kind > HIA_ENGINE_EXPAND)
+  if ((unsigned)o->kind > HIA_ENGINE_AUTO)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "there is no engine number %u",
                      (unsigned)o->kind);
   if (o->threads > 1024)
@@ -89,12 +93,18 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   }
   engine->options.disabled_passes = engine->disabled;
   if (engine->options.threads == 0) engine->options.threads = 1;
+  engine->cores = hiaR_word_cores();
+  engine->ns_per_node = FIRST_NS_PER_NODE;
   pthread_mutex_init(&engine->lock, NULL);
+  pthread_mutex_init(&engine->later_lock, NULL);
   const uint64_t chance[2] = {(uintptr_t)engine, hiaR_now()};
   atomic_init(&engine->next_builder, hiaR_hash(chance, sizeof chance));
   unsigned threads = engine->options.threads;
-  if (threads > 1 &&
-      hiaR_pool_new(&engine->allocator, threads - 1, complete.pool, &engine->pool) != HIA_OK) {
+  bool has_pools = threads < 2 || hiaR_pool_new(&engine->allocator, threads - 1, complete.pool,
+                                                &engine->pool) == HIA_OK;
+  if (has_pools && engine->has_host_pool)
+    has_pools = hiaR_pool_new(&engine->allocator, 1, complete.pool, &engine->compilers) == HIA_OK;
+  if (!has_pools) {
     hia_engine_free(engine);
     return hiaR_fail_memory(allocator, error);
   }
@@ -122,6 +132,7 @@ void hia_engine_free(hia_engine *engine) {
   hiaJ_hosts_free(engine);
   if (engine->session) engine->backend->close(engine->session);
   for (unsigned i = 0; i < HIA_ENGINE_TUPLES; i++) hiaR_value_types_release(engine->tuples[i]);
+  pthread_mutex_destroy(&engine->later_lock);
   pthread_mutex_destroy(&engine->lock);
   if (engine->disabled) hiaR_free(&allocator, engine->disabled, engine->disabled_size);
   hiaR_free(&allocator, engine, sizeof *engine);

@@ -91,6 +91,7 @@ static hia_status read_graph(hia_module *module, hia_unit *unit, hia_error **err
     if (hiaG_fn(unit->graph, f)->is_root && !hiaG_fn(unit->graph, f)->is_removed)
       hiaJ_root_function(module, unit->graph, f);
   hiaJ_inspect_graph(module, unit->graph);
+  module->is_native_only = hiaJ_native_only(unit->graph) != NULL;
   keep_params(module, unit->graph);
   return HIA_OK;
 }

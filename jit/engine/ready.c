@@ -10,7 +10,6 @@
  * stops waiting for it when the run is ended; a run that cannot be ended makes the unit itself.
  * The compilation checks now and then whether it is still needed. */
 #include "jit/engine/engine.h"
-#include <signal.h>
 
 /* A compilation that no run needs any more may continue until this time after its begin: a host
  * that repeats a run with short timeouts gets its function in the end. */
@@ -31,6 +30,7 @@ static hia_status ended(void *user) {
   if (atomic_load_explicit(&m->n_wanting, memory_order_relaxed)) return HIA_OK;
   bool is_freed =
       atomic_load(&m->function->module->references) == 1; /* that of the thread which compiles */
+  if (m->is_wanted) return is_freed ? HIA_CANCELLED : HIA_OK;
   return is_freed || hiaR_now() - m->began_at > unneeded_ns ? HIA_CANCELLED : HIA_OK;
 }
 
@@ -85,6 +85,12 @@ static hia_making *making_new(hia_function *f, hia_traits traits, size_t max_mem
   return m;
 }
 
+hia_making *hiaJ_making(hia_function *f, hia_traits traits, size_t max_memory, bool *is_new) {
+  hia_making *m = find_making(f->module, f, traits);
+  *is_new = !m;
+  return m ? m : making_new(f, traits, max_memory);
+}
+
 static void publish(hia_module *module, hia_unit *unit) {
   unit->next = module->units;
   module->units = unit;
@@ -116,8 +122,57 @@ static void log_ready(const hia_making *m) {
            unit->code ? "code" : "image");
 }
 
-/* Called without any lock; drops the making thread's reference. */
-static void make(hia_making *m) {
+void hiaJ_tell(hia_engine *engine, hia_waiting *waiting, hia_status status) {
+  while (waiting) {
+    hia_waiting *next = waiting->next;
+    waiting->ready(waiting->user, waiting->function, status);
+    hiaR_free(&engine->allocator, waiting, sizeof *waiting);
+    waiting = next;
+  }
+}
+
+static void end(hia_making *m, hia_status status) {
+  hia_module *module = m->function->module;
+  hia_engine *engine = module->engine;
+  pthread_mutex_lock(&module->making_lock);
+  m->status = status;
+  m->is_over = true;
+  hia_making **at = &module->making;
+  while (*at != m) at = &(*at)->next;
+  *at = m->next;
+  hia_waiting *waiting = m->waiting;
+  pthread_cond_broadcast(&module->made);
+  give_up(m);
+  pthread_mutex_unlock(&module->making_lock);
+  hiaJ_tell(engine, waiting, status);
+}
+
+/* What is learnt from the time that a unit took. */
+static void learn(hia_engine *engine, const hia_unit *unit) {
+  const hia_function_stats *s = &unit->stats;
+  if (!unit->code || !s->nodes || s->hurried) return;
+  double ns = (double)(s->emit_ns + s->optimize_ns + s->codegen_ns) / (double)s->nodes;
+  pthread_mutex_lock(&engine->lock);
+  engine->ns_per_node += (ns - engine->ns_per_node) / 4;
+  pthread_mutex_unlock(&engine->lock);
+}
+
+static void begin_again(const hia_unit *unit) {
+  for (uint32_t i = 0; unit->code && i < unit->n_versions; i++) hiaJ_tier_ready(&unit->versions[i]);
+}
+
+/* The function stays interpreted, and no run has it made again. */
+static void note_failure(const hia_making *m, hia_status status) {
+  hia_engine *engine = m->function->module->engine;
+  if (engine->options.kind != HIA_ENGINE_AUTO || !(m->traits & HIA_VERSION_NATIVE)) return;
+  if (status == HIA_CANCELLED) return;
+  hia_traits others = m->traits & ~(hia_traits)HIA_VERSION_NATIVE;
+  atomic_fetch_or(&m->function->lacks, 1u << others);
+  hiaJ_log(engine, "%s stays interpreted: %s", m->function->name,
+           m->error ? hia_error_message(m->error, 0) : hiaR_status_message(status));
+}
+
+void hiaJ_make(hia_making *m) {
   hia_module *module = m->function->module;
   hia_engine *engine = module->engine;
   hia_unit *unit = m->unit;
@@ -129,79 +184,19 @@ static void make(hia_making *m) {
     publish(module, unit);
     pthread_mutex_unlock(&module->making_lock);
     log_ready(m);
+    learn(engine, unit);
+    begin_again(unit);
   } else {
     hiaJ_log_open(engine, m->open_ns);
     hiaJ_unit_free(engine, unit);
+    note_failure(m, status);
   }
-  pthread_mutex_lock(&module->making_lock);
-  m->status = status;
-  m->is_over = true;
-  hia_making **at = &module->making;
-  while (*at != m) at = &(*at)->next;
-  *at = m->next;
-  pthread_cond_broadcast(&module->made);
-  give_up(m);
-  pthread_mutex_unlock(&module->making_lock);
+  end(m, status);
 }
 
-/* ---- threads that make units ---- */
-
-static void *compile_thread(void *user) {
-  hia_compiling *c = user;
-  hia_module *module = c->making->function->module;
-  make(c->making);
-  hiaJ_module_release(module);
-  atomic_store(&c->is_over, true);
-  return NULL;
-}
-
-/* Joins the threads that are over, or all. */
-static void join(hia_engine *engine, bool all) {
-  pthread_mutex_lock(&engine->lock);
-  for (hia_compiling **at = &engine->compiling; *at;) {
-    hia_compiling *c = *at;
-    if (!all && !atomic_load(&c->is_over)) {
-      at = &c->next;
-      continue;
-    }
-    *at = c->next;
-    pthread_mutex_unlock(&engine->lock); /* the host's log function may take it */
-    pthread_join(c->thread, NULL);
-    hiaR_free(&engine->allocator, c, sizeof *c);
-    pthread_mutex_lock(&engine->lock);
-    at = &engine->compiling;
-  }
-  pthread_mutex_unlock(&engine->lock);
-}
-
-void hiaJ_join_compiling(hia_engine *engine) { join(engine, true); }
-
-/* Starts a thread that makes the unit; false: the caller has to make it. The thread blocks all
- * signals, which are for the host's threads. */
-static bool start(hia_making *m) {
-  hia_module *module = m->function->module;
-  hia_engine *engine = module->engine;
-  if (engine->has_host_pool) return false;
-  join(engine, false);
-  hia_compiling *c = hiaR_alloc(&engine->allocator, sizeof *c);
-  if (!c) return false;
-  c->making = m;
-  hiaJ_module_keep(module);
-  sigset_t every, old;
-  sigfillset(&every);
-  pthread_mutex_lock(&engine->lock);
-  pthread_sigmask(SIG_SETMASK, &every, &old);
-  bool is_started = pthread_create(&c->thread, NULL, compile_thread, c) == 0;
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-  if (is_started) {
-    c->next = engine->compiling;
-    engine->compiling = c;
-  }
-  pthread_mutex_unlock(&engine->lock);
-  if (is_started) return true;
-  hiaJ_module_release(module); /* never the last reference */
-  hiaR_free(&engine->allocator, c, sizeof *c);
-  return false;
+void hiaJ_abandon(hia_making *m, hia_status status) {
+  hiaJ_unit_free(m->function->module->engine, m->unit);
+  end(m, status);
 }
 
 /* ---- waiting ---- */
@@ -215,9 +210,9 @@ static hia_status have_made(hia_making *m, bool is_own, hia_cancel_scope *scope,
   atomic_fetch_add_explicit(&m->n_wanting, 1, memory_order_relaxed);
   if (is_own) {
     pthread_mutex_unlock(&module->making_lock);
-    if (!scope || !start(m)) {
+    if (!scope || !hiaJ_make_beside(m)) {
       m->scope = scope;
-      make(m);
+      hiaJ_make(m);
     }
     pthread_mutex_lock(&module->making_lock);
   }
@@ -242,14 +237,15 @@ static hia_status ready(hia_function *f, hia_traits traits, hia_cancel_scope *sc
   while (!(*version = hiaJ_version(f, traits)) && status == HIA_OK) {
     is_ended = scope ? hiaR_scope_status(scope) : HIA_OK;
     if (is_ended) break;
-    hia_making *m = find_making(module, f, traits);
-    bool is_own = !m;
-    if (is_own) m = making_new(f, traits, max_memory);
+    bool is_new;
+    hia_making *m = hiaJ_making(f, traits, max_memory, &is_new);
     if (!m) {
       status = hiaR_fail_memory(allocator, error);
       break;
     }
-    status = have_made(m, is_own, scope, error);
+    bool was_queued = !is_new && hiaJ_take_queued(m);
+    status = have_made(m, is_new || was_queued, scope, error);
+    if (was_queued) hiaJ_module_release(module); /* never the last reference */
   }
   pthread_mutex_unlock(&module->making_lock);
   if (!is_ended) return status;
@@ -271,15 +267,15 @@ static void wake(void *user) {
   pthread_mutex_unlock(&module->making_lock);
 }
 
-hia_status hiaJ_ready_for(hia_function *f, const hia_run_options *options,
+hia_status hiaJ_ready_for(hia_function *f, hia_traits traits, const hia_run_options *options,
                           const hia_fn_version **version, hia_error **error) {
-  hia_traits traits = hiaJ_traits_for(options);
   hia_module *module = f->module;
   *version = hiaJ_version(f, traits);
   if (*version) return HIA_OK;
   hia_watch watch;
   hia_limits limits = {0};
-  hia_status status = hiaJ_watch_begin(&watch, module->engine, options, wake, module, &limits);
+  hia_status status =
+      hiaJ_watch_begin(&watch, module->engine, options, false, wake, module, &limits);
   if (status)
     return hiaJ_fail(&module->engine->allocator, error, status, NULL, "%s",
                      hiaR_status_message(status));
@@ -311,7 +307,25 @@ hia_status hia_function_prepare_for(hia_function *f, const hia_run_options *opti
   hia_status status = need_instance(f, error);
   if (status == HIA_OK) status = hiaJ_run_options(f, options, &complete, error);
   const hia_fn_version *version;
-  return status == HIA_OK ? hiaJ_ready_for(f, &complete, &version, error) : status;
+  hia_traits traits = hiaJ_best_traits(f, hiaJ_traits_for(&complete));
+  return status == HIA_OK ? hiaJ_ready_for(f, traits, &complete, &version, error) : status;
+}
+
+hia_status hia_function_prepare_later(hia_function *f, const hia_run_options *options,
+                                      hia_function_ready ready_fn, void *user, hia_error **error) {
+  if (error) *error = NULL;
+  hia_run_options complete;
+  hia_status status = need_instance(f, error);
+  if (status == HIA_OK) status = hiaJ_run_options(f, options, &complete, error);
+  if (status != HIA_OK) return status;
+  hia_engine *engine = f->module->engine;
+  hia_waiting *waiting = ready_fn ? hiaR_alloc(&engine->allocator, sizeof *waiting) : NULL;
+  if (ready_fn && !waiting) return hiaR_fail_memory(&engine->allocator, error);
+  if (waiting) *waiting = (hia_waiting){NULL, f, ready_fn, user};
+  status = hiaJ_make_later(f, hiaJ_best_traits(f, hiaJ_traits_for(&complete)), waiting);
+  if (status == HIA_OK) return HIA_OK;
+  if (waiting) hiaR_free(&engine->allocator, waiting, sizeof *waiting);
+  return hiaJ_fail(&engine->allocator, error, status, NULL, "%s", hiaR_status_message(status));
 }
 
 /* Adds those of a further version; no two versions share nodes. */

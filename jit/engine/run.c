@@ -179,8 +179,10 @@ static hia_status inherit(const hia_engine *engine, hia_limits *limits) {
   return HIA_OK;
 }
 
+/* A run that is to begin again is ended where it polls, and not here. */
 static bool is_cancelled(void *flag) {
-  return __atomic_load_n((const uint32_t *)flag, __ATOMIC_RELAXED) != 0;
+  uint32_t status = __atomic_load_n((const uint32_t *)flag, __ATOMIC_RELAXED);
+  return status != HIA_OK && status != HIA_AGAIN;
 }
 
 /* At first the params are made, as long as the run may take. */
@@ -304,66 +306,106 @@ static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_w
   return status;
 }
 
-/* `results` stand behind the arguments in `words`. The run sees the params as they are now. */
-static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
-                            const hia_run_options *options, hia_word *words, hia_word *results,
-                            leaving *left, hia_failure *failure, hia_usage *usage) {
-  hia_limits limits = {.depth = options->max_depth,
-                       .memory = options->max_memory,
-                       .timeline = options->timeline,
-                       .threads = engine->options.threads,
-                       .pool = engine->pool};
-  hia_status status = inherit(engine, &limits);
-  if (status != HIA_OK) return failure->status = status;
-  if (options->has_fuel) limits.threads = 1, limits.pool = NULL;
-  bool is_native = f->native != NULL, has_heap = f->unit->shapes != NULL;
-  hia_idle_context *context = is_native || has_heap ? hiaJ_context_take(engine) : NULL;
-  if ((is_native || has_heap) && !context) return failure->status = HIA_MEMORY;
-  hia_param_state *params = NULL;
+/* A run, or what the interpreter does of it. */
+typedef struct running {
+  hia_engine *engine;
+  const hia_run_options *options;
+  hia_word *words, *results; /* results stand behind the arguments */
+  leaving *left;
+  hia_failure *failure;
+  hia_usage *usage;
+  uint64_t interpreted_ns; /* before it began again; 0: it has not */
+
+  hia_idle_context *context; /* or NULL */
   hia_watch watch;
-  status = hiaJ_watch_begin(&watch, engine, options, is_native ? hiaR_context_notify : NULL,
-                            is_native ? context->context : NULL, &limits);
-  if (status == HIA_OK && f->unit->graph->params.len) {
-    status = hold_params(f, &limits, &params);
-    if (status != HIA_OK) status = hiaJ_watch_end(&watch, status);
-  }
-  if (status == HIA_OK) {
-    if (has_heap) begin_heap(&context->heap, engine, f->unit, &limits);
-    switch (is_native                                   ? HIA_ENGINE_JIT
-            : engine->options.kind == HIA_ENGINE_EXPAND ? HIA_ENGINE_EXPAND
-                                                        : HIA_ENGINE_INTERP) {
-    case HIA_ENGINE_JIT:
-      status = hiaR_native_run(context->context, f->native, words, &f->unit->unwinder, &limits,
-                               failure, usage);
-      break;
-    case HIA_ENGINE_INTERP:
-      status = hiaR_interp_run(f->unit->image, f->entry, words, results, &limits,
-                               &engine->allocator, failure, usage);
-      break;
-    case HIA_ENGINE_EXPAND:
-      status = hiaR_expand_run(f->unit->image, f->entry, words, results, &limits,
-                               &engine->allocator, failure, usage);
-      break;
-    }
-    status = hiaJ_watch_end(&watch, status);
+  hia_limits limits;
+} running;
+
+static hia_status enter(running *r, const hia_fn_version *f, const hia_limits *limits) {
+  hia_engine *engine = r->engine;
+  if (f->native)
+    return hiaR_native_run(r->context->context, f->native, r->words, &f->unit->unwinder, limits,
+                           r->failure, r->usage);
+  bool expands = engine->options.kind == HIA_ENGINE_EXPAND;
+  return (expands ? hiaR_expand_run : hiaR_interp_run)(f->unit->image, f->entry, r->words,
+                                                       r->results, limits, &engine->allocator,
+                                                       r->failure, r->usage);
+}
+
+/* Runs the version, and takes its results out of its heap. */
+static hia_status run_version(running *r, const hia_fn_version *f, hia_limits limits) {
+  hia_engine *engine = r->engine;
+  hia_heap *heap = f->unit->shapes ? &r->context->heap : NULL;
+  if (heap) begin_heap(heap, engine, f->unit, &limits);
+  hia_status status = hiaJ_watch_status(&r->watch, enter(r, f, &limits));
+  if (!heap) return status;
 #ifdef HIA_CENSUS
-    if (has_heap && status == HIA_OK) audit(&context->heap, engine, f, results);
+  if (status == HIA_OK) audit(heap, engine, f, r->results);
 #endif
-    if (has_heap && status == HIA_OK)
-      status = leave(engine, f, results, options->max_memory != 0, left);
-    if (has_heap) {
-      usage->heap_bytes = atomic_load_explicit(&context->heap.taken, memory_order_relaxed);
-      usage->system_bytes = atomic_load_explicit(&context->heap.fresh, memory_order_relaxed);
-      hiaR_heap_end(&context->heap);
-    }
+  if (status == HIA_OK) status = leave(engine, f, r->results, r->options->max_memory != 0, r->left);
+  r->usage->heap_bytes = atomic_load_explicit(&heap->taken, memory_order_relaxed);
+  r->usage->system_bytes = atomic_load_explicit(&heap->fresh, memory_order_relaxed);
+  hiaR_heap_end(heap);
+  return status;
+}
+
+/* Runs an image that native code may take over; *f becomes the version that the run ends in. */
+static hia_status run_in_tiers(running *r, const hia_fn_version **f) {
+  hia_tier_run tier;
+  hia_limits first = r->limits;
+  hiaJ_tier_begin(&tier, *f, &r->watch.scope, &first);
+  hia_status status = run_version(r, *f, first);
+  const hia_fn_version *native = hiaJ_tier_end(&tier, status);
+  if (status == HIA_AGAIN && !hiaR_scope_not_again(&r->watch.scope))
+    status = hiaR_scope_status(&r->watch.scope);
+  if (status == HIA_AGAIN) {
+    hia_ring *ring = hiaR_ring_of(r->options->timeline, 0);
+    hiaR_event(ring, HIA_EVENT_RUN_END, HIA_AGAIN);
+    if (native) *f = native;
+    if (ring) hiaJ_timeline_version(r->options->timeline, *f);
+    r->interpreted_ns = hiaR_now() - tier.began_at;
+    hiaR_event(ring, HIA_EVENT_RUN_BEGIN,
+               ring ? hiaR_timeline_name(ring->timeline, (*f)->function->name) : 0);
+    r->limits.effects = &tier.effects;
+    status = run_version(r, *f, r->limits);
   }
-  if (context) hiaJ_context_put(engine, context);
+  hiaR_effects_free(&tier.effects);
+  return status;
+}
+
+/* The run sees the params as they are now. */
+static hia_status run_words(running *r, const hia_fn_version **f) {
+  hia_engine *engine = r->engine;
+  r->limits = (hia_limits){.depth = r->options->max_depth,
+                           .memory = r->options->max_memory,
+                           .timeline = r->options->timeline,
+                           .threads = engine->options.threads,
+                           .pool = engine->pool};
+  hia_status status = inherit(engine, &r->limits);
+  if (status != HIA_OK) return r->failure->status = status;
+  if (r->options->has_fuel) r->limits.threads = 1, r->limits.pool = NULL;
+  bool begins_again = hiaJ_may_begin_again(*f), is_native = (*f)->native || begins_again;
+  if (is_native || (*f)->unit->shapes) {
+    r->context = hiaJ_context_take(engine);
+    if (!r->context) return r->failure->status = HIA_MEMORY;
+  }
+  hia_param_state *params = NULL;
+  status = hiaJ_watch_begin(&r->watch, engine, r->options, begins_again,
+                            is_native ? hiaR_context_notify : NULL,
+                            is_native ? r->context->context : NULL, &r->limits);
+  bool is_watched = status == HIA_OK;
+  if (status == HIA_OK && (*f)->unit->graph->params.len)
+    status = hold_params(*f, &r->limits, &params);
+  if (status == HIA_OK) status = begins_again ? run_in_tiers(r, f) : run_version(r, *f, r->limits);
+  if (is_watched) status = hiaJ_watch_end(&r->watch, status);
+  if (r->context) hiaJ_context_put(engine, r->context);
   hiaR_state_release(params);
-  return failure->status = status;
+  return r->failure->status = status;
 }
 
 static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns,
-                       bool is_counted, const uint64_t *fuel_left) {
+                       bool is_counted, const uint64_t *fuel_left, hia_tier tier,
+                       uint64_t interpreted_ns) {
   hia_run_stats filled = {.size = sizeof filled,
                           .run_ns = run_ns,
                           .calls = usage->calls,
@@ -383,7 +425,10 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                           .batch_plan_ns = usage->batch.plan_ns,
                           .batch_gather_ns = usage->batch.gather_ns,
                           .batch_compute_ns = usage->batch.compute_ns,
-                          .batch_reused = usage->batch.reused};
+                          .batch_reused = usage->batch.reused,
+                          .interpreted_ns = interpreted_ns,
+                          .tier = tier,
+                          .n_restarts = interpreted_ns != 0};
   if (options->stats)
     hiaR_sized_copy_out(&filled, sizeof filled, options->stats, options->stats->size);
 }
@@ -422,7 +467,6 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
                             hia_value **result, hia_error **error) {
   hia_engine *engine = f->module->engine;
   atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
-  const hia_graph *g = version->unit->graph;
   size_t n_args = f->n_param_words + (options->has_fuel ? 1u : 0u);
   size_t n_results = f->result.info->n_words + (options->has_fuel ? 1u : 0u);
   block b;
@@ -452,12 +496,21 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     limits = &left;
   }
   leaving out = {NULL, false};
-  hia_status status = run_words(engine, version, limits, b.words, results, &out, &failure, &usage);
+  running r = {.engine = engine,
+               .options = limits,
+               .words = b.words,
+               .results = results,
+               .left = &out,
+               .failure = &failure,
+               .usage = &usage};
+  hia_status status = run_words(&r, &version);
+  const hia_graph *g = version->unit->graph; /* of the version that it has ended in */
   uint64_t run_ns = options->stats ? hiaR_now() - start : 0;
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
   bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));
   uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
-  give_stats(options, &usage, run_ns, g->is_counted, is_known ? &fuel_left : NULL);
+  give_stats(options, &usage, run_ns, g->is_counted, is_known ? &fuel_left : NULL,
+             version->native ? HIA_TIER_NATIVE : HIA_TIER_IMAGE, r.interpreted_ns);
   give_back_fuel(options, is_known ? fuel_left : 0);
   hia_status lost = HIA_OK;
   if (status == HIA_MEMORY && options->streams)
@@ -489,7 +542,8 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   hia_run_options complete;
   hia_status status = hiaJ_run_options(f, options, &complete, error);
   if (status != HIA_OK) return status;
-  give_stats(&complete, &(hia_usage){0}, 0, false, NULL); /* until there is a run */
+  give_stats(&complete, &(hia_usage){0}, 0, false, NULL, HIA_TIER_NONE,
+             0); /* until there is a run */
   if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
   const given g = {.args = args, .streams = complete.streams};
   status = check_args(f, &g, n, error);
@@ -505,9 +559,11 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   const hia_fn_version *version = NULL;
   uint64_t compiling_ns = 0;
   if (status == HIA_OK) {
-    version = hiaJ_version(f, hiaJ_traits_for(&complete));
+    hia_traits traits = hiaJ_traits_for(&complete);
+    version = hiaJ_first_version(f, traits);
     uint64_t start = version ? 0 : hiaR_now();
-    if (!version) status = hiaJ_ready_for(f, &complete, &version, error);
+    if (!version)
+      status = hiaJ_ready_for(f, hiaJ_first_traits(f, traits), &complete, &version, error);
     if (start) compiling_ns = hiaR_now() - start;
   }
   if (status == HIA_OK) status = hiaJ_timeline_begin(complete.timeline, f, version, error);

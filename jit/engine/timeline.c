@@ -37,21 +37,25 @@ static void record_callees(hia_timeline *timeline, const hia_backend *backend,
   }
 }
 
+void hiaJ_timeline_version(hia_timeline *timeline, const hia_fn_version *version) {
+  hia_module *module = version->function->module;
+  pthread_mutex_lock(&module->lock);
+  hia_unit *unit = version->unit;
+  if (unit->recorded_at != timeline->made_at) {
+    record_phases(timeline, version->function, unit);
+    record_callees(timeline, module->engine->backend, unit);
+  }
+  unit->recorded_at = timeline->made_at;
+  pthread_mutex_unlock(&module->lock);
+}
+
 hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *f,
                                const hia_fn_version *version, hia_error **error) {
   if (!timeline) return HIA_OK;
   if (!hiaR_timeline_open(timeline, false))
     return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "the timeline is in use: it is being written out");
-  hia_module *module = f->module;
-  pthread_mutex_lock(&module->lock);
-  hia_unit *unit = version->unit;
-  if (unit->recorded_at != timeline->made_at) {
-    record_phases(timeline, f, unit);
-    record_callees(timeline, module->engine->backend, unit);
-  }
-  unit->recorded_at = timeline->made_at;
-  pthread_mutex_unlock(&module->lock);
+  hiaJ_timeline_version(timeline, version);
   return HIA_OK;
 }
 

@@ -180,7 +180,7 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
     unit->versions[i].result_names =
         hiaG_result_names(unit->graph, unit->versions[i].root, &unit->comp.arena);
   unit->stats.build_ns = hiaR_now() - start;
-  bool is_native = module->engine->options.kind == HIA_ENGINE_JIT;
+  bool is_native = hiaJ_is_native(module->engine, j->traits);
   hia_status refused =
       hiaJ_refuse(module, unit->graph, is_native ? HIA_TO_RUN : HIA_TO_INTERPRET, error);
   unit->may_be_unset = unit->graph->is_read && hiaJ_native_only(unit->graph);
@@ -313,7 +313,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   if (status != HIA_OK) return status;
   /* When the budget is used up the interpreter runs the function, unless native code is required.
    */
-  bool is_late = hiaR_is_late(&unit->comp), is_native = engine->options.kind == HIA_ENGINE_JIT;
+  bool is_late = hiaR_is_late(&unit->comp), is_native = hiaJ_is_native(engine, j->traits);
   unit->stats.hurried = is_late;
   if (is_late && !(j->traits & HIA_VERSION_NATIVE) &&
       !has_op(unit->graph, HIA_OP_DUP, HIA_OP_FILLED))

@@ -129,6 +129,16 @@ hia_status hiaJ_lookup(hia_session *session, const hia_dylib *dylib, const char 
  * HIA_INTERNAL. */
 hia_status hiaJ_take_error(hia_session *session, LLVMErrorRef err, hia_error **error);
 
+/* ---- exit.c: the end of the process while a thread compiles ---- */
+
+/* Called once LLVM's global state is there. */
+void hiaJ_exit_prepare(void);
+/* A thread is going to use LLVM. False: the process ends, and it must not. */
+bool hiaJ_exit_enter(void);
+void hiaJ_exit_leave(void);
+/* What is under way should end. */
+bool hiaJ_exit_is_near(void);
+
 /* ---- compile.c ---- */
 
 /* The object file of a codegen unit. */

@@ -71,6 +71,7 @@ static hia_lower_options lower_options(const job *j) {
                              .merge_calls = j->options->merge_calls,
                              .fast_products = j->options->fast_products,
                              .reuse = j->options->reuse,
+                             .begins_again = j->options->begins_again && !j->plan,
                              .instrument = instrument_of(j->options),
                              .hosts = j->plan ? NULL : j->options->hosts,
                              .names_hosts = j->plan != NULL,
@@ -184,6 +185,7 @@ static bool add_sides(job *j) {
  * is generated at level 0, which is the fastest. */
 static bool look_once_more(job *j) {
   const hia_look *look = j->options->look;
+  if (hiaJ_exit_is_near()) return fail(j, HIA_CANCELLED, "the process ends");
   if (!look) return true;
   hia_status status = look->ended(look->user);
   if (status) return fail(j, status, hiaR_status_message(status));
@@ -299,7 +301,7 @@ static void make_units(void *arg) {
 }
 
 /* Runs a job with a compiler of the session, on the compiler's stack. */
-static hia_status run(job *j) {
+static hia_status run_inside(job *j) {
   j->compiler = hiaJ_compiler_take(j->session);
   if (!j->compiler) {
     fail(j, HIA_MEMORY, hiaR_status_message(HIA_MEMORY));
@@ -314,6 +316,16 @@ static hia_status run(job *j) {
   hiaL_close(j->lowering);
   if (j->fresh_machine) LLVMDisposeTargetMachine(j->fresh_machine);
   hiaJ_compiler_put(j->session, j->compiler);
+  return j->status;
+}
+
+static hia_status run(job *j) {
+  if (!hiaJ_exit_enter()) {
+    fail(j, HIA_CANCELLED, "the process ends");
+    return j->status;
+  }
+  run_inside(j);
+  hiaJ_exit_leave();
   return j->status;
 }
 

@@ -110,7 +110,9 @@ hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetM
     size_t len = strcspn(at, PARTS);
     snprintf(part, sizeof part, "%.*s", (int)len, at);
     at += len + (at[len] != 0);
-    hia_status status = look ? look->ended(look->user) : HIA_OK;
+    hia_status status = hiaJ_exit_is_near() ? HIA_CANCELLED
+                        : look              ? look->ended(look->user)
+                                            : HIA_OK;
     if (status)
       return hiaR_fail_text(session->allocator, error, status, NULL, "%s",
                             hiaR_status_message(status));

@@ -42,6 +42,7 @@ static void set_up_llvm(void) {
   LLVMParseCommandLineOptions(HIA_LEN(arguments), arguments, NULL);
   make_llvm_statics();
 #endif
+  hiaJ_exit_prepare();
   llvm_is_ready = !LLVMInitializeNativeTarget() && !LLVMInitializeNativeAsmPrinter() &&
                   !LLVMInitializeNativeAsmParser(); /* for the inline assembly */
 }

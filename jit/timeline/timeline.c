@@ -280,7 +280,9 @@ static void put_begin(reading *r, const track *t, const hia_event *e, uint64_t a
 static void put_end(reading *r, const track *t, uint64_t at, const hia_event *e) {
   put_event(r, "E", t->ring->number, at);
   if (e && e->kind == HIA_EVENT_RUN_END) {
-    const char *word = hiaR_status_word((hia_status)e->what);
+    /* The interpreter's part of a run that has begun again in native code. */
+    bool is_abandoned = e->what == HIA_AGAIN;
+    const char *word = is_abandoned ? "abandoned" : hiaR_status_word((hia_status)e->what);
     putf(r->out, ",\"args\":{\"status\":\"%s\"}}", word);
     put_event(r, "i", t->ring->number, at);
     putf(r->out, ",\"s\":\"p\",\"cat\":\"run\",\"name\":\"%s\"", word);

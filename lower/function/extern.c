@@ -183,8 +183,13 @@ static LLVMValueRef call_far(hia_emit *e, hia_node_id n, uint32_t number) {
   const hia_extern *x = extern_at(e, number);
   for (uint32_t i = 0; i < x->n_params; i++)
     store_value(e, hiaL_word_at(e, e->local.host_block, i), hiaL_in(e, n, i), x->params[i]);
-  LLVMValueRef args[2] = {host_call(e, number), e->local.host_block};
-  return hiaL_call_abi(e, HIA_ABI_hiaR_stub_host, args, 2);
+  LLVMTypeRef i32 = e->types[HIA_I32];
+  LLVMValueRef args[4] = {host_call(e, number), e->local.host_block,
+                          LLVMConstInt(i32, x->n_params, false),
+                          LLVMConstInt(i32, x->n_results, false)};
+  bool is_effect = e->options->begins_again && x->is_impure;
+  return is_effect ? hiaL_call_abi(e, HIA_ABI_hiaR_stub_effect, args, 4)
+                   : hiaL_call_abi(e, HIA_ABI_hiaR_stub_host, args, 2);
 }
 
 static LLVMValueRef call_near(hia_emit *e, hia_node_id n, uint32_t number) {

@@ -77,6 +77,15 @@ struct hia_cancel_scope {
 /* From now on the scope may be cancelled. */
 void hiaR_scope_open(hia_cancel_scope *scope);
 void hiaR_scope_close(hia_cancel_scope *scope); /* no other thread may use it any more */
+/* Not a status that anything returns to a host: the run is to begin again, in native code. Only
+ * where a run polls does it notice, so a host function that it is in returns first, and runs inside
+ * it do not end. */
+#define HIA_AGAIN ((hia_status)0x7fffffff)
+/* Any thread. Does nothing if the scope has been cancelled. */
+void hiaR_scope_again(hia_cancel_scope *scope);
+/* The run begins again, or stays where it is: the scope is as before hiaR_scope_again. False: it
+ * has been cancelled meanwhile. */
+bool hiaR_scope_not_again(hia_cancel_scope *scope);
 /* Any thread. Does nothing if the scope has been cancelled already. */
 void hiaR_scope_cancel(hia_cancel_scope *scope, hia_status status);
 hia_status hiaR_scope_status(const hia_cancel_scope *scope);

@@ -310,8 +310,10 @@ void hiaR_decode_section(hia_decoder *d, uint32_t number) {
       break;
     case HIA_KIND_COUNT: in->u.imm = n->what; break;
     case HIA_KIND_HOST:
-      *d->calls = (hia_host_instr){d->hosts->caller, d->prepared[n->what], d->words + n->ins,
-                                   d->words + n->outs, d->t.strings + d->t.externs[n->what].name};
+      *d->calls = d->prepared[n->what];
+      d->calls->ins = d->words + n->ins;
+      d->calls->outs = d->words + n->outs;
+      d->calls->name = d->t.strings + d->t.externs[n->what].name;
       in->u.host = d->calls++;
       break;
     case HIA_KIND_MAKE: in->u.make = decode_make(d, n); break;

@@ -68,16 +68,16 @@ typedef struct hia_decoder {
   hia_part *parts;                 /* the next one */
   hia_operation_instr *operations; /* the next one */
   const hia_shapes *shapes;
-  uint8_t *marks;          /* scratch, by slot of a section: 0 between uses */
-  uint8_t *reads, *writes; /* scratch, by slot of a section: how often it is, at most 255 */
-  hia_slot_uses uses;      /* scratch */
-  uint32_t *ref_base;      /* scratch, by slot of a section: the base of its references, or NONE */
-  hia_host_instr *calls;   /* of host functions: the next one */
-  const void **prepared;   /* by extern */
-  uint64_t *node_sum;      /* scratch: weights of a section's nodes before this one */
-  uint64_t *region_weight; /* scratch */
-  hia_action *actions;     /* the next one */
-  void *schedule;          /* scratch */
+  uint8_t *marks;           /* scratch, by slot of a section: 0 between uses */
+  uint8_t *reads, *writes;  /* scratch, by slot of a section: how often it is, at most 255 */
+  hia_slot_uses uses;       /* scratch */
+  uint32_t *ref_base;       /* scratch, by slot of a section: the base of its references, or NONE */
+  hia_host_instr *calls;    /* of host functions: the next one */
+  hia_host_instr *prepared; /* by extern: a call without its slots */
+  uint64_t *node_sum;       /* scratch: weights of a section's nodes before this one */
+  uint64_t *region_weight;  /* scratch */
+  hia_action *actions;      /* the next one */
+  void *schedule;           /* scratch */
 } hia_decoder;
 
 /* The bytes that n things take. Everything in the block, and in the scratch memory, is 16-aligned.

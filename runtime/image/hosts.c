@@ -69,7 +69,11 @@ hia_status hiaR_prepare_hosts(hia_decoder *d, char *error, size_t error_size) {
       return hiaR_refuse_image(error, error_size, "the host's function %s may fail", name);
     if (!d->hosts->caller->prepare(at, &target, &s))
       return hiaR_refuse_image(error, error_size, "the host's function %s cannot be called", name);
-    d->prepared[i] = at;
+    d->prepared[i] = (hia_host_instr){.caller = d->hosts->caller,
+                                      .prepared = at,
+                                      .n_outs = s.n_results,
+                                      .is_impure = (e->flags & HIA_EXTERN_IMPURE) != 0,
+                                      .is_safe = target.is_safe};
   }
   return HIA_OK;
 }

@@ -163,12 +163,12 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
           hiaR_room(n_moves, sizeof(hia_ref_move)) + hiaR_room(n_ref_slots, sizeof(hia_ref_slot)) +
           hiaR_room(n_slot_lists, sizeof(uint32_t)) +
           hiaR_room(n_operations, sizeof(hia_operation_instr)) + room_of_types(&d.t.types);
-  size += hiaR_room(n_children, sizeof(hia_child)) + hiaR_room(n_children, sizeof(hia_leaf)) +
-          hiaR_room(n_switches, sizeof(hia_switch)) + hiaR_room(n_wides, sizeof(hia_wide)) +
-          hiaR_room(n_calls, sizeof(hia_host_instr)) + hiaR_room(h->externs.n, sizeof(void *)) +
-          hiaR_room(h->params.n, sizeof(hia_param_spec)) +
-          hiaR_room(h->literals.n, sizeof(hia_word)) +
-          hiaR_room(hiaR_max_actions(&actions), sizeof(hia_action)) + hosts_size;
+  size +=
+      hiaR_room(n_children, sizeof(hia_child)) + hiaR_room(n_children, sizeof(hia_leaf)) +
+      hiaR_room(n_switches, sizeof(hia_switch)) + hiaR_room(n_wides, sizeof(hia_wide)) +
+      hiaR_room(n_calls, sizeof(hia_host_instr)) + hiaR_room(h->externs.n, sizeof(hia_host_instr)) +
+      hiaR_room(h->params.n, sizeof(hia_param_spec)) + hiaR_room(h->literals.n, sizeof(hia_word)) +
+      hiaR_room(hiaR_max_actions(&actions), sizeof(hia_action)) + hosts_size;
 
   size_t sums = hiaR_room((size_t)max_nodes + 1, sizeof(uint64_t)),
          slots_at = sums + hiaR_room(max_regions, sizeof(uint64_t)),
@@ -209,7 +209,7 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
   d.switches = hiaR_decode_take(&d, n_switches, sizeof(hia_switch));
   d.wides = hiaR_decode_take(&d, n_wides, sizeof(hia_wide));
   d.calls = hiaR_decode_take(&d, n_calls, sizeof(hia_host_instr));
-  d.prepared = hiaR_decode_take(&d, h->externs.n, sizeof(void *));
+  d.prepared = hiaR_decode_take(&d, h->externs.n, sizeof *d.prepared);
   hia_param_spec *params = hiaR_decode_take(&d, h->params.n, sizeof(hia_param_spec));
   d.literals = hiaR_decode_take(&d, h->literals.n, sizeof(hia_word));
   if (h->literals.n) memcpy(d.literals, d.t.literals, h->literals.n * sizeof(hia_word));

@@ -172,6 +172,9 @@ typedef struct hia_host_instr {
   const void *prepared;
   const uint32_t *ins, *outs; /* slots */
   const char *name;           /* of the extern */
+  uint32_t n_outs;
+  bool is_impure;
+  bool is_safe; /* native code calls it without the runtime */
 } hia_host_instr;
 
 enum { /* in decoded images only */

@@ -41,11 +41,21 @@ static void fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, 
   hiaR_fail(w, f, node, &(hia_cause){.status = status, .code = code});
 }
 
+/* The first worker's operations are counted, if a thread watches the run. */
+static void count_operation(const hia_worker *w) {
+  hia_activity *activity = w->run->limits->activity;
+  if (!activity || w->number) return;
+  uint64_t n = atomic_load_explicit(&activity->n, memory_order_relaxed);
+  atomic_store_explicit(&activity->n, n + 1, memory_order_relaxed);
+}
+
 /* False: the node has failed, or there is no memory. */
 static bool fire_operation(hia_worker *w, hia_frame *f, const hia_instr *n) {
   hia_word *slots = hiaR_slots(f);
   hia_misfortune why;
+  count_operation(w);
   hia_status status = operate(w, slots, n->u.operation, &slots[n->to], &why);
+  count_operation(w);
   if (status == HIA_MEMORY) {
     hiaR_exhaust(w, f, n->index);
   } else if (status) {
@@ -69,6 +79,12 @@ static hia_status call_host(hia_run *run, hia_word *slots, const hia_host_instr 
   hia_status status =
       host->caller->call(host->prepared, slots, host->ins, host->outs, run->allocator);
   hiaR_nest_leave(&nest);
+  hia_effects *effects = limits->effects;
+  if (!effects || !host->is_impure) return status;
+  /* Native code calls a safe function without the runtime, which could not take it from there. */
+  if (host->is_safe) atomic_store_explicit(&effects->is_stuck, true, memory_order_relaxed);
+  hiaR_effects_add(effects, status, limits->fuel ? run->fuel : NULL, slots, host->outs,
+                   host->n_outs);
   return status;
 }
 

@@ -322,12 +322,30 @@ static void watch(hia_worker *w, const hia_frame *f) {
   atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
 }
 
+/* For tests: the run itself asks, at a poll that was chosen, to begin again. */
+static void count_polls(hia_worker *w) {
+  hia_activity *activity = w->run->limits->activity;
+  if (HIA_LIKELY(!activity || !activity->again_at) || w->number) return;
+  if (--activity->again_at)
+    atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
+  else
+    hiaR_scope_again(w->run->limits->scope);
+}
+
+/* True if the run was cancelled, or is to begin again. */
+static bool must_end(const hia_limits *limits) {
+  if (!limits->cancelled) return false;
+  uint32_t status = __atomic_load_n(limits->cancelled, __ATOMIC_RELAXED);
+  if (status != HIA_AGAIN) return status != HIA_OK;
+  if (!atomic_load_explicit(&limits->effects->is_stuck, memory_order_relaxed)) return true;
+  return !hiaR_scope_not_again(limits->scope);
+}
+
 hia_frame *hiaR_poll(hia_worker *w, hia_frame *f) {
   hia_run *run = w->run;
-  const uint32_t *cancelled = run->limits->cancelled;
-  if (cancelled && __atomic_load_n(cancelled, __ATOMIC_RELAXED))
-    hiaR_end_run(w, HIA_CANCELLED, f, HIA_NONE);
   atomic_exchange(&w->poll, 0);
+  count_polls(w);
+  if (must_end(run->limits)) hiaR_end_run(w, HIA_CANCELLED, f, HIA_NONE);
   if (hiaR_is_over(run)) return NULL;
   if (atomic_load(&w->inbox)) {
     take_jobs(w, f);
@@ -472,6 +490,7 @@ static void await_threads(hia_run *run) {
 static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *args) {
   hia_worker *w = run->workers[0];
   w->ring = hiaR_ring_of(run->limits->timeline, 0);
+  if (run->limits->activity && run->limits->activity->again_at) atomic_init(&w->poll, 1);
   hia_status status = HIA_OK;
   hia_frame *root = hiaR_root_enter(w, s, args, &status);
   if (!root) return status;

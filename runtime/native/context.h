@@ -108,6 +108,7 @@ typedef struct hia_context_run {
   const uint32_t *cancelled; /* of the limits, or NULL */
   uint64_t deadline;         /* of the limits, or 0 */
   hia_cancel_scope *scope;   /* of the limits, or NULL */
+  hia_effects *effects;      /* of the limits, or NULL */
   hia_team *team;            /* NULL: the run has only this worker so far */
   hia_pool *pool; /* from which a team gets its helpers; NULL: the run has only this worker */
   unsigned max_workers;

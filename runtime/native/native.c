@@ -25,6 +25,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->run.deadline = limits ? limits->deadline : 0;
   context->depth.is_limited = limits && limits->depth;
   context->run.scope = limits ? limits->scope : NULL;
+  context->run.effects = limits ? limits->effects : NULL;
   context->fuel = limits && limits->fuel ? limits->fuel : &context->run.unlent;
   context->run.max_workers = limits ? limits->threads : 1;
   context->run.pool = context->run.max_workers > 1 ? limits->pool : NULL;

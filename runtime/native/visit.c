@@ -53,3 +53,13 @@ uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *con
   hiaR_nest_leave(&nest);
   return status;
 }
+
+uint32_t hiaR_native_effect(hia_host_call *call, hia_word *block, uint32_t n_params,
+                            uint32_t n_results, hia_context *context) {
+  hia_effects *effects = context->run.effects;
+  uint64_t *fuel = context->fuel != &context->run.unlent ? context->fuel : NULL;
+  uint32_t status;
+  if (effects && hiaR_effects_take(effects, &status, fuel, block + n_params, n_results))
+    return status;
+  return hiaR_native_host(call, block, context);
+}

@@ -8,6 +8,7 @@
 
 #include "runtime/base/base.h"
 #include "runtime/heap/object.h"
+#include "runtime/host/effects.h"
 #include "runtime/image/image.h"
 
 /* ---- backtrace.c: where a run failed, and the calls that led there ---- */
@@ -140,6 +141,8 @@ struct hia_alarm {
   /* Called once, soon after `at`, on the timekeeper's thread. Must be short and must not call the
    * clock. */
   void (*ring)(hia_alarm *alarm);
+  /* Set by `ring`: when it is to ring again. 0: not at all. */
+  uint64_t again;
   /* The clock's own. */
   hia_alarm *prev, *next;
   bool is_set;
@@ -155,6 +158,14 @@ void hiaR_alarm_clear(hia_clock *clock, hia_alarm *alarm); /* afterwards it does
 /* ---- what a run may use, and what it used ---- */
 
 typedef struct hia_timeline hia_timeline;
+
+/* What the thread that interprets a run does, for a thread that watches it. */
+typedef struct hia_activity {
+  /* Operations on tensors and arrays that have begun and ended: odd while it is in one. */
+  _Atomic uint64_t n;
+  uint64_t again_at; /* for tests: the run notices at its poll number so many, and at no other, that
+                        it is to begin again; 0: at the next one */
+} hia_activity;
 
 typedef struct hia_limits {
   size_t depth;  /* bytes of stack or of frames; 0: the default below */
@@ -177,6 +188,9 @@ typedef struct hia_limits {
   const hia_shapes *shapes; /* of the program's types, where the engine has no image: native code */
   /* The values of the program's params, by their numbers (param/param.h); NULL: it has none. */
   const hia_word *params;
+  /* Of runs that may begin again in native code (jit/engine/tier.c); else NULL. */
+  hia_effects *effects;   /* the interpreter adds to them; native code takes from them */
+  hia_activity *activity; /* of the interpreter */
 } hia_limits;
 /* Bytes that a run may use where no limit is set: of stack, of the interpreter's frames, and of the
  * copies of graphs that `expand` makes. Ten million calls of most functions need less, and a

@@ -19,11 +19,26 @@ hia_status hiaR_scope_status(const hia_cancel_scope *scope) {
   return (hia_status)__atomic_load_n(&scope->status, __ATOMIC_SEQ_CST);
 }
 
+/* Changes the status; false: it was another one than `from`. */
+static bool change(hia_cancel_scope *scope, hia_status from, hia_status to) {
+  uint32_t expected = (uint32_t)from;
+  return __atomic_compare_exchange_n(&scope->status, &expected, (uint32_t)to, false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+void hiaR_scope_again(hia_cancel_scope *scope) { change(scope, HIA_OK, HIA_AGAIN); }
+
+bool hiaR_scope_not_again(hia_cancel_scope *scope) {
+  change(scope, HIA_AGAIN, HIA_OK);
+  return hiaR_scope_status(scope) == HIA_OK;
+}
+
 void hiaR_scope_cancel(hia_cancel_scope *scope, hia_status status) {
-  uint32_t none = HIA_OK;
-  if (!__atomic_compare_exchange_n(&scope->status, &none, (uint32_t)status, false, __ATOMIC_SEQ_CST,
-                                   __ATOMIC_SEQ_CST))
-    return;
+  /* Between the two attempts another thread may change it from one to the other. */
+  while (!change(scope, HIA_OK, status) && !change(scope, HIA_AGAIN, status)) {
+    hia_status now = hiaR_scope_status(scope);
+    if (now != HIA_OK && now != HIA_AGAIN) return;
+  }
   if (scope->notify) scope->notify(scope->arg);
   pthread_mutex_lock(&scope->lock);
   for (hia_cancel_scope *e = scope->inner; e; e = e->next) hiaR_scope_cancel(e, status);
@@ -39,7 +54,7 @@ void hiaR_scope_enter(hia_cancel_scope *scope, hia_cancel_scope *outer) {
   if (scope->next) scope->next->prev = scope;
   outer->inner = scope;
   hia_status status = hiaR_scope_status(outer);
-  if (status) hiaR_scope_cancel(scope, status);
+  if (status && status != HIA_AGAIN) hiaR_scope_cancel(scope, status);
   pthread_mutex_unlock(&outer->lock);
 }
 

@@ -59,11 +59,12 @@ static uint64_t ring_due(hia_clock *clock, uint64_t now) {
   for (hia_alarm *a = clock->alarms, *after; a; a = after) {
     after = a->next;
     if (a->at <= now) {
-      take_out(clock, a);
+      a->again = 0;
       a->ring(a);
-    } else if (a->at < next) {
-      next = a->at;
+      a->at = a->again;
+      if (!a->at) take_out(clock, a);
     }
+    if (a->is_set && a->at < next) next = a->at;
   }
   return next;
 }

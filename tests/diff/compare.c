@@ -74,7 +74,7 @@ static bool has_function(const diff_sample *s, const char *name) {
 
 static bool all_agree(diff_way *first, diff_way *way, const diff_sort *sort, const diff_sample *s,
                       gen_text *what) {
-  bool are_few = way->kind == HIA_ENGINE_JIT && !s->is_whole;
+  bool are_few = diff_is_native(way) && !s->is_whole;
   for (uint32_t i = 0; i < (are_few ? 2 : sort->n_roots); i++) {
     const char *root = sort->roots[(s->in_turn + i) % sort->n_roots];
     if (has_function(s, root) && !agree(first, way, s, root, NULL, what)) return false;
@@ -207,7 +207,7 @@ void diff_compare(const diff_sort *sort, const diff_random_options *o, diff_way 
   tally t = {0};
   time_t start = time(NULL);
   for (uint32_t i = 0; sort->batches && i < n_ways; i++)
-    if (ways[i].kind == HIA_ENGINE_JIT && !ways[i].batch) ways[i].batch = HIA_BATCH_ALL;
+    if (diff_is_native(&ways[i]) && !ways[i].batch) ways[i].batch = HIA_BATCH_ALL;
   for (uint32_t n = 0; !o->count || n < o->count; n++) {
     if (o->seconds && time(NULL) - start >= (time_t)o->seconds) break;
     check(sort, o, o->seed + n, n, ways, n_ways, &t, counts);

@@ -79,7 +79,7 @@ static void check(const corpus *all, const diff_case *c) {
     diff_way *way = &ways[i];
     if (i && (i + all->first + turn) % all->in_turn) continue;
     /* The usual ways: optimised code, on one worker or several. */
-    if (native_only && (way->kind != HIA_ENGINE_JIT || way->opt_level < 2 || way->count)) continue;
+    if (native_only && (!diff_is_native(way) || way->opt_level < 2 || way->count)) continue;
     if (c->fuel && !diff_takes_fuel(way)) continue;
     way->traps = c->traps;
     char what[512];

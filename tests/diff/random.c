@@ -112,7 +112,7 @@ static bool agrees(diff_way *way, const sample *s, diff_result *r) {
     gen_text_add(&r->text, " after other effects, or in another order");
     return false;
   }
-  bool is_spared = s->is_spared && way->kind == HIA_ENGINE_JIT;
+  bool is_spared = s->is_spared && diff_is_native(way);
   if (diff_takes_fuel(way) && !is_spared && !agrees_with_fuel(way, s, r)) return false;
   if (!way->count || s->outcome.end != GEN_VALUE) return true;
   if (r->calls == s->outcome.calls && r->rounds == s->outcome.rounds) return true;

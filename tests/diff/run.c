@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running programs through the public API. */
 #include "tests/diff/run.h"
+#include "jit/engine/engine.h"
 #include "tests/unit/helpers/time.h"
 #include "tests/unit/helpers/typed.h"
 #include <signal.h>
@@ -27,12 +28,12 @@ static bool wants(const char *engines, const char *name) {
 
 /* Adds a way. Its name contains everything that differs from the default. */
 static void add_way(diff_way *ways, uint32_t *n, diff_way way) {
-  static const char *const kinds[] = {"jit", "interp", "expand"};
+  static const char *const kinds[] = {"jit", "interp", "expand", "auto"};
   if (*n == DIFF_MAX_WAYS) return;
   if (way.threads == 0) way.threads = 1;
   gen_text name = {0};
   gen_text_add(&name, "%s", kinds[way.kind]);
-  if (way.kind == HIA_ENGINE_JIT) gen_text_add(&name, ":O%d", way.opt_level);
+  if (diff_is_native(&way)) gen_text_add(&name, ":O%d", way.opt_level);
   if (way.kind == HIA_ENGINE_INTERP) gen_text_add(&name, ":%u", way.threads);
   if (diff_is_parallel(&way)) gen_text_add(&name, ":t%u", way.threads);
   if (way.always_fork) gen_text_add(&name, ":fork");
@@ -122,15 +123,27 @@ static void add_native(diff_way *ways, uint32_t *n) {
 #undef WAY
 }
 
+/* Runs that begin in the interpreter, and begin again in native code at some moment. */
+static void add_auto(diff_way *ways, uint32_t *n) {
+#define WAY(...) add_way(ways, n, (diff_way){.kind = HIA_ENGINE_AUTO, .opt_level = 1, __VA_ARGS__})
+  WAY(.threads = 1);
+  WAY(.threads = 3);
+  WAY(.threads = 1, .count = true);
+  WAY(.threads = 2, .batch = HIA_BATCH_ALL);
+#undef WAY
+}
+
 uint32_t diff_ways(diff_way *ways, const char *engines) {
   uint32_t n = 0;
-  bool jit = wants(engines, "jit") && has_native(), interp = wants(engines, "interp");
+  bool native = (wants(engines, "jit") || wants(engines, "auto")) && has_native();
+  bool jit = wants(engines, "jit") && native, interp = wants(engines, "interp");
   if (interp) add_interpreted(ways, &n);
   if (wants(engines, "expand")) {
     add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_EXPAND});
     add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_EXPAND, .disabled = "all"});
   }
   if (jit) add_native(ways, &n);
+  if (native && wants(engines, "auto")) add_auto(ways, &n);
   const char *pass;
   for (size_t i = 0; (pass = hia_pass_name(i)); i++) {
     /* The second run of a pass has the name of the first; some passes always run, and some are
@@ -439,6 +452,19 @@ static hia_status call_by_entry(const diff_way *way, hia_function *function, hia
   return call_typed(way->engine, function, entry, way->context, args, n_args, result);
 }
 
+/* Makes both versions of the function, and chooses when the run begins again: among its first polls
+ * mostly, since most runs are short. It follows from the program and the number of the run. */
+static void choose_moment(const diff_way *way, hia_function *function, hia_value *const *args,
+                          uint32_t n_args, const hia_run_options *o) {
+  static const uint32_t most[] = {4, 32, 1000, 100000};
+  if (hia_function_instance(function, args, n_args, &function, NULL) == HIA_OK)
+    hia_function_prepare_for(function, o, NULL); /* if it fails, so does the run */
+  hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
+  hia_function_get_stats(function, &stats);
+  uint32_t hash = hiaR_hash(way->source, strlen(way->source)) + 31 * (uint32_t)stats.runs;
+  way->engine->again_at = 1 + (hash >> 8) % most[hash & 3];
+}
+
 static void call_once(const diff_way *way, hia_function *function, hia_value *const *args,
                       uint32_t n_args, const uint64_t *fuel, diff_result *out) {
   hia_value *result = NULL;
@@ -449,6 +475,7 @@ static void call_once(const diff_way *way, hia_function *function, hia_value *co
   o.has_fuel = fuel != NULL;
   o.fuel = fuel ? *fuel : 0;
   bool by_entry = !fuel && (way->typed || way->map); /* these entries have no fuel */
+  if (way->kind == HIA_ENGINE_AUTO) choose_moment(way, function, args, n_args, &o);
   taps = 0;
   hia_status status = by_entry ? call_by_entry(way, function, args, n_args, &result, &error)
                                : hia_run(function, args, n_args, &o, &result, &error);

@@ -35,14 +35,19 @@ typedef struct diff_way {
   hia_function *read_from, *read_back;
 } diff_way;
 
+/* True if native code is made for it. */
+static inline bool diff_is_native(const diff_way *way) {
+  return way->kind == HIA_ENGINE_JIT || way->kind == HIA_ENGINE_AUTO;
+}
+
 /* True for native code on several workers: its schedule depends on the workers' speed, so it is
  * run more than once. */
 static inline bool diff_is_parallel(const diff_way *way) {
-  return way->kind == HIA_ENGINE_JIT && way->threads > 1;
+  return diff_is_native(way) && way->threads > 1;
 }
 
 /* Fills `ways` with all ways and returns their number. Native ways exist only if the compiler can
- * be opened. `engines` names the engines to use ("jit,interp"); NULL: all. */
+ * be opened. `engines` names the engines to use ("jit,interp,auto"); NULL: all. */
 #define DIFF_MAX_WAYS 96
 uint32_t diff_ways(diff_way *ways, const char *engines);
 void diff_ways_free(diff_way *ways, uint32_t n);

@@ -29,6 +29,7 @@ void hiaR_stub_poll(void);
 void hiaR_stub_fail(void);
 void hiaR_stub_join(void);
 void hiaR_stub_host(void);
+void hiaR_stub_effect(void);
 void hiaR_stub_alloc(void);
 void hiaR_stub_free(void);
 void hiaR_stub_unpack(void);
@@ -54,6 +55,8 @@ void hiaR_native_return(hia_context *context, char *place);
 hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame, uint32_t index,
                            const char *sp, uintptr_t pc);
 uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *context);
+uint32_t hiaR_native_effect(hia_host_call *call, hia_word *block, uint32_t n_params,
+                            uint32_t n_results, hia_context *context);
 void *hiaR_native_alloc(hia_context *context, size_t size, uint32_t loc, const char *sp,
                         uintptr_t pc);
 void hiaR_native_free(hia_context *context, hia_word object, uint32_t base);

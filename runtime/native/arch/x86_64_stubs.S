@@ -303,4 +303,16 @@ hiaR_stub_host:
         .cfi_endproc
         .size   hiaR_stub_host, .-hiaR_stub_host
 
+/* hiaR_stub_effect: rdi the call, rsi its block, edx parameters, ecx results; returns in eax. */
+        .globl  hiaR_stub_effect
+        .protected hiaR_stub_effect
+        .type   hiaR_stub_effect, @function
+        .p2align 4
+hiaR_stub_effect:
+        .cfi_startproc
+        movq    %r13, %r8
+        jmp     hiaR_native_effect@PLT
+        .cfi_endproc
+        .size   hiaR_stub_effect, .-hiaR_stub_effect
+
         .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,181 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Runs that begin in the interpreter, and may begin again in native code (docs/start.md).
+ *
+ * One would let native code take over where the run is. But image and code are two builds of a
+ * program, whose functions and objects differ, and a loop that calls nothing has no place at which
+ * another function could be entered. So the run ends as a run that is cancelled does, with the
+ * status HIA_AGAIN, and is made again with the same arguments. All of a run but its effects is a
+ * function of its arguments; effects are in a record (runtime/host/effects.h).
+ *
+ * If compiling takes T, and native code is s times as fast, a run of length L takes T + L / s where
+ * native code alone takes as long, and the interpreter alone L: at most 1 + 1 / s times the better
+ * of both. That is why a run that is mostly in kernels, where s is near 1, stays where it is.
+ *
+ * The engine's timekeeper looks at a run when its function has been interpreted for FIRST_NS in
+ * all, has it compiled, and then looks again and again to see whether it is in a kernel. On one
+ * core compiling takes the run's time. There, as in the problem of renting skis, waiting for as
+ * long as compiling takes gives at most twice the better of both, and nothing that does not know L
+ * can give less. */
+#include "jit/engine/engine.h"
+
+enum { FIRST_NS = 1000000, LOOK_NS = 1000000 };
+
+/* What opening the compiler takes, which has to be guessed when it matters. */
+#define OPEN_NS 4e7
+
+/* A run is mostly in kernels if that is where it was at so many of these looks, and if they take
+ * longer than native code could make short by fusing and batching them. */
+enum { MIN_LOOKS = 4, KERNEL_NS = 100000 };
+#define KERNEL_SHARE 0.6
+
+static hia_traits exact(hia_traits traits) {
+  return traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS);
+}
+
+static const hia_fn_version *native_of(const hia_function *f, hia_traits traits) {
+  return hiaJ_version(f, exact(traits) | HIA_VERSION_NATIVE);
+}
+
+static bool is_auto(const hia_function *f) {
+  return f->module->engine->options.kind == HIA_ENGINE_AUTO;
+}
+
+/* True if there can be no native version. */
+static bool lacks_native(const hia_function *f, hia_traits traits) {
+  return atomic_load_explicit(&f->module->engine->lacks_native, memory_order_relaxed) ||
+         atomic_load_explicit(&f->lacks, memory_order_relaxed) >> exact(traits) & 1;
+}
+
+/* ---- which version ---- */
+
+hia_traits hiaJ_best_traits(const hia_function *f, hia_traits traits) {
+  bool is_native = is_auto(f) && (f->module->is_native_only || !lacks_native(f, traits));
+  return is_native ? traits | HIA_VERSION_NATIVE : traits;
+}
+
+hia_traits hiaJ_first_traits(const hia_function *f, hia_traits traits) {
+  return is_auto(f) && f->module->is_native_only ? traits | HIA_VERSION_NATIVE : traits;
+}
+
+const hia_fn_version *hiaJ_first_version(const hia_function *f, hia_traits traits) {
+  if (!is_auto(f)) return hiaJ_version(f, traits);
+  const hia_fn_version *v = native_of(f, traits);
+  bool begins_again = f->module->engine->again_at && !f->module->is_native_only;
+  if (v && !begins_again) return v;
+  v = atomic_load_explicit(&f->versions, memory_order_acquire);
+  while (v && (v->native || exact(v->traits) != exact(traits))) v = v->next;
+  return v;
+}
+
+bool hiaJ_may_begin_again(const hia_fn_version *v) {
+  return is_auto(v->function) && !v->native && !lacks_native(v->function, v->traits);
+}
+
+/* ---- when to compile ---- */
+
+/* The interpreter's time after which a function is compiled. */
+static uint64_t first_ns(const hia_fn_version *v) {
+  hia_engine *engine = v->function->module->engine;
+  if (engine->cores > 1) return FIRST_NS;
+  pthread_mutex_lock(&engine->lock);
+  double ns = (engine->session ? 0 : OPEN_NS) + engine->ns_per_node * (double)v->unit->stats.nodes;
+  pthread_mutex_unlock(&engine->lock);
+  return ns > FIRST_NS ? (uint64_t)ns : FIRST_NS;
+}
+
+static void request(hia_tier_run *run) {
+  const hia_fn_version *v = run->version;
+  run->is_requested = true;
+  /* Without memory or threads it is interpreted; the next run tries again. */
+  hiaJ_make_later(v->function, exact(v->traits) | HIA_VERSION_NATIVE, NULL);
+}
+
+static void look(hia_alarm *alarm) {
+  hia_tier_run *run = (hia_tier_run *)(void *)((char *)alarm - offsetof(hia_tier_run, alarm));
+  if (!run->is_requested) request(run);
+  uint64_t n = atomic_load_explicit(&run->activity.n, memory_order_relaxed);
+  atomic_fetch_add_explicit(&run->n_looks, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&run->n_busy, n & 1, memory_order_relaxed);
+  if (!lacks_native(run->version->function, run->version->traits))
+    alarm->again = hiaR_now() + LOOK_NS;
+}
+
+/* ---- a run ---- */
+
+static void enter_list(hia_engine *engine, hia_tier_run *run) {
+  pthread_mutex_lock(&engine->later_lock);
+  run->next = engine->interpreted;
+  if (run->next) run->next->prev = run;
+  engine->interpreted = run;
+  pthread_mutex_unlock(&engine->later_lock);
+}
+
+static void leave_list(hia_engine *engine, hia_tier_run *run) {
+  pthread_mutex_lock(&engine->later_lock);
+  if (run->next) run->next->prev = run->prev;
+  if (run->prev)
+    run->prev->next = run->next;
+  else
+    engine->interpreted = run->next;
+  pthread_mutex_unlock(&engine->later_lock);
+}
+
+/* Has the timekeeper look at the run, if there is one. */
+static void watch(hia_engine *engine, hia_tier_run *run, uint64_t at) {
+  run->alarm.at = at;
+  run->alarm.ring = look;
+  hia_clock *clock;
+  if (hiaJ_engine_clock(engine, &clock) == HIA_OK && hiaR_alarm_set(clock, &run->alarm) == HIA_OK)
+    run->clock = clock;
+}
+
+void hiaJ_tier_begin(hia_tier_run *run, const hia_fn_version *v, hia_cancel_scope *scope,
+                     hia_limits *limits) {
+  hia_function *f = v->function;
+  hia_engine *engine = f->module->engine;
+  *run = (hia_tier_run){.version = v, .scope = scope, .began_at = hiaR_now()};
+  run->activity.again_at = engine->again_at;
+  hiaR_effects_init(&run->effects, &engine->allocator);
+  limits->activity = &run->activity;
+  limits->effects = &run->effects;
+  /* A core is left to the compiler. */
+  if (limits->threads > 1 && limits->threads >= engine->cores) limits->threads--;
+  if (engine->again_at) return;
+  enter_list(engine, run);
+  /* It may have become ready between the choice of the version and now. */
+  if (native_of(f, v->traits)) hiaR_scope_again(scope);
+  uint64_t ns = atomic_load_explicit(&f->interpreted_ns, memory_order_relaxed), first = first_ns(v);
+  if (ns >= first) request(run);
+  watch(engine, run, run->began_at + (ns >= first ? LOOK_NS : first - ns));
+}
+
+const hia_fn_version *hiaJ_tier_end(hia_tier_run *run, hia_status status) {
+  const hia_fn_version *v = run->version;
+  hia_engine *engine = v->function->module->engine;
+  if (run->clock) hiaR_alarm_clear(run->clock, &run->alarm);
+  if (!engine->again_at) leave_list(engine, run);
+  atomic_fetch_add_explicit(&v->function->interpreted_ns, hiaR_now() - run->began_at,
+                            memory_order_relaxed);
+  return status == HIA_AGAIN ? native_of(v->function, v->traits) : NULL;
+}
+
+/* ---- native code is ready ---- */
+
+static bool is_in_kernels(hia_tier_run *run) {
+  unsigned looks = atomic_load_explicit(&run->n_looks, memory_order_relaxed),
+           busy = atomic_load_explicit(&run->n_busy, memory_order_relaxed);
+  if (looks < MIN_LOOKS || busy < KERNEL_SHARE * looks) return false;
+  double n = (double)(atomic_load_explicit(&run->activity.n, memory_order_relaxed) / 2 + 1);
+  double in_kernels = (double)(hiaR_now() - run->began_at) * busy / looks;
+  return in_kernels / n > KERNEL_NS;
+}
+
+void hiaJ_tier_ready(const hia_fn_version *v) {
+  hia_engine *engine = v->function->module->engine;
+  pthread_mutex_lock(&engine->later_lock);
+  for (hia_tier_run *run = engine->interpreted; run; run = run->next)
+    if (run->version->function == v->function && exact(run->version->traits) == exact(v->traits) &&
+        !is_in_kernels(run))
+      hiaR_scope_again(run->scope);
+  pthread_mutex_unlock(&engine->later_lock);
+}
