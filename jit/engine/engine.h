@@ -13,8 +13,9 @@
  *   module_types.c, inspect.c    the types of a module, and introspection
  *   find.c, functions.c          functions by name; the objects that stand for them
  *   unit.c, ready.c              building and compiling; versions of functions, made when needed
- *   later.c, tier.c              making versions on a thread of the engine; runs that begin in the
- *                                interpreter, and may begin again in native code
+ *   later.c                      making versions on a thread of the engine
+ *   again.c, tier.c              image or native code; runs that begin in the interpreter, and may
+ *                                begin again in native code
  *   run.c, run_options.c         calls; their options
  *   entry.c, host.c, cancel.c    typed entries; host functions; ending runs
  *   params.c, trainer.c, gradients.c, differences.c   params, training, checks of gradients
@@ -46,9 +47,10 @@ enum {
   HIA_VERSION_FUELLED = 1 << 0, /* takes fuel as a last argument and returns what is left as a last
                                    result (graph/passes/fuel.c); runs on one thread */
   HIA_VERSION_STREAMS = 1 << 2, /* its arguments may be streams (graph/passes/streams.c) */
-  HIA_VERSION_NATIVE =
-      1 << 1, /* has native code, as typed entries require. In an engine that makes
-                 native code alone, only versions that the budget ended have none */
+  /* It has native code, as typed entries require. In an engine that makes native code alone, only
+     versions that the budget ended have none. */
+  HIA_VERSION_NATIVE = 1 << 1,
+  HIA_VERSION_IMAGE = 1 << 3, /* it has none; only tests require that */
 };
 
 /* ---- engine.c: what modules and runs use of an engine; life.c: making and freeing ---- */
@@ -113,10 +115,9 @@ struct hia_engine {
    * no table. Or NULL. */
   hia_value_types *tuples[HIA_ENGINE_TUPLES];
 
-  /* Of what follows. It is taken inside all other locks. */
-  pthread_mutex_t later_lock;
-  struct hia_making *queue; /* units that wait for the thread that makes them, oldest first */
-  bool is_serving;          /* there is such a thread, or one was asked for */
+  pthread_mutex_t later_lock; /* of what follows. It is taken inside all other locks */
+  struct hia_making *queue;   /* units that wait for the thread that makes them, oldest first */
+  bool is_serving;            /* there is such a thread, or one was asked for */
   struct hia_tier_run *interpreted; /* runs that native code may take over */
 };
 
@@ -168,7 +169,7 @@ hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_
 /* Returns the status that the run has ended with, given the status that it returned; HIA_AGAIN if
  * it is to begin again. */
 hia_status hiaJ_watch_status(const hia_watch *watch, hia_status status);
-/* The same, at its end: it cannot be ended any more. */
+/* Does the same at the end of the run, which cannot be ended any more. */
 hia_status hiaJ_watch_end(hia_watch *watch, hia_status status);
 
 /* ---- host.c: host functions ---- */
@@ -532,6 +533,8 @@ hia_status hiaJ_ready_for(hia_function *function, hia_traits traits, const hia_r
 hia_making *hiaJ_making(hia_function *function, hia_traits traits, size_t max_memory, bool *is_new);
 /* Makes the unit, and drops the making thread's reference. The caller holds no lock. */
 void hiaJ_make(hia_making *making);
+/* Fails if the function is NULL or generic. */
+hia_status hiaJ_need_instance(hia_function *f, hia_error **error);
 /* Ends a making that no thread has begun, likewise. */
 void hiaJ_abandon(hia_making *making, hia_status status);
 /* Tells a list of hosts (or NULL), and frees it. The caller holds no lock. */
@@ -547,11 +550,10 @@ hia_status hiaJ_make_later(hia_function *function, hia_traits traits, hia_waitin
 bool hiaJ_take_queued(hia_making *making);
 /* Starts a thread that makes the unit. False: the caller has to make it. */
 bool hiaJ_make_beside(hia_making *making);
-/* Drops what waits in the queue for a module that is freed; or NULL: all. */
-void hiaJ_drop_queued(hia_engine *engine, const hia_module *module);
-void hiaJ_join_compiling(hia_engine *engine); /* waits for all threads that compile */
+/* Drops what waits in the queue, and waits for all threads that compile. */
+void hiaJ_join_compiling(hia_engine *engine);
 
-/* ---- tier.c: runs that begin in the interpreter ---- */
+/* ---- again.c: image or native code ---- */
 
 /* A run in the interpreter that native code may take over. */
 typedef struct hia_tier_run {
@@ -576,14 +578,25 @@ hia_traits hiaJ_first_traits(const hia_function *function, hia_traits traits);
 const hia_fn_version *hiaJ_first_version(const hia_function *function, hia_traits traits);
 /* True if native code may take over runs of this version. */
 bool hiaJ_may_begin_again(const hia_fn_version *version);
+/* The traits in which versions must be equal to those of a run. */
+hia_traits hiaJ_exact_traits(hia_traits traits);
+const hia_fn_version *hiaJ_native_version(const hia_function *function, hia_traits traits);
+/* True if there can be no native version. */
+bool hiaJ_lacks_native(const hia_function *function, hia_traits traits);
+/* Puts a run into hia_engine.interpreted, and takes it out. */
+void hiaJ_tier_enter(hia_engine *engine, hia_tier_run *run);
+void hiaJ_tier_leave(hia_engine *engine, hia_tier_run *run);
+/* A native version is ready: its runs that gain by it begin again. */
+void hiaJ_tier_ready(const hia_fn_version *version);
+
+/* ---- tier.c: runs that begin in the interpreter ---- */
+
 /* Begins to watch a run of such a version. The scope is open. *limits gets what the interpreter
  * reads and writes for it. */
 void hiaJ_tier_begin(hia_tier_run *run, const hia_fn_version *version, hia_cancel_scope *scope,
                      hia_limits *limits);
 /* The interpreter has ended. Returns the native version if it was ended to begin again in it. */
 const hia_fn_version *hiaJ_tier_end(hia_tier_run *run, hia_status status);
-/* A native version is ready: its runs that gain by it begin again. */
-void hiaJ_tier_ready(const hia_fn_version *version);
 hia_compile_options hiaJ_compile_options(const hia_engine *engine);
 
 #endif

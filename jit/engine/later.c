@@ -121,13 +121,11 @@ bool hiaJ_take_queued(hia_making *m) {
   return is_there;
 }
 
-/* Takes the first making of the module, or of any (NULL), out of the queue; NULL: there is none. */
-static hia_making *take_any(hia_engine *engine, const hia_module *module) {
+/* Takes the first making out of the queue; NULL: there is none. */
+static hia_making *take_first(hia_engine *engine) {
   pthread_mutex_lock(&engine->later_lock);
-  hia_making **at = &engine->queue;
-  while (*at && module && (*at)->function->module != module) at = &(*at)->next_queued;
-  hia_making *m = *at;
-  if (m) *at = m->next_queued;
+  hia_making *m = engine->queue;
+  if (m) engine->queue = m->next_queued;
   pthread_mutex_unlock(&engine->later_lock);
   return m;
 }
@@ -138,17 +136,13 @@ static void drop(hia_making *m, hia_status status) {
   hiaJ_module_release(module);
 }
 
-void hiaJ_drop_queued(hia_engine *engine, const hia_module *module) {
-  for (hia_making *m; (m = take_any(engine, module));) drop(m, HIA_CANCELLED);
-}
-
 static bool start_serving(hia_engine *engine) {
   if (engine->has_host_pool) return hiaR_pool_start(engine->compilers, serve, engine);
   return start(engine, NULL);
 }
 
 void hiaJ_join_compiling(hia_engine *engine) {
-  hiaJ_drop_queued(engine, NULL);
+  for (hia_making *m; (m = take_first(engine));) drop(m, HIA_CANCELLED);
   if (engine->compilers) hiaR_pool_take_back(engine->compilers, engine);
   join(engine, true);
   hiaR_pool_free(engine->compilers); /* waits for a thread of the host that compiles */
@@ -186,4 +180,23 @@ hia_status hiaJ_make_later(hia_function *f, hia_traits traits, hia_waiting *wait
   pthread_mutex_unlock(&module->making_lock);
   drop(m, HIA_THREADS);
   return HIA_THREADS;
+}
+
+/* ---- public ---- */
+
+hia_status hia_function_prepare_later(hia_function *f, const hia_run_options *options,
+                                      hia_function_ready ready_fn, void *user, hia_error **error) {
+  if (error) *error = NULL;
+  hia_run_options complete;
+  hia_status status = hiaJ_need_instance(f, error);
+  if (status == HIA_OK) status = hiaJ_run_options(f, options, &complete, error);
+  if (status != HIA_OK) return status;
+  hia_engine *engine = f->module->engine;
+  hia_waiting *waiting = ready_fn ? hiaR_alloc(&engine->allocator, sizeof *waiting) : NULL;
+  if (ready_fn && !waiting) return hiaR_fail_memory(&engine->allocator, error);
+  if (waiting) *waiting = (hia_waiting){NULL, f, ready_fn, user};
+  status = hiaJ_make_later(f, hiaJ_best_traits(f, hiaJ_traits_for(&complete)), waiting);
+  if (status == HIA_OK) return HIA_OK;
+  if (waiting) hiaR_free(&engine->allocator, waiting, sizeof *waiting);
+  return hiaJ_fail(&engine->allocator, error, status, NULL, "%s", hiaR_status_message(status));
 }

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Making and freeing engines; their options, checked. */
 #include "jit/engine/engine.h"
-#include "runtime/program/command_words.h"
+#include "runtime/threads/processor.h"
 #include <stdio.h>
 
 /* Until the engine has compiled something. */
@@ -93,7 +93,7 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   }
   engine->options.disabled_passes = engine->disabled;
   if (engine->options.threads == 0) engine->options.threads = 1;
-  engine->cores = hiaR_word_cores();
+  engine->cores = hiaR_processors();
   engine->ns_per_node = FIRST_NS_PER_NODE;
   pthread_mutex_init(&engine->lock, NULL);
   pthread_mutex_init(&engine->later_lock, NULL);

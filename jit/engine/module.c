@@ -41,7 +41,5 @@ void hiaJ_module_release(hia_module *module) {
 }
 
 void hia_module_free(hia_module *module) {
-  if (!module) return;
-  hiaJ_drop_queued(module->engine, module);
-  hiaJ_module_release(module);
+  if (module) hiaJ_module_release(module);
 }

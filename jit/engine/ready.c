@@ -288,7 +288,7 @@ hia_status hiaJ_ready_for(hia_function *f, hia_traits traits, const hia_run_opti
 
 /* ---- public ---- */
 
-static hia_status need_instance(hia_function *f, hia_error **error) {
+hia_status hiaJ_need_instance(hia_function *f, hia_error **error) {
   if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
   if (!f->is_generic) return HIA_OK;
   return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT,
@@ -304,28 +304,12 @@ hia_status hia_function_prepare_for(hia_function *f, const hia_run_options *opti
                                     hia_error **error) {
   if (error) *error = NULL;
   hia_run_options complete;
-  hia_status status = need_instance(f, error);
-  if (status == HIA_OK) status = hiaJ_run_options(f, options, &complete, error);
-  const hia_fn_version *version;
-  hia_traits traits = hiaJ_best_traits(f, hiaJ_traits_for(&complete));
-  return status == HIA_OK ? hiaJ_ready_for(f, traits, &complete, &version, error) : status;
-}
-
-hia_status hia_function_prepare_later(hia_function *f, const hia_run_options *options,
-                                      hia_function_ready ready_fn, void *user, hia_error **error) {
-  if (error) *error = NULL;
-  hia_run_options complete;
-  hia_status status = need_instance(f, error);
+  hia_status status = hiaJ_need_instance(f, error);
   if (status == HIA_OK) status = hiaJ_run_options(f, options, &complete, error);
   if (status != HIA_OK) return status;
-  hia_engine *engine = f->module->engine;
-  hia_waiting *waiting = ready_fn ? hiaR_alloc(&engine->allocator, sizeof *waiting) : NULL;
-  if (ready_fn && !waiting) return hiaR_fail_memory(&engine->allocator, error);
-  if (waiting) *waiting = (hia_waiting){NULL, f, ready_fn, user};
-  status = hiaJ_make_later(f, hiaJ_best_traits(f, hiaJ_traits_for(&complete)), waiting);
-  if (status == HIA_OK) return HIA_OK;
-  if (waiting) hiaR_free(&engine->allocator, waiting, sizeof *waiting);
-  return hiaJ_fail(&engine->allocator, error, status, NULL, "%s", hiaR_status_message(status));
+  const hia_fn_version *version;
+  hia_traits traits = hiaJ_best_traits(f, hiaJ_traits_for(&complete));
+  return hiaJ_ready_for(f, traits, &complete, &version, error);
 }
 
 /* Adds those of a further version; no two versions share nodes. */

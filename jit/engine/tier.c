@@ -23,54 +23,6 @@ enum { FIRST_NS = 1000000, LOOK_NS = 1000000 };
 /* What opening the compiler takes, which has to be guessed when it matters. */
 #define OPEN_NS 4e7
 
-/* A run is mostly in kernels if that is where it was at so many of these looks, and if they take
- * longer than native code could make short by fusing and batching them. */
-enum { MIN_LOOKS = 4, KERNEL_NS = 100000 };
-#define KERNEL_SHARE 0.6
-
-static hia_traits exact(hia_traits traits) {
-  return traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS);
-}
-
-static const hia_fn_version *native_of(const hia_function *f, hia_traits traits) {
-  return hiaJ_version(f, exact(traits) | HIA_VERSION_NATIVE);
-}
-
-static bool is_auto(const hia_function *f) {
-  return f->module->engine->options.kind == HIA_ENGINE_AUTO;
-}
-
-/* True if there can be no native version. */
-static bool lacks_native(const hia_function *f, hia_traits traits) {
-  return atomic_load_explicit(&f->module->engine->lacks_native, memory_order_relaxed) ||
-         atomic_load_explicit(&f->lacks, memory_order_relaxed) >> exact(traits) & 1;
-}
-
-/* ---- which version ---- */
-
-hia_traits hiaJ_best_traits(const hia_function *f, hia_traits traits) {
-  bool is_native = is_auto(f) && (f->module->is_native_only || !lacks_native(f, traits));
-  return is_native ? traits | HIA_VERSION_NATIVE : traits;
-}
-
-hia_traits hiaJ_first_traits(const hia_function *f, hia_traits traits) {
-  return is_auto(f) && f->module->is_native_only ? traits | HIA_VERSION_NATIVE : traits;
-}
-
-const hia_fn_version *hiaJ_first_version(const hia_function *f, hia_traits traits) {
-  if (!is_auto(f)) return hiaJ_version(f, traits);
-  const hia_fn_version *v = native_of(f, traits);
-  bool begins_again = f->module->engine->again_at && !f->module->is_native_only;
-  if (v && !begins_again) return v;
-  v = atomic_load_explicit(&f->versions, memory_order_acquire);
-  while (v && (v->native || exact(v->traits) != exact(traits))) v = v->next;
-  return v;
-}
-
-bool hiaJ_may_begin_again(const hia_fn_version *v) {
-  return is_auto(v->function) && !v->native && !lacks_native(v->function, v->traits);
-}
-
 /* ---- when to compile ---- */
 
 /* The interpreter's time after which a function is compiled. */
@@ -87,7 +39,7 @@ static void request(hia_tier_run *run) {
   const hia_fn_version *v = run->version;
   run->is_requested = true;
   /* Without memory or threads it is interpreted; the next run tries again. */
-  hiaJ_make_later(v->function, exact(v->traits) | HIA_VERSION_NATIVE, NULL);
+  hiaJ_make_later(v->function, hiaJ_exact_traits(v->traits) | HIA_VERSION_NATIVE, NULL);
 }
 
 static void look(hia_alarm *alarm) {
@@ -96,29 +48,11 @@ static void look(hia_alarm *alarm) {
   uint64_t n = atomic_load_explicit(&run->activity.n, memory_order_relaxed);
   atomic_fetch_add_explicit(&run->n_looks, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&run->n_busy, n & 1, memory_order_relaxed);
-  if (!lacks_native(run->version->function, run->version->traits))
+  if (!hiaJ_lacks_native(run->version->function, run->version->traits))
     alarm->again = hiaR_now() + LOOK_NS;
 }
 
 /* ---- a run ---- */
-
-static void enter_list(hia_engine *engine, hia_tier_run *run) {
-  pthread_mutex_lock(&engine->later_lock);
-  run->next = engine->interpreted;
-  if (run->next) run->next->prev = run;
-  engine->interpreted = run;
-  pthread_mutex_unlock(&engine->later_lock);
-}
-
-static void leave_list(hia_engine *engine, hia_tier_run *run) {
-  pthread_mutex_lock(&engine->later_lock);
-  if (run->next) run->next->prev = run->prev;
-  if (run->prev)
-    run->prev->next = run->next;
-  else
-    engine->interpreted = run->next;
-  pthread_mutex_unlock(&engine->later_lock);
-}
 
 /* Has the timekeeper look at the run, if there is one. */
 static void watch(hia_engine *engine, hia_tier_run *run, uint64_t at) {
@@ -141,9 +75,9 @@ void hiaJ_tier_begin(hia_tier_run *run, const hia_fn_version *v, hia_cancel_scop
   /* A core is left to the compiler. */
   if (limits->threads > 1 && limits->threads >= engine->cores) limits->threads--;
   if (engine->again_at) return;
-  enter_list(engine, run);
+  hiaJ_tier_enter(engine, run);
   /* It may have become ready between the choice of the version and now. */
-  if (native_of(f, v->traits)) hiaR_scope_again(scope);
+  if (hiaJ_native_version(f, v->traits)) hiaR_scope_again(scope);
   uint64_t ns = atomic_load_explicit(&f->interpreted_ns, memory_order_relaxed), first = first_ns(v);
   if (ns >= first) request(run);
   watch(engine, run, run->began_at + (ns >= first ? LOOK_NS : first - ns));
@@ -153,29 +87,8 @@ const hia_fn_version *hiaJ_tier_end(hia_tier_run *run, hia_status status) {
   const hia_fn_version *v = run->version;
   hia_engine *engine = v->function->module->engine;
   if (run->clock) hiaR_alarm_clear(run->clock, &run->alarm);
-  if (!engine->again_at) leave_list(engine, run);
+  if (!engine->again_at) hiaJ_tier_leave(engine, run);
   atomic_fetch_add_explicit(&v->function->interpreted_ns, hiaR_now() - run->began_at,
                             memory_order_relaxed);
-  return status == HIA_AGAIN ? native_of(v->function, v->traits) : NULL;
-}
-
-/* ---- native code is ready ---- */
-
-static bool is_in_kernels(hia_tier_run *run) {
-  unsigned looks = atomic_load_explicit(&run->n_looks, memory_order_relaxed),
-           busy = atomic_load_explicit(&run->n_busy, memory_order_relaxed);
-  if (looks < MIN_LOOKS || busy < KERNEL_SHARE * looks) return false;
-  double n = (double)(atomic_load_explicit(&run->activity.n, memory_order_relaxed) / 2 + 1);
-  double in_kernels = (double)(hiaR_now() - run->began_at) * busy / looks;
-  return in_kernels / n > KERNEL_NS;
-}
-
-void hiaJ_tier_ready(const hia_fn_version *v) {
-  hia_engine *engine = v->function->module->engine;
-  pthread_mutex_lock(&engine->later_lock);
-  for (hia_tier_run *run = engine->interpreted; run; run = run->next)
-    if (run->version->function == v->function && exact(run->version->traits) == exact(v->traits) &&
-        !is_in_kernels(run))
-      hiaR_scope_again(run->scope);
-  pthread_mutex_unlock(&engine->later_lock);
+  return status == HIA_AGAIN ? hiaJ_native_version(v->function, v->traits) : NULL;
 }

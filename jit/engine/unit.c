@@ -323,7 +323,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   for (uint32_t i = 0; i < unit->n_versions; i++) {
     hia_fn_version *v = &unit->versions[i];
     v->traits = (j->traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS)) |
-                (is_native ? HIA_VERSION_NATIVE : 0u);
+                (is_native ? HIA_VERSION_NATIVE : HIA_VERSION_IMAGE);
     v->unit = unit;
     if (is_native)
       v->native = engine->backend->entry(unit->code, v->root);

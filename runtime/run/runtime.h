@@ -188,7 +188,7 @@ typedef struct hia_limits {
   const hia_shapes *shapes; /* of the program's types, where the engine has no image: native code */
   /* The values of the program's params, by their numbers (param/param.h); NULL: it has none. */
   const hia_word *params;
-  /* Of runs that may begin again in native code (jit/engine/tier.c); else NULL. */
+  /* NULL unless the run may begin again in native code (jit/engine/tier.c). */
   hia_effects *effects;   /* the interpreter adds to them; native code takes from them */
   hia_activity *activity; /* of the interpreter */
 } hia_limits;

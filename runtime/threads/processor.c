@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/threads/processor.h"
 #include <sched.h>
+#include <unistd.h>
 
 uint32_t hiaR_processor(void) {
   int cpu = sched_getcpu();
@@ -18,4 +19,11 @@ bool hiaR_processor_leave(const uint32_t *busy, size_t n) {
   if (CPU_COUNT(&free) == 0 || sched_setaffinity(0, sizeof free, &free) != 0) return false;
   (void)sched_setaffinity(0, sizeof all, &all);
   return true;
+}
+
+unsigned hiaR_processors(void) {
+  cpu_set_t set; /* for 1024 processors; on machines with more the call fails */
+  long n =
+      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+  return n < 1 ? 1 : (unsigned)n;
 }

@@ -14,6 +14,8 @@
 /* The number of the processor that the calling thread runs on, at this moment; HIA_NONE: it is not
  * known. */
 uint32_t hiaR_processor(void);
+/* The processors that this thread may run on, at least 1. */
+unsigned hiaR_processors(void);
 /* Moves the calling thread to a processor that it may run on and that is none of `busy` (n of
  * them; HIA_NONE is none). The thread may be moved on from there as before. Returns false, and
  * does nothing, if there is no such processor, or if the system does not allow it. */

@@ -12,6 +12,7 @@ hia_build_value build(hia_builder *b) {
 
 int main() {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   hia_run_options run = HIA_RUN_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
   hia_function_stats cost = HIA_FUNCTION_STATS_INIT;

@@ -748,7 +748,7 @@ t 'unknown short option' 2 '' 'there is no option `-x`' run -x examples/fib.hia
 t 'no file' 2 '' 'FILE is missing' run
 t 'an option without its value' 2 '' 'takes a value' run examples/fib.hia --fn
 t 'a value too many' 2 '' 'takes no value' run examples/fib.hia --time=1
-t 'engine' 2 '' 'jit, interp or expand' run examples/fib.hia 1 --engine gpu
+t 'engine' 2 '' 'jit, interp, expand or auto' run examples/fib.hia 1 --engine gpu
 t 'too many threads' 2 '' 'a number up to 1024' run examples/fib.hia 1 --threads 1025
 t 'threads that are no number' 2 '' 'a number up to 1024' run examples/fib.hia 1 --threads 2x
 t 'threads that are nothing' 2 '' 'a number up to 1024' bench examples/fib.hia 1 --threads 1,,2

@@ -188,6 +188,7 @@ static void count_free(void *, void *block, std::size_t size) {
 static void entries_with_data() {
   const hia_allocator allocator = {count_alloc, count_resize, count_free, nullptr};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.allocator = &allocator;
   {
     hiaton::engine engine = hiaton::engine::make(&options).value();
@@ -485,6 +486,7 @@ static void errors(const hiaton::engine &engine) {
   CHECK(engine.load_file("/nothing/such").status() == HIA_IO);
   CHECK(engine.load_ir("bad.ir", "nonsense").status() != HIA_OK);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.opt_level = 77;
   CHECK(hiaton::engine::make(&options).status() == HIA_ARGUMENT);
   hia_context_options none = HIA_CONTEXT_OPTIONS_INIT;
@@ -510,6 +512,7 @@ static void errors(const hiaton::engine &engine) {
 
 int main() {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   const bool is_native = bool(hiaton::engine::make().value().native());
   if (!is_native) options.kind = HIA_ENGINE_INTERP; // a build without LLVM
   hiaton::engine first = hiaton::engine::make(&options).value(), engine = std::move(first);

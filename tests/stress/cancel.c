@@ -6,6 +6,7 @@
  *   cancel [RUNS]      (10000 in all)
  *
  * No test framework, because Criterion does not start under ThreadSanitizer. */
+#include "jit/engine/engine.h"
 #include "tests/stress/random.h"
 #include "tests/unit/helpers/image.h"
 #include "tests/unit/helpers/time.h"
@@ -40,7 +41,8 @@ static const way ways[] = {
     {HIA_ENGINE_JIT, 3, "fib", 10},        {HIA_ENGINE_INTERP, 1, "fib", 8},
     {HIA_ENGINE_INTERP, 1, "rounds", 100}, {HIA_ENGINE_INTERP, 1, "late", 8},
     {HIA_ENGINE_INTERP, 2, "fib", 8},      {HIA_ENGINE_INTERP, 3, "late", 8},
-    {HIA_ENGINE_EXPAND, 1, "fib", 8},
+    {HIA_ENGINE_EXPAND, 1, "fib", 8},      {HIA_ENGINE_AUTO, 1, "fib", 10},
+    {HIA_ENGINE_AUTO, 2, "rounds", 100},   {HIA_ENGINE_AUTO, 3, "late", 8},
 };
 enum { TYPICAL = 300000 }; /* nanoseconds */
 
@@ -207,6 +209,7 @@ static void run_way(const way *w, long runs, uint64_t *random) {
     hia_engine_free(engine);
     return;
   }
+  if (w->kind == HIA_ENGINE_AUTO) engine->again_at = 500; /* some runs begin again, some are over */
   requester r = {.cancel = hia_cancel_new(&heap.allocator),
                  .lock = PTHREAD_MUTEX_INITIALIZER,
                  .changed = PTHREAD_COND_INITIALIZER};
@@ -248,6 +251,10 @@ static void run_way(const way *w, long runs, uint64_t *random) {
   }
 }
 
+static bool has_code(const way *w) {
+  return w->kind == HIA_ENGINE_JIT || w->kind == HIA_ENGINE_AUTO;
+}
+
 int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   long runs = argc > 1 ? atol(argv[1]) : 10000;
@@ -259,9 +266,9 @@ int main(int argc, char **argv) {
     hia_engine_free(engine);
   }
   size_t n = 0;
-  for (size_t i = 0; i < HIA_LEN(ways); i++) n += is_native || ways[i].kind != HIA_ENGINE_JIT;
+  for (size_t i = 0; i < HIA_LEN(ways); i++) n += is_native || !has_code(&ways[i]);
   for (size_t i = 0; i < HIA_LEN(ways); i++)
-    if (is_native || ways[i].kind != HIA_ENGINE_JIT)
+    if (is_native || !has_code(&ways[i]))
       run_way(&ways[i], (runs + (long)n - 1) / (long)n + 12, &random);
   printf("%lu runs were ended, %lu came first\n", atomic_load(&n_ended), atomic_load(&n_done));
   printf("%s\n", n_failed ? "failed" : "passed");

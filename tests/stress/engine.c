@@ -251,7 +251,8 @@ static unsigned round_of(hia_engine_kind kind, unsigned threads, unsigned rounds
   hia_module *module;
   hia_error *error;
   if (hia_engine_new(&options, &engine, &error)) stop_with(error);
-  if (kind == HIA_ENGINE_JIT && hia_engine_native(engine, NULL)) {
+  bool is_native = kind == HIA_ENGINE_JIT || kind == HIA_ENGINE_AUTO;
+  if (is_native && hia_engine_native(engine, NULL)) {
     hia_engine_free(engine);
     return 0;
   }
@@ -266,7 +267,7 @@ static unsigned round_of(hia_engine_kind kind, unsigned threads, unsigned rounds
   for (unsigned t = 0; t < N_THREADS; t++) {
     workers[t] = (worker){.engine = engine,
                           .shared = module,
-                          .is_native = kind == HIA_ENGINE_JIT,
+                          .is_native = is_native,
                           .rounds = rounds,
                           .number = t,
                           .random = seed * 77 + t + 1};
@@ -289,6 +290,7 @@ int main(int argc, char **argv) {
     wrong += round_of(HIA_ENGINE_INTERP, threads, rounds, seed);
     wrong += round_of(HIA_ENGINE_EXPAND, threads, rounds, seed);
     wrong += round_of(HIA_ENGINE_JIT, threads, rounds, seed);
+    wrong += round_of(HIA_ENGINE_AUTO, threads, rounds, seed);
   }
   printf("%u wrong, %u lines of log\n", wrong, atomic_load(&heard));
   return wrong || !atomic_load(&heard);

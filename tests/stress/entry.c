@@ -127,6 +127,7 @@ int main(int argc, char **argv) {
   unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 2000;
   uint32_t random = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.threads = 3;
   loaded l[2];
   for (int i = 0; i < 2; i++) { /* the second one with further workers */

@@ -247,6 +247,7 @@ static void bad_options(void) {
   hia_context *context = NULL;
   EXPECT(hia_context_new(&context_options, &context) == HIA_ARGUMENT && !context);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.pool = &pool;
   hia_engine *engine = NULL;
   hia_error *error = NULL;

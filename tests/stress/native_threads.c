@@ -151,6 +151,7 @@ static uint64_t random_state = 0x9e3779b97f4a7c15;
 
 static loaded load(unsigned threads, size_t max_depth, const hia_allocator *allocator) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.threads = threads;
   options.batching = threads > 1 ? HIA_BATCH_ALL : HIA_BATCH_NONE;
   options.max_depth = max_depth;

@@ -123,6 +123,7 @@ int main(int argc, char **argv) {
   char *bytes = write_trees(&size);
   try_engine(HIA_ENGINE_INTERP, rounds, bytes, size);
   if (has_native()) try_engine(HIA_ENGINE_JIT, rounds, bytes, size);
+  if (has_native()) try_engine(HIA_ENGINE_AUTO, rounds, bytes, size);
   unlink(path);
   free(bytes);
   printf("%s\n", n_failed ? "failed" : "1 passed, 0 failed, 0 skipped");

@@ -20,6 +20,7 @@ static const char text[] = "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n 
 
 static hia_engine *engine_with(const hia_allocator *allocator) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.allocator = allocator;
   hia_engine *engine = NULL;
   cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
@@ -185,6 +186,7 @@ Test(engine_build, options_of_other_versions) {
 /* All calls for one build; true if the last one was reached. */
 static bool attempt(test_heap *heap, builder build) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.allocator = &heap->allocator;
   hia_engine *engine = NULL;
   hia_module *module = NULL;

@@ -218,6 +218,7 @@ Test(entry, a_long_chain) {
 
 Test(entry, depth) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.max_depth = 1 << 20;
   fixture f;
   begin(&f, &options);
@@ -430,6 +431,7 @@ Test(entry, a_context_in_use) {
 /* Several workers: those of the engine, and those of a context. */
 Test(entry, workers) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.threads = 3;
   fixture f;
   begin(&f, &options);
@@ -531,6 +533,7 @@ Test(entry, not_plain) {
   }
   end(&f);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.flags |= HIA_FLAG_COUNT;
   options.disabled_passes = "all";
   begin(&f, &options);
@@ -660,6 +663,7 @@ Test(entry, no_room_for_a_larger_stack) {
   for (int i = 1; i < N; i++) len += (size_t)sprintf(source + len, " + v%d", i);
   sprintf(source + len, "\n}\n");
   hia_engine_options plainly = HIA_ENGINE_OPTIONS_INIT;
+  plainly.kind = HIA_ENGINE_JIT;
   plainly.opt_level = 0;
   plainly.disabled_passes = "all";
   program p = open_program(&plainly, source, "wide");
@@ -722,6 +726,7 @@ Test(entry, without_memory) {
 /* All calls from a new engine to a call of a plain function and of a typed entry. */
 static hia_status live(const hia_allocator *allocator) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.allocator = allocator;
   hia_engine *engine = NULL;
   hia_module *module = NULL;

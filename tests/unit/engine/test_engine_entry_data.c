@@ -38,6 +38,7 @@ static hia_status again(void *user, int32_t n, int32_t *result) {
 static void open_world(world *w, unsigned threads, size_t max_memory) {
   test_heap_init(&w->heap, -1);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.allocator = &w->heap.allocator;
   options.threads = threads;
   hia_error *error;

@@ -41,6 +41,7 @@ typedef struct world {
 static void open_world(world *w, unsigned threads) {
   test_heap_init(&w->heap, -1);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.allocator = &w->heap.allocator;
   options.threads = threads;
   cr_assert_eq(hia_engine_new(&options, &w->engine, NULL), HIA_OK);

@@ -54,6 +54,7 @@ static hia_status inner(void *user, int64_t n, int64_t *result) {
 static void open_world(world *w, unsigned threads, size_t max_memory) {
   test_heap_init(&w->heap, -1);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.allocator = &w->heap.allocator;
   options.threads = threads;
   cr_assert_eq(hia_engine_new(&options, &w->engine, NULL), HIA_OK);
@@ -439,6 +440,7 @@ static hia_status use_engine(const hia_allocator *allocator) {
   static const char small[] =
       "type T = L | N(t: T, x: (i64, f64)) fn f(t: T) -> (T, [T]) = (t, [t])";
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.allocator = allocator;
   hia_engine *engine = NULL;
   hia_module *module = NULL;

@@ -605,8 +605,8 @@ Test(engine_host, depth_is_inherited) {
   world w;
   inner i;
   EACH_WAY(w, hosts_ways[way].kind == HIA_ENGINE_JIT      ? (size_t)3 << 20
-              : hosts_ways[way].kind == HIA_ENGINE_INTERP ? (size_t)8 << 20
-                                                          : (size_t)64 << 20) {
+              : hosts_ways[way].kind == HIA_ENGINE_EXPAND ? (size_t)64 << 20
+                                                          : (size_t)8 << 20) {
     /* Each level takes some of the depth: all of them together must not take more. */
     load_inner(&w, &i,
                "fn down(n: i32, m: i32) -> i32 = if n == 0 then again(m) else 1 + down(n - 1, m)\n"

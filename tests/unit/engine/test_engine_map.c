@@ -188,17 +188,20 @@ Test(map, every_row) { every_row(NULL); }
 
 Test(map, every_row_without_optimisation) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   for (options.opt_level = 0; options.opt_level < 2; options.opt_level++) every_row(&options);
 }
 
 Test(map, every_row_on_threads) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.threads = 3;
   every_row(&options);
 }
 
 Test(map, every_row_counted) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.flags |= HIA_FLAG_COUNT;
   every_row(&options);
 }
@@ -342,6 +345,7 @@ Test(map, the_first_row_in_order_fails) { first_failure(NULL); }
 
 Test(map, the_first_row_in_order_fails_without_optimisation) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.opt_level = 0;
   options.disabled_passes = "all";
   first_failure(&options);
@@ -397,6 +401,7 @@ static void *call_maps(void *arg) {
 Test(map, on_threads_of_the_host) {
   enum { CALLERS = 4 };
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.threads = 2;
   caller callers[CALLERS];
   fixture f;
@@ -571,6 +576,7 @@ Test(map, rows_that_take_long) {
                             "fn f%d(x: f64) -> f64 = f%d(f%d(x) + 1.0)\n", i, i - 1, i - 1);
   NEEDS_NATIVE;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.disabled_passes = "inline";
   options.opt_level = 0;
   hia_engine *engine;
@@ -633,6 +639,7 @@ Test(map, many_values_on_a_small_stack) {
 Test(map, of_a_function_whose_optimisation_was_ended) {
   NEEDS_NATIVE;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.budget_ns = 1;
   every_row(&options);
 }

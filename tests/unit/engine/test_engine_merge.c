@@ -35,6 +35,7 @@ Test(merge, equal_calls_are_made_once) {
   for (int level = 0; level <= 3; level++) {
     for (unsigned threads = 1; threads <= 2; threads++) {
       hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+      options.kind = HIA_ENGINE_JIT;
       options.opt_level = level;
       options.threads = threads;
       program p = open(options, "twice");
@@ -58,6 +59,7 @@ Test(merge, equal_calls_are_made_as_often_as_written) {
   for (int level = 0; level <= 3; level++) {
     for (int kind = 0; kind < 4; kind++) {
       hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+      options.kind = HIA_ENGINE_JIT;
       options.opt_level = level;
       options.flags |= HIA_FLAG_NO_MERGING;
       if (kind & 1) options.flags |= HIA_FLAG_UNCHECKED;
@@ -78,6 +80,7 @@ Test(merge, counted_calls_are_all_there) {
   NEEDS_NATIVE;
   for (int merges = 0; merges < 2; merges++) {
     hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+    options.kind = HIA_ENGINE_JIT;
     options.flags |= HIA_FLAG_COUNT;
     if (!merges) options.flags |= HIA_FLAG_NO_MERGING;
     program p = open(options, "twice");

@@ -87,6 +87,7 @@ static void begin(world *w, unsigned threads, const char *outer, const char *inn
   NEEDS_NATIVE;
   *w = (world){.inner_options = HIA_RUN_OPTIONS_INIT, .inner_name = inner};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.threads = threads;
   options.flags |= HIA_FLAG_NO_MERGING;
   cr_assert_eq(hia_engine_new(&options, &w->engine, NULL), HIA_OK);

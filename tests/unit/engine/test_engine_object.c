@@ -204,6 +204,7 @@ static void compare_folder(comparing *c, const char *folder) {
 
 static hia_engine *engine_with(unsigned threads, int level) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.threads = threads;
   options.opt_level = level;
   options.flags |= HIA_FLAG_PROCESS_SYMBOLS;

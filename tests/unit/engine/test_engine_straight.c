@@ -8,6 +8,7 @@
 
 static program open(const char *text, const char *name, const char *disabled, int level) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.flags |= HIA_FLAG_NO_MERGING;
   options.disabled_passes = disabled;
   options.opt_level = level;

@@ -276,6 +276,7 @@ Test(trap_nan, graphs_after_passes) {
   NEEDS_NATIVE;
   hia_engine *traps, *plain;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.flags |= HIA_FLAG_VERIFY;
   cr_assert_eq(hia_engine_new(&options, &plain, NULL), HIA_OK);
   options.flags |= HIA_FLAG_TRAP_NAN;

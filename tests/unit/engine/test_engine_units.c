@@ -255,6 +255,7 @@ Test(engine_units, dumps_and_builds_give_back_their_memory) {
   test_heap heap;
   test_heap_init(&heap, -1);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.allocator = &heap.allocator;
   options.opt_level = 0;
   world w = {0};
@@ -397,6 +398,7 @@ Test(engine_units, modules_give_back_their_memory) {
   NEEDS_NATIVE;
   enum { ROUNDS = 1200 / HIA_TEST_SHARE, WARM = ROUNDS / 3 };
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.opt_level = 0;
   hia_engine *engine;
   cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
@@ -605,6 +607,7 @@ Test(engine_units, compiling_counts_as_memory_of_a_run) {
 
 Test(engine_units, out_of_budget) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.budget_ns = 1;
   world w;
   world_with(&w, options, -1);
@@ -637,6 +640,7 @@ Test(engine_units, out_of_budget) {
 
 Test(engine_units, within_the_budget) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.budget_ns = 0;
   world w;
   world_with(&w, options, -1);

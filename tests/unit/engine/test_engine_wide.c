@@ -123,6 +123,7 @@ Test(wide, a_thousand_results_of_small_functions) {
   enum { N = 1000 };
   source s = {calloc(1, SIZE), 0};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   hia_value *parts[N], *args[2], *result = NULL, *last;
   add(&s, "fn same(t: ");
   add_type(&s, N);

@@ -5,6 +5,7 @@
 #ifndef HELPER_HOSTS_H
 #define HELPER_HOSTS_H
 
+#include "jit/engine/engine.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -202,6 +203,7 @@ static const hosts_way hosts_ways[] = {
     {HIA_ENGINE_INTERP, 2, 0, "all"}, {HIA_ENGINE_EXPAND, 1, 0, NULL},
     {HIA_ENGINE_JIT, 1, 3, NULL},     {HIA_ENGINE_JIT, 3, 3, NULL},
     {HIA_ENGINE_JIT, 1, 0, "all"},    {HIA_ENGINE_JIT, 2, 1, NULL},
+    {HIA_ENGINE_AUTO, 1, 1, NULL},    {HIA_ENGINE_AUTO, 3, 1, NULL},
 };
 enum { N_HOSTS_WAYS = sizeof hosts_ways / sizeof *hosts_ways };
 
@@ -216,10 +218,12 @@ static inline hia_engine *hosts_engine(hosts_way w, size_t max_depth) {
   options.flags |= HIA_FLAG_VERIFY;
   hia_engine *engine = NULL;
   if (hia_engine_new(&options, &engine, NULL) != HIA_OK) abort();
-  if (w.kind == HIA_ENGINE_JIT && hia_engine_native(engine, NULL) != HIA_OK) {
+  bool is_native = w.kind == HIA_ENGINE_JIT || w.kind == HIA_ENGINE_AUTO;
+  if (is_native && hia_engine_native(engine, NULL) != HIA_OK) {
     hia_engine_free(engine);
     return NULL;
   }
+  if (w.kind == HIA_ENGINE_AUTO) engine->again_at = 7; /* its runs begin again there */
   return engine;
 }
 
@@ -233,7 +237,8 @@ static inline hia_status hosts_call(hia_module *module, hia_engine *engine, cons
   if (status != HIA_OK) return status;
   hia_value *arg = hia_value_i32(engine, n), *result = NULL;
   if (!arg) return HIA_MEMORY;
-  status = hia_run(f, &arg, 1, options, &result, error);
+  if (engine->again_at) status = hia_function_prepare_for(f, options, error);
+  if (status == HIA_OK) status = hia_run(f, &arg, 1, options, &result, error);
   if (status == HIA_OK) hia_value_get_i32(result, x);
   hia_value_free(result);
   hia_value_free(arg);

@@ -253,6 +253,7 @@ Test(value_types, tuples_of_many_types) {
   test_heap heap;
   test_heap_init(&heap, -1);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
   options.allocator = &heap.allocator;
   hia_engine *engine;
   cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
