@@ -5,8 +5,9 @@
 
 /* A run is mostly in kernels if that is where it was at so many of these looks, and if they take
  * longer than native code could make short by fusing and batching them. */
-enum { MIN_LOOKS = 4, KERNEL_NS = 100000 };
+enum { MIN_LOOKS = 4 };
 #define KERNEL_SHARE 0.6
+#define KERNEL_NS    1e5
 
 hia_traits hiaJ_exact_traits(hia_traits traits) {
   return traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS);

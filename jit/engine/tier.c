@@ -18,7 +18,8 @@
  * can give less. */
 #include "jit/engine/engine.h"
 
-enum { FIRST_NS = 1000000, LOOK_NS = 1000000 };
+#define FIRST_NS UINT64_C(1000000)
+#define LOOK_NS  UINT64_C(1000000)
 
 /* What opening the compiler takes, which has to be guessed when it matters. */
 #define OPEN_NS 4e7
@@ -32,7 +33,7 @@ static uint64_t first_ns(const hia_fn_version *v) {
   pthread_mutex_lock(&engine->lock);
   double ns = (engine->session ? 0 : OPEN_NS) + engine->ns_per_node * (double)v->unit->stats.nodes;
   pthread_mutex_unlock(&engine->lock);
-  return ns > FIRST_NS ? (uint64_t)ns : FIRST_NS;
+  return ns > (double)FIRST_NS ? (uint64_t)ns : FIRST_NS;
 }
 
 static void request(hia_tier_run *run) {
