@@ -303,8 +303,8 @@ static value with(hia_lifting *l, hia_node_id n) {
   value at = index_of(l, n, 1), v = own(l, n, 2);
   if (has_rows(l, n, 1)) at = reshaped(l, at, true, &one, 1);
   if (has_rows(l, n, 2)) v = reshaped(l, v, true, &one, 1);
-  value layout_words = add_op(l, HIA_OP_IOTA, &width, 1, HIA_I64, 0, loc);
-  value is_it = add_op(l, HIA_OP_EQ, (value[]){layout_words, at}, 2, HIA_BOOL, 0, loc);
+  value columns = add_op(l, HIA_OP_IOTA, &width, 1, HIA_I64, 0, loc);
+  value is_it = add_op(l, HIA_OP_EQ, (value[]){columns, at}, 2, HIA_BOOL, 0, loc);
   return add_op(l, HIA_OP_SELECT, (value[]){is_it, v, own(l, n, 0)}, 3, dtype_out(l, n), 0, loc);
 }
 

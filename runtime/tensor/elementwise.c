@@ -344,7 +344,7 @@ static hia_status walk_all(walk *w, char *out, hia_work *work) {
       if (is_full) index[k] = 0;
       int64_t moved = is_full ? 1 - (int64_t)w->dims[k] : 1;
       for (uint32_t i = 0; i < w->n_in; i++)
-        if (w->in[i].is_tensor) w->in[i].at += strides * w->in[i].stride[k] * w->in[i].size;
+        if (w->in[i].is_tensor) w->in[i].at += moved * w->in[i].stride[k] * w->in[i].size;
       if (!is_full) break;
     }
   }
