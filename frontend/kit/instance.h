@@ -3,8 +3,8 @@
  * (instance.c).
  *
  * The folder has what checks, gradients and elaboration share: besides instances the states of the
- * walks over a program, each with its errors and its common steps. These are the walk over names
- * (scope.h), typings (typing.h), the question what ends (ends.h), and graphs in the making
+ * walks over a program, each with its errors and what they have in common. These are the walk over
+ * names (scope.h), typings (typing.h), the question what ends (ends.h), and graphs in the making
  * (pieces.h). */
 #ifndef HIA_FRONTEND_INSTANCE_H
 #define HIA_FRONTEND_INSTANCE_H
@@ -40,7 +40,7 @@ typedef struct hia_inst {
   bool conflict;        /* the last typing had an error, or the result reached no fixpoint */
   uint8_t changes;      /* how often solving replaced its result by one that does not contain it */
   hia_itype found;      /* its body's type in this round of solving */
-  uint32_t order;       /* its place among those that became DONE: callees before callers, a group
+  uint32_t order;       /* its number among those that became DONE: callees before callers, a group
                            together */
   uint32_t group;       /* number of its strongly connected component */
   uint32_t index, low;  /* check/solve.c uses them in the algorithm of Tarjan (1972) */

@@ -37,7 +37,7 @@ void hiaL_compare_fuel(hia_emit *e); /* behind node emit->local.fuel_at */
 /* ---- fork.c ---- */
 
 void hiaL_open_forks(hia_emit *e); /* in the entry block of emit->fn */
-void hiaL_place_forks(
+void hiaL_record_forks(
     hia_emit *e); /* before everything in region emit->local.check that may poll */
 void hiaL_close_forks(hia_emit *e); /* at the function's end */
 void hiaL_write_forks(hia_emit *e); /* the module's table */
@@ -49,7 +49,7 @@ void hiaL_keep_number(hia_emit *e, uint32_t number);
  * a number. Polls of safepoints without a column read it (finish/rounds.c). */
 void hiaL_keep_none(hia_emit *e, hia_region_id r);
 
-/* ---- pays.c ---- */
+/* ---- fork_pays.c ---- */
 
 void hiaL_pays(hia_emit *e,
                hia_fn_id id); /* builds the hia_fork_pays of a function that is forked */

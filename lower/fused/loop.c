@@ -12,37 +12,37 @@
 _Static_assert(HIA_LOOP_LANES == (int)HIA_LANES, "partial sums are lanes");
 _Static_assert(HIA_FUSED_COLUMNS / HIA_SUM_BLOCK <= HIA_SUM_BLOCK, "sums of blocks are a block");
 
-enum { MAX_PARAMS = 3 + 3 * HIA_FUSED_STEPS + HIA_FUSED_RESULTS };
+enum { MAX_PARAMS = 3 + 3 * HIA_FUSED_TERMS + HIA_FUSED_RESULTS };
 
-/* A text that is equal for loops of equal steps, whose function has the same parameters. */
+/* A text that is equal for loops of equal terms, whose function has the same parameters. */
 static const char *key_of(hia_emit *e, const hia_fused_plan *p) {
   hia_text text;
   hiaR_text_init(&text, &e->comp->arena);
   hiaR_text_addf(&text, p->n_cols ? "rows" : "flat");
-  for (uint32_t i = 0; i < p->n_steps; i++) {
-    const hia_fused_step *z = &p->steps[i];
+  for (uint32_t i = 0; i < p->n_terms; i++) {
+    const hia_fused_term *z = &p->terms[i];
     hiaR_text_addf(&text, ";%u:%u", z->kind, z->dtype);
-    if (z->kind == HIA_STEP_LOAD)
+    if (z->kind == HIA_TERM_LOAD)
       hiaR_text_addf(&text, ":%u:%u%s", z->spread, z->by ? 1 + z->by_dtype : 0,
                      z->pitch ? ":p" : "");
-    if (z->kind != HIA_STEP_APPLY && z->kind != HIA_STEP_FOLD) continue;
+    if (z->kind != HIA_TERM_APPLY && z->kind != HIA_TERM_FOLD) continue;
     const hia_node *node = hiaL_node(e, z->node);
     hiaR_text_addf(&text, ":%u:%llu", node->op, (unsigned long long)node->imm);
     for (uint32_t k = 0; k < node->n_ins; k++) hiaR_text_addf(&text, ",%u", z->ins[k]);
   }
-  for (uint32_t i = 0; i < p->n; i++) hiaR_text_addf(&text, ">%u", p->step[i]);
+  for (uint32_t i = 0; i < p->n; i++) hiaR_text_addf(&text, ">%u", p->term[i]);
   return text.data;
 }
 
-/* A function whose nodes are the steps, on scalars: what the emitters of ops look at. */
+/* A function whose nodes are the terms, on scalars: what the emitters of ops look at. */
 static hia_fn *scalar_function(hia_emit *e, const hia_fused_plan *p) {
   hia_arena *arena = &e->comp->scratch;
   hia_fn *fn = HIA_NEW_ARRAY(arena, hia_fn, 1);
   fn->name = e->fn->name;
-  for (uint32_t i = 0; i < p->n_steps; i++) {
-    const hia_fused_step *z = &p->steps[i];
+  for (uint32_t i = 0; i < p->n_terms; i++) {
+    const hia_fused_term *z = &p->terms[i];
     hia_node node = {.op = HIA_OP_CONST, .ins = fn->edges.len, .outs = i, .n_outs = 1};
-    if (z->kind == HIA_STEP_APPLY) {
+    if (z->kind == HIA_TERM_APPLY) {
       node.op = hiaL_node(e, z->node)->op;
       node.imm = hiaL_node(e, z->node)->imm;
       node.n_ins = hiaL_node(e, z->node)->n_ins;
@@ -59,7 +59,7 @@ static hia_fn *scalar_function(hia_emit *e, const hia_fused_plan *p) {
 typedef struct fold {
   uint32_t op, of;     /* step */
   LLVMTypeRef type;    /* of an element */
-  LLVMValueRef lanes;  /* the places of: partial sums; the best elements; truths */
+  LLVMValueRef lanes;  /* variables: partial sums; the best elements; truths */
   LLVMValueRef blocks; /* sums: of blocks */
   LLVMValueRef value;  /* sums: of a block, and then of the row */
   LLVMValueRef at;     /* best elements: their columns, i32; -1: none yet */
@@ -70,10 +70,10 @@ typedef struct loop {
   const hia_fused_plan *p;
   LLVMTypeRef scalars[HIA_N_REPRS]; /* what e->types is outside of the loop */
   LLVMValueRef function, begin, end, n_cols;
-  LLVMValueRef from[HIA_FUSED_STEPS], by[HIA_FUSED_STEPS]; /* parameters; from: or of this row */
-  LLVMValueRef pitch[HIA_FUSED_STEPS];                     /* parameters */
+  LLVMValueRef from[HIA_FUSED_TERMS], by[HIA_FUSED_TERMS]; /* parameters; from: or of this row */
+  LLVMValueRef pitch[HIA_FUSED_TERMS];                     /* parameters */
   LLVMValueRef to[HIA_FUSED_RESULTS];
-  fold folds[HIA_FUSED_STEPS];
+  fold folds[HIA_FUSED_TERMS];
   bool adds; /* a reduction is a sum or a product */
 } loop;
 
@@ -120,23 +120,23 @@ static LLVMValueRef masked_by(const loop *l, LLVMValueRef mask, LLVMValueRef val
   return mask ? LLVMBuildSelect(l->e->b, mask, value, other, "") : value;
 }
 
-/* ---- places: variables in the frame ---- */
+/* ---- variables in the frame ---- */
 
 /* The stack is aligned for words, not for vectors. */
-enum { PLACE_ALIGN = 8 };
+enum { VARIABLE_ALIGN = 8 };
 
-static LLVMValueRef new_place(const loop *l, LLVMTypeRef type, const char *name) {
-  LLVMValueRef place = LLVMBuildAlloca(l->e->b, type, name);
-  LLVMSetAlignment(place, PLACE_ALIGN);
-  return place;
+static LLVMValueRef new_variable(const loop *l, LLVMTypeRef type, const char *name) {
+  LLVMValueRef variable = LLVMBuildAlloca(l->e->b, type, name);
+  LLVMSetAlignment(variable, VARIABLE_ALIGN);
+  return variable;
 }
-static LLVMValueRef load_place(const loop *l, LLVMValueRef place) {
-  LLVMValueRef value = LLVMBuildLoad2(l->e->b, LLVMGetAllocatedType(place), place, "");
-  LLVMSetAlignment(value, PLACE_ALIGN);
+static LLVMValueRef load_variable(const loop *l, LLVMValueRef variable) {
+  LLVMValueRef value = LLVMBuildLoad2(l->e->b, LLVMGetAllocatedType(variable), variable, "");
+  LLVMSetAlignment(value, VARIABLE_ALIGN);
   return value;
 }
-static void store_place(const loop *l, LLVMValueRef value, LLVMValueRef place) {
-  LLVMSetAlignment(LLVMBuildStore(l->e->b, value, place), PLACE_ALIGN);
+static void store_variable(const loop *l, LLVMValueRef value, LLVMValueRef variable) {
+  LLVMSetAlignment(LLVMBuildStore(l->e->b, value, variable), VARIABLE_ALIGN);
 }
 
 /* ---- memory ---- */
@@ -220,10 +220,10 @@ static LLVMValueRef is_better(const loop *l, const fold *z, LLVMValueRef v, LLVM
 
 /* Lanes w, w + 1, ... */
 static LLVMValueRef upper(const loop *l, LLVMValueRef lanes, unsigned w) {
-  LLVMValueRef places[HIA_LOOP_LANES];
-  for (unsigned k = 0; k < HIA_LOOP_LANES; k++) places[k] = number32(l, k < w ? k + w : k);
+  LLVMValueRef numbers[HIA_LOOP_LANES];
+  for (unsigned k = 0; k < HIA_LOOP_LANES; k++) numbers[k] = number32(l, k < w ? k + w : k);
   return LLVMBuildShuffleVector(l->e->b, lanes, LLVMGetPoison(LLVMTypeOf(lanes)),
-                                LLVMConstVector(places, HIA_LOOP_LANES), "");
+                                LLVMConstVector(numbers, HIA_LOOP_LANES), "");
 }
 
 static LLVMValueRef lane_0(const loop *l, LLVMValueRef lanes) {
@@ -238,8 +238,8 @@ static LLVMValueRef sum_of_lanes(const loop *l, const fold *z, LLVMValueRef lane
 /* The first of the best: *at becomes its column. */
 static LLVMValueRef best_of_lanes(const loop *l, const fold *z, LLVMValueRef *at) {
   LLVMBuilderRef b = l->e->b;
-  LLVMValueRef best = load_place(l, z->lanes),
-               none = LLVMConstNull(LLVMTypeOf(*at = load_place(l, z->at)));
+  LLVMValueRef best = load_variable(l, z->lanes),
+               none = LLVMConstNull(LLVMTypeOf(*at = load_variable(l, z->at)));
   for (unsigned w = HIA_LOOP_LANES / 2; w; w /= 2) {
     LLVMValueRef other = upper(l, best, w), other_at = upper(l, *at, w);
     LLVMValueRef is_there = LLVMBuildICmp(b, LLVMIntSGE, other_at, none, "");
@@ -256,64 +256,64 @@ static LLVMValueRef best_of_lanes(const loop *l, const fold *z, LLVMValueRef *at
   return lane_0(l, best);
 }
 
-/* Makes the places of reduction k, in the first block of the function. */
-static void make_places(loop *l, uint32_t k) {
+/* Makes the variables of reduction k, in the first block of the function. */
+static void make_variables(loop *l, uint32_t k) {
   hia_emit *e = l->e;
   fold *z = &l->folds[k];
-  const hia_fused_step *s = &l->p->steps[k];
+  const hia_fused_term *s = &l->p->terms[k];
   z->op = hiaL_node(e, s->node)->op;
   z->of = s->ins[0];
-  z->type = l->scalars[l->p->steps[z->of].dtype];
-  z->lanes = new_place(l, vector_of(z->type), "lanes");
+  z->type = l->scalars[l->p->terms[z->of].dtype];
+  z->lanes = new_variable(l, vector_of(z->type), "lanes");
   if (is_adding(z->op)) {
     l->adds = true;
-    z->blocks = new_place(l, vector_of(z->type), "blocks");
-    z->value = new_place(l, z->type, "sum");
+    z->blocks = new_variable(l, vector_of(z->type), "blocks");
+    z->value = new_variable(l, z->type, "sum");
   } else if (!is_logic(z->op)) {
-    z->at = new_place(l, vector_of(l->scalars[HIA_I32]), "columns");
+    z->at = new_variable(l, vector_of(l->scalars[HIA_I32]), "columns");
   }
 }
 
 static void begin_row(const loop *l, const fold *z) {
-  store_place(l, neutral(z), z->blocks ? z->blocks : z->lanes);
-  if (z->at) store_place(l, LLVMConstAllOnes(vector_of(l->scalars[HIA_I32])), z->at);
+  store_variable(l, neutral(z), z->blocks ? z->blocks : z->lanes);
+  if (z->at) store_variable(l, LLVMConstAllOnes(vector_of(l->scalars[HIA_I32])), z->at);
 }
 
 /* Elements of columns i, i + 1, ... */
 static void take_lanes(const loop *l, const fold *z, LLVMValueRef v, LLVMValueRef i,
                        LLVMValueRef mask) {
   LLVMBuilderRef b = l->e->b;
-  LLVMValueRef lanes = load_place(l, z->lanes);
+  LLVMValueRef lanes = load_variable(l, z->lanes);
   if (is_logic(z->op)) {
     v = masked_by(l, mask, v, neutral(z));
     v = z->op == HIA_OP_ANY ? LLVMBuildOr(b, lanes, v, "") : LLVMBuildAnd(b, lanes, v, "");
   } else if (is_adding(z->op)) {
     v = masked_by(l, mask, added(l, z, lanes, v), lanes);
   } else {
-    LLVMValueRef at = load_place(l, z->at);
+    LLVMValueRef at = load_variable(l, z->at);
     LLVMValueRef column = splat(l, LLVMBuildTrunc(b, i, l->scalars[HIA_I32], ""));
     column = LLVMBuildAdd(b, column, lane_numbers(l), "column");
     LLVMValueRef is_first = LLVMBuildICmp(b, LLVMIntSLT, at, LLVMConstNull(LLVMTypeOf(at)), "");
     LLVMValueRef takes = LLVMBuildOr(b, is_first, is_better(l, z, v, lanes), "takes");
     if (mask) takes = LLVMBuildAnd(b, takes, mask, "");
-    store_place(l, LLVMBuildSelect(b, takes, column, at, ""), z->at);
+    store_variable(l, LLVMBuildSelect(b, takes, column, at, ""), z->at);
     v = LLVMBuildSelect(b, takes, v, lanes, "");
   }
-  store_place(l, v, z->lanes);
+  store_variable(l, v, z->lanes);
 }
 
 /* A block of a sum begins at column `first`. */
 static void end_block(const loop *l, const fold *z, LLVMValueRef first) {
   LLVMBuilderRef b = l->e->b;
-  LLVMValueRef sum = sum_of_lanes(l, z, load_place(l, z->lanes));
-  store_place(l, sum, z->value);
+  LLVMValueRef sum = sum_of_lanes(l, z, load_variable(l, z->lanes));
+  store_variable(l, sum, z->value);
   LLVMValueRef lane = LLVMBuildUDiv(b, first, number64(l, HIA_SUM_BLOCK), "");
   lane = LLVMBuildAnd(b, lane, number64(l, HIA_LOOP_LANES - 1), "");
   lane = splat(l, LLVMBuildTrunc(b, lane, l->scalars[HIA_I32], "lane"));
   LLVMValueRef is_its = LLVMBuildICmp(b, LLVMIntEQ, lane, lane_numbers(l), "");
-  LLVMValueRef blocks = load_place(l, z->blocks);
+  LLVMValueRef blocks = load_variable(l, z->blocks);
   LLVMValueRef sums = added(l, z, blocks, splat(l, sum));
-  store_place(l, LLVMBuildSelect(b, is_its, sums, blocks, ""), z->blocks);
+  store_variable(l, LLVMBuildSelect(b, is_its, sums, blocks, ""), z->blocks);
 }
 
 /* Sums of more than one block become the sum of these. */
@@ -324,9 +324,9 @@ static void add_blocks(const loop *l) {
       LLVMBuildICmp(e->b, LLVMIntUGT, l->n_cols, number64(l, HIA_SUM_BLOCK), "is_long");
   hiaL_unlikely(e, is_long, several, next);
   hiaL_at(e, several);
-  for (uint32_t k = 0; k < l->p->n_steps; k++) {
+  for (uint32_t k = 0; k < l->p->n_terms; k++) {
     const fold *z = &l->folds[k];
-    if (z->blocks) store_place(l, sum_of_lanes(l, z, load_place(l, z->blocks)), z->value);
+    if (z->blocks) store_variable(l, sum_of_lanes(l, z, load_variable(l, z->blocks)), z->value);
   }
   LLVMBuildBr(e->b, next);
   hiaL_at(e, next);
@@ -336,13 +336,13 @@ static LLVMValueRef end_row(const loop *l, const fold *z) {
   LLVMBuilderRef b = l->e->b;
   if (is_logic(z->op)) {
     LLVMTypeRef bits = LLVMIntTypeInContext(l->e->llvm, HIA_LOOP_LANES);
-    LLVMValueRef all = LLVMBuildBitCast(b, load_place(l, z->lanes), bits, "");
+    LLVMValueRef all = LLVMBuildBitCast(b, load_variable(l, z->lanes), bits, "");
     bool is_any = z->op == HIA_OP_ANY;
     LLVMValueRef than = is_any ? LLVMConstNull(bits) : LLVMConstAllOnes(bits);
     return LLVMBuildICmp(b, is_any ? LLVMIntNE : LLVMIntEQ, all, than, "");
   }
   if (is_adding(z->op)) {
-    LLVMValueRef sum = load_place(l, z->value);
+    LLVMValueRef sum = load_variable(l, z->value);
     if (z->op != HIA_OP_MEAN) return sum;
     return LLVMBuildFDiv(b, sum, LLVMBuildUIToFP(b, l->n_cols, z->type, ""), "mean");
   }
@@ -357,20 +357,20 @@ static LLVMValueRef end_row(const loop *l, const fold *z) {
 static void build_round(loop *l, LLVMValueRef i, LLVMValueRef mask) {
   hia_emit *e = l->e;
   const hia_fused_plan *p = l->p;
-  for (uint32_t k = 0; k < p->n_steps; k++) {
-    const hia_fused_step *z = &p->steps[k];
+  for (uint32_t k = 0; k < p->n_terms; k++) {
+    const hia_fused_term *z = &p->terms[k];
     bool is_row_wide = z->spread == HIA_EACH || z->spread == HIA_EACH_COLUMN;
-    if (z->kind == HIA_STEP_APPLY)
+    if (z->kind == HIA_TERM_APPLY)
       hiaL_emit_node(e, k);
-    else if (z->kind == HIA_STEP_FOLD)
+    else if (z->kind == HIA_TERM_FOLD)
       take_lanes(l, &l->folds[k], e->values[l->folds[k].of], i, mask);
-    else if (z->kind == HIA_STEP_LOAD && is_row_wide)
+    else if (z->kind == HIA_TERM_LOAD && is_row_wide)
       e->values[k] = load_lanes(l, z->dtype, element_at(l, z->dtype, l->from[k], i), mask);
   }
   for (uint32_t k = 0; k < p->n; k++) {
-    const hia_fused_step *z = &p->steps[p->step[k]];
-    if (z->kind == HIA_STEP_FOLD) continue;
-    store_lanes(l, z->dtype, element_at(l, z->dtype, l->to[k], i), e->values[p->step[k]], mask);
+    const hia_fused_term *z = &p->terms[p->term[k]];
+    if (z->kind == HIA_TERM_FOLD) continue;
+    store_lanes(l, z->dtype, element_at(l, z->dtype, l->to[k], i), e->values[p->term[k]], mask);
   }
 }
 
@@ -419,10 +419,10 @@ static void build_blocks(loop *l) {
   LLVMValueRef first = LLVMBuildPhi(e->b, l->scalars[HIA_I64], "first");
   LLVMValueRef next = LLVMBuildAdd(e->b, first, number64(l, HIA_SUM_BLOCK), "next");
   LLVMValueRef is_last = LLVMBuildICmp(e->b, LLVMIntULE, l->n_cols, next, "is_last");
-  for (uint32_t k = 0; k < l->p->n_steps; k++)
-    if (l->folds[k].blocks) store_place(l, neutral(&l->folds[k]), l->folds[k].lanes);
+  for (uint32_t k = 0; k < l->p->n_terms; k++)
+    if (l->folds[k].blocks) store_variable(l, neutral(&l->folds[k]), l->folds[k].lanes);
   build_rounds(l, first, LLVMBuildSelect(e->b, is_last, l->n_cols, next, "to"));
-  for (uint32_t k = 0; k < l->p->n_steps; k++)
+  for (uint32_t k = 0; k < l->p->n_terms; k++)
     if (l->folds[k].blocks) end_block(l, &l->folds[k], first);
   LLVMBasicBlockRef last = hiaL_here(e);
   LLVMBuildCondBr(e->b, is_last, end, block);
@@ -437,9 +437,9 @@ static void find_row(loop *l, const LLVMValueRef *from, const LLVMValueRef *to, 
   hia_emit *e = l->e;
   const hia_fused_plan *p = l->p;
   LLVMValueRef first = LLVMBuildMul(e->b, row, l->n_cols, "first");
-  for (uint32_t k = 0; k < p->n_steps; k++) {
-    const hia_fused_step *z = &p->steps[k];
-    if (z->kind != HIA_STEP_LOAD) continue;
+  for (uint32_t k = 0; k < p->n_terms; k++) {
+    const hia_fused_term *z = &p->terms[k];
+    if (z->kind != HIA_TERM_LOAD) continue;
     if (z->by) {
       LLVMValueRef i = load_element(l, z->by_dtype, element_at(l, z->by_dtype, l->by[k], row));
       i = LLVMBuildSExt(e->b, i, l->scalars[HIA_I64], "");
@@ -452,8 +452,8 @@ static void find_row(loop *l, const LLVMValueRef *from, const LLVMValueRef *to, 
     }
   }
   for (uint32_t k = 0; k < p->n; k++) {
-    const hia_fused_step *z = &p->steps[p->step[k]];
-    l->to[k] = element_at(l, z->dtype, to[k], z->kind == HIA_STEP_FOLD ? row : first);
+    const hia_fused_term *z = &p->terms[p->term[k]];
+    l->to[k] = element_at(l, z->dtype, to[k], z->kind == HIA_TERM_FOLD ? row : first);
   }
 }
 
@@ -461,9 +461,9 @@ static void store_folds(loop *l) {
   hia_emit *e = l->e;
   const hia_fused_plan *p = l->p;
   for (uint32_t k = 0; k < p->n; k++) {
-    const hia_fused_step *z = &p->steps[p->step[k]];
-    if (z->kind != HIA_STEP_FOLD) continue;
-    LLVMValueRef value = end_row(l, &l->folds[p->step[k]]);
+    const hia_fused_term *z = &p->terms[p->term[k]];
+    if (z->kind != HIA_TERM_FOLD) continue;
+    LLVMValueRef value = end_row(l, &l->folds[p->term[k]]);
     if (z->dtype == HIA_BOOL) value = LLVMBuildZExt(e->b, value, e->i8, "");
     LLVMBuildStore(e->b, value, l->to[k]);
   }
@@ -471,7 +471,7 @@ static void store_folds(loop *l) {
 
 static void build_rows(loop *l) {
   hia_emit *e = l->e;
-  LLVMValueRef from[HIA_FUSED_STEPS], to[HIA_FUSED_RESULTS];
+  LLVMValueRef from[HIA_FUSED_TERMS], to[HIA_FUSED_RESULTS];
   memcpy(from, l->from, sizeof from);
   memcpy(to, l->to, sizeof to);
   LLVMBasicBlockRef before = hiaL_here(e), row = hiaL_block(e, "row"), exit = hiaL_block(e, "rows");
@@ -480,7 +480,7 @@ static void build_rows(loop *l) {
   LLVMValueRef i = LLVMBuildPhi(e->b, l->scalars[HIA_I64], "row");
   LLVMValueRef next = LLVMBuildAdd(e->b, i, number64(l, 1), "next_row");
   find_row(l, from, to, i);
-  for (uint32_t k = 0; k < l->p->n_steps; k++)
+  for (uint32_t k = 0; k < l->p->n_terms; k++)
     if (l->folds[k].op) begin_row(l, &l->folds[k]);
   if (l->adds)
     build_blocks(l);
@@ -512,12 +512,12 @@ static LLVMValueRef declare(hia_emit *e, const hia_fused_plan *p) {
   params[n++] = i64;
   params[n++] = i64;
   if (p->n_cols) params[n++] = i64;
-  for (uint32_t k = 0; k < p->n_steps; k++) {
-    const hia_fused_step *z = &p->steps[k];
-    if (z->kind == HIA_STEP_SPLAT) params[n++] = e->types[z->dtype];
-    if (z->kind == HIA_STEP_LOAD) params[n++] = e->ptr;
+  for (uint32_t k = 0; k < p->n_terms; k++) {
+    const hia_fused_term *z = &p->terms[k];
+    if (z->kind == HIA_TERM_SPLAT) params[n++] = e->types[z->dtype];
+    if (z->kind == HIA_TERM_LOAD) params[n++] = e->ptr;
     if (z->by) params[n++] = e->ptr;
-    if (z->kind == HIA_STEP_LOAD && z->pitch) params[n++] = i64;
+    if (z->kind == HIA_TERM_LOAD && z->pitch) params[n++] = i64;
   }
   uint32_t first_result = n;
   for (uint32_t k = 0; k < p->n; k++) params[n++] = e->ptr;
@@ -536,15 +536,15 @@ static void take_parameters(loop *l) {
   l->begin = LLVMGetParam(l->function, n++);
   l->end = LLVMGetParam(l->function, n++);
   if (p->n_cols) l->n_cols = LLVMGetParam(l->function, n++);
-  for (uint32_t k = 0; k < p->n_steps; k++) {
-    const hia_fused_step *z = &p->steps[k];
-    if (z->kind == HIA_STEP_SPLAT) e->values[k] = splat(l, LLVMGetParam(l->function, n++));
-    if (z->kind == HIA_STEP_LOAD) l->from[k] = LLVMGetParam(l->function, n++);
+  for (uint32_t k = 0; k < p->n_terms; k++) {
+    const hia_fused_term *z = &p->terms[k];
+    if (z->kind == HIA_TERM_SPLAT) e->values[k] = splat(l, LLVMGetParam(l->function, n++));
+    if (z->kind == HIA_TERM_LOAD) l->from[k] = LLVMGetParam(l->function, n++);
     if (z->by) l->by[k] = LLVMGetParam(l->function, n++);
-    if (z->kind == HIA_STEP_LOAD && z->pitch) l->pitch[k] = LLVMGetParam(l->function, n++);
-    if (z->kind == HIA_STEP_LOAD && z->spread == HIA_ONE)
+    if (z->kind == HIA_TERM_LOAD && z->pitch) l->pitch[k] = LLVMGetParam(l->function, n++);
+    if (z->kind == HIA_TERM_LOAD && z->spread == HIA_ONE)
       e->values[k] = splat(l, load_element(l, z->dtype, l->from[k]));
-    if (z->kind == HIA_STEP_FOLD) make_places(l, k);
+    if (z->kind == HIA_TERM_FOLD) make_variables(l, k);
   }
   for (uint32_t k = 0; k < p->n; k++) l->to[k] = LLVMGetParam(l->function, n++);
 }
@@ -561,7 +561,7 @@ static LLVMValueRef build_loop(hia_emit *e, const hia_fused_plan *p) {
   e->function = l->function;
   hiaL_at(e, hiaL_block(e, "entry"));
   hiaL_no_debug_loc(e);
-  e->values = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, p->n_steps);
+  e->values = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, p->n_terms);
   take_parameters(l);
   e->fn = scalar_function(e, p);
   for (unsigned t = 0; t <= HIA_F64; t++) e->types[t] = vector_of(l->scalars[t]);

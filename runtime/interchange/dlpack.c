@@ -210,7 +210,7 @@ static bool has_room(const reading *r) {
   return at <= INTPTR_MAX && low >= -(int64_t)at && high <= INTPTR_MAX - (int64_t)at;
 }
 
-static hia_status read_place(reading *r, const DLTensor *dl) {
+static hia_status read_address(reading *r, const DLTensor *dl) {
   if (!r->n) return HIA_OK;
   if (!dl->data)
     return hiaR_fail_text(r->allocator, r->error, HIA_ARGUMENT, NULL,
@@ -244,12 +244,12 @@ static bool each_row(const reading *r,
   for (uint64_t left = r->n / (uint64_t)n; left; left--) {
     if (!row(user, from, r->strides[last] * (int64_t)r->size, n)) return false;
     for (uint32_t i = last; i-- > 0;) {
-      int64_t step = r->strides[i] * (int64_t)r->size;
+      int64_t stride = r->strides[i] * (int64_t)r->size;
       if (++index[i] < r->shape.dims[i]) {
-        from += step;
+        from += stride;
         break;
       }
-      from -= step * (r->shape.dims[i] - 1);
+      from -= stride * (r->shape.dims[i] - 1);
       index[i] = 0;
     }
   }
@@ -384,7 +384,7 @@ static hia_status read_tensor(const hia_allocator *allocator, const hia_type_inf
   r.size = hiaR_dtype_size(r.dtype);
   hia_status status = read_shape(&r, dl);
   if (status == HIA_OK) status = check_type(&r, type);
-  if (status == HIA_OK) status = read_place(&r, dl);
+  if (status == HIA_OK) status = read_address(&r, dl);
   if (status == HIA_OK) status = check_bools(&r);
   if (status != HIA_OK) return status;
   status = make_value(&r, type, t, value);

@@ -2,11 +2,13 @@
 /* Random well-typed programs: their representation, and the operations on it.
  *
  *   gen.c     makes one from a seed; gen_expr.c its expressions, gen_data.c those of data and
- * arrays typing.c  the language's rules for the types of literals, independent of the compiler's;
- * adds suffixes and declarations where a program would otherwise get other types print.c   writes
- * it as source text and records the positions eval.c    computes its expected outcome, by walking
- * its tree in sequential order; value.c has its data and arrays shrink.c  makes a failing program
- * smaller
+ *             arrays
+ *   typing.c  the language's rules for the types of literals, independent of the compiler's; adds
+ *             suffixes and declarations where a program would otherwise get other types
+ *   print.c   writes it as source text and records the positions
+ *   eval.c    computes its expected outcome, by walking its tree in sequential order; value.c has
+ *             its data and arrays
+ *   shrink.c  makes a failing program smaller
  *
  * None of them uses code of hiaton, so that their results are independent. */
 #ifndef HIA_TESTS_DIFF_PROGRAM_H
@@ -420,12 +422,12 @@ typedef struct gen_outcome {
   uint64_t calls, rounds; /* as the language counts them */
   uint64_t fuel_left;     /* VALUE, OUT_OF_FUEL: with fuel */
   uint64_t taps;          /* gen_tap of all that was tapped, in order */
-  uint64_t steps;
+  uint64_t n_evaluated;
 } gen_outcome;
 
 /* Runs main, with this much fuel; NULL: without a limit. Requires gen_settle and gen_print. Data
  * and arrays of the outcome live until the next call. */
-void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outcome *out);
+void gen_eval(gen_program *p, uint64_t max_evaluated, const uint64_t *fuel, gen_outcome *out);
 
 /* ---- shrink.c ---- */
 
