@@ -218,6 +218,19 @@ void hiaJ_timeline_end(hia_timeline *timeline);
 
 /* ---- modules: module.c, and load.c, which makes them ---- */
 
+/* What runs need to know of a graph. Code that comes from the cache has this, and no graph. */
+typedef struct hia_unit_facts {
+  bool is_counted, is_read, has_params;
+  hia_type_table types;     /* of the words of its roots */
+  const char *const *names; /* by function, for timelines; NULL where no job may call it */
+  uint32_t n_fns;
+} hia_unit_facts;
+typedef struct hia_root_facts {
+  const hia_type *params, *results; /* by word; what a run with fuel adds is behind them */
+  uint32_t n_params, n_results;
+  uint32_t loc;
+} hia_root_facts;
+
 /* A graph on its way to code or an image: that of one instance, or the whole of a module that was
  * read as a graph. One thread owns it until it is published; from then on all of it is constant
  * except where a field says otherwise. */
@@ -225,7 +238,8 @@ typedef struct hia_unit {
   struct hia_unit *next; /* among the module's units */
   hia_comp comp;         /* of all that follows */
   hia_types types;
-  hia_graph *graph;
+  hia_graph *graph; /* NULL: its code comes from the cache */
+  hia_unit_facts facts;
   hia_fn_version *versions; /* the versions it is made for, one for each of its roots */
   uint32_t n_versions;
   pthread_mutex_t lock; /* of typed entries and plain functions, which are added to `code` on
@@ -262,6 +276,7 @@ struct hia_fn_version {
   hia_traits traits;
   hia_unit *unit;
   hia_fn_id root;
+  hia_root_facts facts;
   const char *const *result_names; /* by word of the result (hiaG_result_names) */
   uint32_t entry;                  /* of unit->image */
   hia_native_entry native;

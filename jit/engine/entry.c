@@ -49,7 +49,7 @@ static hia_value_types *types_of_entries(hia_unit *unit) {
   types->infos = infos;
   for (uint32_t i = 0; i < unit->n_versions; i++) {
     const hia_function *f = unit->versions[i].function;
-    const hia_fn *root = hiaG_fn(unit->graph, unit->versions[i].root);
+    const hia_root_facts *root = &unit->versions[i].facts;
     uint32_t n = f->n_param_words + f->result.info->n_words;
     const hia_type_info **words = HIA_NEW_ARRAY(arena, const hia_type_info *, n), **at = words;
     for (uint32_t k = 0; k < f->arity; k++) at = hiaJ_type_words(f->params[k].info, at);

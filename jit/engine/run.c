@@ -219,17 +219,16 @@ typedef struct leaving {
 #ifdef HIA_CENSUS
 /* True if the version counts, and gives up what it has: native code of a graph that was read may
  * not (lower.c). */
-static bool has_counts(const hia_fn_version *f) { return !f->native || !f->unit->graph->is_read; }
+static bool has_counts(const hia_fn_version *f) { return !f->native || !f->unit->facts.is_read; }
 
 /* What a job of native code held that was abandoned is lost: with several workers counts may be too
  * high. */
 static void audit(const hia_heap *heap, const hia_engine *engine, const hia_fn_version *f,
                   const hia_word *results) {
   if (!has_counts(f)) return;
-  const hia_fn *root = hiaG_fn(f->unit->graph, f->root);
-  hia_type_table types = hiaG_type_table(&f->unit->types);
-  hiaR_audit_results(heap, f->unit->shapes, &types, root->results, results, root->n_results,
-                     !f->native || engine->options.threads < 2);
+  const hia_root_facts *root = &f->facts;
+  hiaR_audit_results(heap, f->unit->shapes, &f->unit->facts.types, root->results, results,
+                     root->n_results, !f->native || engine->options.threads < 2);
 }
 #endif
 
@@ -269,8 +268,8 @@ static bool is_object_set(const hia_type_table *types, const hia_walk_object *o)
  * words 0, which hosts would follow. HIA_INTERNAL: there is such a word in the results. */
 static hia_status check_read(const hia_engine *engine, const hia_fn_version *f,
                              const hia_word *results) {
-  const hia_fn *root = hiaG_fn(f->unit->graph, f->root);
-  hia_type_table types = hiaG_type_table(&f->unit->types);
+  const hia_root_facts *root = &f->facts;
+  const hia_type_table types = f->unit->facts.types;
   hia_walk walk = {.types = &types, .allocator = &engine->allocator};
   hia_status status = HIA_OK;
   for (uint32_t i = 0; i < root->n_results && status == HIA_OK; i++) {
@@ -291,8 +290,8 @@ static hia_status check_read(const hia_engine *engine, const hia_fn_version *f,
 static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_word *results,
                         bool is_limited, leaving *left) {
   if (!f->function->result.info->has_references) return HIA_OK;
-  const hia_fn *root = hiaG_fn(f->unit->graph, f->root);
-  if (f->unit->graph->is_read) {
+  const hia_root_facts *root = &f->facts;
+  if (f->unit->facts.is_read) {
     hia_status checked = check_read(engine, f, results);
     if (checked != HIA_OK) return checked;
   }
@@ -394,7 +393,7 @@ static hia_status run_words(running *r, const hia_fn_version **f) {
                             is_native ? hiaR_context_notify : NULL,
                             is_native ? r->context->context : NULL, &r->limits);
   bool is_watched = status == HIA_OK;
-  if (status == HIA_OK && (*f)->unit->graph->params.len)
+  if (status == HIA_OK && (*f)->unit->facts.has_params)
     status = hold_params(*f, &r->limits, &params);
   if (status == HIA_OK) status = begins_again ? run_in_tiers(r, f) : run_version(r, *f, r->limits);
   if (is_watched) status = hiaJ_watch_end(&r->watch, status);
@@ -504,12 +503,11 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
                .failure = &failure,
                .usage = &usage};
   hia_status status = run_words(&r, &version);
-  const hia_graph *g = version->unit->graph; /* of the version that it has ended in */
   uint64_t run_ns = options->stats ? hiaR_now() - start : 0;
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
   bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));
   uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
-  give_stats(options, &usage, run_ns, g->is_counted, is_known ? &fuel_left : NULL,
+  give_stats(options, &usage, run_ns, version->unit->facts.is_counted, is_known ? &fuel_left : NULL,
              version->native ? HIA_TIER_NATIVE : HIA_TIER_IMAGE, r.interpreted_ns);
   give_back_fuel(options, is_known ? fuel_left : 0);
   hia_status lost = HIA_OK;
@@ -519,7 +517,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     status = lost;
   } else if (status != HIA_OK) {
     /* Ended in what was called itself, and at no operation of it. */
-    hia_loc_id loc = hiaG_fn(g, version->root)->loc;
+    hia_loc_id loc = version->facts.loc; /* of the version that it has ended in */
     if (failure.backtrace.length == 0 && loc != HIA_NONE)
       hiaR_backtrace_push(&failure.backtrace, loc);
     hiaJ_fail_run(engine, error, &failure, options, version->native != NULL,

@@ -31,9 +31,9 @@ static void record_phases(hia_timeline *timeline, const hia_function *f, const h
 /* Records the functions that jobs may call. */
 static void record_callees(hia_timeline *timeline, const hia_backend *backend,
                            const hia_unit *unit) {
-  for (hia_fn_id id = 0; unit->code && id < unit->graph->fns.len; id++) {
+  for (hia_fn_id id = 0; unit->code && id < unit->facts.n_fns; id++) {
     hia_native_entry entry = backend->entry(unit->code, id);
-    if (entry) hiaR_timeline_callee(timeline, (uintptr_t)entry, hiaG_fn(unit->graph, id)->name);
+    if (entry) hiaR_timeline_callee(timeline, (uintptr_t)entry, unit->facts.names[id]);
   }
 }
 

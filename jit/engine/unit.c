@@ -301,6 +301,27 @@ static hia_status shape(const hia_module *module, hia_unit *unit, hia_error **er
 }
 
 /* Does all that follows once the graph is built. */
+/* What runs need of the graph, which is complete. */
+static void note_facts(hia_unit *unit) {
+  const hia_graph *g = unit->graph;
+  unit->facts = (hia_unit_facts){.is_counted = g->is_counted,
+                                 .is_read = g->is_read,
+                                 .has_params = g->params.len != 0,
+                                 .types = hiaG_type_table(&unit->types),
+                                 .n_fns = g->fns.len};
+  const char **names = HIA_NEW_ARRAY(&unit->comp.arena, const char *, (size_t)g->fns.len + 1);
+  HIA_EACH_FN(g, f) names[f] = hiaG_fn(g, f)->name;
+  unit->facts.names = names;
+  for (uint32_t i = 0; i < unit->n_versions; i++) {
+    const hia_fn *root = hiaG_fn(g, unit->versions[i].root);
+    unit->versions[i].facts = (hia_root_facts){.params = root->params,
+                                               .results = root->results,
+                                               .n_params = root->n_params,
+                                               .n_results = root->n_results,
+                                               .loc = root->loc};
+  }
+}
+
 static hia_status finish(hia_module *module, void *user, hia_error **error) {
   job *j = user;
   hia_unit *unit = j->unit;
@@ -311,6 +332,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   hia_status status = find_externs(module, unit->graph, error);
   if (status == HIA_OK) status = shape(module, unit, error);
   if (status != HIA_OK) return status;
+  note_facts(unit);
   /* When the budget is used up the interpreter runs the function, unless native code is required.
    */
   bool is_late = hiaR_is_late(&unit->comp), is_native = hiaJ_is_native(engine, j->traits);
