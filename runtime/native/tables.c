@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Reading frame tables. They come from our own compiler, with the code itself, and are not
- * checked. */
+/* Reading frame tables. Those that come with the code from our own compiler or from a linker are
+ * not checked; those of a cache are. */
 #include "runtime/native/tables.h"
 
 /* Where the rows of each table begin. */
@@ -28,6 +28,48 @@ static rows rows_of(const hia_tables *t) {
 
 size_t hiaR_tables_size(const hia_tables *tables) {
   return (size_t)((const char *)rows_of(tables).end - (const char *)tables);
+}
+
+static bool is_range(uint64_t first, uint64_t n, uint64_t of) {
+  return first <= of && n <= of - first;
+}
+
+static bool is_site(const hia_tables *t, const rows *r, const hia_fork_site *s, uint32_t number,
+                    uint32_t n_fns) {
+  uint64_t gives = 0;
+  if (s->around != HIA_NONE && s->around >= number) return false;
+  if (s->index >= HIA_MAX_OPEN_FORKS || !is_range(s->first_arg, s->n_params, t->n_args))
+    return false;
+  for (uint32_t i = 0; i < s->n_params; i++) {
+    const hia_fork_arg *a = &r->args[s->first_arg + i];
+    gives |= a->handing == HIA_FORK_GIVES;
+    if (a->repr >= HIA_N_REPRS) return false;
+  }
+  return s->gives == gives && s->entry <= n_fns && s->pays <= n_fns;
+}
+
+bool hiaR_tables_check(const void *bytes, size_t size, uint32_t n_fns, uint32_t n_locs) {
+  const hia_tables *t = bytes;
+  if (size < sizeof *t) return false;
+  uint64_t wanted = sizeof *t + (uint64_t)t->n_args * sizeof(hia_fork_arg) +
+                    (uint64_t)t->n_sites * sizeof(hia_fork_site) +
+                    (uint64_t)t->n_maps * sizeof(hia_table_map) +
+                    (uint64_t)t->n_functions * sizeof(hia_table_function) +
+                    (uint64_t)t->n_frames * sizeof(hia_table_frame) +
+                    (uint64_t)t->n_lines * sizeof(hia_table_line);
+  if (wanted != size) return false;
+  rows r = rows_of(t);
+  for (uint32_t i = 0; i < t->n_maps; i++) {
+    const hia_table_map *m = &r.maps[i];
+    if (!is_range(m->first_site, m->n_sites, t->n_sites)) return false;
+    for (uint32_t k = 0; k < m->n_sites; k++)
+      if (!is_site(t, &r, &r.sites[m->first_site + k], k, n_fns)) return false;
+  }
+  for (uint32_t i = 0; i < t->n_functions; i++)
+    if (r.functions[i].map >= t->n_maps) return false;
+  for (uint32_t i = 0; i < t->n_lines; i++)
+    if (r.lines[i].loc != HIA_NONE && r.lines[i].loc / 2 >= n_locs) return false;
+  return true;
 }
 
 /* The index of the row that holds at `pc`: the last one that begins at or before it; n: there is

@@ -46,6 +46,9 @@ typedef struct hia_table_line {
 } hia_table_line;
 
 size_t hiaR_tables_size(const hia_tables *tables);
+/* True if these are tables of `size` bytes that can be read, of code with so many locations. The
+ * entries of their sites are numbers of functions below n_fns, plus 1; or 0. */
+bool hiaR_tables_check(const void *bytes, size_t size, uint32_t n_fns, uint32_t n_locs);
 /* Finds the row of a return address of code whose .text lies at `text`. False: there is none. */
 bool hiaR_tables_find(const hia_tables *tables, uintptr_t text, uintptr_t return_address,
                       hia_frame_row *row);
