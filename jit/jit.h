@@ -9,8 +9,10 @@
 #define HIA_JIT_H
 
 #include "graph/ir/graph.h"
+#include "jit/cache/entry.h"
 #include "lower/plan.h"
 #include "runtime/native/module.h"
+#include "runtime/native/units.h"
 #include <hiaton/runtime.h>
 
 typedef struct hia_session hia_session; /* an LLVM JIT: many programs over its life; thread-safe */
@@ -78,6 +80,10 @@ typedef struct hia_backend {
    * nothing of this process in it. NULL: there are fewer units. What hosts call has objects of its
    * own. */
   const void *(*object)(const hia_code *code, uint32_t unit, size_t *size);
+  /* For a cache: what code consists of, in the arena of `comp`, to which it may throw; where a fork
+   * calls a function the tables have its number, plus 1. False: it cannot be taken apart. */
+  bool (*units)(const hia_code *code, hia_comp *comp, const hia_entry_unit **units, uint32_t *n);
+  const hia_entry_at *(*entries)(const hia_code *code); /* by function */
   void (*release)(hia_session *session, hia_code *code);
   /* Compiles a HIA_STATIC graph to an object file, of the session's allocator. ARGUMENT if there is
    * no such CPU. */

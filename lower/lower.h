@@ -31,6 +31,7 @@
 #include "lower/kit/llvm_compat.h"
 #include "lower/plan.h"
 #include "runtime/host/host.h"
+#include "runtime/native/units.h"
 #include <hiaton/runtime.h>
 
 typedef enum hia_instrument {
@@ -79,7 +80,6 @@ hia_status hiaL_lower(hia_lowering *lowering, uint32_t unit, LLVMContextRef llvm
  * function's code (hiaL_code_name) into the word of HIA_CELLS that has its index here. Valid until
  * the next unit is lowered. */
 const hia_u32vec *hiaL_cells(const hia_lowering *lowering);
-#define HIA_CELLS "hia_cells"
 /* Runs LLVM's verifier. Returns HIA_INTERNAL if the module is broken. */
 hia_status hiaL_verify(LLVMModuleRef module, const hia_allocator *allocator, hia_error **error);
 
@@ -90,10 +90,6 @@ hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_all
                              hia_error **error);
 
 /* ---- kit/symbols.c: names that the loader of the code looks for ---- */
-
-/* The symbol of an array of hia_host_row, one for each extern of the graph. The loader of the code
- * fills it in. */
-#define HIA_HOST_TABLE "hia_hosts"
 
 #define HIA_ENTRY_NAME_SIZE 32
 /* Writes the name of the entry of a root, or of a function that is forked. */

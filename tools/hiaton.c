@@ -37,6 +37,7 @@ static int run(const tool_options *options) {
   case GRADIENTS: return tool_check_gradients(options);
   case COMPLETION: return tool_completion(options);
   case EXPLAIN: return tool_explain(options);
+  case CACHE: return tool_cache(options);
   }
   return help_command(options);
 }

@@ -153,6 +153,8 @@ const tool_row tool_rows[] = {
      "end the run after this time, which includes compiling: 2, 0.5"},
     {OPT_TIMEOUT, BENCH, "timeout", "SECONDS", NULL,
      "end the command when a run takes longer than this: 2, 0.5"},
+    {OPT_CACHE, RUN | BENCH | TRAIN | GRADIENTS | CACHE, "cache", "DIR", NULL,
+     "the folder that keeps native code for the next time, or off; else HIATON_CACHE says that"},
     {OPT_BUDGET, RUN | BENCH | TRAIN | GRADIENTS, "budget", "SECONDS", NULL,
      "after this time of compiling, compile the rest without optimising (10)"},
     {OPT_FUEL, RUN, "fuel", "N", NULL,
@@ -188,7 +190,7 @@ const tool_row tool_rows[] = {
      "code that leaves large products of floats to OpenBLAS, which rounds as the machine has it"},
     {OPT_VERIFY, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "verify", NULL, NULL,
      "check the graph after every pass"},
-    {OPT_HELP, ALL | HELP | COMPLETION | EXPLAIN, "help", NULL, NULL, "this list"},
+    {OPT_HELP, ALL | HELP | COMPLETION | EXPLAIN | CACHE, "help", NULL, NULL, "this list"},
     {.name = NULL},
 };
 #define N_ROWS (sizeof tool_rows / sizeof tool_rows[0] - 1)
@@ -203,6 +205,7 @@ const tool_command tool_commands[] = {
     {GRADIENTS, "check-gradients", "FILE [ARG...]",
      "compare the gradient of a function with differences of its values"},
     {COMPLETION, "completion", "SHELL", "print what completes commands and options in bash or zsh"},
+    {CACHE, "cache", "[ACTION]", "the cache of native code: its size, or list, verify, clear"},
     {EXPLAIN, "explain", "[CODE]", "say what the code of an error means, or list the codes"},
     {HELP, "help", "[COMMAND]", "list the commands, or the options of one"},
     {.name = NULL},
@@ -481,6 +484,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_TRACE: return set_target(o, row->id, operand, &o->trace);
   case OPT_TIMEOUT:
     return hiaR_word_time(operand, &o->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
+  case OPT_CACHE: o->cache = operand; return NULL;
   case OPT_BUDGET:
     return hiaR_word_time(operand, &o->engine.budget_ns) ? NULL : "a number of seconds, as in 0.5";
   case OPT_FUEL:
@@ -655,6 +659,11 @@ static bool name_checkpoint(tool_options *o) {
   return set_target(o, OPT_CHECKPOINT, name, &t->checkpoint) == NULL;
 }
 
+static bool is_cache_action(const char *word) {
+  return strcmp(word, "size") == 0 || strcmp(word, "list") == 0 || strcmp(word, "verify") == 0 ||
+         strcmp(word, "clear") == 0;
+}
+
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *o) {
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
@@ -676,6 +685,8 @@ int tool_parse(const tool_command *command, int argc, char **argv, tool_options 
   if (code != EXIT_FINE || o->wants_help) return code;
   if (!takes_file(command)) {
     if (o->n_args > 1) return tool_usage(command, "`%s` is one word too many", o->args[1]);
+    if (command->bit & CACHE && o->n_args && !is_cache_action(o->args[0]))
+      return tool_usage(command, "`%s` should be size, list, verify or clear", o->args[0]);
     return EXIT_FINE;
   }
   code = take_file(command, o);

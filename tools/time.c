@@ -18,6 +18,7 @@ void tool_report_compile(const hia_function_stats *f) {
   tool_report_phase("emit", f->emit_ns, "static graph to LLVM IR");
   tool_report_phase("optimize", f->optimize_ns, "LLVM's passes");
   tool_report_phase("codegen", f->codegen_ns, "machine code, linking");
+  tool_report_phase("load", f->load_ns, "native code from the cache");
 }
 
 void tool_report_use(const hia_function_stats *f, const hia_run_stats *r) {

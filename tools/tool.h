@@ -56,6 +56,7 @@ typedef enum tool_option {
   OPT_MAX_MEMORY,
   OPT_TIMEOUT,
   OPT_BUDGET,
+  OPT_CACHE,
   OPT_FUEL,
   OPT_TRAP_NAN,
   OPT_BATCHING,
@@ -115,6 +116,7 @@ enum {
   BUILD = 16,
   COMPLETION = 32,
   EXPLAIN = 64,
+  CACHE = 1024,
   HELP = 128,
   TRAIN = 256,
   GRADIENTS = 512
@@ -201,6 +203,7 @@ typedef struct tool_options {
   tool_training training;    /* of train */
   tool_gradients gradients;  /* of check-gradients */
   hia_engine_options engine; /* but for its kind; in bench but for its threads */
+  const char *cache;         /* --cache; or NULL */
   hia_dump_options dump;
 } tool_options;
 
@@ -256,6 +259,11 @@ bool tool_print(void *unused, const char *bytes, size_t len); /* a hia_write to 
 /* Flushes standard output, for the last time. Returns the status of the process: `code`, or
  * EXIT_PROGRAM if that is EXIT_FINE and something could not be written. */
 int tool_end(int code);
+
+/* ---- cache.c ---- */
+
+/* The folder of the cache of native code; NULL: there is to be none. */
+const char *tool_cache_folder(const tool_options *options);
 
 /* ---- load.c: engine, module and function of a command ---- */
 
@@ -368,6 +376,7 @@ int tool_build(const tool_options *options);
 int tool_train(const tool_options *options);
 int tool_check_gradients(const tool_options *options);
 int tool_completion(const tool_options *options);
+int tool_cache(const tool_options *options);
 int tool_explain(const tool_options *options);
 
 #endif

@@ -100,6 +100,11 @@ typedef struct hia_engine_options {
      interpreter runs the function. The log then has a line, and hia_function_stats.hurried counts
      it. A single step of LLVM is not interrupted. 10 s; 0: no budget */
   uint64_t budget_ns;
+  /* The folder of a cache of native code, which is made if it is not there (docs/start.md, "The
+     cache"); copied. NULL: none. A folder that cannot be used is as if there were none; the log
+     says why. What others may write, or what is another user's, is not used */
+  const char *cache;
+  uint64_t cache_bytes; /* that all files of the folder may have together; 256 MiB */
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -115,7 +120,9 @@ typedef struct hia_engine_options {
    NULL,                                                                                           \
    NULL,                                                                                           \
    NULL,                                                                                           \
-   10000000000u}
+   10000000000u,                                                                                   \
+   NULL,                                                                                           \
+   (uint64_t)256 << 20}
 
 /* Makes an engine; `options` may be NULL for the defaults. This is cheap: nothing is started or
  * loaded before it is needed. HIA_ARGUMENT if an option is not valid or is of a later version. */
@@ -309,9 +316,10 @@ typedef struct hia_function_stats {
   uint32_t hurried;  /* versions whose optimisation the engine's budget ended */
   int32_t opt_level; /* of the code of the last version: 0 if it was hurried, or is an image */
   uint64_t codegen_units; /* native: parts that were compiled one by one */
+  uint64_t load_ns;       /* native: loading code from the cache, in place of what stands above */
 } hia_function_stats;
 #define HIA_FUNCTION_STATS_INIT                                                                    \
-  {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE, 0, 0, 0, 0}
+  {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE, 0, 0, 0, 0, 0}
 HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_function_stats *stats);
 
 /* ---- typed entries ----
@@ -405,7 +413,7 @@ typedef struct hia_run_stats {
 } hia_run_stats;
 #define HIA_RUN_STATS_INIT                                                                         \
   {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,      \
-   HIA_TIER_NONE, 0}
+   HIA_TIER_NONE,         0}
 
 typedef struct hia_run_options {
   size_t size;

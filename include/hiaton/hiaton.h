@@ -90,6 +90,7 @@
 
 #include <hiaton/build.h>     /* object files */
 #include <hiaton/builder.h>   /* programs made by calls instead of by text */
+#include <hiaton/cache.h>     /* the folder of a cache of native code */
 #include <hiaton/data.h>      /* values and their types; files */
 #include <hiaton/dump.h>      /* the stages of compilation, timelines */
 #include <hiaton/engine.h>    /* engines, modules, functions, calls */

@@ -29,9 +29,11 @@
 #include "frontend/frontend.h"
 #include "graph/ir/type_table.h"
 #include "graph/pipeline/pass.h"
+#include "jit/cache/store.h"
 #include "jit/jit.h"
 #include "runtime/format/stream.h"
 #include "runtime/interp/run.h"
+#include "runtime/native/units.h"
 #include "runtime/param/param.h"
 #include "runtime/run/error.h"
 #include "runtime/value/handle.h"
@@ -50,7 +52,9 @@ enum {
   /* It has native code, as typed entries require. In an engine that makes native code alone, only
      versions that the budget ended have none. */
   HIA_VERSION_NATIVE = 1 << 1,
-  HIA_VERSION_IMAGE = 1 << 3, /* it has none; only tests require that */
+  HIA_VERSION_IMAGE = 1 << 3,   /* it has none; only tests require that */
+  HIA_VERSION_ENTRIES = 1 << 4, /* its typed entries can be made: it has a graph, as no code from
+                                   the cache has */
 };
 
 /* ---- engine.c: what modules and runs use of an engine; life.c: making and freeing ---- */
@@ -92,6 +96,7 @@ struct hia_engine {
   atomic_uint next_builder; /* tag of the next builder (builder.c) */
 
   unsigned cores;         /* that the process may use */
+  hia_store *store;       /* the cache; NULL: there is none */
   uint64_t again_at;      /* tests set it: hia_activity.again_at of all runs, which begin in the
                              interpreter then */
   hia_pool *compilers;    /* of the host's threads, one of which compiles; NULL: the engine's do */
@@ -246,6 +251,9 @@ typedef struct hia_unit {
                            request, and of graph->comp meanwhile */
   hia_loaded *image;
   hia_code *code;
+  hia_units *units; /* code from the cache, instead of `code`; its entry follows */
+  void *cached;
+  size_t cached_size;
   hia_shapes *shapes; /* NULL: its runs make no objects */
   size_t shapes_size;
   hia_unwinder unwinder; /* of `code` */
@@ -257,6 +265,7 @@ typedef struct hia_unit {
   hia_function_stats stats;
   uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that phase began; or 0 */
   uint64_t compiled_at;                              /* when codegen ended */
+  uint64_t loaded_at;                                /* when its code had been loaded */
   uint64_t recorded_at; /* hia_timeline.made_at of the timeline that has recorded these phases;
                            protected by the module's lock */
 } hia_unit;
@@ -494,7 +503,12 @@ hiaJ_traits_for(const hia_run_options *options); /* of the version that such a r
 
 /* ---- unit.c: from an instance to code or an image ---- */
 
-hia_unit *hiaJ_unit_new(hia_engine *engine); /* NULL when out of memory */
+hia_unit *hiaJ_unit_new(hia_engine *engine);              /* NULL when out of memory */
+void hiaJ_unit_empty(hia_engine *engine, hia_unit *unit); /* it is as new again */
+/* Sets the source that the unit's positions are of. */
+void hiaJ_name_source(const hia_module *module, hia_unit *unit);
+/* True if it has native code. */
+static inline bool hiaJ_has_code(const hia_unit *unit) { return unit->code || unit->units; }
 void hiaJ_unit_free(hia_engine *engine, hia_unit *unit);
 /* Makes a unit of a version of the function, on a large stack. No other thread has the unit yet;
  * the caller frees it on failure. It holds the module's lock for a part of the time. *open_ns is
@@ -527,6 +541,14 @@ const hia_host_target *hiaJ_hosts_of(const hia_module *module, const hia_graph *
 /* The options of this engine for the passes. */
 hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits);
 
+/* ---- cached.c: the cache of native code ---- */
+
+/* Fills the unit, which is new, with code that the cache has for such a version. False: it has
+ * none, or there is no cache; the unit is as new. The caller holds no lock. */
+bool hiaJ_cached_load(hia_unit *unit, hia_function *function, hia_traits traits);
+/* Stores the code of a unit that was made for such a version, if it may be. */
+void hiaJ_cached_store(hia_unit *unit, const hia_function *function, hia_traits traits);
+
 /* ---- ready.c: versions of functions, made when they are first needed ---- */
 
 /* Returns a version that a run which requires these traits can use, or NULL. */
@@ -544,6 +566,8 @@ hia_status hiaJ_ready(hia_function *function, hia_traits traits, const hia_fn_ve
  * the compilation. */
 hia_status hiaJ_ready_for(hia_function *function, hia_traits traits, const hia_run_options *options,
                           const hia_fn_version **version, hia_error **error);
+/* A version with native code, from the cache; NULL: it has none. */
+const hia_fn_version *hiaJ_cached_version(hia_function *function, hia_traits traits);
 /* Finds the making of such a version, or begins one, which is `is_new` then. NULL: no memory. The
  * caller holds the module's making_lock. */
 hia_making *hiaJ_making(hia_function *function, hia_traits traits, size_t max_memory, bool *is_new);

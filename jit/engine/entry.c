@@ -110,6 +110,7 @@ static hia_status get(hia_function *f, hia_traits traits, hia_host_side side, hi
                       hia_error **error) {
   hia_status status = check(f, out, error);
   wanted want = {.side = side, .error = error};
+  traits |= HIA_VERSION_NATIVE;
   if (status == HIA_OK) status = hiaJ_ready(f, traits, &want.version, error);
   if (status != HIA_OK) return status;
   hia_engine *engine = f->module->engine;
@@ -124,23 +125,23 @@ static hia_status get(hia_function *f, hia_traits traits, hia_host_side side, hi
 }
 
 hia_status hia_function_entry(hia_function *f, hia_native_fn *entry, hia_error **error) {
-  return get(f, HIA_VERSION_NATIVE, HIA_HOST_TYPED, entry, error);
+  return get(f, HIA_VERSION_ENTRIES, HIA_HOST_TYPED, entry, error);
 }
 
 hia_status hia_function_entry_with_fuel(hia_function *f, hia_native_fn *entry, hia_error **error) {
-  return get(f, HIA_VERSION_NATIVE | HIA_VERSION_FUELLED, HIA_HOST_TYPED, entry, error);
+  return get(f, HIA_VERSION_ENTRIES | HIA_VERSION_FUELLED, HIA_HOST_TYPED, entry, error);
 }
 
 hia_status hia_function_plain(hia_function *f, hia_native_fn *plain, hia_error **error) {
-  return get(f, HIA_VERSION_NATIVE, HIA_HOST_PLAIN, plain, error);
+  return get(f, HIA_VERSION_ENTRIES, HIA_HOST_PLAIN, plain, error);
 }
 
 hia_status hia_function_map(hia_function *f, hia_native_fn *map, hia_error **error) {
-  return get(f, HIA_VERSION_NATIVE, HIA_HOST_MAP, map, error);
+  return get(f, HIA_VERSION_ENTRIES, HIA_HOST_MAP, map, error);
 }
 
 hia_status hia_function_map_with_fuel(hia_function *f, hia_native_fn *map, hia_error **error) {
-  return get(f, HIA_VERSION_NATIVE | HIA_VERSION_FUELLED, HIA_HOST_MAP, map, error);
+  return get(f, HIA_VERSION_ENTRIES | HIA_VERSION_FUELLED, HIA_HOST_MAP, map, error);
 }
 
 hia_status hia_engine_context_new(hia_engine *engine, hia_context **out, hia_error **error) {

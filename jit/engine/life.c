@@ -67,7 +67,19 @@ static bool disable_passes(hia_engine *engine, const char *list) {
   return true;
 }
 
-HIA_SIZED(hia_engine_options, budget_ns);
+/* Without a cache everything works, only later. */
+static void open_cache(hia_engine *engine, const char *path) {
+  engine->options.cache = NULL;
+  if (!path) return;
+  hia_error *error = NULL;
+  hia_status status = hiaJ_store_open(&engine->allocator, path, engine->options.cache_bytes,
+                                      &engine->store, &error);
+  if (status != HIA_OK)
+    hiaJ_log(engine, "%s", error ? hia_error_message(error, 0) : hiaR_status_message(status));
+  hia_error_free(error);
+}
+
+HIA_SIZED(hia_engine_options, cache_bytes);
 
 hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
   if (error) *error = NULL;
@@ -92,6 +104,7 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
     return hiaR_fail_memory(allocator, error);
   }
   engine->options.disabled_passes = engine->disabled;
+  open_cache(engine, complete.cache);
   if (engine->options.threads == 0) engine->options.threads = 1;
   engine->cores = hiaR_processors();
   engine->ns_per_node = FIRST_NS_PER_NODE;
@@ -130,6 +143,7 @@ void hia_engine_free(hia_engine *engine) {
   }
   hiaR_clock_free(engine->clock);
   hiaJ_hosts_free(engine);
+  hiaJ_store_close(engine->store);
   if (engine->session) engine->backend->close(engine->session);
   for (unsigned i = 0; i < HIA_ENGINE_TUPLES; i++) hiaR_value_types_release(engine->tuples[i]);
   pthread_mutex_destroy(&engine->later_lock);

@@ -103,6 +103,11 @@ static void publish(hia_module *module, hia_unit *unit) {
 
 /* ---- making ---- */
 
+static void log_loaded(const hia_function *f, const hia_unit *unit) {
+  hiaJ_log(f->module->engine, "%s is loaded from the cache after %.2f ms, %llu bytes of code",
+           f->name, (double)unit->stats.load_ns / 1e6, (unsigned long long)unit->stats.code_bytes);
+}
+
 static void log_ready(const hia_making *m) {
   const hia_unit *unit = m->unit;
   const hia_function_stats *s = &unit->stats;
@@ -114,6 +119,10 @@ static void log_ready(const hia_making *m) {
     hiaJ_log(engine, "%s took longer than the budget of %.3g s: it is not optimised further%s",
              m->function->name, (double)engine->options.budget_ns / 1e9,
              unit->code ? "" : ", and interpreted");
+  if (unit->units) {
+    log_loaded(m->function, unit);
+    return;
+  }
   hiaJ_log(engine, "%s is ready%s after %.2f ms, %llu bytes of %s", m->function->name,
            m->traits & HIA_VERSION_FUELLED   ? " for runs with fuel"
            : m->traits & HIA_VERSION_STREAMS ? " for runs with streams"
@@ -158,7 +167,8 @@ static void learn(hia_engine *engine, const hia_unit *unit) {
 }
 
 static void begin_again(const hia_unit *unit) {
-  for (uint32_t i = 0; unit->code && i < unit->n_versions; i++) hiaJ_tier_ready(&unit->versions[i]);
+  for (uint32_t i = 0; hiaJ_has_code(unit) && i < unit->n_versions; i++)
+    hiaJ_tier_ready(&unit->versions[i]);
 }
 
 /* The function stays interpreted, and no run has it made again. */
@@ -183,15 +193,33 @@ void hiaJ_make(hia_making *m) {
     pthread_mutex_lock(&module->making_lock);
     publish(module, unit);
     pthread_mutex_unlock(&module->making_lock);
+    begin_again(unit);
     log_ready(m);
     learn(engine, unit);
-    begin_again(unit);
+    hiaJ_cached_store(unit, m->function, m->traits);
   } else {
     hiaJ_log_open(engine, m->open_ns);
     hiaJ_unit_free(engine, unit);
     note_failure(m, status);
   }
   end(m, status);
+}
+
+/* Two threads may both come here for one function: then it has two versions, which are equal. */
+const hia_fn_version *hiaJ_cached_version(hia_function *f, hia_traits traits) {
+  hia_module *module = f->module;
+  hia_engine *engine = module->engine;
+  if (!engine->store) return NULL;
+  hia_unit *unit = hiaJ_unit_new(engine);
+  if (!unit || !hiaJ_cached_load(unit, f, traits)) {
+    hiaJ_unit_free(engine, unit);
+    return NULL;
+  }
+  pthread_mutex_lock(&module->making_lock);
+  publish(module, unit);
+  pthread_mutex_unlock(&module->making_lock);
+  log_loaded(f, unit);
+  return &unit->versions[0];
 }
 
 void hiaJ_abandon(hia_making *m, hia_status status) {
@@ -326,9 +354,10 @@ static void add_stats(hia_function_stats *sum, const hia_function_stats *s) {
   sum->code_bytes += s->code_bytes;
   sum->hurried += s->hurried;
   sum->codegen_units += s->codegen_units;
+  sum->load_ns += s->load_ns;
 }
 
-HIA_SIZED(hia_function_stats, codegen_units);
+HIA_SIZED(hia_function_stats, load_ns);
 
 hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *stats) {
   if (!f || !stats || stats->size < sizeof(size_t)) return HIA_ARGUMENT;
@@ -338,7 +367,8 @@ hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *sta
        v = v->next) {
     add_stats(&all, &v->unit->stats);
     if (!all.versions) all.opt_level = v->unit->stats.opt_level;
-    if (all.tier != HIA_TIER_NATIVE) all.tier = v->unit->code ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
+    if (all.tier != HIA_TIER_NATIVE)
+      all.tier = hiaJ_has_code(v->unit) ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
     all.versions++;
   }
   all.parse_ns = module->parse_ns;

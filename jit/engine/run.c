@@ -531,6 +531,11 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   return status;
 }
 
+static bool is_auto(const hia_function *f) {
+  const hia_engine *engine = f->module->engine;
+  return engine->options.kind == HIA_ENGINE_AUTO && !engine->again_at;
+}
+
 hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
                    const hia_run_options *options, hia_value **result, hia_error **error) {
   if (error) *error = NULL;
@@ -559,6 +564,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   if (status == HIA_OK) {
     hia_traits traits = hiaJ_traits_for(&complete);
     version = hiaJ_first_version(f, traits);
+    if (!version && is_auto(f)) version = hiaJ_cached_version(f, traits | HIA_VERSION_NATIVE);
     uint64_t start = version ? 0 : hiaR_now();
     if (!version)
       status = hiaJ_ready_for(f, hiaJ_first_traits(f, traits), &complete, &version, error);

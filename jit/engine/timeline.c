@@ -24,6 +24,7 @@ static void record_phases(hia_timeline *timeline, const hia_function *f, const h
       {"emit", name, emitted - s->emit_ns, emitted},
       {"optimize", name, emitted, optimized},
       {"codegen", name, optimized, unit->compiled_at},
+      {"load", name, unit->loaded_at - s->load_ns, unit->loaded_at},
   };
   for (size_t i = 0; i < HIA_LEN(spans); i++) hiaR_timeline_span(timeline, &spans[i]);
 }
@@ -31,8 +32,10 @@ static void record_phases(hia_timeline *timeline, const hia_function *f, const h
 /* Records the functions that jobs may call. */
 static void record_callees(hia_timeline *timeline, const hia_backend *backend,
                            const hia_unit *unit) {
-  for (hia_fn_id id = 0; unit->code && id < unit->facts.n_fns; id++) {
-    hia_native_entry entry = backend->entry(unit->code, id);
+  for (hia_fn_id id = 0; hiaJ_has_code(unit) && id < unit->facts.n_fns; id++) {
+    hia_native_entry entry =
+        unit->units ? (hia_native_entry)(uintptr_t)hiaR_units_entries(unit->units)[id].entry
+                    : backend->entry(unit->code, id);
     if (entry) hiaR_timeline_callee(timeline, (uintptr_t)entry, unit->facts.names[id]);
   }
 }

@@ -12,23 +12,40 @@
 #include "jit/engine/engine.h"
 #include "runtime/base/loc.h"
 
-hia_unit *hiaJ_unit_new(hia_engine *engine) {
-  hia_unit *unit = hiaR_alloc(&engine->allocator, sizeof *unit);
-  if (!unit) return NULL;
+static void begin(hia_engine *engine, hia_unit *unit) {
   hiaR_comp_init(&unit->comp, &engine->allocator);
   hiaG_types_init(&unit->types, &unit->comp);
   pthread_mutex_init(&unit->lock, NULL);
+}
+
+hia_unit *hiaJ_unit_new(hia_engine *engine) {
+  hia_unit *unit = hiaR_alloc(&engine->allocator, sizeof *unit);
+  if (unit) begin(engine, unit);
   return unit;
+}
+
+static void end(hia_engine *engine, hia_unit *unit) {
+  if (unit->image) hiaR_image_free(unit->image);
+  hiaR_free(&engine->allocator, unit->shapes, unit->shapes_size);
+  if (unit->code) engine->backend->release(engine->session, unit->code);
+  hiaR_units_release(unit->units);
+  if (unit->cached) hiaJ_store_free(engine->store, unit->cached, unit->cached_size);
+  pthread_mutex_destroy(&unit->lock);
+  hiaR_comp_free(&unit->comp);
 }
 
 void hiaJ_unit_free(hia_engine *engine, hia_unit *unit) {
   if (!unit) return;
-  if (unit->image) hiaR_image_free(unit->image);
-  hiaR_free(&engine->allocator, unit->shapes, unit->shapes_size);
-  if (unit->code) engine->backend->release(engine->session, unit->code);
-  pthread_mutex_destroy(&unit->lock);
-  hiaR_comp_free(&unit->comp);
+  end(engine, unit);
   hiaR_free(&engine->allocator, unit, sizeof *unit);
+}
+
+void hiaJ_unit_empty(hia_engine *engine, hia_unit *unit) {
+  const hia_look *look = unit->comp.look;
+  end(engine, unit);
+  *unit = (hia_unit){0};
+  begin(engine, unit);
+  unit->comp.look = look;
 }
 
 /* ---- locations, in the form that the runtime reads ---- */
@@ -57,7 +74,10 @@ static void set_places(const hia_module *module, hia_unit *unit) {
                               .strings_size = strings.len,
                               .file = g->file};
   /* The positions of a graph that was read are of a source that is not available. */
-  if (!module->program) return;
+  if (module->program) hiaJ_name_source(module, unit);
+}
+
+void hiaJ_name_source(const hia_module *module, hia_unit *unit) {
   unit->places.file = module->source.name;
   unit->places.text = module->source.text;
   unit->places.text_size = hiaF_place(&module->source, 1).len;
@@ -345,7 +365,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   for (uint32_t i = 0; i < unit->n_versions; i++) {
     hia_fn_version *v = &unit->versions[i];
     v->traits = (j->traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS)) |
-                (is_native ? HIA_VERSION_NATIVE : HIA_VERSION_IMAGE);
+                (is_native ? HIA_VERSION_NATIVE | HIA_VERSION_ENTRIES : HIA_VERSION_IMAGE);
     v->unit = unit;
     if (is_native)
       v->native = engine->backend->entry(unit->code, v->root);
@@ -359,5 +379,6 @@ hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits tra
                           uint64_t *open_ns, hia_error **error) {
   job j = {.unit = unit, .function = function, .traits = traits, .open_ns = open_ns};
   *open_ns = 0;
+  if (hiaJ_cached_load(unit, function, traits)) return HIA_OK;
   return hiaJ_module_try_halves(function->module, &unit->comp, build, finish, &j, error);
 }

@@ -5,15 +5,15 @@
 #include <stdio.h>
 
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_entry_%u", root);
+  snprintf(name, HIA_ENTRY_NAME_SIZE, HIA_ENTRY_SYMBOL "%u", root);
 }
 
 void hiaL_code_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id f) {
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_code_%u", f);
+  snprintf(name, HIA_ENTRY_NAME_SIZE, HIA_CODE_SYMBOL "%u", f);
 }
 
 void hiaL_pays_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id callee) {
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_pays_%u", callee);
+  snprintf(name, HIA_ENTRY_NAME_SIZE, HIA_PAYS_SYMBOL "%u", callee);
 }
 
 void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_id root) {

@@ -30,6 +30,10 @@ size_t hiaR_tables_size(const hia_tables *tables) {
   return (size_t)((const char *)rows_of(tables).end - (const char *)tables);
 }
 
+hia_fork_site *hiaR_tables_sites(hia_tables *tables) {
+  return (hia_fork_site *)((char *)(tables + 1) + tables->n_args * sizeof(hia_fork_arg));
+}
+
 static bool is_range(uint64_t first, uint64_t n, uint64_t of) {
   return first <= of && n <= of - first;
 }

@@ -46,6 +46,7 @@ typedef struct hia_table_line {
 } hia_table_line;
 
 size_t hiaR_tables_size(const hia_tables *tables);
+hia_fork_site *hiaR_tables_sites(hia_tables *tables); /* n_sites of them */
 /* True if these are tables of `size` bytes that can be read, of code with so many locations. The
  * entries of their sites are numbers of functions below n_fns, plus 1; or 0. */
 bool hiaR_tables_check(const void *bytes, size_t size, uint32_t n_fns, uint32_t n_locs);

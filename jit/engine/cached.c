@@ -1,0 +1,345 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The cache of native code (jit/cache/): its keys, code that is loaded from it, and code that is
+ * stored in it.
+ *
+ * A key describes everything that the code depends on, as text: what is not described must not
+ * change the code. Code for an instance of a function depends on the whole text of its program; so
+ * an edit of another function misses. */
+#include "jit/cache/machine.h"
+#include "jit/cache/store.h"
+#include "jit/engine/engine.h"
+#include "runtime/native/units.h"
+
+/* ---- keys ---- */
+
+static void describe_engine(hia_text *key, const hia_engine *engine, hia_traits traits) {
+  const hia_engine_options *o = &engine->options;
+  hiaR_text_addf(key, "abi %u %llx\n", HIA_RT_ABI, (unsigned long long)HIA_RT_ABI_HASH);
+  hiaR_text_addf(key, "engine %u level %d flags %x batching %u parallel %u without %s\n",
+                 (unsigned)o->kind, o->opt_level, o->flags, (unsigned)o->batching, o->threads > 1,
+                 engine->disabled ? engine->disabled : "");
+  hiaR_text_addf(key, "traits %x\n", hiaJ_exact_traits(traits));
+}
+
+/* Which gradients a function that differentiates for the host computes. */
+static void describe_gradients(hia_text *key, const hia_function *f) {
+  if (f->wanted) {
+    hiaR_text_addf(key, " step ");
+    for (uint32_t i = 0; i < f->module->params.n; i++) hiaR_text_addf(key, "%d", (int)f->wanted[i]);
+  }
+  for (uint32_t i = 0; i < f->n_wrt; i++)
+    hiaR_text_addf(key, " wrt %d%d %u", (int)f->wrt[i].is_param, (int)f->wrt[i].is_sum,
+                   f->wrt[i].i);
+}
+
+/* Host functions are called as their declarations and their registrations say. */
+static void describe_hosts(hia_text *key, const hia_module *module) {
+  for (uint32_t i = 0; i < module->externs.len; i++) {
+    const hia_extern_info *x = &module->externs.data[i];
+    const hia_host_target *target = hiaJ_bound(module, x->name);
+    hiaR_text_addf(key, "host %s", x->declaration);
+    if (target)
+      hiaR_text_addf(key, " %d%d%d%d", target->function != NULL, (int)target->takes_user,
+                     (int)target->returns_status, (int)target->is_safe);
+    hiaR_text_addf(key, "\n");
+  }
+}
+
+/* False: the code must not be cached. */
+static bool describe(hia_text *key, const hia_function *f, hia_traits traits) {
+  const hia_module *module = f->module;
+  if (!hiaJ_build_describe(key) || !hiaJ_machine_describe(key)) return false;
+  describe_engine(key, module->engine, traits);
+  hiaR_text_addf(key, "function %s", f->loss ? f->loss->signature : f->signature);
+  describe_gradients(key, f);
+  hiaR_text_addf(key, "\n");
+  describe_hosts(key, module);
+  hiaR_text_addf(key, "source %zu %u %u\n", module->source.len, module->source.expr_at,
+                 module->source.expr_line);
+  hiaR_text_add(key, module->source.text, module->source.len);
+  return true;
+}
+
+static bool may_cache(const hia_function *f, hia_traits traits) {
+  const hia_engine *engine = f->module->engine;
+  return engine->store && f->module->program && hiaJ_is_native(engine, traits) &&
+         !(traits & HIA_VERSION_ENTRIES) && !hiaJ_compile_options(engine).sanitize;
+}
+
+/* ---- loading ---- */
+
+typedef struct loading {
+  hia_function *function;
+  hia_traits traits;
+  hia_unit *unit;
+  bool is_loaded;
+} loading;
+
+/* Host functions are bound as they are now. NULL: one of them is not in this process. */
+static const hia_host_target *hosts_of(const hia_module *module, const hia_entry *e,
+                                       hia_arena *arena) {
+  hia_host_target *hosts = HIA_NEW_ARRAY(arena, hia_host_target, (size_t)e->n_externs + 1);
+  for (uint32_t i = 0; i < e->n_externs; i++) {
+    const hia_host_target *target = hiaJ_bound(module, e->strings + e->externs[i]);
+    if (!target || !target->function) return NULL;
+    hosts[i] = *target;
+  }
+  return hosts;
+}
+
+typedef struct cached_frames {
+  hia_tables *tables;
+} cached_frames;
+
+static bool find_row(void *user, uintptr_t text, uintptr_t return_address, hia_frame_row *row) {
+  const cached_frames *frames = user;
+  return hiaR_tables_find(frames->tables, text, return_address, row);
+}
+
+/* The tables with the addresses that the entries of forks have in this process. */
+static hia_tables *tables_of(const hia_entry_unit *u, const hia_entry_at *entries, uintptr_t text,
+                             hia_arena *arena) {
+  hia_tables *tables = hiaR_arena_alloc(arena, u->tables_size);
+  memcpy(tables, u->tables, u->tables_size);
+  hia_fork_site *sites = hiaR_tables_sites(tables);
+  for (uint32_t i = 0; i < tables->n_sites; i++) {
+    hia_fork_site *s = &sites[i];
+    uint64_t entry = s->entry ? entries[s->entry - 1].entry : 0,
+             pays = s->pays ? entries[s->pays - 1].pays : 0;
+    s->entry = entry ? entry - (text - 1) : 0;
+    s->pays = pays ? pays - (text - 1) : 0;
+  }
+  return tables;
+}
+
+static bool load_units(hia_unit *unit, const hia_entry *e, const hia_host_target *hosts,
+                       const hia_allocator *allocator) {
+  hia_arena *arena = &unit->comp.arena;
+  hia_unit_code *codes = HIA_NEW_ARRAY(&unit->comp.scratch, hia_unit_code, e->n_units);
+  cached_frames *frames = HIA_NEW_ARRAY(arena, cached_frames, e->n_units);
+  for (uint32_t i = 0; i < e->n_units; i++) {
+    const hia_entry_unit *u = &e->units[i];
+    codes[i] = (hia_unit_code){.laid = u->laid_size ? u->laid : NULL,
+                               .laid_size = u->laid_size,
+                               .cells = u->cells,
+                               .n_cells = u->n_cells,
+                               .calls_host = u->calls_host,
+                               .find = find_row,
+                               .user = &frames[i]};
+  }
+  hia_status status = hiaR_units_load(allocator, codes, e->n_units, e->facts->n_fns, hosts,
+                                      e->n_externs, &unit->units, NULL);
+  if (status) return false;
+  const hia_entry_at *entries = hiaR_units_entries(unit->units);
+  for (uint32_t i = 0; i < e->n_units; i++)
+    frames[i].tables = tables_of(&e->units[i], entries, hiaR_units_text(unit->units, i), arena);
+  return entries[e->facts->root].entry != 0;
+}
+
+static const char *const *names_of(const hia_entry *e, hia_arena *arena) {
+  const char **names = HIA_NEW_ARRAY(arena, const char *, (size_t)e->facts->n_fns + 1);
+  for (uint32_t i = 0; i < e->n_callees; i++)
+    names[e->callees[i].fn] = e->strings + e->callees[i].name;
+  return names;
+}
+
+static const char *const *result_names_of(const hia_entry *e, hia_arena *arena) {
+  if (!e->n_result_names) return NULL;
+  const char **names = HIA_NEW_ARRAY(arena, const char *, e->n_result_names);
+  for (uint32_t i = 0; i < e->n_result_names; i++)
+    if (e->result_names[i] != HIA_NONE) names[i] = e->strings + e->result_names[i];
+  return names;
+}
+
+/* Makes the unit one of the entry. False: it cannot be, and the unit is as good as new. */
+static bool use_entry(loading *l, const hia_entry *e) {
+  hia_unit *unit = l->unit;
+  hia_arena *arena = &unit->comp.arena;
+  const hia_module *module = l->function->module;
+  const hia_allocator *allocator = &module->engine->allocator;
+  const hia_entry_facts *facts = e->facts;
+  const hia_host_target *hosts = hosts_of(module, e, &unit->comp.scratch);
+  if (!hosts || !load_units(unit, e, hosts, allocator)) return false;
+  if (facts->flags & HIA_ENTRY_SHAPES &&
+      hiaR_shapes_new(&e->types, allocator, &unit->shapes, &unit->shapes_size) != HIA_OK)
+    return false;
+  hiaJ_name_source(module, unit);
+  unit->places.locs = e->locs;
+  unit->places.n_locs = e->n_locs;
+  unit->places.strings = e->loc_names;
+  unit->places.strings_size = e->loc_names_size;
+  unit->unwinder = (hia_unwinder){.find = hiaR_units_find,
+                                  .user = unit->units,
+                                  .locs = e->locs,
+                                  .max_frame = (size_t)facts->max_frame};
+  unit->facts = (hia_unit_facts){.is_counted = (facts->flags & HIA_ENTRY_COUNTED) != 0,
+                                 .has_params = (facts->flags & HIA_ENTRY_PARAMS) != 0,
+                                 .types = e->types,
+                                 .names = names_of(e, arena),
+                                 .n_fns = facts->n_fns};
+  unit->stats.nodes = facts->nodes;
+  unit->stats.code_bytes = facts->code_bytes;
+  unit->stats.codegen_units = e->n_units;
+  unit->stats.opt_level = (int32_t)facts->opt_level;
+  unit->n_versions = 1;
+  unit->versions = HIA_NEW(arena, hia_fn_version);
+  uint64_t entry = hiaR_units_entries(unit->units)[facts->root].entry;
+  *unit->versions = (hia_fn_version){.function = l->function,
+                                     .traits = hiaJ_exact_traits(l->traits) | HIA_VERSION_NATIVE,
+                                     .unit = unit,
+                                     .root = facts->root,
+                                     .facts = {.params = e->words,
+                                               .results = e->words + facts->n_params,
+                                               .n_params = facts->n_params,
+                                               .n_results = facts->n_results,
+                                               .loc = facts->loc},
+                                     .result_names = result_names_of(e, arena),
+                                     .native = (hia_native_entry)(uintptr_t)entry};
+  return true;
+}
+
+static void load(loading *l) {
+  hia_unit *unit = l->unit;
+  hia_store *store = l->function->module->engine->store;
+  char name[HIA_STORE_NAME + 1];
+  hia_text key;
+  hia_entry e;
+  hiaR_text_init(&key, &unit->comp.scratch);
+  if (!describe(&key, l->function, l->traits)) return;
+  hiaJ_digest(key.data, key.len, name);
+  unit->cached = hiaJ_store_read(store, name, &unit->cached_size);
+  if (!unit->cached) return;
+  l->is_loaded = hiaJ_entry_read(unit->cached, unit->cached_size, &unit->comp.arena, &e) &&
+                 e.key_size == key.len && memcmp(e.key, key.data, key.len) == 0 &&
+                 hiaJ_files_are_same(&e) && use_entry(l, &e);
+}
+
+bool hiaJ_cached_load(hia_unit *unit, hia_function *f, hia_traits traits) {
+  if (!may_cache(f, traits)) return false;
+  uint64_t start = hiaR_now();
+  loading l = {.function = f, .traits = traits, .unit = unit};
+  if (HIA_TRY(&unit->comp)) load(&l);
+  unit->comp.armed = false;
+  hiaR_arena_free(&unit->comp.scratch);
+  if (l.is_loaded) {
+    unit->loaded_at = hiaR_now();
+    unit->stats.load_ns = unit->loaded_at - start;
+  } else {
+    hiaJ_unit_empty(f->module->engine, unit);
+  }
+  return l.is_loaded;
+}
+
+/* ---- storing ---- */
+
+typedef struct storing {
+  const hia_function *function;
+  hia_traits traits;
+  hia_unit *unit;
+  hia_comp comp; /* of what is made for it */
+} storing;
+
+static uint32_t add_string(hia_text *strings, const char *s) {
+  uint32_t at = (uint32_t)strings->len;
+  hiaR_text_add(strings, s, strlen(s) + 1);
+  return at;
+}
+
+static const uint32_t *store_result_names(const hia_fn_version *v, hia_text *strings) {
+  if (!v->result_names) return NULL;
+  uint32_t *names = HIA_NEW_ARRAY(strings->arena, uint32_t, (size_t)v->facts.n_results + 1);
+  for (uint32_t i = 0; i < v->facts.n_results; i++)
+    names[i] = v->result_names[i] ? add_string(strings, v->result_names[i]) : HIA_NONE;
+  return names;
+}
+
+static void store_callees(hia_entry *e, const hia_unit *unit, const hia_entry_at *entries,
+                          hia_text *strings) {
+  hia_entry_callee *callees =
+      HIA_NEW_ARRAY(strings->arena, hia_entry_callee, (size_t)unit->facts.n_fns + 1);
+  e->callees = callees;
+  for (uint32_t i = 0; i < unit->facts.n_fns; i++)
+    if (entries[i].entry)
+      callees[e->n_callees++] = (hia_entry_callee){i, add_string(strings, unit->facts.names[i])};
+}
+
+static void store_externs(hia_entry *e, const hia_graph *g, hia_text *strings) {
+  uint32_t *externs = HIA_NEW_ARRAY(strings->arena, uint32_t, (size_t)g->externs.len + 1);
+  for (uint32_t i = 0; i < g->externs.len; i++)
+    externs[i] = add_string(strings, g->externs.data[i].name);
+  e->externs = externs;
+  e->n_externs = g->externs.len;
+}
+
+/* False: there is nothing to store. */
+static bool make_entry(storing *s, hia_entry *e, hia_text *key) {
+  const hia_unit *unit = s->unit;
+  const hia_engine *engine = s->function->module->engine;
+  const hia_fn_version *v = &unit->versions[0];
+  hia_arena *arena = &s->comp.arena;
+  hia_text strings;
+  hiaR_text_init(&strings, arena);
+  hiaR_text_add(&strings, "", 1);
+  if (!hiaJ_compiler_files(&strings, &e->files, &e->n_files)) return false;
+  if (!engine->backend->units(unit->code, &s->comp, &e->units, &e->n_units)) return false;
+  hia_entry_facts *facts = HIA_NEW(arena, hia_entry_facts);
+  *facts = (hia_entry_facts){.flags = (unit->facts.is_counted ? HIA_ENTRY_COUNTED : 0u) |
+                                      (unit->facts.has_params ? HIA_ENTRY_PARAMS : 0u) |
+                                      (unit->shapes ? HIA_ENTRY_SHAPES : 0u),
+                             .root = v->root,
+                             .n_fns = unit->facts.n_fns,
+                             .loc = v->facts.loc,
+                             .n_params = v->facts.n_params,
+                             .n_results = v->facts.n_results,
+                             .opt_level = (uint32_t)unit->stats.opt_level,
+                             .nodes = unit->stats.nodes,
+                             .code_bytes = unit->stats.code_bytes,
+                             .max_frame = unit->unwinder.max_frame};
+  hia_type *words = HIA_NEW_ARRAY(arena, hia_type, (size_t)facts->n_params + facts->n_results + 1);
+  memcpy(words, v->facts.params, facts->n_params * sizeof *words);
+  memcpy(words + facts->n_params, v->facts.results, facts->n_results * sizeof *words);
+  e->facts = facts;
+  e->words = words;
+  e->result_names = store_result_names(v, &strings);
+  e->n_result_names = e->result_names ? facts->n_results : 0;
+  e->types = unit->facts.types;
+  e->locs = unit->places.locs;
+  e->n_locs = (uint32_t)unit->places.n_locs;
+  e->loc_names = unit->places.strings;
+  e->loc_names_size = (size_t)unit->places.strings_size;
+  store_externs(e, unit->graph, &strings);
+  store_callees(e, unit, engine->backend->entries(unit->code), &strings);
+  e->strings = strings.data;
+  e->strings_size = strings.len;
+  e->key = key->data;
+  e->key_size = key->len;
+  return true;
+}
+
+static void store(storing *s) {
+  hia_engine *engine = s->function->module->engine;
+  const hia_allocator *allocator = &engine->allocator;
+  char name[HIA_STORE_NAME + 1];
+  hia_text key;
+  hia_entry e = {0};
+  void *bytes;
+  size_t size;
+  hiaR_text_init(&key, &s->comp.arena);
+  if (!describe(&key, s->function, s->traits) || !make_entry(s, &e, &key)) return;
+  hiaJ_digest(key.data, key.len, name);
+  if (hiaJ_entry_write(&e, allocator, &bytes, &size) != HIA_OK) return;
+  if (!hiaJ_store_write(engine->store, name, bytes, size))
+    hiaJ_log(engine, "%s is not in the cache: it cannot be written", s->function->name);
+  hiaR_free(allocator, bytes, size);
+}
+
+/* The module is held, and no other thread changes the unit. */
+void hiaJ_cached_store(hia_unit *unit, const hia_function *f, hia_traits traits) {
+  if (!may_cache(f, traits) || !unit->code || !unit->graph || unit->stats.hurried ||
+      unit->n_versions != 1)
+    return;
+  storing s = {.function = f, .traits = traits, .unit = unit};
+  hiaR_comp_init(&s.comp, &f->module->engine->allocator);
+  if (HIA_TRY(&s.comp)) store(&s);
+  hiaR_comp_free(&s.comp);
+}
