@@ -6,8 +6,7 @@
  * before callers. Most programs are one unit. A group that is larger than a unit is divided. */
 #include "graph/analysis/analysis.h"
 
-/* Bounds what cannot be interrupted or is worse than linear in a module: LLVM's code generation,
- * and JITLink, which is quadratic in the functions of an object. */
+/* Bounds what cannot be interrupted or is worse than linear in a module: LLVM's code generation. */
 #ifdef HIA_STRESS
 enum { MAX_FUNCTIONS = 2, MAX_NODES = 200 };
 #else

@@ -1,12 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The part of jit/ that uses LLVM: sessions, pipelines, the object file and its frame tables. */
+/* The part of jit/ that uses LLVM: sessions, pipelines, the object file, laid out and loaded, and
+ * its frame tables. */
 #ifndef HIA_BACKEND_H
 #define HIA_BACKEND_H
 
 #include "jit/jit.h"
 #include "lower/lower.h"
 #include "runtime/run/error.h"
-#include <llvm-c/LLJIT.h>
+#include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
 #include <pthread.h>
 
@@ -37,6 +38,41 @@ bool hiaJ_object_function(const hia_object *object, uint64_t i, const char **nam
 bool hiaJ_object_target(const hia_object *object, const hia_elf_section *elf_section, uint64_t at,
                         uint64_t *next, uint64_t *offset);
 
+/* True if only hiaton reads a section of this name: it is neither loaded nor linked. (.eh_frame is
+ * not loaded either, but debuggers read that of a program.) */
+bool hiaJ_object_is_ours(const char *name);
+
+/* All of an object, for link.c: sections, symbols and relocations by number. Each function returns
+ * false if there are fewer. */
+typedef struct hia_object_section {
+  const char *name;
+  uint32_t type;      /* SHT_ */
+  uint32_t relocated; /* of SHT_RELA: the number of the section that it is for */
+  uint64_t flags;     /* SHF_ */
+  uint64_t size, align;
+  const unsigned char *data; /* NULL: it is all zeros */
+} hia_object_section;
+typedef struct hia_object_symbol {
+  const char *name;
+  uint32_t section; /* its number, or SHN_ */
+  bool is_local, is_weak;
+  uint64_t value; /* offset in the section; of SHN_COMMON: alignment */
+  uint64_t size;
+} hia_object_symbol;
+typedef struct hia_object_relocation {
+  uint64_t at; /* offset in the section that is relocated */
+  uint32_t type;
+  uint32_t symbol; /* its number */
+  int64_t addend;
+} hia_object_relocation;
+uint32_t hiaJ_object_n_sections(const hia_object *object);
+bool hiaJ_object_section(const hia_object *object, uint32_t i, hia_object_section *out);
+uint64_t hiaJ_object_n_symbols(const hia_object *object);
+bool hiaJ_object_symbol(const hia_object *object, uint64_t i, hia_object_symbol *out);
+/* Reads a section of type SHT_RELA. */
+bool hiaJ_object_relocation(const hia_object_section *section, uint64_t i,
+                            hia_object_relocation *out);
+
 /* Completes an object for the linker:
  *
  *   - The ELF section HIA_TABLES_SECTION, in which lowering left one word, receives the frame
@@ -49,6 +85,15 @@ bool hiaJ_object_target(const hia_object *object, const hia_elf_section *elf_sec
 uint64_t hiaJ_object_finished_size(const hia_object *object, uint64_t tables_size);
 typedef struct hia_tables hia_tables; /* runtime/native/tables.h */
 bool hiaJ_object_finish(const hia_object *object, const hia_tables *tables, unsigned char *out);
+
+/* ---- link.c: laid-out code ---- */
+
+typedef struct hia_laid_code hia_laid_code; /* runtime/native/load.h */
+/* Links an object as far as that is possible without addresses of this process. The block,
+ * hiaR_laid_size bytes, is in the arena of `comp`; throws, HIA_INTERNAL if the object has what is
+ * not understood. */
+hia_laid_code *hiaJ_link(hia_comp *comp, const hia_object *object);
+#define HIA_NOT_UNDERSTOOD "LLVM made an object file that is not understood"
 
 /* ---- frames.c: the frame tables ---- */
 
@@ -91,25 +136,14 @@ typedef struct hia_compiler {
   hia_context *stack;
 } hia_compiler;
 
-/* A JITDylib. ORC can empty a JITDylib but not remove it, so the session uses them again. Each one
- * holds one object: names need to be unique within an object only. */
-typedef struct hia_dylib {
-  struct hia_dylib *next;
-  LLVMOrcJITDylibRef ref;
-} hia_dylib;
-
 struct hia_session {
   const hia_allocator *allocator;
-  LLVMOrcLLJITRef jit;
   LLVMTargetRef target;
   char *triple, *cpu, *features;
   char *data_layout;
 
-  pthread_mutex_t lock; /* guards the fields below */
+  pthread_mutex_t lock; /* guards the field below */
   hia_compiler *compilers;
-  hia_dylib *dylibs;
-  unsigned n_dylibs;
-  char reported[512]; /* what ORC passed to its error reporter since the last hiaJ_take_error */
 };
 
 hia_status hiaJ_session_open(const hia_allocator *allocator, hia_session **out, hia_error **error);
@@ -120,15 +154,8 @@ LLVMTargetMachineRef hiaJ_machine(hia_session *session, hia_compiler *compiler, 
 /* A new target machine, which the caller disposes of, for the processor `cpu`; NULL: the host's
  * processor with its features. */
 LLVMTargetMachineRef hiaJ_machine_for(const hia_session *session, const char *cpu, int level);
-/* An empty JITDylib in which the runtime's symbols are defined. */
-hia_status hiaJ_dylib_take(hia_session *session, hia_dylib **out, hia_error **error);
-void hiaJ_dylib_put(hia_session *session, hia_dylib *dylib);
-/* The address of a symbol; linking happens here. */
-hia_status hiaJ_lookup(hia_session *session, const hia_dylib *dylib, const char *name,
-                       uintptr_t *address, hia_error **error);
-/* Consumes err and makes it an error, with the cause that ORC passed to the reporter. Returns
- * HIA_INTERNAL. */
-hia_status hiaJ_take_error(hia_session *session, LLVMErrorRef err, hia_error **error);
+/* Consumes err and makes it an error. Returns HIA_INTERNAL. */
+hia_status hiaJ_take_error(const hia_session *session, LLVMErrorRef err, hia_error **error);
 
 /* ---- exit.c: the end of the process while a thread compiles ---- */
 

@@ -84,15 +84,18 @@ static bool symbol_at(const hia_object *o, uint64_t i, Elf64_Sym *symbol) {
   return true;
 }
 
+static const char *symbol_name(const hia_object *o, const Elf64_Sym *symbol) {
+  if (symbol->st_name >= o->strings.size) return "";
+  const unsigned char *at = o->strings.data + symbol->st_name;
+  return memchr(at, 0, o->strings.size - symbol->st_name) ? (const char *)at : "";
+}
+
 bool hiaJ_object_function(const hia_object *o, uint64_t i, const char **name, uint64_t *offset) {
   Elf64_Sym symbol;
   if (!symbol_at(o, i, &symbol)) return false;
-  *name = "";
   *offset = symbol.st_value;
-  if (symbol.st_shndx != o->text_index || *offset >= o->text.size) return true;
-  if (symbol.st_name >= o->strings.size) return true;
-  const unsigned char *at = o->strings.data + symbol.st_name;
-  if (memchr(at, 0, o->strings.size - symbol.st_name)) *name = (const char *)at;
+  bool is_in_text = symbol.st_shndx == o->text_index && *offset < o->text.size;
+  *name = is_in_text ? symbol_name(o, &symbol) : "";
   return true;
 }
 
@@ -113,6 +116,57 @@ bool hiaJ_object_target(const hia_object *o, const hia_elf_section *elf_section,
   return false;
 }
 
+/* ---- all of it, for link.c ---- */
+
+uint32_t hiaJ_object_n_sections(const hia_object *o) {
+  Elf64_Ehdr header;
+  memcpy(&header, o->bytes, sizeof header);
+  return header.e_shnum;
+}
+
+bool hiaJ_object_section(const hia_object *o, uint32_t i, hia_object_section *out) {
+  Elf64_Ehdr header;
+  Elf64_Shdr names, section;
+  memcpy(&header, o->bytes, sizeof header);
+  if (!elf_section_header(o, header.e_shstrndx, &names) || !elf_section_header(o, i, &section))
+    return false;
+  bool has_bytes = section.sh_type != SHT_NOBITS;
+  *out = (hia_object_section){.name = name_at(o, &names, section.sh_name),
+                              .type = section.sh_type,
+                              .flags = section.sh_flags,
+                              .size = section.sh_size,
+                              .align = section.sh_addralign ? section.sh_addralign : 1,
+                              .data = has_bytes ? o->bytes + section.sh_offset : NULL,
+                              .relocated = section.sh_type == SHT_RELA ? section.sh_info : 0};
+  return true;
+}
+
+uint64_t hiaJ_object_n_symbols(const hia_object *o) { return o->symbols.size / sizeof(Elf64_Sym); }
+
+bool hiaJ_object_symbol(const hia_object *o, uint64_t i, hia_object_symbol *out) {
+  Elf64_Sym symbol;
+  if (!symbol_at(o, i, &symbol)) return false;
+  *out = (hia_object_symbol){.name = symbol_name(o, &symbol),
+                             .section = symbol.st_shndx,
+                             .value = symbol.st_value,
+                             .size = symbol.st_size,
+                             .is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL,
+                             .is_weak = ELF64_ST_BIND(symbol.st_info) == STB_WEAK};
+  return true;
+}
+
+bool hiaJ_object_relocation(const hia_object_section *section, uint64_t i,
+                            hia_object_relocation *out) {
+  Elf64_Rela relocation;
+  if (i >= section->size / sizeof relocation) return false;
+  memcpy(&relocation, section->data + i * sizeof relocation, sizeof relocation);
+  *out = (hia_object_relocation){.at = relocation.r_offset,
+                                 .type = (uint32_t)ELF64_R_TYPE(relocation.r_info),
+                                 .symbol = (uint32_t)ELF64_R_SYM(relocation.r_info),
+                                 .addend = relocation.r_addend};
+  return true;
+}
+
 /* ---- an object for the linker ---- */
 
 uint64_t hiaJ_object_finished_size(const hia_object *o, uint64_t tables_size) {
@@ -126,8 +180,7 @@ static uint64_t elf_section_header_at(const hia_object *o, uint32_t i) {
   return header.e_shoff + (uint64_t)i * sizeof(Elf64_Shdr);
 }
 
-/* True if only hiaton reads the ELF section: the linker leaves it out. */
-static bool is_ours(const char *name) {
+bool hiaJ_object_is_ours(const char *name) {
   return strncmp(name, ".debug_", 7) == 0 || strcmp(name, HIA_FORK_SECTION) == 0 ||
          strcmp(name, HIA_ARCH_FRAME_SECTION) == 0;
 }
@@ -136,15 +189,11 @@ static bool is_ours(const char *name) {
 static uint64_t symbol_bytes(const hia_object *o, const char *wanted, uint64_t size) {
   Elf64_Sym symbol;
   for (uint64_t i = 0; symbol_at(o, i, &symbol); i++) {
-    if (symbol.st_name >= o->strings.size) continue;
-    const char *name = (const char *)o->strings.data + symbol.st_name;
-    Elf64_Shdr elf_section;
-    if (!memchr(name, 0, o->strings.size - symbol.st_name) || strcmp(name, wanted) != 0) continue;
-    if (!elf_section_header(o, symbol.st_shndx, &elf_section) || elf_section.sh_type == SHT_NOBITS)
-      return 0;
-    if (symbol.st_value > elf_section.sh_size || size > elf_section.sh_size - symbol.st_value)
-      return 0;
-    return elf_section.sh_offset + symbol.st_value;
+    Elf64_Shdr section;
+    if (strcmp(symbol_name(o, &symbol), wanted) != 0) continue;
+    if (!elf_section_header(o, symbol.st_shndx, &section) || section.sh_type == SHT_NOBITS) return 0;
+    if (symbol.st_value > section.sh_size || size > section.sh_size - symbol.st_value) return 0;
+    return section.sh_offset + symbol.st_value;
   }
   return 0;
 }
@@ -171,7 +220,7 @@ bool hiaJ_object_finish(const hia_object *o, const hia_tables *tables, unsigned 
       elf_section.sh_size = tables_size;
       has_tables = true;
     }
-    if (is_ours(name)) elf_section.sh_flags |= SHF_EXCLUDE;
+    if (hiaJ_object_is_ours(name)) elf_section.sh_flags |= SHF_EXCLUDE;
     memcpy(out + elf_section_header_at(o, i), &elf_section, sizeof elf_section);
   }
   uint64_t record = symbol_bytes(o, HIA_MODULE_NAME, sizeof(hia_code_module));

@@ -93,7 +93,7 @@ verdicts files < <(grep -E "$tab"'([A-Za-z0-9_./-]+\.(c|h|def|md|hpp|cpp|hia|ir|
 # `hia_build_NAME` and `hiaL_emit_NAME` are made from the rows of the op table, and so are kernels; an N or a `_`
 # at the end stands for several names.
 identifiers='hia[A-Z]?_[A-Za-z0-9_]+|HIA_[A-Z0-9_]+'
-grep -rohE "\\b($identifiers)" "${sources[@]}" | sort -u >"$work/identifiers"
+grep -rohIE "\\b($identifiers)" "${sources[@]}" | sort -u >"$work/identifiers"
 verdicts identifiers < <(while IFS=$tab read -r page text; do
   while [[ $text =~ (^|[^A-Za-z0-9_])($identifiers)(.*)$ ]]; do
     printf '%s\t%s\n' "$page" "${BASH_REMATCH[2]}"

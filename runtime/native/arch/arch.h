@@ -150,6 +150,8 @@ static inline size_t hiaR_arch_frame_offset(const unsigned char *at, size_t n, u
 /* LLVM's pass that moves values to AVX-512's mask registers is quadratic in the size of a function.
  */
 #define HIA_ARCH_COSTLY_FEATURES "-avx512f"
+
+#define HIA_ARCH_MACHINE 62 /* ELF's number of it, EM_X86_64 */
 #else
 #error "no port to this architecture: see runtime/native/arch/arch.h"
 #endif

@@ -4,8 +4,7 @@
 #include "bench/ulp.h"
 #include "lower/ops/ops.h"
 #include "runtime/base/elementary.h"
-#include "tests/unit/helpers/world.h"
-#include <llvm-c/LLJIT.h>
+#include "tests/unit/helpers/linked.h"
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <stdio.h>
@@ -69,25 +68,21 @@ static bool same_f64(double a, double b) {
 static const unsigned widths[] = {0, 2, 4, 8, 16};
 
 Test(lower_elementary, bits_are_the_runtimes_at_any_width) {
-  LLVMInitializeNativeTarget();
-  LLVMInitializeNativeAsmPrinter();
-  LLVMOrcLLJITRef jit;
-  cr_assert(!LLVMOrcCreateLLJIT(&jit, NULL));
-  LLVMOrcThreadSafeContextRef safe = LLVMOrcCreateNewThreadSafeContext();
-  LLVMModuleRef module =
-      LLVMModuleCreateWithNameInContext("test", LLVMOrcThreadSafeContextGetContext(safe));
+  world w;
+  world_init(&w);
+  hia_compiler *compiler = hiaJ_compiler_take(w.session);
+  LLVMModuleRef module = LLVMModuleCreateWithNameInContext("test", compiler->llvm);
   char symbol[64];
   for (size_t k = 0; k < HIA_LEN(functions); k++)
-    for (size_t w = 0; w < HIA_LEN(widths); w++)
+    for (size_t n = 0; n < HIA_LEN(widths); n++)
       for (int is_f64 = 0; is_f64 < 2; is_f64++) {
-        snprintf(symbol, sizeof symbol, "%s_%d_%u", functions[k].name, is_f64, widths[w]);
-        build_loop(module, functions[k].name, symbol, is_f64, widths[w]);
+        snprintf(symbol, sizeof symbol, "%s_%d_%u", functions[k].name, is_f64, widths[n]);
+        build_loop(module, functions[k].name, symbol, is_f64, widths[n]);
       }
   hia_error *error = NULL;
   cr_assert_eq(hiaL_verify(module, &hiaR_malloc, &error), HIA_OK, "%s", said(error));
-  cr_assert(!LLVMOrcLLJITAddLLVMIRModule(jit, LLVMOrcLLJITGetMainJITDylib(jit),
-                                         LLVMOrcCreateNewThreadSafeModule(module, safe)));
-  LLVMOrcDisposeThreadSafeContext(safe);
+  hia_loaded_code *loaded = load_module(&w, compiler, module, 2);
+  hiaJ_compiler_put(w.session, compiler);
 
   uint64_t seed = 7;
   for (size_t i = 0; i < N; i++) {
@@ -97,13 +92,13 @@ Test(lower_elementary, bits_are_the_runtimes_at_any_width) {
     if (i % 2) x_32[i] = (float)x_64[i];
   }
   for (size_t k = 0; k < HIA_LEN(functions); k++)
-    for (size_t w = 0; w < HIA_LEN(widths); w++)
+    for (size_t n = 0; n < HIA_LEN(widths); n++)
       for (int is_f64 = 0; is_f64 < 2; is_f64++) {
-        snprintf(symbol, sizeof symbol, "%s_%d_%u", functions[k].name, is_f64, widths[w]);
-        LLVMOrcExecutorAddress address;
-        cr_assert(!LLVMOrcLLJITLookup(jit, &address, symbol));
-        ((void (*)(const void *, void *))(uintptr_t)address)(is_f64 ? (void *)x_64 : x_32,
-                                                             is_f64 ? (void *)y_64 : y_32);
+        snprintf(symbol, sizeof symbol, "%s_%d_%u", functions[k].name, is_f64, widths[n]);
+        uintptr_t address;
+        cr_assert(hiaR_code_symbol(loaded, symbol, &address), "%s", symbol);
+        ((void (*)(const void *, void *))address)(is_f64 ? (void *)x_64 : x_32,
+                                                  is_f64 ? (void *)y_64 : y_32);
         for (size_t i = 0; i < N; i++) {
           if (is_f64)
             cr_assert(same_f64(functions[k].f64(x_64[i]), y_64[i]), "%s at %a: %a", symbol, x_64[i],
@@ -113,7 +108,8 @@ Test(lower_elementary, bits_are_the_runtimes_at_any_width) {
                       (double)x_32[i], (double)y_32[i]);
         }
       }
-  LLVMOrcDisposeLLJIT(jit);
+  hiaR_code_release(loaded);
+  world_free(&w);
 }
 
 /* The list of processors without the instruction is LLVM's: code for them calls fma. */
