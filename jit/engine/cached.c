@@ -12,12 +12,20 @@
 
 /* ---- keys ---- */
 
-static void describe_engine(hia_text *key, const hia_engine *engine, hia_traits traits) {
+/* Code that has such externs calls them in another way if its runs may begin again. */
+static bool has_effects(const hia_module *module) {
+  bool has = false;
+  for (uint32_t i = 0; i < module->externs.len; i++) has |= module->externs.data[i].is_impure;
+  return has;
+}
+
+static void describe_engine(hia_text *key, const hia_module *module, hia_traits traits) {
+  const hia_engine *engine = module->engine;
   const hia_engine_options *o = &engine->options;
   hiaR_text_addf(key, "abi %u %llx\n", HIA_RT_ABI, (unsigned long long)HIA_RT_ABI_HASH);
-  hiaR_text_addf(key, "engine %u level %d flags %x batching %u parallel %u without %s\n",
-                 (unsigned)o->kind, o->opt_level, o->flags, (unsigned)o->batching, o->threads > 1,
-                 engine->disabled ? engine->disabled : "");
+  hiaR_text_addf(key, "engine %d level %d flags %x batching %u parallel %u without %s\n",
+                 has_effects(module) && o->kind == HIA_ENGINE_AUTO, o->opt_level, o->flags,
+                 (unsigned)o->batching, o->threads > 1, engine->disabled ? engine->disabled : "");
   hiaR_text_addf(key, "traits %x\n", hiaJ_exact_traits(traits));
 }
 
@@ -49,7 +57,7 @@ static void describe_hosts(hia_text *key, const hia_module *module) {
 static bool describe(hia_text *key, const hia_function *f, hia_traits traits) {
   const hia_module *module = f->module;
   if (!hiaJ_build_describe(key) || !hiaJ_machine_describe(key)) return false;
-  describe_engine(key, module->engine, traits);
+  describe_engine(key, module, traits);
   hiaR_text_addf(key, "function %s", f->loss ? f->loss->signature : f->signature);
   describe_gradients(key, f);
   hiaR_text_addf(key, "\n");

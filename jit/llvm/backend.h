@@ -6,6 +6,7 @@
 
 #include "jit/jit.h"
 #include "lower/lower.h"
+#include "runtime/native/units.h"
 #include "runtime/run/error.h"
 #include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
@@ -97,12 +98,6 @@ hia_laid_code *hiaJ_link(hia_comp *comp, const hia_object *object);
 
 /* ---- frames.c: the frame tables ---- */
 
-/* Addresses of a function's entry, of its predicate that decides whether a fork of the function
- * pays, and of its code if other units call it; 0: it has none. In an object that is not loaded
- * they are offsets in .text, plus 1. */
-typedef struct hia_entry_at {
-  uint64_t entry, pays, code;
-} hia_entry_at;
 typedef struct hia_entries {
   const hia_entry_at *at; /* by function */
   size_t n;
@@ -213,6 +208,9 @@ void hiaJ_code_set_shapes(hia_code *code, const hia_shapes *shapes);
 void hiaJ_code_set_params(hia_code *code, struct hia_params *params);
 void hiaJ_code_set_types(hia_code *code, struct hia_value_types *types);
 const hia_unwinder *hiaJ_code_unwinder(const hia_code *code);
+const hia_entry_at *hiaJ_code_entries(const hia_code *code);
+bool hiaJ_code_units(const hia_code *code, hia_comp *comp, const hia_entry_unit **units,
+                     uint32_t *n);
 const void *hiaJ_code_object(const hia_code *code, uint32_t unit, size_t *size);
 
 /* ---- cpu.c ---- */

@@ -2,30 +2,27 @@
 /* Code in this process: the objects of a graph's codegen units, laid out (link.c) and loaded
  * (runtime/native/load.h), and what hosts call.
  *
- * When all units are loaded, the cells through which one calls another receive their addresses, and
- * their frame tables become one unwinder. */
+ * The compiler's objects stay, since frame tables are made of them when they are first needed. */
 #include "jit/llvm/backend.h"
 #include "runtime/native/load.h"
-#include <stdlib.h>
 
 /* A codegen unit in this process. */
-typedef struct loaded_unit {
-  LLVMMemoryBufferRef bytes; /* the object file, which stays */
+typedef struct unit {
+  hia_unit_object o; /* of the compiler; its bytes stay */
   hia_object object;
-  hia_loaded_code *loaded;
-  uintptr_t base; /* the address at which .text was loaded; 0: it was not */
-  hia_frames *frames;
-} loaded_unit;
+  bool is_called;     /* from outside of it; else it is not loaded */
+  hia_frames *frames; /* or NULL */
+} unit;
 
 struct hia_code {
   hia_session *session;
-  loaded_unit *units; /* by address, those that were not loaded first */
+  unit *units;
   uint32_t n_units;
+  hia_units *loaded;
   /* Typed entries, plain functions and map entries are objects of their own, compiled at the first
    * request, NULL until then: hosts request them for few functions, and they would add a third to
    * the compile time of a small function. */
   hia_loaded_code *sides[HIA_N_HOST_SIDES];
-  hia_entry_at *entries; /* hia_entries */
   size_t n_fns;
   hia_unwinder unwinder;
   hia_places places;
@@ -59,42 +56,28 @@ static bool open_object(hia_object *object, LLVMMemoryBufferRef bytes) {
   return hiaJ_object_open(object, LLVMGetBufferStart(bytes), LLVMGetBufferSize(bytes));
 }
 
-static void unload(loaded_unit *u) {
-  hiaJ_frames_free(u->frames);
-  hiaR_code_release(u->loaded);
-  if (u->bytes) LLVMDisposeMemoryBuffer(u->bytes);
-}
-
 void hiaJ_code_free(hia_session *session, hia_code *code) {
   if (!code) return;
+  const hia_allocator *allocator = session->allocator;
   for (int i = 0; i < HIA_N_HOST_SIDES; i++) hiaR_code_release(code->sides[i]);
-  for (uint32_t i = 0; i < code->n_units; i++) unload(&code->units[i]);
-  hiaR_free(session->allocator, code->units, code->n_units * sizeof *code->units);
-  hiaR_free(session->allocator, code->entries, code->n_fns * sizeof *code->entries);
-  hiaR_free(session->allocator, code, sizeof *code);
+  hiaR_units_release(code->loaded);
+  for (uint32_t i = 0; i < code->n_units; i++) {
+    unit *u = &code->units[i];
+    hiaJ_frames_free(u->frames);
+    if (u->o.bytes) LLVMDisposeMemoryBuffer(u->o.bytes);
+    hiaR_free(allocator, u->o.cells, u->o.n_cells * sizeof *u->o.cells);
+  }
+  hiaR_free(allocator, code->units, code->n_units * sizeof *code->units);
+  hiaR_free(allocator, code, sizeof *code);
 }
 
 /* ---- entries ---- */
-
-/* The word in which the address of a symbol of lowering's is kept; NULL: it is no such symbol. */
-static uint64_t *word_of(const char *name, hia_entry_at *entries, size_t n) {
-  const char *digits = strrchr(name, '_');
-  unsigned long f = digits ? strtoul(digits + 1, NULL, 10) : n;
-  char known[HIA_ENTRY_NAME_SIZE];
-  if (f >= n) return NULL;
-  hiaL_entry_name(known, (hia_fn_id)f);
-  if (strcmp(name, known) == 0) return &entries[f].entry;
-  hiaL_pays_name(known, (hia_fn_id)f);
-  if (strcmp(name, known) == 0) return &entries[f].pays;
-  hiaL_code_name(known, (hia_fn_id)f);
-  return strcmp(name, known) == 0 ? &entries[f].code : NULL;
-}
 
 void hiaJ_find_entries(const hia_object *object, uintptr_t base, hia_entry_at *entries, size_t n) {
   const char *name;
   uint64_t offset;
   for (uint64_t i = 0; hiaJ_object_function(object, i, &name, &offset); i++) {
-    uint64_t *word = word_of(name, entries, n);
+    uint64_t *word = hiaR_entry_word(name, entries, n);
     if (word) *word = base + offset;
   }
 }
@@ -108,112 +91,95 @@ bool hiaJ_has_all_entries(const hia_graph *g, const hia_entry_at *entries) {
 /* ---- units ---- */
 
 /* True if something of the unit can be called from outside of it. */
-static bool has_entries(hia_code *code, const loaded_unit *u) {
+static bool is_called(const hia_object *object, hia_entry_at *entries, size_t n) {
   const char *name;
   uint64_t offset;
-  for (uint64_t i = 0; hiaJ_object_function(&u->object, i, &name, &offset); i++)
-    if (word_of(name, code->entries, code->n_fns)) return true;
+  for (uint64_t i = 0; hiaJ_object_function(object, i, &name, &offset); i++)
+    if (hiaR_entry_word(name, entries, n)) return true;
   return false;
 }
 
-static void find_entries(hia_code *code, const hia_loaded_code *loaded) {
-  const char *name;
-  uintptr_t address;
-  for (uint32_t i = 0; hiaR_code_symbol_at(loaded, i, &name, &address); i++) {
-    uint64_t *word = word_of(name, code->entries, code->n_fns);
-    if (word) *word = address;
-  }
-}
-
-/* Loads a unit, unless it is never called. */
-static hia_status load_unit(hia_code *code, loaded_unit *u, hia_error **error) {
+/* Takes over what the compiler has made of a unit, and opens it. */
+static hia_status open_unit(hia_code *code, unit *u, hia_unit_object *o, hia_entry_at *any,
+                            hia_error **error) {
   hia_session *session = code->session;
   size_t largest;
+  u->o = *o;
+  *o = (hia_unit_object){0};
+  if (!open_object(&u->object, u->o.bytes)) return hiaJ_not_understood(session, error);
   hia_status status = hiaJ_frames_largest(session->allocator, &u->object, &largest);
   if (status == HIA_MEMORY) return hiaR_fail_memory(session->allocator, error);
   if (status) return hiaJ_not_understood(session, error);
   if (largest > code->unwinder.max_frame) code->unwinder.max_frame = largest;
-  if (!has_entries(code, u)) return HIA_OK;
-  status = load_object(session, &u->object, &u->loaded, error);
-  if (status) return status;
-  u->base = hiaR_code_text(u->loaded);
-  find_entries(code, u->loaded);
-  status = hiaJ_frames_new(session->allocator, &u->object, u->base,
-                           (hia_entries){code->entries, code->n_fns, u->base - 1}, &u->frames);
-  return status ? hiaR_fail_memory(session->allocator, error) : HIA_OK;
+  u->is_called = is_called(&u->object, any, code->n_fns);
+  return HIA_OK;
 }
 
-/* Fills in the table of the host functions that the unit's externs are bound to. */
-static hia_status fill_hosts(const hia_code *code, const loaded_unit *u, const hia_graph *g,
+static bool find_row(void *user, uintptr_t text, uintptr_t return_address, hia_frame_row *row) {
+  const unit *u = user;
+  (void)text; /* the frames know it */
+  return u->frames && hiaJ_frames_find(u->frames, return_address, row);
+}
+
+/* Links and loads the units, in memory of `comp`, which may throw. */
+static hia_status load_units(hia_code *code, hia_comp *comp, const hia_graph *g,
                              const hia_host_target *hosts, hia_error **error) {
-  uintptr_t address;
-  if (!hiaR_code_symbol(u->loaded, HIA_HOST_TABLE, &address))
+  hia_unit_code *codes = HIA_NEW_ARRAY(&comp->arena, hia_unit_code, code->n_units);
+  for (uint32_t i = 0; i < code->n_units; i++) {
+    unit *u = &code->units[i];
+    const hia_laid_code *laid = u->is_called ? hiaJ_link(comp, &u->object) : NULL;
+    codes[i] = (hia_unit_code){.laid = laid,
+                               .laid_size = laid ? (size_t)hiaR_laid_size(laid) : 0,
+                               .cells = u->o.cells,
+                               .n_cells = u->o.n_cells,
+                               .calls_host = u->o.calls_host,
+                               .find = find_row,
+                               .user = u};
+  }
+  return hiaR_units_load(code->session->allocator, codes, code->n_units, code->n_fns, hosts,
+                         g->externs.len, &code->loaded, error);
+}
+
+/* The frame tables are made when they are first needed. */
+static hia_status open_frames(hia_code *code, hia_error **error) {
+  const hia_allocator *allocator = code->session->allocator;
+  for (uint32_t i = 0; i < code->n_units; i++) {
+    unit *u = &code->units[i];
+    uintptr_t text = hiaR_units_text(code->loaded, i);
+    const hia_entries entries = {hiaR_units_entries(code->loaded), code->n_fns, text - 1};
+    if (u->is_called && hiaJ_frames_new(allocator, &u->object, text, entries, &u->frames))
+      return hiaR_fail_memory(allocator, error);
+  }
+  return HIA_OK;
+}
+
+static hia_status load(hia_code *code, hia_comp *comp, const hia_graph *g,
+                       hia_loaded_objects *objects, const hia_host_target *hosts,
+                       hia_error **error) {
+  hia_entry_at *any = HIA_NEW_ARRAY(&comp->arena, hia_entry_at, code->n_fns);
+  hia_status status = HIA_OK;
+  for (uint32_t i = 0; i < objects->n && !status; i++)
+    status = open_unit(code, &code->units[i], &objects->units[i], any, error);
+  if (!status) status = load_units(code, comp, g, hosts, error);
+  if (status) return status;
+  if (!hiaJ_has_all_entries(g, hiaR_units_entries(code->loaded)))
     return hiaJ_not_understood(code->session, error);
-  hia_host_row *rows = (hia_host_row *)address;
-  for (uint32_t i = 0; i < g->externs.len; i++)
-    rows[i] = (hia_host_row){hosts[i].function, hosts[i].user};
-  return HIA_OK;
+  code->unwinder.find = hiaR_units_find;
+  code->unwinder.user = code->loaded;
+  return open_frames(code, error);
 }
 
-static hia_status fill_cells(const hia_code *code, const loaded_unit *u, const hia_unit_object *o,
-                             hia_error **error) {
-  uintptr_t address;
-  if (!hiaR_code_symbol(u->loaded, HIA_CELLS, &address))
-    return hiaJ_not_understood(code->session, error);
-  uintptr_t *cells = (uintptr_t *)address;
-  for (uint32_t i = 0; i < o->n_cells; i++) {
-    cells[i] = code->entries[o->cells[i]].code;
-    if (!cells[i]) return hiaJ_not_understood(code->session, error);
-  }
-  return HIA_OK;
-}
-
-/* The unit in whose code the address may lie: the last that begins before it. */
-static const loaded_unit *unit_at(const hia_code *code, uintptr_t address) {
-  uint32_t low = 0, high = code->n_units;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (code->units[middle].base < address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low ? &code->units[low - 1] : NULL;
-}
-
-static bool find_row(void *user, uintptr_t return_address, hia_frame_row *row) {
-  const loaded_unit *u = unit_at(user, return_address);
-  return u && u->frames && hiaJ_frames_find(u->frames, return_address, row);
-}
-
-static int by_address(const void *a, const void *b) {
-  uintptr_t x = ((const loaded_unit *)a)->base, y = ((const loaded_unit *)b)->base;
-  return (x > y) - (x < y);
-}
-
-static hia_status load(hia_code *code, const hia_graph *g, hia_loaded_objects *objects,
-                       const hia_host_target *hosts, hia_error **error) {
-  for (uint32_t i = 0; i < objects->n; i++) {
-    loaded_unit *u = &code->units[i];
-    u->bytes = objects->units[i].bytes;
-    objects->units[i].bytes = NULL;
-    if (!open_object(&u->object, u->bytes)) return hiaJ_not_understood(code->session, error);
-    hia_status status = load_unit(code, u, error);
-    if (status) return status;
-  }
-  if (!hiaJ_has_all_entries(g, code->entries)) return hiaJ_not_understood(code->session, error);
-  for (uint32_t i = 0; i < objects->n; i++) {
-    const loaded_unit *u = &code->units[i];
-    const hia_unit_object *o = &objects->units[i];
-    hia_status status = HIA_OK;
-    if (u->loaded && o->calls_host) status = fill_hosts(code, u, g, hosts, error);
-    if (u->loaded && o->n_cells && !status) status = fill_cells(code, u, o, error);
-    if (status) return status;
-  }
-  qsort(code->units, code->n_units, sizeof *code->units, by_address);
-  code->unwinder.find = find_row;
-  code->unwinder.user = code;
-  return HIA_OK;
+static hia_status try_load(hia_code *code, const hia_graph *g, hia_loaded_objects *objects,
+                           const hia_host_target *hosts, hia_error **error) {
+  hia_comp comp;
+  hiaR_comp_init(&comp, code->session->allocator);
+  volatile hia_status status = HIA_OK;
+  if (HIA_TRY(&comp))
+    status = load(code, &comp, g, objects, hosts, error);
+  else
+    status = hiaR_fail_comp(code->session->allocator, error, &comp);
+  hiaR_comp_free(&comp);
+  return status;
 }
 
 hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_loaded_objects *objects,
@@ -222,14 +188,11 @@ hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_loaded_ob
   hia_code *code = hiaR_alloc(allocator, sizeof *code);
   if (!code) return hiaR_fail_memory(allocator, error);
   code->session = session;
-  size_t size;
-  if (hiaR_mul(g->fns.len, sizeof *code->entries, &size))
-    code->entries = hiaR_alloc(allocator, size);
-  if (code->entries) code->n_fns = g->fns.len;
+  code->n_fns = g->fns.len;
   code->units = hiaR_alloc(allocator, objects->n * sizeof *code->units);
   if (code->units) code->n_units = objects->n;
-  hia_status status = code->entries && code->units ? load(code, g, objects, hosts, error)
-                                                   : hiaR_fail_memory(allocator, error);
+  hia_status status =
+      code->units ? try_load(code, g, objects, hosts, error) : hiaR_fail_memory(allocator, error);
   if (status)
     hiaJ_code_free(session, code);
   else
@@ -237,8 +200,12 @@ hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_loaded_ob
   return status;
 }
 
+const hia_entry_at *hiaJ_code_entries(const hia_code *code) {
+  return hiaR_units_entries(code->loaded);
+}
+
 hia_native_entry hiaJ_code_entry(const hia_code *code, hia_fn_id f) {
-  return f < code->n_fns ? (hia_native_entry)(uintptr_t)code->entries[f].entry : NULL;
+  return f < code->n_fns ? (hia_native_entry)(uintptr_t)hiaJ_code_entries(code)[f].entry : NULL;
 }
 
 void hiaJ_code_set_places(hia_code *code, const hia_places *places) {
@@ -253,16 +220,49 @@ void hiaJ_code_set_types(hia_code *code, struct hia_value_types *types) { code->
 
 const hia_unwinder *hiaJ_code_unwinder(const hia_code *code) { return &code->unwinder; }
 
-const void *hiaJ_code_object(const hia_code *code, uint32_t unit, size_t *size) {
-  if (unit >= code->n_units) return NULL;
-  *size = LLVMGetBufferSize(code->units[unit].bytes);
-  return LLVMGetBufferStart(code->units[unit].bytes);
+const void *hiaJ_code_object(const hia_code *code, uint32_t number, size_t *size) {
+  if (number >= code->n_units) return NULL;
+  *size = LLVMGetBufferSize(code->units[number].o.bytes);
+  return LLVMGetBufferStart(code->units[number].o.bytes);
 }
 
 uint64_t hiaJ_code_bytes(const hia_code *code) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < code->n_units; i++) bytes += code->units[i].object.text.size;
   return bytes;
+}
+
+/* ---- for a cache ---- */
+
+/* Where an entry stands for the address, the number of its function stands in the tables, plus 1.
+ */
+static hia_entry_at *numbered(const hia_code *code, hia_comp *comp) {
+  const hia_entry_at *at = hiaJ_code_entries(code);
+  hia_entry_at *numbers = HIA_NEW_ARRAY(&comp->arena, hia_entry_at, code->n_fns);
+  for (size_t f = 0; f < code->n_fns; f++)
+    numbers[f] = (hia_entry_at){at[f].entry ? f + 1 : 0, at[f].pays ? f + 1 : 0, 0};
+  return numbers;
+}
+
+bool hiaJ_code_units(const hia_code *code, hia_comp *comp, const hia_entry_unit **out,
+                     uint32_t *n) {
+  hia_entry_unit *units = HIA_NEW_ARRAY(&comp->arena, hia_entry_unit, code->n_units);
+  const hia_entries entries = {numbered(code, comp), code->n_fns, 0};
+  for (uint32_t i = 0; i < code->n_units; i++) {
+    const unit *u = &code->units[i];
+    const hia_laid_code *laid = u->is_called ? hiaJ_link(comp, &u->object) : NULL;
+    const hia_tables *tables = hiaJ_frames_make(comp, &u->object, entries);
+    units[i] = (hia_entry_unit){.laid = laid,
+                                .laid_size = laid ? (size_t)hiaR_laid_size(laid) : 0,
+                                .tables = tables,
+                                .tables_size = hiaR_tables_size(tables),
+                                .cells = u->o.cells,
+                                .n_cells = u->o.n_cells,
+                                .calls_host = u->o.calls_host};
+  }
+  *out = units;
+  *n = code->n_units;
+  return true;
 }
 
 /* ---- what hosts call ---- */

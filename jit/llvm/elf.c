@@ -191,7 +191,8 @@ static uint64_t symbol_bytes(const hia_object *o, const char *wanted, uint64_t s
   for (uint64_t i = 0; symbol_at(o, i, &symbol); i++) {
     Elf64_Shdr section;
     if (strcmp(symbol_name(o, &symbol), wanted) != 0) continue;
-    if (!elf_section_header(o, symbol.st_shndx, &section) || section.sh_type == SHT_NOBITS) return 0;
+    if (!elf_section_header(o, symbol.st_shndx, &section) || section.sh_type == SHT_NOBITS)
+      return 0;
     if (symbol.st_value > section.sh_size || size > section.sh_size - symbol.st_value) return 0;
     return section.sh_offset + symbol.st_value;
   }

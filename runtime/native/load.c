@@ -134,8 +134,8 @@ static hia_status resolve_all(const hia_allocator *allocator, const block *b, ui
 struct hia_loaded_code {
   const hia_allocator *allocator;
   char *map; /* NULL: not mapped yet */
-  char *text;
-  size_t map_size, own_size;
+  char *text, *data;
+  size_t map_size, own_size, data_size;
   uint32_t n_symbols;
   const hia_laid_symbol *symbols; /* behind this, followed by their names */
   const char *names;
@@ -181,6 +181,8 @@ static hia_status map_code(hia_loaded_code *code, const block *b, const uintptr_
     char *text = map + BEFORE_TEXT;
     code->map = map;
     code->text = text;
+    code->data = text + b->data_at;
+    code->data_size = h->data_size;
     memcpy(text, b->code, h->code_size);
     memcpy(text + b->data_at, b->data, h->data_given);
     apply(b, text, addresses);
@@ -235,6 +237,12 @@ void hiaR_code_release(hia_loaded_code *code) {
 /* ---- what is loaded ---- */
 
 uintptr_t hiaR_code_text(const hia_loaded_code *code) { return (uintptr_t)code->text; }
+
+bool hiaR_code_has(const hia_loaded_code *code, uintptr_t address, size_t size) {
+  uintptr_t data = (uintptr_t)code->data;
+  return address >= data && address - data <= code->data_size &&
+         size <= code->data_size - (address - data);
+}
 
 bool hiaR_code_symbol_at(const hia_loaded_code *code, uint32_t i, const char **name,
                          uintptr_t *address) {

@@ -92,6 +92,8 @@ void hiaR_code_release(hia_loaded_code *code); /* or NULL */
 uintptr_t hiaR_code_text(const hia_loaded_code *code);
 /* The address of a symbol. False: the code has none of this name. */
 bool hiaR_code_symbol(const hia_loaded_code *code, const char *name, uintptr_t *address);
+/* True if these `size` bytes are all in the part that is written. */
+bool hiaR_code_has(const hia_loaded_code *code, uintptr_t address, size_t size);
 /* The i-th symbol. False: there are fewer. */
 bool hiaR_code_symbol_at(const hia_loaded_code *code, uint32_t i, const char **name,
                          uintptr_t *address);
