@@ -207,14 +207,14 @@ static char *runtime_file(const char *name) {
   if (len <= 0) return NULL;
   self[len] = 0;
   int folder = (int)(base_name(self) - self);
-  static const char *const places[] = {HIA_LIBRARIES, "../lib"};
-  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-    char *path = text("%.*s%s/%s", folder, self, places[i], name);
+  static const char *const folders[] = {HIA_LIBRARIES, "../lib"};
+  for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    char *path = text("%.*s%s/%s", folder, self, folders[i], name);
     if (path && access(path, R_OK) == 0) return path;
     free(path);
   }
   fprintf(stderr, "error[io]: %s is neither in %.*s%s nor in %.*s%s\n", name, folder, self,
-          places[0], folder, self, places[1]);
+          folders[0], folder, self, folders[1]);
   return NULL;
 }
 
@@ -222,7 +222,7 @@ static char *runtime_file(const char *name) {
 
 /* A private folder beside the output, from which the finished file is moved to its place. */
 typedef struct workshop {
-  char *place; /* of the output */
+  char *target; /* of the output */
   bool is_file;
   char *folder, *object, *result;
 } workshop;
@@ -251,8 +251,8 @@ static int workshop_open(workshop *w, const char *path) {
   const char *name = base_name(path);
   int stem = (int)strcspn(name, ".");
   if (strncmp(name, "lib", 3) == 0 && stem > 3) name += 3, stem -= 3;
-  w->place = tool_output_place(path, &w->is_file);
-  if (!w->place || !open_folder(w, w->place)) return bad_file(path, errno);
+  w->target = tool_output_target(path, &w->is_file);
+  if (!w->target || !open_folder(w, w->target)) return bad_file(path, errno);
   w->object = text("%s/%.*s.o", w->folder, stem, name);
   w->result = text("%s/result", w->folder);
   if (!w->object || !w->result) return tool_fail(NULL, HIA_MEMORY);
@@ -271,7 +271,7 @@ static void workshop_close(workshop *w) {
   free(w->object);
   free(w->result);
   free(w->folder);
-  free(w->place);
+  free(w->target);
 }
 
 static void add_for_linker(words *c, char *word) {
@@ -330,7 +330,7 @@ static int link_object(const building *b, const workshop *w) {
 /* Moves the result to its place, or copies it there if that is no regular file. */
 static int deliver(const building *b, const workshop *w) {
   const char *path = b->options->output;
-  if (w->is_file) return rename(w->result, w->place) == 0 ? EXIT_FINE : bad_file(path, errno);
+  if (w->is_file) return rename(w->result, w->target) == 0 ? EXIT_FINE : bad_file(path, errno);
   tool_output out = {.file = -1};
   char bytes[8192];
   ssize_t n;

@@ -4,7 +4,7 @@
 #include <hiaton/inspect.h>
 
 /* A line, a column; null where there is none. */
-static json_t *json_place(uint32_t number) {
+static json_t *json_number(uint32_t number) {
   return number ? json_integer((json_int_t)number) : json_null();
 }
 
@@ -15,8 +15,8 @@ static json_t *json_note(const hia_error *error, size_t i, size_t k) {
   const char *message, *file;
   uint32_t line, col;
   hia_error_note(error, i, k, &message, &file, &line, &col);
-  return json_pack("{s:o, s:o, s:o, s:o}", "file", json_words(file), "line", json_place(line),
-                   "column", json_place(col), "message", tool_json_text(message));
+  return json_pack("{s:o, s:o, s:o, s:o}", "file", json_words(file), "line", json_number(line),
+                   "column", json_number(col), "message", tool_json_text(message));
 }
 
 static json_t *json_fix(const hia_error *error, size_t i) {
@@ -24,8 +24,8 @@ static json_t *json_fix(const hia_error *error, size_t i) {
   uint32_t line, col, end_line, end_col;
   if (!hia_error_fix(error, i, &text, &file, &line, &col, &end_line, &end_col)) return json_null();
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "file", json_words(file), "line",
-                   json_place(line), "column", json_place(col), "end_line", json_place(end_line),
-                   "end_column", json_place(end_col), "text", tool_json_text(text));
+                   json_number(line), "column", json_number(col), "end_line", json_number(end_line),
+                   "end_column", json_number(end_col), "text", tool_json_text(text));
 }
 
 /* A status alone. */
@@ -43,8 +43,8 @@ static json_t *json_diagnostic(const hia_error *error, size_t i) {
     failed |= json_array_append_new(notes, json_note(error, i, k));
   json_t *diagnostic = json_pack(
       "{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "file",
-      json_words(hia_error_file(error, i)), "line", json_place(hia_error_line(error, i)), "column",
-      json_place(hia_error_col(error, i)), "end_column", json_place(hia_error_end_col(error, i)),
+      json_words(hia_error_file(error, i)), "line", json_number(hia_error_line(error, i)), "column",
+      json_number(hia_error_col(error, i)), "end_column", json_number(hia_error_end_col(error, i)),
       "severity", "error", "code", tool_json_text(hia_error_code(error, i)), "message",
       tool_json_text(hia_error_message(error, i)), "hint", json_words(hia_error_hint(error, i)),
       "fix", json_fix(error, i), "notes", notes);

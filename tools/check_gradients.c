@@ -36,9 +36,9 @@ static const char *const verdicts[] = {[HIA_GRADIENT_AGREES] = "agrees",
                                        [HIA_GRADIENT_DIFFERS] = "differs"};
 
 /* The indices of an element in its tensor. */
-static void find_place(const hia_gradient_input *in, uint64_t element, int64_t *place) {
+static void find_indices(const hia_gradient_input *in, uint64_t element, int64_t *indices) {
   for (size_t k = in->rank; k-- > 0;) {
-    place[k] = (int64_t)(element % (uint64_t)in->dims[k]);
+    indices[k] = (int64_t)(element % (uint64_t)in->dims[k]);
     element /= (uint64_t)in->dims[k];
   }
 }
@@ -50,21 +50,21 @@ static void print_name(const hia_gradient_input *in) {
     printf("argument %zu", in->number + 1);
 }
 
-static void print_place(const hia_gradient_input *in, uint64_t element) {
-  int64_t place[MAX_RANK];
+static void print_element(const hia_gradient_input *in, uint64_t element) {
+  int64_t indices[MAX_RANK];
   print_name(in);
   if (element == HIA_GRADIENT_DIRECTION) {
     printf(", along a direction");
     return;
   }
-  find_place(in, element, place);
+  find_indices(in, element, indices);
   for (size_t k = 0; k < in->rank; k++)
-    printf("%s%" PRId64 "%s", k ? ", " : "[", place[k], k + 1 == in->rank ? "]" : "");
+    printf("%s%" PRId64 "%s", k ? ", " : "[", indices[k], k + 1 == in->rank ? "]" : "");
 }
 
 static void print_entry(const hia_gradient_input *in, const hia_gradient_entry *e) {
   printf("  ");
-  print_place(in, e->element);
+  print_element(in, e->element);
   printf(": the gradient is %.10g", e->gradient);
   if (e->verdict == HIA_GRADIENT_SIDES)
     printf(", differences from below say %.10g, from above %.10g\n", e->below, e->above);
@@ -156,11 +156,11 @@ static json_t *json_sizes(const int64_t *sizes, size_t n) {
 }
 
 static json_t *json_entry(const hia_gradient_input *in, const hia_gradient_entry *e) {
-  int64_t place[MAX_RANK];
+  int64_t indices[MAX_RANK];
   bool is_element = e->element != HIA_GRADIENT_DIRECTION;
-  if (is_element) find_place(in, e->element, place);
+  if (is_element) find_indices(in, e->element, indices);
   return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "element",
-                   is_element ? json_sizes(place, in->rank) : json_null(), "verdict",
+                   is_element ? json_sizes(indices, in->rank) : json_null(), "verdict",
                    verdicts[e->verdict], "gradient", json_number(e->gradient), "difference",
                    json_number(e->difference), "error", json_number(e->doubt), "below",
                    json_number(e->below), "above", json_number(e->above));

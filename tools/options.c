@@ -350,13 +350,13 @@ static const char *set_kind(tool_options *o, tool_kind kind) {
 
 /* Notes a file that will be written. Returns NULL, or what the operand should have been. */
 static const char *set_target(tool_options *o, tool_option option, const char *path,
-                              const char **place) {
+                              const char **target) {
   if (!*path) return "the name of a file";
   for (size_t i = 0; i < o->n_targets; i++)
     if (o->targets[i].option == option) o->targets[i] = o->targets[--o->n_targets];
   if (o->n_targets == MAX_OUTPUTS) return "the last file to write: there are too many";
   o->targets[o->n_targets++] = (tool_target){option, path};
-  *place = path;
+  *target = path;
   return NULL;
 }
 

@@ -72,7 +72,7 @@ void tool_forget_temporary(const char *path) {
 
 /* ---- places ---- */
 
-char *tool_output_place(const char *path, bool *is_file) {
+char *tool_output_target(const char *path, bool *is_file) {
   struct stat info;
   bool exists = stat(path, &info) == 0;
   *is_file = !exists || S_ISREG(info.st_mode);

@@ -326,7 +326,7 @@ void tool_output_close(tool_output *t, bool keep);
 /* The place to which a file of this name is moved: its path without links. NULL with errno set if
  * it fails. *is_file becomes false if the file exists but is not regular: it is written in place.
  */
-char *tool_output_place(const char *path, bool *is_file);
+char *tool_output_target(const char *path, bool *is_file);
 /* True if both names are those of one regular file, which may not exist yet. Files are compared by
  * device and inode, so hard and symbolic links are seen through. */
 bool tool_is_same_file(const char *a, const char *b);

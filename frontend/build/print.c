@@ -3,7 +3,7 @@
  * that is neither part of an expression (is_inner) nor the value of its block (is_tail).
  *
  * The text has the types that were built, because nothing is left to the typing of literals. A
- * constant has its suffix, unless it stands beside an operand of known type or at the place of a
+ * constant has its suffix, unless it stands beside an operand of known type or as the argument of a
  * declared type; `fail`, empty arrays and items with blocks are bound with their types. */
 #include "frontend/build/print.h"
 

@@ -4,11 +4,11 @@
  *
  * Maranget's algorithm asks for each arm if it is useful after those before it. Here one walk over
  * the decision tree of the whole match finds everything: a node of the tree is a matrix, whose rows
- * are the arms that are left and whose columns are patterns for places of the subject. A node whose
- * first row takes every value is a leaf, which reaches that arm; one without rows is a missing
- * case. Any other node is split by a column in which its first row takes some values only. The
- * values of a leaf exist, since every type has values, so an arm is useful exactly if a leaf
- * reaches it.
+ * are the arms that are left and whose columns are patterns for occurrences: the subject and its
+ * parts. A node whose first row takes every value is a leaf, which reaches that arm; one without
+ * rows is a missing case. Any other node is split by a column in which its first row takes some
+ * values only. The values of a leaf exist, since every type has values, so an arm is useful exactly
+ * if a leaf reaches it.
  *
  *   - Rows are grouped by a sort of their constructors or numbers, so that thousands of arms take
  *     no comparison in pairs.
@@ -32,17 +32,17 @@
 #define MAX_FOUND 100u      /* then no more are looked for */
 
 /* A part of the subject, and what the way to the present node knows of it. */
-typedef struct place {
-  hia_match_place where;
+typedef struct occurrence {
+  hia_match_occurrence where;
   bool is_chosen;
   bool is_one_of;      /* the choice stands for others, too: constructors that no arm names */
   int64_t choice;      /* number of a constructor, or an integer */
-  uint32_t first_part; /* the place of its first field; NONE: nothing looks at the fields */
-} place;
+  uint32_t first_part; /* the occurrence of its first field; NONE: nothing looks at the fields */
+} occurrence;
 
-/* The places of the fields of a constructor that a place has been found to hold. */
+/* The occurrences of the fields of a constructor that an occurrence has been found to hold. */
 typedef struct parts {
-  uint32_t place, con, first;
+  uint32_t occurrence, con, first;
 } parts;
 
 /* A row that has a condition in the column of a split. */
@@ -53,9 +53,9 @@ typedef struct entry {
 
 typedef struct matrix {
   uint32_t n_rows, n_columns;
-  uint32_t *cells;  /* row by row: the pattern, or NONE if it takes every value */
-  uint32_t *arms;   /* the arms of the rows */
-  uint32_t *places; /* the places of the columns */
+  uint32_t *cells;       /* row by row: the pattern, or NONE if it takes every value */
+  uint32_t *arms;        /* the arms of the rows */
+  uint32_t *occurrences; /* the occurrences of the columns */
 } matrix;
 
 typedef struct frame {
@@ -86,7 +86,7 @@ typedef struct cover {
   const hia_ast *match;
   hia_match_tree *tree; /* to be made, or NULL */
   frame *top;
-  HIA_VEC(place) places; /* the subject is the first */
+  HIA_VEC(occurrence) occurrences; /* the subject is the first */
   hia_index parts_index;
   HIA_VEC(parts) parts;
   bool *reached;    /* true for arms that are reached */
@@ -125,8 +125,8 @@ static uint32_t n_keys(const cover *c, hia_itype type) {
 
 /* ---- missing cases ---- */
 
-static void print_place(const cover *c, uint32_t id, hia_text *out) {
-  const place *at = &c->places.data[id];
+static void print_occurrence(const cover *c, uint32_t id, hia_text *out) {
+  const occurrence *at = &c->occurrences.data[id];
   if (!at->is_chosen) {
     hiaR_text_addf(out, "_");
   } else if (at->where.type == HIA_BOOL) {
@@ -141,7 +141,7 @@ static void print_place(const cover *c, uint32_t id, hia_text *out) {
       if (at->first_part == HIA_NONE)
         hiaR_text_addf(out, "_");
       else
-        print_place(c, at->first_part + i, out);
+        print_occurrence(c, at->first_part + i, out);
     }
     if (d->n_params > 0) hiaR_text_addf(out, ")");
   }
@@ -168,9 +168,10 @@ static bool contains_case(const char *pattern, const char *b) {
 static void add_missing(cover *c) {
   hia_text text;
   hiaR_text_init(&text, c->arena);
-  print_place(c, 0, &text);
+  print_occurrence(c, 0, &text);
   c->n_found++;
-  for (uint32_t i = 0; i < c->places.len; i++) c->has_others |= c->places.data[i].is_one_of;
+  for (uint32_t i = 0; i < c->occurrences.len; i++)
+    c->has_others |= c->occurrences.data[i].is_one_of;
   for (uint32_t i = 0; i < c->n_missing && i < MAX_SHOWN; i++)
     if (contains_case(c->missing[i].data, text.data)) return;
   if (c->n_missing < MAX_SHOWN) c->missing[c->n_missing] = text;
@@ -200,7 +201,7 @@ static uint32_t next_absent(const frame *f, uint32_t key, uint32_t n) {
 static void found_missing(cover *c) {
   frame *f = c->top;
   f->has_missing = true;
-  place *at = &c->places.data[f->m.places[f->column]];
+  occurrence *at = &c->occurrences.data[f->m.occurrences[f->column]];
   uint32_t n = n_keys(c, at->where.type);
   if (!f->is_default || n == 0) {
     add_missing(c);
@@ -210,7 +211,7 @@ static void found_missing(cover *c) {
   for (uint32_t key = 0; !has_found_enough(c); key++) {
     key = next_absent(f, key, n);
     if (key >= n) break;
-    at = &c->places.data[f->m.places[f->column]];
+    at = &c->occurrences.data[f->m.occurrences[f->column]];
     at->choice = key;
     add_missing(c);
   }
@@ -223,8 +224,8 @@ static uint32_t hash_of(const matrix *m) {
   return hiaR_hash(m->arms, m->n_rows * sizeof *m->arms) * 31 + cells + m->n_columns;
 }
 
-/* Finds a matrix that was seen before. Equal cells have equal places: a pattern stands in one
- * place of one arm. */
+/* Finds a matrix that was seen before. Equal cells have equal occurrences: a pattern stands once in
+ * one arm. */
 static uint32_t find_known(const cover *c, const matrix *m, uint32_t hash) {
   uint32_t at = hash, i;
   size_t arms = m->n_rows * sizeof *m->arms, cells = arms * m->n_columns;
@@ -271,7 +272,7 @@ static void deliver(cover *c, uint32_t node) {
   } else if (f->is_default) {
     f->otherwise = node;
   } else {
-    int64_t key = c->places.data[f->m.places[f->column]].choice;
+    int64_t key = c->occurrences.data[f->m.occurrences[f->column]].choice;
     f->cases[f->n_cases++] = (hia_match_case){key, node};
   }
 }
@@ -280,7 +281,7 @@ static uint32_t add_leaf(cover *c, uint32_t arm) {
   if (c->tree == NULL) return HIA_NONE;
   if (c->leaves[arm] == HIA_NONE)
     c->leaves[arm] =
-        add_node(c, (hia_match_node){.place = HIA_NONE, .arm = arm, .otherwise = HIA_NONE});
+        add_node(c, (hia_match_node){.occurrence = HIA_NONE, .arm = arm, .otherwise = HIA_NONE});
   return c->leaves[arm];
 }
 
@@ -288,7 +289,7 @@ static uint32_t add_switch(cover *c, const frame *f) {
   if (c->tree == NULL) return HIA_NONE;
   uint32_t first = c->tree->cases.len;
   for (uint32_t i = 0; i < f->n_cases; i++) hiaR_push(c->arena, &c->tree->cases, f->cases[i]);
-  return add_node(c, (hia_match_node){.place = f->m.places[f->column],
+  return add_node(c, (hia_match_node){.occurrence = f->m.occurrences[f->column],
                                       .arm = HIA_NONE,
                                       .first = first,
                                       .n = f->n_cases,
@@ -338,7 +339,7 @@ static void split(cover *c, matrix m, uint32_t hash, hia_mark mark) {
       f->entries[f->n_entries++] = (entry){key_of(c, pattern), i};
   }
   qsort(f->entries, f->n_entries, sizeof *f->entries, by_key);
-  uint32_t n = n_keys(c, c->places.data[m.places[f->column]].where.type);
+  uint32_t n = n_keys(c, c->occurrences.data[m.occurrences[f->column]].where.type);
   f->absent = n == 0 ? 0 : next_absent(f, 0, n);
   if (n != 0 && f->absent == n) f->absent = HIA_NONE;
   c->top = f;
@@ -358,19 +359,19 @@ static hia_ast_id cell(const cover *c, const frame *f, uint32_t row, uint32_t n_
   return takes_all(c, pattern) ? HIA_NONE : pattern;
 }
 
-/* The places of the constructor's fields. */
+/* Returns the occurrence of the constructor's first field. */
 static uint32_t parts_of(cover *c, uint32_t id, const hia_decl *con) {
   hia_arena *arena = c->arena;
   uint32_t key[2] = {id, con->number}, hash = hiaR_hash(key, sizeof key), at = hash, i;
   while ((i = hiaR_index_next(&c->parts_index, hash, &at)) != HIA_NONE)
-    if (c->parts.data[i].place == id && c->parts.data[i].con == con->number)
+    if (c->parts.data[i].occurrence == id && c->parts.data[i].con == con->number)
       return c->parts.data[i].first;
-  parts p = {id, con->number, c->places.len};
+  parts p = {id, con->number, c->occurrences.len};
   hiaR_index_add(arena, &c->parts_index, hash, c->parts.len);
   hiaR_push(arena, &c->parts, p);
   for (uint32_t k = 0; k < con->n_params; k++) {
-    place part = {.where = {id, con->number, k, con->param_types[k]}, .first_part = HIA_NONE};
-    hiaR_push(arena, &c->places, part);
+    occurrence part = {.where = {id, con->number, k, con->param_types[k]}, .first_part = HIA_NONE};
+    hiaR_push(arena, &c->occurrences, part);
   }
   return p.first;
 }
@@ -381,7 +382,7 @@ static matrix specialize(cover *c, const frame *f, uint32_t from, uint32_t to,
                          const hia_decl *con) {
   hia_arena *scratch = &c->p->comp->scratch;
   uint32_t n_fields = con != NULL ? con->n_params : 0, next = 0;
-  uint32_t width = f->m.n_columns - 1 + n_fields, id = f->m.places[f->column],
+  uint32_t width = f->m.n_columns - 1 + n_fields, id = f->m.occurrences[f->column],
            first_part = HIA_NONE;
   uint32_t *rows = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)(to - from) + f->n_others + 1);
   bool *is_used = HIA_NEW_ARRAY(scratch, bool, (size_t)width + 1), has_condition = true;
@@ -401,14 +402,14 @@ static matrix specialize(cover *c, const frame *f, uint32_t from, uint32_t to,
     m.n_columns += is_used[k];
     if (is_used[k] && k < n_fields && first_part == HIA_NONE) first_part = parts_of(c, id, con);
   }
-  c->places.data[id].first_part = first_part;
+  c->occurrences.data[id].first_part = first_part;
   m.cells = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)m.n_rows *m.n_columns + 1);
   m.arms = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)m.n_rows + 1);
-  m.places = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)m.n_columns + 1);
+  m.occurrences = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)m.n_columns + 1);
   for (uint32_t k = 0, at = 0; k < width; k++) {
     if (!is_used[k]) continue;
     uint32_t column = k - n_fields < f->column ? k - n_fields : k - n_fields + 1;
-    m.places[at] = k < n_fields ? first_part + k : f->m.places[column];
+    m.occurrences[at] = k < n_fields ? first_part + k : f->m.occurrences[column];
     for (uint32_t i = 0; i < m.n_rows; i++)
       m.cells[(size_t)i * m.n_columns + at] = cell(c, f, rows[i], n_fields, k);
     at++;
@@ -457,7 +458,7 @@ static void leave(cover *c) {
 static void step(cover *c) {
   frame *f = c->top;
   uint32_t from = f->next, to = from;
-  place *at = &c->places.data[f->m.places[f->column]];
+  occurrence *at = &c->occurrences.data[f->m.occurrences[f->column]];
   at->is_chosen = at->is_one_of = false;
   at->first_part = HIA_NONE;
   f->is_default = f->absent != HIA_NONE;
@@ -491,13 +492,13 @@ static bool walk(cover *c, hia_itype subject) {
   c->reached = HIA_NEW_ARRAY(c->arena, bool, (size_t)n_arms + 1);
   c->leaves = HIA_NEW_ARRAY(c->arena, uint32_t, (size_t)n_arms + 1);
   for (uint32_t i = 0; i < n_arms; i++) c->leaves[i] = HIA_NONE;
-  place whole = {.where = {HIA_NONE, 0, 0, subject}, .first_part = HIA_NONE};
-  hiaR_push(c->arena, &c->places, whole);
+  occurrence whole = {.where = {HIA_NONE, 0, 0, subject}, .first_part = HIA_NONE};
+  hiaR_push(c->arena, &c->occurrences, whole);
   hia_mark mark = hiaR_arena_mark(scratch);
   matrix m = {.n_columns = 1,
               .cells = HIA_NEW_ARRAY(scratch, uint32_t, n_arms),
               .arms = HIA_NEW_ARRAY(scratch, uint32_t, n_arms),
-              .places = HIA_NEW_ARRAY(scratch, uint32_t, 1)};
+              .occurrences = HIA_NEW_ARRAY(scratch, uint32_t, 1)};
   for (bool is_all = false; m.n_rows < n_arms && !is_all; m.n_rows++) {
     hia_ast_id pattern = p->extra.data[n->b + 2 * m.n_rows];
     is_all = takes_all(c, pattern);
@@ -581,7 +582,7 @@ hia_match_tree hiaF_match_tree(hia_program *p, hia_arena *arena, hia_ast_id matc
   hia_match_tree tree = {.root = HIA_NONE};
   cover c = {.p = p, .arena = arena, .match = &n, .tree = &tree};
   if (!walk(&c, subject)) HIA_BUG(p->comp, "a match that cannot be covered");
-  for (uint32_t i = 0; i < c.places.len; i++)
-    hiaR_push(arena, &tree.places, c.places.data[i].where);
+  for (uint32_t i = 0; i < c.occurrences.len; i++)
+    hiaR_push(arena, &tree.occurrences, c.occurrences.data[i].where);
   return tree;
 }

@@ -54,8 +54,8 @@ static int by_symbol(const void *a, const void *b) {
   return (*x)->a<(*y)->a ? -1 : (*x)->a>(*y)->a;
 }
 
-/* The number of tests on the longest way through patterns of one place (elab/match_data.c):
- * those of the place, and of the fields of one constructor, each at most once. Sets *is_nested
+/* The number of tests on the longest way through patterns of one value (elab/match_data.c):
+ * those of the value, and of the fields of one constructor, each at most once. Sets *is_nested
  * if fields are tested. Equal integers count as different ones. */
 static uint32_t tests_of_patterns(hia_name_walk *w, const hia_ast **list, uint32_t n,
                                   bool *is_nested) {

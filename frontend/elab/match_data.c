@@ -31,7 +31,7 @@ typedef enum test_kind {
 
 /* A test, or an arm. */
 typedef struct decision {
-  uint32_t place; /* NONE: an arm */
+  uint32_t occurrence; /* NONE: an arm */
   uint32_t arm;
   test_kind test;
   int64_t key;
@@ -43,15 +43,15 @@ typedef struct decision {
   bool has_arm;     /* it leads to an arm otherwise than through a cut */
 } decision;
 
-typedef struct place {
-  hia_match_place where;
+typedef struct occurrence {
+  hia_match_occurrence where;
   hia_value_id value, con; /* on the way to here: of one word; the number of its constructor; NONE:
                               not read */
-} place;
+} occurrence;
 
-/* The places of a constructor's fields, which stand together. */
+/* The occurrences of a constructor's fields, which stand together. */
 typedef struct parts {
-  uint32_t place, con, first;
+  uint32_t occurrence, con, first;
 } parts;
 
 typedef struct matcher {
@@ -62,10 +62,10 @@ typedef struct matcher {
   hia_itype type; /* the type of the result */
   hia_loc_id loc;
   bool tail;
-  HIA_VEC(place) places; /* the tree's, and those that only variables stand for */
+  HIA_VEC(occurrence) occurrences; /* the tree's, and those that only variables stand for */
   hia_index parts_index;
   HIA_VEC(parts) parts;
-  hia_u32vec known; /* places with values, in the order in which they were read */
+  hia_u32vec known; /* occurrences with values, in the order in which they were read */
   HIA_VEC(decision) decisions;
   hia_u32vec cuts; /* decisions by number; the first is the whole match */
 } matcher;
@@ -77,7 +77,7 @@ enum { MAX_COPIED = 96, MAX_COPIED_ARM = 8, MAX_UNCUT = 16, TEST_SIZE = 2 };
 
 /* ---- decisions ---- */
 
-/* The keys of a place: from `least` to `most`. */
+/* The keys of an occurrence: from `least` to `most`. */
 typedef struct range {
   int64_t least, most;
 } range;
@@ -98,7 +98,7 @@ static uint32_t add_test(matcher *m, uint32_t at, test_kind test, int64_t key, u
                          uint32_t otherwise) {
   if (if_true == otherwise) return if_true;
   return add_decision(
-      m, (decision){.place = at, .test = test, .key = key, .next = {if_true, otherwise}});
+      m, (decision){.occurrence = at, .test = test, .key = key, .next = {if_true, otherwise}});
 }
 
 /* A node of the tree; the nodes before it have been decided: decided[...]. */
@@ -106,7 +106,7 @@ typedef struct deciding {
   matcher *m;
   const hia_match_case *cases;
   const uint32_t *decided;
-  uint32_t place, otherwise; /* NONE: all keys have cases */
+  uint32_t occurrence, otherwise; /* NONE: all keys have cases */
 } deciding;
 
 /* The decision over cases[low .. high) and all other keys in the range. */
@@ -115,19 +115,21 @@ static uint32_t decide(const deciding *d, uint32_t low, uint32_t high, range r) 
   if (high - low == 1) {
     bool is_certain = r.least == r.most || d->otherwise == HIA_NONE;
     uint32_t found = d->decided[c[low].node];
-    return is_certain ? found : add_test(d->m, d->place, TEST_IS, c[low].key, found, d->otherwise);
+    return is_certain ? found
+                      : add_test(d->m, d->occurrence, TEST_IS, c[low].key, found, d->otherwise);
   }
   uint32_t middle = low + (high - low) / 2;
   int64_t key = c[middle].key;
   uint32_t less = decide(d, low, middle, (range){r.least, key - 1});
-  return add_test(d->m, d->place, TEST_LESS, key, less,
+  return add_test(d->m, d->occurrence, TEST_LESS, key, less,
                   decide(d, middle, high, (range){key, r.most}));
 }
 
 static uint32_t decide_in_turn(const deciding *d, uint32_t n) {
   uint32_t rest = d->otherwise == HIA_NONE ? d->decided[d->cases[--n].node] : d->otherwise;
   while (n-- > 0)
-    rest = add_test(d->m, d->place, TEST_IS, d->cases[n].key, d->decided[d->cases[n].node], rest);
+    rest =
+        add_test(d->m, d->occurrence, TEST_IS, d->cases[n].key, d->decided[d->cases[n].node], rest);
   return rest;
 }
 
@@ -139,18 +141,19 @@ static uint32_t find_case(const deciding *d, uint32_t n, int64_t key) {
 }
 
 static uint32_t add_node(matcher *m, const hia_match_node *n, const uint32_t *decided) {
-  if (n->place == HIA_NONE) return add_decision(m, (decision){.place = HIA_NONE, .arm = n->arm});
-  hia_itype type = m->places.data[n->place].where.type;
+  if (n->occurrence == HIA_NONE)
+    return add_decision(m, (decision){.occurrence = HIA_NONE, .arm = n->arm});
+  hia_itype type = m->occurrences.data[n->occurrence].where.type;
   range r = range_of(m, type);
   const deciding d = {.m = m,
                       .cases = m->tree.cases.data + n->first,
                       .decided = decided,
-                      .place = n->place,
+                      .occurrence = n->occurrence,
                       .otherwise = n->otherwise == HIA_NONE ? HIA_NONE : decided[n->otherwise]};
   if (r.least == 0 && r.most == 1) {
     uint32_t found[2] = {find_case(&d, n->n, 0), find_case(&d, n->n, 1)};
-    return type == HIA_BOOL ? add_test(m, n->place, TEST_TRUE, 1, found[1], found[0])
-                            : add_test(m, n->place, TEST_IS, 0, found[0], found[1]);
+    return type == HIA_BOOL ? add_test(m, n->occurrence, TEST_TRUE, 1, found[1], found[0])
+                            : add_test(m, n->occurrence, TEST_IS, 0, found[0], found[1]);
   }
   return n->n <= HIA_MATCH_CHAIN ? decide_in_turn(&d, n->n) : decide(&d, 0, n->n, r);
 }
@@ -174,11 +177,11 @@ static bool is_small(matcher *m, uint32_t root) {
   for (uint32_t i = 0; i <= root; i++) {
     decision *d = &m->decisions.data[i];
     uint64_t own_size = TEST_SIZE;
-    if (d->place == HIA_NONE)
+    if (d->occurrence == HIA_NONE)
       own_size = hiaF_arm_size(m->e->p, m->arms[2 * d->arm], m->arms[2 * d->arm + 1]);
     once += own_size;
     d->size = own_size;
-    for (uint32_t k = 0; k < 2 && d->place != HIA_NONE; k++)
+    for (uint32_t k = 0; k < 2 && d->occurrence != HIA_NONE; k++)
       d->size += m->decisions.data[d->next[k]].size;
     d->size = at_most(MAX_SIZE, d->size);
   }
@@ -202,15 +205,15 @@ static void find_cuts(matcher *m, uint32_t root) {
       add_cut(m, i);
       d->n_ways = 1;
     }
-    for (uint32_t k = 0; k < 2 && d->place != HIA_NONE; k++) {
+    for (uint32_t k = 0; k < 2 && d->occurrence != HIA_NONE; k++) {
       uint64_t *n = &m->decisions.data[d->next[k]].n_ways;
       *n = at_most(UINT32_MAX, *n + d->n_ways);
     }
   }
   for (uint32_t i = 0; i <= root; i++) {
     decision *d = &m->decisions.data[i];
-    d->has_arm = d->place == HIA_NONE;
-    for (uint32_t k = 0; k < 2 && d->place != HIA_NONE; k++) {
+    d->has_arm = d->occurrence == HIA_NONE;
+    for (uint32_t k = 0; k < 2 && d->occurrence != HIA_NONE; k++) {
       const decision *next = &m->decisions.data[d->next[k]];
       d->has_cut |= next->cut != HIA_NONE || next->has_cut;
       d->has_arm |= next->cut == HIA_NONE && next->has_arm;
@@ -221,79 +224,79 @@ static void find_cuts(matcher *m, uint32_t root) {
 /* ---- reading fields ---- */
 
 static void index_parts(matcher *m, parts p) {
-  uint32_t key[2] = {p.place, p.con};
+  uint32_t key[2] = {p.occurrence, p.con};
   hiaR_index_add(m->e->arena, &m->parts_index, hiaR_hash(key, sizeof key), m->parts.len);
   hiaR_push(m->e->arena, &m->parts, p);
 }
 
-static void add_place(matcher *m, hia_match_place where) {
-  hiaR_push(m->e->arena, &m->places, (place){where, HIA_NONE, HIA_NONE});
+static void add_occurrence(matcher *m, hia_match_occurrence where) {
+  hiaR_push(m->e->arena, &m->occurrences, (occurrence){where, HIA_NONE, HIA_NONE});
 }
 
-static void add_places(matcher *m) {
-  for (uint32_t i = 0; i < m->tree.places.len; i++) {
-    hia_match_place where = m->tree.places.data[i];
-    add_place(m, where);
+static void add_occurrences(matcher *m) {
+  for (uint32_t i = 0; i < m->tree.occurrences.len; i++) {
+    hia_match_occurrence where = m->tree.occurrences.data[i];
+    add_occurrence(m, where);
     if (where.parent != HIA_NONE && where.field == 0)
       index_parts(m, (parts){where.parent, where.con, i});
   }
 }
 
-/* The place of a field of a constructor that a place holds. */
+/* Returns the occurrence of a field of a constructor that an occurrence holds. */
 static uint32_t part_of(matcher *m, uint32_t id, const hia_decl *con, uint32_t field) {
   uint32_t key[2] = {id, con->number}, hash = hiaR_hash(key, sizeof key), at = hash, i;
   while ((i = hiaR_index_next(&m->parts_index, hash, &at)) != HIA_NONE)
-    if (m->parts.data[i].place == id && m->parts.data[i].con == con->number)
+    if (m->parts.data[i].occurrence == id && m->parts.data[i].con == con->number)
       return m->parts.data[i].first + field;
-  uint32_t first = m->places.len;
+  uint32_t first = m->occurrences.len;
   index_parts(m, (parts){id, con->number, first});
   for (uint32_t k = 0; k < con->n_params; k++)
-    add_place(m, (hia_match_place){id, con->number, k, con->param_types[k]});
+    add_occurrence(m, (hia_match_occurrence){id, con->number, k, con->param_types[k]});
   return first + field;
 }
 
 static hia_value_id value_of(matcher *m, uint32_t id);
 
-/* Reads a word of a place that is a field. */
+/* Reads a word of an occurrence that is a field. */
 static hia_value_id read_word(matcher *m, uint32_t id, uint32_t word) {
   hia_elab *e = m->e;
-  const hia_match_place where = m->places.data[id].where;
-  hia_itype data = m->places.data[where.parent].where.type;
+  const hia_match_occurrence where = m->occurrences.data[id].where;
+  hia_itype data = m->occurrences.data[where.parent].where.type;
   const hia_decl *con = hiaF_cons(e->p, data) + where.con;
   for (uint32_t k = 0; k < where.field; k++)
     word += hiaF_itype_words(&e->p->it, con->param_types[k]);
   hia_value_id from = value_of(m, where.parent);
   hia_type_table types = hiaG_type_table(e->g->types);
   const hia_ctor *ctor = hiaR_ctor(&types, hiaG_type(e->fn, from), where.con);
-  hia_type type = types.places[ctor->layout.first + word].type;
+  hia_type type = types.layout_words[ctor->layout.first + word].type;
   hia_node_id field = hiaG_add(e->g, e->fn, e->region, HIA_OP_FIELD, &from, 1, &type, 1,
                                HIA_IMM(where.con, word), m->loc);
   return hiaG_out(e->fn, field, 0);
 }
 
-/* The value of a place of one word. */
+/* Returns the value of an occurrence of one word. */
 static hia_value_id value_of(matcher *m, uint32_t id) {
-  if (m->places.data[id].value != HIA_NONE) return m->places.data[id].value;
+  if (m->occurrences.data[id].value != HIA_NONE) return m->occurrences.data[id].value;
   hia_value_id value = read_word(m, id, 0);
-  m->places.data[id].value = value;
+  m->occurrences.data[id].value = value;
   hiaR_push(m->e->arena, &m->known, id);
   return value;
 }
 
 static hia_value_id con_of(matcher *m, uint32_t id) {
   hia_elab *e = m->e;
-  if (m->places.data[id].con != HIA_NONE) return m->places.data[id].con;
+  if (m->occurrences.data[id].con != HIA_NONE) return m->occurrences.data[id].con;
   hia_value_id value = value_of(m, id);
   hia_type type = HIA_I32;
   hia_node_id con = hiaG_add(e->g, e->fn, e->region, HIA_OP_CTOR, &value, 1, &type, 1, 0, m->loc);
   hiaR_push(e->arena, &m->known, id);
-  return m->places.data[id].con = hiaG_out(e->fn, con, 0);
+  return m->occurrences.data[id].con = hiaG_out(e->fn, con, 0);
 }
 
 /* Forgets what was read since `known` had this length: the region ends in which that stands. */
 static void forget(matcher *m, uint32_t len) {
   while (m->known.len > len) {
-    place *p = &m->places.data[m->known.data[--m->known.len]];
+    occurrence *p = &m->occurrences.data[m->known.data[--m->known.len]];
     if (p->con != HIA_NONE)
       p->con = HIA_NONE;
     else
@@ -303,13 +306,13 @@ static void forget(matcher *m, uint32_t len) {
 
 /* ---- arms ---- */
 
-/* Makes the variables of a pattern stand for the parts of its place. */
+/* Makes the variables of a pattern stand for the parts of its occurrence. */
 static void bind(matcher *m, hia_ast_id pattern, uint32_t id) {
   hia_elab *e = m->e;
   const hia_ast *n = hiaF_node(e->p, pattern);
   if (n->kind == HIA_AST_PAT_NAME) {
     uint32_t base = e->words.len;
-    hia_itype type = m->places.data[id].where.type;
+    hia_itype type = m->occurrences.data[id].where.type;
     uint32_t words = hiaF_itype_words(&e->p->it, type);
     for (uint32_t i = 0; i < words; i++) {
       hia_value_id word = words == 1 ? value_of(m, id) : read_word(m, id, i);
@@ -349,9 +352,9 @@ static hia_value_id compare(matcher *m, unsigned op, hia_value_id left, int64_t 
 }
 
 static hia_value_id test(matcher *m, const decision *d) {
-  if (d->test == TEST_TRUE) return value_of(m, d->place);
-  bool is_data = hiaF_is_data(m->places.data[d->place].where.type);
-  hia_value_id left = is_data ? con_of(m, d->place) : value_of(m, d->place);
+  if (d->test == TEST_TRUE) return value_of(m, d->occurrence);
+  bool is_data = hiaF_is_data(m->occurrences.data[d->occurrence].where.type);
+  hia_value_id left = is_data ? con_of(m, d->occurrence) : value_of(m, d->occurrence);
   return compare(m, d->test == TEST_IS ? HIA_OP_EQ : HIA_OP_LT, left, d->key);
 }
 
@@ -372,7 +375,7 @@ static void follow(matcher *m, uint32_t id, uint32_t number) {
     push_number(m, number);
     return;
   }
-  if (d.place == HIA_NONE) {
+  if (d.occurrence == HIA_NONE) {
     make_arm(m, &d);
     return;
   }
@@ -458,8 +461,8 @@ void hiaF_elab_match_data(hia_elab *e, hia_ast_id id, hia_value_id subject, bool
                .type = e->types[id - e->first],
                .loc = hiaF_elab_loc(e, n->pos),
                .tail = tail};
-  add_places(&m);
-  m.places.data[0].value = subject;
+  add_occurrences(&m);
+  m.occurrences.data[0].value = subject;
   uint32_t root = find_decisions(&m);
   find_cuts(&m, root);
   if (m.cuts.len == 1) {

@@ -98,7 +98,7 @@ static void expect_part(hia_elab *e, hia_ast_id type, const hia_value_id *elemen
   hia_type array = hiaG_type(e->fn, element[0]);
   hia_type_table types = hiaG_type_table(e->g->types);
   const hia_layout *layout = &hiaR_type_entry(&types, array)->layout;
-  hia_type of_word = types.places[layout->first + number].type;
+  hia_type of_word = types.layout_words[layout->first + number].type;
   hiaR_push(e->arena, &e->words, hiaF_elab_one(e, HIA_OP_AT, element, 2, of_word, number, loc));
   hiaF_elab_sizes(e, type, base, expr);
   e->words.len = base;

@@ -30,7 +30,7 @@ static void rehash(hia_program *p, uint32_t size) {
   }
 }
 
-/* The place of the instance in the table, or the free place where it would be. */
+/* Returns the slot of the instance in the table, or the free slot where it would be. */
 static uint32_t find_slot(const hia_program *p, uint32_t decl, const hia_itype *args,
                           hia_itype want) {
   uint32_t n = hiaF_decl(p, decl)->n_params;

@@ -40,7 +40,7 @@ typedef struct hia_inst {
   bool conflict;        /* the last typing had an error, or the result reached no fixpoint */
   uint8_t changes;      /* how often solving replaced its result by one that does not contain it */
   hia_itype found;      /* its body's type in this round of solving */
-  uint32_t order;       /* its place among those that became DONE: callees before callers, a group
+  uint32_t order;       /* its number among those that became DONE: callees before callers, a group
                            together */
   uint32_t group;       /* number of its strongly connected component */
   uint32_t index, low;  /* check/solve.c uses them in the algorithm of Tarjan (1972) */

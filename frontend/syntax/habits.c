@@ -5,7 +5,7 @@
 #include "frontend/syntax/program.h"
 
 typedef struct habit {
-  unsigned places; /* HIA_HABIT_ */
+  unsigned usages; /* HIA_HABIT_ */
   const char *word, *hint;
 } habit;
 
@@ -169,13 +169,13 @@ static const char *const aliases[][2] = {
     {"autograd", "grad"},     {"value_and_gradient", "value_and_grad"},
 };
 
-const char *hiaF_habit(const hia_program *p, const char *word, unsigned place) {
+const char *hiaF_habit(const hia_program *p, const char *word, unsigned usage) {
   for (size_t i = 0; i < HIA_LEN(habits); i++) {
-    if (!(habits[i].places & place) || strcmp(habits[i].word, word) != 0) continue;
+    if (!(habits[i].usages & usage) || strcmp(habits[i].word, word) != 0) continue;
     if (habits[i].hint != NULL) return habits[i].hint;
-    return place == ITEM ? A_CONSTANT : A_VARIABLE;
+    return usage == ITEM ? A_CONSTANT : A_VARIABLE;
   }
-  for (size_t i = 0; place == CALL && i < HIA_LEN(aliases); i++) {
+  for (size_t i = 0; usage == CALL && i < HIA_LEN(aliases); i++) {
     const char *name = aliases[i][1];
     if (strcmp(aliases[i][0], word) == 0 &&
         hiaF_builtin(name, (uint32_t)strlen(name)) != HIA_OP_LIMIT)

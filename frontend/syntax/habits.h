@@ -5,7 +5,7 @@
 
 #include "frontend/frontend.h"
 
-enum {                      /* the place of a word */
+enum {                      /* where a word stands */
        HIA_HABIT_ITEM = 1,  /* at the start of a definition */
        HIA_HABIT_START = 2, /* before an expression, as `return x` */
        HIA_HABIT_INFIX = 4, /* behind an expression */
@@ -13,7 +13,7 @@ enum {                      /* the place of a word */
        HIA_HABIT_CALL = 16, /* as a function */
 };
 /* The hint, what to write instead; or NULL. */
-const char *hiaF_habit(const hia_program *p, const char *word, unsigned place);
+const char *hiaF_habit(const hia_program *p, const char *word, unsigned usage);
 /* True for words that declare a variable in other languages: `var`, `int`. */
 bool hiaF_is_let_word(const char *word);
 

@@ -15,7 +15,7 @@ uint16_t hiaG_own_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 bool hiaG_node_does(const hia_graph *g, const hia_fn *fn, hia_node_id n, unsigned any_of);
 /* True if the node may be removed when its results are unused. */
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
-/* True if the node may be moved up to any place behind its operands, and run where it did not: it
+/* True if the node may be moved up to any node behind its operands, and run where it did not: it
  * computes its results from scalars, and does nothing else. */
 bool hiaG_node_movable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* Returns, by function and in either state, what it may do, itself or by its calls. In `arena`,

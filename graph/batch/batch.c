@@ -72,6 +72,6 @@ void hiaG_batch(hia_graph *g) {
   if (g->batches) hiaG_batch_report(&b, g->batches);
   HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_find_segments(&b, f);
   hiaG_batch_types(&b);
-  HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_place_segments(&b, f);
+  HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_insert_segments(&b, f);
   hiaG_effects(g);
 }

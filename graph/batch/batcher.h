@@ -54,8 +54,8 @@ typedef struct hia_batcher {
   hia_sizes s;
   uint32_t n; /* functions */
   hia_batch_fn *fns;
-  /* By index into types->places: words of constructors' fields and of arrays' elements. */
-  bool *late_places, *may_be_late;
+  /* By index into types->layout_words: words of constructors' fields and of arrays' elements. */
+  bool *late_words, *may_be_late;
   bool *is_outside; /* by type - HIA_FIRST_TYPE: a host sees its values */
   uint32_t n_segments;
 } hia_batcher;
@@ -83,17 +83,17 @@ int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint3
 /* True if all sizes are constant: then dims[0 .. rank) are set. A scalar has none. */
 bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
                       int64_t dims[HIA_MAX_RANK]);
-/* The place of word i of what a DATA, REUSE, ARRAY, SET or FILL takes, from operand `first` on, or
- * of what a FIELD or an AT gives: an index into types->places. */
-uint32_t hiaG_batch_place(const hia_graph *g, hia_type type, uint32_t ctor, uint32_t word);
-/* Calls `visit` for each operand i, the value v, that a node stores in an object, with its place;
+/* Returns the layout word of word i of what a DATA, REUSE, ARRAY, SET or FILL takes, from operand
+ * `first` on, or of what a FIELD or an AT gives: an index into types->layout_words. */
+uint32_t hiaG_batch_word(const hia_graph *g, hia_type type, uint32_t ctor, uint32_t word);
+/* Calls `visit` for each operand i, the value v, that a node stores in an object, with its word;
  * of the YIELD of a map for the words of the element. One value may be several operands, in
- * different places. */
-typedef void hia_batch_store(void *user, uint32_t i, hia_value_id v, uint32_t place);
+ * different words. */
+typedef void hia_batch_store(void *user, uint32_t i, hia_value_id v, uint32_t word);
 void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_batch_store *visit,
                        void *user);
-/* The place that a FIELD or an AT reads; HIA_NONE: the node is neither. */
-uint32_t hiaG_batch_read_place(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* Returns the layout word that a FIELD or an AT reads; HIA_NONE: the node is neither. */
+uint32_t hiaG_batch_read_word(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 
 /* ---- lift.c ---- */
 
@@ -154,6 +154,6 @@ void hiaG_batch_types(hia_batcher *b);
 /* Finds the segments of a function, and makes them. Requires hiaG_batch_find_late. */
 void hiaG_batch_find_segments(hia_batcher *b, hia_fn_id f);
 /* Puts them in the places of their nodes. Requires hiaG_batch_types. */
-void hiaG_batch_place_segments(hia_batcher *b, hia_fn_id f);
+void hiaG_batch_insert_segments(hia_batcher *b, hia_fn_id f);
 
 #endif

@@ -37,10 +37,10 @@ static void receive(looking *l, hia_value_id v, bool from) {
   if (from && can_be_late(l, v)) set_late(l, &l->of->is_late[v]);
 }
 
-static void store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
+static void store(void *user, uint32_t i, hia_value_id v, uint32_t word) {
   looking *l = user;
   (void)i;
-  if (l->b->may_be_late[place]) pass_on(l, v, &l->b->late_places[place]);
+  if (l->b->may_be_late[word]) pass_on(l, v, &l->b->late_words[word]);
 }
 
 static void loop(looking *l, hia_node_id n) {
@@ -82,12 +82,12 @@ static void computes(looking *l, hia_node_id n) {
 
 static void look_at(looking *l, hia_node_id n) {
   const hia_node *node = &l->fn->nodes.data[n];
-  uint32_t place = hiaG_batch_read_place(l->b->g, l->fn, n);
+  uint32_t word = hiaG_batch_read_word(l->b->g, l->fn, n);
   hiaG_batch_stores(l->b->g, l->fn, n, store, l);
   if (l->of->can_lift[n])
     computes(l, n);
-  else if (place != HIA_NONE)
-    receive(l, node->outs, l->b->late_places[place]);
+  else if (word != HIA_NONE)
+    receive(l, node->outs, l->b->late_words[word]);
   else if (node->op == HIA_OP_EXPECT)
     receive(l, node->outs, is_late(l, hiaG_in(l->fn, n, 0)));
   else if (node->op == HIA_OP_IF)
@@ -108,12 +108,12 @@ typedef struct storing {
   uint32_t operand;
   bool is_late;
 } storing;
-static void see_store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
+static void see_store(void *user, uint32_t i, hia_value_id v, uint32_t word) {
   storing *s = user;
   (void)v;
-  bool is_tensor = !hiaR_is_scalar(s->b->g->types->places.data[place].type);
+  bool is_tensor = !hiaR_is_scalar(s->b->g->types->layout_words.data[word].type);
   if (i == s->operand)
-    s->is_late = is_tensor || s->b->late_places[place]; /* types have changed, or not */
+    s->is_late = is_tensor || s->b->late_words[word]; /* types have changed, or not */
 }
 
 static bool is_variable_late(const hia_fn *fn, const hia_batch_fn *known, const hia_node *loop,
@@ -165,10 +165,10 @@ bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, ui
 }
 
 /* The words that the runtime and hosts know are what they are; a tensor there may be pending. */
-static void find_places(hia_batcher *b) {
+static void find_words(hia_batcher *b) {
   const hia_types *types = b->g->types;
-  b->may_be_late = HIA_NEW_ARRAY(b->arena, bool, types->places.len + 1);
-  for (uint32_t i = 0; i < types->places.len; i++) b->may_be_late[i] = true;
+  b->may_be_late = HIA_NEW_ARRAY(b->arena, bool, types->layout_words.len + 1);
+  for (uint32_t i = 0; i < types->layout_words.len; i++) b->may_be_late[i] = true;
   for (uint32_t t = 0; t < types->entries.len; t++) {
     const hia_type_entry *entry = &types->entries.data[t];
     if (!b->is_outside[t] && !hiaG_is_sum(types, t + HIA_FIRST_TYPE)) continue;
@@ -178,15 +178,15 @@ static void find_places(hia_batcher *b) {
       const hia_layout *layout =
           is_data ? &types->ctors.data[entry->first + c].layout : &entry->layout;
       for (uint32_t i = 0; i < layout->n; i++)
-        if (hiaR_is_scalar(types->places.data[layout->first + i].type))
+        if (hiaR_is_scalar(types->layout_words.data[layout->first + i].type))
           b->may_be_late[layout->first + i] = false;
     }
   }
 }
 
 void hiaG_batch_find_late(hia_batcher *b) {
-  find_places(b);
-  b->late_places = HIA_NEW_ARRAY(b->arena, bool, b->g->types->places.len + 1);
+  find_words(b);
+  b->late_words = HIA_NEW_ARRAY(b->arena, bool, b->g->types->layout_words.len + 1);
   for (hia_fn_id f = 0; f < b->n; f++) {
     const hia_fn *fn = hiaG_fn(b->g, f);
     b->fns[f].is_late = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);

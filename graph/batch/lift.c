@@ -266,7 +266,7 @@ static value part(hia_lifting *l, hia_node_id n) {
 }
 
 /* Returns the elements of x, a vector in each row, at an index of each row. It takes them at their
- * places in the vectors of all rows, one after the other. */
+ * positions in the vectors of all rows, one after the other. */
 static value picked(hia_lifting *l, value x, value at, int64_t width, hia_loc_id loc) {
   value all = add_op(l, HIA_OP_MUL, (value[]){l->n_rows, number(l, width)}, 2, HIA_I64, 0, loc);
   value flat = add_op(l, HIA_OP_RESHAPE, (value[]){x, all}, 2, HIA_N_DTYPES, 0, loc);
@@ -303,8 +303,8 @@ static value with(hia_lifting *l, hia_node_id n) {
   value at = index_of(l, n, 1), v = own(l, n, 2);
   if (has_rows(l, n, 1)) at = reshaped(l, at, true, &one, 1);
   if (has_rows(l, n, 2)) v = reshaped(l, v, true, &one, 1);
-  value places = add_op(l, HIA_OP_IOTA, &width, 1, HIA_I64, 0, loc);
-  value is_it = add_op(l, HIA_OP_EQ, (value[]){places, at}, 2, HIA_BOOL, 0, loc);
+  value columns = add_op(l, HIA_OP_IOTA, &width, 1, HIA_I64, 0, loc);
+  value is_it = add_op(l, HIA_OP_EQ, (value[]){columns, at}, 2, HIA_BOOL, 0, loc);
   return add_op(l, HIA_OP_SELECT, (value[]){is_it, v, own(l, n, 0)}, 3, dtype_out(l, n), 0, loc);
 }
 

@@ -356,7 +356,7 @@ static void rewrite_node(rewriting *w, hia_node_id n) {
   if (w->fn->nodes.data[n].op == HIA_OP_PACK) narrow(w, n);
 }
 
-static void place(rewriting *w, const segment *s) {
+static void insert_segment(rewriting *w, const segment *s) {
   for (uint32_t i = 0; i < s->members.len; i++) w->is_gone[s->members.data[i]] = true;
   if (!s->outputs.len) return;
   hia_type *outs = HIA_NEW_ARRAY(w->b->arena, hia_type, s->outputs.len);
@@ -388,7 +388,7 @@ void hiaG_batch_find_segments(hia_batcher *b, hia_fn_id f) {
   known->segments = found;
 }
 
-void hiaG_batch_place_segments(hia_batcher *b, hia_fn_id f) {
+void hiaG_batch_insert_segments(hia_batcher *b, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(b->g, f);
   hia_batch_fn *known = &b->fns[f];
   const segments *found = known->segments;
@@ -401,7 +401,7 @@ void hiaG_batch_place_segments(hia_batcher *b, hia_fn_id f) {
                  hiaG_subst(b->g, fn),
                  known->was_scalar,
                  HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1)};
-  for (uint32_t i = 0; i < found->list.len; i++) place(&w, &found->list.data[i]);
+  for (uint32_t i = 0; i < found->list.len; i++) insert_segment(&w, &found->list.data[i]);
   for (uint32_t i = 0; i < found->moved.len; i++)
     hiaG_move(fn, found->moved.data[i].n, found->moved.data[i].at);
   for (hia_node_id n = fn->regions.data[0].first, next; n != HIA_NONE; n = next) {

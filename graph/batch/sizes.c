@@ -8,7 +8,7 @@
 
 enum { TIMES = 4 };
 
-/* What is known of one word, in all places that were seen. */
+/* What is known of one word, in all objects that were seen. */
 typedef struct known {
   bool is_seen;
   int64_t dims[HIA_MAX_RANK]; /* -1: not constant */
@@ -17,7 +17,7 @@ typedef struct known {
 typedef struct finding {
   hia_batcher *b;
   known **params, **results; /* by function */
-  known *places;             /* by index into types->places */
+  known *layout_words;       /* by index into types->layout_words */
 } finding;
 
 /* ---- what is known of a word ---- */
@@ -52,9 +52,9 @@ static void seed(finding *f, hia_value_sizes *sizes, hia_type type, const known 
   for (uint32_t i = 0; i < rank; i++) sizes->axes[i] = hiaG_size_or_new(&f->b->s, k->dims[i]);
 }
 
-/* ---- places of words ---- */
+/* ---- layout words ---- */
 
-uint32_t hiaG_batch_place(const hia_graph *g, hia_type type, uint32_t ctor, uint32_t word) {
+uint32_t hiaG_batch_word(const hia_graph *g, hia_type type, uint32_t ctor, uint32_t word) {
   const hia_types *types = g->types;
   const hia_type_entry *entry = &types->entries.data[type - HIA_FIRST_TYPE];
   const hia_layout *layout = entry->kind == HIA_KIND_ARRAY
@@ -63,13 +63,13 @@ uint32_t hiaG_batch_place(const hia_graph *g, hia_type type, uint32_t ctor, uint
   return layout->first + word;
 }
 
-uint32_t hiaG_batch_read_place(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+uint32_t hiaG_batch_read_word(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   if (node->op == HIA_OP_FIELD)
-    return hiaG_batch_place(g, hiaG_type(fn, hiaG_in(fn, n, 0)), HIA_IMM_A(node->imm),
-                            HIA_IMM_B(node->imm));
+    return hiaG_batch_word(g, hiaG_type(fn, hiaG_in(fn, n, 0)), HIA_IMM_A(node->imm),
+                           HIA_IMM_B(node->imm));
   if (node->op == HIA_OP_AT)
-    return hiaG_batch_place(g, hiaG_type(fn, hiaG_in(fn, n, 0)), 0, (uint32_t)node->imm);
+    return hiaG_batch_word(g, hiaG_type(fn, hiaG_in(fn, n, 0)), 0, (uint32_t)node->imm);
   return HIA_NONE;
 }
 
@@ -100,7 +100,7 @@ void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_
   default: return;
   }
   for (uint32_t i = first; i < node->n_ins; i++)
-    visit(user, i, hiaG_in(fn, n, i), hiaG_batch_place(g, type, ctor, (i - first) % width));
+    visit(user, i, hiaG_in(fn, n, i), hiaG_batch_word(g, type, ctor, (i - first) % width));
 }
 
 /* ---- types that hosts see ---- */
@@ -125,10 +125,10 @@ typedef struct storing {
   const hia_batch_fn *of;
 } storing;
 
-static void store(void *user, uint32_t i, hia_value_id v, uint32_t place) {
+static void store(void *user, uint32_t i, hia_value_id v, uint32_t word) {
   storing *s = user;
   (void)i;
-  add(s->f, &s->f->places[place], s->of, hiaG_type(s->fn, v), v);
+  add(s->f, &s->f->layout_words[word], s->of, hiaG_type(s->fn, v), v);
 }
 
 /* Passes the sizes known in a function to its callees' parameters, its results and the objects that
@@ -156,12 +156,12 @@ static void seed_function(finding *f, const finding *last, hia_fn_id id) {
   facts->sizes = hiaG_sizes_new(&f->b->s, fn);
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
-    uint32_t place = hiaG_batch_read_place(f->b->g, fn, n);
+    uint32_t word = hiaG_batch_read_word(f->b->g, fn, n);
     for (uint32_t i = 0; i < node->n_outs; i++) {
       hia_value_id v = node->outs + i;
       const known *k = node->op == HIA_OP_ARG && node->region == 0 ? &last->params[id][node->imm]
                        : node->op == HIA_OP_CALL ? &last->results[hiaG_callee(node)][i]
-                       : place != HIA_NONE       ? &last->places[place]
+                       : word != HIA_NONE        ? &last->layout_words[word]
                                                  : NULL;
       if (k) seed(f, &facts->sizes[v], hiaG_type(fn, v), k);
     }
@@ -179,7 +179,7 @@ static finding begin(hia_batcher *b) {
   finding f = {.b = b};
   f.params = HIA_NEW_ARRAY(b->arena, known *, b->n + 1);
   f.results = HIA_NEW_ARRAY(b->arena, known *, b->n + 1);
-  f.places = HIA_NEW_ARRAY(b->arena, known, types->places.len + 1);
+  f.layout_words = HIA_NEW_ARRAY(b->arena, known, types->layout_words.len + 1);
   for (hia_fn_id i = 0; i < b->n; i++) {
     const hia_fn *fn = hiaG_fn(b->g, i);
     f.params[i] = HIA_NEW_ARRAY(b->arena, known, fn->n_params + 1);
@@ -191,10 +191,11 @@ static finding begin(hia_batcher *b) {
     const hia_type_entry *entry = &types->entries.data[t];
     for (uint32_t c = 0; entry->kind == HIA_KIND_DATA && c < entry->n; c++) {
       const hia_layout *layout = &types->ctors.data[entry->first + c].layout;
-      for (uint32_t i = 0; i < layout->n; i++) forget(&f.places[layout->first + i]);
+      for (uint32_t i = 0; i < layout->n; i++) forget(&f.layout_words[layout->first + i]);
     }
     if (entry->kind == HIA_KIND_ARRAY)
-      for (uint32_t i = 0; i < entry->layout.n; i++) forget(&f.places[entry->layout.first + i]);
+      for (uint32_t i = 0; i < entry->layout.n; i++)
+        forget(&f.layout_words[entry->layout.first + i]);
   }
   return f;
 }

@@ -30,8 +30,7 @@
 #include "graph/ir/walk.h"
 
 enum {
-  KEEPS_PLACE =
-      HIA_E_RAISES | HIA_E_DIVERGES | HIA_E_COUNTS | HIA_E_IMPURE | HIA_E_HOST | HIA_E_FORKS
+  STAYS = HIA_E_RAISES | HIA_E_DIVERGES | HIA_E_COUNTS | HIA_E_IMPURE | HIA_E_HOST | HIA_E_FORKS
 };
 
 typedef struct splitting {
@@ -61,7 +60,7 @@ static bool may_hold_late(const splitting *s, hia_type type) {
                                      ? &types->ctors.data[entry->first + c].layout
                                      : &entry->layout;
       for (uint32_t i = 0; i < layout->n; i++)
-        if (s->b->late_places[layout->first + i]) return true;
+        if (s->b->late_words[layout->first + i]) return true;
     }
   }
   return false;
@@ -134,7 +133,7 @@ static bool find_second(splitting *s, hia_region_id each) {
       continue;
     }
     waits = true;
-    if (hiaG_node_does(s->b->g, fn, n, KEEPS_PLACE)) return false;
+    if (hiaG_node_does(s->b->g, fn, n, STAYS)) return false;
   }
   return waits && has_rows;
 }

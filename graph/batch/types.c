@@ -23,8 +23,8 @@ static bool is_changed(const changing *c, hia_type type) {
 
 static bool has_late(const changing *c, const hia_layout *layout) {
   for (uint32_t i = 0; i < layout->n; i++)
-    if (c->b->late_places[layout->first + i] &&
-        hiaR_is_scalar(c->types->places.data[layout->first + i].type))
+    if (c->b->late_words[layout->first + i] &&
+        hiaR_is_scalar(c->types->layout_words.data[layout->first + i].type))
       return true;
   return false;
 }
@@ -53,17 +53,17 @@ static bool must_change(const changing *c, uint32_t t) {
 
 static hia_type changed(changing *c, hia_type type);
 
-/* A type of words from place *place on, in a field or an element. */
-static hia_type changed_words(changing *c, hia_type type, uint32_t *place) {
+/* A type of layout words from *word on, in a field or an element. */
+static hia_type changed_words(changing *c, hia_type type, uint32_t *word) {
   if (hiaG_type_kind(c->types, type) != HIA_KIND_TUPLE) {
-    uint32_t at = (*place)++;
-    if (hiaG_is_scalar(type)) return c->b->late_places[at] ? late_scalar(c->types, type) : type;
+    uint32_t at = (*word)++;
+    if (hiaG_is_scalar(type)) return c->b->late_words[at] ? late_scalar(c->types, type) : type;
     return changed(c, type);
   }
   uint32_t n = hiaG_tuple_len(c->types, type);
   hia_type *parts = HIA_NEW_ARRAY(c->b->arena, hia_type, n);
   for (uint32_t i = 0; i < n; i++)
-    parts[i] = changed_words(c, hiaG_tuple_part(c->types, type, i), place);
+    parts[i] = changed_words(c, hiaG_tuple_part(c->types, type, i), word);
   return hiaG_tuple(c->types, parts, n);
 }
 
@@ -78,12 +78,12 @@ static hia_type new_data(changing *c, hia_type type) {
     const hia_ctor ctor = types->ctors.data[entry.first + k];
     const char **names = HIA_NEW_ARRAY(c->b->arena, const char *, ctor.n);
     hia_type *fields = HIA_NEW_ARRAY(c->b->arena, hia_type, ctor.n);
-    uint32_t place = ctor.layout.first;
+    uint32_t word = ctor.layout.first;
     for (uint32_t i = 0; i < ctor.n; i++) {
       const hia_ctor_field field = types->fields.data[ctor.first + i];
       const char *name_in_table = types->names.data + field.name;
       names[i] = hiaR_arena_strndup(c->b->arena, name_in_table, strlen(name_in_table));
-      fields[i] = changed_words(c, field.type, &place);
+      fields[i] = changed_words(c, field.type, &word);
     }
     const char *name_in_table = types->names.data + ctor.name;
     defs[k] = (hia_ctor_def){hiaR_arena_strndup(c->b->arena, name_in_table, strlen(name_in_table)),
@@ -99,8 +99,8 @@ static hia_type changed(changing *c, hia_type type) {
   if (*to != HIA_NONE) return *to;
   const hia_type_entry entry = c->types->entries.data[type - HIA_FIRST_TYPE];
   if (entry.kind == HIA_KIND_DATA) return new_data(c, type);
-  uint32_t place = entry.layout.first; /* an array */
-  return *to = hiaG_array(c->types, changed_words(c, entry.element, &place));
+  uint32_t word = entry.layout.first; /* an array */
+  return *to = hiaG_array(c->types, changed_words(c, entry.element, &word));
 }
 
 /* ---- values ---- */
@@ -134,9 +134,9 @@ void hiaG_batch_types(hia_batcher *b) {
     for (uint32_t t = 0; t < c.n; t++)
       if (!c.changes[t] && must_change(&c, t)) again = c.changes[t] = true;
   }
-  uint32_t n_places = b->g->types->places.len;
+  uint32_t n_words = b->g->types->layout_words.len;
   HIA_EACH_FN_BELOW(b->g, b->n, f) change_function(&c, f);
-  bool *late = HIA_NEW_ARRAY(b->arena, bool, b->g->types->places.len + 1); /* and new places */
-  memcpy(late, b->late_places, n_places);
-  b->late_places = late;
+  bool *late = HIA_NEW_ARRAY(b->arena, bool, b->g->types->layout_words.len + 1); /* and new ones */
+  memcpy(late, b->late_words, n_words);
+  b->late_words = late;
 }

@@ -3,13 +3,13 @@
 #include "graph/flatten/flattener.h"
 #include <stdlib.h>
 
-typedef struct place {
+typedef struct extent {
   hia_region_id parent, region;
   hia_node_id first, last;
-} place;
+} extent;
 
-static int by_place(const void *a, const void *b) {
-  const place *x = a, *y = b;
+static int by_extent(const void *a, const void *b) {
+  const extent *x = a, *y = b;
   if (x->parent != y->parent) return x->parent < y->parent ? -1 : 1;
   if (x->first != y->first) return x->first < y->first ? -1 : 1;
   if (x->last != y->last) return x->last < y->last ? -1 : 1;
@@ -18,17 +18,17 @@ static int by_place(const void *a, const void *b) {
 
 void hiaG_flat_order_regions(hia_flattener *f) {
   uint32_t n = f->fn->regions.len;
-  place *places = HIA_NEW_ARRAY(f->scratch, place, n);
+  extent *extents = HIA_NEW_ARRAY(f->scratch, extent, n);
   f->order_at = HIA_NEW_ARRAY(f->scratch, uint32_t, n + 2);
   for (hia_region_id r = 1; r < n; r++) {
     const hia_region *region = &f->fn->regions.data[r];
-    places[r - 1] = (place){region->parent, r, region->first, region->last};
+    extents[r - 1] = (extent){region->parent, r, region->first, region->last};
     f->order_at[region->parent + 1]++;
   }
   for (uint32_t r = 0; r <= n; r++) f->order_at[r + 1] += f->order_at[r];
-  if (n > 1) qsort(places, n - 1, sizeof *places, by_place);
+  if (n > 1) qsort(extents, n - 1, sizeof *extents, by_extent);
   f->order = HIA_NEW_ARRAY(f->scratch, hia_region_id, n);
-  for (uint32_t i = 0; i + 1 < n; i++) f->order[i] = places[i].region;
+  for (uint32_t i = 0; i + 1 < n; i++) f->order[i] = extents[i].region;
 }
 
 static bool is_owned(const hia_node *n) { return n->op == HIA_OP_MERGE || n->op == HIA_OP_EXIT; }
@@ -37,7 +37,7 @@ void hiaG_flat_look_ahead(hia_flattener *f) {
   uint32_t n_nodes = f->fn->nodes.len, n_regions = f->fn->regions.len;
   f->owned_at = HIA_NEW_ARRAY(f->scratch, uint32_t, n_regions + 2);
   f->switches = HIA_NEW_ARRAY(f->scratch, uint32_t, n_regions);
-  f->place = HIA_NEW_ARRAY(f->scratch, uint32_t, n_nodes);
+  f->owned_index = HIA_NEW_ARRAY(f->scratch, uint32_t, n_nodes);
   f->uses = HIA_NEW_ARRAY(f->scratch, uint32_t, f->fn->values.len);
   uint32_t n_owned = 0;
   for (hia_node_id i = 0; i < n_nodes; i++) {
@@ -52,8 +52,8 @@ void hiaG_flat_look_ahead(hia_flattener *f) {
   for (hia_node_id i = 0; i < n_nodes; i++) {
     const hia_node *n = &f->fn->nodes.data[i];
     if (!is_owned(n)) continue;
-    f->place[i] = f->owned_at[(hia_region_id)n->imm + 1]++;
-    f->owned[f->place[i]] = i;
+    f->owned_index[i] = f->owned_at[(hia_region_id)n->imm + 1]++;
+    f->owned[f->owned_index[i]] = i;
   }
 }
 

@@ -57,7 +57,7 @@ uint32_t hiaG_flat_either(hia_flattener *f, uint32_t if_true, uint32_t if_false)
 }
 
 void hiaG_flat_add_merge(hia_flattener *f, const hia_node *n, hia_node_id id) {
-  const uint32_t *ports = f->port + 2 * (size_t)f->place[id];
+  const uint32_t *ports = f->port + 2 * (size_t)f->owned_index[id];
   hia_flat_section *s = hiaG_flat_here(f)->section;
   hiaG_flat_either(f, ports[0], ports[1]);
   s->slots.data[f->slot[n->outs]].region = hiaG_flat_here(f)->local;

@@ -51,7 +51,7 @@ typedef struct hia_flattener {
   uint32_t *order_at;
   hia_node_id *owned; /* in the same way: MERGEs of a THEN, EXITs of a HEAD */
   uint32_t *owned_at;
-  uint32_t *place;         /* by node, for these: index in `owned` */
+  uint32_t *owned_index;   /* by node, for these: index in `owned` */
   uint32_t *port;          /* of the MERGE at index i of `owned`: sources 2 i and 2 i + 1 */
   hia_flat_section **loop; /* by region: of a HEAD, its section */
   hia_u32vec *enters;      /* by region: of a HEAD, operands of its ENTERs */
@@ -138,7 +138,7 @@ void hiaG_flat_begin_loop(hia_flattener *f, hia_region_id head);
 /* ---- ahead.c ---- */
 
 /* Orders the regions inside each region as the walk meets them; an empty one comes before others
- * that begin at the same place. */
+ * that begin at the same node. */
 void hiaG_flat_order_regions(hia_flattener *f);
 /* Collects, by region, what the walk must know before it gets there. */
 void hiaG_flat_look_ahead(hia_flattener *f);

@@ -494,7 +494,8 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   X(strings, w.strings)                                                                            \
   X(types, types->entries)                                                                         \
   X(parts, types->parts)                                                                           \
-  X(ctors, types->ctors) X(fields, types->fields) X(places, types->places) X(names, types->names)
+  X(ctors, types->ctors)                                                                           \
+  X(fields, types->fields) X(layout_words, types->layout_words) X(names, types->names)
   size_t total = sizeof(hia_image_header);
 #define ADD(field, vec) total += (vec.len * sizeof *vec.data + 7) & ~(size_t)7;
   TABLES(ADD)

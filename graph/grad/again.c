@@ -16,7 +16,7 @@ static void open(hia_back *b, hia_node_id begin, uint32_t outer) {
   hia_grad_rerun s = {.outer = outer,
                       .begin = begin,
                       .callee = (hia_fn_id)b->fn->nodes.data[begin].imm,
-                      .place = HIA_NONE};
+                      .grad_region = HIA_NONE};
   hiaR_push(b->d->arena, &b->reruns, s);
 }
 

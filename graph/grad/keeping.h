@@ -5,9 +5,9 @@
 
 #include "graph/grad/shared.h"
 
-/* An object, an element or the results of a call that has the words of one or two places. */
+/* An object, an element or the results of a call that has the words of one or two regions. */
 typedef struct hia_holder {
-  uint32_t place; /* the first */
+  uint32_t grad_region; /* the first */
   const hia_pieces *pieces;
   const hia_node_id
       *readers;     /* by word: the UNDEF of f.back that becomes its read; NONE: there is none */
@@ -33,8 +33,8 @@ typedef struct hia_keeping {
 static inline hia_grad_kept *kept_of(const hia_keeping *k, uint32_t i) {
   return &k->b->kept.data[i];
 }
-static inline hia_grad_place *place_of(const hia_keeping *k, uint32_t i) {
-  return &k->b->places.data[i];
+static inline hia_grad_region *grad_region_of(const hia_keeping *k, uint32_t i) {
+  return &k->b->grad_regions.data[i];
 }
 static inline const hia_node *node_of(const hia_keeping *k, hia_node_id n) {
   return &k->fn->nodes.data[n];
@@ -48,10 +48,10 @@ static inline void no_more_aliases(hia_keeping *k) {
 
 /* Lays out the tape and the results of reruns. */
 void hiaG_keep_lay_out(hia_keeping *k);
-/* Returns the branch whose constructors stand for a place, or NONE. */
-hia_node_id hiaG_keep_sole_branch(const hia_keeping *k, uint32_t place);
-/* Returns the words that a place keeps, in order. */
-hia_u32vec hiaG_keep_words_of(const hia_keeping *k, uint32_t place);
+/* Returns the branch whose constructors stand for a region, or NONE. */
+hia_node_id hiaG_keep_sole_branch(const hia_keeping *k, uint32_t grad_region);
+/* Returns the words that a region keeps, in order. */
+hia_u32vec hiaG_keep_words_of(const hia_keeping *k, uint32_t grad_region);
 /* Returns the words that a comprehension keeps besides those of its elements. Notes in
  * `own_readers`, unless that is NULL, what reads the latter. */
 hia_u32vec hiaG_keep_words_of_each(hia_keeping *k, hia_node_id map, hia_node_id *own_readers);

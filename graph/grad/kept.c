@@ -26,21 +26,22 @@ static hia_u32vec values_kept(const hia_keeping *k, hia_u32vec kept) {
   return values;
 }
 
-/* Returns what the holder of a place has of these words, at the end of a region. */
-static hia_u32vec pack(hia_keeping *k, uint32_t place, hia_region_id region, hia_u32vec values,
-                       hia_loc_id loc) {
-  return hiaG_grad_pack(k->d, (hia_grad_at){k->kept, region, loc}, place_of(k, place)->pieces,
-                        values.data);
+/* Returns what the holder of a region has of these words, at the end of a region of f.kept. */
+static hia_u32vec pack(hia_keeping *k, uint32_t grad_region, hia_region_id region,
+                       hia_u32vec values, hia_loc_id loc) {
+  return hiaG_grad_pack(k->d, (hia_grad_at){k->kept, region, loc},
+                        grad_region_of(k, grad_region)->pieces, values.data);
 }
 
 /* Returns the tape of a body or an arm, at the end of a region. */
-static hia_value_id tape_of(hia_keeping *k, uint32_t place, hia_region_id region, hia_loc_id loc) {
-  hia_node_id branch = hiaG_keep_sole_branch(k, place);
+static hia_value_id tape_of(hia_keeping *k, uint32_t grad_region, hia_region_id region,
+                            hia_loc_id loc) {
+  hia_node_id branch = hiaG_keep_sole_branch(k, grad_region);
   if (branch != HIA_NONE) return k->records[branch];
-  const hia_grad_place *p = place_of(k, place);
-  hia_u32vec values = values_kept(k, hiaG_keep_words_of(k, place));
+  const hia_grad_region *p = grad_region_of(k, grad_region);
+  hia_u32vec values = values_kept(k, hiaG_keep_words_of(k, grad_region));
   if (!values.len) return hiaG_const(k->g, k->kept, region, p->type, p->ctor, loc);
-  hia_u32vec ins = pack(k, place, region, values, loc);
+  hia_u32vec ins = pack(k, grad_region, region, values, loc);
   return hiaG_out(
       k->kept,
       hiaG_add(k->g, k->kept, region, HIA_OP_DATA, ins.data, ins.len, &p->type, 1, p->ctor, loc),
@@ -89,7 +90,7 @@ static void copy_branch(hia_keeping *k, hia_node_id n, hia_region_id to) {
     hia_region_id from = node_of(k, n)->regions + i, arm = k->kept->nodes.data[copy].regions + i;
     copy_region(k, from, arm);
     copy_yield(k, from, arm,
-               is_kept ? tape_of(k, record->places[i], arm, node_of(k, n)->loc) : HIA_NONE);
+               is_kept ? tape_of(k, record->grad_regions[i], arm, node_of(k, n)->loc) : HIA_NONE);
   }
   if (is_kept) k->records[n] = hiaG_out(k->kept, copy, node_of(k, n)->n_outs);
 }
@@ -122,11 +123,11 @@ static void copy_loop(hia_keeping *k, hia_node_id n, hia_region_id to) {
   copy_yield(k, from, head, list);
   copy_region(k, from + 1, head + 1);
   if (is_kept) {
-    hia_u32vec values = values_kept(k, hiaG_keep_words_of(k, record->places[0])),
-               of_round = values_kept(k, hiaG_keep_words_of(k, record->places[1]));
+    hia_u32vec values = values_kept(k, hiaG_keep_words_of(k, record->grad_regions[0])),
+               of_round = values_kept(k, hiaG_keep_words_of(k, record->grad_regions[1]));
     for (uint32_t i = 0; i < of_round.len; i++) hiaR_push(arena, &values, of_round.data[i]);
     hiaR_push(arena, &values, list);
-    hia_u32vec kept = pack(k, record->places[0], head + 1, values, loc);
+    hia_u32vec kept = pack(k, record->grad_regions[0], head + 1, values, loc);
     more = hiaG_out(k->kept,
                     hiaG_add(k->g, k->kept, head + 1, HIA_OP_DATA, kept.data, kept.len,
                              &record->type, 1, 1, loc),
@@ -167,13 +168,13 @@ static void copy_map(hia_keeping *k, hia_node_id n, hia_region_id to) {
   copy_region(k, from, each);
   hia_u32vec values = operands(k, hiaG_yield_of(k->fn, from)), of_more = values_kept(k, more);
   for (uint32_t i = 0; i < of_more.len; i++) hiaR_push(k->d->arena, &values, of_more.data[i]);
-  if (more.len) values = pack(k, record->places[0], each, values, node_of(k, n)->loc);
+  if (more.len) values = pack(k, record->grad_regions[0], each, values, node_of(k, n)->loc);
   hiaG_yield(k->g, k->kept, each, values.data, values.len);
   if (!keeps(k, n)) return;
   k->records[n] = hiaG_out(k->kept, copy, 0);
   if (more.len)
     k->map[node_of(k, n)->outs] =
-        elements_alone(k, n, to, k->records[n], place_of(k, record->places[0])->pieces);
+        elements_alone(k, n, to, k->records[n], grad_region_of(k, record->grad_regions[0])->pieces);
 }
 
 static void copy_call(hia_keeping *k, hia_node_id n, hia_region_id to) {
@@ -214,7 +215,7 @@ static void copy_region(hia_keeping *k, hia_region_id from, hia_region_id to) {
 static void build_again(const hia_keeping *kept, uint32_t rerun) {
   hia_keeping k = *kept;
   const hia_grad_rerun *s = &k.b->reruns.data[rerun];
-  if (s->place == HIA_NONE || hiaG_fn(k.g, s->again)->is_removed) return;
+  if (s->grad_region == HIA_NONE || hiaG_fn(k.g, s->again)->is_removed) return;
   k.rerun = rerun;
   k.kept = hiaG_fn(k.g, s->again);
   k.map = HIA_NEW_ARRAY(k.d->arena, hia_value_id, k.fn->values.len + 1);
@@ -225,8 +226,8 @@ static void build_again(const hia_keeping *kept, uint32_t rerun) {
     copy_node(&k, n, 0, (hia_u32vec){0}, out_types(&k, n), node_of(&k, n)->imm);
   }
   copy_nodes(&k, node_of(&k, s->begin)->next, s->end, 0);
-  hia_u32vec results =
-      pack(&k, s->place, 0, values_kept(&k, hiaG_keep_words_of(&k, s->place)), k.kept->loc);
+  hia_u32vec results = pack(&k, s->grad_region, 0,
+                            values_kept(&k, hiaG_keep_words_of(&k, s->grad_region)), k.kept->loc);
   hiaG_yield(k.g, k.kept, 0, results.data, results.len);
   hiaG_compact(k.g, k.kept);
 }

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Lays out the tape of a version.
  *
- * A place keeps its words in one constructor; many words are cut into several objects
+ * A region keeps its words in one constructor; many words are cut into several objects
  * (pieces.c). A branch has the constructors of its THEN, then those of its ELSE. Where a body
  * or an arm keeps nothing but what a branch in it has kept, the branch's constructors stand for it:
  * one object for each way through nested branches.
@@ -53,9 +53,9 @@ static void find_used(hia_keeping *k) {
     }
 }
 
-hia_u32vec hiaG_keep_words_of(const hia_keeping *k, uint32_t place) {
+hia_u32vec hiaG_keep_words_of(const hia_keeping *k, uint32_t grad_region) {
   hia_u32vec words = {0};
-  const hia_grad_place *p = place_of(k, place);
+  const hia_grad_region *p = grad_region_of(k, grad_region);
   for (uint32_t i = 0; i < p->kept.len; i++) {
     const hia_grad_kept *entry = kept_of(k, p->kept.data[i]);
     if (entry->kind == HIA_KEPT_RECORD ? k->b->records[entry->node].kept == p->kept.data[i]
@@ -75,7 +75,7 @@ static uint32_t own_word(const hia_keeping *k, hia_node_id map, hia_value_id v) 
 }
 
 hia_u32vec hiaG_keep_words_of_each(hia_keeping *k, hia_node_id map, hia_node_id *own_readers) {
-  hia_u32vec kept = hiaG_keep_words_of(k, k->b->records[map].places[0]), more = {0};
+  hia_u32vec kept = hiaG_keep_words_of(k, k->b->records[map].grad_regions[0]), more = {0};
   for (uint32_t i = 0; i < kept.len; i++) {
     const hia_grad_kept *entry = kept_of(k, kept.data[i]);
     uint32_t word = entry->kind == HIA_KEPT_VALUE ? own_word(k, map, entry->value) : HIA_NONE;
@@ -87,33 +87,33 @@ hia_u32vec hiaG_keep_words_of_each(hia_keeping *k, hia_node_id map, hia_node_id 
   return more;
 }
 
-static uint32_t ways_of(const hia_keeping *k, uint32_t place);
+static uint32_t ways_of(const hia_keeping *k, uint32_t grad_region);
 
-/* Returns the branch whose record is the only thing that a place keeps, or NONE. Sets *n_ways to
+/* Returns the branch whose record is the only thing that a region keeps, or NONE. Sets *n_ways to
  * the ways through it. */
-static hia_node_id only_branch(const hia_keeping *k, uint32_t place, uint32_t *n_ways) {
-  hia_u32vec words = hiaG_keep_words_of(k, place);
-  hia_place_kind kind = place_of(k, place)->kind;
-  if (words.len != 1 || (kind != HIA_PLACE_BODY && kind != HIA_PLACE_ARM)) return HIA_NONE;
+static hia_node_id only_branch(const hia_keeping *k, uint32_t grad_region, uint32_t *n_ways) {
+  hia_u32vec words = hiaG_keep_words_of(k, grad_region);
+  hia_grad_region_kind kind = grad_region_of(k, grad_region)->kind;
+  if (words.len != 1 || (kind != HIA_GRAD_BODY && kind != HIA_GRAD_ARM)) return HIA_NONE;
   const hia_grad_kept *entry = kept_of(k, words.data[0]);
   bool is_branch = entry->kind == HIA_KEPT_RECORD && node_of(k, entry->node)->op == HIA_OP_IF;
   if (!is_branch) return HIA_NONE;
   const hia_grad_record *record = &k->b->records[entry->node];
-  *n_ways = ways_of(k, record->places[0]) + ways_of(k, record->places[1]);
+  *n_ways = ways_of(k, record->grad_regions[0]) + ways_of(k, record->grad_regions[1]);
   return entry->node;
 }
 
 /* Returns the number of constructors that a body or an arm adds to a type. */
-static uint32_t ways_of(const hia_keeping *k, uint32_t place) {
-  uint32_t *known = &place_of(k, place)->n_ways, n_ways = 1;
+static uint32_t ways_of(const hia_keeping *k, uint32_t grad_region) {
+  uint32_t *known = &grad_region_of(k, grad_region)->n_ways, n_ways = 1;
   if (*known) return *known;
-  bool is_branch = only_branch(k, place, &n_ways) != HIA_NONE;
+  bool is_branch = only_branch(k, grad_region, &n_ways) != HIA_NONE;
   return *known = is_branch && n_ways <= MOST_WAYS ? n_ways : 1;
 }
 
-hia_node_id hiaG_keep_sole_branch(const hia_keeping *k, uint32_t place) {
+hia_node_id hiaG_keep_sole_branch(const hia_keeping *k, uint32_t grad_region) {
   uint32_t n_ways = 1;
-  hia_node_id branch = only_branch(k, place, &n_ways);
+  hia_node_id branch = only_branch(k, grad_region, &n_ways);
   return n_ways <= MOST_WAYS ? branch : HIA_NONE;
 }
 
@@ -141,15 +141,15 @@ static void lay_out_words(hia_keeping *k, laid_words *w, hia_u32vec kept) {
   }
 }
 
-/* The words of a place have been laid out: cuts them, if they may be. `call`: see holder. */
-static const hia_pieces *hold(hia_keeping *k, uint32_t place, const laid_words *w, hia_node_id call,
-                              bool may_cut) {
+/* The words of a region have been laid out: cuts them, if they may be. `call`: see holder. */
+static const hia_pieces *hold(hia_keeping *k, uint32_t grad_region, const laid_words *w,
+                              hia_node_id call, bool may_cut) {
   const char *name = hiaG_type_text(k->g->types, k->d->versions.data[k->b->version].tape);
-  hia_holder h = {.place = place, .readers = w->readers.data, .call = call};
+  hia_holder h = {.grad_region = grad_region, .readers = w->readers.data, .call = call};
   h.pieces = may_cut ? hiaG_grad_pieces(k->d, w->types.data, w->types.len, name, &k->n_named)
                      : hiaG_grad_uncut(k->d, w->types.data, w->types.len);
   hiaR_push(k->d->arena, &k->holders, h);
-  return place_of(k, place)->pieces = h.pieces;
+  return grad_region_of(k, grad_region)->pieces = h.pieces;
 }
 
 static void define(hia_keeping *k, hia_type type, const ctors *c) {
@@ -161,9 +161,10 @@ static const char *new_ctor_name(hia_keeping *k, uint32_t number) {
 }
 
 /* Lays out the constructors of a body or an arm, whose tape is a value `tape` of `type`. */
-static void lay_out(hia_keeping *k, uint32_t place, hia_type type, hia_value_id tape, ctors *c) {
-  hia_node_id branch = hiaG_keep_sole_branch(k, place);
-  hia_grad_place *p = place_of(k, place);
+static void lay_out(hia_keeping *k, uint32_t grad_region, hia_type type, hia_value_id tape,
+                    ctors *c) {
+  hia_node_id branch = hiaG_keep_sole_branch(k, grad_region);
+  hia_grad_region *p = grad_region_of(k, grad_region);
   p->tape = tape;
   p->type = type;
   if (branch != HIA_NONE) {
@@ -171,15 +172,15 @@ static void lay_out(hia_keeping *k, uint32_t place, hia_type type, hia_value_id 
     record->type = type;
     k->aliases.data[kept_of(k, record->kept)->stands_for] = tape;
     uint32_t before = c->list.len;
-    lay_out(k, record->places[0], type, tape, c);
+    lay_out(k, record->grad_regions[0], type, tape, c);
     k->back->nodes.data[record->n_then].imm = hiaR_from_i32((int32_t)c->list.len);
-    lay_out(k, record->places[1], type, tape, c);
+    lay_out(k, record->grad_regions[1], type, tape, c);
     p->ctor = before;
     return;
   }
   laid_words w = {0};
-  lay_out_words(k, &w, hiaG_keep_words_of(k, place));
-  const hia_pieces *pieces = hold(k, place, &w, HIA_NONE, true);
+  lay_out_words(k, &w, hiaG_keep_words_of(k, grad_region));
+  const hia_pieces *pieces = hold(k, grad_region, &w, HIA_NONE, true);
   p->ctor = c->list.len;
   add_ctor(k, c, pieces->types + pieces->first, pieces->n, new_ctor_name(k, p->ctor));
 }
@@ -197,20 +198,20 @@ static hia_type lay_out_word(hia_keeping *k, uint32_t kept) {
         hiaR_arena_printf(k->d->arena, "%s branch %u",
                           hiaG_type_text(k->g->types, k->d->versions.data[k->b->version].tape),
                           entry->node));
-    lay_out(k, record->places[0], record->type, entry->stands_for, &c);
+    lay_out(k, record->grad_regions[0], record->type, entry->stands_for, &c);
     k->back->nodes.data[record->n_then].imm = hiaR_from_i32((int32_t)c.list.len);
-    lay_out(k, record->places[1], record->type, entry->stands_for, &c);
+    lay_out(k, record->grad_regions[1], record->type, entry->stands_for, &c);
     define(k, record->type, &c);
     return record->type;
   case HIA_OP_LOOP: {
     laid_words w = {0};
     for (uint32_t i = 0; i < 2; i++) {
-      lay_out_words(k, &w, hiaG_keep_words_of(k, record->places[i]));
-      place_of(k, record->places[i])->ctor = 1;
-      place_of(k, record->places[i])->type = record->type;
+      lay_out_words(k, &w, hiaG_keep_words_of(k, record->grad_regions[i]));
+      grad_region_of(k, record->grad_regions[i])->ctor = 1;
+      grad_region_of(k, record->grad_regions[i])->type = record->type;
     }
     add_word(k, &w, record->type, record->rest);
-    const hia_pieces *pieces = hold(k, record->places[0], &w, HIA_NONE, true);
+    const hia_pieces *pieces = hold(k, record->grad_regions[0], &w, HIA_NONE, true);
     add_ctor(k, &c, NULL, 0, "End");
     add_ctor(k, &c, pieces->types + pieces->first, pieces->n, "Round");
     define(k, record->type, &c);
@@ -225,7 +226,7 @@ static hia_type lay_out_word(hia_keeping *k, uint32_t kept) {
       add_word(k, &w, hiaG_type(k->fn, hiaG_in(k->fn, yield, i)), HIA_NONE);
     hia_u32vec more = hiaG_keep_words_of_each(k, entry->node, w.readers.data);
     lay_out_words(k, &w, more);
-    const hia_pieces *pieces = hold(k, record->places[0], &w, HIA_NONE, more.len != 0);
+    const hia_pieces *pieces = hold(k, record->grad_regions[0], &w, HIA_NONE, more.len != 0);
     const hia_type *types = pieces->types + pieces->first;
     record->type = hiaG_type(k->fn, node_of(k, entry->node)->outs);
     if (more.len)
@@ -239,9 +240,9 @@ static hia_type lay_out_word(hia_keeping *k, uint32_t kept) {
 
 /* Lays out the results of the call that computes again what f.back reads of a rerun. */
 static void lay_out_rerun(hia_keeping *k, hia_grad_rerun *s) {
-  if (s->place == HIA_NONE) return;
+  if (s->grad_region == HIA_NONE) return;
   laid_words w = {0};
-  lay_out_words(k, &w, hiaG_keep_words_of(k, s->place));
+  lay_out_words(k, &w, hiaG_keep_words_of(k, s->grad_region));
   hia_fn *again = hiaG_fn(k->g, s->again);
   again->is_removed = w.types.len == 0;
   if (again->is_removed) {
@@ -249,7 +250,7 @@ static void lay_out_rerun(hia_keeping *k, hia_grad_rerun *s) {
     if (s->count != HIA_NONE) hiaG_remove(k->back, s->count);
     return;
   }
-  const hia_pieces *pieces = hold(k, s->place, &w, s->call, true);
+  const hia_pieces *pieces = hold(k, s->grad_region, &w, s->call, true);
   again->results = HIA_NEW_ARRAY(&k->g->comp->arena, hia_type, pieces->n);
   again->n_results = pieces->n;
   memcpy(again->results, pieces->types + pieces->first, pieces->n * sizeof *again->results);

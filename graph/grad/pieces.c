@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Cuts many words into several objects.
  *
- * A tape may keep any number of words, and an object cannot have that many: a place in an object is
- * a number of 16 bits, and an image has bounds of its own. So consecutive words become *pieces*,
+ * A tape may keep any number of words, and an object cannot have that many: an offset in an object
+ * is a number of 16 bits, and an image has bounds of its own. So consecutive words become *pieces*,
  * objects of a data type with one constructor, and references to these take their place; this is
  * repeated until few enough are left for the object (or the element, or the results of a call) that
  * holds the words, the *holder*. The result is a tree with the words as its leaves. A list of

@@ -22,8 +22,8 @@ static void find_uses(hia_keeping *k) {
       if (*first == HIA_NONE) *first = at;
     }
   }
-  for (uint32_t i = 0; i < k->b->places.len; i++) {
-    const hia_grad_place *p = place_of(k, i);
+  for (uint32_t i = 0; i < k->b->grad_regions.len; i++) {
+    const hia_grad_region *p = grad_region_of(k, i);
     if (p->record == HIA_NONE) continue;
     hia_node_id *first = &k->first_use[kept_of(k, p->record)->stands_for];
     hia_node_id owner = k->back->regions.data[p->region].owner;
@@ -44,7 +44,7 @@ static hia_node_id first_use_in(const hia_keeping *k, hia_region_id region, hia_
 /* Returns, by piece, the node of f.back before which it is read. */
 static hia_node_id *find_ends(hia_keeping *k, const hia_holder *h) {
   const hia_pieces *p = h->pieces;
-  const hia_grad_place *place = place_of(k, h->place);
+  const hia_grad_region *grad_region = grad_region_of(k, h->grad_region);
   hia_node_id *ends = HIA_NEW_ARRAY(k->d->arena, hia_node_id, p->pieces.len + 1);
   find_uses(k);
   for (uint32_t i = 0; i < p->pieces.len; i++) {
@@ -53,7 +53,7 @@ static hia_node_id *find_ends(hia_keeping *k, const hia_holder *h) {
     for (uint32_t item = piece->first; item < piece->first + piece->n; item++) {
       hia_node_id at = item >= p->n_words ? ends[item - p->n_words] : HIA_NONE;
       if (item < p->n_words && h->readers[item] != HIA_NONE)
-        at = first_use_in(k, place->region, h->readers[item]);
+        at = first_use_in(k, grad_region->region, h->readers[item]);
       if (at != HIA_NONE && (ends[i] == HIA_NONE || k->order[at] < k->order[ends[i]])) ends[i] = at;
     }
   }
@@ -70,10 +70,10 @@ typedef struct reading {
 
 static reading read_item(const hia_keeping *k, const hia_holder *h, uint32_t item,
                          hia_value_id piece) {
-  const hia_grad_place *p = place_of(k, h->place);
+  const hia_grad_region *p = grad_region_of(k, h->grad_region);
   uint32_t field = hiaG_piece_field(h->pieces, item);
   if (piece != HIA_NONE) return (reading){HIA_OP_FIELD, {piece}, 1, HIA_IMM(0, field)};
-  if (p->kind != HIA_PLACE_EACH)
+  if (p->kind != HIA_GRAD_EACH)
     return (reading){HIA_OP_FIELD, {p->tape}, 1, HIA_IMM(p->ctor, field)};
   return (reading){HIA_OP_AT, {kept_of(k, p->record)->stands_for, p->tape}, 2, field};
 }
@@ -90,7 +90,7 @@ static void read_holder(hia_keeping *k, const hia_holder *h) {
   const hia_pieces *p = h->pieces;
   hia_value_id *values = HIA_NEW_ARRAY(k->d->arena, hia_value_id, p->pieces.len + 1);
   hia_node_id *ends = p->pieces.len ? find_ends(k, h) : NULL;
-  hia_node_id anchor = place_of(k, h->place)->anchor;
+  hia_node_id anchor = grad_region_of(k, h->grad_region)->anchor;
   for (uint32_t i = p->pieces.len; i-- > 0;) {
     uint32_t item = p->n_words + i, in = p->in[item];
     if (ends[i] == HIA_NONE) continue;
@@ -137,7 +137,7 @@ void hiaG_keep_read_tapes(hia_keeping *k) {
     if (k->aliases.data[entry->stands_for] != HIA_NONE)
       hiaG_remove(k->back, k->back->values.data[entry->stands_for].node);
   }
-  for (uint32_t i = 0; i < k->b->places.len; i++)
-    if (!(k->back->nodes.data[place_of(k, i)->anchor].flags & HIA_NODE_DEAD))
-      hiaG_remove(k->back, place_of(k, i)->anchor);
+  for (uint32_t i = 0; i < k->b->grad_regions.len; i++)
+    if (!(k->back->nodes.data[grad_region_of(k, i)->anchor].flags & HIA_NODE_DEAD))
+      hiaG_remove(k->back, grad_region_of(k, i)->anchor);
 }

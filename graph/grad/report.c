@@ -135,7 +135,7 @@ static void report_recomputed(const reporting *r) {
     if (n >= r->b->n_nodes) continue; /* hiaG_grad_sizes has added it: it has no record */
     bool is_rerun = node->flags & HIA_NODE_BEGIN;
     const hia_grad_rerun *s = is_rerun ? &r->b->reruns.data[r->b->rerun_of[n]] : NULL;
-    if (s && (s->place == HIA_NONE || hiaG_fn(r->g, s->again)->is_removed)) continue;
+    if (s && (s->grad_region == HIA_NONE || hiaG_fn(r->g, s->again)->is_removed)) continue;
     if (!s && !r->b->records[n].is_recomputed) continue;
     hiaR_text_addf(r->out, "  of the call of %s",
                    hiaG_fn(r->g, s ? s->callee : hiaG_callee(node))->name);
@@ -149,11 +149,12 @@ static bool is_kept(const reporting *r, uint32_t i) {
   return kept->kind == HIA_KEPT_RECORD ? r->b->records[kept->node].kept == i : kept->is_used;
 }
 
-/* ---- places ---- */
+/* ---- regions ---- */
 
-/* True if all that a place keeps is the record of a branch: its arms have constructors of the tape.
+/* True if all that a region keeps is the record of a branch: its arms have constructors of the
+ * tape.
  */
-static bool is_branch_alone(const reporting *r, const hia_grad_place *p) {
+static bool is_branch_alone(const reporting *r, const hia_grad_region *p) {
   const hia_grad_kept *only = NULL;
   for (uint32_t i = 0; i < p->kept.len; i++) {
     if (!is_kept(r, p->kept.data[i])) continue;
@@ -162,10 +163,10 @@ static bool is_branch_alone(const reporting *r, const hia_grad_place *p) {
   }
   return only && only->kind == HIA_KEPT_RECORD &&
          r->b->fn->nodes.data[only->node].op == HIA_OP_IF &&
-         (p->kind == HIA_PLACE_BODY || p->kind == HIA_PLACE_ARM);
+         (p->kind == HIA_GRAD_BODY || p->kind == HIA_GRAD_ARM);
 }
 
-static void report_head(const reporting *r, const hia_grad_place *p, bool keeps_some) {
+static void report_head(const reporting *r, const hia_grad_region *p, bool keeps_some) {
   static const char *const kinds[] = {"of the call", "of an arm of the branch",
                                       "of the rounds of the loop", "of the rounds of the loop",
                                       "of each element"};
@@ -175,7 +176,7 @@ static void report_head(const reporting *r, const hia_grad_place *p, bool keeps_
     hiaR_text_addf(r->out, ": nothing\n");
     return;
   }
-  if (p->kind == HIA_PLACE_BODY || p->kind == HIA_PLACE_ARM) {
+  if (p->kind == HIA_GRAD_BODY || p->kind == HIA_GRAD_ARM) {
     hia_type_table table = hiaG_type_table(r->g->types);
     const hia_pieces *pieces = p->pieces;
     uint64_t size = hiaR_ctor(&table, p->type, p->ctor)->layout.size;
@@ -190,12 +191,12 @@ static void report_head(const reporting *r, const hia_grad_place *p, bool keeps_
   hiaR_text_addf(r->out, "\n");
 }
 
-static void report_place(const reporting *r, uint32_t number) {
-  const hia_grad_place *p = &r->b->places.data[number];
+static void report_region(const reporting *r, uint32_t number) {
+  const hia_grad_region *p = &r->b->grad_regions.data[number];
   bool keeps_some = false;
-  if (is_branch_alone(r, p) || p->kind == HIA_PLACE_AGAIN) return;
+  if (is_branch_alone(r, p) || p->kind == HIA_GRAD_AGAIN) return;
   for (uint32_t i = 0; i < p->kept.len; i++) keeps_some |= is_kept(r, p->kept.data[i]);
-  bool is_own = p->kind == HIA_PLACE_BODY || p->kind == HIA_PLACE_ARM;
+  bool is_own = p->kind == HIA_GRAD_BODY || p->kind == HIA_GRAD_ARM;
   if (!keeps_some && (!is_own || p->type == HIA_NONE)) return;
   report_head(r, p, keeps_some);
   for (uint32_t i = 0; i < p->kept.len; i++) {
@@ -217,6 +218,6 @@ void hiaG_grad_report(const hia_back *b) {
   for (uint32_t i = 0, n = 0; b->fn->n_results > 1 && i < b->fn->n_results; i++)
     if (seeded[i]) hiaR_text_addf(r.out, "%s%u", n++ ? ", " : ", for the gradient of result ", i);
   hiaR_text_addf(r.out, " keeps\n");
-  for (uint32_t i = 0; i < b->places.len; i++) report_place(&r, i);
+  for (uint32_t i = 0; i < b->grad_regions.len; i++) report_region(&r, i);
   report_recomputed(&r);
 }

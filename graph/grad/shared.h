@@ -12,7 +12,7 @@
  * caller's, f.back finds it by the call alone: function and gradient go by the same labels (the
  * paper on tagged graphs, section 4).
  *
- * What is kept, and in which place, back/read.c decides, and sizes.c, where sizes are enough;
+ * What is kept, and in which region, back/read.c decides, and sizes.c, where sizes are enough;
  * layout.c, kept.c and read_tape.c say only how.
  *
  *   grad.c      the pass: `grad` nodes become calls; the order of the work
@@ -159,10 +159,10 @@ typedef struct hia_pieces {
   uint32_t *in;              /* by item: the piece that has it; NONE: the holder */
 } hia_pieces;
 
-/* Something that is kept, in one place. */
+/* Something that is kept, in one region. */
 typedef struct hia_grad_kept {
   hia_kept_kind kind;
-  uint32_t place;          /* index: where it is kept */
+  uint32_t grad_region;    /* index: where it is kept */
   hia_value_id value;      /* VALUE: of f */
   hia_node_id node;        /* RECORD: of f */
   hia_value_id stands_for; /* the value of f.back */
@@ -170,22 +170,22 @@ typedef struct hia_grad_kept {
   bool is_used;
 } hia_grad_kept;
 
-typedef enum hia_place_kind {
-  HIA_PLACE_BODY,
-  HIA_PLACE_ARM,  /* of a branch */
-  HIA_PLACE_HEAD, /* the head of a loop: kept in the place of its ROUND */
-  HIA_PLACE_ROUND,
-  HIA_PLACE_EACH,
-  HIA_PLACE_AGAIN, /* the body of a call that f.back makes again, within a region */
-} hia_place_kind;
+typedef enum hia_grad_region_kind {
+  HIA_GRAD_BODY,
+  HIA_GRAD_ARM,  /* of a branch */
+  HIA_GRAD_HEAD, /* the head of a loop: its words are kept with those of its ROUND */
+  HIA_GRAD_ROUND,
+  HIA_GRAD_EACH,
+  HIA_GRAD_AGAIN, /* the body of a call that f.back makes again, within a region */
+} hia_grad_region_kind;
 
 /* A region of f while it is gone through backwards. */
-typedef struct hia_grad_place {
-  hia_place_kind kind;
+typedef struct hia_grad_region {
+  hia_grad_region_kind kind;
   hia_region_id forward; /* of f */
   hia_region_id region;  /* of f.back: where its nodes go */
   hia_node_id anchor;    /* what is kept is read before this node of f.back */
-  uint32_t outer;        /* the place of the region around it; NONE: BODY */
+  uint32_t outer;        /* the index of the region around it; NONE: BODY */
   uint32_t rerun;        /* AGAIN: which */
   uint32_t record;       /* ARM, ROUND, EACH: the hia_grad_kept RECORD that has it; else NONE */
   hia_value_id tape;     /* of f.back: the value whose fields are what is kept here */
@@ -195,17 +195,17 @@ typedef struct hia_grad_place {
   uint32_t ctor;            /* and its constructor */
   const hia_pieces *pieces; /* how its words are cut; NULL: a branch alone, or nothing is kept */
   uint32_t n_ways;          /* how many constructors it has; 0: not counted yet */
-} hia_grad_place;
+} hia_grad_region;
 
 /* A branch, loop, comprehension or call of f that f.back goes through. */
 typedef struct hia_grad_record {
-  uint32_t kept;      /* index of its RECORD; NONE: f.back does not go through the node */
-  uint32_t version;   /* CALL */
-  bool is_recomputed; /* CALL: f.back makes it again */
-  uint32_t places[2]; /* IF: then, else. LOOP: head, round. MAP: each */
-  hia_node_id n_then; /* IF: of f.back: the CONST with the number of THEN's constructors */
-  hia_node_id rest;   /* LOOP: of f.back: what stands for the records of the rounds before */
-  hia_type type;      /* of the record */
+  uint32_t kept;            /* index of its RECORD; NONE: f.back does not go through the node */
+  uint32_t version;         /* CALL */
+  bool is_recomputed;       /* CALL: f.back makes it again */
+  uint32_t grad_regions[2]; /* IF: then, else. LOOP: head, round. MAP: each */
+  hia_node_id n_then;       /* IF: of f.back: the CONST with the number of THEN's constructors */
+  hia_node_id rest;         /* LOOP: of f.back: what stands for the records of the rounds before */
+  hia_type type;            /* of the record */
 } hia_grad_record;
 
 /* The body of a call that f.back makes again (again.c). */
@@ -214,8 +214,8 @@ typedef struct hia_grad_rerun {
   hia_node_id begin, end; /* of f: the nodes around it */
   hia_fn_id callee;
   hia_u32vec inputs, constants; /* values of f from outside of it that it uses */
-  /* What f.back has of it, once it goes through it; `place` is NONE before. */
-  uint32_t place;
+  /* What f.back has of it, once it goes through it; `grad_region` is NONE before. */
+  uint32_t grad_region;
   hia_fn_id again; /* the function that is called */
   hia_node_id call, count;
 } hia_grad_rerun;
@@ -235,7 +235,7 @@ typedef struct hia_back {
   bool *varies; /* by value of fn: depends on what is asked for, and can have a gradient */
   bool *is_sum; /* by value: its gradient is a Sum */
   HIA_VEC(hia_grad_kept) kept;
-  HIA_VEC(hia_grad_place) places;
+  HIA_VEC(hia_grad_region) grad_regions;
   HIA_VEC(hia_same_shape) shapes;
   HIA_VEC(hia_grad_rerun) reruns;
   uint32_t *rerun_of; /* by node of fn: the innermost; NONE */

@@ -31,7 +31,7 @@ _Static_assert(HIA_MAX_RANK <= 16, "reads.axes has a bit for each axis");
 /* A size that is kept as an integer. */
 typedef struct kept_size {
   hia_size size;
-  uint32_t place;
+  uint32_t grad_region;
   hia_value_id value; /* of f.back */
 } kept_size;
 
@@ -142,7 +142,7 @@ static bool list_parts(simplifying *s, hia_value_id sum, parts *list) {
   return true;
 }
 
-/* Returns the parts of a sum that becomes a tensor like x, in the order of their places; or none,
+/* Returns the parts of a sum that becomes a tensor like x, in the order of their indices; or none,
  * if they are not all of it, one behind the other. */
 static parts tiles(simplifying *s, hia_value_id sum, hia_value_id x) {
   parts list = {0}, none = {0};
@@ -261,9 +261,9 @@ static hia_grad_kept *kept_of(const simplifying *s, hia_value_id v) {
   return v < s->n && s->kept_by[v] ? &s->b->kept.data[s->kept_by[v] - 1] : NULL;
 }
 
-/* True if what is kept in place `a` can be read where what is kept in place `b` can. */
+/* True if what is kept in region `a` can be read where what is kept in region `b` can. */
 static bool is_around(const simplifying *s, uint32_t a, uint32_t b) {
-  while (b != a && b != HIA_NONE) b = s->b->places.data[b].outer;
+  while (b != a && b != HIA_NONE) b = s->b->grad_regions.data[b].outer;
   return b == a;
 }
 
@@ -272,7 +272,8 @@ static hia_value_id find_like(const simplifying *s, const bool *is_needed, hia_v
   for (uint32_t i = 0; i < s->b->kept.len; i++) {
     const hia_grad_kept *candidate = &s->b->kept.data[i];
     if (candidate->kind == HIA_KEPT_VALUE && is_needed[i] &&
-        is_around(s, candidate->place, kept->place) && is_same(s, candidate->stands_for, x))
+        is_around(s, candidate->grad_region, kept->grad_region) &&
+        is_same(s, candidate->stands_for, x))
       return candidate->stands_for;
   }
   return x;
@@ -318,9 +319,9 @@ static reads *find_reads(const simplifying *s) {
   return found;
 }
 
-static bool is_in_rounds(const simplifying *s, uint32_t place) {
-  for (; place != HIA_NONE; place = s->b->places.data[place].outer)
-    if (s->b->places.data[place].kind == HIA_PLACE_HEAD) return true;
+static bool is_in_rounds(const simplifying *s, uint32_t grad_region) {
+  for (; grad_region != HIA_NONE; grad_region = s->b->grad_regions.data[grad_region].outer)
+    if (s->b->grad_regions.data[grad_region].kind == HIA_GRAD_HEAD) return true;
   return false;
 }
 
@@ -342,26 +343,28 @@ static hia_value_id size_in_f(const simplifying *s, hia_value_id v, uint32_t axi
   return hiaG_out(fn, n, 0);
 }
 
-/* Returns where the sizes of what is kept in a place are kept: those of a loop's variables with the
- * rest of the round. */
-static uint32_t place_of_sizes(const simplifying *s, uint32_t place) {
-  const hia_grad_place *places = s->b->places.data;
-  uint32_t round = place;
-  if (places[place].kind != HIA_PLACE_HEAD) return place;
-  while (places[round].kind != HIA_PLACE_ROUND || places[round].outer != place) round++;
+/* Returns where the sizes of what is kept in a region are kept: those of a loop's variables with
+ * the rest of the round. */
+static uint32_t region_of_sizes(const simplifying *s, uint32_t grad_region) {
+  const hia_grad_region *grad_regions = s->b->grad_regions.data;
+  uint32_t round = grad_region;
+  if (grad_regions[grad_region].kind != HIA_GRAD_HEAD) return grad_region;
+  while (grad_regions[round].kind != HIA_GRAD_ROUND || grad_regions[round].outer != grad_region)
+    round++;
   return round;
 }
 
-/* Returns a size as a value of f.back that can be read in the place, if one is kept anyway; else
+/* Returns a size as a value of f.back that can be read in the region, if one is kept anyway; else
  * NONE. */
-static hia_value_id find_size(const simplifying *s, uint32_t place, hia_size size) {
+static hia_value_id find_size(const simplifying *s, uint32_t grad_region, hia_size size) {
   for (uint32_t i = 0; i < s->kept_sizes.len; i++)
-    if (s->kept_sizes.data[i].size == size && is_around(s, s->kept_sizes.data[i].place, place))
+    if (s->kept_sizes.data[i].size == size &&
+        is_around(s, s->kept_sizes.data[i].grad_region, grad_region))
       return s->kept_sizes.data[i].value;
   for (uint32_t i = 0; i < s->n_kept; i++) {
     const hia_grad_kept *kept = &s->b->kept.data[i];
     if (s->reads[i].elements && s->of.data[kept->stands_for].integer == size &&
-        is_around(s, kept->place, place))
+        is_around(s, kept->grad_region, grad_region))
       return kept->stands_for;
   }
   return HIA_NONE;
@@ -373,23 +376,23 @@ static hia_loc_id loc_of(const simplifying *s, hia_value_id v) { return hiaG_def
  * can. */
 static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
   const hia_grad_kept entry = s->b->kept.data[kept];
-  uint32_t place = place_of_sizes(s, entry.place);
-  hia_node_id at = s->b->places.data[place].anchor;
+  uint32_t grad_region = region_of_sizes(s, entry.grad_region);
+  hia_node_id at = s->b->grad_regions.data[grad_region].anchor;
   hia_size size = s->of.data[entry.stands_for].axes[axis];
   int64_t number = hiaG_size_number(&s->b->sizes, size);
   if (number >= 0) return insert(s, at, HIA_OP_CONST, NULL, 0, HIA_I64, hiaR_from_i64(number));
-  hia_value_id found = find_size(s, place, size);
+  hia_value_id found = find_size(s, grad_region, size);
   if (found != HIA_NONE) return found;
   hia_grad_kept of_size = {.kind = HIA_KEPT_VALUE,
-                           .place = place,
+                           .grad_region = grad_region,
                            .value = size_in_f(s, entry.value, axis),
                            .node = HIA_NONE,
                            .next = HIA_NONE};
   of_size.stands_for =
       insert_at(s, at, HIA_OP_UNDEF, NULL, 0, HIA_I64, 0, loc_of(s, entry.stands_for));
   hiaR_push(s->arena, &s->b->kept, of_size);
-  hiaR_push(s->arena, &s->b->places.data[place].kept, s->b->kept.len - 1);
-  hiaR_push(s->arena, &s->kept_sizes, (kept_size){size, place, of_size.stands_for});
+  hiaR_push(s->arena, &s->b->grad_regions.data[grad_region].kept, s->b->kept.len - 1);
+  hiaR_push(s->arena, &s->kept_sizes, (kept_size){size, grad_region, of_size.stands_for});
   return of_size.stands_for;
 }
 
@@ -398,11 +401,11 @@ static hia_value_id size_of_kept(simplifying *s, uint32_t kept, uint32_t axis) {
 static uint32_t n_new_sizes(const simplifying *s, uint32_t kept) {
   const hia_grad_kept *entry = &s->b->kept.data[kept];
   const hia_size *axes = s->of.data[entry->stands_for].axes;
-  uint32_t n = 0, place = place_of_sizes(s, entry->place);
+  uint32_t n = 0, grad_region = region_of_sizes(s, entry->grad_region);
   for (uint32_t k = 0; k < rank_of(s, entry->stands_for); k++) {
     bool is_read = s->reads[kept].as_zeros || s->reads[kept].axes >> k & 1;
     n += is_read && hiaG_size_number(&s->b->sizes, axes[k]) < 0 &&
-         find_size(s, place, axes[k]) == HIA_NONE;
+         find_size(s, grad_region, axes[k]) == HIA_NONE;
   }
   return n;
 }
@@ -416,8 +419,8 @@ static bool are_sizes_enough(const simplifying *s, uint32_t kept) {
   if (entry->kind != HIA_KEPT_VALUE || !is_tensor(s, entry->stands_for)) return false;
   if (read.elements || !(read.axes || read.as_zeros) || !s->of.data[entry->stands_for].axes)
     return false;
-  if (s->b->places.data[entry->place].kind == HIA_PLACE_EACH) return false;
-  return is_in_rounds(s, entry->place) || (!read.as_shape && n_new_sizes(s, kept) <= 1);
+  if (s->b->grad_regions.data[entry->grad_region].kind == HIA_GRAD_EACH) return false;
+  return is_in_rounds(s, entry->grad_region) || (!read.as_shape && n_new_sizes(s, kept) <= 1);
 }
 
 /* Returns a tensor of zeros, of the shape of a kept value. */
@@ -425,7 +428,7 @@ static hia_value_id zeros_of_kept(simplifying *s, uint32_t kept) {
   const hia_grad_kept entry = s->b->kept.data[kept];
   hia_type type = hiaG_type(s->back, entry.stands_for);
   uint32_t rank = rank_of(s, entry.stands_for);
-  hia_node_id at = s->b->places.data[place_of_sizes(s, entry.place)].anchor;
+  hia_node_id at = s->b->grad_regions.data[region_of_sizes(s, entry.grad_region)].anchor;
   hia_loc_id loc = loc_of(s, entry.stands_for);
   hia_value_id ins[HIA_MAX_RANK + 1];
   ins[0] = insert(s, at, HIA_OP_CONST, NULL, 0, (hia_type)hiaG_dtype(s->g->types, type), 0);

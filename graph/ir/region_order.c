@@ -53,7 +53,7 @@ typedef struct {
 uint32_t hiaG_contexts(hia_arena *arena, const hia_fn *fn, hia_context_edge **edges_out) {
   uint32_t n = fn->regions.len;
   /* Children by parent, children[first[r] .. first[r + 1]): each THEN, HEAD and ROUND. They are
-   * counted one place too far, because filling the lists moves each bound by one list. */
+   * counted one list too far, because filling the lists moves each bound by one list. */
   uint32_t *first = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 2);
   hia_region_id *children = HIA_NEW_ARRAY(arena, hia_region_id, n);
   hia_region_id *sorted = HIA_NEW_ARRAY(arena, hia_region_id, n);

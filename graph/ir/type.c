@@ -7,10 +7,10 @@
 void hiaG_types_init(hia_types *types, hia_comp *comp) { *types = (hia_types){.comp = comp}; }
 
 hia_type_table hiaG_type_table(const hia_types *types) {
-  return (hia_type_table){types->entries.data, types->parts.data,  types->ctors.data,
-                          types->fields.data,  types->places.data, types->names.data,
-                          types->entries.len,  types->parts.len,   types->ctors.len,
-                          types->fields.len,   types->places.len,  types->names.len};
+  return (hia_type_table){types->entries.data, types->parts.data,        types->ctors.data,
+                          types->fields.data,  types->layout_words.data, types->names.data,
+                          types->entries.len,  types->parts.len,         types->ctors.len,
+                          types->fields.len,   types->layout_words.len,  types->names.len};
 }
 
 hia_types hiaG_types_view(const hia_type_table *table, hia_comp *comp) {
@@ -20,7 +20,7 @@ hia_types hiaG_types_view(const hia_type_table *table, hia_comp *comp) {
                      .parts = VIEW(parts, parts),
                      .ctors = VIEW(ctors, ctors),
                      .fields = VIEW(fields, fields),
-                     .places = VIEW(places, places),
+                     .layout_words = VIEW(layout_words, layout_words),
                      .names = VIEW(names, names)};
 #undef VIEW
 }
@@ -83,16 +83,16 @@ static uint8_t repr_of(const hia_types *types, hia_type type) {
                               : (uint8_t)types->entries.data[type - HIA_FIRST_TYPE].repr;
 }
 
-/* Appends the places of values of these types, one after the other. */
+/* Appends the layout words of values of these types, one after the other. */
 static hia_layout lay_out(hia_types *types, const hia_type *values, uint32_t n, uint32_t header) {
-  uint32_t first = types->places.len, n_words = 0;
+  uint32_t first = types->layout_words.len, n_words = 0;
   for (uint32_t i = 0; i < n; i++) {
     uint32_t words = hiaG_type_words(types, values[i]);
     if (words > HIA_MAX_LAYOUT_WORDS - n_words)
       HIA_BUG(types->comp, "an object of more than %u words", HIA_MAX_LAYOUT_WORDS);
     n_words += words;
   }
-  hiaR_reserve(&types->comp->arena, &types->places, first + n_words);
+  hiaR_reserve(&types->comp->arena, &types->layout_words, first + n_words);
   hia_mark mark = hiaR_arena_mark(&types->comp->scratch);
   hia_type *flat = HIA_NEW_ARRAY(&types->comp->scratch, hia_type, n_words + 1), *at = flat;
   for (uint32_t i = 0; i < n; i++) {
@@ -100,12 +100,12 @@ static hia_layout lay_out(hia_types *types, const hia_type *values, uint32_t n, 
     at += hiaG_type_words(types, values[i]);
   }
   for (uint32_t i = 0; i < n_words; i++)
-    types->places.data[first + i] =
-        (hia_word_place){.type = flat[i], .repr = repr_of(types, flat[i])};
-  hia_layout layout = hiaR_lay_out(types->places.data + first, n_words, header);
+    types->layout_words.data[first + i] =
+        (hia_layout_word){.type = flat[i], .repr = repr_of(types, flat[i])};
+  hia_layout layout = hiaR_lay_out(types->layout_words.data + first, n_words, header);
   hiaR_arena_release(&types->comp->scratch, mark);
   layout.first = first;
-  types->places.len += n_words;
+  types->layout_words.len += n_words;
   return layout;
 }
 
@@ -182,7 +182,7 @@ void hiaG_types_copy(hia_types *types, hia_comp *comp, const hia_type_table *tab
   COPY(parts, parts)
   COPY(ctors, ctors)
   COPY(fields, fields)
-  COPY(places, places)
+  COPY(layout_words, layout_words)
   COPY(names, names)
   COPY(entries, types)
 #undef COPY
@@ -222,15 +222,15 @@ bool hiaG_data_is_defined(const hia_types *types, hia_type data) {
 static void lay_out_words(hia_types *types, hia_layout *layout, uint32_t header, hia_type data,
                           uint8_t repr) {
   if (!layout->n) return;
-  hia_word_place *places = types->places.data + layout->first;
+  hia_layout_word *layout_words = types->layout_words.data + layout->first;
   uint32_t first = layout->first, n = 0;
   for (uint32_t i = 0; i < layout->n; i++) {
-    if (places[i].type != data) continue;
-    places[i].repr = repr;
+    if (layout_words[i].type != data) continue;
+    layout_words[i].repr = repr;
     n++;
   }
   if (!n) return;
-  *layout = hiaR_lay_out(places, layout->n, header);
+  *layout = hiaR_lay_out(layout_words, layout->n, header);
   layout->first = first;
 }
 

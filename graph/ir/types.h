@@ -13,7 +13,7 @@ typedef struct hia_types {
   hia_u32vec parts;
   HIA_VEC(hia_ctor) ctors;
   HIA_VEC(hia_ctor_field) fields;
-  HIA_VEC(hia_word_place) places;
+  HIA_VEC(hia_layout_word) layout_words;
   HIA_VEC(char) names;
   hia_index index; /* of entries */
 } hia_types;

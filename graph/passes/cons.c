@@ -61,8 +61,8 @@ typedef struct spot {
   hia_node_id end;          /* the CALL or IF; NONE for an exit */
   uint32_t parent;          /* the spot around; NONE for the first */
   bool has_calls;           /* here or below */
-  const uint32_t *place;    /* of each result of the function among the operands of the YIELD */
-  uint32_t *end_place;      /* the same among the results of `end` */
+  const uint32_t *operand;  /* of each result of the function among the operands of the YIELD */
+  uint32_t *end_result;     /* the same among the results of `end` */
   wrapping *wrappings;      /* by result */
   const hia_value_id *dest; /* by result: where it is to be put; when the spot is rewritten */
 } spot;
@@ -78,18 +78,18 @@ typedef struct consing {
   const hia_type *results; /* of the function */
   uint32_t n_results;
   uint32_t *n_uses; /* by value of fn */
-  uint32_t *order;  /* by node of fn: its place in sequential order */
+  uint32_t *order;  /* by node of fn: its number in sequential order */
 } consing;
 
 /* ---- the tree ---- */
 
 static void open_function(consing *c, hia_fn *fn) {
-  uint32_t place = 0;
+  uint32_t n_nodes = 0;
   c->fn = fn;
   c->n_uses = HIA_NEW_ARRAY(c->scratch, uint32_t, fn->values.len);
   c->order = HIA_NEW_ARRAY(c->scratch, uint32_t, fn->nodes.len);
   HIA_EACH_NODE(fn, n) {
-    c->order[n] = place++;
+    c->order[n] = n_nodes++;
     for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) c->n_uses[hiaG_in(fn, n, i)]++;
   }
 }
@@ -139,12 +139,13 @@ static bool has_results(const hia_fn *fn, const hia_type *results, uint32_t n) {
   return fn->n_results == n && memcmp(fn->results, results, n * sizeof *results) == 0;
 }
 
-/* Finds the spot of a region. Operand place[r] of the region's YIELD is result r of the function.
+/* Finds the spot of a region. Operand `operand[r]` of the region's YIELD is result r of the
+ * function.
  */
-static spot look(consing *c, uint32_t class, hia_region_id region, const uint32_t *place,
+static spot look(consing *c, uint32_t class, hia_region_id region, const uint32_t *operand,
                  uint32_t parent) {
   const hia_fn *fn = c->fn;
-  spot s = {.region = region, .end = HIA_NONE, .parent = parent, .place = place};
+  spot s = {.region = region, .end = HIA_NONE, .parent = parent, .operand = operand};
   hia_node_id end = end_of(fn, region);
   if (end == HIA_NONE) return s;
   const hia_node *node = &fn->nodes.data[end];
@@ -156,12 +157,12 @@ static spot look(consing *c, uint32_t class, hia_region_id region, const uint32_
     return s;
   }
   uint32_t n_used = 0, n_wrapped = 0, n_made = 0;
-  s.end_place = HIA_NEW_ARRAY(c->scratch, uint32_t, c->n_results);
+  s.end_result = HIA_NEW_ARRAY(c->scratch, uint32_t, c->n_results);
   s.wrappings = HIA_NEW_ARRAY(c->scratch, wrapping, c->n_results);
   for (uint32_t r = 0; r < c->n_results; r++) {
-    hia_value_id v = hiaG_in(fn, hiaG_yield_of(fn, region), place[r]);
-    s.end_place[r] = unwrap(c, end, v, &s.wrappings[r]);
-    if (s.end_place[r] == HIA_NONE) return s;
+    hia_value_id v = hiaG_in(fn, hiaG_yield_of(fn, region), operand[r]);
+    s.end_result[r] = unwrap(c, end, v, &s.wrappings[r]);
+    if (s.end_result[r] == HIA_NONE) return s;
     n_wrapped += s.wrappings[r].nodes.len;
   }
   for (uint32_t i = 0; i < node->n_outs; i++) n_used += c->n_uses[node->outs + i] != 0;
@@ -175,19 +176,19 @@ static spot look(consing *c, uint32_t class, hia_region_id region, const uint32_
 
 /* Lists all spots from the body inwards, outer before inner. `fn` has the body of function `of`. */
 static void find_spots(consing *c, hia_fn *fn, const hia_fn *of, uint32_t class, spot_vec *spots) {
-  uint32_t *place = HIA_NEW_ARRAY(c->scratch, uint32_t, of->n_results);
-  for (uint32_t i = 0; i < of->n_results; i++) place[i] = i;
+  uint32_t *operand = HIA_NEW_ARRAY(c->scratch, uint32_t, of->n_results);
+  for (uint32_t i = 0; i < of->n_results; i++) operand[i] = i;
   c->results = of->results;
   c->n_results = of->n_results;
   open_function(c, fn);
   spots->len = 0;
-  hiaR_push(c->scratch, spots, look(c, class, 0, place, HIA_NONE));
+  hiaR_push(c->scratch, spots, look(c, class, 0, operand, HIA_NONE));
   for (uint32_t i = 0; i < spots->len; i++) {
     spot s = spots->data[i];
     if (s.kind != SPOT_BRANCH) continue;
     hia_region_id then = fn->nodes.data[s.end].regions;
-    hiaR_push(c->scratch, spots, look(c, class, then, s.end_place, i));
-    hiaR_push(c->scratch, spots, look(c, class, then + 1, s.end_place, i));
+    hiaR_push(c->scratch, spots, look(c, class, then, s.end_result, i));
+    hiaR_push(c->scratch, spots, look(c, class, then + 1, s.end_result, i));
   }
   for (uint32_t i = spots->len; i-- > 0;) {
     spot *s = &spots->data[i];
@@ -318,7 +319,7 @@ static void rewrite_exit(consing *c, const spot *s) {
   uint32_t n = c->n_results;
   hia_value_id *ins = HIA_NEW_ARRAY(c->scratch, hia_value_id, 2 * n);
   for (uint32_t r = 0; r < n; r++) {
-    ins[r] = hiaG_in(c->fn, yield, s->place[r]);
+    ins[r] = hiaG_in(c->fn, yield, s->operand[r]);
     ins[n + r] = s->dest[r];
   }
   hiaG_set_ins(c->g, c->fn, yield, ins, 2 * n);
@@ -359,7 +360,7 @@ static void rewrite_call(consing *c, const spot *s) {
   hia_node *call = &fn->nodes.data[s->end];
   uint32_t n_ins = call->n_ins;
   hia_value_id *ins = HIA_NEW_ARRAY(c->scratch, hia_value_id, n_results + n_ins);
-  for (uint32_t r = 0; r < n_results; r++) ins[s->end_place[r]] = dest[r];
+  for (uint32_t r = 0; r < n_results; r++) ins[s->end_result[r]] = dest[r];
   for (uint32_t i = 0; i < n_ins; i++) ins[n_results + i] = hiaG_in(fn, s->end, i);
   call->imm = HIA_IMM(c->into[hiaG_callee(call)], 0);
   call->flags |= HIA_NODE_TAIL;

@@ -10,7 +10,7 @@
  *      x == x is known for integers only; nothing is reassociated on floats.
  *   3. Nothing is computed that was not computed before, except for a few cycles where the other
  *      arm yields anything (is_cheap): a branch becomes a `select` only if both arms are empty.
- *   4. A node that turns into another keeps its place, so the order of failures stays.
+ *   4. A node that turns into another keeps its position, so the order of failures stays.
  *
  * Inside an arm of `if c`, c is a known bool; inside the arm where x == k holds, x is k. These
  * facts replace operands where that may fold something: operands of primitive ops and, for c, also
@@ -397,7 +397,7 @@ static hia_dim size_of(const folding *f, hia_value_id v, uint32_t axis) {
   uint32_t at = ctor->sizes + axis;
   if (!ctor->n_sizes) return HIA_DIM_UNKNOWN;
   for (uint32_t i = 0; i < HIA_IMM_B(def->imm); i++)
-    at += hiaR_type_sizes(&types, types.places[ctor->layout.first + i].type);
+    at += hiaR_type_sizes(&types, types.layout_words[ctor->layout.first + i].type);
   return types.parts[at] == HIA_NONE ? HIA_DIM_UNKNOWN : types.parts[at];
 }
 

@@ -18,7 +18,7 @@
  * Each region is treated by itself. It is a list of nodes, some of which take long (calls, and
  * branches and loops around such calls). A fork is a straight-line run of that list: from the node
  * that the fork comes before to the call that it is for. Runs must nest or be disjoint
- * (runtime/native/fork.h), and at most MAX_OPEN may be open in one place, those of all regions
+ * (runtime/native/fork.h), and at most MAX_OPEN may be open at one node, those of all regions
  * around it included. Calls are taken in their order, so each run is fitted to the runs that end
  * before it does:
  *
@@ -43,7 +43,7 @@ enum {
   MAX_WORDS = 64, /* arguments, or results, of a fork */
 };
 
-/* A fork, as a straight-line run of its region: both ends are places there. */
+/* A fork, as a straight-line run of its region: both ends are indices there. */
 typedef struct straight_run {
   uint32_t from, to; /* the node that it begins before; the call */
   uint32_t depth;    /* 1 + the largest depth of the runs inside it */
@@ -62,12 +62,13 @@ typedef struct forking {
   hia_u32vec regions;  /* outer before inner */
   hia_node_id *region; /* the nodes of the region being treated */
   uint32_t n;          /* of them */
-  uint32_t *order;     /* by node: its place, the index in `region` */
-  uint32_t *place;     /* the same; of a node that was moved, the place it now stands before */
-  uint32_t *needs;     /* by place: 1 + the last place its operands depend on, 0: none; a movable
-                          operand passes on what it needs itself */
-  uint32_t *next_long; /* by place: the first from there on that takes long, or n */
-  hia_node_id *first;  /* by place: the first of the forks that were put before it, or the node */
+  uint32_t *order;     /* by node: its index in `region` */
+  uint32_t *before; /* the same; of a node that was moved, the index of the one that it now stands
+                       before */
+  uint32_t *needs;  /* by index: 1 + the last index that its operands depend on, 0: none; a movable
+                       operand passes on what it needs itself */
+  uint32_t *next_long; /* by index: the first from there on that takes long, or n */
+  hia_node_id *first;  /* by index: the first of the forks that were put before it, or the node */
 } forking;
 
 /* ---- what there is ---- */
@@ -103,13 +104,13 @@ static bool look(forking *f) {
   return is_wanted;
 }
 
-/* The nodes of a region in their places, and what each needs. */
+/* Lists the nodes of a region in order, and what each needs. */
 static void list_region(forking *f, hia_region_id r) {
   const hia_fn *fn = f->fn;
   f->n = 0;
   HIA_EACH_IN(fn, r, n) {
     f->region[f->n] = f->first[f->n] = n;
-    f->order[n] = f->place[n] = f->n++;
+    f->order[n] = f->before[n] = f->n++;
   }
   f->next_long[f->n] = f->n;
   for (uint32_t i = f->n; i-- > 0;)
@@ -120,7 +121,7 @@ static void list_region(forking *f, hia_region_id r) {
     for (uint32_t k = 0; k < fn->nodes.data[n].n_ins; k++) {
       hia_node_id def = fn->values.data[hiaG_in(fn, n, k)].node;
       if (fn->nodes.data[def].region != r) continue; /* further out */
-      uint32_t at = f->place[def], need = hiaG_node_movable(f->g, fn, def) ? f->needs[at] : at + 1;
+      uint32_t at = f->before[def], need = hiaG_node_movable(f->g, fn, def) ? f->needs[at] : at + 1;
       if (need > f->needs[i]) f->needs[i] = need;
     }
   }
@@ -143,7 +144,7 @@ static bool is_candidate(const forking *f, hia_node_id n) {
 
 /* ---- which calls ---- */
 
-/* Fits the run of the call at place `to` to the runs found so far. `outer` has the outermost of
+/* Fits the run of the call at index `to` to the runs found so far. `outer` has the outermost of
  * them, in their order; those that the new run goes around are removed from it. */
 static bool fit(const forking *f, uint32_t to, uint32_t most, straight_run_vec *outer,
                 straight_run *run) {
@@ -217,10 +218,10 @@ static void move_up(forking *f, const straight_run *run) {
     hia_node_id n = todo.data[--todo.len];
     for (uint32_t k = 0; k < fn->nodes.data[n].n_ins; k++) {
       hia_node_id def = fn->values.data[hiaG_in(fn, n, k)].node;
-      if (fn->nodes.data[def].region != home || f->place[def] <= run->from) continue;
+      if (fn->nodes.data[def].region != home || f->before[def] <= run->from) continue;
       hiaR_push(f->scratch, &moved, f->order[def]);
       hiaR_push(f->scratch, &todo, def);
-      f->place[def] = run->from;
+      f->before[def] = run->from;
     }
   }
   if (moved.len) qsort(moved.data, moved.len, sizeof *moved.data, by_number);
@@ -277,7 +278,7 @@ bool hiaG_fork_in(hia_graph *g, hia_fn *fn, hia_fork_density density) {
   f.subst = hiaG_subst(g, fn);
   f.open = HIA_NEW_ARRAY(f.scratch, uint32_t, fn->regions.len);
   f.region = HIA_NEW_ARRAY(f.scratch, hia_node_id, n);
-  f.place = HIA_NEW_ARRAY(f.scratch, uint32_t, n);
+  f.before = HIA_NEW_ARRAY(f.scratch, uint32_t, n);
   f.order = HIA_NEW_ARRAY(f.scratch, uint32_t, n);
   f.needs = HIA_NEW_ARRAY(f.scratch, uint32_t, n);
   f.next_long = HIA_NEW_ARRAY(f.scratch, uint32_t, (size_t)n + 1);

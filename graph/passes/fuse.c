@@ -237,7 +237,7 @@ static hia_fn_id make_kernel(fusing *f, const hia_node_id *members, uint32_t n, 
 
 /* The position alone, without the calls that it was inlined for: the nodes of the kernel have them.
  */
-static hia_loc_id place_of(hia_graph *g, hia_loc_id loc) {
+static hia_loc_id position_alone(hia_graph *g, hia_loc_id loc) {
   if (loc == HIA_NONE) return HIA_NONE;
   const hia_loc at = g->locs.data[loc];
   return hiaG_loc(g, at.line, at.col, at.fn, HIA_NONE);
@@ -248,7 +248,7 @@ static void replace(fusing *f, const hia_node_id *members, uint32_t n, const out
   hia_node_id last = members[n - 1];
   hia_type types[MAX_WORDS];
   for (uint32_t i = 0; i < o->n_results; i++) types[i] = hiaG_type(f->fn, o->results[i]);
-  hia_loc_id loc = place_of(f->g, f->fn->nodes.data[last].loc);
+  hia_loc_id loc = position_alone(f->g, f->fn->nodes.data[last].loc);
   hia_node_id call = hiaG_insert(f->g, f->fn, last, HIA_OP_CALL, o->params, o->n_params, types,
                                  o->n_results, kernel, loc);
   f->fn->nodes.data[call].flags |= HIA_NODE_TAIL;

@@ -39,7 +39,7 @@ typedef struct undo {
   hia_region_id home;
 } undo;
 
-/* An IF or LOOP around the walk's place. */
+/* An IF or LOOP around the node that the walk is at. */
 typedef struct nest {
   hia_node_id node;
   hia_region_id region; /* the first of its two, in the new section */

@@ -54,7 +54,7 @@ typedef struct spot {
   hia_region_id region;
   hia_node_id end;           /* the CALL or IF; NONE for an exit */
   uint32_t parent;           /* the spot around; NONE for the first */
-  const uint32_t *place;     /* of each result of the function among the operands of the YIELD */
+  const uint32_t *operand;   /* of each result of the function among the operands of the YIELD */
   uint32_t n_calls, n_exits; /* spots without a branch, here or below */
   hia_u32vec exports;        /* BRANCH: values of spots further in that the IF passes out */
 } spot;
@@ -96,11 +96,13 @@ typedef struct looping {
 
 /* ---- the tree ---- */
 
-/* Finds the spot of a region. Operand place[r] of the region's YIELD is result r of the function.
+/* Finds the spot of a region. Operand `operand[r]` of the region's YIELD is result r of the
+ * function.
  */
 static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id region,
-                 const uint32_t *place, uint32_t parent) {
-  spot s = {.kind = SPOT_EXIT, .region = region, .end = HIA_NONE, .parent = parent, .place = place};
+                 const uint32_t *operand, uint32_t parent) {
+  spot s = {
+      .kind = SPOT_EXIT, .region = region, .end = HIA_NONE, .parent = parent, .operand = operand};
   hia_node_id yield = hiaG_yield_of(fn, region);
   const hia_node *nodes = fn->nodes.data;
   hia_node_id end = nodes[yield].prev;
@@ -117,7 +119,7 @@ static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
     return s;
   }
   for (uint32_t i = 0; i < fn->n_results; i++) {
-    hia_value_id v = hiaG_in(fn, yield, place[i]);
+    hia_value_id v = hiaG_in(fn, yield, operand[i]);
     if (node->op == HIA_OP_CALL ? v != node->outs + i : v - node->outs >= node->n_outs) return s;
   }
   s.kind = node->op == HIA_OP_CALL ? SPOT_CALL : SPOT_BRANCH;
@@ -125,30 +127,32 @@ static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
   return s;
 }
 
-/* The places of the function's results among the operands that the arms of a BRANCH yield. */
-static const uint32_t *inner_place(tail *t, const hia_fn *fn, const spot *s) {
+/* Returns the numbers of the function's results among the operands that the arms of a BRANCH yield.
+ */
+static const uint32_t *inner_operands(tail *t, const hia_fn *fn, const spot *s) {
   hia_node_id yield = hiaG_yield_of(fn, s->region);
   hia_value_id outs = fn->nodes.data[s->end].outs;
   bool is_same = true;
   for (uint32_t i = 0; i < fn->n_results; i++)
-    is_same &= hiaG_in(fn, yield, s->place[i]) - outs == s->place[i];
-  if (is_same) return s->place;
-  uint32_t *place = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_results);
-  for (uint32_t i = 0; i < fn->n_results; i++) place[i] = hiaG_in(fn, yield, s->place[i]) - outs;
-  return place;
+    is_same &= hiaG_in(fn, yield, s->operand[i]) - outs == s->operand[i];
+  if (is_same) return s->operand;
+  uint32_t *operand = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_results);
+  for (uint32_t i = 0; i < fn->n_results; i++)
+    operand[i] = hiaG_in(fn, yield, s->operand[i]) - outs;
+  return operand;
 }
 
 /* Lists all spots from a region inwards, outer before inner. */
 static void find_spots(tail *t, const hia_fn *fn, uint32_t class, hia_region_id region,
                        spot_vec *spots) {
-  uint32_t *place = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_results);
-  for (uint32_t i = 0; i < fn->n_results; i++) place[i] = i;
+  uint32_t *operand = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_results);
+  for (uint32_t i = 0; i < fn->n_results; i++) operand[i] = i;
   spots->len = 0;
-  hiaR_push(t->scratch, spots, look(t, fn, class, region, place, HIA_NONE));
+  hiaR_push(t->scratch, spots, look(t, fn, class, region, operand, HIA_NONE));
   for (uint32_t i = 0; i < spots->len; i++) {
     spot s = spots->data[i];
     if (s.kind != SPOT_BRANCH) continue;
-    const uint32_t *inner = inner_place(t, fn, &s);
+    const uint32_t *inner = inner_operands(t, fn, &s);
     hia_region_id then_region = fn->nodes.data[s.end].regions;
     hiaR_push(t->scratch, spots, look(t, fn, class, then_region, inner, i));
     hiaR_push(t->scratch, spots, look(t, fn, class, then_region + 1, inner, i));
@@ -246,7 +250,7 @@ static void find_needs(looping *l, uint32_t i, hia_u32vec *needs) {
   }
   if (s->kind != SPOT_EXIT) return;
   for (uint32_t k = 0; k < l->n_results; k++)
-    need(l, is_known, hiaG_in(fn, yield, s->place[k]), needs);
+    need(l, is_known, hiaG_in(fn, yield, s->operand[k]), needs);
 }
 
 /* Adds each value to the exports of all branches from its definition out to the head. */
@@ -392,7 +396,7 @@ static void fill_exit(looping *l, const spot *s) {
   copy_needs(l, &l->exit_needs, &l->exit_subst, 0);
   hia_node_id results = hiaG_yield_of(l->fn, s->region);
   hiaG_splice(l->fn, s->region, 0, HIA_NONE);
-  for (uint32_t i = 0; i < l->n_results; i++) add(l, hiaG_in(l->fn, results, s->place[i]));
+  for (uint32_t i = 0; i < l->n_results; i++) add(l, hiaG_in(l->fn, results, s->operand[i]));
   hia_node_id last = yield_tuple(l, 0);
   rewrite(l, &l->exit_subst, l->fn->nodes.data[l->loop].next, last);
 }
@@ -439,7 +443,8 @@ static void rewrite_spot(looping *l, uint32_t i) {
       if (s->goes_on)
         add_undefs(l, region, l->fn->results, l->n_results);
       else
-        for (uint32_t k = 0; k < l->n_results; k++) add(l, hiaG_in(l->fn, old_yield, s->place[k]));
+        for (uint32_t k = 0; k < l->n_results; k++)
+          add(l, hiaG_in(l->fn, old_yield, s->operand[k]));
     }
   }
   add_exports(l, s);

@@ -6,7 +6,7 @@
  * depend on the order in which an engine works, nor on what its passes merge, move or fuse. So the
  * checks are part of the program, as fuel is (fuel.c): a TRAP stands behind each node that can make
  * a NaN, takes its result and its float operands, and fails like a division by zero. What passes
- * may do around it, its place in sequential order, and its chain of calls are those of any
+ * may do around it, its position in sequential order, and its chain of calls are those of any
  * operation that fails.
  *
  * Which ops can make a NaN, their rows say (HIA_T_MAKES_NAN). Of the others a result is NaN only if

@@ -36,7 +36,7 @@
  *
  * Bodies are copied as they were before the pass, without their forks (fork.c). Forks are
  * copied only along the first-call and last-call paths, which lead to the large subtrees of a
- * lopsided tree. Where calls were merged, forks are placed anew between the calls that are left
+ * lopsided tree. Where calls were merged, forks are made anew between the calls that are left
  * (choose). Backtraces stay the source's, as in inline.c: copied nodes get the call as their
  * parent. COUNT nodes are copied too.
  *
@@ -61,7 +61,7 @@ enum {
   MAX_MEMBERS = 8,   /* functions of a group */
   MAX_FORKS = 2,     /* of an inner level; a level that would have more gets none */
   MAX_FEW = 4,       /* calls that merging leaves of a body */
-  MIN_SAVED = 32,    /* forks are placed anew if merging across them saves one call in 32 */
+  MIN_SAVED = 32,    /* forks are made anew if merging across them saves one call in 32 */
   MAX_GUARD = 8,     /* cost of what a guard computes before its test */
   MAX_LEAF = 24,     /* cost of a base case that is copied to every call */
   MAX_GROWTH = 60000 /* nodes that a graph may grow by */
@@ -155,10 +155,10 @@ static hia_node_id branch_of(const unrolling *u, const hia_fn *fn, hia_region_id
   return cost <= MAX_GUARD ? branch : HIA_NONE;
 }
 
-/* Replaces the arm's nodes by a call of the function. place[r]: the operand of the arm's YIELD that
- * is result r of the function; NONE: the arm does not yield it. */
+/* Replaces the arm's nodes by a call of the function. operand[r]: the operand of the arm's YIELD
+ * that is result r of the function; NONE: the arm does not yield it. */
 static void call_instead(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id arm,
-                         const uint32_t *place) {
+                         const uint32_t *operand) {
   hia_graph *g = u->g;
   hia_node_id yield = hiaG_yield_of(fn, arm);
   while (fn->regions.data[arm].first != yield) hiaG_remove(fn, fn->regions.data[arm].first);
@@ -170,7 +170,7 @@ static void call_instead(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id ar
   hia_value_id *out = HIA_NEW_ARRAY(u->scratch, hia_value_id, n_out);
   memset(out, 0xff, n_out * sizeof *out);
   for (uint32_t r = 0; r < fn->n_results; r++)
-    if (place[r] != HIA_NONE) out[place[r]] = hiaG_out(fn, call, r);
+    if (operand[r] != HIA_NONE) out[operand[r]] = hiaG_out(fn, call, r);
   for (uint32_t i = 0; i < n_out; i++) {
     if (out[i] != HIA_NONE) continue;
     hia_type type = hiaG_type(fn, hiaG_in(fn, yield, i));
@@ -184,7 +184,7 @@ static void call_instead(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id ar
  * False, and nothing is changed, if there are no leaves. Recursion: as deep as else-ifs nest whose
  * conditions are cheap, which MAX_GUARD bounds. */
 static bool keep_leaves(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id region,
-                        const uint32_t *place, uint32_t depth) {
+                        const uint32_t *operand, uint32_t depth) {
   hia_node_id branch = depth < MAX_GUARD ? branch_of(u, fn, region) : HIA_NONE;
   if (branch == HIA_NONE) return false;
   hia_node_id yield = hiaG_yield_of(fn, region);
@@ -192,7 +192,7 @@ static bool keep_leaves(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id reg
   uint32_t n_outs = fn->nodes.data[branch].n_outs;
   uint32_t *inner = HIA_NEW_ARRAY(u->scratch, uint32_t, fn->n_results);
   for (uint32_t r = 0; r < fn->n_results; r++) {
-    uint32_t out = place[r] == HIA_NONE ? HIA_NONE : hiaG_in(fn, yield, place[r]) - outs;
+    uint32_t out = operand[r] == HIA_NONE ? HIA_NONE : hiaG_in(fn, yield, operand[r]) - outs;
     inner[r] = out < n_outs ? out : HIA_NONE;
   }
   bool is_kept[2];
@@ -286,9 +286,9 @@ static void learn_shape(unrolling *u, hia_fn_id f) {
   }
   s->guard = s->body;
   hiaG_compact(g, &s->guard);
-  uint32_t *place = HIA_NEW_ARRAY(u->scratch, uint32_t, s->body.n_results);
-  for (uint32_t r = 0; r < s->body.n_results; r++) place[r] = r;
-  s->has_guard = keep_leaves(u, &s->guard, f, 0, place, 0);
+  uint32_t *operand = HIA_NEW_ARRAY(u->scratch, uint32_t, s->body.n_results);
+  for (uint32_t r = 0; r < s->body.n_results; r++) operand[r] = r;
+  s->has_guard = keep_leaves(u, &s->guard, f, 0, operand, 0);
   if (s->has_guard) hiaG_compact(g, &s->guard);
   s->size.does_much = does_much(u, &s->body);
   s->size.guard_cost = s->has_guard ? cost_of(&s->guard) : hiaR_ops[HIA_OP_CALL].cost;
@@ -655,13 +655,13 @@ static unrolled try_levels(unrolling *u, hia_fn_id f, const hia_fn *before, uint
 
 /* Chooses between forks and merging. A forked call is not merged with others, and where calls are
  * equal that costs many times what a second thread gains. So all equal calls are merged first, as
- * in sequential code, and forks are placed between the calls that are left. Counting the calls
+ * in sequential code, and forks are made between the calls that are left. Counting the calls
  * decides:
  *
  * - Where no calls were equal, the inner levels get the forks of the two paths.
  * - Where the outermost forks keep nearly no call from being merged, they stay: they stand around
  *   the largest pieces of work.
- * - Otherwise forks are placed anew. */
+ * - Otherwise forks are made anew. */
 static unrolled choose(unrolling *u, hia_fn_id f, const hia_fn *before, uint32_t levels,
                        inner_forks forks) {
   if (!u->g->merges_calls) return try_levels(u, f, before, levels, forks);

@@ -35,24 +35,24 @@ uint32_t hiaG_read_find_extern(const hia_reader *r, const char *extern_name) {
 }
 
 /* Reads `[2, 3] 1 2 3 4 5 6`, for a result that has been read. */
-static uint32_t literal(hia_reader *r, hia_position place) {
+static uint32_t literal(hia_reader *r, hia_position position) {
   hia_scanner *s = r->s;
   hia_dims shape = {0};
   uint64_t n;
   hia_dtype dtype = r->outs.len == 1 ? hiaG_dtype(s->types, r->outs.data[0]) : HIA_N_DTYPES;
-  if (dtype == HIA_N_DTYPES) hiaG_scan_fail(s, place, "a literal is a tensor");
+  if (dtype == HIA_N_DTYPES) hiaG_scan_fail(s, position, "a literal is a tensor");
   hiaG_scan_need(s, '[');
   do {
-    if (shape.rank == HIA_MAX_RANK) hiaG_scan_fail(s, place, "too many axes");
+    if (shape.rank == HIA_MAX_RANK) hiaG_scan_fail(s, position, "too many axes");
     shape.dims[shape.rank++] = hiaR_to_i64(hiaG_scan_constant(s, HIA_I64));
-    if (shape.dims[shape.rank - 1] < 0) hiaG_scan_fail(s, place, "a size is not negative");
+    if (shape.dims[shape.rank - 1] < 0) hiaG_scan_fail(s, position, "a size is not negative");
   } while (hiaG_scan_accept(s, ','));
   hiaG_scan_need(s, ']');
   /* Each element takes a byte of the text at least: so bad input takes no more memory. */
   if (!hiaR_shape_elements(&shape, 1, &n) || n > (uint64_t)(s->end - s->at))
-    hiaG_scan_fail(s, place, "the text has fewer elements");
+    hiaG_scan_fail(s, position, "the text has fewer elements");
   uint32_t number = hiaG_literal_new(r->g, dtype, &shape);
-  if (number == HIA_NONE) hiaG_scan_fail(s, place, "too many elements");
+  if (number == HIA_NONE) hiaG_scan_fail(s, position, "too many elements");
   for (uint64_t i = 0; i < n; i++)
     hiaG_literal_put(&r->g->literals.data[number], i, hiaG_scan_constant(s, dtype));
   return number;
@@ -86,29 +86,29 @@ static uint32_t gradient(hia_reader *r) {
   return hiaG_gradient_new(r->g, HIA_NONE, has_value, wrt.data, wrt.len);
 }
 
-/* Reads the immediate of the next node, n, which stands at `place` and whose results have been
+/* Reads the immediate of the next node, n, which stands at `position` and whose results have been
  * read. What is defined further down is mended later. The immediate of a cast follows from its
  * operand.
  */
-static uint64_t immediate(hia_reader *r, unsigned op, hia_node_id n, hia_position place) {
+static uint64_t immediate(hia_reader *r, unsigned op, hia_node_id n, hia_position position) {
   switch ((hia_imm)hiaR_ops[op].imm) {
   case HIA_IMM_NONE:
   case HIA_IMM_DTYPE: return 0;
   case HIA_IMM_WORD:
-    if (r->outs.len != 1) hiaG_scan_fail(r->s, place, "%s has one result", hiaR_ops[op].name);
+    if (r->outs.len != 1) hiaG_scan_fail(r->s, position, "%s has one result", hiaR_ops[op].name);
     return hiaG_scan_constant(r->s, r->outs.data[0]);
   case HIA_IMM_CTOR:
-    if (r->outs.len != 1) hiaG_scan_fail(r->s, place, "%s has one result", hiaR_ops[op].name);
+    if (r->outs.len != 1) hiaG_scan_fail(r->s, position, "%s has one result", hiaR_ops[op].name);
     return hiaG_scan_ctor(r->s, r->outs.data[0]);
   case HIA_IMM_REMADE: {
-    if (r->outs.len != 1) hiaG_scan_fail(r->s, place, "%s has one result", hiaR_ops[op].name);
+    if (r->outs.len != 1) hiaG_scan_fail(r->s, position, "%s has one result", hiaR_ops[op].name);
     uint32_t ctor = hiaG_scan_ctor(r->s, r->outs.data[0]);
     hiaG_scan_need(r->s, '.');
     return HIA_IMM(ctor, hiaG_scan_u32(r->s));
   }
   case HIA_IMM_FIELD: { /* its type is that of the operand, which comes afterwards */
     hiaG_scan_skip(r->s);
-    r->ctor_place = hiaG_scan_here(r->s);
+    r->ctor_position = hiaG_scan_here(r->s);
     r->ctor = hiaG_scan_name(r->s);
     hiaG_scan_need(r->s, '.');
     return HIA_IMM(0, hiaG_scan_index(r->s));
@@ -135,7 +135,7 @@ static uint64_t immediate(hia_reader *r, unsigned op, hia_node_id n, hia_positio
   }
   case HIA_IMM_PARAM: return param(r);
   case HIA_IMM_GRADIENT: return gradient(r);
-  case HIA_IMM_LITERAL: return literal(r, place);
+  case HIA_IMM_LITERAL: return literal(r, position);
   case HIA_IMM_SITE: {
     uint32_t site_number = hiaG_scan_index(r->s);
     hiaG_scan_need(r->s, '.');
@@ -170,7 +170,7 @@ static void node(hia_reader *r) {
     hiaG_scan_need(r->s, '=');
     hiaG_scan_skip(r->s);
   }
-  hia_position place = hiaG_scan_here(r->s);
+  hia_position position = hiaG_scan_here(r->s);
   size_t len = hiaG_scan_word_len(r->s);
   unsigned op = hiaR_op_by_name(r->s->at, len);
   if (op == HIA_OP_LIMIT) fail(r->s, "expected an op%s", len ? ": there is none of this name" : "");
@@ -179,7 +179,7 @@ static void node(hia_reader *r) {
     fail(r->s, "%s does not belong in a graph of this state", hiaR_ops[op].name);
   r->s->at += len;
 
-  imm = immediate(r, op, n, place);
+  imm = immediate(r, op, n, position);
 
   hiaG_scan_blanks(r->s);
   if (hiaG_scan_peek(r->s) == '%') {
@@ -197,7 +197,7 @@ static void node(hia_reader *r) {
     } while (hiaG_scan_accept(r->s, ','));
   }
   if (hiaR_ops[op].imm == HIA_IMM_FIELD && r->ins.len)
-    imm |= hiaG_find_ctor(r->s, hiaG_type(fn, r->ins.data[0]), r->ctor, r->ctor_place);
+    imm |= hiaG_find_ctor(r->s, hiaG_type(fn, r->ins.data[0]), r->ctor, r->ctor_position);
   if (op == HIA_OP_CAST && r->ins.len) imm = hiaG_dtype(r->g->types, hiaG_type(fn, r->ins.data[0]));
   if (op == HIA_OP_ENTER && hiaG_scan_word(r->s, "invariant")) imm = HIA_IMM(0, 1);
   bool may_be_tail = op == HIA_OP_CALL || op == HIA_OP_JOIN;
@@ -210,7 +210,7 @@ static void node(hia_reader *r) {
   fn->nodes.data[n].flags = flags;
   for (uint32_t i = 0; i < r->out_numbers.len; i++)
     hiaG_read_define(r, &r->values, r->out_numbers.data[i], hiaG_out(fn, n, i), start, "%");
-  hiaR_push(r->s->scratch, &r->node_places, place);
+  hiaR_push(r->s->scratch, &r->node_positions, position);
   if (!hiaG_n_regions(op)) return;
   hiaR_push(r->s->scratch, &r->stack, (hia_open_region){fn->nodes.data[n].regions, n});
   hiaG_scan_need(r->s, '{');
@@ -362,7 +362,7 @@ void hiaG_read_function(hia_reader *r) {
   r->fn_id = hiaG_fn_new(r->g, fn_name, HIA_NONE, HIA_NONE, NULL, 0, NULL, 0);
   hia_fn *fn = r->fn = hiaG_fn(r->g, r->fn_id);
   hiaR_index_add(r->s->scratch, &r->fn_names, hash, r->fn_id);
-  hiaR_push(r->s->scratch, &r->first_place, r->node_places.len);
+  hiaR_push(r->s->scratch, &r->first_position, r->node_positions.len);
   r->epoch++;
   fn->n_params = hiaG_scan_word_types(r->s, &fn->params);
   hiaG_scan_need(r->s, '-');

@@ -250,7 +250,7 @@ static bool is_sound(hia_reader *r) {
   if (hiaG_find_defect(r->g, &defect)) {
     hia_position where = {0, 0};
     if (defect.fn != HIA_NONE && defect.node != HIA_NONE)
-      where = r->node_places.data[r->first_place.data[defect.fn] + defect.node];
+      where = r->node_positions.data[r->first_position.data[defect.fn] + defect.node];
     *r->s->error = (hia_read_error){where.line, where.col, defect.message};
     return false;
   }

@@ -63,13 +63,13 @@ typedef struct hia_reader {
   hia_index fn_names, extern_names;
   hia_u32vec data;  /* types that the text has defined */
   const char *ctor; /* of the FIELD that is being read, and where its name stands */
-  hia_position ctor_place;
+  hia_position ctor_position;
   HIA_VEC(hia_open_region) stack;
   hia_u32vec ins;
   HIA_VEC(hia_type) outs;
   hia_u32vec out_numbers;
-  HIA_VEC(hia_position) node_places; /* of all functions, one after the other */
-  hia_u32vec first_place;            /* by function */
+  HIA_VEC(hia_position) node_positions; /* of all functions, one after the other */
+  hia_u32vec first_position;            /* by function */
 } hia_reader;
 
 #define fail(s, ...) hiaG_scan_fail((s), hiaG_scan_here(s), __VA_ARGS__)

@@ -69,7 +69,7 @@ uint32_t hiaG_scan_word_types(hia_scanner *s, hia_type **out);
 /* Reads `(TYPE, ...) -> TYPE`, and returns the result; s->parts then has the parameters and nothing
  * else. */
 hia_type hiaG_scan_signature(hia_scanner *s);
-/* The number of a constructor of a data type; its name was read at a place. */
+/* The number of a constructor of a data type; its name was read at `where`. */
 uint32_t hiaG_find_ctor(hia_scanner *s, hia_type data, const char *name, hia_position where);
 uint32_t hiaG_scan_ctor(hia_scanner *s, hia_type data); /* reads the name */
 /* A constant as print.c writes it: floats are hexadecimal, so that they are exact; of a data type a

@@ -71,8 +71,9 @@ static bool is_field(const hia_counting *c, uint32_t part) {
 static uint32_t bit_of(const hia_counting *c, uint32_t field) {
   const hia_node *n = hiaG_refs_definition(c, field);
   const hia_ctor *ctor = hiaG_refs_ctor_of(c, c->parent[field], HIA_IMM_A(n->imm));
-  const hia_word_place *place = &c->g->types->places.data[ctor->layout.first + HIA_IMM_B(n->imm)];
-  return (place->at - (uint32_t)sizeof(hia_counted)) / (uint32_t)sizeof(hia_word);
+  const hia_layout_word *layout_word =
+      &c->g->types->layout_words.data[ctor->layout.first + HIA_IMM_B(n->imm)];
+  return (layout_word->at - (uint32_t)sizeof(hia_counted)) / (uint32_t)sizeof(hia_word);
 }
 
 /* Live parts of r get references of their own before node `at`, and are no longer in the set:

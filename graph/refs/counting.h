@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Private to this folder: the walk that places counts (refs.c says what it does), its state, and
+/* Private to this folder: the walk that adds counts (refs.c says what it does), its state, and
  * its steps.
  *
  *   walk.c    nodes by their ops, branches, functions

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Loops whose exits are places. Pass passes/tail.c makes one loop of a recursion that ends in
+/* Loops whose exits are regions. Pass passes/tail.c makes one loop of a recursion that ends in
  * several ways. What says whether it goes on is then the result of a branch at the end of the head,
  * and where values die differs from one way to the other. Counts (refs.c) need a region for each
  * way, which either goes on or does not.

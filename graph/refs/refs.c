@@ -16,8 +16,9 @@
  * what is shared no count changes.
  *
  * One walk over each function, against sequential order, with the set of owned values that are live
- * behind the walk's place. No value in the set is a field of another, read directly or through
- * further fields. Then the tokens of UNPACKs are given to constructions of the same size. */
+ * behind the node that the walk is at. No value in the set is a field of another, read directly or
+ * through further fields. Then the tokens of UNPACKs are given to constructions of the same size.
+ */
 #include "graph/refs/refs.h"
 #include "graph/analysis/effects.h"
 #include "graph/ir/change.h"

@@ -5,7 +5,7 @@
 
 #include "graph/ir/graph.h"
 
-/* The pass `refs` (refs.c): places the counts. */
+/* The pass `refs` (refs.c): adds the counts. */
 void hiaG_refs(hia_graph *g);
 /* Takes the counts of references out of function graphs that were read from text (forget.c). */
 void hiaG_forget_counts(hia_graph *g);

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Counts of references: what the files of pass refs share. refs.c is the pass, and what counting.h
- * lists the walk that places the counts; own.c decides which parameters and variables are owned,
+ * lists the walk that adds the counts; own.c decides which parameters and variables are owned,
  * version.c makes owning versions, exits.c gives each way out of a loop a region, and reuse.c hands
  * the memory of dead objects to new ones. forget.c removes counts from a graph that was read. */
 #ifndef HIA_REFS_STEPS_H

@@ -21,7 +21,7 @@ typedef struct classes {
   hia_node_id *strange_at;
   hia_fn_id
       *strange_in;  /* by class: a node that is no business of an address; NONE: there is none */
-  hia_type *place;  /* by class: the type of what lies there; or NONE */
+  hia_type *held;   /* by class: the type of what lies there; or NONE */
   bool *is_address; /* by class */
 } classes;
 
@@ -35,7 +35,7 @@ static uint32_t class_of(classes *c, hia_fn_id f, hia_value_id v) {
 }
 
 /* An UNDEF is any word: pass tail makes one for several addresses that nothing is put at on some
- * path, of places of several types. So it belongs to no class. The code of a graph that was read
+ * path, of words of several types. So it belongs to no class. The code of a graph that was read
  * tests that it puts at none, and takes from none (lower/ops/read.c). */
 static bool is_any(const classes *c, hia_fn_id f, hia_value_id v) {
   return hiaG_def(hiaG_fn(c->v->g, f), v)->op == HIA_OP_UNDEF;
@@ -157,14 +157,14 @@ static void set_strange(classes *c, hia_fn_id f, hia_value_id v, hia_node_id n) 
 }
 
 /* The type of what lies at an address, which is all of its class. */
-static void set_place(classes *c, hia_fn_id f, hia_value_id address, hia_type type, hia_node_id n) {
+static void set_held(classes *c, hia_fn_id f, hia_value_id address, hia_type type, hia_node_id n) {
   uint32_t class = class_of(c, f, address);
   c->is_address[class] = true;
-  if (c->place[class] != HIA_NONE && c->place[class] != type) {
+  if (c->held[class] != HIA_NONE && c->held[class] != type) {
     c->v->fn = hiaG_fn(c->v->g, c->v->fn_id = f);
     hiaG_defect(c->v, n, "values of two types are put at one address");
   }
-  c->place[class] = type;
+  c->held[class] = type;
 }
 
 static void set_hole(classes *c, hia_fn_id f, hia_node_id n) {
@@ -174,12 +174,13 @@ static void set_hole(classes *c, hia_fn_id f, hia_node_id n) {
   const hia_type_entry *data =
       &types->entries.data[hiaG_type(fn, hiaG_in(fn, n, 0)) - HIA_FIRST_TYPE];
   const hia_ctor *ctor = &types->ctors.data[data->first + HIA_IMM_A(node->imm)];
-  const hia_word_place *place = &types->places.data[ctor->layout.first + HIA_IMM_B(node->imm)];
-  if ((unsigned)place->repr != (unsigned)hiaR_repr(place->type)) {
+  const hia_layout_word *layout_word =
+      &types->layout_words.data[ctor->layout.first + HIA_IMM_B(node->imm)];
+  if ((unsigned)layout_word->repr != (unsigned)hiaR_repr(layout_word->type)) {
     c->v->fn = hiaG_fn(c->v->g, c->v->fn_id = f);
     hiaG_defect(c->v, n, "what is put into this field does not fit");
   }
-  set_place(c, f, node->outs, place->type, n);
+  set_held(c, f, node->outs, layout_word->type, n);
 }
 
 static void look_at(classes *c, hia_fn_id f, hia_node_id n) {
@@ -190,11 +191,11 @@ static void look_at(classes *c, hia_fn_id f, hia_node_id n) {
   case HIA_OP_DEST: c->is_address[class_of(c, f, node->outs)] = true; return;
   case HIA_OP_HOLE_AT: set_hole(c, f, n); return;
   case HIA_OP_PUT:
-    set_place(c, f, hiaG_in(fn, n, 0), hiaG_type(fn, hiaG_in(fn, n, 1)), n);
+    set_held(c, f, hiaG_in(fn, n, 0), hiaG_type(fn, hiaG_in(fn, n, 1)), n);
     first = 1;
     break;
   case HIA_OP_TAKE:
-    set_place(c, f, hiaG_in(fn, n, 0), hiaG_type(fn, node->outs), n);
+    set_held(c, f, hiaG_in(fn, n, 0), hiaG_type(fn, node->outs), n);
     first = 1;
     break;
   default: break;
@@ -232,11 +233,11 @@ void hiaG_verify_addresses(hia_verifier *v) {
   c.up = HIA_NEW_ARRAY(v->scratch, uint32_t, n + 1);
   c.strange_at = HIA_NEW_ARRAY(v->scratch, hia_node_id, n + 1);
   c.strange_in = HIA_NEW_ARRAY(v->scratch, hia_fn_id, n + 1);
-  c.place = HIA_NEW_ARRAY(v->scratch, hia_type, n + 1);
+  c.held = HIA_NEW_ARRAY(v->scratch, hia_type, n + 1);
   c.is_address = HIA_NEW_ARRAY(v->scratch, bool, n + 1);
   for (uint32_t i = 0; i < n; i++) {
     c.up[i] = i;
-    c.strange_in[i] = c.place[i] = HIA_NONE;
+    c.strange_in[i] = c.held[i] = HIA_NONE;
   }
   c.params = HIA_NEW_ARRAY(v->scratch, hia_value_id *, g->fns.len + 1);
   HIA_EACH_FN(g, f) find_params(&c, f);

@@ -45,7 +45,8 @@ static const hia_type *element_types(walk *w, hia_type array, uint32_t *n) {
   const hia_types *all = w->v->g->types;
   const hia_layout *layout = &all->entries.data[array - HIA_FIRST_TYPE].layout;
   hia_type *types = HIA_NEW_ARRAY(w->v->scratch, hia_type, layout->n);
-  for (uint32_t i = 0; i < layout->n; i++) types[i] = all->places.data[layout->first + i].type;
+  for (uint32_t i = 0; i < layout->n; i++)
+    types[i] = all->layout_words.data[layout->first + i].type;
   *n = layout->n;
   return types;
 }

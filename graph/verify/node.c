@@ -223,7 +223,7 @@ static void check_counting(hia_verifier *v, hia_node_id n) {
 static void check_data(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
-  const hia_word_place *places = v->g->types->places.data;
+  const hia_layout_word *layout_words = v->g->types->layout_words.data;
   hia_type out = hiaG_type(fn, node->outs);
   if (node->op == HIA_OP_CTOR) {
     ctor_of(v, n, "operand", in_type(fn, n, 0), 0);
@@ -232,7 +232,7 @@ static void check_data(hia_verifier *v, hia_node_id n) {
     uint32_t word = HIA_IMM_B(node->imm);
     const hia_ctor *ctor = ctor_of(v, n, "operand", in_type(fn, n, 0), HIA_IMM_A(node->imm));
     if (word >= ctor->layout.n) hiaG_defect(v, n, "the constructor has no word %u", word);
-    hiaG_expect_type(v, n, "result", 0, out, places[ctor->layout.first + word].type);
+    hiaG_expect_type(v, n, "result", 0, out, layout_words[ctor->layout.first + word].type);
   } else {
     uint32_t first = node->op == HIA_OP_REUSE, set = first ? HIA_IMM_B(node->imm) : 0;
     const hia_ctor *ctor = ctor_of(v, n, "result", out, first ? HIA_IMM_A(node->imm) : node->imm);
@@ -245,7 +245,7 @@ static void check_data(hia_verifier *v, hia_node_id n) {
                   ctor->layout.n + first);
     for (uint32_t i = first; i < node->n_ins; i++)
       hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i),
-                       places[ctor->layout.first + i - first].type);
+                       layout_words[ctor->layout.first + i - first].type);
   }
 }
 
@@ -268,13 +268,13 @@ static void check_destination(hia_verifier *v, hia_node_id n) {
 static void check_elements(hia_verifier *v, hia_node_id n, const hia_layout *element,
                            uint32_t first, bool is_one) {
   const hia_node *node = &v->fn->nodes.data[n];
-  const hia_word_place *places = v->g->types->places.data + element->first;
+  const hia_layout_word *layout_words = v->g->types->layout_words.data + element->first;
   uint32_t n_words = node->n_ins - first;
   if (is_one ? n_words != element->n : n_words % element->n != 0)
     hiaG_defect(v, n, "it has %u words of elements of %u each", n_words, element->n);
   for (uint32_t i = 0; i < n_words; i++)
     hiaG_expect_type(v, n, "operand", first + i, in_type(v->fn, n, first + i),
-                     places[i % element->n].type);
+                     layout_words[i % element->n].type);
 }
 
 static void check_array(hia_verifier *v, hia_node_id n) {
@@ -313,7 +313,8 @@ static void check_array(hia_verifier *v, hia_node_id n) {
   if (node->op == HIA_OP_LEN) hiaG_expect_type(v, n, "result", 0, out, HIA_I64);
   if (node->op != HIA_OP_AT) return;
   if (node->imm >= element->n) hiaG_defect(v, n, "an element has no word %" PRIu64, node->imm);
-  hiaG_expect_type(v, n, "result", 0, out, types->places.data[element->first + node->imm].type);
+  hiaG_expect_type(v, n, "result", 0, out,
+                   types->layout_words.data[element->first + node->imm].type);
 }
 
 /* Immediates that are not checked elsewhere; ops without one must have none. */

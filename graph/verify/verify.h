@@ -21,7 +21,7 @@ typedef struct hia_defect {
   hia_node_id node; /* NONE: of the function */
   const char *message;
 } hia_defect;
-/* Finds the defect with its place. Returns false if there is none. */
+/* Finds the defect, and where it is. Returns false if there is none. */
 bool hiaG_find_defect(hia_graph *g, hia_defect *defect);
 
 #endif

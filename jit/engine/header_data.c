@@ -13,7 +13,7 @@ typedef struct shown {
 typedef struct showing {
   hia_building *b;
   HIA_VEC(shown) list;
-  uint32_t *place; /* by type - HIA_FIRST_TYPE: 1 + its index in the list */
+  uint32_t *index; /* by type - HIA_FIRST_TYPE: 1 + its index in the list */
 } showing;
 
 static const hia_type_entry *entry_of(const hia_building *b, hia_type type) {
@@ -44,11 +44,11 @@ static void show(showing *s, hia_type type, const char *info) {
            hiaR_arena_printf(arena, "hia_type_info_part(%s, %u)", info, i));
     return;
   }
-  if (s->place[type - HIA_FIRST_TYPE]) return;
+  if (s->index[type - HIA_FIRST_TYPE]) return;
   const char *name = hiaR_arena_printf(arena, "%s%s", b->prefix, name_of(b, entry->name));
   const shown new = {type, hiaJ_own_c_name(b, name), info};
   hiaR_push(arena, &s->list, new);
-  s->place[type - HIA_FIRST_TYPE] = s->list.len;
+  s->index[type - HIA_FIRST_TYPE] = s->list.len;
 }
 
 /* The words of signatures have types of their own, and the others are those of fields. */
@@ -83,7 +83,7 @@ static const char *c_type(const showing *s, hia_type word) {
   if (hiaG_is_scalar(word)) return hiaJ_c_type((hia_dtype)word);
   if (hiaG_type_kind(&s->b->types, word) == HIA_KIND_ARRAY) return "hia_array_ref";
   if (hiaG_type_kind(&s->b->types, word) == HIA_KIND_TENSOR) return "hia_tensor_ref";
-  return s->list.data[s->place[word - HIA_FIRST_TYPE] - 1].name;
+  return s->list.data[s->index[word - HIA_FIRST_TYPE] - 1].name;
 }
 
 /* "type Tree = Leaf(x: i64) | Node(l: Tree, r: Tree)", in a comment. */
@@ -117,7 +117,7 @@ static void add_view(hia_building *b, const shown *d) {
 }
 
 typedef struct word {
-  const hia_word_place *place;
+  const hia_layout_word *layout_word;
   const char *name; /* of its reader */
 } word;
 
@@ -135,22 +135,25 @@ static uint32_t name_words(hia_building *b, hia_type type, const char *name, wor
 }
 
 /* A view whose word is a number, of which memory has the lower bytes. */
-static bool is_number(const hia_word_place *place) {
-  return place->repr == HIA_REPR_BYTE || place->repr == HIA_REPR_HALF;
+static bool is_number(const hia_layout_word *layout_word) {
+  return layout_word->repr == HIA_REPR_BYTE || layout_word->repr == HIA_REPR_HALF;
 }
-static unsigned size_of(const hia_word_place *place) { return hiaR_reprs[place->repr].size; }
+static unsigned size_of(const hia_layout_word *layout_word) {
+  return hiaR_reprs[layout_word->repr].size;
+}
 
 static void add_readers(const showing *s, const shown *d, const word *words, uint32_t n) {
   hia_text *t = &s->b->text;
   for (uint32_t i = 0; i < n; i++) {
-    const hia_word_place *place = words[i].place;
-    const char *type = c_type(s, place->type);
-    hiaR_text_addf(t,
-                   "static inline %s %s(%s view) {\n  %s x%s;\n"
-                   "  hia_view_read(view.word, %u, &x, %s);\n  return x;\n}\n",
-                   type, words[i].name, d->name, type, is_number(place) ? " = {0}" : "", place->at,
-                   is_number(place) ? hiaR_arena_printf(&s->b->comp.arena, "%u", size_of(place))
-                                    : "sizeof x");
+    const hia_layout_word *layout_word = words[i].layout_word;
+    const char *type = c_type(s, layout_word->type);
+    hiaR_text_addf(
+        t,
+        "static inline %s %s(%s view) {\n  %s x%s;\n"
+        "  hia_view_read(view.word, %u, &x, %s);\n  return x;\n}\n",
+        type, words[i].name, d->name, type, is_number(layout_word) ? " = {0}" : "", layout_word->at,
+        is_number(layout_word) ? hiaR_arena_printf(&s->b->comp.arena, "%u", size_of(layout_word))
+                               : "sizeof x");
   }
 }
 
@@ -166,7 +169,7 @@ static void add_maker(const showing *s, const shown *d, const char *name, uint32
   size_t width = 100;
   hiaR_text_addf(t, "hia_maker *maker");
   for (uint32_t i = 0; i < ctor->layout.n; i++) {
-    const char *type = c_type(s, words[i].place->type);
+    const char *type = c_type(s, words[i].layout_word->type);
     size_t len = strlen(type) + 10;
     bool breaks = width + len > 100;
     width = breaks ? len + 4 : width + len;
@@ -175,11 +178,12 @@ static void add_maker(const showing *s, const shown *d, const char *name, uint32
   hiaR_text_addf(t, ") {\n  char *object = (char *)hia_maker_object(maker, %u, %u);\n  %s made;\n",
                  number, ctor->layout.size, d->name);
   for (uint32_t i = 0; i < ctor->layout.n; i++)
-    if (is_number(words[i].place))
-      hiaR_text_addf(t, "  memcpy(object + %u, &a%u, %u);\n", words[i].place->at, i,
-                     size_of(words[i].place));
+    if (is_number(words[i].layout_word))
+      hiaR_text_addf(t, "  memcpy(object + %u, &a%u, %u);\n", words[i].layout_word->at, i,
+                     size_of(words[i].layout_word));
     else
-      hiaR_text_addf(t, "  memcpy(object + %u, &a%u, sizeof a%u);\n", words[i].place->at, i, i);
+      hiaR_text_addf(t, "  memcpy(object + %u, &a%u, sizeof a%u);\n", words[i].layout_word->at, i,
+                     i);
   hiaR_text_addf(t, "  made.word = (uint64_t)(uintptr_t)object;\n  return made;\n}\n");
 }
 
@@ -191,7 +195,7 @@ static void add_ctor(const showing *s, const shown *d, uint32_t number) {
   word *words = HIA_NEW_ARRAY(arena, word, ctor->layout.n + 1);
   uint32_t n = 0;
   for (uint32_t i = 0; i < ctor->layout.n; i++)
-    words[i].place = &b->types.places.data[ctor->layout.first + i];
+    words[i].layout_word = &b->types.layout_words.data[ctor->layout.first + i];
   for (uint32_t i = 0; i < ctor->n; i++) {
     const hia_ctor_field *field = &b->types.fields.data[ctor->first + i];
     n += name_words(b, field->type,
@@ -228,7 +232,7 @@ void hiaJ_header_data(hia_building *b) {
       const hia_function *f = b->built.data[i].function;
       hiaJ_type_in(b, k < f->arity ? &f->params[k] : &f->result);
     }
-  s.place = HIA_NEW_ARRAY(&b->comp.arena, uint32_t, b->types.entries.len);
+  s.index = HIA_NEW_ARRAY(&b->comp.arena, uint32_t, b->types.entries.len);
   show_all(&s);
   for (uint32_t i = 0; i < s.list.len; i++) {
     const shown *d = &s.list.data[i];

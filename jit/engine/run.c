@@ -245,11 +245,11 @@ static bool is_set(const hia_type_table *types, hia_type type, hia_word word) {
 
 static bool are_set(const hia_type_table *types, const hia_layout *layout, const char *base,
                     uint64_t n) {
-  const hia_word_place *places = types->places + layout->first;
+  const hia_layout_word *layout_words = types->layout_words + layout->first;
   for (uint64_t i = 0; i < n; i++, base += layout->size)
     for (uint32_t k = 0; k < layout->n; k++)
-      if (places[k].repr == HIA_REPR_REF &&
-          !is_set(types, places[k].type, hiaR_load(HIA_REPR_REF, base + places[k].at)))
+      if (layout_words[k].repr == HIA_REPR_REF &&
+          !is_set(types, layout_words[k].type, hiaR_load(HIA_REPR_REF, base + layout_words[k].at)))
         return false;
   return true;
 }

@@ -16,7 +16,7 @@ typedef struct making {
 
 /* Writes the words of part i, a value that must be of a type, into an object. */
 static hia_status put_part(making *m, size_t i, const hia_value *part, const hia_type_info *type,
-                           const hia_word_place *places, char *base) {
+                           const hia_layout_word *layout_words, char *base) {
   if (!part)
     return hiaJ_fail(m->allocator, m->error, HIA_ARGUMENT, NULL, "%s %zu is no value", m->what, i);
   bool is_same;
@@ -30,7 +30,7 @@ static hia_status put_part(making *m, size_t i, const hia_value *part, const hia
                      "%s %zu must be of type %s, and is of type %s", m->what, i, wanted, found);
   }
   for (uint32_t k = 0; k < type->n_words; k++)
-    hiaR_store((hia_repr)places[k].repr, base + places[k].at, part->words[k]);
+    hiaR_store((hia_repr)layout_words[k].repr, base + layout_words[k].at, part->words[k]);
   return hiaR_objects_depend(m->objects, part->objects) ? HIA_OK
                                                         : hiaR_fail_memory(m->allocator, m->error);
 }
@@ -86,11 +86,11 @@ hia_status hia_value_data(hia_engine *engine, const hia_type_info *type, size_t 
   m.objects = hiaR_objects_new_for(m.allocator, ctor->layout.size + room_for(n));
   hia_counted *object = m.objects ? hiaR_new_data(m.objects, ctor, (uint32_t)number) : NULL;
   if (!object) status = hiaR_fail_memory(m.allocator, m.error);
-  const hia_word_place *places = table->places + ctor->layout.first;
+  const hia_layout_word *layout_words = table->layout_words + ctor->layout.first;
   for (uint32_t i = 0; status == HIA_OK && i < n; i++) {
     const hia_type_info *field = hiaR_type_info(type->types, table->fields[ctor->first + i].type);
-    status = put_part(&m, i, fields[i], field, places, (char *)object);
-    places += field->n_words;
+    status = put_part(&m, i, fields[i], field, layout_words, (char *)object);
+    layout_words += field->n_words;
   }
   hia_size_misfit misfit;
   if (status == HIA_OK && !hiaR_sizes_fit(table, ctor, object, &misfit)) {
@@ -114,7 +114,7 @@ hia_status hia_value_array(hia_engine *engine, const hia_type_info *type,
   hia_array *array = m.objects ? hiaR_new_array(m.objects, layout, n) : NULL;
   if (!array) status = hiaR_fail_memory(m.allocator, m.error);
   for (size_t i = 0; status == HIA_OK && i < n; i++)
-    status = put_part(&m, i, elements[i], element, type->types->table.places + layout->first,
+    status = put_part(&m, i, elements[i], element, type->types->table.layout_words + layout->first,
                       array->data + i * layout->size);
   return end(&m, status, type, (uintptr_t)array, value);
 }

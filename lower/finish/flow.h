@@ -34,6 +34,6 @@ unsigned hiaL_block_calls(const hia_flow_block *b, LLVMValueRef callee);
 /* ---- placement.c ---- */
 
 /* Sets alignment and branch weights, by which LLVM's code generator places blocks. */
-void hiaL_place(hia_comp *comp, LLVMContextRef llvm, LLVMValueRef function);
+void hiaL_hint_placement(hia_comp *comp, LLVMContextRef llvm, LLVMValueRef function);
 
 #endif

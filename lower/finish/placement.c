@@ -310,7 +310,7 @@ static void weigh_leaves(const placement *p) {
   set_weights(p, b, is_first ? USUAL : 1, is_first ? 1 : USUAL);
 }
 
-void hiaL_place(hia_comp *comp, LLVMContextRef llvm, LLVMValueRef function) {
+void hiaL_hint_placement(hia_comp *comp, LLVMContextRef llvm, LLVMValueRef function) {
   LLVMSetAlignment(function, LINE);
   placement p = {.comp = comp, .llvm = llvm, .function = function};
   if (LLVMCountBasicBlocks(function) > MAX_BLOCKS) return;

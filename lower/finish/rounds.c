@@ -187,7 +187,7 @@ static void check_function(rounds *r, LLVMValueRef function) {
     }
   }
   remove_keepers(function, r->keeper);
-  hiaL_place(r->comp, r->llvm, function);
+  hiaL_hint_placement(r->comp, r->llvm, function);
   hiaR_arena_release(&r->comp->scratch, mark);
 }
 

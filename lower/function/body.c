@@ -111,7 +111,7 @@ static void open_head(hia_emit *e, hia_region_id head) {
   if (number >= HIA_FORKS_OPEN)
     flow->forks = hiaL_has_calls(e, head) ? HIA_LOOP_POLLS : HIA_LOOP_KEEPS;
   if (flow->forks == HIA_LOOP_KEEPS) hiaL_keep_number(e, number);
-  hiaL_keep_none(e, head); /* for loops outside of `check`, where hiaL_place_forks does it */
+  hiaL_keep_none(e, head); /* for loops outside of `check`, where hiaL_record_forks does it */
   flow->from[0] = hiaL_here(e);
   flow->head = hiaL_block(e, "head");
   flow->merges = e->local.merges.len;
@@ -159,7 +159,7 @@ static void open_region(hia_emit *e, hia_region_id r) {
   case HIA_REGION_EACH: break; /* the latter: not in a static graph */
   }
   if (r == e->local.check) {
-    hiaL_place_forks(e); /* every poll may read them */
+    hiaL_record_forks(e); /* every poll may read them */
     hiaL_safepoint(e);
   }
 }

@@ -8,7 +8,7 @@
  *
  * Which forks are open at a call is known when the call is compiled. The number that stands for
  * them (HIA_FORKS_) becomes the column of the call's debug location. What the numbers mean is in a
- * table in a section of its own, which jit/llvm/frames.c reads from the object file. The place of
+ * table in a section of its own, which jit/llvm/frames.c reads from the object file. The address of
  * the hia_fork_frame is recorded by assembly that adds no instruction (HIA_ARCH_FRAME). That
  * assembly also lets the memory escape, so LLVM assumes that every call may read and change it,
  * which is true.
@@ -115,7 +115,7 @@ static void build_asm(hia_emit *e, const char *text, LLVMValueRef word, uint32_t
   LLVMAddCallSiteAttribute(call, 1, LLVMCreateTypeAttribute(e->llvm, kind, e->types[HIA_I64]));
 }
 
-void hiaL_place_forks(hia_emit *e) {
+void hiaL_record_forks(hia_emit *e) {
   if (!e->local.fork_frame) return;
   build_asm(e, HIA_ARCH_FRAME, e->local.fork_frame,
             e->unit.fork_functions.len / HIA_FORK_FUNCTION_WORDS);

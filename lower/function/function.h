@@ -37,7 +37,7 @@ void hiaL_compare_fuel(hia_emit *e); /* behind node emit->local.fuel_at */
 /* ---- fork.c ---- */
 
 void hiaL_open_forks(hia_emit *e); /* in the entry block of emit->fn */
-void hiaL_place_forks(
+void hiaL_record_forks(
     hia_emit *e); /* before everything in region emit->local.check that may poll */
 void hiaL_close_forks(hia_emit *e); /* at the function's end */
 void hiaL_write_forks(hia_emit *e); /* the module's table */

@@ -99,7 +99,7 @@ static void know_view(hia_fused *f, hia_node_id n) {
   bool is_in_rows = x->kind == HIA_SHOWN && x->pitch;
   uint32_t op = hiaL_node(e, n)->op;
   if (is_in_rows && (op == HIA_OP_PART || op == HIA_OP_ROW || x->is_reshaped))
-    require(f, hiaL_number(e, 1, 0)); /* its elements would be in other places */
+    require(f, hiaL_number(e, 1, 0)); /* its elements would have other indices */
   switch (op) {
   case HIA_OP_PART: {
     LLVMValueRef from = hiaL_in(e, n, 1), to = hiaL_in(e, n, 2);
@@ -135,7 +135,7 @@ static void know_view(hia_fused *f, hia_node_id n) {
     z->first = NULL;
 }
 
-/* Follows views to the value whose elements they show; *first becomes the place of element 0,
+/* Follows views to the value whose elements they show; *first becomes the index of element 0,
  * *pitch what there is from row to row. */
 static hia_value_id shown_by(hia_fused *f, hia_value_id v, LLVMValueRef *first,
                              LLVMValueRef *pitch) {

@@ -36,7 +36,7 @@ enum {
 
 /* ---- what is known of the values of the function ---- */
 
-/* How the place of an operand's element follows from that of the loop. */
+/* How the index of an operand's element follows from that of the loop. */
 typedef enum hia_spread {
   HIA_EACH,        /* an element for each of the loop's */
   HIA_EACH_COLUMN, /* the same elements in each row */
@@ -106,7 +106,7 @@ typedef struct hia_fused_plan {
   LLVMValueRef n_cols; /* NULL: there is nothing that goes by rows */
   hia_fused_step steps[HIA_FUSED_STEPS];
   uint32_t n_steps;
-  uint32_t of[HIA_FUSED_RESULTS], step[HIA_FUSED_RESULTS]; /* places among the results; steps */
+  uint32_t of[HIA_FUSED_RESULTS], step[HIA_FUSED_RESULTS]; /* positions among the results; steps */
   uint32_t n;
   struct hia_fused_plan *next;
 } hia_fused_plan;

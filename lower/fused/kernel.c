@@ -91,13 +91,13 @@ static LLVMValueRef new_tensor(hia_fused *f, const hia_known *z, hia_dtype dtype
   return block;
 }
 
-/* A place for the scalar that a reduction gives. */
-static LLVMValueRef new_place(hia_emit *e, hia_type type) {
+/* Makes a variable for the scalar that a reduction gives. */
+static LLVMValueRef new_variable(hia_emit *e, hia_type type) {
   return hiaL_room(e, hiaL_c_type(e, type), "folded");
 }
 
-static LLVMValueRef load_place(hia_emit *e, LLVMValueRef place, hia_type type) {
-  LLVMValueRef value = LLVMBuildLoad2(e->b, LLVMGetAllocatedType(place), place, "");
+static LLVMValueRef load_variable(hia_emit *e, LLVMValueRef variable, hia_type type) {
+  LLVMValueRef value = LLVMBuildLoad2(e->b, LLVMGetAllocatedType(variable), variable, "");
   return hiaL_from_c(e, value, type);
 }
 
@@ -192,14 +192,14 @@ static void build_loops(hia_fused *f, const hia_fused_plan *plans) {
     hia_type type = hiaG_type(fn, v);
     hia_loc_id loc = hiaL_node(e, computed_by(e, v))->loc;
     if (hiaG_is_scalar(type))
-      data[i] = new_place(e, type);
+      data[i] = new_variable(e, type);
     else
       results[i] =
           new_tensor(f, &f->values[v], hiaG_tensor_dtype(e->g->types, type), loc, &data[i]);
   }
   for (const hia_fused_plan *p = plans; p; p = p->next) call_loop(f, p, data);
   for (uint32_t i = 0; i < fn->n_results; i++)
-    if (!results[i]) results[i] = load_place(e, data[i], hiaG_type(fn, hiaG_in(fn, yield, i)));
+    if (!results[i]) results[i] = load_variable(e, data[i], hiaG_type(fn, hiaG_in(fn, yield, i)));
   give_up_operands(e);
   for (uint32_t i = 0; i < fn->n_results; i++) e->values[hiaG_in(fn, yield, i)] = results[i];
   hiaL_emit_node(e, yield);

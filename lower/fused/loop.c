@@ -59,7 +59,7 @@ static hia_fn *scalar_function(hia_emit *e, const hia_fused_plan *p) {
 typedef struct fold {
   uint32_t op, of;     /* step */
   LLVMTypeRef type;    /* of an element */
-  LLVMValueRef lanes;  /* the places of: partial sums; the best elements; truths */
+  LLVMValueRef lanes;  /* variables: partial sums; the best elements; truths */
   LLVMValueRef blocks; /* sums: of blocks */
   LLVMValueRef value;  /* sums: of a block, and then of the row */
   LLVMValueRef at;     /* best elements: their columns, i32; -1: none yet */
@@ -120,23 +120,23 @@ static LLVMValueRef masked_by(const loop *l, LLVMValueRef mask, LLVMValueRef val
   return mask ? LLVMBuildSelect(l->e->b, mask, value, other, "") : value;
 }
 
-/* ---- places: variables in the frame ---- */
+/* ---- variables in the frame ---- */
 
 /* The stack is aligned for words, not for vectors. */
-enum { PLACE_ALIGN = 8 };
+enum { VARIABLE_ALIGN = 8 };
 
-static LLVMValueRef new_place(const loop *l, LLVMTypeRef type, const char *name) {
-  LLVMValueRef place = LLVMBuildAlloca(l->e->b, type, name);
-  LLVMSetAlignment(place, PLACE_ALIGN);
-  return place;
+static LLVMValueRef new_variable(const loop *l, LLVMTypeRef type, const char *name) {
+  LLVMValueRef variable = LLVMBuildAlloca(l->e->b, type, name);
+  LLVMSetAlignment(variable, VARIABLE_ALIGN);
+  return variable;
 }
-static LLVMValueRef load_place(const loop *l, LLVMValueRef place) {
-  LLVMValueRef value = LLVMBuildLoad2(l->e->b, LLVMGetAllocatedType(place), place, "");
-  LLVMSetAlignment(value, PLACE_ALIGN);
+static LLVMValueRef load_variable(const loop *l, LLVMValueRef variable) {
+  LLVMValueRef value = LLVMBuildLoad2(l->e->b, LLVMGetAllocatedType(variable), variable, "");
+  LLVMSetAlignment(value, VARIABLE_ALIGN);
   return value;
 }
-static void store_place(const loop *l, LLVMValueRef value, LLVMValueRef place) {
-  LLVMSetAlignment(LLVMBuildStore(l->e->b, value, place), PLACE_ALIGN);
+static void store_variable(const loop *l, LLVMValueRef value, LLVMValueRef variable) {
+  LLVMSetAlignment(LLVMBuildStore(l->e->b, value, variable), VARIABLE_ALIGN);
 }
 
 /* ---- memory ---- */
@@ -220,10 +220,10 @@ static LLVMValueRef is_better(const loop *l, const fold *z, LLVMValueRef v, LLVM
 
 /* Lanes w, w + 1, ... */
 static LLVMValueRef upper(const loop *l, LLVMValueRef lanes, unsigned w) {
-  LLVMValueRef places[HIA_LOOP_LANES];
-  for (unsigned k = 0; k < HIA_LOOP_LANES; k++) places[k] = number32(l, k < w ? k + w : k);
+  LLVMValueRef numbers[HIA_LOOP_LANES];
+  for (unsigned k = 0; k < HIA_LOOP_LANES; k++) numbers[k] = number32(l, k < w ? k + w : k);
   return LLVMBuildShuffleVector(l->e->b, lanes, LLVMGetPoison(LLVMTypeOf(lanes)),
-                                LLVMConstVector(places, HIA_LOOP_LANES), "");
+                                LLVMConstVector(numbers, HIA_LOOP_LANES), "");
 }
 
 static LLVMValueRef lane_0(const loop *l, LLVMValueRef lanes) {
@@ -238,8 +238,8 @@ static LLVMValueRef sum_of_lanes(const loop *l, const fold *z, LLVMValueRef lane
 /* The first of the best: *at becomes its column. */
 static LLVMValueRef best_of_lanes(const loop *l, const fold *z, LLVMValueRef *at) {
   LLVMBuilderRef b = l->e->b;
-  LLVMValueRef best = load_place(l, z->lanes),
-               none = LLVMConstNull(LLVMTypeOf(*at = load_place(l, z->at)));
+  LLVMValueRef best = load_variable(l, z->lanes),
+               none = LLVMConstNull(LLVMTypeOf(*at = load_variable(l, z->at)));
   for (unsigned w = HIA_LOOP_LANES / 2; w; w /= 2) {
     LLVMValueRef other = upper(l, best, w), other_at = upper(l, *at, w);
     LLVMValueRef is_there = LLVMBuildICmp(b, LLVMIntSGE, other_at, none, "");
@@ -256,64 +256,64 @@ static LLVMValueRef best_of_lanes(const loop *l, const fold *z, LLVMValueRef *at
   return lane_0(l, best);
 }
 
-/* Makes the places of reduction k, in the first block of the function. */
-static void make_places(loop *l, uint32_t k) {
+/* Makes the variables of reduction k, in the first block of the function. */
+static void make_variables(loop *l, uint32_t k) {
   hia_emit *e = l->e;
   fold *z = &l->folds[k];
   const hia_fused_step *s = &l->p->steps[k];
   z->op = hiaL_node(e, s->node)->op;
   z->of = s->ins[0];
   z->type = l->scalars[l->p->steps[z->of].dtype];
-  z->lanes = new_place(l, vector_of(z->type), "lanes");
+  z->lanes = new_variable(l, vector_of(z->type), "lanes");
   if (is_adding(z->op)) {
     l->adds = true;
-    z->blocks = new_place(l, vector_of(z->type), "blocks");
-    z->value = new_place(l, z->type, "sum");
+    z->blocks = new_variable(l, vector_of(z->type), "blocks");
+    z->value = new_variable(l, z->type, "sum");
   } else if (!is_logic(z->op)) {
-    z->at = new_place(l, vector_of(l->scalars[HIA_I32]), "columns");
+    z->at = new_variable(l, vector_of(l->scalars[HIA_I32]), "columns");
   }
 }
 
 static void begin_row(const loop *l, const fold *z) {
-  store_place(l, neutral(z), z->blocks ? z->blocks : z->lanes);
-  if (z->at) store_place(l, LLVMConstAllOnes(vector_of(l->scalars[HIA_I32])), z->at);
+  store_variable(l, neutral(z), z->blocks ? z->blocks : z->lanes);
+  if (z->at) store_variable(l, LLVMConstAllOnes(vector_of(l->scalars[HIA_I32])), z->at);
 }
 
 /* Elements of columns i, i + 1, ... */
 static void take_lanes(const loop *l, const fold *z, LLVMValueRef v, LLVMValueRef i,
                        LLVMValueRef mask) {
   LLVMBuilderRef b = l->e->b;
-  LLVMValueRef lanes = load_place(l, z->lanes);
+  LLVMValueRef lanes = load_variable(l, z->lanes);
   if (is_logic(z->op)) {
     v = masked_by(l, mask, v, neutral(z));
     v = z->op == HIA_OP_ANY ? LLVMBuildOr(b, lanes, v, "") : LLVMBuildAnd(b, lanes, v, "");
   } else if (is_adding(z->op)) {
     v = masked_by(l, mask, added(l, z, lanes, v), lanes);
   } else {
-    LLVMValueRef at = load_place(l, z->at);
+    LLVMValueRef at = load_variable(l, z->at);
     LLVMValueRef column = splat(l, LLVMBuildTrunc(b, i, l->scalars[HIA_I32], ""));
     column = LLVMBuildAdd(b, column, lane_numbers(l), "column");
     LLVMValueRef is_first = LLVMBuildICmp(b, LLVMIntSLT, at, LLVMConstNull(LLVMTypeOf(at)), "");
     LLVMValueRef takes = LLVMBuildOr(b, is_first, is_better(l, z, v, lanes), "takes");
     if (mask) takes = LLVMBuildAnd(b, takes, mask, "");
-    store_place(l, LLVMBuildSelect(b, takes, column, at, ""), z->at);
+    store_variable(l, LLVMBuildSelect(b, takes, column, at, ""), z->at);
     v = LLVMBuildSelect(b, takes, v, lanes, "");
   }
-  store_place(l, v, z->lanes);
+  store_variable(l, v, z->lanes);
 }
 
 /* A block of a sum begins at column `first`. */
 static void end_block(const loop *l, const fold *z, LLVMValueRef first) {
   LLVMBuilderRef b = l->e->b;
-  LLVMValueRef sum = sum_of_lanes(l, z, load_place(l, z->lanes));
-  store_place(l, sum, z->value);
+  LLVMValueRef sum = sum_of_lanes(l, z, load_variable(l, z->lanes));
+  store_variable(l, sum, z->value);
   LLVMValueRef lane = LLVMBuildUDiv(b, first, number64(l, HIA_SUM_BLOCK), "");
   lane = LLVMBuildAnd(b, lane, number64(l, HIA_LOOP_LANES - 1), "");
   lane = splat(l, LLVMBuildTrunc(b, lane, l->scalars[HIA_I32], "lane"));
   LLVMValueRef is_its = LLVMBuildICmp(b, LLVMIntEQ, lane, lane_numbers(l), "");
-  LLVMValueRef blocks = load_place(l, z->blocks);
+  LLVMValueRef blocks = load_variable(l, z->blocks);
   LLVMValueRef sums = added(l, z, blocks, splat(l, sum));
-  store_place(l, LLVMBuildSelect(b, is_its, sums, blocks, ""), z->blocks);
+  store_variable(l, LLVMBuildSelect(b, is_its, sums, blocks, ""), z->blocks);
 }
 
 /* Sums of more than one block become the sum of these. */
@@ -326,7 +326,7 @@ static void add_blocks(const loop *l) {
   hiaL_at(e, several);
   for (uint32_t k = 0; k < l->p->n_steps; k++) {
     const fold *z = &l->folds[k];
-    if (z->blocks) store_place(l, sum_of_lanes(l, z, load_place(l, z->blocks)), z->value);
+    if (z->blocks) store_variable(l, sum_of_lanes(l, z, load_variable(l, z->blocks)), z->value);
   }
   LLVMBuildBr(e->b, next);
   hiaL_at(e, next);
@@ -336,13 +336,13 @@ static LLVMValueRef end_row(const loop *l, const fold *z) {
   LLVMBuilderRef b = l->e->b;
   if (is_logic(z->op)) {
     LLVMTypeRef bits = LLVMIntTypeInContext(l->e->llvm, HIA_LOOP_LANES);
-    LLVMValueRef all = LLVMBuildBitCast(b, load_place(l, z->lanes), bits, "");
+    LLVMValueRef all = LLVMBuildBitCast(b, load_variable(l, z->lanes), bits, "");
     bool is_any = z->op == HIA_OP_ANY;
     LLVMValueRef than = is_any ? LLVMConstNull(bits) : LLVMConstAllOnes(bits);
     return LLVMBuildICmp(b, is_any ? LLVMIntNE : LLVMIntEQ, all, than, "");
   }
   if (is_adding(z->op)) {
-    LLVMValueRef sum = load_place(l, z->value);
+    LLVMValueRef sum = load_variable(l, z->value);
     if (z->op != HIA_OP_MEAN) return sum;
     return LLVMBuildFDiv(b, sum, LLVMBuildUIToFP(b, l->n_cols, z->type, ""), "mean");
   }
@@ -420,7 +420,7 @@ static void build_blocks(loop *l) {
   LLVMValueRef next = LLVMBuildAdd(e->b, first, number64(l, HIA_SUM_BLOCK), "next");
   LLVMValueRef is_last = LLVMBuildICmp(e->b, LLVMIntULE, l->n_cols, next, "is_last");
   for (uint32_t k = 0; k < l->p->n_steps; k++)
-    if (l->folds[k].blocks) store_place(l, neutral(&l->folds[k]), l->folds[k].lanes);
+    if (l->folds[k].blocks) store_variable(l, neutral(&l->folds[k]), l->folds[k].lanes);
   build_rounds(l, first, LLVMBuildSelect(e->b, is_last, l->n_cols, next, "to"));
   for (uint32_t k = 0; k < l->p->n_steps; k++)
     if (l->folds[k].blocks) end_block(l, &l->folds[k], first);
@@ -544,7 +544,7 @@ static void take_parameters(loop *l) {
     if (z->kind == HIA_STEP_LOAD && z->pitch) l->pitch[k] = LLVMGetParam(l->function, n++);
     if (z->kind == HIA_STEP_LOAD && z->spread == HIA_ONE)
       e->values[k] = splat(l, load_element(l, z->dtype, l->from[k]));
-    if (z->kind == HIA_STEP_FOLD) make_places(l, k);
+    if (z->kind == HIA_STEP_FOLD) make_variables(l, k);
   }
   for (uint32_t k = 0; k < p->n; k++) l->to[k] = LLVMGetParam(l->function, n++);
 }

@@ -68,7 +68,7 @@ hia_region_id hiaL_safepoint_region(hia_emit *e) {
 
 /* ---- how long it has been ---- */
 
-/* How long a function may run behind a recursive call without a poll. The runtime places return
+/* How long a function may run behind a recursive call without a poll. The runtime puts return
  * barriers by bytes of stack (runtime/native/barrier.c). A function that makes many recursive calls
  * has been unrolled: its frame is large, so it may take longer in it. */
 uint64_t hiaL_back_run(const hia_emit *e) {

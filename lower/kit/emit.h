@@ -202,7 +202,7 @@ typedef struct hia_emit {
   const hia_lower_options *options;
   hia_comp *comp; /* lowering's own: scratch memory and errors */
 
-  /* LLVM: the module of the unit, the place where it is built, and types. */
+  /* LLVM: the module of the unit, the builder of what is built, and types. */
   LLVMContextRef llvm;
   LLVMModuleRef module;
   LLVMBuilderRef b;
@@ -358,8 +358,8 @@ LLVMValueRef hiaL_new_block(hia_emit *e, uint32_t size, hia_loc_id loc);
 LLVMValueRef hiaL_new_block_of(hia_emit *e, LLVMValueRef size, hia_loc_id loc); /* an i64 */
 void hiaL_free_block(hia_emit *e, LLVMValueRef block, uint32_t size);
 LLVMValueRef hiaL_byte_at(hia_emit *e, LLVMValueRef base, uint64_t offset, const char *name);
-LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place);
-void hiaL_store_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place,
+LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_layout_word *layout_word);
+void hiaL_store_packed(hia_emit *e, LLVMValueRef object, const hia_layout_word *layout_word,
                        LLVMValueRef value);
 /* Writes the header of an object to which there is one reference. */
 void hiaL_store_header(hia_emit *e, LLVMValueRef object, uint32_t ctor);

@@ -85,27 +85,29 @@ LLVMValueRef hiaL_byte_at(hia_emit *e, LLVMValueRef base, uint64_t offset, const
   return LLVMBuildInBoundsGEP2(e->b, e->i8, base, &index, 1, name);
 }
 
-LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place) {
-  LLVMValueRef at = hiaL_byte_at(e, object, place->at, "at");
-  if (place->repr == HIA_REPR_BYTE || place->repr == HIA_REPR_HALF) {
-    LLVMTypeRef type = LLVMIntTypeInContext(e->llvm, 8u * hiaR_reprs[place->repr].size);
+LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object,
+                              const hia_layout_word *layout_word) {
+  LLVMValueRef at = hiaL_byte_at(e, object, layout_word->at, "at");
+  if (layout_word->repr == HIA_REPR_BYTE || layout_word->repr == HIA_REPR_HALF) {
+    LLVMTypeRef type = LLVMIntTypeInContext(e->llvm, 8u * hiaR_reprs[layout_word->repr].size);
     LLVMValueRef number = LLVMBuildLoad2(e->b, type, at, "number");
     number = LLVMBuildZExt(e->b, number, e->types[HIA_I64], "");
     return LLVMBuildIntToPtr(e->b, number, e->ptr, "field");
   }
-  if (place->type != HIA_BOOL) return LLVMBuildLoad2(e->b, hiaL_type(e, place->type), at, "field");
+  if (layout_word->type != HIA_BOOL)
+    return LLVMBuildLoad2(e->b, hiaL_type(e, layout_word->type), at, "field");
   LLVMValueRef byte = LLVMBuildLoad2(e->b, e->i8, at, "field");
   return LLVMBuildICmp(e->b, LLVMIntNE, byte, LLVMConstNull(e->i8), "");
 }
 
-void hiaL_store_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place,
+void hiaL_store_packed(hia_emit *e, LLVMValueRef object, const hia_layout_word *layout_word,
                        LLVMValueRef value) {
-  if (place->repr == HIA_REPR_BYTE || place->repr == HIA_REPR_HALF) {
-    LLVMTypeRef type = LLVMIntTypeInContext(e->llvm, 8u * hiaR_reprs[place->repr].size);
+  if (layout_word->repr == HIA_REPR_BYTE || layout_word->repr == HIA_REPR_HALF) {
+    LLVMTypeRef type = LLVMIntTypeInContext(e->llvm, 8u * hiaR_reprs[layout_word->repr].size);
     value = LLVMBuildPtrToInt(e->b, value, type, "number");
   }
-  if (place->type == HIA_BOOL) value = LLVMBuildZExt(e->b, value, e->i8, "");
-  LLVMBuildStore(e->b, value, hiaL_byte_at(e, object, place->at, "at"));
+  if (layout_word->type == HIA_BOOL) value = LLVMBuildZExt(e->b, value, e->i8, "");
+  LLVMBuildStore(e->b, value, hiaL_byte_at(e, object, layout_word->at, "at"));
 }
 
 /* The header of an object to which there is one reference, as hiaR_object_begin writes it. */
@@ -135,8 +137,8 @@ LLVMValueRef hiaL_header_ctor(hia_emit *e, LLVMValueRef object) {
 
 LLVMValueRef hiaL_load_dim(hia_emit *e, LLVMValueRef tensor, uint32_t axis) {
   uint64_t at = offsetof(hia_tensor, dims) + axis * sizeof(int64_t);
-  LLVMValueRef place = hiaL_byte_at(e, tensor, at, "dim");
-  return LLVMBuildLoad2(e->b, e->types[HIA_I64], place, "size");
+  LLVMValueRef address = hiaL_byte_at(e, tensor, at, "dim");
+  return LLVMBuildLoad2(e->b, e->types[HIA_I64], address, "size");
 }
 
 LLVMValueRef hiaL_constant_tensor(hia_emit *e, const char *name, hia_dtype dtype,

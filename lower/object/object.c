@@ -4,7 +4,7 @@
  *
  * Everything is a constant of the module, and refers to the runtime by name. Symbols that are not
  * for C are local, because several objects may be linked together. The frame tables can be made
- * only from the finished code; until then a word holds their place (jit/llvm/elf.c). */
+ * only from the finished code; until then a word stands for them (jit/llvm/elf.c). */
 #include "lower/object/object.h"
 #include "lower/function/function.h"
 #include "runtime/base/loc.h"
@@ -26,7 +26,7 @@ LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs) {
   LLVMSetSection(tables, HIA_TABLES_SECTION);
   LLVMSetAlignment(tables, 8);
   LLVMValueRef pair[2] = {tables, e->unit.fns[plan->roots[0].fn].entry};
-  LLVMValueRef placed = hiaL_variable(e, "hia_placed", hiaL_structure(e, pair, 2));
+  LLVMValueRef linked = hiaL_variable(e, "hia_linked", hiaL_structure(e, pair, 2));
 
   /* Names stand behind one another, in the order of their numbers. */
   hia_arena *scratch = &e->comp->scratch;
@@ -43,7 +43,7 @@ LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs) {
   }
   *locs = hiaL_bytes(e, "hia_locs", rows, g->locs.len * sizeof *rows, sizeof(uint32_t));
   /* The size of the largest frame is known only from the finished code. */
-  LLVMValueRef fields[4] = {runtime_function(e, "hiaR_tables_unwind"), placed, *locs,
+  LLVMValueRef fields[4] = {runtime_function(e, "hiaR_tables_unwind"), linked, *locs,
                             hiaL_number(e, 64, 1)};
   return hiaL_structure(e, fields, 4);
 }
@@ -139,16 +139,16 @@ static LLVMValueRef embedded(hia_emit *e) {
   const void *const *elements = e->options->object->embedded;
   uint32_t n = e->g->params.len;
   if (!elements) return LLVMConstNull(e->ptr);
-  LLVMValueRef *places = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, n);
+  LLVMValueRef *params = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, n);
   for (uint32_t i = 0; i < n; i++) {
     const hia_param_spec *spec = &e->g->params.data[i];
     uint64_t len = 0;
     hiaR_shape_elements(&spec->shape, hiaR_dtype_size(spec->dtype), &len);
     size_t size = (size_t)len * hiaR_dtype_size(spec->dtype);
-    places[i] = hiaL_bytes(e, "hia_param", size ? elements[i] : "", size ? size : 1,
-                           HIA_TENSOR_ALIGN); /* of no elements it has a place all the same */
+    params[i] = hiaL_bytes(e, "hia_param", size ? elements[i] : "", size ? size : 1,
+                           HIA_TENSOR_ALIGN); /* of no elements it has an address all the same */
   }
-  return hiaL_variable(e, "hia_embedded", LLVMConstArray2(e->ptr, places, n));
+  return hiaL_variable(e, "hia_embedded", LLVMConstArray2(e->ptr, params, n));
 }
 
 /* hia_params: a variable. */

@@ -23,13 +23,18 @@ static LLVMValueRef type_table(hia_emit *e, const hia_type_table *t) {
                      offsetof(hia_type_table, n_types) == 48 &&
                      offsetof(hia_type_table, n_names) == 68,
                  "what is written here is not what the runtime reads");
-  LLVMValueRef fields[12] = {
-      TABLE("hia_types", t, types),        TABLE("hia_type_parts", t, parts),
-      TABLE("hia_ctors", t, ctors),        TABLE("hia_ctor_fields", t, fields),
-      TABLE("hia_word_places", t, places), TABLE("hia_type_names", t, names),
-      hiaL_number(e, 32, t->n_types),      hiaL_number(e, 32, t->n_parts),
-      hiaL_number(e, 32, t->n_ctors),      hiaL_number(e, 32, t->n_fields),
-      hiaL_number(e, 32, t->n_places),     hiaL_number(e, 32, t->n_names)};
+  LLVMValueRef fields[12] = {TABLE("hia_types", t, types),
+                             TABLE("hia_type_parts", t, parts),
+                             TABLE("hia_ctors", t, ctors),
+                             TABLE("hia_ctor_fields", t, fields),
+                             TABLE("hia_layout_words", t, layout_words),
+                             TABLE("hia_type_names", t, names),
+                             hiaL_number(e, 32, t->n_types),
+                             hiaL_number(e, 32, t->n_parts),
+                             hiaL_number(e, 32, t->n_ctors),
+                             hiaL_number(e, 32, t->n_fields),
+                             hiaL_number(e, 32, t->n_layout_words),
+                             hiaL_number(e, 32, t->n_names)};
   return hiaL_structure(e, fields, 12);
 }
 

@@ -211,8 +211,8 @@ static LLVMValueRef element_at(hia_emit *e, const hia_type_entry *type, LLVMValu
   return LLVMBuildInBoundsGEP2(e->b, element, elements, &i, 1, "element");
 }
 
-static const hia_word_place *places_of(const hia_emit *e, const hia_type_entry *type) {
-  return &e->g->types->places.data[type->layout.first];
+static const hia_layout_word *layout_words_of(const hia_emit *e, const hia_type_entry *type) {
+  return &e->g->types->layout_words.data[type->layout.first];
 }
 
 void hiaL_emit_AT(hia_emit *e, hia_node_id n) {
@@ -222,7 +222,7 @@ void hiaL_emit_AT(hia_emit *e, hia_node_id n) {
   LLVMValueRef i = hiaL_in(e, n, 1);
   check_index(e, hiaL_node(e, n)->loc, i, array.n);
   LLVMValueRef element = element_at(e, type, array.data, i);
-  hiaL_out(e, n, 0, hiaL_load_packed(e, element, places_of(e, type) + hiaL_node(e, n)->imm));
+  hiaL_out(e, n, 0, hiaL_load_packed(e, element, layout_words_of(e, type) + hiaL_node(e, n)->imm));
 }
 
 /* ---- changing ---- */
@@ -281,14 +281,15 @@ static LLVMValueRef own(hia_emit *e, hia_node_id n, hia_value_id v) {
  * the runtime. */
 static void write_element(hia_emit *e, hia_node_id n, const hia_type_entry *type,
                           LLVMValueRef element) {
-  const hia_word_place *places = places_of(e, type);
+  const hia_layout_word *layout_words = layout_words_of(e, type);
   LLVMValueRef *old = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, type->layout.n + 1);
   for (uint32_t w = 0; w < type->layout.n; w++)
-    if (!hiaG_is_scalar(places[w].type)) old[w] = hiaL_load_packed(e, element, &places[w]);
+    if (!hiaG_is_scalar(layout_words[w].type))
+      old[w] = hiaL_load_packed(e, element, &layout_words[w]);
   for (uint32_t w = 0; w < type->layout.n; w++)
-    hiaL_store_packed(e, element, &places[w], hiaL_in(e, n, 2 + w));
+    hiaL_store_packed(e, element, &layout_words[w], hiaL_in(e, n, 2 + w));
   for (uint32_t w = 0; w < type->layout.n; w++)
-    if (old[w]) hiaL_drop(e, old[w], places[w].type);
+    if (old[w]) hiaL_drop(e, old[w], layout_words[w].type);
 }
 
 void hiaL_emit_SET(hia_emit *e, hia_node_id n) {
@@ -311,7 +312,7 @@ void hiaL_emit_ARRAY(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   hia_value_id out = hiaG_out(e->fn, n, 0);
   const hia_type_entry *type = array_type(e, out);
-  const hia_word_place *places = places_of(e, type);
+  const hia_layout_word *layout_words = layout_words_of(e, type);
   if (node->n_ins == 0) {
     hiaL_out(e, n, 0, null_ref(e));
     return;
@@ -326,7 +327,7 @@ void hiaL_emit_ARRAY(hia_emit *e, hia_node_id n) {
   for (uint32_t i = 0; i < count; i++) {
     LLVMValueRef element = hiaL_byte_at(e, elements, (uint64_t)i * type->layout.size, "element");
     for (uint32_t w = 0; w < n_words; w++)
-      hiaL_store_packed(e, element, &places[w], hiaL_in(e, n, i * n_words + w));
+      hiaL_store_packed(e, element, &layout_words[w], hiaL_in(e, n, i * n_words + w));
     hiaL_stored(e, i);
   }
   hiaL_out(e, n, 0, array);
@@ -347,11 +348,11 @@ void hiaL_emit_NEW(hia_emit *e, hia_node_id n) {
 void hiaL_emit_FILL(hia_emit *e, hia_node_id n) {
   hia_value_id v = hiaG_in(e->fn, n, 0);
   const hia_type_entry *type = array_type(e, v);
-  const hia_word_place *places = places_of(e, type);
+  const hia_layout_word *layout_words = layout_words_of(e, type);
   if (e->g->is_read) check_index(e, hiaL_node(e, n)->loc, hiaL_in(e, n, 1), array_of(e, v)->n);
   LLVMValueRef element = element_at(e, type, array_of(e, v)->data, hiaL_in(e, n, 1));
   for (uint32_t w = 0; w < type->layout.n; w++)
-    hiaL_store_packed(e, element, &places[w], hiaL_in(e, n, 2 + w));
+    hiaL_store_packed(e, element, &layout_words[w], hiaL_in(e, n, 2 + w));
 }
 
 void hiaL_emit_FILLED(hia_emit *e, hia_node_id n) { hiaL_out(e, n, 0, hiaL_in(e, n, 0)); }

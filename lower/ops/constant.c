@@ -55,6 +55,6 @@ void hiaL_emit_LITERAL(hia_emit *e, hia_node_id n) {
 void hiaL_emit_PARAM(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   LLVMValueRef words = LLVMBuildLoad2(e->b, e->ptr, hiaL_field(e, HIA_FIELD_params), "params");
-  LLVMValueRef place = hiaL_word_at(e, words, (uint32_t)node->imm);
-  hiaL_out(e, n, 0, hiaL_load_word(e, place, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
+  LLVMValueRef address = hiaL_word_at(e, words, (uint32_t)node->imm);
+  hiaL_out(e, n, 0, hiaL_load_word(e, address, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))));
 }

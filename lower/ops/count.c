@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Counts of references: the ops that graph/refs/refs.c places (docs/memory.md).
+/* Counts of references: the ops that graph/refs/refs.c adds (docs/memory.md).
  *
  * What is usual is inline: a word that is no object, a count that does not change, a count of more
  * than 1, and the memory of an object that goes from one value to the next. So is freeing an object
@@ -246,10 +246,10 @@ void hiaL_emit_LAST(hia_emit *e, hia_node_id n) {
 /* The i-th reference in an object's memory, and its type. */
 static LLVMValueRef load_ref(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor, uint32_t i,
                              hia_type *type) {
-  const hia_word_place *place = &e->g->types->places.data[ctor->layout.first];
-  while (place->at != sizeof(hia_counted) + i * sizeof(hia_word)) place++;
-  *type = place->type;
-  return hiaL_load_packed(e, object, place);
+  const hia_layout_word *layout_word = &e->g->types->layout_words.data[ctor->layout.first];
+  while (layout_word->at != sizeof(hia_counted) + i * sizeof(hia_word)) layout_word++;
+  *type = layout_word->type;
+  return hiaL_load_packed(e, object, layout_word);
 }
 
 static bool is_in(uint32_t set, uint32_t i) { return i < 32 && set >> i & 1; }

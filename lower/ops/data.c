@@ -6,15 +6,16 @@
  * was read from text may have it elsewhere; there the code tests the constructor first. */
 #include "lower/ops/ops.h"
 
-static const hia_word_place *place_of(const hia_emit *e, const hia_ctor *ctor, uint32_t word) {
-  return &e->g->types->places.data[ctor->layout.first + word];
+static const hia_layout_word *layout_word_of(const hia_emit *e, const hia_ctor *ctor,
+                                             uint32_t word) {
+  return &e->g->types->layout_words.data[ctor->layout.first + word];
 }
 
 void hiaL_write_words(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
                       uint32_t first, uint32_t set, bool is_in) {
   for (uint32_t i = 0; i < ctor->layout.n; i++)
     if ((i < 32 && set >> i & 1) == is_in)
-      hiaL_store_packed(e, object, place_of(e, ctor, i), hiaL_in(e, n, first + i));
+      hiaL_store_packed(e, object, layout_word_of(e, ctor, i), hiaL_in(e, n, first + i));
 }
 
 void hiaL_emit_DATA(hia_emit *e, hia_node_id n) {
@@ -92,7 +93,7 @@ void hiaL_emit_FIELD(hia_emit *e, hia_node_id n) {
   LLVMValueRef ref = hiaL_in(e, n, 0);
   const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_in(e->fn, n, 0)), HIA_IMM_A(imm));
   if (e->g->is_read) require(e, ref, HIA_IMM_A(imm), hiaL_node(e, n)->loc);
-  hiaL_out(e, n, 0, hiaL_load_packed(e, ref, place_of(e, ctor, HIA_IMM_B(imm))));
+  hiaL_out(e, n, 0, hiaL_load_packed(e, ref, layout_word_of(e, ctor, HIA_IMM_B(imm))));
 }
 
 /* ---- destinations of results (graph/passes/cons.c) ---- */
@@ -123,12 +124,13 @@ void hiaL_emit_HOLE_AT(hia_emit *e, hia_node_id n) {
   uint64_t imm = hiaL_node(e, n)->imm;
   const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_in(e->fn, n, 0)), HIA_IMM_A(imm));
   if (e->g->is_read) require(e, hiaL_in(e, n, 0), HIA_IMM_A(imm), hiaL_node(e, n)->loc);
-  LLVMValueRef at = hiaL_byte_at(e, hiaL_in(e, n, 0), place_of(e, ctor, HIA_IMM_B(imm))->at, "at");
+  LLVMValueRef at =
+      hiaL_byte_at(e, hiaL_in(e, n, 0), layout_word_of(e, ctor, HIA_IMM_B(imm))->at, "at");
   hiaL_out(e, n, 0, LLVMBuildPtrToInt(e->b, at, e->types[HIA_I64], "hole"));
 }
 
-/* The place at the address that is the node's first operand. */
-static LLVMValueRef place_at(hia_emit *e, hia_node_id n) {
+/* Returns the node's first operand, an address, as a pointer. */
+static LLVMValueRef pointer_of(hia_emit *e, hia_node_id n) {
   LLVMValueRef address = hiaL_in(e, n, 0);
   hiaL_require_address(e, address, hiaL_node(e, n)->loc);
   return LLVMBuildIntToPtr(e->b, address, e->ptr, "");
@@ -136,14 +138,14 @@ static LLVMValueRef place_at(hia_emit *e, hia_node_id n) {
 
 void hiaL_emit_PUT(hia_emit *e, hia_node_id n) {
   hia_type type = hiaG_type(e->fn, hiaG_in(e->fn, n, 1));
-  hia_word_place place = {.type = type, .repr = (uint8_t)hiaR_repr(type)};
-  hiaL_store_packed(e, place_at(e, n), &place, hiaL_in(e, n, 1));
+  hia_layout_word layout_word = {.type = type, .repr = (uint8_t)hiaR_repr(type)};
+  hiaL_store_packed(e, pointer_of(e, n), &layout_word, hiaL_in(e, n, 1));
 }
 
 void hiaL_emit_TAKE(hia_emit *e, hia_node_id n) {
   hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
-  hia_word_place place = {.type = type, .repr = (uint8_t)hiaR_repr(type)};
-  LLVMValueRef taken = hiaL_load_packed(e, place_at(e, n), &place);
+  hia_layout_word layout_word = {.type = type, .repr = (uint8_t)hiaR_repr(type)};
+  LLVMValueRef taken = hiaL_load_packed(e, pointer_of(e, n), &layout_word);
   if (!hiaG_is_scalar(type) && hiaG_type_kind(e->g->types, type) == HIA_KIND_TENSOR)
     hiaL_require_object(e, taken, hiaL_node(e, n)->loc);
   hiaL_out(e, n, 0, taken);

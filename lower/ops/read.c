@@ -9,7 +9,7 @@
  *   operations       the elements of an operand are there: else the code waits, as for a force
  *   undef, hole, new a tensor that nobody has set is one without elements
  *   take             something was put at the destination
- *   put, take        the address is no undef, which one word may be of places of several types
+ *   put, take        the address is no undef, which one word may be of words of several types
  *
  * An address that is none of those that `dest` and `hole.at` give is found by the verifier
  * (graph/verify/address.c). A test that fails ends the run with INTERNAL. */
@@ -89,9 +89,9 @@ void hiaL_wait_for_operands(hia_emit *e, hia_node_id n) {
 /* All words of a new array are 0. Those that are to be tensors become some. */
 void hiaL_unset_elements(hia_emit *e, LLVMValueRef elements, LLVMValueRef n, hia_type array) {
   const hia_type_entry *type = &e->g->types->entries.data[array - HIA_FIRST_TYPE];
-  const hia_word_place *places = &e->g->types->places.data[type->layout.first];
+  const hia_layout_word *layout_words = &e->g->types->layout_words.data[type->layout.first];
   bool has_tensors = false;
-  for (uint32_t w = 0; w < type->layout.n; w++) has_tensors |= is_tensor(e, places[w].type);
+  for (uint32_t w = 0; w < type->layout.n; w++) has_tensors |= is_tensor(e, layout_words[w].type);
   if (!e->g->is_read || !has_tensors) return;
   LLVMBasicBlockRef before = hiaL_here(e), head = hiaL_block(e, "unset"),
                     round = hiaL_block(e, "unset_one"), next = hiaL_block(e, "all_unset");
@@ -104,8 +104,8 @@ void hiaL_unset_elements(hia_emit *e, LLVMValueRef elements, LLVMValueRef n, hia
   LLVMTypeRef element = LLVMArrayType2(e->i8, type->layout.size);
   LLVMValueRef at = LLVMBuildInBoundsGEP2(e->b, element, elements, &i, 1, "element");
   for (uint32_t w = 0; w < type->layout.n; w++)
-    if (is_tensor(e, places[w].type))
-      hiaL_store_packed(e, at, &places[w], hiaL_unset(e, places[w].type));
+    if (is_tensor(e, layout_words[w].type))
+      hiaL_store_packed(e, at, &layout_words[w], hiaL_unset(e, layout_words[w].type));
   LLVMValueRef more = LLVMBuildAdd(e->b, i, hiaL_number(e, 64, 1), "");
   LLVMBuildBr(e->b, head);
   LLVMValueRef values[2] = {zero, more};

@@ -55,7 +55,7 @@ static void divide(hia_emit *e, hia_node_id n, bool is_rem) {
   LLVMValueRef next = LLVMBuildAdd(e->b, b, one, "");
   hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntULE, next, one, "is_special"), special, usual);
   hiaL_at(e, special);
-  /* One place that fails: where there are many divisions, LLVM's time goes to their blocks. */
+  /* One block that fails: where there are many divisions, LLVM's time goes to their blocks. */
   LLVMValueRef is_zero = LLVMBuildICmp(e->b, LLVMIntEQ, b, LLVMConstNull(type), "is_zero");
   LLVMValueRef is_least = LLVMBuildICmp(e->b, LLVMIntEQ, a, least, "is_least");
   hiaL_unlikely(e, LLVMBuildOr(e->b, is_zero, is_least, "fails"), failing, negate);

@@ -48,7 +48,7 @@
  *
  * What a program, a graph or an image says is checked where it is read, with an error that says so.
  * So a number that is then stored in fewer bits fits. These make sure of it: a field that is too
- * small for its number would be a wrong size or place in memory, so they end the process instead,
+ * small for its number would be a wrong size or address in memory, so they end the process instead,
  * with a message. */
 _Noreturn void hiaR_does_not_fit(uint64_t number, unsigned bits);
 static inline uint8_t hiaR_u8(uint64_t number) {
@@ -379,7 +379,7 @@ typedef enum hia_rule {
   HIA_RULE_SIZE,     /* T -> i64 */
   HIA_RULE_POSITION, /* T, a number -> i64 */
   HIA_RULE_INDEXED,  /* T, then i64s -> T */
-  HIA_RULE_PLACED,   /* T, i64, T -> T */
+  HIA_RULE_UPDATED,  /* T, i64, T -> T */
   HIA_RULE_GATHER,   /* T, i32 or i64 -> T */
   HIA_RULE_SCATTER,  /* T, a number, i32 or i64, T -> T */
   HIA_RULE_LABELS,   /* T of f32 f64, i32 or i64 -> T */

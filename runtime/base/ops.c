@@ -60,7 +60,7 @@ bool hiaR_rule_takes_operand(hia_rule rule, hia_dtype T, uint32_t i, hia_dtype d
   case HIA_RULE_GATHER:
   case HIA_RULE_LABELS: return i ? is_int(dtype) : dtype == T;
   case HIA_RULE_INDEXED: return dtype == (i ? HIA_I64 : T);
-  case HIA_RULE_PLACED: return dtype == (i == 1 ? HIA_I64 : T);
+  case HIA_RULE_UPDATED: return dtype == (i == 1 ? HIA_I64 : T);
   case HIA_RULE_SCATTER: return i == 1 ? is_int(dtype) : dtype == T;
   case HIA_RULE_HOT: return dtype == HIA_I64;
   default: return dtype == T;

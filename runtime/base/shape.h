@@ -137,7 +137,7 @@ typedef enum hia_range_of {
   HIA_RANGE_OF_ARRAY,
   HIA_RANGE_OF_VECTOR, /* a tensor of rank 1 */
   HIA_RANGE_OF_ROWS,   /* a tensor of a higher rank */
-  HIA_RANGE_OF_RESULT, /* the place of the 1 of a one_hot */
+  HIA_RANGE_OF_RESULT, /* the index of the 1 of a one_hot */
   HIA_RANGE_OF_LABELS, /* the logits that a label chooses from */
 } hia_range_of;
 /* The code of the failure: of hia_failure. */

@@ -26,15 +26,15 @@ static unsigned class_of(uint8_t repr) {
 _Static_assert(sizeof(hia_counted) + HIA_MAX_LAYOUT_WORDS * sizeof(hia_word) <= UINT16_MAX,
                "a place in an object has 16 bits");
 
-hia_layout hiaR_lay_out(hia_word_place *places, uint32_t n, uint32_t header) {
+hia_layout hiaR_lay_out(hia_layout_word *layout_words, uint32_t n, uint32_t header) {
   hia_layout layout = {.n = n};
   uint32_t at = header, align = header ? 8 : 1;
   for (unsigned class = 0; class < N_CLASSES; class ++) {
     for (uint32_t i = 0; i < n; i++) {
-      if (class_of(places[i].repr) != class) continue;
-      uint32_t size = hiaR_reprs[places[i].repr].size;
+      if (class_of(layout_words[i].repr) != class) continue;
+      uint32_t size = hiaR_reprs[layout_words[i].repr].size;
       if (size > align) align = size;
-      places[i].at = hiaR_u16(at);
+      layout_words[i].at = hiaR_u16(at);
       at += size;
       layout.n_refs += class == 0;
     }

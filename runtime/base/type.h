@@ -79,17 +79,17 @@ static inline hia_repr hiaR_repr(hia_type type) {
 /* The representation with this code; HIA_N_REPRS: there is none. */
 hia_repr hiaR_repr_of_code(char code);
 
-/* A word in memory. */
-typedef struct hia_word_place {
+/* A word of a layout: where it lies in an object or an element, and how. */
+typedef struct hia_layout_word {
   hia_type type; /* no tuple */
   uint16_t at;   /* bytes from the beginning of the object, or of the element */
   uint8_t repr;  /* hia_repr */
   uint8_t spare;
-} hia_word_place;
+} hia_layout_word;
 
 /* The words of a constructor's fields, or of an array's element, in the order of the value. */
 typedef struct hia_layout {
-  uint32_t first, n; /* places[first .. first + n) */
+  uint32_t first, n; /* layout_words[first .. first + n) */
   uint32_t n_refs;   /* which lie before all other words */
   uint32_t size;     /* in bytes; of an object with its header, a multiple of 8; of an element a
                         multiple of its alignment */
@@ -126,9 +126,9 @@ typedef struct hia_type_table {
   const hia_type *parts;       /* of tuples; and sizes */
   const hia_ctor *ctors;
   const hia_ctor_field *fields;
-  const hia_word_place *places;
+  const hia_layout_word *layout_words;
   const char *names; /* NUL-terminated, one after the other */
-  uint32_t n_types, n_parts, n_ctors, n_fields, n_places, n_names;
+  uint32_t n_types, n_parts, n_ctors, n_fields, n_layout_words, n_names;
 } hia_type_table;
 
 /* Kinds whose values are references. */
@@ -220,8 +220,8 @@ static inline size_t hiaR_array_size(uint32_t element_size, uint64_t n) {
 }
 
 /* Lays out n words, HIA_MAX_LAYOUT_WORDS at most, which begin `header` bytes from the object's
- * beginning. Writes places[0 .. n).at; places[i].type and .repr are set. Returns the layout, with
- * first == 0. */
-hia_layout hiaR_lay_out(hia_word_place *places, uint32_t n, uint32_t header);
+ * beginning. Writes layout_words[0 .. n).at; layout_words[i].type and .repr are set. Returns the
+ * layout, with first == 0. */
+hia_layout hiaR_lay_out(hia_layout_word *layout_words, uint32_t n, uint32_t header);
 
 #endif

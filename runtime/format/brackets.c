@@ -57,7 +57,7 @@ static fitting fit(const reader *r, const hia_ctor *ctor) {
     const hia_ctor_field *field = &r->types->fields[ctor->first + k];
     const char *name = r->types->names + field->name;
     /* The fields that fit have one word each. */
-    uint32_t at = r->types->places[ctor->layout.first + k].at;
+    uint32_t at = r->types->layout_words[ctor->layout.first + k].at;
     bool is_i32 = field->type == HIA_I32;
     if (is_i32 && !f.has_label && strcmp(name, "label") == 0) {
       f.has_label = true, f.label_at = at;
@@ -158,7 +158,7 @@ static hia_status token_word(reader *r, const open_bracket *b, hia_word *word) {
 /* Trees without any fields take a byte or two as elements. */
 void hiaR_brackets_store(const hia_bracket_reader *r, char *to, const hia_word *trees, uint64_t n,
                          const hia_layout *layout) {
-  hia_repr repr = (hia_repr)r->types->places[layout->first].repr;
+  hia_repr repr = (hia_repr)r->types->layout_words[layout->first].repr;
   if (repr == HIA_REPR_REF && n) memcpy(to, trees, (size_t)n * sizeof *trees);
   for (uint64_t i = 0; repr != HIA_REPR_REF && i < n; i++)
     hiaR_store(repr, to + i * layout->size, trees[i]);

@@ -45,11 +45,11 @@ static bool add_ctor(hia_file_types *f, const hia_ctor *ctor) {
   return is_fine;
 }
 
-static bool add_entry(hia_file_types *f, uint32_t place) {
-  hia_type type = ((const hia_type *)f->list.data)[place];
+static bool add_entry(hia_file_types *f, uint32_t index) {
+  hia_type type = ((const hia_type *)f->list.data)[index];
   const hia_type_entry *entry = hiaR_type_entry(f->types, type);
-  if (!hiaR_block_grow(&f->first, f->allocator, (place + 1) * sizeof(uint32_t))) return false;
-  ((uint32_t *)f->first.data)[place] = f->n_kinds + 1;
+  if (!hiaR_block_grow(&f->first, f->allocator, (index + 1) * sizeof(uint32_t))) return false;
+  ((uint32_t *)f->first.data)[index] = f->n_kinds + 1;
   bool is_fine = add_number(f, entry->kind);
   switch (entry->kind) {
   case HIA_KIND_TUPLE:

@@ -33,9 +33,9 @@ typedef struct hia_file_kind {
 typedef struct hia_file_types {
   const hia_allocator *allocator;
   const hia_type_table *types;
-  hia_block numbers; /* uint32_t: by type of the table, its place in `list`, from 1 */
+  hia_block numbers; /* uint32_t: by type of the table, its index in `list`, from 1 */
   hia_block list;    /* hia_type */
-  hia_block first;   /* uint32_t: by place in `list`, the first kind */
+  hia_block first;   /* uint32_t: by index in `list`, the first kind */
   hia_block kinds;   /* hia_file_kind, by number - 1 */
   hia_block bytes;
   uint32_t n, n_kinds, n_bytes;
@@ -45,8 +45,8 @@ hia_status hiaR_file_types_make(hia_file_types *f, const hia_allocator *allocato
 void hiaR_file_types_free(hia_file_types *f);
 
 static inline uint32_t hiaR_file_kind(const hia_file_types *f, hia_type type, uint32_t ctor) {
-  uint32_t place = ((const uint32_t *)f->numbers.data)[type - HIA_FIRST_TYPE] - 1;
-  return ((const uint32_t *)f->first.data)[place] + ctor;
+  uint32_t index = ((const uint32_t *)f->numbers.data)[type - HIA_FIRST_TYPE] - 1;
+  return ((const uint32_t *)f->first.data)[index] + ctor;
 }
 
 /* The hash of a file, in steps. Begins with zeros. */

@@ -77,12 +77,12 @@ static hia_status read_word(loader *l, hia_type type, hia_word *word) {
 }
 
 static hia_status read_words(loader *l, const hia_layout *layout, char *base) {
-  const hia_word_place *places = l->types->places + layout->first;
+  const hia_layout_word *layout_words = l->types->layout_words + layout->first;
   for (uint32_t i = 0; i < layout->n; i++) {
     hia_word word;
-    hia_status status = read_word(l, places[i].type, &word);
+    hia_status status = read_word(l, layout_words[i].type, &word);
     if (status) return status;
-    hiaR_store((hia_repr)places[i].repr, base + places[i].at, word);
+    hiaR_store((hia_repr)layout_words[i].repr, base + layout_words[i].at, word);
   }
   return HIA_OK;
 }

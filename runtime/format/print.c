@@ -146,7 +146,7 @@ static bool begin(printer *p, hia_type type, bool *is_open) {
     *is_open = ctor->n != 0;
     if (!*is_open) return true;
     if (!put(p, "(", 1) || !push(p, (open_value){type, number, 0, ctor->n, p->at})) return false;
-    p->at = (hia_word_cursor){(char *)(uintptr_t)word, p->types->places + ctor->layout.first};
+    p->at = (hia_word_cursor){(char *)(uintptr_t)word, p->types->layout_words + ctor->layout.first};
     return true;
   }
   if (kind == HIA_KIND_ARRAY) {
@@ -167,7 +167,7 @@ static hia_type next_part(printer *p, open_value *top) {
   const hia_type_entry *entry = hiaR_type_entry(p->types, top->type);
   if (entry->kind == HIA_KIND_ARRAY) {
     if (top->next) p->at.base += entry->layout.size;
-    p->at.place = p->types->places + entry->layout.first;
+    p->at.layout_word = p->types->layout_words + entry->layout.first;
   }
   return hiaR_part(p->types, top->type, top->ctor, top->next++);
 }

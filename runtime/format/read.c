@@ -41,10 +41,10 @@ typedef struct reader {
   const hia_type_table *types;
   hia_scan scan;
   hia_ctor_names names;
-  hia_block stack;     /* of open_value */
-  hia_block elements;  /* of open arrays */
-  hia_block parts;     /* of a type that is looked into */
-  hia_word_place item; /* of a tensor */
+  hia_block stack;      /* of open_value */
+  hia_block elements;   /* of open arrays */
+  hia_block parts;      /* of a type that is looked into */
+  hia_layout_word item; /* of a tensor */
   size_t n_open, n_elements /* bytes */;
   hia_dims shape;     /* of the tensor that is read, as far as its sizes are known */
   hia_word_cursor at; /* where the next word goes */
@@ -268,7 +268,7 @@ static hia_status begin_data(reader *r, hia_type type) {
                                            .n = ctor->n,
                                            .outer = r->at,
                                            .s = from});
-  r->at = (hia_word_cursor){(char *)object, r->types->places + ctor->layout.first};
+  r->at = (hia_word_cursor){(char *)object, r->types->layout_words + ctor->layout.first};
   hiaR_skip_space(scan);
   if (status == HIA_OK && scan->s < scan->end && *scan->s == ')')
     return wrong_arity(r, top_of(r), 0);
@@ -297,7 +297,7 @@ static void rebase(hia_word_cursor *at, const char *old, size_t old_size, char *
 }
 
 /* Makes room for an element behind the present ones, whose words are the next. */
-static hia_status add_element(reader *r, uint32_t size, const hia_word_place *places) {
+static hia_status add_element(reader *r, uint32_t size, const hia_layout_word *layout_words) {
   hia_block old = r->elements;
   if (!grow(r, &r->elements, r->n_elements + size)) return HIA_MEMORY;
   if (r->elements.size != old.size) {
@@ -306,14 +306,14 @@ static hia_status add_element(reader *r, uint32_t size, const hia_word_place *pl
       rebase(&open[i].outer, old.data, old.size, r->elements.data);
     rebase(&r->last.at, old.data, old.size, r->elements.data);
   }
-  r->at = (hia_word_cursor){(char *)r->elements.data + r->n_elements, places};
+  r->at = (hia_word_cursor){(char *)r->elements.data + r->n_elements, layout_words};
   r->n_elements += size;
   return HIA_OK;
 }
 
 static hia_status begin_element(reader *r, hia_type array) {
   const hia_layout *layout = &hiaR_type_entry(r->types, array)->layout;
-  return add_element(r, layout->size, r->types->places + layout->first);
+  return add_element(r, layout->size, r->types->layout_words + layout->first);
 }
 
 static hia_status end_array(reader *r, const open_value *open) {
@@ -357,7 +357,7 @@ static hia_status begin_array(reader *r, hia_type type) {
 static hia_status begin_item(reader *r, const open_value *list) {
   const hia_type_entry *entry = hiaR_type_entry(r->types, list->type);
   if (list->axis + 1 < entry->n) return HIA_OK;
-  r->item = (hia_word_place){.type = entry->element, .repr = (uint8_t)entry->element};
+  r->item = (hia_layout_word){.type = entry->element, .repr = (uint8_t)entry->element};
   return add_element(r, hiaR_reprs[entry->element].size, &r->item);
 }
 

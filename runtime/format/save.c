@@ -55,15 +55,15 @@ static void put_number(saver *s, uint64_t x) {
 
 /* ---- objects ---- */
 
-static void put_words(saver *s, const hia_word_place *places, uint32_t n, const char *base) {
+static void put_words(saver *s, const hia_layout_word *layout_words, uint32_t n, const char *base) {
   for (uint32_t i = 0; i < n; i++) {
-    hia_repr repr = (hia_repr)places[i].repr;
-    const char *at = base + places[i].at;
-    if (hiaR_is_scalar(places[i].type)) {
+    hia_repr repr = (hia_repr)layout_words[i].repr;
+    const char *at = base + layout_words[i].at;
+    if (hiaR_is_scalar(layout_words[i].type)) {
       put(s, at, hiaR_reprs[repr].size);
       continue;
     }
-    s->put_reference(s, places[i].type, hiaR_load(repr, at));
+    s->put_reference(s, layout_words[i].type, hiaR_load(repr, at));
   }
 }
 
@@ -82,18 +82,18 @@ static void put_tensor(saver *s, const hia_tensor *tensor) {
 static void put_object(saver *s, const hia_walk_object *o) {
   put_number(s, hiaR_file_kind(&s->file_types, o->type, o->ctor));
   if (hiaR_type_kind(s->types, o->type) == HIA_KIND_TENSOR) {
-    put_tensor(s, hiaR_tensor(o->word)); /* it may be that no type has places */
+    put_tensor(s, hiaR_tensor(o->word)); /* it may be that no type has layout words */
     return;
   }
-  const hia_word_place *places = s->types->places + o->layout->first;
+  const hia_layout_word *layout_words = s->types->layout_words + o->layout->first;
   if (hiaR_type_kind(s->types, o->type) == HIA_KIND_DATA) {
-    put_words(s, places, o->layout->n, (const char *)(uintptr_t)o->word);
+    put_words(s, layout_words, o->layout->n, (const char *)(uintptr_t)o->word);
     return;
   }
   const hia_array *array = (const hia_array *)(uintptr_t)o->word;
   put_number(s, array->n);
   for (uint64_t i = 0; i < array->n && s->status == HIA_OK; i++)
-    put_words(s, places, o->layout->n, array->data + i * o->layout->size);
+    put_words(s, layout_words, o->layout->n, array->data + i * o->layout->size);
 }
 
 static void save_objects(saver *s, hia_type type, hia_word word) {
@@ -126,8 +126,8 @@ static void save(saver *s, hia_type type, const hia_word *words) {
   for (uint32_t i = 0; i < n && s->status == HIA_OK; i++) {
     char bytes[8];
     hiaR_store(hiaR_repr(flat[i]), bytes, words[i]);
-    hia_word_place place = {.type = flat[i], .repr = (uint8_t)hiaR_repr(flat[i])};
-    put_words(s, &place, 1, bytes);
+    hia_layout_word layout_word = {.type = flat[i], .repr = (uint8_t)hiaR_repr(flat[i])};
+    put_words(s, &layout_word, 1, bytes);
   }
   hiaR_free(s->allocator, flat, (n + 1) * sizeof *flat);
   put(s, &s->walk.n_objects, sizeof s->walk.n_objects);

@@ -3,7 +3,7 @@
  *
  * When the stream is opened, all of the file is read and checked, in portions, and where the
  * elements are is kept. So a mistake in the file is an error before the run begins, and the length
- * is known. During the run an element is read from its place into the heap of the run, where it
+ * is known. During the run an element is read from the file into the heap of the run, where it
  * lives as long as the run refers to it. Any worker can read any element: workers share a few
  * windows of the file, nothing else. */
 #include "runtime/format/stream.h"
@@ -64,7 +64,8 @@ static hia_stream_window *window_with(hia_stream *s, uint64_t from, size_t len) 
   return has(oldest, from, len) ? oldest : NULL;
 }
 
-/* Several windows, because a program may read at several places in turn, and so may its workers. */
+/* Several windows, because a program may read at several offsets in turn, and so may its workers.
+ */
 static bool copy(hia_stream *s, uint64_t from, char *to, size_t len) {
   size_t got;
   if (len > HIA_STREAM_WINDOW) return read_whole(s, from, to, len, &got) && got == len;

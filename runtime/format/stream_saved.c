@@ -5,7 +5,7 @@
  * elements: those that an element refers to, and no earlier element, then the element itself. So
  * the objects form *groups*, one for each element that is not an object of an earlier one, and a
  * group is read without the others, but for *shared* objects: those of a group to which other
- * groups refer, or the array itself in a second place. Shared objects are in memory as long as the
+ * groups refer, or the array itself a second time. Shared objects are in memory as long as the
  * stream, with all that they refer to; without sharing between elements there are none.
  *
  * Opening reads the file three times, and those groups once more that have shared objects:
@@ -89,10 +89,10 @@ typedef struct opening {
   hia_value_error *error;
 } opening;
 
-static uint64_t place(const opening *o) { return o->begin + o->at; }
+static uint64_t offset_of(const opening *o) { return o->begin + o->at; }
 
 static hia_status damaged(opening *o, const char *what) {
-  return hiaR_load_damaged(o->error, place(o), what);
+  return hiaR_load_damaged(o->error, offset_of(o), what);
 }
 
 /* A file that the loader takes, and hiaR_value_save does not write. */
@@ -109,7 +109,7 @@ static void seek(opening *o, uint64_t at) {
 
 /* Reads on, so that there is a byte at least. */
 static hia_status more(opening *o) {
-  size_t from = o->keep < place(o) ? (size_t)(o->keep - o->begin) : o->at, got, size;
+  size_t from = o->keep < offset_of(o) ? (size_t)(o->keep - o->begin) : o->at, got, size;
   uint64_t left = o->end - (o->begin + o->n);
   if (!left) return damaged(o, "it ends early");
   if (from) memmove(o->buffer.data, (char *)o->buffer.data + from, o->n - from);
@@ -164,11 +164,11 @@ typedef struct seen_object {
  * group: those before number k to which the words refer get it. */
 static hia_status see_words(opening *o, const hia_layout *layout, uint64_t n, char *is_needed,
                             uint64_t k) {
-  const hia_word_place *places = o->types->places + layout->first;
+  const hia_layout_word *layout_words = o->types->layout_words + layout->first;
   hia_status status = HIA_OK;
   for (; n && status == HIA_OK; n--)
     for (uint32_t i = 0; i < layout->n && status == HIA_OK; i++) {
-      hia_repr repr = hiaR_repr(places[i].type);
+      hia_repr repr = hiaR_repr(layout_words[i].type);
       uint64_t x;
       if (repr != HIA_REPR_REF) {
         status = skip(o, hiaR_reprs[repr].size);
@@ -189,7 +189,7 @@ static hia_status see_tensor(opening *o, const hia_type_entry *entry) {
     if (status != HIA_OK) return status;
     shape.dims[i] = dim <= INT64_MAX ? (int64_t)dim : INT64_MAX;
   }
-  if (!hiaR_shape_elements(&shape, size, &n) || n * size > o->end - place(o))
+  if (!hiaR_shape_elements(&shape, size, &n) || n * size > o->end - offset_of(o))
     return damaged(o, "a tensor is longer than the file");
   return skip(o, n * size);
 }
@@ -205,18 +205,18 @@ static hia_status see_object(opening *o, seen_object *object, bool *is_end, char
   hia_file_kind kind = ((const hia_file_kind *)types->kinds.data)[number - 1];
   *object = (seen_object){.type = kind.type, .n = 1};
   if (hiaR_type_kind(o->types, kind.type) == HIA_KIND_DATA) {
-    object->words_at = place(o);
+    object->words_at = offset_of(o);
     return see_words(o, &hiaR_ctor(o->types, kind.type, kind.ctor)->layout, 1, is_needed, k);
   }
   if (hiaR_type_kind(o->types, kind.type) == HIA_KIND_TENSOR) {
-    object->words_at = place(o);
+    object->words_at = offset_of(o);
     return see_tensor(o, hiaR_type_entry(o->types, kind.type));
   }
   const hia_layout *layout = &hiaR_type_entry(o->types, kind.type)->layout;
   status = read_number(o, &object->n);
-  object->words_at = place(o);
+  object->words_at = offset_of(o);
   if (status != HIA_OK) return status;
-  if (object->n > (o->end - place(o)) / layout->n)
+  if (object->n > (o->end - offset_of(o)) / layout->n)
     return damaged(o, "an array is longer than the file");
   return see_words(o, layout, object->n, is_needed, k);
 }
@@ -228,8 +228,8 @@ static hia_status survey_types(opening *o, uint32_t n) {
   hia_status status = hiaR_file_types_make(types, &o->s->allocator, o->types, o->array);
   if (status != HIA_OK) return status;
   status = skip(o, HIA_FILE_HEAD);
-  if (status == HIA_OK && n > o->end - place(o)) status = damaged(o, "it ends early");
-  o->keep = place(o);
+  if (status == HIA_OK && n > o->end - offset_of(o)) status = damaged(o, "it ends early");
+  o->keep = offset_of(o);
   if (status == HIA_OK) status = skip(o, n);
   if (status != HIA_OK) return status;
   const char *bytes = (const char *)o->buffer.data + (o->keep - o->begin);
@@ -239,11 +239,11 @@ static hia_status survey_types(opening *o, uint32_t n) {
 
 static hia_status survey_objects(opening *o) {
   seen_object last = {.n = 0};
-  o->objects_at = place(o);
+  o->objects_at = offset_of(o);
   for (;;) {
     seen_object object;
     bool is_end;
-    uint64_t at = place(o), x;
+    uint64_t at = offset_of(o), x;
     hia_status status = see_object(o, &object, &is_end, NULL, 0);
     if (status != HIA_OK) return status;
     if (!is_end) {
@@ -258,7 +258,7 @@ static hia_status survey_objects(opening *o) {
     bool is_none = x == 1 && !o->n_objects;
     if (!is_none && (x & 1 || x / 2 != 1 || last.type != o->array))
       return strange(o, "the array is not the last object");
-    if (place(o) != o->end) return damaged(o, "more than the value");
+    if (offset_of(o) != o->end) return damaged(o, "more than the value");
     o->s->head.array.n = is_none ? 0 : last.n;
     o->words_at = last.words_at;
     return HIA_OK;
@@ -279,7 +279,7 @@ static hia_status survey(opening *o, const char *head, const char *tail) {
   hia_value_error mistake = *o->error;
   o->end = o->size - 8;
   o->keep = UINT64_MAX;
-  hia_status whole = skip(o, o->end - place(o));
+  hia_status whole = skip(o, o->end - offset_of(o));
   o->hash = NULL;
   if (whole == HIA_OK) whole = hiaR_load_check_hash(tail, &hash, o->error);
   if (whole != HIA_OK || status == HIA_OK) return whole;
@@ -462,7 +462,7 @@ static hia_status check_group(opening *o, uint64_t i) {
   if (!o->checking && !(o->checking = hiaR_objects_new(a, 0))) return HIA_MEMORY;
   const char *text = (const char *)o->buffer.data + (o->keep - o->begin);
   loading with = {o, s, first_of(&s->saved, i)};
-  hia_loader l = loader_of(s, &with, text, (size_t)(place(o) - o->keep), o->keep, o->error);
+  hia_loader l = loader_of(s, &with, text, (size_t)(offset_of(o) - o->keep), o->keep, o->error);
   l.objects = o->checking;
   l.earlier = note_earlier;
   hia_status status = load_group(&l);
@@ -476,11 +476,11 @@ static hia_status check_group(opening *o, uint64_t i) {
 static hia_status see_group(opening *o, uint64_t i, uint64_t *offsets) {
   const hia_saved_stream *v = &o->s->saved;
   uint64_t n = group_at(v, i)->end - first_of(v, i);
-  o->keep = place(o);
+  o->keep = offset_of(o);
   for (uint64_t k = 0; k < n; k++) {
     seen_object object;
     bool is_end;
-    if (offsets) offsets[k] = place(o) - o->keep;
+    if (offsets) offsets[k] = offset_of(o) - o->keep;
     hia_status status = see_object(o, &object, &is_end, NULL, 0);
     if (status == HIA_OK && is_end) status = damaged(o, "it ends early");
     if (status != HIA_OK) return status;
@@ -493,7 +493,7 @@ static hia_status check_groups(opening *o) {
   hia_status status = HIA_OK;
   seek(o, o->objects_at);
   for (uint64_t i = 0; i < v->n_groups && status == HIA_OK; i++) {
-    ((group *)v->groups.data)[i].at = place(o);
+    ((group *)v->groups.data)[i].at = offset_of(o);
     status = see_group(o, i, NULL);
     if (status == HIA_OK) status = check_group(o, i);
   }
@@ -549,7 +549,7 @@ static hia_status load_shared_of(opening *o, uint64_t i, shared_object *shared, 
     memset(is_needed, 0, (size_t)n);
     for (uint64_t k = 0; k < n_shared; k++) is_needed[shared[k].number - first] = 1;
   }
-  uint64_t end = place(o);
+  uint64_t end = offset_of(o);
   for (uint64_t k = n; status == HIA_OK && k-- > 0;) {
     seen_object object;
     bool is_end;
@@ -629,7 +629,7 @@ static bool read_elements(hia_stream_array *head, hia_local_heap *local, uint64_
   const hia_layout *layout = &hiaR_type_entry(types, s->type->type)->layout;
   hia_array *array = hiaR_stream_array_new(s, local, n);
   if (!array) return false;
-  hia_repr repr = (hia_repr)types->places[layout->first].repr;
+  hia_repr repr = (hia_repr)types->layout_words[layout->first].repr;
   enum { LOOK = 64 };
   for (uint64_t i = 0; i < n; i++) {
     hia_word word;

@@ -20,7 +20,7 @@ void hiaR_vocab_free(hia_vocab *w) {
   if (!w) return;
   hia_allocator allocator = w->allocator;
   hiaR_block_free(&w->text, &allocator);
-  hiaR_block_free(&w->places, &allocator);
+  hiaR_block_free(&w->spans, &allocator);
   hiaR_block_free(&w->slots, &allocator);
   hiaR_free(&allocator, w, sizeof *w);
 }
@@ -57,14 +57,14 @@ uint32_t hiaR_word_insert(hia_vocab *w, const char *s, size_t n, uint64_t key, u
   size_t size;
   if (n > UINT32_MAX || !hiaR_add(w->n_text, n, &size) ||
       !hiaR_block_grow(&w->text, &w->allocator, size + 1) ||
-      !hiaR_block_grow(&w->places, &w->allocator, ((size_t)w->n + 1) * sizeof(hia_word_text)))
+      !hiaR_block_grow(&w->spans, &w->allocator, ((size_t)w->n + 1) * sizeof(hia_word_text)))
     return HIA_NONE;
   if (w->n >= w->mask / 2) {
     if (!rehash(w)) return HIA_NONE;
     hiaR_word_find(w, s, n, key, &at);
   }
   memcpy((char *)w->text.data + w->n_text, s, n);
-  ((hia_word_text *)w->places.data)[w->n] = (hia_word_text){w->n_text, (uint32_t)n};
+  ((hia_word_text *)w->spans.data)[w->n] = (hia_word_text){w->n_text, (uint32_t)n};
   w->n_text = size;
   ((hia_word_slot *)w->slots.data)[at] = (hia_word_slot){key, ++w->n, (uint32_t)n};
   return w->n - 1;
@@ -81,7 +81,7 @@ const hia_allocator *hiaR_vocab_allocator(const hia_vocab *w) { return &w->alloc
 uint32_t hiaR_vocab_len(const hia_vocab *w) { return w->n; }
 
 const char *hiaR_vocab_get(const hia_vocab *w, uint32_t i, size_t *n) {
-  const hia_word_text *place = (const hia_word_text *)w->places.data + i;
-  *n = place->len;
-  return (const char *)w->text.data + place->at;
+  const hia_word_text *span = (const hia_word_text *)w->spans.data + i;
+  *n = span->len;
+  return (const char *)w->text.data + span->at;
 }

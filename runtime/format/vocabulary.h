@@ -22,7 +22,7 @@ typedef struct hia_word_text {
 
 struct hia_vocab {
   hia_allocator allocator;
-  hia_block text, places, slots; /* bytes; hia_word_text; hia_word_slot */
+  hia_block text, spans, slots; /* bytes; hia_word_text; hia_word_slot */
   size_t n_text;
   uint32_t n, mask;
 };
@@ -68,8 +68,8 @@ static inline uint32_t hiaR_word_find(const hia_vocab *w, const char *s, size_t 
     const hia_word_slot *slot = &slots[*at];
     if (slot->key != key || slot->len != n) continue;
     if (n <= HIA_MAX_SHORT_WORD) return slot->index - 1;
-    const hia_word_text *place = (const hia_word_text *)w->places.data + (slot->index - 1);
-    if (memcmp((const char *)w->text.data + place->at, s, n) == 0) return slot->index - 1;
+    const hia_word_text *span = (const hia_word_text *)w->spans.data + (slot->index - 1);
+    if (memcmp((const char *)w->text.data + span->at, s, n) == 0) return slot->index - 1;
   }
   return HIA_NONE;
 }

@@ -14,7 +14,7 @@
 
 static void open_unnamed(hia_file_output *f, mode_t mode) {
   char folder[PATH_MAX], *slash;
-  memcpy(folder, f->place, sizeof folder);
+  memcpy(folder, f->target, sizeof folder);
   slash = strrchr(folder, '/');
   if (slash)
     slash[1] = 0;
@@ -39,11 +39,11 @@ int hiaR_output_open(hia_file_output *f, const char *path) {
     return f->file < 0 ? errno : 0;
   }
   f->is_beside = true;
-  if (exists ? access(path, W_OK) != 0 || !realpath(path, f->place) : strlen(path) >= PATH_MAX)
+  if (exists ? access(path, W_OK) != 0 || !realpath(path, f->target) : strlen(path) >= PATH_MAX)
     return errno ? errno : ENAMETOOLONG;
-  if (!exists) memcpy(f->place, path, strlen(path) + 1);
-  if (!f->place[0]) return ENOENT;
-  snprintf(f->temporary, sizeof f->temporary, "%s.%ld-%u.part", f->place, (long)getpid(),
+  if (!exists) memcpy(f->target, path, strlen(path) + 1);
+  if (!f->target[0]) return ENOENT;
+  snprintf(f->temporary, sizeof f->temporary, "%s.%ld-%u.part", f->target, (long)getpid(),
            atomic_fetch_add(&number, 1));
   mode_t mode = exists ? info.st_mode & 0777 : 0666;
   open_unnamed(f, mode);
@@ -79,13 +79,13 @@ bool hiaR_output_write(void *output, const char *bytes, size_t n) {
   return is_fine && write_all(f, bytes, n);
 }
 
-static int take_place(hia_file_output *f) {
+static int move_to_target(hia_file_output *f) {
   char link[64];
   snprintf(link, sizeof link, "/proc/self/fd/%d", f->file);
   if (!f->is_named && linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) != 0)
     return errno;
   f->is_named = true;
-  return rename(f->temporary, f->place) == 0 ? 0 : errno;
+  return rename(f->temporary, f->target) == 0 ? 0 : errno;
 }
 
 void hiaR_output_sync(hia_file_output *f) {
@@ -98,7 +98,7 @@ int hiaR_output_close(hia_file_output *f, bool is_complete) {
   if (f->file < 0) return 0;
   if (is_complete) write_all(f, f->bytes, f->n);
   bool is_kept = is_complete && !f->wrong;
-  if (is_kept && f->is_beside) f->wrong = take_place(f);
+  if (is_kept && f->is_beside) f->wrong = move_to_target(f);
   if (f->is_named && (!is_kept || f->wrong)) unlink(f->temporary);
   if (close(f->file) != 0 && is_kept && !f->wrong) f->wrong = errno;
   f->file = -1;

@@ -19,9 +19,10 @@ typedef struct shaping {
 static hia_shape shape_of(shaping *s, const hia_layout *layout, uint32_t ctor) {
   hia_shape shape = {layout->size, hiaR_u16(layout->n_refs), hiaR_u16(ctor), s->n_bases};
   for (uint32_t i = 0; i < layout->n; i++) {
-    const hia_word_place *place = &s->types->places[layout->first + i];
-    hia_type type = place->type;
-    if (place->repr == HIA_REPR_REF) s->bases[s->n_bases++] = s->of_type[type - HIA_FIRST_TYPE];
+    const hia_layout_word *layout_word = &s->types->layout_words[layout->first + i];
+    hia_type type = layout_word->type;
+    if (layout_word->repr == HIA_REPR_REF)
+      s->bases[s->n_bases++] = s->of_type[type - HIA_FIRST_TYPE];
   }
   return shape;
 }
@@ -34,7 +35,8 @@ hia_status hiaR_shapes_new(const hia_type_table *types, const hia_allocator *all
                            hia_shapes **out, size_t *out_size) {
   uint32_t n_others = 0, n_refs = 0;
   for (uint32_t i = 0; i < types->n_types; i++) n_others += has_own_shape(&types->types[i]);
-  for (uint32_t i = 0; i < types->n_places; i++) n_refs += types->places[i].repr == HIA_REPR_REF;
+  for (uint32_t i = 0; i < types->n_layout_words; i++)
+    n_refs += types->layout_words[i].repr == HIA_REPR_REF;
   *out = NULL;
   if (n_others > HIA_MAX_SHAPES || types->n_ctors > HIA_MAX_SHAPES - n_others)
     return HIA_UNSUPPORTED;

@@ -122,8 +122,9 @@ static inline uint32_t hiaR_ctor_of(hia_word ref) {
 }
 
 /* A word in memory, as hia_repr_info says, in canonical form. */
-static inline hia_word hiaR_get_word(const hia_counted *object, const hia_word_place *place) {
-  return hiaR_load((hia_repr)place->repr, (const char *)object + place->at);
+static inline hia_word hiaR_get_word(const hia_counted *object,
+                                     const hia_layout_word *layout_word) {
+  return hiaR_load((hia_repr)layout_word->repr, (const char *)object + layout_word->at);
 }
 
 #endif

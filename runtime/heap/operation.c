@@ -9,14 +9,14 @@ static void drop(const hia_env *env, hia_word ref, uint32_t base) {
 /* Stores the words of an element. */
 static void put_element(const hia_operation *o, char *to, const hia_word *words) {
   for (uint32_t i = 0; i < o->n_words; i++)
-    hiaR_store((hia_repr)o->places[i].repr, to + o->places[i].at, words[i]);
+    hiaR_store((hia_repr)o->layout_words[i].repr, to + o->layout_words[i].at, words[i]);
 }
 
 /* Gives up the references of an element that is not stored. */
 static void drop_element(const hia_env *env, const hia_operation *o, const hia_word *words) {
   for (uint32_t i = 0; i < o->n_words; i++)
-    if (o->places[i].repr == HIA_REPR_REF)
-      drop(env, words[i], hiaR_shape_base(env->shapes, o->places[i].type));
+    if (o->layout_words[i].repr == HIA_REPR_REF)
+      drop(env, words[i], hiaR_shape_base(env->shapes, o->layout_words[i].type));
 }
 
 /* Keeps the words of the elements. */

@@ -37,9 +37,9 @@ typedef struct hia_operation {
   uint32_t n_in; /* operands: words */
   uint64_t imm;  /* of the node */
   /* These belong to an op on arrays. */
-  uint32_t base;                /* of the type of the result */
-  const hia_shape *shape;       /* of the array that is made */
-  const hia_word_place *places; /* of its element's words: n_words */
+  uint32_t base;                       /* of the type of the result */
+  const hia_shape *shape;              /* of the array that is made */
+  const hia_layout_word *layout_words; /* of its element's words: n_words */
   uint32_t n_words;
   /* These belong to an op on tensors. */
   uint64_t tensors; /* bit i: operand i is a tensor, and else a scalar. Bit 63 stands for all

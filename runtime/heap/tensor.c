@@ -20,7 +20,7 @@ bool hiaR_tensor_new(hia_local_heap *local, hia_dtype dtype, const hia_dims *sha
   hia_tensor *t = hiaR_heap_alloc(local, hiaR_tensor_size(shape->rank, bytes));
   if (!t) return false;
   begin(t, HIA_TENSOR_OWN, dtype, shape);
-  t->data = hiaR_tensor_place(t, bytes);
+  t->data = hiaR_tensor_first_element(t, bytes);
   *ref = (uintptr_t)t;
   return true;
 }

@@ -74,7 +74,7 @@ static inline size_t hiaR_tensor_size(uint32_t rank, size_t bytes) {
 }
 
 /* Where the elements of such a tensor begin, whose header is filled in. */
-static inline char *hiaR_tensor_place(hia_tensor *t, size_t bytes) {
+static inline char *hiaR_tensor_first_element(hia_tensor *t, size_t bytes) {
   char *end = (char *)&t->dims[hiaR_tensor_rank(t)];
   if (bytes < HIA_TENSOR_ALIGNED) return end;
   return end + (-(uintptr_t)end & (HIA_TENSOR_ALIGN - 1));

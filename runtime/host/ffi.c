@@ -55,7 +55,7 @@ static bool prepare(void *at, const hia_host_target *target, const hia_host_sign
 
 static hia_status make_call(const prepared *p, hia_word *slots, const uint32_t *ins,
                             const uint32_t *outs, void **arguments, hia_word *results,
-                            hia_word **places) {
+                            hia_word **pointers) {
   const hia_host_signature *s = &p->signature;
   ffi_arg result = 0; /* libffi widens small results to it; a double fits */
   _Static_assert(sizeof(ffi_arg) >= sizeof(double), "no place for a double");
@@ -66,9 +66,9 @@ static hia_status make_call(const prepared *p, hia_word *slots, const uint32_t *
   /* Words are little-endian and canonical: a smaller type stands at the start of one. */
   for (uint32_t i = 0; i < s->n_params; i++) arguments[n++] = &slots[ins[i]];
   for (uint32_t i = 0; by_pointer(p) && i < s->n_results; i++) {
-    places[i] = &results[i];
+    pointers[i] = &results[i];
     results[i] = 0;
-    arguments[n++] = &places[i];
+    arguments[n++] = &pointers[i];
   }
   ffi_call(&cif, p->target.function, &result, arguments);
   if (p->target.returns_status) {
@@ -86,14 +86,14 @@ static hia_status call(const void *prepared_call, hia_word *slots, const uint32_
   const prepared *p = prepared_call;
   size_t n = n_arguments(&p->signature);
   void *few_arguments[FEW];
-  hia_word few_results[FEW], *few_places[FEW];
-  if (n <= FEW) return make_call(p, slots, ins, outs, few_arguments, few_results, few_places);
+  hia_word few_results[FEW], *few_pointers[FEW];
+  if (n <= FEW) return make_call(p, slots, ins, outs, few_arguments, few_results, few_pointers);
   size_t each = sizeof(void *) + sizeof(hia_word) + sizeof(hia_word *);
   char *block = hiaR_alloc(allocator, n * each);
   if (!block) return HIA_MEMORY;
   hia_word *results = (hia_word *)(void *)block;
-  hia_word **places = (hia_word **)(void *)(results + n);
-  hia_status status = make_call(p, slots, ins, outs, (void **)(places + n), results, places);
+  hia_word **pointers = (hia_word **)(void *)(results + n);
+  hia_status status = make_call(p, slots, ins, outs, (void **)(pointers + n), results, pointers);
   hiaR_free(allocator, block, n * each);
   return status;
 }

@@ -47,7 +47,7 @@ static bool check_header(hia_image_checker *c, size_t size) {
   TABLE(parts)
   TABLE(ctors)
   TABLE(fields)
-  TABLE(places)
+  TABLE(layout_words)
   TABLE(names)
 #undef TABLE
   if (!check_table(c, "consts", &h->consts, sizeof(hia_word))) return false;

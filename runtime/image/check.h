@@ -24,7 +24,7 @@ typedef struct hia_image_checker {
   const hia_type *parts;
   const hia_ctor *ctors;
   const hia_ctor_field *fields;
-  const hia_word_place *places;
+  const hia_layout_word *layout_words;
   const char *names;
   hia_type_table table;
   uint64_t list_words; /* words used by lists so far: lists do not overlap */

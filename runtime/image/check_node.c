@@ -7,10 +7,11 @@ static hia_type ref_or_none(hia_type type) { return hiaR_is_scalar(type) ? HIA_N
 /* The type of operand i of a node that makes or reads arrays; NONE: a scalar. */
 static hia_type array_operand(const hia_image_checker *c, const hia_image_node *n, uint32_t i) {
   const hia_layout *element = &c->types[n->what - HIA_FIRST_TYPE].layout;
-  const hia_word_place *places = c->places + element->first;
+  const hia_layout_word *layout_words = c->layout_words + element->first;
   switch (n->kind) {
-  case HIA_KIND_ELEMENTS: return ref_or_none(places[i % element->n].type);
-  case HIA_KIND_SET: return i == 0 ? n->what : i == 1 ? HIA_NONE : ref_or_none(places[i - 2].type);
+  case HIA_KIND_ELEMENTS: return ref_or_none(layout_words[i % element->n].type);
+  case HIA_KIND_SET:
+    return i == 0 ? n->what : i == 1 ? HIA_NONE : ref_or_none(layout_words[i - 2].type);
   case HIA_KIND_CONCAT: return n->what;
   default: return i == 0 && n->kind != HIA_KIND_NEW ? n->what : HIA_NONE;
   }
@@ -28,7 +29,7 @@ static bool check_array_node(hia_image_checker *c, const hia_image_node *n) {
     if (!hiaR_check_read(c, s, ins[i] & ~HIA_IMAGE_TAKEN, array_operand(c, n, i))) return false;
   hia_type type = n->what;
   if (n->kind == HIA_KIND_LEN) type = HIA_NONE;
-  if (n->kind == HIA_KIND_AT) type = ref_or_none(c->places[element->first + n->imm].type);
+  if (n->kind == HIA_KIND_AT) type = ref_or_none(c->layout_words[element->first + n->imm].type);
   return hiaR_check_write(c, s, outs[0], type);
 }
 
@@ -39,12 +40,12 @@ static bool check_node_types(hia_image_checker *c, const hia_image_node *n) {
   const hia_image_section *s = c->s, *callee = NULL;
   const uint32_t *ins = c->words + n->ins, *outs = c->words + n->outs;
   const hia_ctor *ctor = NULL;
-  const hia_word_place *places = NULL;
+  const hia_layout_word *layout_words = NULL;
   hia_type data = HIA_NONE;
   if (n->kind == HIA_KIND_CALL || n->kind == HIA_KIND_LOOP) callee = &c->sections[n->what];
   if (n->kind == HIA_KIND_MAKE || n->kind == HIA_KIND_FIELD) {
     ctor = &c->ctors[n->what];
-    places = c->places + ctor->layout.first;
+    layout_words = c->layout_words + ctor->layout.first;
     data = c->type_of_ctor[n->what];
   }
   if (n->kind == HIA_KIND_CTOR) {
@@ -58,7 +59,7 @@ static bool check_node_types(hia_image_checker *c, const hia_image_node *n) {
   for (uint32_t i = 0; i < n->n_ins; i++) {
     hia_type type = HIA_NONE;
     if (n->kind == HIA_KIND_MOVE) type = hiaR_check_ref_type(c, s, outs[0]);
-    if (n->kind == HIA_KIND_MAKE) type = ref_or_none(places[i].type);
+    if (n->kind == HIA_KIND_MAKE) type = ref_or_none(layout_words[i].type);
     if (n->kind == HIA_KIND_FIELD) type = data;
     if (callee) type = hiaR_check_ref_type(c, callee, i);
     if (!hiaR_check_read(c, s, ins[i] & ~HIA_IMAGE_TAKEN, type)) return false;
@@ -69,7 +70,7 @@ static bool check_node_types(hia_image_checker *c, const hia_image_node *n) {
     if (n->kind == HIA_KIND_MAKE) type = data;
     if (n->kind == HIA_KIND_FIELD) {
       bool is_set = ctor->layout.n <= HIA_MAX_FIELD_SET;
-      type = ref_or_none(places[is_set ? (uint64_t)__builtin_ctzll(words) : words].type);
+      type = ref_or_none(layout_words[is_set ? (uint64_t)__builtin_ctzll(words) : words].type);
       words &= words - 1;
     }
     if (callee) {

@@ -184,7 +184,7 @@ bool hiaR_check_operation(hia_image_checker *c, const hia_image_node *n) {
       const hia_type_entry *t = &c->types[type - HIA_FIRST_TYPE];
       if (is_array && (t->kind != HIA_KIND_ARRAY || t->layout.n != 1 || in != slot))
         return hiaR_check_bad(c, "slot %u is used as of another type", slot);
-      hia_type of_dtype = is_array ? c->places[t->layout.first].type : type;
+      hia_type of_dtype = is_array ? c->layout_words[t->layout.first].type : type;
       if (!hiaR_is_scalar(of_dtype)) {
         t = &c->types[of_dtype - HIA_FIRST_TYPE];
         if (t->kind != HIA_KIND_TENSOR)

@@ -86,7 +86,7 @@ bool hiaR_check_sources(hia_image_checker *c) {
       if (to <= i || to >= s->n_nodes) return hiaR_check_bad(c, "a token goes astray");
       at[to + 2]++;
     }
-  /* at[n + 1] is the place where the list of n is being filled; in the end it is the list's end. */
+  /* at[n + 1] is the index where the list of n is being filled; in the end it is the list's end. */
   for (uint32_t i = 2; i < s->n_nodes + 2; i++) at[i] += at[i - 1];
   for (uint32_t i = 0; i < s->n_regions; i++)
     for (uint32_t e = 0; e < r[i].n_edges; e++)

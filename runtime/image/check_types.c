@@ -20,9 +20,9 @@ static uint8_t repr_of(const hia_image_checker *c, hia_type type) {
 }
 
 /* Fills in the types of a value's words. */
-static hia_word_place *flatten(const hia_image_checker *c, hia_type type, hia_word_place *at) {
+static hia_layout_word *flatten(const hia_image_checker *c, hia_type type, hia_layout_word *at) {
   if (hiaR_type_kind(&c->table, type) != HIA_KIND_TUPLE) {
-    *at = (hia_word_place){.type = type, .repr = repr_of(c, type)};
+    *at = (hia_layout_word){.type = type, .repr = repr_of(c, type)};
     return at + 1;
   }
   const hia_type_entry *t = hiaR_type_entry(&c->table, type);
@@ -30,14 +30,15 @@ static hia_word_place *flatten(const hia_image_checker *c, hia_type type, hia_wo
   return at;
 }
 
-/* Checks that a layout is the one that hiaR_lay_out gives for these n words, of which `places` has
- * the types. */
+/* Checks that a layout is the one that hiaR_lay_out gives for these n words, of which
+ * `layout_words` has the types. */
 static bool check_layout(const hia_image_checker *c, const hia_layout *layout,
-                         hia_word_place *places, uint32_t n, uint32_t header) {
-  hia_layout wanted = n ? hiaR_lay_out(places, n, header) : (hia_layout){0};
-  return layout->n == n && n <= c->h->places.n && layout->first <= c->h->places.n - n &&
+                         hia_layout_word *layout_words, uint32_t n, uint32_t header) {
+  hia_layout wanted = n ? hiaR_lay_out(layout_words, n, header) : (hia_layout){0};
+  return layout->n == n && n <= c->h->layout_words.n && layout->first <= c->h->layout_words.n - n &&
          layout->n_refs == wanted.n_refs && layout->size == wanted.size &&
-         (!n || memcmp(&c->places[layout->first], places, n * sizeof *places) == 0);
+         (!n ||
+          memcmp(&c->layout_words[layout->first], layout_words, n * sizeof *layout_words) == 0);
 }
 
 enum { MAX_WORDS = HIA_MAX_LAYOUT_WORDS };
@@ -96,28 +97,29 @@ static bool check_sizes(const hia_image_checker *c, const hia_ctor *ctor, const 
 }
 
 static bool check_ctor(const hia_image_checker *c, const hia_ctor *ctor) {
-  hia_word_place places[MAX_WORDS], *end = places;
+  hia_layout_word layout_words[MAX_WORDS], *end = layout_words;
   if (ctor->name >= c->h->names.n || ctor->n > c->h->fields.n ||
       ctor->first > c->h->fields.n - ctor->n)
     return false;
   for (uint32_t i = 0; i < ctor->n; i++) {
     const hia_ctor_field *field = &c->fields[ctor->first + i];
     if (field->name >= c->h->names.n || !hiaR_check_is_type(c, field->type) ||
-        hiaR_type_words(&c->table, field->type) > (uint32_t)(places + MAX_WORDS - end))
+        hiaR_type_words(&c->table, field->type) > (uint32_t)(layout_words + MAX_WORDS - end))
       return false;
     end = flatten(c, field->type, end);
   }
-  return check_layout(c, &ctor->layout, places, (uint32_t)(end - places), sizeof(hia_counted));
+  return check_layout(c, &ctor->layout, layout_words, (uint32_t)(end - layout_words),
+                      sizeof(hia_counted));
 }
 
 static bool check_array(const hia_image_checker *c, uint32_t i) {
   const hia_type_entry *t = &c->types[i];
-  hia_word_place places[MAX_WORDS];
+  hia_layout_word layout_words[MAX_WORDS];
   if (!is_type_before(c, t->element, i)) return false;
   uint32_t n = hiaR_type_words(&c->table, t->element);
   if (n > MAX_WORDS) return false;
-  flatten(c, t->element, places);
-  return t->repr == HIA_REPR_REF && check_layout(c, &t->layout, places, n, 0);
+  flatten(c, t->element, layout_words);
+  return t->repr == HIA_REPR_REF && check_layout(c, &t->layout, layout_words, n, 0);
 }
 
 static bool check_tensor(const hia_type_entry *t) {
@@ -146,8 +148,8 @@ static bool check_data(hia_image_checker *c, uint32_t i, uint32_t *n_ctors) {
 bool hiaR_check_types(hia_image_checker *c, uint32_t *depth) {
   uint32_t n = c->h->types.n, n_ctors = 0;
   c->table = (hia_type_table){
-      c->types, c->parts,      c->ctors,      c->fields,      c->places,      c->names,
-      n,        c->h->parts.n, c->h->ctors.n, c->h->fields.n, c->h->places.n, c->h->names.n};
+      c->types, c->parts,      c->ctors,      c->fields,      c->layout_words,      c->names,
+      n,        c->h->parts.n, c->h->ctors.n, c->h->fields.n, c->h->layout_words.n, c->h->names.n};
   if (c->h->names.n && c->names[c->h->names.n - 1] != 0)
     return hiaR_check_bad(c, "names have no end");
   for (uint32_t i = 0; i < c->h->ctors.n; i++) c->type_of_ctor[i] = HIA_NONE;

@@ -103,13 +103,13 @@ static unsigned rank_of(hia_repr repr, uint32_t operand) {
 /* The words of a constructor's fields that a FIELD reads, or all (`imm` NULL), and their slots. */
 static hia_parts decode_parts(hia_decoder *d, const hia_ctor *ctor, const uint64_t *imm,
                               const uint32_t *slots) {
-  const hia_word_place *places = d->t.types.places + ctor->layout.first;
+  const hia_layout_word *layout_words = d->t.types.layout_words + ctor->layout.first;
   const hia_part *first = d->parts, *end[RANKS];
   for (unsigned rank = 0; rank < RANKS; rank++) {
     for (uint32_t i = 0, k = 0; i < ctor->layout.n; i++) {
       if (imm && !reads_word(ctor, *imm, i)) continue;
-      if (rank_of((hia_repr)places[i].repr, slots[k]) == rank)
-        *d->parts++ = (hia_part){places[i], hiaR_slot_of(slots[k])};
+      if (rank_of((hia_repr)layout_words[i].repr, slots[k]) == rank)
+        *d->parts++ = (hia_part){layout_words[i], hiaR_slot_of(slots[k])};
       k++;
     }
     end[rank] = d->parts;
@@ -134,7 +134,7 @@ static const hia_make *decode_make(hia_decoder *d, const hia_image_node *n) {
 
 static const hia_get *decode_field(hia_decoder *d, const hia_image_node *n) {
   const hia_ctor *ctor = &d->t.types.ctors[n->what];
-  const hia_word_place *places = d->t.types.places + ctor->layout.first;
+  const hia_layout_word *layout_words = d->t.types.layout_words + ctor->layout.first;
   hia_get *get = d->gets++;
   const hia_shape *shape = &d->shapes->list[n->what];
   *get = (hia_get){.parts = decode_parts(d, ctor, &n->imm, d->words + n->outs),
@@ -144,8 +144,8 @@ static const hia_get *decode_field(hia_decoder *d, const hia_image_node *n) {
                    .base = n->what - shape->ctor,
                    .ctor = shape->ctor};
   for (uint32_t i = 0; i < ctor->layout.n; i++)
-    if (!reads_word(ctor, n->imm, i) && places[i].repr == HIA_REPR_REF)
-      d->slots[get->n_unread++] = (places[i].at - (uint32_t)sizeof(hia_counted)) / 8;
+    if (!reads_word(ctor, n->imm, i) && layout_words[i].repr == HIA_REPR_REF)
+      d->slots[get->n_unread++] = (layout_words[i].at - (uint32_t)sizeof(hia_counted)) / 8;
   d->slots += get->n_unread;
   return get;
 }
@@ -201,21 +201,22 @@ static void decode_array(hia_decoder *d, const hia_image_node *n, hia_instr *out
   uint32_t base = hiaR_shape_base(d->shapes, n->what);
   const hia_shape *shape = &d->shapes->list[base];
   bool is_set = n->kind == HIA_KIND_SET, has_words = n->kind == HIA_KIND_ELEMENTS;
-  *d->operations = (hia_operation_instr){.o = {.n_in = n->n_ins,
-                                               .base = base,
-                                               .shape = shape,
-                                               .places = d->t.types.places + element->first,
-                                               .n_words = element->n},
-                                         .operate = operation_of(n->kind),
-                                         .ins = d->words + n->ins,
-                                         .keeps_array = is_set,
-                                         .first_word = is_set      ? 2
-                                                       : has_words ? 0
-                                                                   : n->n_ins,
-                                         .word = (uint32_t)n->imm,
-                                         .size = shape->size,
-                                         .bases = d->shapes->bases + shape->refs};
-  if (n->kind == HIA_KIND_AT) d->operations->place = d->operations->o.places[n->imm];
+  *d->operations =
+      (hia_operation_instr){.o = {.n_in = n->n_ins,
+                                  .base = base,
+                                  .shape = shape,
+                                  .layout_words = d->t.types.layout_words + element->first,
+                                  .n_words = element->n},
+                            .operate = operation_of(n->kind),
+                            .ins = d->words + n->ins,
+                            .keeps_array = is_set,
+                            .first_word = is_set      ? 2
+                                          : has_words ? 0
+                                                      : n->n_ins,
+                            .word = (uint32_t)n->imm,
+                            .size = shape->size,
+                            .bases = d->shapes->bases + shape->refs};
+  if (n->kind == HIA_KIND_AT) d->operations->layout_word = d->operations->o.layout_words[n->imm];
   out->u.operation = d->operations++;
 }
 

@@ -156,7 +156,7 @@ void hiaR_decode_args(hia_decoder *d, const hia_image_node *n, hia_child *child)
  */
 size_t hiaR_room_of_uses(const hia_image_header *h, uint32_t max_slots, uint32_t max_nodes,
                          uint32_t max_regions);
-void hiaR_place_uses(hia_slot_uses *u, char *at, const hia_image_header *h, uint32_t max_slots,
-                     uint32_t max_regions);
+void hiaR_lay_out_uses(hia_slot_uses *u, char *at, const hia_image_header *h, uint32_t max_slots,
+                       uint32_t max_regions);
 
 #endif

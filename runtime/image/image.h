@@ -39,7 +39,7 @@ typedef struct hia_image_header {
       exports, locs, strings;
   /* The types of references (runtime/base/type.h). Parts and elements of types are types with lower
    * numbers, or data types. */
-  hia_image_table types, parts, ctors, fields, places, names;
+  hia_image_table types, parts, ctors, fields, layout_words, names;
 } hia_image_header;
 
 /* A kernel that the program requires; the caller that loads the image provides it. */

@@ -23,9 +23,9 @@ static hia_image_tables tables_of(const void *bytes) {
                             AT(exports),
                             AT(locs),
                             AT(strings),
-                            {AT(types), AT(parts), AT(ctors), AT(fields), AT(places), AT(names),
-                             h->types.n, h->parts.n, h->ctors.n, h->fields.n, h->places.n,
-                             h->names.n}};
+                            {AT(types), AT(parts), AT(ctors), AT(fields), AT(layout_words),
+                             AT(names), h->types.n, h->parts.n, h->ctors.n, h->fields.n,
+                             h->layout_words.n, h->names.n}};
 #undef AT
 }
 
@@ -58,7 +58,7 @@ static void decode_export(hia_decoder *d, const hia_image_export *e, const char 
 #define TYPE_TABLES(X)                                                                             \
   X(types, n_types)                                                                                \
   X(parts, n_parts)                                                                                \
-  X(ctors, n_ctors) X(fields, n_fields) X(places, n_places) X(names, n_names)
+  X(ctors, n_ctors) X(fields, n_fields) X(layout_words, n_layout_words) X(names, n_names)
 
 static size_t room_of_types(const hia_type_table *t) {
   size_t size = 0;
@@ -193,7 +193,7 @@ static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
   d.writes = (uint8_t *)(scratch + writes_at);
   d.schedule = scratch + schedule_at;
   memset(d.marks, 0, max_slots);
-  if (h->types.n) hiaR_place_uses(&d.uses, scratch + uses_at, h, max_slots, max_regions);
+  if (h->types.n) hiaR_lay_out_uses(&d.uses, scratch + uses_at, h, max_slots, max_regions);
 
   hia_loaded *image = hiaR_decode_take(&d, 1, sizeof *image);
   d.sections = hiaR_decode_take(&d, h->sections.n, sizeof(hia_section));

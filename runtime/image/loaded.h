@@ -111,7 +111,7 @@ typedef struct hia_wide {
 
 /* A word of an object, and the slot that it is read to, or made of. */
 typedef struct hia_part {
-  hia_word_place place;
+  hia_layout_word layout_word;
   uint32_t slot;
 } hia_part;
 /* Where lists end that follow one another: references, references whose slots are taken, i32s,
@@ -134,20 +134,20 @@ typedef struct hia_operation_instr {
   hia_operate operate; /* NULL: LEN, AT */
   const uint32_t *ins; /* slots, of references perhaps taken */
   /* On an array. */
-  bool keeps_array;      /* the operation keeps the reference that is operand 0 */
-  uint32_t first_word;   /* from this operand on they are words of elements, of which it keeps the
-                            references */
-  uint32_t word;         /* of AT: which word of the element */
-  hia_word_place place;  /* its place */
-  uint32_t size;         /* of an element */
-  const uint32_t *bases; /* of its references */
+  bool keeps_array;    /* the operation keeps the reference that is operand 0 */
+  uint32_t first_word; /* from this operand on they are words of elements, of which it keeps the
+                          references */
+  uint32_t word;       /* of AT: which word of the element */
+  hia_layout_word layout_word; /* where it lies */
+  uint32_t size;               /* of an element */
+  const uint32_t *bases;       /* of its references */
 } hia_operation_instr;
 
 /* True if operand i is a reference that the operation gets. */
 static inline bool hiaR_keeps(const hia_operation_instr *a, uint32_t i) {
   if (a->o.tensors) return i < HIA_MAX_TAKING && a->o.takes >> i & 1;
   if (i < a->first_word) return i == 0 && a->keeps_array;
-  return a->o.places[(i - a->first_word) % a->o.n_words].repr == HIA_REPR_REF;
+  return a->o.layout_words[(i - a->first_word) % a->o.n_words].repr == HIA_REPR_REF;
 }
 
 /* A FIELD: of a value of constructor `ctor`. */

@@ -333,8 +333,8 @@ size_t hiaR_room_of_uses(const hia_image_header *h, uint32_t max_slots, uint32_t
          3 * hiaR_room(max_slots, sizeof(uint32_t)) + 2 * hiaR_room(max_regions, sizeof(uint32_t)) +
          hiaR_room(max_nodes, sizeof(uint32_t));
 }
-void hiaR_place_uses(hia_slot_uses *u, char *at, const hia_image_header *h, uint32_t max_slots,
-                     uint32_t max_regions) {
+void hiaR_lay_out_uses(hia_slot_uses *u, char *at, const hia_image_header *h, uint32_t max_slots,
+                       uint32_t max_regions) {
   u->list = (hia_slot_use *)(void *)at;
   u->takers = (uint32_t *)(void *)(at += hiaR_room(max_uses(h, max_slots, max_regions),
                                                    sizeof(hia_slot_use)));

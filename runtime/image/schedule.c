@@ -163,7 +163,7 @@ static void begin_with(scheduler *c, uint32_t node, uint32_t dominator) {
   begin_segment(c, begun_by(node), dominator == HIA_NONE ? 0 : dominator, region);
 }
 
-static void place_node(scheduler *c, uint32_t node) {
+static void put_node(scheduler *c, uint32_t node) {
   c->missing[node] = c->instrs[node].tokens;
   uint32_t dominator = dominator_of(c, node);
   for (uint32_t i = 0; i < MAX_LEFT_OUT && dominator != HIA_NONE; i++) {
@@ -184,7 +184,7 @@ static void divide(scheduler *c) {
   send(c, 0, &c->s->start);
   for (uint32_t i = 0; i < c->n_nodes; i++) {
     const hia_instr *in = &c->instrs[i];
-    place_node(c, i);
+    put_node(c, i);
     if (in->kind == HIA_KIND_SWITCH) {
       for (uint32_t side = 0; side < 2; side++) {
         begin_segment(c, entered_by(c, i, side), c->home[i], entered_by(c, i, side));
@@ -249,7 +249,7 @@ static void add_field(scheduler *c, const hia_instr *in) {
     return;
   }
   if (in->is_taken || parts->end - parts->list != 1) return;
-  switch (parts->list->place.repr) {
+  switch (parts->list->layout_word.repr) {
   case HIA_REPR_REF: action->op = HIA_ACTION_FIELD_REF; break;
   case HIA_REPR_I32: action->op = HIA_ACTION_FIELD_INT; break;
   case HIA_REPR_BOOL: action->op = HIA_ACTION_FIELD_BOOL; break;
@@ -274,7 +274,7 @@ static void add_array(scheduler *c, hia_action_op op, const hia_instr *in) {
 }
 
 static hia_action_op read_of(const hia_operation_instr *a) {
-  switch (a->place.repr) {
+  switch (a->layout_word.repr) {
   case HIA_REPR_I32: return HIA_ACTION_AT_INT;
   case HIA_REPR_BYTE: return HIA_ACTION_AT_BYTE;
   default: return HIA_ACTION_AT;
@@ -283,9 +283,9 @@ static hia_action_op read_of(const hia_operation_instr *a) {
 
 /* SET changes the array in place if all words of an element are of one frequent representation. */
 static hia_action_op write_of(const hia_operation_instr *a) {
-  unsigned repr = a->o.places[0].repr;
+  unsigned repr = a->o.layout_words[0].repr;
   for (uint32_t i = 1; i < a->o.n_words; i++)
-    if (a->o.places[i].repr != repr) return HIA_ACTION_SET;
+    if (a->o.layout_words[i].repr != repr) return HIA_ACTION_SET;
   return repr == HIA_REPR_I32    ? HIA_ACTION_SET_INT
          : repr == HIA_REPR_BYTE ? HIA_ACTION_SET_BYTE
                                  : HIA_ACTION_SET;

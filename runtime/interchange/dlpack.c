@@ -210,7 +210,7 @@ static bool has_room(const reading *r) {
   return at <= INTPTR_MAX && low >= -(int64_t)at && high <= INTPTR_MAX - (int64_t)at;
 }
 
-static hia_status read_place(reading *r, const DLTensor *dl) {
+static hia_status read_address(reading *r, const DLTensor *dl) {
   if (!r->n) return HIA_OK;
   if (!dl->data)
     return hiaR_fail_text(r->allocator, r->error, HIA_ARGUMENT, NULL,
@@ -384,7 +384,7 @@ static hia_status read_tensor(const hia_allocator *allocator, const hia_type_inf
   r.size = hiaR_dtype_size(r.dtype);
   hia_status status = read_shape(&r, dl);
   if (status == HIA_OK) status = check_type(&r, type);
-  if (status == HIA_OK) status = read_place(&r, dl);
+  if (status == HIA_OK) status = read_address(&r, dl);
   if (status == HIA_OK) status = check_bools(&r);
   if (status != HIA_OK) return status;
   status = make_value(&r, type, t, value);

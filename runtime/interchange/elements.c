@@ -357,13 +357,13 @@ static bool write_element(const converting *c, wide how, const block *b, uint64_
 static hia_status does_not_fit(const converting *c, wide how, const block *b, uint64_t i,
                                const char *at) {
   const hia_dims *shape = &c->t->shape;
-  char name[80], value[32], place[80] = "";
+  char name[80], value[32], element[80] = "";
   uint64_t rest = c->done + i, index[HIA_MAX_RANK];
   for (uint32_t k = shape->rank; k-- > 0; rest /= (uint64_t)shape->dims[k])
     index[k] = rest % (uint64_t)shape->dims[k];
   size_t len = 0;
-  for (uint32_t k = 0; k < shape->rank && len < sizeof place; k++)
-    len += (size_t)snprintf(place + len, sizeof place - len, "%s%llu%s", k ? ", " : " [",
+  for (uint32_t k = 0; k < shape->rank && len < sizeof element; k++)
+    len += (size_t)snprintf(element + len, sizeof element - len, "%s%llu%s", k ? ", " : " [",
                             (unsigned long long)index[k], k + 1 == shape->rank ? "]" : "");
   if (how == FLOATING)
     snprintf(value, sizeof value, "%.17g", b->f[i]);
@@ -373,7 +373,7 @@ static hia_status does_not_fit(const converting *c, wide how, const block *b, ui
     snprintf(value, sizeof value, "%lld", (long long)b->i[i]);
   name_tensor(c->t, name, sizeof name);
   return hiaR_file_wrong(c->error, c->t->at + (uint64_t)(at - (const char *)c->t->data),
-                         "element%s of the %s is %s, which no %s is", place, name, value,
+                         "element%s of the %s is %s, which no %s is", element, name, value,
                          dtypes[c->dtype].name);
 }
 

@@ -216,7 +216,7 @@ static hia_status read_local(const reader *r, member *m) {
 
 /* ---- all of them ---- */
 
-static int by_place(const void *a, const void *b) {
+static int by_offset(const void *a, const void *b) {
   const member *x = a, *y = b;
   return x->local < y->local ? -1 : x->local > y->local;
 }
@@ -233,7 +233,7 @@ static int by_entry(const void *a, const void *b) {
 static hia_status check_members(const reader *r) {
   member *list = r->members;
   size_t n = (size_t)r->n_members;
-  if (n) qsort(list, n, sizeof *list, by_place);
+  if (n) qsort(list, n, sizeof *list, by_offset);
   for (size_t i = 1; i < n; i++)
     if (list[i].local < list[i - 1].end)
       return damaged(r, list[i].entry + 42, "a member overlaps another");

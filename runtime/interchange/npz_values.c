@@ -38,9 +38,9 @@ static const hia_type_info *type_of_word(const hia_type_info *type, size_t k) {
   return type;
 }
 
-/* Writes the name of the place of word k: arr_1, as np.savez names arrays that have no name; and
+/* Writes the name of the position of word k: arr_1, as np.savez names arrays that have no name; and
  * arr_1.0 for the first part of a tuple there. As snprintf. */
-static size_t name_place(const hia_type_info *type, size_t k, char *to, size_t size) {
+static size_t name_position(const hia_type_info *type, size_t k, char *to, size_t size) {
   size_t len = 0, number = 0;
   const char *fmt = "arr_%zu";
   do {
@@ -288,16 +288,17 @@ static void list_names(const hia_npz_file *file, char *message, size_t size) {
 }
 
 /* Longer names than this are those of tuples nested hundreds of times. */
-enum { MAX_PLACE = 4096 };
+enum { MAX_POSITION = 4096 };
 
-/* The arrays of an argument: that of the name, or the only one, or of a tuple those of the places.
+/* The arrays of an argument: that of the name, or the only one, or of a tuple those of the
+ * positions.
  */
 static hia_status choose(const hia_npz_file *file, const char *name, const hia_type_info *type,
                          size_t *arrays, hia_value_error *wrong) {
-  char *message = wrong->message, place[MAX_PLACE];
+  char *message = wrong->message, position[MAX_POSITION];
   size_t size = sizeof wrong->message - 32;
-  bool has_places = is_tuple(type);
-  if (!name && !has_places) {
+  bool has_positions = is_tuple(type);
+  if (!name && !has_positions) {
     arrays[0] = 0;
     if (file->n == 1) return HIA_OK;
     snprintf(message, size, "one array is wanted, and the file has %zu%s", file->n,
@@ -305,9 +306,9 @@ static hia_status choose(const hia_npz_file *file, const char *name, const hia_t
     list_names(file, message, size);
     return HIA_ARGUMENT;
   }
-  for (size_t i = 0; i < (has_places ? type->n_words : 1); i++) {
-    if (has_places) name_place(type, i, place, sizeof place);
-    const char *wanted = has_places ? place : name;
+  for (size_t i = 0; i < (has_positions ? type->n_words : 1); i++) {
+    if (has_positions) name_position(type, i, position, sizeof position);
+    const char *wanted = has_positions ? position : name;
     arrays[i] = hiaR_npz_find(file, wanted, strlen(wanted));
     if (arrays[i] < file->n) continue;
     char shown[60];
@@ -432,26 +433,26 @@ hia_status hia_npz_save_file(const hia_allocator *allocator, const char *const *
   return status == HIA_OK ? write_file(&s, path, error) : status;
 }
 
-/* True if the label is that of another word, too, or the name of a place. */
+/* True if the label is that of another word, too, or the name of a position. */
 static bool is_ambiguous(const hia_type_info *type, const char *const *labels, size_t k) {
-  char place[MAX_PLACE];
+  char position[MAX_POSITION];
   for (size_t i = 0; i < type->n_words; i++) {
     if (i != k && labels[i] && strcmp(labels[i], labels[k]) == 0) return true;
-    name_place(type, i, place, sizeof place);
-    if (strcmp(place, labels[k]) == 0) return true;
+    name_position(type, i, position, sizeof position);
+    if (strcmp(position, labels[k]) == 0) return true;
   }
   return false;
 }
 
-/* Writes the name of word k: its label, if that is a name of its own; else that of its place, with
- * the label behind it. */
+/* Writes the name of word k: its label, if that is a name of its own; else that of its position,
+ * with the label behind it. */
 static size_t name_word(const hia_type_info *type, const char *const *labels, size_t k, char *to,
                         size_t size) {
   const char *label = labels ? labels[k] : NULL;
   if (label && !is_ambiguous(type, labels, k)) return (size_t)snprintf(to, size, "%s", label);
-  char place[MAX_PLACE];
-  name_place(type, k, place, sizeof place);
-  return (size_t)snprintf(to, size, "%s%s%s", place, label ? "." : "", label ? label : "");
+  char position[MAX_POSITION];
+  name_position(type, k, position, sizeof position);
+  return (size_t)snprintf(to, size, "%s%s%s", position, label ? "." : "", label ? label : "");
 }
 
 /* Arranges the words of a value, with names in a block of names_size bytes, which the caller frees.

@@ -149,7 +149,7 @@ static int by_name(const void *a, const void *b) {
   int order = hiaR_compare_bytes(x->name, x->name_len, y->name, y->name_len);
   return order ? order : x < y ? -1 : x > y;
 }
-static int by_place(const void *a, const void *b) {
+static int by_order(const void *a, const void *b) {
   const hia_file_tensor *x = ((const member *)a)->tensor, *y = ((const member *)b)->tensor;
   return x < y ? -1 : x > y;
 }
@@ -169,7 +169,7 @@ static hia_status check_names(writer *w, hia_value_error *error) {
     if (x->name_len == y->name_len && memcmp(x->name, y->name, x->name_len) == 0)
       return refuse(error, y, "is there twice");
   }
-  if (w->n) qsort(w->members, w->n, sizeof *w->members, by_place);
+  if (w->n) qsort(w->members, w->n, sizeof *w->members, by_order);
   return HIA_OK;
 }
 

@@ -9,7 +9,7 @@
  *
  * The header holds what is shown here and nothing else, so its objects nest as deep as shown and
  * the reader does not recurse. Strings are decoded in a copy of the header, where they lie: decoded
- * they are shorter. So a name's place in the copy is its place in the file. */
+ * they are shorter. So a name's offset in the copy is its offset in the file. */
 #include "runtime/interchange/safetensors.h"
 #include "runtime/heap/tensor.h"
 #include "runtime/interchange/interchange.h"
@@ -40,7 +40,7 @@ static hia_status damaged(const reader *r, const char *what) {
   return damaged_at(r, HEAD + r->at, what);
 }
 /* Where a string that was decoded begins in the file. */
-static uint64_t place(const reader *r, const char *s) { return HEAD + (uint64_t)(s - r->copy); }
+static uint64_t offset_of(const reader *r, const char *s) { return HEAD + (uint64_t)(s - r->copy); }
 
 /* ---- JSON ---- */
 
@@ -222,8 +222,9 @@ static hia_status read_tensor(reader *r, const char *name, size_t name_len) {
     if (status) return status;
     while (i < HIA_LEN(keys) && (strlen(keys[i].name) != len || memcmp(keys[i].name, s, len) != 0))
       i++;
-    if (i == HIA_LEN(keys)) return damaged_at(r, place(r, s) - 1, "a tensor has an unknown key");
-    if (found & 1u << i) return damaged_at(r, place(r, s) - 1, "a tensor has a key twice");
+    if (i == HIA_LEN(keys))
+      return damaged_at(r, offset_of(r, s) - 1, "a tensor has an unknown key");
+    if (found & 1u << i) return damaged_at(r, offset_of(r, s) - 1, "a tensor has a key twice");
     found |= 1u << i;
     status = expect(r, ':');
     if (status == HIA_OK) status = keys[i].read(r, t);
@@ -231,19 +232,19 @@ static hia_status read_tensor(reader *r, const char *name, size_t name_len) {
   }
   if (status) return status;
   if (found != (1u << HIA_LEN(keys)) - 1)
-    return damaged_at(r, place(r, name) - 1, "a tensor lacks its dtype, shape or data_offsets");
+    return damaged_at(r, offset_of(r, name) - 1, "a tensor lacks its dtype, shape or data_offsets");
   r->file->n++;
   /* A tensor that is never read has a range and nothing else. */
   if (t->dtype == HIA_FILE_OTHER || t->shape.rank > HIA_MAX_RANK) return HIA_OK;
   uint32_t size = hiaR_file_dtype_size(t->dtype);
   uint64_t n_elements;
   if (!hiaR_shape_elements(&t->shape, size, &n_elements))
-    return damaged_at(r, place(r, name) - 1, "a tensor has more elements than fit in memory");
+    return damaged_at(r, offset_of(r, name) - 1, "a tensor has more elements than fit in memory");
   char shown[60];
   hiaR_file_show(name, name_len, shown, sizeof shown);
   if (n_elements * size != t->size)
     return hiaR_file_wrong(
-        r->error, place(r, name) - 1,
+        r->error, offset_of(r, name) - 1,
         "the safetensors file is damaged: the tensor '%s' needs %llu bytes, its range has %llu",
         shown, (unsigned long long)(n_elements * size), (unsigned long long)t->size);
   return HIA_OK;
@@ -281,7 +282,7 @@ static hia_status read_header(reader *r) {
     if (status == HIA_OK) status = expect(r, ':');
     if (status) return status;
     if (len == HIA_METADATA_LEN && memcmp(name, HIA_METADATA_NAME, len) == 0) {
-      if (has_metadata) return damaged_at(r, place(r, name) - 1, "it has metadata twice");
+      if (has_metadata) return damaged_at(r, offset_of(r, name) - 1, "it has metadata twice");
       has_metadata = true;
       status = read_metadata(r);
     } else {
@@ -317,9 +318,11 @@ static hia_status check_ranges(reader *r) {
   if (n) qsort(list, n, sizeof *list, by_range);
   for (uint32_t i = 0; i < n; i++) {
     if (list[i].at < at)
-      return damaged_at(r, place(r, list[i].name) - 1, "the range of a tensor overlaps another");
+      return damaged_at(r, offset_of(r, list[i].name) - 1,
+                        "the range of a tensor overlaps another");
     if (list[i].at > at)
-      return damaged_at(r, place(r, list[i].name) - 1, "there is a hole before a tensor's range");
+      return damaged_at(r, offset_of(r, list[i].name) - 1,
+                        "there is a hole before a tensor's range");
     at += list[i].size;
   }
   return at == HEAD + r->end + r->n_data
@@ -339,7 +342,7 @@ static hia_status check_names(reader *r) {
   for (uint32_t i = 1; i < r->file->n_metadata && !twice; i++)
     if (by_key(&metadata[i - 1], &metadata[i]) == 0)
       twice = metadata[i - 1].key > metadata[i].key ? metadata[i - 1].key : metadata[i].key;
-  return twice ? damaged_at(r, place(r, twice) - 1, "a name is there twice") : HIA_OK;
+  return twice ? damaged_at(r, offset_of(r, twice) - 1, "a name is there twice") : HIA_OK;
 }
 
 static hia_status read_file(reader *r, size_t n) {

@@ -24,11 +24,11 @@ typedef struct writer {
 /* ---- the order ---- */
 
 static int by_dtype(const void *a, const void *b) {
-  static const int places[HIA_N_DTYPES] = {
+  static const int ranks[HIA_N_DTYPES] = {
       [HIA_I64] = 0, [HIA_F64] = 1, [HIA_F32] = 2, [HIA_I32] = 3, [HIA_BOOL] = 4};
   const hia_file_tensor *x = *(const hia_file_tensor *const *)a;
   const hia_file_tensor *y = *(const hia_file_tensor *const *)b;
-  if (x->dtype != y->dtype) return places[x->dtype] - places[y->dtype];
+  if (x->dtype != y->dtype) return ranks[x->dtype] - ranks[y->dtype];
   return hiaR_compare_bytes(x->name, x->name_len, y->name, y->name_len);
 }
 static int by_name(const void *a, const void *b) {

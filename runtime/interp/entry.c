@@ -62,7 +62,8 @@ static bool has_types_of(const hia_code_module *module, const hia_loaded *image)
          begins_with(all->parts, all->n_parts, t->parts, t->n_parts, sizeof *t->parts) &&
          begins_with(all->ctors, all->n_ctors, t->ctors, t->n_ctors, sizeof *t->ctors) &&
          begins_with(all->fields, all->n_fields, t->fields, t->n_fields, sizeof *t->fields) &&
-         begins_with(all->places, all->n_places, t->places, t->n_places, sizeof *t->places);
+         begins_with(all->layout_words, all->n_layout_words, t->layout_words, t->n_layout_words,
+                     sizeof *t->layout_words);
 }
 
 static hia_status find_image(hia_host_context *host, const hia_code_module *module,

@@ -286,8 +286,8 @@ static bool make(expansion *x, hia_word *values, const hia_instr *in) {
   for (const hia_part *part = m->parts.list; part < m->parts.end; part++) {
     bool is_taken = part >= m->parts.refs && part < m->parts.taken;
     uint32_t operand = part->slot | (is_taken ? HIA_IMAGE_TAKEN : 0);
-    bool is_scalar = hiaR_is_scalar(part->place.type);
-    hiaR_store((hia_repr)part->place.repr, (char *)object + part->place.at,
+    bool is_scalar = hiaR_is_scalar(part->layout_word.type);
+    hiaR_store((hia_repr)part->layout_word.repr, (char *)object + part->layout_word.at,
                is_scalar ? values[operand] : reference(values, operand));
   }
   values[in->to] = (uintptr_t)object;
@@ -300,8 +300,8 @@ static bool get(expansion *x, hia_word *values, const hia_instr *in) {
   if (data < HIA_FIRST_ADDRESS || hiaR_object(data)->ctor != g->ctor) return false;
   if (in->is_taken) values[in->slot] = 0;
   for (const hia_part *part = g->parts.list; part < g->parts.end; part++) {
-    hia_word word = hiaR_get_word(hiaR_object(data), &part->place);
-    if (!hiaR_is_scalar(part->place.type)) hiaR_dup(word, false);
+    hia_word word = hiaR_get_word(hiaR_object(data), &part->layout_word);
+    if (!hiaR_is_scalar(part->layout_word.type)) hiaR_dup(word, false);
     values[part->slot] = word;
   }
   if (in->is_taken) drop(x, data, g->base);
@@ -318,10 +318,10 @@ static void read_element(hia_word *v, const hia_instr *in, hia_cause *cause) {
     *cause = (hia_cause){.status = HIA_RANGE, .range = {.first = index, .length = n}};
     return;
   }
-  const hia_word_place *place = &a->o.places[a->word];
-  const char *at = hiaR_array_at(array, a->o.shape->size, (uint64_t)index) + place->at;
-  hia_word word = hiaR_load((hia_repr)place->repr, at);
-  if (!hiaR_is_scalar(place->type)) hiaR_dup(word, false);
+  const hia_layout_word *layout_word = &a->o.layout_words[a->word];
+  const char *at = hiaR_array_at(array, a->o.shape->size, (uint64_t)index) + layout_word->at;
+  hia_word word = hiaR_load((hia_repr)layout_word->repr, at);
+  if (!hiaR_is_scalar(layout_word->type)) hiaR_dup(word, false);
   v[in->to] = word;
 }
 
@@ -535,7 +535,7 @@ static void trace_copies(const hia_loaded *image, const copy *c, hia_backtrace *
   }
 }
 
-/* Runs the root. If a resource runs out, returns its status, and the place in *trace. */
+/* Runs the root. If a resource runs out, returns its status, and where that was in *trace. */
 static hia_status run(expansion *x, copy *c, hia_word *results, hia_backtrace *trace) {
   const uint32_t *cancelled = x->limits->cancelled;
   start(x, c);

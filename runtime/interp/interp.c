@@ -17,7 +17,7 @@
 /* ---- nodes ---- */
 
 static inline hia_word *word_at(const hia_counted *object, const hia_part *part) {
-  return (hia_word *)(void *)((char *)(uintptr_t)object + part->place.at);
+  return (hia_word *)(void *)((char *)(uintptr_t)object + part->layout_word.at);
 }
 
 /* Writes the words of an object that are no references. */
@@ -31,7 +31,7 @@ static ALWAYS_INLINE void write_scalars(const hia_word *slots, hia_counted *obje
   if (HIA_LIKELY(part == parts->end)) return;
   for (; part < parts->wide; part++) *word_at(object, part) = slots[part->slot];
   for (; part < parts->end; part++)
-    hiaR_store((hia_repr)part->place.repr, word_at(object, part), slots[part->slot]);
+    hiaR_store((hia_repr)part->layout_word.repr, word_at(object, part), slots[part->slot]);
 }
 
 /* Makes an object of a constructor with fields. False: no memory. */
@@ -65,7 +65,7 @@ static ALWAYS_INLINE void read_scalars(hia_word *slots, const hia_counted *objec
     slots[part->slot] = hiaR_load(HIA_REPR_BOOL, word_at(object, part));
   if (HIA_LIKELY(part == parts->end)) return;
   for (; part < parts->wide; part++) slots[part->slot] = *word_at(object, part);
-  for (; part < parts->end; part++) slots[part->slot] = hiaR_get_word(object, &part->place);
+  for (; part < parts->end; part++) slots[part->slot] = hiaR_get_word(object, &part->layout_word);
 }
 
 /* Reads words of an object. `moves`: its references become those of the slots. */
@@ -155,7 +155,7 @@ static ALWAYS_INLINE bool read_element(hia_worker *w, hia_frame *f, const hia_ac
     hiaR_fail(w, f, action->index, &(hia_cause){.status = HIA_RANGE, .range = range});
     return false;
   }
-  const char *at = hiaR_array_at(array, a->size, (uint64_t)index) + a->place.at;
+  const char *at = hiaR_array_at(array, a->size, (uint64_t)index) + a->layout_word.at;
   hia_word word = hiaR_load(repr, at);
   if (repr == HIA_REPR_REF) hiaR_retain(w, word);
   slots[action->to] = word;
@@ -163,7 +163,7 @@ static ALWAYS_INLINE bool read_element(hia_worker *w, hia_frame *f, const hia_ac
 }
 
 /* Changes an element in place: its words become those of the operands, which are `repr` or, with
- * HIA_N_REPRS, as the places say. False: it is not there, or the array cannot be changed. */
+ * HIA_N_REPRS, as the layout says. False: it is not there, or the array cannot be changed. */
 static ALWAYS_INLINE bool set_element(hia_worker *w, hia_word *slots, const hia_action *action,
                                       hia_repr all) {
   const hia_operation_instr *a = action->u.operation;
@@ -179,15 +179,15 @@ static ALWAYS_INLINE bool set_element(hia_worker *w, hia_word *slots, const hia_
   slots[slot] = 0;
   char *element = hiaR_array_at(array, a->size, (uint64_t)index);
   const uint32_t *in = a->ins + 2;
-  for (const hia_word_place *place = a->o.places, *end = place + a->o.n_words; place < end;
-       place++, in++) {
-    hia_repr repr = all == HIA_N_REPRS ? (hia_repr)place->repr : all;
+  for (const hia_layout_word *layout_word = a->o.layout_words, *end = layout_word + a->o.n_words;
+       layout_word < end; layout_word++, in++) {
+    hia_repr repr = all == HIA_N_REPRS ? (hia_repr)layout_word->repr : all;
     if (repr == HIA_REPR_REF) {
-      hia_word old = hiaR_load(repr, element + place->at);
-      hiaR_store(repr, element + place->at, hiaR_take(w, slots, *in));
-      hiaR_give_up(w, old, a->bases[place->at / sizeof old]);
+      hia_word old = hiaR_load(repr, element + layout_word->at);
+      hiaR_store(repr, element + layout_word->at, hiaR_take(w, slots, *in));
+      hiaR_give_up(w, old, a->bases[layout_word->at / sizeof old]);
     } else
-      hiaR_store(repr, element + place->at, slots[*in & ~HIA_IMAGE_TAKEN]);
+      hiaR_store(repr, element + layout_word->at, slots[*in & ~HIA_IMAGE_TAKEN]);
   }
   slots[action->to] = array;
   return true;
@@ -548,7 +548,7 @@ LEN:
   slots[action->to] = hiaR_array_len(slots[action->slot]);
   NEXT;
 AT:
-  if (HIA_LIKELY(read_element(w, f, action, (hia_repr)action->u.operation->place.repr))) NEXT;
+  if (HIA_LIKELY(read_element(w, f, action, (hia_repr)action->u.operation->layout_word.repr))) NEXT;
   goto failed;
 AT_INT:
   if (HIA_LIKELY(read_element(w, f, action, HIA_REPR_I32))) NEXT;

@@ -2,15 +2,15 @@
 /* Sequential order in a run: which failure comes first, what is left to do before it, and with
  * which of two frames to go on.
  *
- * The place of a node is the path from the root frame to it: at each frame the index of the child
- * that it is inside of, at the end its own index. Rounds need no comparison, since a frame is in
- * one round at a time.
+ * The position of a node is the path from the root frame to it: at each frame the index of the
+ * child that it is inside of, at the end its own index. Rounds need no comparison, since a frame is
+ * in one round at a time.
  *
  * A run keeps one failure, the first so far. The frames on the path to it are marked: `limit` is
  * the index at which the path goes on, so everything in that frame (and inside) from there on
- * comes later. None of these frames can ever be done, so they stay. A place is compared by walking
- * up from it to a marked frame. When an earlier failure is found, its path is marked up to where
- * the paths meet, and the rest of the old path gets limit 0: everything in it is later.
+ * comes later. None of these frames can ever be done, so they stay. A position is compared by
+ * walking up from it to a marked frame. When an earlier failure is found, its path is marked up to
+ * where the paths meet, and the rest of the old path gets limit 0: everything in it is later.
  *
  * Marks are read and written under the run's lock, except that a worker reads those of its own
  * frames. */
@@ -36,7 +36,7 @@ static uint32_t first_pending(hia_frame *f) {
   return f->section->children[site].instr->index;
 }
 
-/* Under the lock, when a failure is known: true if place (f, index) is later than it. Then all
+/* Under the lock, when a failure is known: true if position (f, index) is later than it. Then all
  * frames from f up to the marked one are later, too. */
 static bool is_later(hia_frame *f, uint32_t index) {
   hia_frame *at = f;

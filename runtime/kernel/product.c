@@ -6,7 +6,7 @@
 enum {
   WAY_ZERO,   /* not at all: k is 0 */
   WAY_PANELS, /* by tiles, packed by the caller */
-  WAY_PLACE,  /* by tiles, as it lies: its rows are contiguous */
+  WAY_DIRECT, /* by tiles, as it lies: its rows are contiguous */
   WAY_STEP,   /* by tiles; each step packs what it reads */
   WAY_COLUMN, /* C has one column */
   WAY_ROW     /* C has one row, and B's columns are no further apart than its rows: C's transpose
@@ -30,14 +30,14 @@ static uint8_t way_of(const hia_product *p) {
   if (p->k == 0) return WAY_ZERO;
   if (p->packed) return WAY_PANELS;
   if (p->n == 1) return WAY_COLUMN;
-  if (p->b.col == 1) return WAY_PLACE;
+  if (p->b.col == 1) return WAY_DIRECT;
   if (p->m == 1) return WAY_ROW;
   return WAY_STEP;
 }
 
 bool hiaR_product_packs(const hia_product *p) {
   uint8_t way = way_of(p);
-  return way == WAY_PLACE || way == WAY_STEP ? p->m > ROWS : false;
+  return way == WAY_DIRECT || way == WAY_STEP ? p->m > ROWS : false;
 }
 
 void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
@@ -77,7 +77,7 @@ void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
 }
 
 void hiaR_product_divide(const hia_product *p, hia_product_plan *plan, size_t n) {
-  bool has_panels = plan->way == WAY_PANELS || plan->way == WAY_PLACE;
+  bool has_panels = plan->way == WAY_PANELS || plan->way == WAY_DIRECT;
   if (!plan->parts || !has_panels) return;
   if (p->m >= n * ROWS / 2) {
     plan->row_parts = ceiling(plan->row_parts, n) * n;
@@ -214,7 +214,7 @@ void hiaR_product_step(const hia_product *p, const hia_product_plan *plan, size_
     run.b_panel = run.b_step * (ptrdiff_t)p->k;
     b = (const char *)p->packed + (ptrdiff_t)u0 * run.b_panel + (ptrdiff_t)p0 * run.b_step;
     break;
-  case WAY_PLACE: run.b_panel = (ptrdiff_t)(plan->group * element); break;
+  case WAY_DIRECT: run.b_panel = (ptrdiff_t)(plan->group * element); break;
   default:
     hiaR_pack_panels(p->dtype, p->n, p->b, u0, u1, p0, p1, scratch);
     run.b_step = (ptrdiff_t)(plan->group * element);

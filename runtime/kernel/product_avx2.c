@@ -20,7 +20,7 @@ static const int64_t all_64[8] = {-1, -1, -1, -1};
    .vector = sizeof(V),                                                                            \
    .rows = 6,                                                                                      \
    .widest = {0, 8, 4, 4, 2, 2, 2},                                                                \
-   .tile = {PLACES_8(1), PLACES_4(2), PLACES_4(3), PLACES_2(4), PLACES_2(5), PLACES_2(6)},         \
+   .tile = {ROW_8(1), ROW_4(2), ROW_4(3), ROW_2(4), ROW_2(5), ROW_2(6)},                           \
    .column = NAME(column)}
 
 #define T                        float

@@ -21,9 +21,8 @@
    .vector = sizeof(V),                                                                            \
    .rows = 14,                                                                                     \
    .widest = {0, 8, 8, 6, 6, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2},                                        \
-   .tile = {PLACES_8(1), PLACES_8(2), PLACES_6(3), PLACES_6(4), PLACES_4(5), PLACES_4(6),          \
-            PLACES_2(7), PLACES_2(8), PLACES_2(9), PLACES_2(10), PLACES_2(11), PLACES_2(12),       \
-            PLACES_2(13), PLACES_2(14)},                                                           \
+   .tile = {ROW_8(1), ROW_8(2), ROW_6(3), ROW_6(4), ROW_4(5), ROW_4(6), ROW_2(7), ROW_2(8),        \
+            ROW_2(9), ROW_2(10), ROW_2(11), ROW_2(12), ROW_2(13), ROW_2(14)},                      \
    .column = NAME(column)}
 
 #define T                        float

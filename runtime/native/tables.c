@@ -35,9 +35,9 @@ size_t hiaR_tables_size(const hia_tables *tables) {
 static uint32_t at(const void *first, size_t size, uint32_t n, uint32_t pc) {
   uint32_t low = 0, high = n;
   while (low < high) {
-    uint32_t middle = low + (high - low) / 2, place;
-    memcpy(&place, (const char *)first + middle * size, sizeof place);
-    if (place <= pc)
+    uint32_t middle = low + (high - low) / 2, begin;
+    memcpy(&begin, (const char *)first + middle * size, sizeof begin);
+    if (begin <= pc)
       low = middle + 1;
     else
       high = middle;
@@ -76,7 +76,7 @@ bool hiaR_tables_find(const hia_tables *t, uintptr_t text, uintptr_t return_addr
 }
 
 bool hiaR_tables_unwind(void *user, uintptr_t return_address, hia_frame_row *row) {
-  const hia_placed_tables *placed = user;
-  uintptr_t text = (uintptr_t)placed->anchor - placed->tables->anchor;
-  return hiaR_tables_find(placed->tables, text, return_address, row);
+  const hia_linked_tables *linked = user;
+  uintptr_t text = (uintptr_t)linked->anchor - linked->tables->anchor;
+  return hiaR_tables_find(linked->tables, text, return_address, row);
 }

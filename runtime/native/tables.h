@@ -14,7 +14,7 @@
 typedef struct hia_tables { /* 8-aligned */
   uint32_t text_size;
   uint32_t max_frame; /* bytes of the largest frame */
-  uint32_t anchor;    /* in an object: where hia_placed_tables.anchor is */
+  uint32_t anchor;    /* in an object: where hia_linked_tables.anchor is */
   uint32_t n_args, n_sites, n_maps, n_functions, n_frames, n_lines;
   uint32_t pad;
   /* Followed by hia_fork_arg, hia_fork_site, then the rows below, in the order of the counts. */
@@ -51,11 +51,11 @@ bool hiaR_tables_find(const hia_tables *tables, uintptr_t text, uintptr_t return
                       hia_frame_row *row);
 
 /* The tables of an object that was linked, and one address in its code. */
-typedef struct hia_placed_tables {
+typedef struct hia_linked_tables {
   const hia_tables *tables;
   hia_native_entry anchor;
-} hia_placed_tables;
+} hia_linked_tables;
 /* hia_unwinder.find for them. */
-bool hiaR_tables_unwind(void *placed_tables, uintptr_t return_address, hia_frame_row *row);
+bool hiaR_tables_unwind(void *linked_tables, uintptr_t return_address, hia_frame_row *row);
 
 #endif

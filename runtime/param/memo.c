@@ -79,7 +79,7 @@ static char *copy(const hia_memo_result *r, char *at, hia_word *word) {
   t->counted.ctor = HIA_TENSOR_LITERAL;
   t->counted.spare = hiaR_tensor_spare(r->dtype, r->rank);
   memcpy(t->dims, r->dims, r->rank * sizeof *t->dims);
-  t->data = hiaR_tensor_place(t, bytes);
+  t->data = hiaR_tensor_first_element(t, bytes);
   memcpy(t->data, r->elements, bytes);
   *word = (hia_word)(uintptr_t)t;
   return at + hiaR_tensor_size(r->rank, bytes);

@@ -59,7 +59,8 @@ static value *new_value(const hia_param_spec *spec, const void *lasting,
   t->counted.ctor = HIA_TENSOR_PARAM;
   t->counted.spare = hiaR_tensor_spare(spec->dtype, spec->shape.rank);
   memcpy(t->dims, spec->shape.dims, spec->shape.rank * sizeof *t->dims);
-  t->data = lasting ? (char *)(uintptr_t)lasting : hiaR_tensor_place(t, bytes); /* only read */
+  t->data =
+      lasting ? (char *)(uintptr_t)lasting : hiaR_tensor_first_element(t, bytes); /* only read */
   return v;
 }
 

@@ -15,7 +15,7 @@
 /* ---- the objects of a sum ---- */
 
 /* In memory references come first, then an i64, then a scalar (base/type.h): the fields of all
- * constructors are at these two places. */
+ * constructors are at these two indices. */
 enum { FIRST = sizeof(hia_counted), SECOND = FIRST + sizeof(hia_word) };
 
 static hia_word word_at(hia_word ref, uint32_t at) {
@@ -110,7 +110,9 @@ static void pop_window(collecting *c, hia_word number) {
 
 /* ---- the result ---- */
 
-static char *place(const collecting *c, uint64_t at) { return c->result->data + at * c->element; }
+static char *element_at(const collecting *c, uint64_t at) {
+  return c->result->data + at * c->element;
+}
 
 static bool has_result(const collecting *c) { return c->result->word != 0; }
 
@@ -179,7 +181,7 @@ static hia_status add_product(collecting *c, uint64_t at, hia_product *p) {
   if (status) return status;
   p->dtype = c->dtype;
   p->is_added = !is_first;
-  p->c = place(c, at);
+  p->c = element_at(c, at);
   p->c_row = (ptrdiff_t)p->n;
   return hiaR_work_multiply(c->env, p, &c->work);
 }
@@ -277,7 +279,7 @@ static hia_status visit_dense(collecting *c, hia_word sum) {
   }
   if ((status = need_elements(c))) return status;
   bool is_done =
-      hiaR_work_add(&c->work, c->dtype, place(c, c->window.at), x->data, hiaR_tensor_len(x));
+      hiaR_work_add(&c->work, c->dtype, element_at(c, c->window.at), x->data, hiaR_tensor_len(x));
   return is_done ? HIA_OK : HIA_CANCELLED;
 }
 
@@ -287,7 +289,7 @@ static hia_status add_element(collecting *c, hia_word sum, int64_t i) {
   if (!status) status = need_elements(c);
   if (status) return status;
   const char *x = (const char *)hiaR_object(sum) + SECOND;
-  bool is_done = hiaR_work_add(&c->work, c->dtype, place(c, c->window.at + (uint64_t)i), x, 1);
+  bool is_done = hiaR_work_add(&c->work, c->dtype, element_at(c, c->window.at + (uint64_t)i), x, 1);
   return is_done ? HIA_OK : HIA_CANCELLED;
 }
 
@@ -336,7 +338,7 @@ static hia_status visit_rows(collecting *c, hia_word sum) {
   for (uint64_t k = 0; k < n && !status; k++) {
     int64_t i = hiaR_to_i64(hiaR_tensor_get(index, k)), at = i;
     if (!find_row(c, &at)) return wrong_rows(c, i, 1);
-    char *to = place(c, w->at + (uint64_t)at * row);
+    char *to = element_at(c, w->at + (uint64_t)at * row);
     if (!hiaR_work_add(&c->work, c->dtype, to, x->data + k * row * c->element, row))
       status = HIA_CANCELLED;
   }

@@ -412,9 +412,9 @@ static hia_status begin_walk(walk *w, const hia_operation *o, const hia_word *in
   return HIA_OK;
 }
 
-/* An operand in whose place the result can be made: HIA_NONE if there is none. */
-static uint32_t find_place(const walk *w, const hia_operation *o, const hia_word *in,
-                           const hia_dims *shape) {
+/* Returns an operand whose memory the result can take: HIA_NONE if there is none. */
+static uint32_t find_reused(const walk *w, const hia_operation *o, const hia_word *in,
+                            const hia_dims *shape) {
   if (!o->takes) return HIA_NONE;
   for (uint32_t i = 0; i < o->n_in; i++) {
     if (!hiaR_operand_is_taken(o, i) || w->in[i].size != w->size) continue;
@@ -432,9 +432,9 @@ static hia_status lift(HIA_COMPUTE) {
   hia_status status = begin_walk(&w, o, in, &shape, why);
   if (status) return status;
   hia_dtype dtype = (hia_dtype)o->dtype;
-  uint32_t place = find_place(&w, o, in, &shape);
-  if (place != HIA_NONE) {
-    hiaR_result_keep(env, o, in, place, r);
+  uint32_t reused = find_reused(&w, o, in, &shape);
+  if (reused != HIA_NONE) {
+    hiaR_result_keep(env, o, in, reused, r);
     hiaR_tensor(r->word)->counted.spare = hiaR_tensor_spare(dtype, shape.rank);
     r->dtype = dtype;
   } else if (!hiaR_result_new(env, dtype, &shape, r)) {

@@ -45,7 +45,7 @@ typedef struct hia_result {
   hia_dtype dtype;
   bool is_tensor; /* else a scalar */
   hia_word word;  /* of a tensor: the reference, or 0 as long as there is none */
-  char *data;     /* where the elements go; of a scalar its place below, or NULL: `word` is set */
+  char *data;     /* where the elements go; of a scalar the word below, or NULL: `word` is set */
   uint64_t scalar;
   uint32_t kept; /* the operand whose reference it has, or HIA_NONE */
 } hia_result;

@@ -38,8 +38,8 @@ static hia_word element_of(const hia_operation *o, const hia_word *in, uint32_t 
   uint32_t rank = hiaR_tensor_rank(t), lead = index->rank - rank;
   uint64_t at = 0;
   for (uint32_t k = 0; k < rank; k++) {
-    uint64_t place = t->dims[k] == 1 ? 0 : (uint64_t)index->dims[lead + k];
-    at = at * (uint64_t)t->dims[k] + place;
+    uint64_t index_on_axis = t->dims[k] == 1 ? 0 : (uint64_t)index->dims[lead + k];
+    at = at * (uint64_t)t->dims[k] + index_on_axis;
   }
   return hiaR_tensor_get(t, at);
 }

@@ -12,13 +12,13 @@ typedef struct copying {
 
 /* References become those to copies. */
 static void refer(const copying *c, const hia_layout *layout, char *base) {
-  const hia_word_place *places = c->walk.types->places + layout->first;
+  const hia_layout_word *layout_words = c->walk.types->layout_words + layout->first;
   for (uint32_t i = 0; layout->n_refs && i < layout->n; i++) {
-    if (places[i].repr != HIA_REPR_REF) continue;
-    char *at = base + places[i].at;
+    if (layout_words[i].repr != HIA_REPR_REF) continue;
+    char *at = base + layout_words[i].at;
     hia_word word = hiaR_load(HIA_REPR_REF, at);
     if (!hiaR_is_object(word)) continue;
-    bool is_copied = hiaR_has_words(c->walk.types, places[i].type, word);
+    bool is_copied = hiaR_has_words(c->walk.types, layout_words[i].type, word);
     hiaR_store(HIA_REPR_REF, at,
                is_copied ? ((hia_word *)c->made.data)[hiaR_walk_number(&c->walk, word)] : 0);
   }

@@ -94,10 +94,10 @@ size_t hia_value_len(const hia_value *value) {
 
 /* A part whose words lie in an object, or an element of an array. */
 static hia_value *part_in(const hia_value *value, const hia_type_info *type,
-                          const hia_word_place *places, const char *base) {
+                          const hia_layout_word *layout_words, const char *base) {
   hia_word words[HIA_MAX_WORDS];
   for (uint32_t i = 0; i < type->n_words; i++)
-    words[i] = hiaR_load((hia_repr)places[i].repr, base + places[i].at);
+    words[i] = hiaR_load((hia_repr)layout_words[i].repr, base + layout_words[i].at);
   return hiaR_value_new(&value->allocator, type, type->has_references ? value->objects : NULL,
                         words);
 }
@@ -106,9 +106,9 @@ static hia_value *field(const hia_value *value, size_t i) {
   hia_value_types *types = value->type->types;
   const hia_ctor *ctor = ctor_of(value);
   const hia_ctor_field *fields = types->table.fields + ctor->first;
-  const hia_word_place *places = types->table.places + ctor->layout.first;
-  for (size_t k = 0; k < i; k++) places += hiaR_type_words(&types->table, fields[k].type);
-  return part_in(value, hiaR_type_info(types, fields[i].type), places,
+  const hia_layout_word *layout_words = types->table.layout_words + ctor->layout.first;
+  for (size_t k = 0; k < i; k++) layout_words += hiaR_type_words(&types->table, fields[k].type);
+  return part_in(value, hiaR_type_info(types, fields[i].type), layout_words,
                  (const char *)hiaR_object(value->words[0]));
 }
 
@@ -132,7 +132,7 @@ hia_value *hia_value_part(const hia_value *value, size_t i) {
   }
   const hia_type_entry *entry = entry_of(type);
   return part_in(value, hiaR_type_info(type->types, entry->element),
-                 type->types->table.places + entry->layout.first,
+                 type->types->table.layout_words + entry->layout.first,
                  array_of(value)->data + i * entry->layout.size);
 }
 

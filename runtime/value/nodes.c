@@ -69,15 +69,15 @@ static hia_status reference(const building *b, size_t node, hia_type type, int64
   return HIA_OK;
 }
 
-static hia_status put_words(building *b, size_t node, const hia_word_place *places, uint32_t n,
-                            char *base) {
+static hia_status put_words(building *b, size_t node, const hia_layout_word *layout_words,
+                            uint32_t n, char *base) {
   if (n > b->nodes->n_words - b->word)
     return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
                           "node %zu needs %u words behind the first %zu: there are %zu in all",
                           node, n, b->word, b->nodes->n_words);
   for (uint32_t i = 0; i < n; i++, b->word++) {
     int64_t word = b->nodes->words[b->word];
-    hia_type type = places[i].type;
+    hia_type type = layout_words[i].type;
     hia_word value = (hia_word)word;
     bool fits = true;
     switch (hiaR_repr(type)) {
@@ -92,7 +92,7 @@ static hia_status put_words(building *b, size_t node, const hia_word_place *plac
     default: break;
     }
     if (!fits) return wrong_word(b, node, type, "it does not fit");
-    hiaR_store((hia_repr)places[i].repr, base + places[i].at, value);
+    hiaR_store((hia_repr)layout_words[i].repr, base + layout_words[i].at, value);
   }
   return HIA_OK;
 }
@@ -107,10 +107,11 @@ static hia_status build_array(building *b, size_t node, const hia_type_entry *en
   hia_array *array = hiaR_new_array(b->objects, &entry->layout, n);
   if (!array) return hiaR_fail_memory(b->allocator, b->error);
   *ref = (uintptr_t)array;
-  const hia_word_place *places = b->types->table.places + entry->layout.first;
+  const hia_layout_word *layout_words = b->types->table.layout_words + entry->layout.first;
   hia_status status = HIA_OK;
   for (uint64_t i = 0; status == HIA_OK && i < n; i++)
-    status = put_words(b, node, places, entry->layout.n, array->data + i * entry->layout.size);
+    status =
+        put_words(b, node, layout_words, entry->layout.n, array->data + i * entry->layout.size);
   return status;
 }
 
@@ -132,11 +133,11 @@ static hia_status build_tensor(building *b, size_t node, const hia_type_entry *e
   hia_tensor *tensor = hiaR_new_tensor(b->objects, (hia_dtype)entry->element, &shape);
   if (!tensor) return hiaR_fail_memory(b->allocator, b->error);
   *ref = (uintptr_t)tensor;
-  hia_word_place place = {.type = entry->element, .repr = (uint8_t)entry->element};
+  hia_layout_word layout_word = {.type = entry->element, .repr = (uint8_t)entry->element};
   uint32_t size = hiaR_dtype_size((hia_dtype)entry->element);
   hia_status status = HIA_OK;
   for (uint64_t i = 0; status == HIA_OK && i < n; i++)
-    status = put_words(b, node, &place, 1, tensor->data + i * size);
+    status = put_words(b, node, &layout_word, 1, tensor->data + i * size);
   return status;
 }
 
@@ -166,7 +167,7 @@ static hia_status build_node(building *b, size_t i) {
   if (!object) return hiaR_fail_memory(b->allocator, b->error);
   b->refs[i] = (uintptr_t)object;
   hia_status status =
-      put_words(b, i, t->places + ctor->layout.first, ctor->layout.n, (char *)object);
+      put_words(b, i, t->layout_words + ctor->layout.first, ctor->layout.n, (char *)object);
   hia_size_misfit misfit;
   if (status != HIA_OK || hiaR_sizes_fit(t, ctor, object, &misfit)) return status;
   char text[512];
@@ -231,21 +232,21 @@ typedef struct made_nodes {
 typedef struct listing {
   made_nodes *made;
   hia_walk walk;
-  hia_block places; /* uint32_t: by type its index in the infos, from 1 */
+  hia_block indices; /* uint32_t: by type its index in the infos, from 1 */
 } listing;
 
 /* The index of a type among those of the table. */
 static bool add_type(listing *l, hia_type type, uint32_t *index) {
   made_nodes *m = l->made;
-  uint32_t *place = (uint32_t *)l->places.data + (type - HIA_FIRST_TYPE);
-  if (!*place) {
+  uint32_t *index_at = (uint32_t *)l->indices.data + (type - HIA_FIRST_TYPE);
+  if (!*index_at) {
     if (!hiaR_block_grow(&m->infos, &m->allocator,
                          (m->nodes.n_types + 1) * sizeof(const hia_type_info *)))
       return false;
     ((const hia_type_info **)m->infos.data)[m->nodes.n_types++] = hiaR_type_info(m->types, type);
-    *place = (uint32_t)m->nodes.n_types;
+    *index_at = (uint32_t)m->nodes.n_types;
   }
-  *index = *place - 1;
+  *index = *index_at - 1;
   return true;
 }
 
@@ -261,15 +262,15 @@ static bool add_node(listing *l, hia_type type, uint32_t ctor, uint64_t n) {
 
 static bool add_words(listing *l, const hia_layout *layout, const char *base) {
   made_nodes *m = l->made;
-  const hia_word_place *places = l->walk.types->places + layout->first;
+  const hia_layout_word *layout_words = l->walk.types->layout_words + layout->first;
   if (!hiaR_block_grow(&m->words, &m->allocator, (m->nodes.n_words + layout->n) * sizeof(int64_t)))
     return false;
   int64_t *words = (int64_t *)m->words.data + m->nodes.n_words;
   for (uint32_t i = 0; i < layout->n; i++) {
-    hia_word word = hiaR_load((hia_repr)places[i].repr, base + places[i].at);
-    if (hiaR_is_scalar(places[i].type))
+    hia_word word = hiaR_load((hia_repr)layout_words[i].repr, base + layout_words[i].at);
+    if (hiaR_is_scalar(layout_words[i].type))
       words[i] = (int64_t)word;
-    else if (hiaR_has_words(l->walk.types, places[i].type, word))
+    else if (hiaR_has_words(l->walk.types, layout_words[i].type, word))
       words[i] = (int64_t)hiaR_walk_number(&l->walk, word);
     else
       words[i] = HIA_NODE_CTOR(hiaR_is_object(word) ? 0 : word);
@@ -309,8 +310,8 @@ static bool add_object(listing *l, const hia_walk_object *o) {
 /* True if there was memory. */
 static bool list(listing *l, hia_type type, hia_word word) {
   size_t size = l->walk.types->n_types * sizeof(uint32_t);
-  if (!hiaR_block_grow(&l->places, &l->made->allocator, size)) return false;
-  memset(l->places.data, 0, size);
+  if (!hiaR_block_grow(&l->indices, &l->made->allocator, size)) return false;
+  memset(l->indices.data, 0, size);
   if (!hiaR_has_words(l->walk.types, type, word))
     return add_node(l, type, hiaR_is_object(word) ? 0 : (uint32_t)word, 0);
   hiaR_walk_from(&l->walk, type, word);
@@ -351,7 +352,7 @@ hia_status hia_value_to_nodes(const hia_value *value, hia_value_nodes **nodes, h
   listing l = {.made = m, .walk = {.types = &m->types->table, .allocator = allocator}};
   bool has_memory = list(&l, value->type->type, value->words[0]);
   hiaR_walk_free(&l.walk);
-  hiaR_block_free(&l.places, allocator);
+  hiaR_block_free(&l.indices, allocator);
   m->nodes.types = m->infos.data;
   m->nodes.nodes = m->list.data;
   m->nodes.words = m->words.data;

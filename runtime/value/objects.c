@@ -181,7 +181,7 @@ hia_tensor *hiaR_new_tensor(hia_objects *objects, hia_dtype dtype, const hia_dim
   tensor->counted.ctor = HIA_TENSOR_OUTSIDE;
   tensor->counted.spare = hiaR_tensor_spare(dtype, shape->rank);
   memcpy(tensor->dims, shape->dims, shape->rank * sizeof *tensor->dims);
-  tensor->data = hiaR_tensor_place(tensor, bytes);
+  tensor->data = hiaR_tensor_first_element(tensor, bytes);
   return tensor;
 }
 

@@ -16,7 +16,7 @@ typedef struct hia_file_output {
   bool is_named;  /* `temporary` exists: if the process ends, it remains */
   size_t n;       /* of `bytes` */
   char bytes[4096];
-  char place[PATH_MAX], temporary[PATH_MAX + 64];
+  char target[PATH_MAX], temporary[PATH_MAX + 64];
 } hia_file_output;
 /* Returns 0 or an errno. */
 int hiaR_output_open(hia_file_output *output, const char *path);

@@ -29,7 +29,8 @@ static bool check_tensor(checking *c, hia_type type, hia_word word) {
   return false;
 }
 
-static bool check(checking *c, hia_type type, const char *base, const hia_word_place **place);
+static bool check(checking *c, hia_type type, const char *base,
+                  const hia_layout_word **layout_word);
 
 /* Each element has the same sizes. */
 static bool check_array(checking *c, const hia_type_entry *entry, hia_word word) {
@@ -39,24 +40,25 @@ static bool check_array(checking *c, const hia_type_entry *entry, hia_word word)
   for (uint32_t i = 0; i < n; i++) has_sizes |= first[i] != HIA_NONE;
   for (uint64_t i = 0; has_sizes && fits && i < len; i++) {
     const hia_array *array = (const hia_array *)(uintptr_t)word;
-    const hia_word_place *place = c->types->places + entry->layout.first;
+    const hia_layout_word *layout_word = c->types->layout_words + entry->layout.first;
     c->size = first;
-    fits = check(c, entry->element, array->data + i * entry->layout.size, &place);
+    fits = check(c, entry->element, array->data + i * entry->layout.size, &layout_word);
   }
   c->size = first + n;
   return fits;
 }
 
-/* The words of a value of the type lie at *place on. */
-static bool check(checking *c, hia_type type, const char *base, const hia_word_place **place) {
+/* The words of a value of the type are those from *layout_word on. */
+static bool check(checking *c, hia_type type, const char *base,
+                  const hia_layout_word **layout_word) {
   hia_type_kind kind = hiaR_type_kind(c->types, type);
   if (kind == HIA_KIND_TUPLE) {
     const hia_type_entry *entry = hiaR_type_entry(c->types, type);
     for (uint32_t i = 0; i < entry->n; i++)
-      if (!check(c, c->types->parts[entry->first + i], base, place)) return false;
+      if (!check(c, c->types->parts[entry->first + i], base, layout_word)) return false;
     return true;
   }
-  const hia_word_place *at = (*place)++;
+  const hia_layout_word *at = (*layout_word)++;
   if (kind != HIA_KIND_TENSOR && kind != HIA_KIND_ARRAY) return true;
   hia_word word = hiaR_load(HIA_REPR_REF, base + at->at);
   return kind == HIA_KIND_TENSOR ? check_tensor(c, type, word)
@@ -67,9 +69,10 @@ bool hiaR_sizes_fit(const hia_type_table *types, const hia_ctor *ctor, const voi
                     hia_size_misfit *misfit) {
   if (!ctor->n_sizes) return true;
   checking c = {.types = types, .size = types->parts + ctor->sizes, .misfit = misfit};
-  const hia_word_place *place = types->places + ctor->layout.first;
+  const hia_layout_word *layout_word = types->layout_words + ctor->layout.first;
   for (misfit->field = 0; misfit->field < ctor->n; misfit->field++)
-    if (!check(&c, types->fields[ctor->first + misfit->field].type, object, &place)) return false;
+    if (!check(&c, types->fields[ctor->first + misfit->field].type, object, &layout_word))
+      return false;
   return true;
 }
 

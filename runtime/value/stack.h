@@ -31,15 +31,15 @@ static inline void hiaR_block_free(hia_block *block, const hia_allocator *a) {
 
 /* Where the next word of a value lies. */
 typedef struct hia_word_cursor {
-  char *base;                  /* an object or an element; without places the words themselves */
-  const hia_word_place *place; /* NULL: there are no places */
+  char *base; /* an object or an element; without a layout the words themselves */
+  const hia_layout_word *layout_word; /* NULL: there is no layout */
 } hia_word_cursor;
 
 static inline hia_word hiaR_next_word(hia_word_cursor *at) {
   hia_word word;
-  if (at->place) {
-    word = hiaR_load((hia_repr)at->place->repr, at->base + at->place->at);
-    at->place++;
+  if (at->layout_word) {
+    word = hiaR_load((hia_repr)at->layout_word->repr, at->base + at->layout_word->at);
+    at->layout_word++;
   } else {
     memcpy(&word, at->base, sizeof word);
     at->base += sizeof word;
@@ -47,9 +47,9 @@ static inline hia_word hiaR_next_word(hia_word_cursor *at) {
   return word;
 }
 static inline void hiaR_put_word(hia_word_cursor *at, hia_word word) {
-  if (at->place) {
-    hiaR_store((hia_repr)at->place->repr, at->base + at->place->at, word);
-    at->place++;
+  if (at->layout_word) {
+    hiaR_store((hia_repr)at->layout_word->repr, at->base + at->layout_word->at, word);
+    at->layout_word++;
   } else {
     memcpy(at->base, &word, sizeof word);
     at->base += sizeof word;

@@ -76,7 +76,7 @@ hia_value_types *hiaR_value_types_new(const hia_allocator *allocator, const hia_
   const hia_type_table *before = older ? &older->table : &none;
   bool has_ctors = is_as_before(older, before->n_ctors, table->n_ctors),
        has_fields = is_as_before(older, before->n_fields, table->n_fields),
-       has_places = is_as_before(older, before->n_places, table->n_places),
+       has_layout_words = is_as_before(older, before->n_layout_words, table->n_layout_words),
        has_names = is_as_before(older, before->n_names, table->n_names);
   size_t size = sizeof(hia_value_types), at[8], n_scalars = 0;
   for (uint32_t i = 0; i < table->n_types; i++)
@@ -85,7 +85,8 @@ hia_value_types *hiaR_value_types_new(const hia_allocator *allocator, const hia_
       !add_part(&size, table->n_parts, sizeof *table->parts, &at[1]) ||
       !add_part(&size, has_ctors ? 0 : table->n_ctors, sizeof *table->ctors, &at[2]) ||
       !add_part(&size, has_fields ? 0 : table->n_fields, sizeof *table->fields, &at[3]) ||
-      !add_part(&size, has_places ? 0 : table->n_places, sizeof *table->places, &at[4]) ||
+      !add_part(&size, has_layout_words ? 0 : table->n_layout_words, sizeof *table->layout_words,
+                &at[4]) ||
       !add_part(&size, has_names ? 0 : table->n_names, 1, &at[5]) ||
       !add_part(&size, table->n_types, sizeof(hia_type_info), &at[6]) ||
       !add_part(&size, n_scalars, sizeof(hia_dtype), &at[7]))
@@ -105,8 +106,9 @@ hia_value_types *hiaR_value_types_new(const hia_allocator *allocator, const hia_
                        : copy_part(block, at[2], table->ctors, t->n_ctors * sizeof *t->ctors);
   t->fields = has_fields ? before->fields
                          : copy_part(block, at[3], table->fields, t->n_fields * sizeof *t->fields);
-  t->places = has_places ? before->places
-                         : copy_part(block, at[4], table->places, t->n_places * sizeof *t->places);
+  t->layout_words = has_layout_words ? before->layout_words
+                                     : copy_part(block, at[4], table->layout_words,
+                                                 t->n_layout_words * sizeof *t->layout_words);
   t->names = has_names ? before->names : copy_part(block, at[5], table->names, t->n_names);
   types->infos = (hia_type_info *)(void *)(block + at[6]);
   describe(types, (hia_type_info *)(void *)(block + at[6]), (hia_dtype *)(void *)(block + at[7]));

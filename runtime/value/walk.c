@@ -4,20 +4,20 @@
  *
  * Objects are mostly made, and met, in the order of their addresses. A hash table of addresses
  * would scatter them: each look-up would miss the cache. So a hash table has *pages*, the numbers
- * of all objects that begin in 512 bytes, and a page has a place for every 8 bytes. */
+ * of all objects that begin in 512 bytes, and a page has a number for every 8 bytes. */
 #include "runtime/value/walk.h"
 
-enum { PAGE_BITS = 9, PLACES = 1 << (PAGE_BITS - 3) };
+enum { PAGE_BITS = 9, NUMBERS = 1 << (PAGE_BITS - 3) };
 
 typedef struct page {
   uintptr_t address; /* of the bytes, >> PAGE_BITS; 0: empty */
-  uint64_t *numbers; /* PLACES of them: from 1; 0: no object with a number begins there */
+  uint64_t *numbers; /* NUMBERS of them: from 1; 0: no object with a number begins there */
 } page;
 
 void hiaR_walk_free(hia_walk *w) {
   const page *pages = w->table.data;
   for (size_t i = 0; i < w->cap; i++)
-    if (pages[i].address) hiaR_free(w->allocator, pages[i].numbers, PLACES * sizeof(uint64_t));
+    if (pages[i].address) hiaR_free(w->allocator, pages[i].numbers, NUMBERS * sizeof(uint64_t));
   hiaR_block_free(&w->stack, w->allocator);
   hiaR_block_free(&w->table, w->allocator);
 }
@@ -32,19 +32,19 @@ static page *find(const hia_walk *w, uintptr_t address) {
   return &pages[at];
 }
 
-/* The place of an object's number; NULL: its page has none. */
-static uint64_t *place_of(const hia_walk *w, hia_word word) {
+/* Returns where an object's number is; NULL: its page has none. */
+static uint64_t *number_at(const hia_walk *w, hia_word word) {
   if (!w->cap) return NULL;
   const page *p = find(w, (uintptr_t)word >> PAGE_BITS);
-  return p->address ? &p->numbers[(word >> 3) % PLACES] : NULL;
+  return p->address ? &p->numbers[(word >> 3) % NUMBERS] : NULL;
 }
 
 static bool is_numbered(const hia_walk *w, hia_word word) {
-  const uint64_t *place = place_of(w, word);
-  return place && *place;
+  const uint64_t *number = number_at(w, word);
+  return number && *number;
 }
 
-uint64_t hiaR_walk_number(const hia_walk *w, hia_word word) { return *place_of(w, word) - 1; }
+uint64_t hiaR_walk_number(const hia_walk *w, hia_word word) { return *number_at(w, word) - 1; }
 
 static bool grow(hia_walk *w) {
   hia_block old = w->table;
@@ -65,7 +65,7 @@ static bool grow(hia_walk *w) {
 
 static bool add_page(hia_walk *w, hia_word word) {
   if (w->n_pages * 2 >= w->cap && !grow(w)) return false;
-  uint64_t *numbers = hiaR_alloc(w->allocator, PLACES * sizeof *numbers);
+  uint64_t *numbers = hiaR_alloc(w->allocator, NUMBERS * sizeof *numbers);
   if (!numbers) return false;
   uintptr_t address = (uintptr_t)word >> PAGE_BITS;
   *find(w, address) = (page){address, numbers};
@@ -75,11 +75,11 @@ static bool add_page(hia_walk *w, hia_word word) {
 
 void hiaR_walk_done(hia_walk *w) {
   hia_word word = ((const hia_walk_object *)w->stack.data)[w->n_open - 1].word;
-  if (!place_of(w, word) && !add_page(w, word)) {
+  if (!number_at(w, word) && !add_page(w, word)) {
     w->is_out = true;
     return;
   }
-  *place_of(w, word) = ++w->n_objects;
+  *number_at(w, word) = ++w->n_objects;
   w->n_open--;
 }
 
@@ -112,14 +112,14 @@ void hiaR_walk_from(hia_walk *w, hia_type type, hia_word word) {
 
 /* The next reference of the object to one that has no number. False: there is none. */
 static bool next_reference(const hia_walk *w, hia_walk_object *o, hia_type *type, hia_word *word) {
-  if (!o->n) return false; /* it may be that no type has places */
-  const hia_word_place *places = w->types->places + o->layout->first;
+  if (!o->n) return false; /* it may be that no type has layout words */
+  const hia_layout_word *layout_words = w->types->layout_words + o->layout->first;
   while (o->n) {
     while (o->next < o->layout->n) {
-      const hia_word_place *place = &places[o->next++];
-      if (place->repr != HIA_REPR_REF) continue;
-      *type = place->type;
-      *word = hiaR_load(HIA_REPR_REF, o->base + place->at);
+      const hia_layout_word *layout_word = &layout_words[o->next++];
+      if (layout_word->repr != HIA_REPR_REF) continue;
+      *type = layout_word->type;
+      *word = hiaR_load(HIA_REPR_REF, o->base + layout_word->at);
       if (hiaR_has_words(w->types, *type, *word) && !is_numbered(w, *word)) return true;
     }
     o->next = 0;

@@ -533,11 +533,11 @@ static gen_expr *partition(gen *g, gen_type type) {
       const gen_con *con = i % 2 + 1 == side ? con_around(g, tuple.parts[i], tuple.parts[i]) : NULL;
       gen_expr *rest = var_node(g, binder->parts[i].var);
       gen_expr *part = con ? data_node(g, tuple.parts[i], con) : rest;
-      bool is_placed = false;
+      bool is_used = false;
       for (uint32_t k = 0; con && k < con->n; k++) {
-        bool is_here = con->fields[k] == tuple.parts[i] && !is_placed;
+        bool is_here = con->fields[k] == tuple.parts[i] && !is_used;
         part->kids[k] = is_here ? rest : gen_expr_of(g, con->fields[k], 1);
-        is_placed |= is_here;
+        is_used |= is_here;
       }
       result->kids[i] = part;
     }

@@ -152,7 +152,7 @@ static void put_right(typing *t, gen_expr *e, gen_type got) {
 }
 
 /* Checks e in a place where its type settles, or where a type is declared. */
-static void place(typing *t, gen_expr *e, bool is_declared) {
+static void settled(typing *t, gen_expr *e, bool is_declared) {
   check(t, e);
   gen_type got = infer(t, e);
   gen_type gives = is_declared ? join(t, got, e->type) : settle(t->p, got);
@@ -313,7 +313,7 @@ static void check(typing *t, gen_expr *e) {
   case GEN_CONST: return;
   case GEN_OP:
     for (uint32_t i = 0; i < n_joined(e); i++) check(t, e->kids[i]);
-    for (uint32_t i = n_joined(e); i < e->n; i++) place(t, e->kids[i], false);
+    for (uint32_t i = n_joined(e); i < e->n; i++) settled(t, e->kids[i], false);
     if (gen_ops[e->op].on == GEN_CLASS) {
       gen_type got = join(t, infer(t, e->kids[0]), GEN_FLOAT_LITERAL);
       if (settle(t->p, got) != e->kids[0]->type) put_right(t, e->kids[0], got);
@@ -329,7 +329,7 @@ static void check(typing *t, gen_expr *e) {
     return;
   case GEN_CALL:
     for (uint32_t i = 0; i < e->n; i++)
-      if (!e->as.fn->params[i]->dropped) place(t, e->kids[i], e->as.fn->params[i]->annotated);
+      if (!e->as.fn->params[i]->dropped) settled(t, e->kids[i], e->as.fn->params[i]->annotated);
     return;
   case GEN_CAST: {
     gen_expr *arg = e->kids[0];
@@ -342,20 +342,20 @@ static void check(typing *t, gen_expr *e) {
     return;
   }
   case GEN_NOT:
-  case GEN_FAIL: place(t, e->kids[0], false); return;
+  case GEN_FAIL: settled(t, e->kids[0], false); return;
   case GEN_AND:
   case GEN_OR:
-    place(t, e->kids[0], true);
-    place(t, e->kids[1], true);
+    settled(t, e->kids[0], true);
+    settled(t, e->kids[1], true);
     return;
   case GEN_SELECT:
   case GEN_IF:
-    place(t, e->kids[0], true);
+    settled(t, e->kids[0], true);
     check(t, e->kids[1]);
     check(t, e->kids[2]);
     return;
   case GEN_MATCH:
-    place(t, e->kids[0], false);
+    settled(t, e->kids[0], false);
     infer(t, e);
     for (uint32_t i = 1; i < e->n; i++) check(t, e->kids[i]);
     return;
@@ -382,10 +382,10 @@ static void check(typing *t, gen_expr *e) {
     return;
   case GEN_LOOP: {
     uint32_t n = e->n - 2;
-    for (uint32_t i = 0; i < n; i++) place(t, e->kids[i], e->as.vars[i]->annotated);
+    for (uint32_t i = 0; i < n; i++) settled(t, e->kids[i], e->as.vars[i]->annotated);
     for (uint32_t i = 0; i < n; i++) e->as.vars[i]->inferred = e->as.vars[i]->type;
-    place(t, e->kids[n], true);
-    place(t, e->kids[n + 1], true);
+    settled(t, e->kids[n], true);
+    settled(t, e->kids[n + 1], true);
     return;
   }
   case GEN_TUPLE:
@@ -393,23 +393,23 @@ static void check(typing *t, gen_expr *e) {
   case GEN_CONCAT:
     for (uint32_t i = 0; i < e->n; i++) check(t, e->kids[i]);
     return;
-  case GEN_FIELD: place(t, e->kids[0], false); return;
+  case GEN_FIELD: settled(t, e->kids[0], false); return;
   case GEN_DATA:
-    for (uint32_t i = 0; i < e->n; i++) place(t, e->kids[i], true);
+    for (uint32_t i = 0; i < e->n; i++) settled(t, e->kids[i], true);
     return;
   case GEN_LEN:
   case GEN_INDEX:
   case GEN_SLICE:
-    for (uint32_t i = 0; i < e->n; i++) place(t, e->kids[i], false);
+    for (uint32_t i = 0; i < e->n; i++) settled(t, e->kids[i], false);
     return;
   case GEN_SET:
     check(t, e->kids[0]);
-    place(t, e->kids[1], false);
+    settled(t, e->kids[1], false);
     check(t, e->kids[2]);
     return;
   case GEN_COMP:
     if (e->n == 2) {
-      place(t, e->kids[0], false);
+      settled(t, e->kids[0], false);
     } else {
       check(t, e->kids[0]);
       check(t, e->kids[1]);
@@ -490,7 +490,7 @@ const char *gen_settle(gen_program *p) {
     while (t.has_changed) {
       t.has_changed = false;
       t.error[0] = 0;
-      place(&t, p->consts[i].value, true);
+      settled(&t, p->consts[i].value, true);
     }
   }
   /* Each round makes at least one correction, and there are finitely many. */

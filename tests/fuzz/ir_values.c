@@ -19,10 +19,10 @@ static void *take(ir_values *v, size_t size) {
 
 static bool make_words(ir_values *v, const hia_layout *layout, char *to, uint32_t depth) {
   for (uint32_t i = 0; i < layout->n; i++) {
-    const hia_word_place *place = &v->types->places[layout->first + i];
+    const hia_layout_word *layout_word = &v->types->layout_words[layout->first + i];
     hia_word word;
-    if (!make(v, place->type, depth, &word)) return false;
-    hiaR_store((hia_repr)place->repr, to + place->at, word);
+    if (!make(v, layout_word->type, depth, &word)) return false;
+    hiaR_store((hia_repr)layout_word->repr, to + layout_word->at, word);
   }
   return true;
 }
@@ -79,7 +79,7 @@ static bool make_tensor(ir_values *v, hia_dtype dtype, const hia_dims *shape, hi
   begin(&tensor->counted, HIA_TENSOR_OUTSIDE);
   tensor->counted.spare = hiaR_tensor_spare(dtype, shape->rank);
   memcpy(tensor->dims, shape->dims, shape->rank * sizeof *tensor->dims);
-  tensor->data = hiaR_tensor_place(tensor, n * hiaR_dtype_size(dtype));
+  tensor->data = hiaR_tensor_first_element(tensor, n * hiaR_dtype_size(dtype));
   *word = (uintptr_t)tensor;
   for (uint64_t i = 0; i < n; i++) {
     hia_word element;
@@ -144,10 +144,10 @@ static bool is_same(comparison *c, hia_type type, hia_word a, hia_word b, uint32
 static bool are_same(comparison *c, const hia_layout *layout, const char *a, const char *b,
                      uint32_t depth) {
   for (uint32_t i = 0; i < layout->n; i++) {
-    const hia_word_place *place = &c->types->places[layout->first + i];
-    hia_repr repr = (hia_repr)place->repr;
-    if (!is_same(c, place->type, hiaR_load(repr, a + place->at), hiaR_load(repr, b + place->at),
-                 depth))
+    const hia_layout_word *layout_word = &c->types->layout_words[layout->first + i];
+    hia_repr repr = (hia_repr)layout_word->repr;
+    if (!is_same(c, layout_word->type, hiaR_load(repr, a + layout_word->at),
+                 hiaR_load(repr, b + layout_word->at), depth))
       return false;
   }
   return true;

@@ -137,12 +137,12 @@ int main(int argc, char **argv) {
   static worker workers[N_THREADS];
   for (unsigned t = 0; t < N_THREADS; t++) {
     worker *w = &workers[t];
-    entry_fn *const places[] = {&w->fib, &w->deep, &w->down, &w->spin};
+    entry_fn *const entries[] = {&w->fib, &w->deep, &w->down, &w->spin};
     hia_error *error;
     for (size_t i = 0; i < 4; i++) {
       hia_native_fn entry;
       if (hia_function_entry(find(l[t % 2], names[i]), &entry, &error)) stop_with(error);
-      *places[i] = (entry_fn)entry;
+      *entries[i] = (entry_fn)entry;
     }
     hia_native_fn map;
     if (hia_function_map(find(l[t % 2], "fib"), &map, &error)) stop_with(error);

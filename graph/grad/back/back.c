@@ -24,8 +24,8 @@ void hiaG_grad_back(hia_back *b) {
   for (uint32_t i = 0; i < b->fn->nodes.len; i++)
     b->records[i] = (hia_grad_record){.kept = HIA_NONE};
   hiaG_back_choose_sums(&r);
-  uint32_t body = hiaG_back_place(&r, HIA_PLACE_BODY, 0, 0, HIA_NONE, HIA_NONE);
-  b->places.data[body].tape = 0; /* the first parameter */
+  uint32_t body = hiaG_back_add_region(&r, HIA_GRAD_BODY, 0, 0, HIA_NONE, HIA_NONE);
+  b->grad_regions.data[body].tape = 0; /* the first parameter */
   hia_value_id *seeds = HIA_NEW_ARRAY(arena, hia_value_id, b->fn->n_results + 1);
   uint32_t at = 1;
   for (uint32_t i = 0; i < b->fn->n_results; i++) {
@@ -33,7 +33,7 @@ void hiaG_grad_back(hia_back *b) {
     if (seeds[i] != HIA_NONE)
       hiaG_back_same_shape(&r, seeds[i], hiaG_in(b->fn, hiaG_yield_of(b->fn, 0), i));
   }
-  r.place = body;
+  r.grad_region = body;
   hia_contributions found = hiaG_back_arm(&r, body, seeds);
   /* The gradients of parameters, then those of params. */
   hia_u32vec results = {0};

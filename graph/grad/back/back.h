@@ -3,7 +3,7 @@
  * gradients of its values. grad.h says what f.back is.
  *
  * What f.back reads of f's activation is not known before it is built. So each value of f that some
- * rule gets is stood for by an UNDEF node at the beginning of the place where it would be read;
+ * rule gets is stood for by an UNDEF node at the beginning of the region where it would be read;
  * those that are used in the end are kept, and become fields of the tape (../layout.c).
  *
  * The order of additions is that of going backwards, and a branch or loop adds what its nodes have
@@ -45,7 +45,7 @@ typedef struct hia_reverse {
   uint32_t *scope_of;     /* by id: the scope of that */
   uint32_t scope, n_scopes;
   HIA_VEC(hia_saved_gradient) saved;
-  uint32_t place;       /* the place that the walk goes through */
+  uint32_t grad_region; /* the one that the walk goes through */
   hia_region_id region; /* where the nodes of f.back go */
   hia_loc_id loc;       /* of these */
   uint32_t depth;
@@ -82,9 +82,9 @@ static inline hia_value_id arg_of(hia_reverse *r, hia_region_id region, hia_type
 
 /* ---- read.c: what f.back reads of f ---- */
 
-/* Adds a place, and returns its index in b->places. */
-uint32_t hiaG_back_place(hia_reverse *r, hia_place_kind kind, hia_region_id forward,
-                         hia_region_id region, uint32_t outer, uint32_t record);
+/* Adds a region of f, and returns its index in b->grad_regions. */
+uint32_t hiaG_back_add_region(hia_reverse *r, hia_grad_region_kind kind, hia_region_id forward,
+                              hia_region_id region, uint32_t outer, uint32_t record);
 /* Returns what stands for the record of a node of f, of this type. */
 hia_value_id hiaG_back_record(hia_reverse *r, hia_node_id n, hia_type type);
 /* Returns the value of f.back that is equal to a value of f. */
@@ -151,11 +151,12 @@ hia_contributions hiaG_back_close(hia_reverse *r, uint32_t begin, uint32_t aroun
 
 /* ---- walk.c ---- */
 
-/* Goes through the region of a place. */
-void hiaG_back_region(hia_reverse *r, uint32_t place);
-/* Goes through the region of a place in a scope of its own, given the gradients of what the region
+/* Goes through a region of f. */
+void hiaG_back_region(hia_reverse *r, uint32_t grad_region);
+/* Goes through a region of f in a scope of its own, given the gradients of what the region
  * yields, by operand of its YIELD (NONE: none). */
-hia_contributions hiaG_back_arm(hia_reverse *r, uint32_t place, const hia_value_id *gradients);
+hia_contributions hiaG_back_arm(hia_reverse *r, uint32_t grad_region,
+                                const hia_value_id *gradients);
 
 /* ---- through one node of f ---- */
 

@@ -16,21 +16,21 @@ static hia_u32vec ids_of(hia_reverse *r, hia_contributions a, hia_contributions 
   return ids;
 }
 
-/* Returns the gradients for these ids, as values that are there at the end of a place. */
-static hia_u32vec gradients_for(hia_reverse *r, uint32_t place, hia_u32vec ids,
+/* Returns the gradients for these ids, as values that are there at the end of a region. */
+static hia_u32vec gradients_for(hia_reverse *r, uint32_t grad_region, hia_u32vec ids,
                                 hia_contributions found) {
   hia_u32vec list = {0};
-  uint32_t outer = r->place, k = 0;
+  uint32_t outer = r->grad_region, k = 0;
   hia_region_id region = r->region;
-  r->place = place;
-  r->region = r->b->places.data[place].region;
+  r->grad_region = grad_region;
+  r->region = r->b->grad_regions.data[grad_region].region;
   for (uint32_t i = 0; i < ids.len; i++) {
     bool has_found = k < found.len && found.data[k].id == ids.data[i];
     hiaR_push(r->d->arena, &list,
               has_found ? found.data[k].gradient : hiaG_back_zero(r, ids.data[i]));
     k += has_found;
   }
-  r->place = outer;
+  r->grad_region = outer;
   r->region = region;
   return list;
 }
@@ -50,10 +50,11 @@ void hiaG_back_branch(hia_reverse *r, hia_node_id n) {
   hia_node_id branch = node_of(r, HIA_OP_IF, &cond, 1, NULL, 0, 0);
   hia_contributions found[2];
   for (uint32_t k = 0; k < 2; k++) {
-    uint32_t place = hiaG_back_place(r, HIA_PLACE_ARM, forward + k,
-                                     r->back->nodes.data[branch].regions + k, r->place, kept->kept);
-    kept->places[k] = place;
-    found[k] = hiaG_back_arm(r, place, gradients);
+    uint32_t grad_region =
+        hiaG_back_add_region(r, HIA_GRAD_ARM, forward + k, r->back->nodes.data[branch].regions + k,
+                             r->grad_region, kept->kept);
+    kept->grad_regions[k] = grad_region;
+    found[k] = hiaG_back_arm(r, grad_region, gradients);
   }
   hia_u32vec ids = ids_of(r, found[0], found[1]);
   if (!ids.len) {
@@ -68,7 +69,7 @@ void hiaG_back_branch(hia_reverse *r, hia_node_id n) {
   for (uint32_t i = 0; i < ids.len; i++)
     hiaR_push(r->d->arena, &types, hiaG_back_type(r, ids.data[i]));
   for (uint32_t k = 0; k < 2; k++) {
-    hia_u32vec list = gradients_for(r, kept->places[k], ids, found[k]);
+    hia_u32vec list = gradients_for(r, kept->grad_regions[k], ids, found[k]);
     hiaG_yield(r->g, r->back, r->back->nodes.data[branch].regions + k, list.data, list.len);
   }
   hiaG_set_outs(r->g, r->back, branch, types.data, types.len);

@@ -22,8 +22,8 @@ typedef struct looping {
   hia_type list_type;   /* the type of the list of records */
   hia_node_id loop;     /* of f.back */
   hia_region_id back_head;
-  hia_node_id rest; /* the UNDEF that stands for the rest of the list */
-  uint32_t place;   /* of the round */
+  hia_node_id rest;     /* the UNDEF that stands for the rest of the list */
+  uint32_t grad_region; /* of the round */
   /* The variables of the loop of f.back are the list, those of `vars`, and those of `outside`. */
   hia_u32vec starts;    /* their values before the loop */
   hia_u32vec variables; /* their ARGs */
@@ -115,12 +115,15 @@ static void make_loop(looping *l) {
 static hia_contributions through_round(looping *l) {
   hia_reverse *r = l->r;
   hia_region_id back_round = l->back_head + 1;
-  uint32_t head_place = hiaG_back_place(r, HIA_PLACE_HEAD, l->head, back_round, r->place, HIA_NONE);
-  l->place = hiaG_back_place(r, HIA_PLACE_ROUND, l->round, back_round, head_place, HIA_NONE);
+  uint32_t head_region =
+      hiaG_back_add_region(r, HIA_GRAD_HEAD, l->head, back_round, r->grad_region, HIA_NONE);
+  l->grad_region =
+      hiaG_back_add_region(r, HIA_GRAD_ROUND, l->round, back_round, head_region, HIA_NONE);
   hia_grad_record *record = &r->b->records[l->n];
-  record->places[0] = head_place;
-  record->places[1] = l->place;
-  r->b->places.data[head_place].tape = r->b->places.data[l->place].tape = l->variables.data[0];
+  record->grad_regions[0] = head_region;
+  record->grad_regions[1] = l->grad_region;
+  r->b->grad_regions.data[head_region].tape = r->b->grad_regions.data[l->grad_region].tape =
+      l->variables.data[0];
   l->rest = record->rest =
       hiaG_add(r->g, r->back, back_round, HIA_OP_UNDEF, NULL, 0, &l->list_type, 1, 0, l->node.loc);
   hia_value_id *seeds = HIA_NEW_ARRAY(r->d->arena, hia_value_id, (size_t)l->node.n_ins + 1);
@@ -131,7 +134,7 @@ static hia_contributions through_round(looping *l) {
     hiaG_back_same_shape(r, l->variables.data[i + 1],
                          hiaG_in(r->fn, hiaG_yield_of(r->fn, l->round), l->vars.data[i]));
   }
-  hia_contributions found = hiaG_back_arm(r, l->place, seeds);
+  hia_contributions found = hiaG_back_arm(r, l->grad_region, seeds);
   for (uint32_t i = 0; i < found.len; i++)
     if (!hiaG_back_is_param(r, found.data[i].id) && is_of_head(l, found.data[i].id))
       hiaG_grad_lacks(r->d, r->fn, l->node.loc, "what the head of a loop computes");
@@ -145,9 +148,9 @@ static void end_round(looping *l, hia_contributions found) {
   hia_arena *arena = r->d->arena;
   hia_u32vec next = {0};
   hiaR_push(arena, &next, hiaG_out(r->back, l->rest, 0));
-  uint32_t outer = r->place;
+  uint32_t outer = r->grad_region;
   hia_region_id region = r->region;
-  r->place = l->place;
+  r->grad_region = l->grad_region;
   r->region = l->back_head + 1;
   for (uint32_t i = 0; i < l->vars.len; i++) {
     hia_value_id arg = l->args[l->vars.data[i]], at_begin = HIA_NONE;
@@ -167,7 +170,7 @@ static void end_round(looping *l, hia_contributions found) {
     hiaR_push(arena, &next, hiaG_back_plus(r, type, so_far, found.data[k].gradient));
   }
   hiaG_yield(r->g, r->back, r->region, next.data, next.len);
-  r->place = outer;
+  r->grad_region = outer;
   r->region = region;
 }
 

@@ -30,15 +30,15 @@ static void through_elements(mapping *m) {
   m->map = node_of(r, HIA_OP_MAP, &m->len, 1, &placeholder, 1, 0);
   m->each = r->back->nodes.data[m->map].regions;
   hia_value_id k = arg_of(r, m->each, HIA_I64, 0, m->node.loc);
-  uint32_t place =
-      hiaG_back_place(r, HIA_PLACE_EACH, m->node.regions, m->each, r->place, record->kept);
-  record->places[0] = place;
-  r->b->places.data[place].tape = k; /* the index; the array is the record */
+  uint32_t grad_region = hiaG_back_add_region(r, HIA_GRAD_EACH, m->node.regions, m->each,
+                                              r->grad_region, record->kept);
+  record->grad_regions[0] = grad_region;
+  r->b->grad_regions.data[grad_region].tape = k; /* the index; the array is the record */
   hia_node_id yield = hiaG_yield_of(r->fn, m->node.regions);
   uint32_t n_words = r->fn->nodes.data[yield].n_ins, around, begin = hiaG_back_open(r, &around);
-  uint32_t outer_place = r->place;
+  uint32_t outer_region = r->grad_region;
   hia_region_id outer = r->region;
-  r->place = place;
+  r->grad_region = grad_region;
   r->region = m->each;
   for (uint32_t i = 0; i < n_words; i++) {
     hia_value_id v = hiaG_in(r->fn, yield, i);
@@ -48,9 +48,9 @@ static void through_elements(mapping *m) {
                  hiaG_grad_stored(r->d, hiaG_type(r->fn, v)), hiaG_grad_word(r->d, made, i));
     hiaG_back_add(r, hiaG_back_id(r, v), hiaG_back_from_stored(r, v, dv));
   }
-  hiaG_back_region(r, place);
+  hiaG_back_region(r, grad_region);
   m->found = hiaG_back_close(r, begin, around);
-  r->place = outer_place;
+  r->grad_region = outer_region;
   r->region = outer;
 }
 

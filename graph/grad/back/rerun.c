@@ -17,10 +17,12 @@ void hiaG_back_enter_rerun(hia_reverse *r, hia_node_id n) {
   hiaG_fn(r->g, s->again)->is_recomputed = true;
   s->count = r->g->is_counted ? node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0) : HIA_NONE;
   s->call = node_of(r, HIA_OP_CALL, ins.data, ins.len, NULL, 0, s->again);
-  s->place = hiaG_back_place(r, HIA_PLACE_AGAIN, r->fn->nodes.data[n].region, r->region, r->place,
-                             HIA_NONE);
-  r->b->places.data[s->place].rerun = number;
-  r->place = s->place;
+  s->grad_region = hiaG_back_add_region(r, HIA_GRAD_AGAIN, r->fn->nodes.data[n].region, r->region,
+                                        r->grad_region, HIA_NONE);
+  r->b->grad_regions.data[s->grad_region].rerun = number;
+  r->grad_region = s->grad_region;
 }
 
-void hiaG_back_leave_rerun(hia_reverse *r) { r->place = r->b->places.data[r->place].outer; }
+void hiaG_back_leave_rerun(hia_reverse *r) {
+  r->grad_region = r->b->grad_regions.data[r->grad_region].outer;
+}

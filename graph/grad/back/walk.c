@@ -41,8 +41,8 @@ static void through_node(hia_reverse *r, hia_node_id n) {
   }
 }
 
-void hiaG_back_region(hia_reverse *r, uint32_t place) {
-  hia_region_id forward = r->b->places.data[place].forward;
+void hiaG_back_region(hia_reverse *r, uint32_t grad_region) {
+  hia_region_id forward = r->b->grad_regions.data[grad_region].forward;
   if (++r->depth > MAX_DEPTH)
     hiaG_grad_lacks(r->d, r->fn, r->loc, "branches and loops nested this deep");
   hia_node_id n = r->fn->nodes.data[hiaG_yield_of(r->fn, forward)].prev;
@@ -50,18 +50,19 @@ void hiaG_back_region(hia_reverse *r, uint32_t place) {
   r->depth--;
 }
 
-hia_contributions hiaG_back_arm(hia_reverse *r, uint32_t place, const hia_value_id *gradients) {
-  uint32_t around, begin = hiaG_back_open(r, &around), outer = r->place;
+hia_contributions hiaG_back_arm(hia_reverse *r, uint32_t grad_region,
+                                const hia_value_id *gradients) {
+  uint32_t around, begin = hiaG_back_open(r, &around), outer = r->grad_region;
   hia_region_id region = r->region;
-  const hia_grad_place p = r->b->places.data[place];
+  const hia_grad_region p = r->b->grad_regions.data[grad_region];
   hia_node_id yield = hiaG_yield_of(r->fn, p.forward);
-  r->place = place;
+  r->grad_region = grad_region;
   r->region = p.region;
   for (uint32_t i = 0; i < r->fn->nodes.data[yield].n_ins; i++)
     if (gradients[i] != HIA_NONE) hiaG_back_add_dense(r, hiaG_in(r->fn, yield, i), gradients[i]);
-  hiaG_back_region(r, place);
+  hiaG_back_region(r, grad_region);
   hia_contributions found = hiaG_back_close(r, begin, around);
-  r->place = outer;
+  r->grad_region = outer;
   r->region = region;
   return found;
 }

@@ -426,13 +426,13 @@ Test(builder, constants_are_exact) {
   close_world(&w);
 }
 
-enum { PLACES = 9 };
+enum { CONTEXTS = 9 };
 
 /* A function with a constant in every place where there can be one. */
-static void build_places(hia_builder *b, size_t i, exact e) {
-  hia_build_type type = e.dtype, types[PLACES];
+static void build_contexts(hia_builder *b, size_t i, exact e) {
+  hia_build_type type = e.dtype, types[CONTEXTS];
   char name[32];
-  for (size_t k = 0; k < PLACES; k++) types[k] = type;
+  for (size_t k = 0; k < CONTEXTS; k++) types[k] = type;
   snprintf(name, sizeof name, "same%zu", i);
   hia_build_fn same = hia_build_declare_types(b, name, &type, 1, type);
   hia_build_begin(b, same);
@@ -443,9 +443,9 @@ static void build_places(hia_builder *b, size_t i, exact e) {
   hia_build_return(b, build_exact(b, e));
   snprintf(name, sizeof name, "c%zu", i);
   hia_build_fn fn =
-      hia_build_declare_types(b, name, &type, 1, hia_build_tuple_type(b, types, PLACES));
+      hia_build_declare_types(b, name, &type, 1, hia_build_tuple_type(b, types, CONTEXTS));
   hia_build_begin(b, fn);
-  value c = build_exact(b, e), p = hia_build_param(b, fn, 0), parts[PLACES], var[2];
+  value c = build_exact(b, e), p = hia_build_param(b, fn, 0), parts[CONTEXTS], var[2];
   value two[2] = {c, p}, init[2] = {p, hia_build_bool(b, true)};
   value next[2] = {c, hia_build_bool(b, false)};
   value yes = hia_build_eq(b, p, p), no = hia_build_ne(b, p, p);
@@ -464,15 +464,15 @@ static void build_places(hia_builder *b, size_t i, exact e) {
   hia_build_while(b, var[1]);
   parts[7] = hia_build_part(b, hia_build_end_loop(b, next, 2), 0);
   parts[8] = hia_build_part(b, hia_build_tuple(b, two, 2), 0);
-  hia_build_return(b, hia_build_tuple(b, parts, PLACES));
+  hia_build_return(b, hia_build_tuple(b, parts, CONTEXTS));
 }
 
 Test(builder, constants_are_exact_wherever_they_stand) {
   for (int native = 0; native < 1 + has_native(); native++) {
     world w = open_world_of(native ? HIA_ENGINE_JIT : HIA_ENGINE_INTERP);
-    for (size_t i = 0; i < N_SPECIAL; i++) build_places(w.b, i, special[i]);
+    for (size_t i = 0; i < N_SPECIAL; i++) build_contexts(w.b, i, special[i]);
     finish(&w);
-    expect_constants(&w, special, N_SPECIAL, PLACES);
+    expect_constants(&w, special, N_SPECIAL, CONTEXTS);
     close_world(&w);
   }
 }

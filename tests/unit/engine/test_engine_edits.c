@@ -186,7 +186,7 @@ Test(engine_edits, give_the_program_that_was_meant) {
 /* ---- every operation of literals, in every place where its type matters ---- */
 
 /* `@` is the operation: in the program that was meant its literals have the type of v. */
-static const char *const places[] = {
+static const char *const contexts[] = {
     "fn f(v: %s) = { let k = @; k + v }",
     "fn f(v: %s) = { let k = @; let l = -k; v * l - k }",
     "fn f(v: %s) = { let p = (1, @); v - p.1 }",
@@ -202,9 +202,9 @@ static const char *const places[] = {
     "fn f(v: %s) = { let a = [(1, @), (2, @)]; a[1].1 * v + a[0].1 }",
 };
 
-static char *in_place(const char *place, const char *type, const char *call) {
+static char *in_context(const char *context, const char *type, const char *call) {
   char *typed = malloc(1000), *out = calloc(1, 1000);
-  snprintf(typed, 1000, place, type);
+  snprintf(typed, 1000, context, type);
   for (const char *c = typed; *c != '\0'; c++)
     strncat(out, *c == '@' ? call : c, *c == '@' ? 200 : 1);
   free(typed);
@@ -241,8 +241,9 @@ Test(engine_edits, of_every_operation) {
       const char *type = is_i64 ? "i64" : "f64";
       char *call = call_of(hiaR_ops[op].name, (unsigned)hiaR_ops[op].n_ins, literals[k % 2], "");
       char *typed = call_of(hiaR_ops[op].name, (unsigned)hiaR_ops[op].n_ins, literals[k % 2], type);
-      for (size_t i = 0; i < HIA_LEN(places); i++) {
-        char *wrong = in_place(places[i], type, call), *meant = in_place(places[i], type, typed);
+      for (size_t i = 0; i < HIA_LEN(contexts); i++) {
+        char *wrong = in_context(contexts[i], type, call),
+             *meant = in_context(contexts[i], type, typed);
         if (is_good(meant)) {
           hia_edit first;
           char *mended = mend(wrong, &first);

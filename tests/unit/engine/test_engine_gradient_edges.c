@@ -391,7 +391,7 @@ static void expect(const edge *e, const char *of, const char *dtype, double is, 
 static void check_edge(hia_engine *engine, hia_function *g, const edge *e, const char *dtype) {
   static const char *const of[4][3] = {
       {"a", "b", "c"}, {"aa", "ab", "ac"}, {"ba", "bb", "bc"}, {"ca", "cb", "cc"}};
-  static const int place[3][3] = {{0, 1, 3}, {1, 2, 4}, {3, 4, 5}};
+  static const int second_of[3][3] = {{0, 1, 3}, {1, 2, 4}, {3, 4, 5}};
   hia_value *args[3], *result;
   hia_error *error = NULL;
   for (int i = 0; i < 3; i++)
@@ -403,7 +403,7 @@ static void check_edge(hia_engine *engine, hia_function *g, const edge *e, const
     hia_value *part = hia_value_part(result, i);
     for (uint32_t k = 0; k < 3; k++) {
       double is = number_of(hia_value_part(part, k));
-      expect(e, of[i][k], dtype, is, i ? e->second[place[i - 1][k]] : e->first[k]);
+      expect(e, of[i][k], dtype, is, i ? e->second[second_of[i - 1][k]] : e->first[k]);
     }
     hia_value_free(part);
   }
@@ -545,11 +545,12 @@ static bool has_operand(const char *text, char name) {
 }
 
 Test(engine_gradient_edges, all_rows) {
-  static const double places[] = {0, -0.0, I, -I};
+  static const double edge_values[] = {0, -0.0, I, -I};
   for (unsigned op = 0; op < HIA_OP_LIMIT; op++) {
     const hia_op_info *row = &hiaR_ops[op];
     if (!row->name || row->gradient != HIA_GRADIENT_OWN) continue;
-    bool met[3][HIA_LEN(places)] = {0}, is_there = false, are_equal = false, is_tried_empty = false;
+    bool met[3][HIA_LEN(edge_values)] = {0}, is_there = false, are_equal = false,
+         is_tried_empty = false;
     uint32_t n = 0;
     for (uint32_t i = 0; i < HIA_LEN(edges); i++) {
       if (edges[i].op != op) continue;
@@ -558,8 +559,9 @@ Test(engine_gradient_edges, all_rows) {
       for (uint32_t k = 0; k < 3; k++) {
         if (!has_operand(edges[i].text, (char)('a' + k))) continue;
         if (n < k + 1) n = k + 1;
-        for (uint32_t p = 0; p < HIA_LEN(places); p++)
-          met[k][p] |= edges[i].x[k] == places[p] && signbit(edges[i].x[k]) == signbit(places[p]);
+        for (uint32_t p = 0; p < HIA_LEN(edge_values); p++)
+          met[k][p] |=
+              edges[i].x[k] == edge_values[p] && signbit(edges[i].x[k]) == signbit(edge_values[p]);
       }
     }
     for (uint32_t i = 0; i < HIA_LEN(empty); i++) is_tried_empty |= empty[i].op == op;
@@ -568,7 +570,7 @@ Test(engine_gradient_edges, all_rows) {
     if (!is_elementwise(op)) continue;
     cr_expect(are_equal || n < 2, "equal operands of %s", row->name);
     for (uint32_t k = 0; k < n; k++)
-      for (uint32_t p = 0; p < HIA_LEN(places); p++)
-        cr_expect(met[k][p], "operand %u of %s is never %g", k, row->name, places[p]);
+      for (uint32_t p = 0; p < HIA_LEN(edge_values); p++)
+        cr_expect(met[k][p], "operand %u of %s is never %g", k, row->name, edge_values[p]);
   }
 }

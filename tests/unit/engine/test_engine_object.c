@@ -81,12 +81,12 @@ static void describe(const object *o, const Elf64_Rela *r, char *out, size_t siz
 /* True if the first function behind `at` in the section of code is an elementary one. */
 static bool find_elementary(const object *o, uint64_t at) {
   const char *first = NULL;
-  uint64_t place = UINT64_MAX;
+  uint64_t lowest = UINT64_MAX;
   for (size_t i = 0; i < o->n_symbols; i++) {
     const Elf64_Sym *s = &o->symbols[i];
     if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx != find_section(o, ".text")) continue;
-    if (s->st_value >= at && s->st_value < place)
-      first = o->names + s->st_name, place = s->st_value;
+    if (s->st_value >= at && s->st_value < lowest)
+      first = o->names + s->st_name, lowest = s->st_value;
   }
   return first && strncmp(first, "hiaton.", 7) == 0;
 }

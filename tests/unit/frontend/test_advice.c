@@ -86,7 +86,7 @@ Test(advice, shifts) {
 /* Every built-in function of literals, in every place where its type matters: after
  * the hints it compiles. */
 Test(advice, of_every_operation) {
-  static const char *const places[] = {
+  static const char *const contexts[] = {
       "fn f(v: %1$s) = { let k = %2$s; k + v }",
       "fn f(v: %1$s) = { let k = %2$s; let l = -k; v * l - k }",
       "fn f(v: %1$s) = { let p = (1, %2$s); v - p.1 }",
@@ -115,9 +115,9 @@ Test(advice, of_every_operation) {
       bool is_call = c.diags.list.len == 0; /* the language has it, for such literals */
       discard(&c);
       n_calls += is_call;
-      for (size_t p = 0; is_call && p < HIA_LEN(places); p++)
+      for (size_t p = 0; is_call && p < HIA_LEN(contexts); p++)
         for (size_t t = 0; t < HIA_LEN(types); t++) {
-          snprintf(program, sizeof program, places[p], types[t], call);
+          snprintf(program, sizeof program, contexts[p], types[t], call);
           char *mended = mend(program);
           n_mended += strcmp(mended, program) != 0;
           free(mended);

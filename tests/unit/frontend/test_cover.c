@@ -22,8 +22,8 @@ static hia_ast_id match_of(const hia_program *p) {
 }
 
 /* The part of the value at a place. Its parent holds the constructor that the place is of. */
-static const sample *part_at(const hia_match_tree *m, uint32_t place, const sample *value) {
-  const hia_match_place *at = &m->places.data[place];
+static const sample *part_at(const hia_match_tree *m, uint32_t occurrence, const sample *value) {
+  const hia_match_occurrence *at = &m->occurrences.data[occurrence];
   if (at->parent == HIA_NONE) return value;
   const sample *parent = part_at(m, at->parent, value);
   cr_assert_eq((uint32_t)parent->con, at->con);
@@ -34,12 +34,12 @@ static const sample *part_at(const hia_match_tree *m, uint32_t place, const samp
 static uint32_t decide(const hia_match_tree *m, const sample *value) {
   bool seen[256] = {false};
   uint32_t id = m->root;
-  while (m->nodes.data[id].place != HIA_NONE) {
+  while (m->nodes.data[id].occurrence != HIA_NONE) {
     const hia_match_node *n = &m->nodes.data[id];
-    cr_assert(n->place < 256 && !seen[n->place]);
-    seen[n->place] = true;
-    int64_t key = part_at(m, n->place, value)->con;
-    if (m->places.data[n->place].type == HIA_I32) key = sample_integers[key];
+    cr_assert(n->occurrence < 256 && !seen[n->occurrence]);
+    seen[n->occurrence] = true;
+    int64_t key = part_at(m, n->occurrence, value)->con;
+    if (m->occurrences.data[n->occurrence].type == HIA_I32) key = sample_integers[key];
     uint32_t next = n->otherwise;
     for (uint32_t i = 0; i < n->n; i++) {
       const hia_match_case *k = &m->cases.data[n->first + i];

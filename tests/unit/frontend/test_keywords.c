@@ -6,7 +6,7 @@
 #include "tests/unit/helpers/sources.h"
 
 /* `@` is the keyword. Most places use the name, too, where it is an operand. */
-static const char *const places[] = {
+static const char *const contexts[] = {
     "fn @(x: i32) = x",
     "fn @() = 1",
     "extern fn @(x: f64) -> f64",
@@ -58,10 +58,10 @@ static const char *const places[] = {
     "fn f(x: f64) = (x, x) gradient((g, @)) = g + @",
 };
 
-static void insert(char *out, const char *place, const char *word, uint32_t *first) {
+static void insert(char *out, const char *context, const char *word, uint32_t *first) {
   *first = HIA_NONE;
   uint32_t n = 0;
-  for (const char *c = place; *c != '\0'; c++) {
+  for (const char *c = context; *c != '\0'; c++) {
     if (*c != '@') {
       out[n++] = *c;
       continue;
@@ -74,21 +74,21 @@ static void insert(char *out, const char *place, const char *word, uint32_t *fir
 }
 
 /* The places of values and types where `true` and the like may stand. */
-static bool is_value(const char *place, const char *word) {
+static bool is_value(const char *context, const char *word) {
   bool is_bool = strcmp(word, "true") == 0 || strcmp(word, "false") == 0;
-  return is_bool && strstr(place, "match") != NULL;
+  return is_bool && strstr(context, "match") != NULL;
 }
 
 Test(keywords, in_the_place_of_names) {
   unsigned n = 0;
   for (hia_token_kind k = HIA_FIRST_KEYWORD; k < HIA_FIRST_KEYWORD + HIA_N_KEYWORDS; k++)
-    for (size_t i = 0; i < HIA_LEN(places); i++) {
+    for (size_t i = 0; i < HIA_LEN(contexts); i++) {
       const char *quoted = hiaF_token_text(k);
       char word[16], text[300], program[400];
       uint32_t first;
       snprintf(word, sizeof word, "%.*s", (int)strlen(quoted) - 2, quoted + 1);
-      if (is_value(places[i], word)) continue;
-      insert(text, places[i], word, &first);
+      if (is_value(contexts[i], word)) continue;
+      insert(text, contexts[i], word, &first);
       snprintf(program, sizeof program, "%s\nconst LATER = )\n", text);
       compiled c;
       compile(&c, program);
@@ -105,7 +105,7 @@ Test(keywords, in_the_place_of_names) {
       discard(&c);
       n++;
     }
-  cr_assert_gt(n, HIA_N_KEYWORDS * (HIA_LEN(places) - 8), "%u", n);
+  cr_assert_gt(n, HIA_N_KEYWORDS * (HIA_LEN(contexts) - 8), "%u", n);
 }
 
 /* A name that is missing: one error, and what follows is read as what it is. */
@@ -173,10 +173,10 @@ Test(keywords, errors_in_brackets) {
 Test(keywords, operators_in_the_place_of_names) {
   static const char *const operators[] = {"&&", "||", "!"};
   for (size_t k = 0; k < HIA_LEN(operators); k++)
-    for (size_t i = 0; i < HIA_LEN(places); i++) {
+    for (size_t i = 0; i < HIA_LEN(contexts); i++) {
       char text[300];
       uint32_t first;
-      insert(text, places[i], operators[k], &first);
+      insert(text, contexts[i], operators[k], &first);
       compiled c;
       compile(&c, text);
       cr_assert_gt(c.diags.list.len, 0, "%s", text);

@@ -62,14 +62,14 @@ static void expect_list(const hia_types *types, hia_type list) {
   cr_assert_str_eq(t.names + t.fields[cons->first + 2].name, "trees");
   /* header; tail, trees; sum; the i32; the bool */
   const uint32_t at[5] = {36, 32, 8, 16, 24};
-  const hia_word_place *places = t.places + cons->layout.first;
+  const hia_layout_word *layout_words = t.layout_words + cons->layout.first;
   cr_assert(cons->layout.n == 5 && cons->layout.n_refs == 2 && cons->layout.size == 40);
   for (int i = 0; i < 5; i++)
-    cr_assert_eq(places[i].at, at[i], "word %d is at %u", i, places[i].at);
-  cr_assert_eq(places[2].type, list);
-  hia_type tree = hiaG_element(types, places[3].type);
+    cr_assert_eq(layout_words[i].at, at[i], "word %d is at %u", i, layout_words[i].at);
+  cr_assert_eq(layout_words[2].type, list);
+  hia_type tree = hiaG_element(types, layout_words[3].type);
   cr_assert_eq(hiaR_ctor(&t, tree, 0)->layout.size, 16);
-  cr_assert_eq(t.places[hiaR_ctor(&t, tree, 0)->layout.first].type, list);
+  cr_assert_eq(t.layout_words[hiaR_ctor(&t, tree, 0)->layout.first].type, list);
 }
 
 Test(types, data_and_arrays) {
@@ -86,7 +86,7 @@ Test(types, data_and_arrays) {
     hia_type_table t = hiaG_type_table(&e.types);
     const hia_layout *element = &hiaR_type_entry(&t, pairs)->layout;
     cr_assert(element->n == 3 && element->n_refs == 1 && element->size == 16);
-    cr_assert_eq(t.places[element->first + 2].at, 12);
+    cr_assert_eq(t.layout_words[element->first + 2].at, 12);
     hia_type bools = hiaG_array(&e.types, HIA_BOOL);
     t = hiaG_type_table(&e.types);
     cr_assert_eq(hiaR_type_entry(&t, bools)->layout.size, 1);

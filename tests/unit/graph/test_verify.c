@@ -633,23 +633,23 @@ static void damage(hia_graph *g, random_source *r) {
   struct {
     void *data;
     size_t size;
-  } places[] = {{fn->nodes.data, fn->nodes.len * sizeof *fn->nodes.data},
+  } tables[] = {{fn->nodes.data, fn->nodes.len * sizeof *fn->nodes.data},
                 {fn->values.data, fn->values.len * sizeof *fn->values.data},
                 {fn->edges.data, fn->edges.len * sizeof *fn->edges.data},
                 {fn->regions.data, fn->regions.len * sizeof *fn->regions.data},
                 {g->sites.data, g->sites.len * sizeof *g->sites.data},
                 {g->locs.data, g->locs.len * sizeof *g->locs.data}};
-  uint32_t place = random_below(r, HIA_LEN(places));
-  if (places[place].size == 0) return;
-  uint32_t at = 4 * random_below(r, (uint32_t)(places[place].size / 4));
+  uint32_t table = random_below(r, HIA_LEN(tables));
+  if (tables[table].size == 0) return;
+  uint32_t at = 4 * random_below(r, (uint32_t)(tables[table].size / 4));
   uint32_t kind = random_below(r, 4), word = (uint32_t)random_next(r);
-  char *target = (char *)places[place].data + at;
+  char *target = (char *)tables[table].data + at;
   uint32_t value = kind == 0 ? word : kind == 1 ? HIA_NONE : word % (kind == 2 ? 8 : 64);
-  if (place == 0 && at % sizeof(hia_node) == 0) /* op and flags are bytes */
+  if (table == 0 && at % sizeof(hia_node) == 0) /* op and flags are bytes */
     memcpy(target + word % 2, &value, 1);
-  else if (place == 3 && at % sizeof(hia_region) == 0)
+  else if (table == 3 && at % sizeof(hia_region) == 0)
     memcpy(target, &value, 1);
-  else if (place == 4 && at % sizeof(hia_site) == offsetof(hia_site, is_tail))
+  else if (table == 4 && at % sizeof(hia_site) == offsetof(hia_site, is_tail))
     *target = value & 1; /* a bool */
   else
     memcpy(target, &value, 4);

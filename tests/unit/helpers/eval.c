@@ -140,7 +140,7 @@ static hia_layout layout_of(const hia_types *types, hia_type type, const object 
 /* That of word i; of an array all elements have the same. */
 static hia_type word_type(const hia_types *types, hia_type type, const object *o, uint32_t i) {
   hia_layout layout = layout_of(types, type, o);
-  return hiaG_type_table(types).places[layout.first + i % layout.n].type;
+  return hiaG_type_table(types).layout_words[layout.first + i % layout.n].type;
 }
 
 /* Of a value of this type: equal values have equal hashes. */

@@ -16,7 +16,7 @@ typedef enum state { READY, BLOCKED, DONE } state;
  * since it reads the signal mask from the kernel. It is only used to begin a stack; after that
  * these functions switch. Functions that jump, or to which they jump, must not be inlined, and a
  * sanitizer must not instrument them. */
-typedef void *place[5];
+typedef void *resumption[5];
 #ifdef __clang__
 #define APART __attribute__((noinline, no_sanitize("address", "undefined")))
 #else
@@ -25,7 +25,7 @@ typedef void *place[5];
 
 typedef struct participant {
   char *stack;
-  place start, at; /* where its body begins; where it stopped */
+  resumption start, at; /* where its body begins; where it stopped */
   state state;
   const volatile void *word; /* BLOCKED: the word that it is blocked on */
   uint64_t seen;             /* hash of the values that it has read */
@@ -41,7 +41,7 @@ static struct {
   const explore_case *c;
   participant who[EXPLORE_MAX];
   uint32_t running; /* EXPLORE_MAX: none, or one before its first operation */
-  place explorer;
+  resumption explorer;
   choice choices[MAX_STEPS];
   uint32_t n_known, at; /* choices that this execution repeats; the next one */
   const char *problem;

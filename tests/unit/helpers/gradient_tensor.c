@@ -254,7 +254,8 @@ static hia_value_id weights(maker *m, hia_value_id y) {
     ins[1 + i] = op(m, HIA_OP_DIM, &y, 1, i);
     n = i ? op2(m, HIA_OP_MUL, n, ins[1 + i]) : ins[1];
   }
-  hia_value_id places = op(m, HIA_OP_IOTA, &n, 1, 0), at = op(m, HIA_OP_CAST, &places, 1, HIA_I64);
+  hia_value_id indices = op(m, HIA_OP_IOTA, &n, 1, 0),
+               at = op(m, HIA_OP_CAST, &indices, 1, HIA_I64);
   at = op2(m, HIA_OP_MUL, at, number(m, 1.7));
   ins[0] = op(m, HIA_OP_SIN, (hia_value_id[]){op2(m, HIA_OP_ADD, at, number(m, 0.6))}, 1, 0);
   return op(m, HIA_OP_RESHAPE, ins, 1 + rank, 0);

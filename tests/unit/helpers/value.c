@@ -146,7 +146,7 @@ static hia_word make_reference(making *m, hia_type type) {
     if (m->left) m->left--;
     hia_counted *object = hiaR_new_data(m->objects, ctor, number);
     word = hiaR_word_of(object);
-    hia_word_cursor at = {(char *)object, t->places + ctor->layout.first};
+    hia_word_cursor at = {(char *)object, t->layout_words + ctor->layout.first};
     for (uint32_t i = 0; i < ctor->n; i++) make(m, t->fields[ctor->first + i].type, &at);
   } else {
     uint32_t n = m->left ? random_below(m->r, 5) : 0;
@@ -156,7 +156,7 @@ static hia_word make_reference(making *m, hia_type type) {
     word = hiaR_word_of(array);
     for (uint32_t i = 0; i < n; i++) {
       hia_word_cursor at = {array->data + (size_t)i * entry->layout.size,
-                            t->places + entry->layout.first};
+                            t->layout_words + entry->layout.first};
       make(m, entry->element, &at);
     }
   }
@@ -206,8 +206,9 @@ static bool equal(const hia_type_table *t, hia_type type, hia_word_cursor *a, hi
   if (kind == HIA_KIND_DATA) {
     if (hiaR_object(x)->ctor != hiaR_object(y)->ctor) return false;
     const hia_ctor *ctor = hiaR_ctor(t, type, hiaR_object(x)->ctor);
-    const hia_word_place *places = t->places + ctor->layout.first;
-    hia_word_cursor in_x = {(char *)(uintptr_t)x, places}, in_y = {(char *)(uintptr_t)y, places};
+    const hia_layout_word *layout_words = t->layout_words + ctor->layout.first;
+    hia_word_cursor in_x = {(char *)(uintptr_t)x, layout_words},
+                    in_y = {(char *)(uintptr_t)y, layout_words};
     for (uint32_t i = 0; i < ctor->n; i++)
       if (!equal(t, t->fields[ctor->first + i].type, &in_x, &in_y)) return false;
     return true;
@@ -215,9 +216,9 @@ static bool equal(const hia_type_table *t, hia_type type, hia_word_cursor *a, hi
   const hia_array *p = (const hia_array *)(uintptr_t)x, *q = (const hia_array *)(uintptr_t)y;
   if (p->n != q->n) return false;
   for (uint64_t i = 0; i < p->n; i++) {
-    const hia_word_place *places = t->places + entry->layout.first;
-    hia_word_cursor in_x = {p->data + i * entry->layout.size, places};
-    hia_word_cursor in_y = {q->data + i * entry->layout.size, places};
+    const hia_layout_word *layout_words = t->layout_words + entry->layout.first;
+    hia_word_cursor in_x = {p->data + i * entry->layout.size, layout_words};
+    hia_word_cursor in_y = {q->data + i * entry->layout.size, layout_words};
     if (!equal(t, entry->element, &in_x, &in_y)) return false;
   }
   return true;
@@ -254,7 +255,7 @@ static hia_word new_node(const value_world *w, hia_objects *objects, uint32_t nu
                          const hia_word *words) {
   const hia_ctor *ctor = hiaR_ctor(&w->table, w->tree, number);
   hia_counted *object = hiaR_new_data(objects, ctor, number);
-  hia_word_cursor at = {(char *)object, w->table.places + ctor->layout.first};
+  hia_word_cursor at = {(char *)object, w->table.layout_words + ctor->layout.first};
   for (uint32_t i = 0; i < ctor->n; i++) hiaR_put_word(&at, words[i]);
   return hiaR_word_of(object);
 }

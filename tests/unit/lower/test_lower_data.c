@@ -77,11 +77,11 @@ Test(data, a_field_of_another_constructor) {
                              "%3:i64 = field A.0 %1 !3:20\nyield %3\n}\n";
   EACH_LEVEL(d, {
     compile_data(d, graph_of(&d->w, text), true, level);
-    const char *names[] = {"a", "b", "c"}, *places[] = {"1:20", "2:20", "3:20"};
+    const char *names[] = {"a", "b", "c"}, *positions[] = {"1:20", "2:20", "3:20"};
     for (size_t i = 0; i < 3; i++) {
       hia_word block[2] = {7};
       cr_assert_eq(run_data(d, names[i], block), HIA_INTERNAL, "level %d: %s", level, names[i]);
-      cr_assert_str_eq(chain(&d->w), places[i]);
+      cr_assert_str_eq(chain(&d->w), positions[i]);
     }
   });
 }

@@ -345,9 +345,9 @@ Test(image_data, damage_is_refused_or_harmless) {
   hia_image_header *h = malloc(p.size);
   memcpy(h, p.bytes, p.size);
   static const uint32_t changes[] = {0, 1, 2, 5, 16, 17, 255, 65536, 0x7fffffff, 0xffffffff};
-  const hia_image_table *tables[] = {&h->types, &h->ctors, &h->fields, &h->places, &h->words};
+  const hia_image_table *tables[] = {&h->types, &h->ctors, &h->fields, &h->layout_words, &h->words};
   const size_t record[] = {sizeof(hia_type_entry), sizeof(hia_ctor), sizeof(hia_ctor_field),
-                           sizeof(hia_word_place), sizeof(uint32_t)};
+                           sizeof(hia_layout_word), sizeof(uint32_t)};
   unsigned n_refused = 0, n_loaded = 0;
   for (size_t t = 0; t < HIA_LEN(tables); t++) {
     uint32_t *words = (uint32_t *)(void *)((char *)h + tables[t]->at);

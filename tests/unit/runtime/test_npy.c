@@ -214,13 +214,13 @@ Test(npy, other_orders) {
                          .is_big_endian = random_chance(&r, 50),
                          .is_fortran = random_chance(&r, 70)};
     for (uint64_t k = 0; k < n; k++) {
-      uint64_t rest = k, place = 0, index[HIA_MAX_RANK];
+      uint64_t rest = k, at = 0, index[HIA_MAX_RANK];
       for (uint32_t a = shape.rank; a-- > 0; rest /= (uint64_t)shape.dims[a])
         index[a] = rest % (uint64_t)shape.dims[a];
-      for (uint32_t a = shape.rank; a-- > 0;) place = place * (uint64_t)shape.dims[a] + index[a];
-      if (!t.is_fortran) place = k;
+      for (uint32_t a = shape.rank; a-- > 0;) at = at * (uint64_t)shape.dims[a] + index[a];
+      if (!t.is_fortran) at = k;
       for (uint32_t b = 0; b < size; b++)
-        file[place * size + (t.is_big_endian == is_little ? size - 1 - b : b)] = rows[k * size + b];
+        file[at * size + (t.is_big_endian == is_little ? size - 1 - b : b)] = rows[k * size + b];
     }
     hia_value_error error;
     cr_assert_eq(hiaR_file_tensor_copy(&t, out, &error), HIA_OK);
@@ -362,9 +362,9 @@ Test(npy, headers_that_are_wrong) {
       if (!at && strcmp(dictionary, "{}") != 0 && dictionary[0] && error.at < wanted)
         wanted = error.at; /* behind the last brace, or where the text ends */
       cr_assert_eq(error.at, wanted, "%zu: %s, not at %zu", i, error.message, wanted);
-      char place[40];
-      snprintf(place, sizeof place, ", at byte %zu", error.at);
-      cr_assert(strstr(error.message, place), "%zu: %s", i, error.message);
+      char suffix[40];
+      snprintf(suffix, sizeof suffix, ", at byte %zu", error.at);
+      cr_assert(strstr(error.message, suffix), "%zu: %s", i, error.message);
     }
 }
 

@@ -54,10 +54,10 @@ static void tear_down(fixture *x) {
 static hia_word cons(fixture *x, int32_t head, hia_word tail) {
   const hia_ctor *ctor = hiaR_ctor(&x->table, x->list, 1);
   hia_counted *object = hiaR_heap_alloc(&x->local, ctor->layout.size);
-  const hia_word_place *places = &x->table.places[ctor->layout.first];
+  const hia_layout_word *layout_words = &x->table.layout_words[ctor->layout.first];
   hiaR_object_begin(object, 1);
-  hiaR_store(HIA_REPR_I32, (char *)object + places[0].at, hiaR_from_i32(head));
-  hiaR_store(HIA_REPR_REF, (char *)object + places[1].at, tail);
+  hiaR_store(HIA_REPR_I32, (char *)object + layout_words[0].at, hiaR_from_i32(head));
+  hiaR_store(HIA_REPR_REF, (char *)object + layout_words[1].at, tail);
   return (uintptr_t)object;
 }
 
@@ -69,10 +69,10 @@ static hia_word rose(fixture *x, int64_t label, const hia_word *below, uint64_t 
   array->data = (char *)(array + 1);
   if (n) memcpy(array->data, below, n * sizeof *below);
   hia_counted *object = hiaR_heap_alloc(&x->local, ctor->layout.size);
-  const hia_word_place *places = &x->table.places[ctor->layout.first];
+  const hia_layout_word *layout_words = &x->table.layout_words[ctor->layout.first];
   hiaR_object_begin(object, 0);
-  hiaR_store(HIA_REPR_I64, (char *)object + places[0].at, (hia_word)label);
-  hiaR_store(HIA_REPR_REF, (char *)object + places[1].at, (uintptr_t)array);
+  hiaR_store(HIA_REPR_I64, (char *)object + layout_words[0].at, (hia_word)label);
+  hiaR_store(HIA_REPR_REF, (char *)object + layout_words[1].at, (uintptr_t)array);
   return (uintptr_t)object;
 }
 
@@ -210,14 +210,14 @@ Test(object, freeing_large_tensors_asks_more_often) {
 
 static int64_t length_and_sum(fixture *x, hia_word list, int64_t *sum) {
   const hia_ctor *ctor = hiaR_ctor(&x->table, x->list, 1);
-  const hia_word_place *places = &x->table.places[ctor->layout.first];
+  const hia_layout_word *layout_words = &x->table.layout_words[ctor->layout.first];
   int64_t n = 0;
   for (*sum = 0; list >= HIA_FIRST_ADDRESS; n++) {
     const hia_counted *object = hiaR_object(list);
     cr_assert_eq(hiaR_count(object), HIA_OUTSIDE);
     cr_assert_eq(object->ctor, 1);
-    *sum += hiaR_to_i32(hiaR_get_word(object, &places[0]));
-    list = hiaR_get_word(object, &places[1]);
+    *sum += hiaR_to_i32(hiaR_get_word(object, &layout_words[0]));
+    list = hiaR_get_word(object, &layout_words[1]);
   }
   return n;
 }
@@ -240,9 +240,11 @@ Test(object, results_leave_with_what_they_share) {
   cr_assert_eq(sum, (int64_t)N * (N + 1) / 2 + 7);
   cr_assert_eq(length_and_sum(&x, words[2], &sum), N + 1);
   cr_assert_eq(words[1], 42);
-  const hia_word_place *places = &x.table.places[hiaR_ctor(&x.table, x.list, 1)->layout.first];
-  cr_assert_eq(hiaR_get_word(hiaR_object(words[0]), &places[1]),
-               hiaR_get_word(hiaR_object(words[2]), &places[1]), "the tail is no longer shared");
+  const hia_layout_word *layout_words =
+      &x.table.layout_words[hiaR_ctor(&x.table, x.list, 1)->layout.first];
+  cr_assert_eq(hiaR_get_word(hiaR_object(words[0]), &layout_words[1]),
+               hiaR_get_word(hiaR_object(words[2]), &layout_words[1]),
+               "the tail is no longer shared");
   cr_assert_lt(hiaR_objects_bytes(to), (size_t)N * 24 * 2);
   hiaR_objects_release(to);
   tear_down(&x);
@@ -260,13 +262,14 @@ Test(object, arrays_leave) {
   cr_assert_eq(hiaR_objects_leave(to, x.shapes, &x.rose, &word, 1, &has_outside), HIA_OK);
   cr_assert_not(has_outside);
   hiaR_heap_end(&x.heap);
-  const hia_word_place *places = &x.table.places[hiaR_ctor(&x.table, x.rose, 0)->layout.first];
+  const hia_layout_word *layout_words =
+      &x.table.layout_words[hiaR_ctor(&x.table, x.rose, 0)->layout.first];
   const hia_array *below =
-      (const hia_array *)(uintptr_t)hiaR_get_word(hiaR_object(word), &places[1]);
+      (const hia_array *)(uintptr_t)hiaR_get_word(hiaR_object(word), &layout_words[1]);
   cr_assert_eq(below->n, 2);
   const hia_word *refs = (const hia_word *)(const void *)below->data;
   cr_assert_eq(refs[0], refs[1]);
-  cr_assert_eq(hiaR_get_word(hiaR_object(refs[0]), &places[0]), 5);
+  cr_assert_eq(hiaR_get_word(hiaR_object(refs[0]), &layout_words[0]), 5);
   hiaR_objects_release(to);
   tear_down(&x);
 }
@@ -306,7 +309,8 @@ static hia_word element(hia_word array, uint64_t i) {
 
 /* True if the array has exactly the elements with these labels. */
 static bool has_labels(const fixture *x, hia_word array, const int64_t *labels, uint64_t n) {
-  const hia_word_place *label = &x->table.places[hiaR_ctor(&x->table, x->rose, 0)->layout.first];
+  const hia_layout_word *label =
+      &x->table.layout_words[hiaR_ctor(&x->table, x->rose, 0)->layout.first];
   if (hiaR_array_len(array) != n) return false;
   for (uint64_t i = 0; i < n; i++)
     if ((int64_t)hiaR_get_word(hiaR_object(element(array, i)), label) != labels[i]) return false;

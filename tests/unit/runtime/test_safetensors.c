@@ -397,14 +397,14 @@ static const struct {
 Test(safetensors, headers_that_are_wrong) {
   for (size_t i = 0; i < HIA_LEN(wrong_headers); i++) {
     const char *header = wrong_headers[i].header, *at = wrong_headers[i].at;
-    char bytes[512], *exact, place[40];
+    char bytes[512], *exact, suffix[40];
     size_t n = make_file(header, strlen(header), "\0\1", 2, bytes);
     hia_safetensors file;
     hia_value_error error;
     cr_assert_eq(read_file(&file, bytes, n, &exact, &error), HIA_ARGUMENT, "%zu: %s", i, header);
     cr_assert(strstr(error.message, wrong_headers[i].message), "%s: %s", header, error.message);
-    snprintf(place, sizeof place, ", at byte %zu", error.at);
-    cr_assert(strstr(error.message, place), "%s: %s", header, error.message);
+    snprintf(suffix, sizeof suffix, ", at byte %zu", error.at);
+    cr_assert(strstr(error.message, suffix), "%s: %s", header, error.message);
     if (at)
       cr_assert_eq(error.at, 8 + (size_t)(strstr(header, at) - header), "%s: %s", header,
                    error.message);

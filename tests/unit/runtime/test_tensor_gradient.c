@@ -338,13 +338,13 @@ static hia_word make(hia_dtype dtype, uint32_t rank, hia_sum_ctor number, hia_wo
   const hia_type_entry *entry =
       &types.entries.data[hiaG_sum_type(&types, dtype, rank) - HIA_FIRST_TYPE];
   const hia_ctor *ctor = &types.ctors.data[entry->first + number];
-  const hia_word_place *places = types.places.data + ctor->layout.first;
+  const hia_layout_word *layout_words = types.layout_words.data + ctor->layout.first;
   const hia_word words[] = {a, b};
   hia_counted *object = hiaR_heap_alloc(&w.local, ctor->layout.size);
   if (!object) return 0;
   hiaR_object_begin(object, (uint16_t)number);
   for (uint32_t i = 0; i < ctor->layout.n; i++)
-    hiaR_store((hia_repr)places[i].repr, (char *)object + places[i].at, words[i]);
+    hiaR_store((hia_repr)layout_words[i].repr, (char *)object + layout_words[i].at, words[i]);
   return (uintptr_t)object;
 }
 static void drop_sum(hia_dtype dtype, uint32_t rank, hia_word sum) {

@@ -125,7 +125,7 @@ static hia_word shared_tree(const value_world *w, hia_objects *objects, uint32_t
   hia_word tree = 2; /* Nil */
   while (levels--) {
     hia_counted *object = hiaR_new_data(objects, node, 1);
-    hia_word_cursor at = {(char *)object, w->table.places + node->layout.first};
+    hia_word_cursor at = {(char *)object, w->table.layout_words + node->layout.first};
     hiaR_put_word(&at, tree);
     hiaR_put_word(&at, tree);
     hiaR_put_word(&at, levels);
@@ -145,8 +145,9 @@ Test(value_file, sharing_is_kept) {
   cr_assert_eq(load(&w, w.tree, file.data, file.len, loaded, &back, &error), HIA_OK);
   cr_assert_lt(hiaR_objects_bytes(loaded), 20000);
   for (hia_word at = back; hiaR_is_object(at);) {
-    const hia_word_place *places = w.table.places + hiaR_ctor(&w.table, w.tree, 1)->layout.first;
-    hia_word_cursor c = {(char *)(uintptr_t)at, places};
+    const hia_layout_word *layout_words =
+        w.table.layout_words + hiaR_ctor(&w.table, w.tree, 1)->layout.first;
+    hia_word_cursor c = {(char *)(uintptr_t)at, layout_words};
     at = hiaR_next_word(&c);
     cr_assert_eq(hiaR_next_word(&c), at);
   }
@@ -205,10 +206,10 @@ Test(value_file, the_bytes) {
   hia_word words[2] = {0, 1};
   const hia_ctor *node = hiaR_ctor(&w.table, w.tree, 1), *leaf = hiaR_ctor(&w.table, w.tree, 0);
   hia_counted *a = hiaR_new_data(objects, leaf, 0), *b = hiaR_new_data(objects, node, 1);
-  hia_word_cursor at = {(char *)a, w.table.places + leaf->layout.first};
+  hia_word_cursor at = {(char *)a, w.table.layout_words + leaf->layout.first};
   hiaR_put_word(&at, 7);
   hiaR_put_word(&at, hiaR_from_i32(-1));
-  at = (hia_word_cursor){(char *)b, w.table.places + node->layout.first};
+  at = (hia_word_cursor){(char *)b, w.table.layout_words + node->layout.first};
   hiaR_put_word(&at, hiaR_word_of(a));
   hiaR_put_word(&at, 2);
   hiaR_put_word(&at, 3);

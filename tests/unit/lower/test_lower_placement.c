@@ -7,7 +7,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/IRReader.h>
 
-static void place(const char *text) {
+static void hint(const char *text) {
   LLVMContextRef llvm = LLVMContextCreate();
   LLVMMemoryBufferRef buffer =
       LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "place");
@@ -25,12 +25,12 @@ static void place(const char *text) {
 
 /* h and x form a cycle that does not lead to the function's end, and it can be entered at `a` and
  * at `h`: jump threading may leave such a cycle. */
-Test(place, a_cycle_with_two_entries) {
-  place("define i32 @f(i1 %p, i1 %q, i1 %r, i1 %s) {\n"
-        "entry: br i1 %p, label %a, label %h\n"
-        "a:     br i1 %q, label %end, label %h\n"
-        "h:     br i1 %r, label %a, label %x\n"
-        "x:     br i1 %s, label %h, label %a\n"
-        "end:   ret i32 0\n"
-        "}\n");
+Test(placement, a_cycle_with_two_entries) {
+  hint("define i32 @f(i1 %p, i1 %q, i1 %r, i1 %s) {\n"
+       "entry: br i1 %p, label %a, label %h\n"
+       "a:     br i1 %q, label %end, label %h\n"
+       "h:     br i1 %r, label %a, label %x\n"
+       "x:     br i1 %s, label %h, label %a\n"
+       "end:   ret i32 0\n"
+       "}\n");
 }
