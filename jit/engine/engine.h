@@ -413,7 +413,7 @@ hia_type hiaJ_data_type(const hia_module *module, const char *name, size_t len);
 hia_type hiaJ_own_type(hia_module *module, const hia_type_info *type);
 /* Makes hia_function.words of a function that is not generic. */
 const hia_dtype *hiaJ_entry_words(hia_arena *arena, const hia_function *f);
-/* Writes the types of a type's words; returns the place behind them. */
+/* Writes the types of a type's words; returns the address behind them. */
 const hia_type_info **hiaJ_type_words(const hia_type_info *type, const hia_type_info **out);
 
 /* ---- inspect.c: externs as the host sees them ---- */

@@ -33,7 +33,7 @@ void hiaJ_unit_free(hia_engine *engine, hia_unit *unit) {
 
 /* ---- locations, in the form that the runtime reads ---- */
 
-static void place(const hia_module *module, hia_unit *unit) {
+static void set_places(const hia_module *module, hia_unit *unit) {
   const hia_graph *g = unit->graph;
   hia_arena *arena = &unit->comp.arena;
   uint32_t *offsets = HIA_NEW_ARRAY(arena, uint32_t, g->names.len + 1);
@@ -306,7 +306,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   hia_unit *unit = j->unit;
   hia_engine *engine = module->engine;
   run_passes(module, unit, j->traits);
-  place(module, unit);
+  set_places(module, unit);
   count_nodes(unit);
   hia_status status = find_externs(module, unit->graph, error);
   if (status == HIA_OK) status = shape(module, unit, error);

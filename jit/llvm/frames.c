@@ -8,7 +8,7 @@
  *     CFA).
  *   - The position is in .debug_line: the line number that lowering gave to the call (hiaL_line).
  *     The column stands for the forks that are open.
- *   - The forks, and the places in the frame where their data are, are in sections that lowering
+ *   - The forks, and the offsets in the frame where their data are, are in sections that lowering
  *     writes (HIA_FORK_SECTION, HIA_ARCH_FRAME_SECTION).
  *
  * Each reader is a page of code. For code that was just compiled none of them runs before something
@@ -108,7 +108,7 @@ static cursor slice(cursor *c, uint64_t n) {
 static void add_row(hia_comp *comp, hia_frame_list *list, uint64_t pc, uint32_t what,
                     uint64_t number) {
   hia_frame_at row = {(uint32_t)pc, what, (uint32_t)number};
-  /* The last of several rows at one place counts. */
+  /* The last of several rows at one address counts. */
   if (list->rows.len && list->rows.data[list->rows.len - 1].pc == row.pc)
     list->rows.data[list->rows.len - 1] = row;
   else
@@ -264,8 +264,8 @@ static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes
       all = false;
       continue;
     }
-    uint64_t pc, place = (uint64_t)(peek.at - section->data);
-    if (!hiaJ_object_target(object, section, place, &relocation, &pc))
+    uint64_t pc, offset = (uint64_t)(peek.at - section->data);
+    if (!hiaJ_object_target(object, section, offset, &relocation, &pc))
       continue; /* not in .text: code for the host, or a constructor that a sanitizer added */
     fixed(&peek, 4);
     uint64_t size = fixed(&peek, 4);
@@ -318,8 +318,8 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
         column = 0;
         is_text = true;
       } else if (extended == 2) { /* set_address */
-        uint64_t place = (uint64_t)(operand.at - object->debug_line.data);
-        is_text = hiaJ_object_target(object, &object->debug_line, place, relocation, &pc);
+        uint64_t offset = (uint64_t)(operand.at - object->debug_line.data);
+        is_text = hiaJ_object_target(object, &object->debug_line, offset, relocation, &pc);
       }
       break;
     }
@@ -401,16 +401,16 @@ static void add_forking(making *m, const table *functions, uint64_t pc, uint64_t
   function->number = m->maps.len;
 }
 
-/* Reads the rows that HIA_ARCH_FRAME writes: a place in the code, the number of its function, the
- * distance of the function's fork data from the stack pointer. */
-static void read_places(making *m, const table *functions) {
+/* Reads the rows that HIA_ARCH_FRAME writes: an address in the code, the number of its function,
+ * the distance of the function's fork data from the stack pointer. */
+static void read_fork_frames(making *m, const table *functions) {
   const hia_elf_section *section = &m->object->fork_frames;
   cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
   uint64_t relocation = 0;
   while (c.at < c.end) {
-    uint64_t pc, place = (uint64_t)(c.at - section->data);
+    uint64_t pc, at = (uint64_t)(c.at - section->data);
     uint32_t offset;
-    if (!hiaJ_object_target(m->object, section, place, &relocation, &pc)) return;
+    if (!hiaJ_object_target(m->object, section, at, &relocation, &pc)) return;
     skip(&c, 8);
     uint64_t number = fixed(&c, 4);
     size_t length = hiaR_arch_frame_offset(c.at, (size_t)(c.end - c.at), &offset);
@@ -474,7 +474,7 @@ static void read_forks(making *m) {
       site.gives |= m->args.data[site.first_arg + k].handing == HIA_FORK_GIVES;
     hiaR_push(&m->comp->arena, &m->sites, site);
   }
-  read_places(m, &functions);
+  read_fork_frames(m, &functions);
 }
 
 /* ---- the tables ---- */
@@ -496,7 +496,7 @@ static void sort(hia_frame_list *list) {
   }
 }
 
-/* Leaves out rows that equal the row before them except for their place. */
+/* Leaves out rows that equal the row before them except for their address. */
 static void shorten(hia_frame_list *list) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < list->rows.len; i++) {

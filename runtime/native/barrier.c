@@ -9,9 +9,9 @@
  *
  * A frame that went below the limit may return soon after, while those further out stay: in a
  * recursion that calls a helper in each of its frames, the helper is always the one that crosses
- * first. And code may go up and down around the place of a barrier. So
+ * first. And code may go up and down around the frame of a barrier. So
  *
- *   - a barrier that is met is gone, and the limit lies one step below that place: nothing is
+ *   - a barrier that is met is gone, and the limit lies one step below it: nothing is
  *     paid for moving in between;
  *   - but the limit is never further than two and a half steps from the next barrier above. When
  *     that distance is nearly reached, code that goes up and down might cross the limit any
@@ -37,13 +37,11 @@ enum {
   AGAIN = 32, /* of so many barriers met below another, one leads to a new one further up */
 };
 
-static HIA_UNINSTRUMENTED void set_word(char *place, uintptr_t value) {
-  *(uintptr_t *)place = value;
-}
+static HIA_UNINSTRUMENTED void set_word(char *word, uintptr_t value) { *(uintptr_t *)word = value; }
 
 /* Where the frame whose code is at `pc` and whose stack pointer is `sp` keeps its return address.
  * NULL: it is not a frame of compiled code. */
-static char *place_of(hia_context *context, const char *sp, uintptr_t pc) {
+static char *word_of(hia_context *context, const char *sp, uintptr_t pc) {
   hia_barriers *b = &context->barriers;
   hia_frame_known *known = &b->known[(pc ^ pc >> 5) % HIA_LEN(b->known)];
   if (known->pc != pc) {
@@ -71,60 +69,61 @@ static bool has_room(hia_context *context) {
   return true;
 }
 
-/* Makes the frame that keeps its return address at `place` return through the stub. It may do so
+/* Makes the frame that keeps its return address in `word` return through the stub. It may do so
  * already: a function that was called in tail position has taken the place of its caller's frame.
  * Without memory it does not. */
-static void put(hia_context *context, char *place, bool is_moved) {
-  uintptr_t pc = hiaR_frame_word(place);
+static void put(hia_context *context, char *word, bool is_moved) {
+  uintptr_t pc = hiaR_frame_word(word);
   if (pc == (uintptr_t)hiaR_stub_return) return;
-  if (!place_of(context, place + sizeof pc, pc)) return; /* the frame returns to the runtime */
+  if (!word_of(context, word + sizeof pc, pc)) return; /* the frame returns to the runtime */
   if (!has_room(context)) return;
   hia_barriers *b = &context->barriers;
   b->stub = (uintptr_t)hiaR_stub_return;
-  b->list[b->n++] = (hia_barrier){place, pc, 0, is_moved};
-  set_word(place, (uintptr_t)hiaR_stub_return);
+  b->list[b->n++] = (hia_barrier){word, pc, 0, is_moved};
+  set_word(word, (uintptr_t)hiaR_stub_return);
 }
 
 void hiaR_barrier_descend(hia_context *context, const char *sp, uintptr_t pc) {
-  char *place = place_of(context, sp, pc);
-  if (place) put(context, place, false);
+  char *word = word_of(context, sp, pc);
+  if (word) put(context, word, false);
   hiaR_barrier_step_below(context, sp);
 }
 
-/* Bytes from `place` up to the next barrier, or to the part of the stack that needs none. */
-static size_t gap_above(const hia_context *context, const char *place) {
+/* Returns the bytes from `word` up to the next barrier, or to the part of the stack that needs
+ * none. */
+static size_t gap_above(const hia_context *context, const char *word) {
   const hia_barriers *b = &context->barriers;
-  const char *above = b->n ? b->list[b->n - 1].place : context->stack.top - HIA_STACK_KEEP;
-  return above > place ? (size_t)(above - place) : 0;
+  const char *above = b->n ? b->list[b->n - 1].word : context->stack.top - HIA_STACK_KEEP;
+  return above > word ? (size_t)(above - word) : 0;
 }
 
-/* Puts a barrier `reach` bytes above `place`, where a frame has just returned to `pc`. */
-static void move_up(hia_context *context, const char *place, uintptr_t pc, size_t reach) {
-  for (const char *at = place; pc != (uintptr_t)hiaR_stub_return; pc = hiaR_frame_word(at)) {
-    char *next = place_of(context, at + sizeof pc, pc);
+/* Puts a barrier `reach` bytes above `word`, where a frame has just returned to `pc`. */
+static void move_up(hia_context *context, const char *word, uintptr_t pc, size_t reach) {
+  for (const char *at = word; pc != (uintptr_t)hiaR_stub_return; pc = hiaR_frame_word(at)) {
+    char *next = word_of(context, at + sizeof pc, pc);
     if (!next) return;
     at = next;
-    if ((size_t)(at - place) < reach) continue;
+    if ((size_t)(at - word) < reach) continue;
     put(context, next, true);
     return;
   }
 }
 
-uintptr_t hiaR_barrier_ascend(hia_context *context, char *place) {
+uintptr_t hiaR_barrier_ascend(hia_context *context, char *word) {
   hia_barriers *b = &context->barriers;
   hia_barrier met = b->list[--b->n];
-  set_word(place, met.pc);
-  hiaR_barrier_step_below(context, place);
-  size_t gap = gap_above(context, place);
+  set_word(word, met.pc);
+  hiaR_barrier_step_below(context, word);
+  size_t gap = gap_above(context, word);
   if (gap < STEP + STEP / 2) return met.pc;
   uint32_t *n_met = b->n ? &b->list[b->n - 1].n_met : &b->n_met;
   if (!met.is_moved && (*n_met)++ % AGAIN == 0) {
-    move_up(context, place, met.pc, STEP / 4);
-    gap = gap_above(context, place);
+    move_up(context, word, met.pc, STEP / 4);
+    gap = gap_above(context, word);
   }
   /* A large frame, or code with few safepoints, may have gone below already. */
   size_t longest = 2 * STEP + STEP / 2;
-  uintptr_t lowest = (uintptr_t)place + gap - longest;
+  uintptr_t lowest = (uintptr_t)word + gap - longest;
   if (gap < longest + STEP / 2 && context->depth.step < lowest) context->depth.step = lowest;
   return met.pc;
 }

@@ -8,7 +8,7 @@
 
 /* A return barrier: a return address that was replaced in its frame (barrier.c). */
 typedef struct hia_barrier {
-  char *place; /* the word of the frame, which now holds the address of hiaR_stub_return */
+  char *word; /* the word of the frame, which now holds the address of hiaR_stub_return */
   uintptr_t pc;
   uint32_t n_met; /* barriers met below this one, far from it */
   bool is_moved;  /* put here instead of a barrier that was met */
@@ -20,7 +20,7 @@ typedef struct hia_frame_known {
 } hia_frame_known;
 
 typedef struct hia_barriers {
-  hia_barrier *list; /* by place, the outermost (highest) first */
+  hia_barrier *list; /* by address, the outermost (highest) first */
   uint32_t n, most;
   uint32_t n_met;            /* barriers met with no other above them */
   uintptr_t stub;            /* what stands in their frames: hiaR_stub_return; 0: none was put */
@@ -32,20 +32,20 @@ typedef struct hia_barriers {
 /* Compiled code at `pc` has polled with the stack pointer `sp`, which is below context->depth.step:
  * puts a barrier into its frame and moves `step` down. */
 void hiaR_barrier_descend(hia_context *context, const char *sp, uintptr_t pc);
-/* The frame whose return address was at `place` returns: restores that address and returns it. */
-uintptr_t hiaR_barrier_ascend(hia_context *context, char *place);
+/* The frame whose return address was in `word` returns: restores that address and returns it. */
+uintptr_t hiaR_barrier_ascend(hia_context *context, char *word);
 
 /* ---- barrier_list.c ---- */
 
 /* The word of a frame that holds its return address. Sanitizers must not see the access. */
-static inline HIA_UNINSTRUMENTED uintptr_t hiaR_frame_word(const char *place) {
-  return *(const uintptr_t *)place;
+static inline HIA_UNINSTRUMENTED uintptr_t hiaR_frame_word(const char *word) {
+  return *(const uintptr_t *)word;
 }
 /* Sets the step a step below `sp`. */
 void hiaR_barrier_step_below(hia_context *context, const char *sp);
-/* The return address of the frame of compiled code that keeps it at `place`, whether a barrier has
+/* The return address of the frame of compiled code that keeps it in `word`, whether a barrier has
  * replaced it or not. */
-uintptr_t hiaR_return_address(const hia_context *context, const char *place);
+uintptr_t hiaR_return_address(const hia_context *context, const char *word);
 /* The outermost barrier: the stack pointer and the return address from which the walker can read
  * the outermost frames of the run. False: none is further out than `sp`. */
 bool hiaR_barrier_outermost(const hia_context *context, const char **sp, uintptr_t *pc);

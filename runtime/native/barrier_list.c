@@ -6,25 +6,25 @@
 
 enum { KEPT = 1024 }; /* barriers for which there stays memory when the stack is empty */
 
-uintptr_t hiaR_return_address(const hia_context *context, const char *place) {
+uintptr_t hiaR_return_address(const hia_context *context, const char *word) {
   const hia_barriers *b = &context->barriers;
-  uintptr_t pc = hiaR_frame_word(place);
+  uintptr_t pc = hiaR_frame_word(word);
   if (HIA_LIKELY(pc != b->stub)) return pc;
   uint32_t low = 0, high = b->n;
-  while (low < high) { /* the first barrier that is not above the place */
+  while (low < high) { /* the first barrier that is not above the word */
     uint32_t middle = low + (high - low) / 2;
-    if (b->list[middle].place > place)
+    if (b->list[middle].word > word)
       low = middle + 1;
     else
       high = middle;
   }
-  return low < b->n && b->list[low].place == place ? b->list[low].pc : 0;
+  return low < b->n && b->list[low].word == word ? b->list[low].pc : 0;
 }
 
 bool hiaR_barrier_outermost(const hia_context *context, const char **sp, uintptr_t *pc) {
   const hia_barriers *b = &context->barriers;
-  if (context->invocation->outer || !b->n || b->list[0].place < *sp) return false;
-  *sp = b->list[0].place + sizeof *pc;
+  if (context->invocation->outer || !b->n || b->list[0].word < *sp) return false;
+  *sp = b->list[0].word + sizeof *pc;
   *pc = b->list[0].pc;
   return true;
 }
@@ -38,7 +38,7 @@ void hiaR_barrier_step_below(hia_context *context, const char *sp) {
 
 void hiaR_barriers_drop(hia_context *context, const char *sp) {
   hia_barriers *b = &context->barriers;
-  while (b->n && b->list[b->n - 1].place < sp) b->n--;
+  while (b->n && b->list[b->n - 1].word < sp) b->n--;
   hiaR_barrier_step_below(context, sp);
 }
 

@@ -72,8 +72,8 @@ typedef struct hia_fork_site {
  * not worth handing out. A pure function of the arguments. */
 typedef int32_t (*hia_fork_pays)(const hia_word *args);
 
-/* Which sites are open at a place of code that forks. A number that travels with the position of a
- * call, in the column of LLVM's debug locations. */
+/* Which sites are open at an address of code that forks. A number that travels with the position of
+ * a call, in the column of LLVM's debug locations. */
 enum {
   HIA_FORKS_UNKNOWN =
       0, /* compiled without a number: words[0] holds it if the function keeps it, otherwise NONE */
@@ -89,7 +89,7 @@ typedef struct hia_fork_map {
   uintptr_t base;
   uint32_t n_sites;  /* 0: it has none, and the other fields are undefined */
   uint32_t below;    /* bytes from the hia_fork_frame to the end of the frame that holds it */
-  bool keeps_number; /* words[0] holds the number of the current place, during its loops */
+  bool keeps_number; /* words[0] holds the number of the current address, during its loops */
 } hia_fork_map;
 
 #endif

@@ -56,9 +56,9 @@ HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp, u
 }
 
 /* The poll of a return barrier, in the frame that is returned to. */
-HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *place) {
-  uintptr_t pc = hiaR_barrier_ascend(context, place);
-  const char *sp = place + sizeof pc;
+HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *word) {
+  uintptr_t pc = hiaR_barrier_ascend(context, word);
+  const char *sp = word + sizeof pc;
   hia_status status = poll(context, sp, pc);
   if (HIA_UNLIKELY(status)) end(context, status, sp, pc);
 }

@@ -28,7 +28,7 @@ typedef struct latent {
   uintptr_t entry;
 } latent;
 
-/* The innermost open site at the place where a frame stands, or HIA_NONE. */
+/* The innermost open site at the address where a frame stands, or HIA_NONE. */
 static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
                                              const hia_fork_frame *frame) {
   uint32_t number = row->number;

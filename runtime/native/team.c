@@ -230,7 +230,7 @@ static bool prepare(hia_thread *thread, const hia_team *team) {
 }
 
 /* Enters the context among the team's members, where thieves find it. */
-static uint32_t take_place(hia_team *team, hia_context *context) {
+static uint32_t add_member(hia_team *team, hia_context *context) {
   uint32_t i = 1;
   pthread_mutex_lock(&team->pool->lock);
   while (atomic_load(&team->members[i])) i++;
@@ -241,7 +241,7 @@ static uint32_t take_place(hia_team *team, hia_context *context) {
   return i;
 }
 
-static void leave_place(hia_team *team, uint32_t i) {
+static void remove_member(hia_team *team, uint32_t i) {
   pthread_mutex_lock(&team->pool->lock);
   atomic_store(&team->members[i], NULL);
   pthread_mutex_unlock(&team->pool->lock);
@@ -350,7 +350,7 @@ static void help(hia_thread *thread, hia_team *team) {
     return;
   }
   hia_context *context = thread->context;
-  uint32_t place = take_place(team, context);
+  uint32_t member = add_member(team, context);
   context->run.ring = hiaR_ring_of(team->timeline, thread->number);
   hiaR_event(context->run.ring, HIA_EVENT_WORK_BEGIN, 0);
   hiaR_event(context->run.ring, HIA_EVENT_IDLE_BEGIN, 0);
@@ -361,7 +361,7 @@ static void help(hia_thread *thread, hia_team *team) {
   hiaR_event(context->run.ring, HIA_EVENT_WORK_END, 0);
   if (context->run.ring) hia_rundown_leave(&team->rundown);
   context->run.ring = NULL;
-  leave_place(team, place);
+  remove_member(team, member);
   context->run.team = NULL;
 }
 

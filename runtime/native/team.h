@@ -33,7 +33,7 @@ struct hia_team {
   const hia_shapes *shapes;
   const hia_word *params;
 
-  _Atomic uint32_t n_members; /* places of the array that were ever in use */
+  _Atomic uint32_t n_members; /* entries of the array that were ever in use */
   _Atomic(hia_context *) members[];
 };
 

@@ -10,7 +10,7 @@
 typedef struct hia_stack_walker {
   const hia_context *context;
   const hia_bridge *bridge; /* the next join that has called compiled code itself */
-  const char *sp;           /* the frame's stack pointer at the place ... */
+  const char *sp;           /* the frame's stack pointer at the call ... */
   uintptr_t pc;             /* ... of the code whose return address this is */
   const hia_frame_row *row;
   size_t slot; /* of `known`, where its row is; and true if the row was not there before */
@@ -21,16 +21,16 @@ typedef struct hia_stack_walker {
     hia_frame_row row;
   } known[64];
 } hia_stack_walker;
-/* Starts at the place where compiled code is, or was. */
+/* Starts at the address where compiled code is, or was. */
 void hiaR_stack_walker_start(hia_stack_walker *walker, const hia_context *context, const char *sp,
                              uintptr_t pc);
 /* Finds the row of the next frame, at first of the innermost. False: there are no more. */
 bool hiaR_stack_walker_next(hia_stack_walker *walker);
 /* Reads the backtrace of the innermost invocation off the stack, from where compiled code was.
  * Then come its elements of comprehensions.
- * `is_inside`: the place is a call whose callee is in the backtrace already. `is_ended`: the run
- * was ended from outside; of a deep stack the walker then reads the innermost frames, and goes on
- * at the outermost return barrier. */
+ * `is_inside`: the address is that of a call whose callee is in the backtrace already. `is_ended`:
+ * the run was ended from outside; of a deep stack the walker then reads the innermost frames, and
+ * goes on at the outermost return barrier. */
 void hiaR_read_backtrace(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
                          bool is_inside, bool is_ended, hia_backtrace *backtrace);
 

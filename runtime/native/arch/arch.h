@@ -49,8 +49,8 @@ void hiaR_stub_return(void);
 /* What the stubs call. `pc` lies in the function of compiled code that called the
  * stub, right after one of its instructions, and `sp` was its stack pointer there. */
 void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc);
-/* A frame has returned that kept its return address at `place`, where it must be restored. */
-void hiaR_native_return(hia_context *context, char *place);
+/* A frame has returned that kept its return address in `word`, where it must be restored. */
+void hiaR_native_return(hia_context *context, char *word);
 hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame, uint32_t index,
                            const char *sp, uintptr_t pc);
 uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *context);
@@ -89,7 +89,7 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
 /* The safepoint of generated code: compares the stack pointer with the limit, as LLVM inline
  * assembly. It finds the context in its register, where the stub looks for it too. The slow side
  * stands behind the functions of the object, out of their way and outside of what their unwind
- * tables cover: so it passes the place of the comparison to the stub. It steps over the red zone,
+ * tables cover: so it passes the address of the comparison to the stub. It steps over the red zone,
  * where a leaf function may keep values. */
 #define HIA_ARCH_CONTEXT "{r13}"
 #define HIA_ARCH_TEST    "cmpq %rsp, (%r13)"
@@ -121,9 +121,9 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
   ".popsection\n"                                                                                  \
   ".endif\n"
 
-/* Records the place $0 in a frame for number $1, as LLVM inline assembly that adds nothing to the
- * code: the address where it stands, the number, and an instruction that would compute the place's
- * address, since an operand can be written in no other way. (LLVM's stack maps would do it, but
+/* Records the address $0 in a frame for number $1, as LLVM inline assembly that adds nothing to the
+ * code: the address where it stands, the number, and an instruction that would compute $0,
+ * since an operand can be written in no other way. (LLVM's stack maps would do it, but
  * take another register of the function for them.) In a section that is not loaded. */
 #define HIA_ARCH_FRAME_SECTION ".hia_frames"
 #define HIA_ARCH_FRAME                                                                             \

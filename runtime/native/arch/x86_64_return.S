@@ -5,7 +5,7 @@
         .text
 
 /* hiaR_stub_return: not a function, but where a frame returns whose return address was replaced,
- * with results in registers and its stack pointer right above the address's place.
+ * with results in registers and its stack pointer right above the word that held the address.
  * hiaR_native_return restores the address. A debugger's walk outward ends here. It looks for the
  * call before a return address: hence the instruction in front. */
         .globl  hiaR_stub_return

@@ -20,7 +20,7 @@ hiaR_stub_fail:
         .cfi_endproc
         .size   hiaR_stub_fail, .-hiaR_stub_fail
 
-/* hiaR_stub_poll: called by HIA_ARCH_CHECK (arch.h), with rax the place of the comparison; the
+/* hiaR_stub_poll: called by HIA_ARCH_CHECK (arch.h), with rax the address of the comparison; the
  * stack pointer there is 128 + 8 + 8 bytes above this one. */
         .globl  hiaR_stub_poll
         .type   hiaR_stub_poll, @function
@@ -37,7 +37,7 @@ hiaR_stub_poll:
         .cfi_endproc
         .size   hiaR_stub_poll, .-hiaR_stub_poll
 
-/* The frame of a stub that keeps general registers (KEEP in abi.def): rax lies right below the place
+/* The frame of a stub that keeps general registers (KEEP in abi.def): rax lies right below the word
  * that rbp points to. Vector registers are the caller's to keep. */
         .macro  keep_registers
         pushq   %rbp

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Equal rows. Functions are pure: of the rows of a segment that have equal operands one is
  * computed, and its results are those of all. Tensors are equal here if their elements are at the
- * same place in memory, or they are the same pending tensor. So of equal trees the leaves are found
- * to be equal, then what depends on these, and so on. */
+ * same address in memory, or they are the same pending tensor. So of equal trees the leaves are
+ * found to be equal, then what depends on these, and so on. */
 #include "runtime/native/batch/rows.h"
 
 static bool is_equal(const hia_row *r, const hia_segment *s, const hia_word *ids) {

@@ -31,7 +31,7 @@ void hiaR_batch_begin(hia_context *context) {
   hia_batch *b = context->batching.batch;
   context->batching.settle = NULL;
   if (!b) return;
-  for (uint32_t i = 0; i < b->n_queues; i++) b->places[b->queues[i].number] = 0;
+  for (uint32_t i = 0; i < b->n_queues; i++) b->queue_of[b->queues[i].number] = 0;
   b->n_queues = 0;
   hiaR_batch_forget(b);
 }
@@ -41,7 +41,7 @@ void hiaR_batch_free(hia_context *context) {
   if (!b) return;
   const hia_allocator *a = context->allocator;
   if (b->queues) hiaR_free(a, b->queues, b->most_queues * sizeof *b->queues);
-  if (b->places) hiaR_free(a, b->places, b->n_places * sizeof *b->places);
+  if (b->queue_of) hiaR_free(a, b->queue_of, b->n_queue_of * sizeof *b->queue_of);
   if (b->levels) hiaR_free(a, b->levels, b->levels_size);
   if (b->equal) hiaR_free(a, b->equal, b->n_slots * sizeof *b->equal);
   if (b->wave) hiaR_free(a, b->wave, hiaR_batch_lists_size(b->most_rows));
@@ -75,15 +75,15 @@ void hiaR_batch_free_rows(hia_context *context, hia_batch *b) {
 }
 
 hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_segment *s) {
-  if (s->number >= b->n_places) {
+  if (s->number >= b->n_queue_of) {
     uint32_t n = 2 * s->number + 16;
-    uint32_t *places =
-        hiaR_batch_grow(context, b->places, b->n_places * sizeof *places, n * sizeof *places);
-    if (!places) return NULL;
-    b->places = places;
-    b->n_places = n;
+    uint32_t *queue_of = hiaR_batch_grow(context, b->queue_of, b->n_queue_of * sizeof *queue_of,
+                                         n * sizeof *queue_of);
+    if (!queue_of) return NULL;
+    b->queue_of = queue_of;
+    b->n_queue_of = n;
   }
-  if (!b->places[s->number]) {
+  if (!b->queue_of[s->number]) {
     if (b->n_queues == b->most_queues) {
       uint32_t n = 2 * b->n_queues + 8;
       hia_row_queue *all =
@@ -93,7 +93,7 @@ hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_se
       b->most_queues = n;
     }
     b->queues[b->n_queues++] = (hia_row_queue){.segment = s, .number = s->number};
-    b->places[s->number] = b->n_queues;
+    b->queue_of[s->number] = b->n_queues;
   }
-  return &b->queues[b->places[s->number] - 1];
+  return &b->queues[b->queue_of[s->number] - 1];
 }

@@ -6,7 +6,7 @@
 /* A tensor in which operands of the rows lie. */
 typedef struct origin {
   const hia_tensor *owner;
-  uint32_t first, n; /* the rows whose operands lie there: their places in the order */
+  uint32_t first, n; /* the rows whose operands lie there: their positions in the order */
 } origin;
 
 bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **ordered, uint32_t n,
@@ -35,10 +35,10 @@ bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **orde
     if (origins[last].owner != owner)
       for (last = 0; origins[last].owner != owner;) last++;
     const origin *o = &origins[last];
-    uint64_t place = (uint64_t)(hiaR_tensor(wave[k]->words[i])->data - owner->data) / bytes;
-    if (place >= o->n || ordered[o->first + place])
+    uint64_t index = (uint64_t)(hiaR_tensor(wave[k]->words[i])->data - owner->data) / bytes;
+    if (index >= o->n || ordered[o->first + index])
       return false; /* not all of its rows, or twice */
-    ordered[o->first + place] = wave[k];
+    ordered[o->first + index] = wave[k];
   }
   return true;
 }

@@ -18,7 +18,7 @@ typedef struct hia_row {
   struct hia_row *older; /* the row that was noted before this one */
   struct hia_row *next;  /* the next one of the same segment and level */
   const hia_segment *segment;
-  uint32_t queue;   /* the place of its segment's queue */
+  uint32_t queue;   /* the index of its segment's queue */
   uint32_t depth;   /* the longest way from a row that depends on nothing pending */
   uint32_t height;  /* the longest way to a row on which none depends */
   hia_word words[]; /* its operands and its results; it holds a reference to each */
@@ -54,8 +54,8 @@ typedef struct hia_row_chunk {
 typedef struct hia_batch {
   hia_row_queue *queues; /* in the order in which the segments were first met */
   uint32_t n_queues, most_queues;
-  uint32_t *places; /* by a segment's number: 1 and the place of its queue; 0: it has none */
-  uint32_t n_places;
+  uint32_t *queue_of; /* by a segment's number: 1 and the index of its queue; 0: it has none */
+  uint32_t n_queue_of;
   hia_rows rows;         /* the pending ones */
   hia_row_level *levels; /* those of all queues */
   size_t levels_size;
@@ -148,7 +148,7 @@ bool hiaR_batch_find_levels(hia_context *context, hia_batch *b);
 /* ---- order.c ---- */
 
 /* Puts the n rows of a wave into such an order that their operands i, which are results of earlier
- * blocks, lie side by side. False: they come from too many, or do not fill their places. */
+ * blocks, lie side by side. False: they come from too many, or do not fill them. */
 bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **ordered, uint32_t n,
                       uint32_t i);
 

@@ -36,7 +36,7 @@ static uint32_t block_size(const hia_context *context, uint32_t n) {
   return size >= LEAST ? size : LEAST < most ? LEAST : most;
 }
 
-/* Adds the blocks of a wave, whose rows are put into the lists from place `at` on. Returns how many
+/* Adds the blocks of a wave, whose rows are put into the lists from index `at` on. Returns how many
  * these are. */
 static uint32_t divide(const hia_context *context, const hia_segment *s, const hia_row_level *l,
                        uint32_t at, uint32_t *n_blocks) {

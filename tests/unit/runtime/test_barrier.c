@@ -96,7 +96,7 @@ static void check(const model *m) {
   }
   const hia_barriers *b = &m->context->barriers;
   cr_assert_eq(b->n, n);
-  for (uint32_t i = 1; i < b->n; i++) cr_assert_lt(b->list[i].place, b->list[i - 1].place);
+  for (uint32_t i = 1; i < b->n; i++) cr_assert_lt(b->list[i].word, b->list[i - 1].word);
   cr_assert_geq(m->context->depth.step, m->context->depth.hard);
   cr_assert_leq(m->context->depth.step, (uintptr_t)m->context->stack.top - HIA_STACK_KEEP);
 }
