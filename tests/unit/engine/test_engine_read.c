@@ -218,7 +218,7 @@ static const char destination[] = "graph functions \"destination\"\n"
                                   "  yield %7\n"
                                   "}\n";
 
-/* One `undef` stands for addresses of places of two types, as pass tail makes it. If the first
+/* One `undef` stands for addresses of words of two types, as pass tail makes it. If the first
  * argument is not greater, something is put at it. */
 static const char no_address[] = "graph static \"no_address\"\n"
                                  "type L = N | C(x: i64)\n"

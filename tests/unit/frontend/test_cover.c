@@ -21,7 +21,8 @@ static hia_ast_id match_of(const hia_program *p) {
   return HIA_NONE;
 }
 
-/* The part of the value at a place. Its parent holds the constructor that the place is of. */
+/* The part of the value at an occurrence. Its parent holds the constructor that the occurrence is
+ * of. */
 static const sample *part_at(const hia_match_tree *m, uint32_t occurrence, const sample *value) {
   const hia_match_occurrence *at = &m->occurrences.data[occurrence];
   if (at->parent == HIA_NONE) return value;
@@ -30,7 +31,7 @@ static const sample *part_at(const hia_match_tree *m, uint32_t occurrence, const
   return parent->parts[at->field];
 }
 
-/* The arm that the tree finds. No place is looked at twice. */
+/* The arm that the tree finds. No occurrence is looked at twice. */
 static uint32_t decide(const hia_match_tree *m, const sample *value) {
   bool seen[256] = {false};
   uint32_t id = m->root;

@@ -5,7 +5,7 @@
 #include "frontend/syntax/lex.h"
 #include "tests/unit/helpers/sources.h"
 
-/* `@` is the keyword. Most places use the name, too, where it is an operand. */
+/* `@` is the keyword. Most contexts use the name, too, where it is an operand. */
 static const char *const contexts[] = {
     "fn @(x: i32) = x",
     "fn @() = 1",
@@ -73,7 +73,7 @@ static void insert(char *out, const char *context, const char *word, uint32_t *f
   out[n] = '\0';
 }
 
-/* The places of values and types where `true` and the like may stand. */
+/* The contexts of values and types where `true` and the like may stand. */
 static bool is_value(const char *context, const char *word) {
   bool is_bool = strcmp(word, "true") == 0 || strcmp(word, "false") == 0;
   return is_bool && strstr(context, "match") != NULL;

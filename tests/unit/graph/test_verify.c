@@ -153,7 +153,7 @@ Test(verify, counters) {
 
 /* ---- forks, in both states ---- */
 
-/* A function that forks a call of itself, with places for nodes: before the fork, while it is open,
+/* A function that forks a call of itself, with gaps for nodes: before the fork, while it is open,
  * between its stolen and its branch, before and behind the join, in the ELSE, and at the end. */
 #define FORK(open, between, join, other, after)                                                    \
   "fn f (i32, bool) -> (i32) {\n%0:i32 = arg 0\n%1:bool = arg 1\nfork 3 f %0, %1\n" open           \
@@ -338,7 +338,7 @@ Test(verify, forks_of_sections) {
 
 /* ---- static state ---- */
 
-/* A section with a branch on %1, and places for nodes. */
+/* A section with a branch on %1, and gaps for nodes. */
 #define BRANCH(before, then_side, else_side, after)                                                \
   "fn f (i32, bool) -> (i32) {\n%0:i32 = merge.entry 0\n%1:bool = merge.entry 1\n"                 \
   "%2:i32,\n%3:i32 = switch .1 %0, %1\n" before "\nthen .1 %1 {\n%4:i32 = neg %2\n" then_side      \

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Programs on data, evaluated with the counts that the passes place. */
+/* Programs on data, evaluated with the counts that the passes add. */
 #ifndef HIA_TEST_COUNTS_H
 #define HIA_TEST_COUNTS_H
 

@@ -245,7 +245,7 @@ static hia_value_id sum_all(maker *m, hia_value_id v) {
   return rank_of(m, v) ? op(m, HIA_OP_SUM, &v, 1, HIA_NONE) : v;
 }
 
-/* A number for each element of y, which depends on its place alone. */
+/* A number for each element of y, which depends on its index alone. */
 static hia_value_id weights(maker *m, hia_value_id y) {
   uint32_t rank = rank_of(m, y);
   hia_value_id ins[1 + HIA_MAX_RANK], n = HIA_NONE;

@@ -454,7 +454,7 @@ Test(fork, taken_while_loops_are_under_way) {
   });
 }
 
-/* Fills the stack with words that mean, in a frame at any place, that a fork is open. */
+/* Fills the stack with words that mean, in a frame at any address, that a fork is open. */
 static void fill_stack(world *w, bool is_odd) {
   cr_assert_eq(hiaR_context_reserve(w->context, DEPTH + BELOW), HIA_OK);
   hia_word *top = (hia_word *)(void *)w->context->stack.top;

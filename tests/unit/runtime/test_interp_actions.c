@@ -81,7 +81,7 @@ Test(interp_actions, leaves_with_references) {
 
 /* ---- rounds ---- */
 
-/* A word of the round before is needed behind the place where the next one is computed. */
+/* A word of the round before is needed behind the action in which the next one is computed. */
 Test(interp_actions, rounds_keep_words_that_are_needed) {
   gives("fn main(n: i64) -> i64 = {\n"
         "  let (a, b, _) = loop (a = 0i64, b = 1i64, i = 0i64) while i < n { (b, a + b, i + 1) };\n"

@@ -43,7 +43,7 @@ static uint32_t crc_of(const void *bytes, size_t n) {
 
 typedef enum form {
   PLAIN,
-  IN_64 = 1,        /* sizes and places in extra fields, and a second end record */
+  IN_64 = 1,        /* sizes and offsets in extra fields, and a second end record */
   SIZES_BEHIND = 2, /* as when the archive is written to a pipe */
   DEFLATED = 4,
 } form;

@@ -175,7 +175,7 @@ Test(pool, nobody_waits_for_a_thread_to_start) {
   pthread_t host;
   cr_assert_eq(pthread_create(&host, NULL, start_counting, pool), 0);
   SOON(atomic_load(&n_creating) == 1);
-  cr_assert_not(hiaR_pool_start(pool, just_count, NULL)); /* the last place has been given */
+  cr_assert_not(hiaR_pool_start(pool, just_count, NULL)); /* the last thread has been given */
   cr_assert_eq(atomic_load(&n_created), 0);
   atomic_store(&may_go, 1);
   pthread_join(host, NULL);
