@@ -273,7 +273,7 @@ static void measure_weight(const float *transposed, double *own, double *best, d
 
 /* The rows of a table: numbers of rows that have one target. */
 typedef struct group {
-  size_t from, to, step;
+  size_t from, to, every;
   double min;      /* times as fast as OpenBLAS */
   double min_peak; /* of the core's multiplications; 0: reading the weight bounds it */
 } group;
@@ -281,7 +281,7 @@ typedef struct group {
 static void print_group(const group *g, size_t k, size_t n, const float *transposed, bool fits_l2) {
   double least = NAN, least_peak = NAN, flops = 0, sum = 0;
   size_t least_at = g->from, least_peak_at = g->from, rows = 0;
-  for (size_t m = g->from; m <= g->to; m += g->step) {
+  for (size_t m = g->from; m <= g->to; m += g->every) {
     double own, best, peak;
     now.m = m;
     /* One of many rows misses by chance, in a slow moment of the machine: it gets three tries. */

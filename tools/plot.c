@@ -89,7 +89,7 @@ static double y_of(const panel *p, double x) {
 }
 
 /* The distance of ticks, 1, 2 or 5 times a power of ten, of which about `n` lie in `range`. */
-static double step_of(double range, double n) {
+static double spacing_of(double range, double n) {
   double power = pow(10, floor(log10(range / n)));
   double share = range / n / power;
   return power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
@@ -127,9 +127,9 @@ static void set_scale(const drawing *d, panel *p, bool may_be_log) {
 static size_t find_ticks(const panel *p, double *ticks) {
   size_t n = 0;
   if (!p->is_log) {
-    double step = step_of(p->high - p->low, 5);
-    for (double k = ceil(p->low / step); k * step <= p->high && n < MAX_TICKS; k++)
-      ticks[n++] = k * step;
+    double spacing = spacing_of(p->high - p->low, 5);
+    for (double k = ceil(p->low / spacing); k * spacing <= p->high && n < MAX_TICKS; k++)
+      ticks[n++] = k * spacing;
     return n;
   }
   static const double few[] = {1, 2, 5};
@@ -154,8 +154,8 @@ static void draw_axes(drawing *d, const panel *p) {
     put(d, "<text x=\"%d\" y=\"%.2f\" text-anchor=\"end\">%.5g</text>\n", LEFT - 10, y + 4,
         ticks[i]);
   }
-  double last = (double)d->state->n_epochs, step = fmax(1, step_of(last, 8));
-  for (double k = step == 1 ? 1 : 0; k <= last; k += step) {
+  double last = (double)d->state->n_epochs, spacing = fmax(1, spacing_of(last, 8));
+  for (double k = spacing == 1 ? 1 : 0; k <= last; k += spacing) {
     double epoch = k < 1 ? 1 : k; /* 1, 10, 20 and so on */
     put(d, "<path class=\"tick\" d=\"M%.2f %.2fv5\"/>\n", x_of(d, epoch), bottom);
     put(d, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">%.0f</text>\n", x_of(d, epoch),

@@ -17,8 +17,8 @@
 #include "frontend/syntax/builtins.h"
 #include "frontend/syntax/program.h"
 
-#define MAX_PATH  16u   /* nested tuple fields that the search follows */
-#define MAX_STEPS 2000u /* nodes that the search visits for one error */
+#define MAX_PATH    16u   /* nested tuple fields that the search follows */
+#define MAX_VISITED 2000u /* nodes that the search visits for one error */
 
 /* ---- where the type of an expression comes from ---- */
 
@@ -49,7 +49,7 @@ typedef struct scope {
 
 typedef struct search {
   const hia_program *p;
-  uint32_t steps;
+  uint32_t n_visited;
 } search;
 
 typedef struct path {
@@ -91,10 +91,10 @@ static source settle(source found, source_kind kind, const scope *in, hia_ast_id
   return found;
 }
 
-static source find_list(search *s, const scope *in, const hia_ast *n, uint32_t first, uint32_t step,
-                        const path *part) {
+static source find_list(search *s, const scope *in, const hia_ast *n, uint32_t first,
+                        uint32_t every, const path *part) {
   source all = open_source(false);
-  for (uint32_t i = first; i < n->c && all.kind != SOURCE_FIXED; i += step)
+  for (uint32_t i = first; i < n->c && all.kind != SOURCE_FIXED; i += every)
     all = join(all, find(s, in, s->p->extra.data[n->b + i], part));
   return all;
 }
@@ -269,7 +269,7 @@ static source find_call(search *s, const scope *in, hia_ast_id id, const path *p
 static source find(search *s, const scope *in, hia_ast_id id, const path *part) {
   const hia_ast *n = hiaF_node(s->p, id);
   path inner = *part;
-  if (s->steps++ >= MAX_STEPS) return unknown;
+  if (s->n_visited++ >= MAX_VISITED) return unknown;
   switch ((hia_ast_kind)n->kind) {
   case HIA_AST_INT: return n->op == HIA_NO_SUFFIX ? open_source(false) : fixed;
   case HIA_AST_FLOAT: return n->op == HIA_NO_SUFFIX ? open_source(true) : fixed;

@@ -16,7 +16,7 @@
  *     condition. Matrices that are equal then have equal subtrees: each is visited once. Without
  *     that the tree would be exponential for arms such as (A, _, _), (_, A, _), (_, _, A).
  *   - Matches exist whose tree is exponential all the same (the problem is NP-hard). They end with
- *     an error after MAX_STEPS.
+ *     an error after MAX_CELLS.
  *   - The walk can keep the tree: hiaF_match_tree.
  *   - The walk keeps its nodes in a list of frames, without recursion: a path is as long as there
  *     are conditions. */
@@ -26,7 +26,7 @@
 
 #include <stdlib.h>
 
-#define MAX_STEPS 40000000u /* cells of matrices: under a second */
+#define MAX_CELLS 40000000u /* cells of matrices: under a second */
 #define MAX_KNOWN 4000000u  /* words of matrices that are kept, to know them again */
 #define MAX_SHOWN 3u        /* missing cases */
 #define MAX_FOUND 100u      /* then no more are looked for */
@@ -82,7 +82,7 @@ typedef struct known {
 
 typedef struct cover {
   hia_program *p;
-  hia_arena *arena; /* the memory of what outlives a step of the walk */
+  hia_arena *arena; /* the memory of what outlives a case of the walk */
   const hia_ast *match;
   hia_match_tree *tree; /* to be made, or NULL */
   frame *top;
@@ -94,7 +94,7 @@ typedef struct cover {
   hia_index index;
   HIA_VEC(known) known;
   hia_u32vec words; /* known matrices: their numbers of rows and columns, arms, cells */
-  uint64_t steps;
+  uint64_t n_cells;
   hia_text missing[MAX_SHOWN];
   uint32_t n_missing; /* with one that is not shown */
   bool has_others;    /* there are others like one that is shown */
@@ -396,7 +396,7 @@ static matrix specialize(cover *c, const frame *f, uint32_t from, uint32_t to,
       if (cell(c, f, row, n_fields, k) == HIA_NONE) continue;
       is_used[k] = has_condition = true;
     }
-    c->steps += width + 1;
+    c->n_cells += width + 1;
   }
   for (uint32_t k = 0; k < width; k++) {
     m.n_columns += is_used[k];
@@ -455,7 +455,7 @@ static void leave(cover *c) {
 }
 
 /* Goes to the next case of c->top, or back from it. */
-static void step(cover *c) {
+static void advance(cover *c) {
   frame *f = c->top;
   uint32_t from = f->next, to = from;
   occurrence *at = &c->occurrences.data[f->m.occurrences[f->column]];
@@ -483,7 +483,7 @@ static void step(cover *c) {
   visit(c, specialize(c, f, from, to, con), mark);
 }
 
-/* Walks over the whole tree. Returns false if that takes too many steps. */
+/* Walks over the whole tree. Returns false if that is too large. */
 static bool walk(cover *c, hia_itype subject) {
   hia_program *p = c->p;
   hia_arena *scratch = &p->comp->scratch;
@@ -506,7 +506,7 @@ static bool walk(cover *c, hia_itype subject) {
     m.arms[m.n_rows] = m.n_rows;
   }
   if (m.n_rows > 0) visit(c, m, mark);
-  while (c->top != NULL && c->steps <= MAX_STEPS) step(c);
+  while (c->top != NULL && c->n_cells <= MAX_CELLS) advance(c);
   hiaR_arena_release(scratch, mark);
   return c->top == NULL;
 }

@@ -412,8 +412,8 @@ static const hia_dim *dims_of_call(hia_dim_walk *w, hia_ast_id id, const hia_ast
 
 /* ---- all ---- */
 
-static const hia_dim *visit_all(hia_dim_walk *w, const hia_ast *n, uint32_t first, uint32_t step) {
-  for (uint32_t i = first; i < n->c; i += step) dims_of(w, w->p->extra.data[n->b + i]);
+static const hia_dim *visit_all(hia_dim_walk *w, const hia_ast *n, uint32_t first, uint32_t every) {
+  for (uint32_t i = first; i < n->c; i += every) dims_of(w, w->p->extra.data[n->b + i]);
   return NULL;
 }
 

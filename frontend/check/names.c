@@ -337,9 +337,9 @@ static bool is_constant_kind(hia_walk_mode mode, hia_ast_kind kind) {
   }
 }
 
-static void walk_list(hia_name_walk *w, const hia_ast *n, uint32_t first, uint32_t step,
+static void walk_list(hia_name_walk *w, const hia_ast *n, uint32_t first, uint32_t every,
                       uint32_t depth) {
-  for (uint32_t i = first; i < n->c; i += step) walk(w, w->p->extra.data[n->b + i], depth);
+  for (uint32_t i = first; i < n->c; i += every) walk(w, w->p->extra.data[n->b + i], depth);
 }
 
 static void walk(hia_name_walk *w, hia_ast_id id, uint32_t depth) {

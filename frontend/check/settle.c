@@ -217,9 +217,9 @@ static void resolve_compare(hia_typing *t, const hia_ast *n) {
   resolve_adapted(t, n->b, join);
 }
 
-static void resolve_list(hia_typing *t, const hia_ast *n, uint32_t first, uint32_t step,
+static void resolve_list(hia_typing *t, const hia_ast *n, uint32_t first, uint32_t every,
                          hia_itype type) {
-  for (uint32_t i = first; i < n->c; i += step) hiaF_resolve(t, t->p->extra.data[n->b + i], type);
+  for (uint32_t i = first; i < n->c; i += every) hiaF_resolve(t, t->p->extra.data[n->b + i], type);
 }
 
 void hiaF_resolve(hia_typing *t, hia_ast_id id, hia_itype type) {

@@ -14,7 +14,7 @@
 #include "frontend/kit/instance.h"
 #include "frontend/syntax/program.h"
 
-#define MAX_STEPS 2000u /* expressions that are visited for what one derivative needs */
+#define MAX_VISITED 2000u /* expressions that are visited for what one derivative needs */
 
 /* ---- what a derivative needs ---- */
 
@@ -56,7 +56,7 @@ static bool has_clause(const hia_end_walk *w, const hia_ast *call) {
 static bool is_active(const hia_end_walk *w, hia_ast_id id) {
   const hia_program *p = w->p;
   const hia_ast *n = hiaF_node(p, id);
-  if (++*w->steps > MAX_STEPS || !hiaF_is_float(type_of(w, id))) return false;
+  if (++*w->n_visited > MAX_VISITED || !hiaF_is_float(type_of(w, id))) return false;
   switch ((hia_ast_kind)n->kind) {
   case HIA_AST_NAME: {
     if (n->op == HIA_REF_VAR && hiaF_node(p, n->b)->kind == HIA_AST_PARAM) return true;
@@ -115,7 +115,7 @@ static bool derives(const hia_end_walk *w, hia_ast_id id) {
   const hia_program *p = w->p;
   const hia_ast *n = hiaF_node(p, id);
   const uint32_t *list = p->extra.data;
-  if (++*w->steps > MAX_STEPS || !hiaF_is_float(type_of(w, id))) return hiaF_ends(w, id);
+  if (++*w->n_visited > MAX_VISITED || !hiaF_is_float(type_of(w, id))) return hiaF_ends(w, id);
   switch ((hia_ast_kind)n->kind) {
   case HIA_AST_NAME: {
     hia_ast_id value = let_value(w, n);
@@ -145,8 +145,8 @@ static bool derives(const hia_end_walk *w, hia_ast_id id) {
 
 static bool body_derives(hia_program *p, const hia_inst *inst) {
   const hia_decl *d = hiaF_decl(p, inst->decl);
-  uint32_t steps = 0;
-  hia_end_walk w = {p, inst, d->first_node, true, &steps};
+  uint32_t n_visited = 0;
+  hia_end_walk w = {p, inst, d->first_node, true, &n_visited};
   if (inst->gradient != HIA_NONE) return hiaF_inst(p, inst->gradient)->settles;
   return derives(&w, d->body);
 }

@@ -75,7 +75,7 @@ bool hiaF_ends(const hia_end_walk *w, hia_ast_id id) {
 
 bool hiaF_body_ends(hia_program *p, const hia_inst *inst, bool with_gradients) {
   const hia_decl *d = hiaF_decl(p, inst->decl);
-  uint32_t steps = 0;
-  hia_end_walk w = {p, inst, d->first_node, with_gradients, &steps};
+  uint32_t n_visited = 0;
+  hia_end_walk w = {p, inst, d->first_node, with_gradients, &n_visited};
   return hiaF_ends(&w, d->body);
 }

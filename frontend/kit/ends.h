@@ -12,7 +12,7 @@ typedef struct hia_end_walk {
   const hia_inst *inst; /* the one whose body is walked */
   hia_ast_id first;
   bool with_gradients; /* what calls of gradients call counts, too */
-  uint32_t *steps;     /* grad/ending.c: expressions visited so far */
+  uint32_t *n_visited; /* grad/ending.c: expressions visited so far */
 } hia_end_walk;
 
 bool hiaF_ends(const hia_end_walk *w, hia_ast_id expr);

@@ -3,8 +3,8 @@
  * (instance.c).
  *
  * The folder has what checks, gradients and elaboration share: besides instances the states of the
- * walks over a program, each with its errors and its common steps. These are the walk over names
- * (scope.h), typings (typing.h), the question what ends (ends.h), and graphs in the making
+ * walks over a program, each with its errors and what they have in common. These are the walk over
+ * names (scope.h), typings (typing.h), the question what ends (ends.h), and graphs in the making
  * (pieces.h). */
 #ifndef HIA_FRONTEND_INSTANCE_H
 #define HIA_FRONTEND_INSTANCE_H

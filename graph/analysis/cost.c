@@ -14,7 +14,7 @@
 #undef COST_SHAPES
 #undef COST_NONE
 
-/* The remainder of floats is computed bit by bit: some thousand steps for the largest divided by
+/* The remainder of floats is computed bit by bit: some thousand bits for the largest divided by
  * the smallest. */
 uint64_t hiaG_cost_REM(const hia_fn *fn, hia_node_id n) {
   hia_type dtype = hiaG_type(fn, hiaG_in(fn, n, 0));

@@ -10,11 +10,11 @@
 #include "graph/ir/walk.h"
 
 /* What it takes to find the names is bounded: beyond this there are none. */
-enum { MAX_STEPS = 100000, MAX_DEPTH = 200 };
+enum { MAX_VISITED = 100000, MAX_DEPTH = 200 };
 
 typedef struct finder {
   const hia_graph *g;
-  uint32_t steps, depth;
+  uint32_t n_visited, depth;
 } finder;
 
 /* A call that is being followed already says nothing: the other branches decide. */
@@ -47,7 +47,7 @@ static const char *name_of(finder *f, const hia_fn *fn, hia_value_id v) {
   const hia_node *node = hiaG_def(fn, v);
   const char *name = NULL;
   uint32_t i = v - node->outs;
-  if (++f->steps > MAX_STEPS || f->depth == MAX_DEPTH) return NULL;
+  if (++f->n_visited > MAX_VISITED || f->depth == MAX_DEPTH) return NULL;
   f->depth++;
   switch (node->op) {
   case HIA_OP_GRAD: name = name_of_gradient(f, node, i); break;

@@ -33,7 +33,7 @@ static const char *name_of(const reporting *r, hia_node_id n) {
 /* The param that a matrix is, or consists of. NULL: it is none. */
 static const char *param_of(const reporting *r, hia_value_id v) {
   const hia_node *def = hiaG_def(r->fn, v);
-  for (unsigned steps = 0; steps < 100 && def->op != HIA_OP_PARAM; steps++) {
+  for (unsigned n = 0; n < 100 && def->op != HIA_OP_PARAM; n++) {
     if (def->n_ins == 0 || !r->of->is_uniform[v]) return NULL;
     v = r->fn->edges.data[def->ins];
     def = hiaG_def(r->fn, v);

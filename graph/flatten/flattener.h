@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to this folder: the walk over a function of the static graph, which flatten.c makes; the
- * other files do its steps.
+ * other files have its parts.
  *
  *   flatten.c   the walk
  *   ahead.c     what the walk must know before it begins

@@ -213,8 +213,8 @@ static void add_reader(chooser *c, readers *all, uint32_t slot, uint32_t node, u
   hiaR_push(c->scratch, all, (reader){slot, node, operand});
 }
 
-static void mark(chooser *c, bool *marks, const hia_u32vec *slots, uint32_t first, uint32_t step) {
-  for (uint32_t i = first; i < slots->len; i += step)
+static void mark(chooser *c, bool *marks, const hia_u32vec *slots, uint32_t first, uint32_t every) {
+  for (uint32_t i = first; i < slots->len; i += every)
     marks[hiaG_flat_slot(c->s, slots->data[i])] = true;
 }
 

@@ -16,9 +16,9 @@
  * the HEAD and leaves through a Switch. A loop without variables gets one that is never read,
  * because a token must go round.
  *
- * The first step finds the borders that each value crosses. From the regions of its uses it climbs
+ * The first part finds the borders that each value crosses. From the regions of its uses it climbs
  * outwards up to the region of the definition, or to a region that it has already climbed through.
- * That takes one step per crossing. A crossing is a node of the result, so this is linear. Then one
+ * That takes one move per crossing. A crossing is a node of the result, so this is linear. Then one
  * walk emits the nodes. `now` has the replacement of each value in the current region; changes made
  * on entering a region are undone on leaving it. Nothing recurses: an else-if chain nests as deep
  * as its author likes. */

@@ -368,18 +368,18 @@ static double number(hia_type type, hia_word word) {
 }
 
 /* True if the value is parameter `p`, or `p` plus or minus a constant. */
-static bool is_step(const hia_fn *fn, hia_value_id v, uint32_t p, double *step) {
+static bool is_moved(const hia_fn *fn, hia_value_id v, uint32_t p, double *distance) {
   const hia_node *node = hiaG_def(fn, v);
-  *step = 0;
+  *distance = 0;
   if (node->op == HIA_OP_ADD || node->op == HIA_OP_SUB) {
     hia_value_id a = fn->edges.data[node->ins], b = fn->edges.data[node->ins + 1];
     hia_word word;
     if (hiaG_is_const(fn, b, &word)) {
-      *step = number(hiaG_type(fn, b), word);
-      if (node->op == HIA_OP_SUB) *step = -*step;
+      *distance = number(hiaG_type(fn, b), word);
+      if (node->op == HIA_OP_SUB) *distance = -*distance;
       node = hiaG_def(fn, a);
     } else if (node->op == HIA_OP_ADD && hiaG_is_const(fn, a, &word)) {
-      *step = number(hiaG_type(fn, a), word);
+      *distance = number(hiaG_type(fn, a), word);
       node = hiaG_def(fn, b);
     }
   }
@@ -391,14 +391,14 @@ static bool is_step(const hia_fn *fn, hia_value_id v, uint32_t p, double *step) 
 static bool moves_evenly(const unrolling *u, const hia_fn *fn, uint32_t p) {
   double least = 0, most = 0;
   HIA_EACH_NODE(fn, n) {
-    double step;
+    double distance;
     if (!is_of_group(u, fn, n, fn->group) || is_tail(fn, n)) continue;
-    if (!is_step(fn, hiaG_in(fn, n, p), p, &step)) return false;
-    if (step == 0) continue;
-    if (least == 0) least = most = step;
-    if (!(step * least > 0)) return false;
-    if (step * step < least * least) least = step;
-    if (step * step > most * most) most = step;
+    if (!is_moved(fn, hiaG_in(fn, n, p), p, &distance)) return false;
+    if (distance == 0) continue;
+    if (least == 0) least = most = distance;
+    if (!(distance * least > 0)) return false;
+    if (distance * distance < least * least) least = distance;
+    if (distance * distance > most * most) most = distance;
   }
   return most * most <= 4 * least * least;
 }

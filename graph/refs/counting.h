@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to this folder: the walk that adds counts (refs.c says what it does), its state, and
- * its steps.
+ * its parts.
  *
  *   walk.c    nodes by their ops, branches, functions
  *   loop.c    loops
@@ -11,7 +11,7 @@
 #ifndef HIA_COUNTING_H
 #define HIA_COUNTING_H
 
-#include "graph/refs/steps.h"
+#include "graph/refs/shared.h"
 
 typedef uint64_t *hia_ref_set; /* of numbers of references, as bits */
 

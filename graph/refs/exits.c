@@ -13,7 +13,7 @@
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/walk.h"
-#include "graph/refs/steps.h"
+#include "graph/refs/shared.h"
 
 /* The node before the YIELD of a region, but for constants and node `except`. */
 static hia_node_id last_of(const hia_fn *fn, hia_region_id region, hia_node_id except) {

@@ -18,7 +18,7 @@
 #include "graph/ir/walk.h"
 #include "graph/passes/passes.h"
 #include "graph/refs/refs.h"
-#include "graph/refs/steps.h"
+#include "graph/refs/shared.h"
 
 static void forget_node(hia_graph *g, hia_fn *fn, hia_node_id n, hia_subst *subst) {
   hia_node *node = &fn->nodes.data[n];

@@ -3,7 +3,7 @@
  * its memory again; a loop owns a variable unless it only walks through what something else keeps.
  * After Ullrich and de Moura, "Counting Immutable Beans" (IFL 2019). */
 #include "graph/ir/walk.h"
-#include "graph/refs/steps.h"
+#include "graph/refs/shared.h"
 
 /* True if region `inner` is `outer` or inside it. */
 static bool is_within(const hia_fn *fn, hia_region_id inner, hia_region_id outer) {

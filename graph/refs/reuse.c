@@ -4,7 +4,7 @@
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/walk.h"
-#include "graph/refs/steps.h"
+#include "graph/refs/shared.h"
 
 typedef struct token {
   hia_value_id value;

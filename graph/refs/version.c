@@ -3,7 +3,7 @@
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/walk.h"
-#include "graph/refs/steps.h"
+#include "graph/refs/shared.h"
 
 /* True if nothing else refers to any of the parameters that the function borrows. */
 static hia_value_id are_last(hia_graph *g, hia_fn *fn, const hia_ref_version *borrowing) {

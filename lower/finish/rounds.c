@@ -54,8 +54,8 @@ static void cut_cycle(hia_blocks *f, const hia_flow_block *first) {
   }
 }
 
-/* One step from the last block of the path. */
-static void step(hia_blocks *f) {
+/* Goes on by one edge from the last block of the path, or back. */
+static void advance(hia_blocks *f) {
   hia_flow_block *b = f->path[f->n_path - 1];
   if (b->at == b->n_next) {
     b->is_on_path = false;
@@ -77,7 +77,7 @@ static void cut_cycles(hia_blocks *f) {
     hia_flow_block *start = hiaL_block_at(f, i);
     if (start->was_seen || start->is_checked) continue;
     hiaL_go_on(f, start);
-    while (f->n_path) step(f);
+    while (f->n_path) advance(f);
   }
 }
 

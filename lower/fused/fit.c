@@ -310,7 +310,7 @@ hia_fused hiaL_fused_values(hia_emit *e) {
   return f;
 }
 
-/* ---- steps ---- */
+/* ---- terms ---- */
 
 static void need_columns(hia_fused *f, hia_fused_plan *p, LLVMValueRef n) {
   if (p->n_cols)
@@ -328,7 +328,7 @@ static LLVMValueRef address_of(hia_fused *f, hia_value_id v, LLVMValueRef first)
   return LLVMBuildGEP2(e->b, e->i8, x->data, &at, 1, "elements");
 }
 
-static bool add_gathered(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
+static bool add_gathered(hia_fused *f, hia_fused_plan *p, hia_fused_term *z) {
   hia_emit *e = f->e;
   const hia_known *x = &f->values[z->value];
   LLVMValueRef first = NULL, none = NULL, pitch = NULL;
@@ -343,39 +343,39 @@ static bool add_gathered(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
   return true;
 }
 
-static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMValueRef first,
+static uint32_t add_term(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMValueRef first,
                          LLVMValueRef pitch, hia_spread spread);
 
-/* Adds the step of operand i, `v`, of `z`, which is COMPUTED. The loop takes a part of each row of
+/* Adds the term of operand i, `v`, of `z`, which is COMPUTED. The loop takes a part of each row of
  * `z`, which has `pitch` columns: those from `first` on. */
 static uint32_t add_part(hia_fused *f, hia_fused_plan *p, const hia_known *z, uint32_t i,
                          hia_value_id v, LLVMValueRef first, LLVMValueRef pitch) {
   const hia_known *x = &f->values[v];
   hia_spread spread = z->spread[i];
   require_equal(f, z->dims[z->rank - 1], pitch);
-  if (x->kind == HIA_SCALAR || spread == HIA_EACH) return add_step(f, p, v, first, pitch, HIA_EACH);
-  if (spread == HIA_ONE) return add_step(f, p, v, NULL, NULL, spread);
+  if (x->kind == HIA_SCALAR || spread == HIA_EACH) return add_term(f, p, v, first, pitch, HIA_EACH);
+  if (spread == HIA_ONE) return add_term(f, p, v, NULL, NULL, spread);
   if (spread == HIA_EACH_ROW)
-    return z->row_axis[i] == z->rank - 1 ? add_step(f, p, v, NULL, NULL, spread) : HIA_NONE;
+    return z->row_axis[i] == z->rank - 1 ? add_term(f, p, v, NULL, NULL, spread) : HIA_NONE;
   require_equal(f, hiaL_count_from(f, x, 0), pitch);
-  return x->kind == HIA_STORED ? add_step(f, p, v, first, NULL, spread) : HIA_NONE;
+  return x->kind == HIA_STORED ? add_term(f, p, v, first, NULL, spread) : HIA_NONE;
 }
 
-/* Adds the step of operand i, `v`, of `z`, which is COMPUTED. The operand's elements are `first`
+/* Adds the term of operand i, `v`, of `z`, which is COMPUTED. The operand's elements are `first`
  * behind those of the loop. */
 static uint32_t add_operand(hia_fused *f, hia_fused_plan *p, const hia_known *z, uint32_t i,
                             hia_value_id v, LLVMValueRef first) {
   const hia_known *x = &f->values[v];
   hia_spread spread = z->spread[i];
-  if (x->kind == HIA_SCALAR || spread == HIA_EACH) return add_step(f, p, v, first, NULL, HIA_EACH);
+  if (x->kind == HIA_SCALAR || spread == HIA_EACH) return add_term(f, p, v, first, NULL, HIA_EACH);
   if (spread == HIA_EACH_ROW) need_columns(f, p, hiaL_count_from(f, z, z->row_axis[i]));
   if (spread == HIA_EACH_COLUMN) need_columns(f, p, hiaL_count_from(f, x, 0));
   if (first && spread == HIA_EACH_ROW) return HIA_NONE;
   if (first && spread == HIA_EACH_COLUMN) require_multiple(f, first, p->n_cols);
-  return add_step(f, p, v, NULL, NULL, spread);
+  return add_term(f, p, v, NULL, NULL, spread);
 }
 
-static bool add_operands(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
+static bool add_operands(hia_fused *f, hia_fused_plan *p, hia_fused_term *z) {
   hia_emit *e = f->e;
   const hia_known *known = &f->values[z->value];
   z->node = e->fn->values.data[z->value].node;
@@ -388,16 +388,16 @@ static bool add_operands(hia_fused *f, hia_fused_plan *p, hia_fused_step *z) {
   return true;
 }
 
-static uint32_t push_step(hia_fused_plan *p, const hia_fused_step *z) {
-  if (p->n_steps == HIA_FUSED_STEPS) return HIA_NONE;
-  p->steps[p->n_steps] = *z;
-  return p->n_steps++;
+static uint32_t push_term(hia_fused_plan *p, const hia_fused_term *z) {
+  if (p->n_terms == HIA_FUSED_TERMS) return HIA_NONE;
+  p->terms[p->n_terms] = *z;
+  return p->n_terms++;
 }
 
 /* The element of the value that is `first` (NULL: 0) behind the one that the loop is at: the number
- * of its step. NONE: there would be too many, or this loop cannot have it. Values lead to earlier
+ * of its term. NONE: there would be too many, or this loop cannot have it. Values lead to earlier
  * ones only. */
-static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMValueRef first,
+static uint32_t add_term(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMValueRef first,
                          LLVMValueRef pitch, hia_spread spread) {
   hia_emit *e = f->e;
   if (f->values[v].kind == HIA_SHOWN && f->values[v].pitch && spread == HIA_EACH && !pitch)
@@ -408,13 +408,13 @@ static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMVa
   const hia_known *x = &f->values[v];
   if (pitch && spread != HIA_EACH) return HIA_NONE;
   if (x->kind == HIA_SCALAR) first = pitch = NULL;
-  for (uint32_t i = 0; i < p->n_steps; i++) {
-    const hia_fused_step *s = &p->steps[i];
+  for (uint32_t i = 0; i < p->n_terms; i++) {
+    const hia_fused_term *s = &p->terms[i];
     if (s->value == v && s->first == first && s->pitch == pitch && s->spread == spread &&
-        s->kind != HIA_STEP_FOLD)
+        s->kind != HIA_TERM_FOLD)
       return i;
   }
-  hia_fused_step z = {.kind = HIA_STEP_LOAD,
+  hia_fused_term z = {.kind = HIA_TERM_LOAD,
                       .dtype = hiaG_dtype(e->g->types, hiaG_type(e->fn, v)),
                       .spread = spread,
                       .value = v,
@@ -422,7 +422,7 @@ static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMVa
                       .pitch = pitch};
   switch (x->kind) {
   case HIA_SCALAR:
-    z.kind = HIA_STEP_SPLAT;
+    z.kind = HIA_TERM_SPLAT;
     z.from = e->values[v];
     break;
   case HIA_STORED: z.from = address_of(f, v, first); break;
@@ -430,10 +430,10 @@ static uint32_t add_step(hia_fused *f, hia_fused_plan *p, hia_value_id v, LLVMVa
     if (spread != HIA_EACH || !add_gathered(f, p, &z)) return HIA_NONE;
     break;
   default:
-    z.kind = HIA_STEP_APPLY;
+    z.kind = HIA_TERM_APPLY;
     if (x->kind != HIA_COMPUTED || spread != HIA_EACH || !add_operands(f, p, &z)) return HIA_NONE;
   }
-  return push_step(p, &z);
+  return push_term(p, &z);
 }
 
 static uint32_t add_fold(hia_fused *f, hia_fused_plan *p, hia_value_id v) {
@@ -443,12 +443,12 @@ static uint32_t add_fold(hia_fused *f, hia_fused_plan *p, hia_value_id v) {
   const hia_known *x = &f->values[of];
   bool is_all = hiaL_node(e, n)->imm == HIA_NONE;
   need_columns(f, p, is_all ? hiaL_count_from(f, x, 0) : x->dims[x->rank - 1]);
-  hia_fused_step z = {.kind = HIA_STEP_FOLD,
+  hia_fused_term z = {.kind = HIA_TERM_FOLD,
                       .dtype = hiaG_dtype(e->g->types, hiaG_type(e->fn, v)),
                       .node = n,
                       .value = v};
-  z.ins[0] = add_step(f, p, of, NULL, NULL, HIA_EACH);
-  return z.ins[0] == HIA_NONE ? HIA_NONE : push_step(p, &z);
+  z.ins[0] = add_term(f, p, of, NULL, NULL, HIA_EACH);
+  return z.ins[0] == HIA_NONE ? HIA_NONE : push_term(p, &z);
 }
 
 /* ---- plans ---- */
@@ -458,13 +458,13 @@ static uint32_t add_fold(hia_fused *f, hia_fused_plan *p, hia_value_id v) {
 static uint64_t cost_of(const hia_emit *e, const hia_fused_plan *p) {
   enum { READ = 8, WRITTEN = 16 };
   uint64_t cost = (uint64_t)p->n * WRITTEN;
-  for (uint32_t i = 0; i < p->n_steps; i++) {
-    const hia_fused_step *s = &p->steps[i];
+  for (uint32_t i = 0; i < p->n_terms; i++) {
+    const hia_fused_term *s = &p->terms[i];
     uint32_t words = (hiaR_dtype_size((hia_dtype)s->dtype) + 3) / 4;
     uint64_t each = 0;
-    if (s->kind == HIA_STEP_LOAD) each = READ;
-    if (s->kind == HIA_STEP_APPLY) each = hiaR_ops[hiaL_node(e, s->node)->op].cost;
-    if (s->kind == HIA_STEP_FOLD) each = 1;
+    if (s->kind == HIA_TERM_LOAD) each = READ;
+    if (s->kind == HIA_TERM_APPLY) each = hiaR_ops[hiaL_node(e, s->node)->op].cost;
+    if (s->kind == HIA_TERM_FOLD) each = 1;
     cost += each * words;
   }
   return cost;
@@ -510,8 +510,8 @@ hia_fused_plan *hiaL_plan_loops(hia_fused *f) {
       plans = p;
     }
     p->of[p->n] = i;
-    p->step[p->n] = is_folded ? add_fold(f, p, v) : add_step(f, p, v, NULL, NULL, HIA_EACH);
-    if (p->step[p->n++] == HIA_NONE) return NULL;
+    p->term[p->n] = is_folded ? add_fold(f, p, v) : add_term(f, p, v, NULL, NULL, HIA_EACH);
+    if (p->term[p->n++] == HIA_NONE) return NULL;
   }
   for (const hia_fused_plan *p = plans; p; p = p->next) require_size(f, p);
   bool never_fits = LLVMIsAConstantInt(f->fits) && !LLVMConstIntGetZExtValue(f->fits);

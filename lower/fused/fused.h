@@ -30,7 +30,7 @@ enum {
   HIA_FUSED_CHUNK = 1 << 15, /* elements between two safepoints, at most: some 100 us */
   HIA_FUSED_ELEMENTS = 1 << 30,
   HIA_FUSED_COLUMNS = 1 << 17, /* of a loop with rows, at most: there is no safepoint in a row */
-  HIA_FUSED_STEPS = 256,
+  HIA_FUSED_TERMS = 256,
   HIA_FUSED_RESULTS = 24,
 };
 
@@ -78,35 +78,35 @@ typedef struct hia_fused {
 
 /* ---- loops ---- */
 
-typedef enum hia_fused_step_kind {
-  HIA_STEP_LOAD,
-  HIA_STEP_SPLAT,
-  HIA_STEP_APPLY,
-  HIA_STEP_FOLD
-} hia_fused_step_kind;
+typedef enum hia_fused_term_kind {
+  HIA_TERM_LOAD,
+  HIA_TERM_SPLAT,
+  HIA_TERM_APPLY,
+  HIA_TERM_FOLD
+} hia_fused_term_kind;
 
-/* What is computed for one element; or, of FOLD, for one row. */
-typedef struct hia_fused_step {
-  hia_fused_step_kind kind;
+/* A term of the expressions that a loop computes: for one element; or, of FOLD, for one row. */
+typedef struct hia_fused_term {
+  hia_fused_term_kind kind;
   hia_type dtype;     /* of the result */
   hia_spread spread;  /* LOAD */
   hia_node_id node;   /* APPLY, FOLD */
-  uint32_t ins[3];    /* APPLY, FOLD: steps */
+  uint32_t ins[3];    /* APPLY, FOLD: terms */
   LLVMValueRef from;  /* LOAD: the address of element 0; SPLAT: the scalar */
   LLVMValueRef by;    /* LOAD of gathered rows: the address of the indices; or NULL */
   hia_type by_dtype;  /* of the indices */
-  hia_value_id value; /* whose element the step computes or loads */
+  hia_value_id value; /* whose element the term computes or loads */
   LLVMValueRef first; /* how far that element is behind the loop's; NULL: it is the same */
   LLVMValueRef pitch; /* elements from one row's to the next one's; NULL: the loop's columns */
-} hia_fused_step;
+} hia_fused_term;
 
 /* One loop, and the results that it makes. */
 typedef struct hia_fused_plan {
   hia_value_id shape;  /* a value of the shape that the loop goes over */
   LLVMValueRef n_cols; /* NULL: there is nothing that goes by rows */
-  hia_fused_step steps[HIA_FUSED_STEPS];
-  uint32_t n_steps;
-  uint32_t of[HIA_FUSED_RESULTS], step[HIA_FUSED_RESULTS]; /* positions among the results; steps */
+  hia_fused_term terms[HIA_FUSED_TERMS];
+  uint32_t n_terms;
+  uint32_t of[HIA_FUSED_RESULTS], term[HIA_FUSED_RESULTS]; /* positions among the results; terms */
   uint32_t n;
   struct hia_fused_plan *next;
 } hia_fused_plan;
@@ -130,7 +130,7 @@ void hiaL_open_kernel(hia_emit *e);
 
 /* ---- loop.c ---- */
 
-/* The function of a loop, shared by all of the same steps. The elements are taken from `begin` to
+/* The function of a loop, shared by all of the same terms. The elements are taken from `begin` to
  * `end`, at least one:
  *
  *     void hia_loop(begin, end, operands, results)
@@ -139,7 +139,7 @@ void hiaL_open_kernel(hia_emit *e);
  *
  *     void hia_loop(begin, end, n_cols, operands, results)
  *
- * Operands come in the order of the steps, gathered ones with the address of the indices behind. */
+ * Operands come in the order of the terms, gathered ones with the address of the indices behind. */
 LLVMValueRef hiaL_loop_for(hia_emit *e, const hia_fused_plan *p);
 /* bool hia_below(indices, n, bound): whether all indices are. */
 LLVMValueRef hiaL_test_of_indices(hia_emit *e, hia_type dtype);

@@ -107,11 +107,11 @@ static LLVMValueRef load_variable(hia_emit *e, LLVMValueRef variable, hia_type t
 static uint32_t loop_args(const hia_fused_plan *p, const LLVMValueRef *data, LLVMValueRef *args) {
   uint32_t n = 2;
   if (p->n_cols) args[n++] = p->n_cols;
-  for (uint32_t k = 0; k < p->n_steps; k++) {
-    const hia_fused_step *z = &p->steps[k];
-    if (z->kind == HIA_STEP_LOAD || z->kind == HIA_STEP_SPLAT) args[n++] = z->from;
+  for (uint32_t k = 0; k < p->n_terms; k++) {
+    const hia_fused_term *z = &p->terms[k];
+    if (z->kind == HIA_TERM_LOAD || z->kind == HIA_TERM_SPLAT) args[n++] = z->from;
     if (z->by) args[n++] = z->by;
-    if (z->kind == HIA_STEP_LOAD && z->pitch) args[n++] = z->pitch;
+    if (z->kind == HIA_TERM_LOAD && z->pitch) args[n++] = z->pitch;
   }
   for (uint32_t k = 0; k < p->n; k++) args[n++] = data[p->of[k]];
   return n;
@@ -130,7 +130,7 @@ static LLVMValueRef chunk_of(hia_emit *e, const hia_fused_plan *p) {
  * run ends there. */
 static void call_loop(hia_fused *f, const hia_fused_plan *p, const LLVMValueRef *data) {
   hia_emit *e = f->e;
-  LLVMValueRef args[3 + 3 * HIA_FUSED_STEPS + HIA_FUSED_RESULTS];
+  LLVMValueRef args[3 + 3 * HIA_FUSED_TERMS + HIA_FUSED_RESULTS];
   LLVMValueRef n = hiaL_count_from(f, &f->values[p->shape], 0);
   bool is_short = LLVMIsAConstantInt(n) && LLVMConstIntGetZExtValue(n) <= hiaL_fused_chunk(e, p);
   if (p->n_cols) n = n == p->n_cols ? number(e, 1) : LLVMBuildUDiv(e->b, n, p->n_cols, "rows");

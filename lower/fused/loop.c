@@ -12,37 +12,37 @@
 _Static_assert(HIA_LOOP_LANES == (int)HIA_LANES, "partial sums are lanes");
 _Static_assert(HIA_FUSED_COLUMNS / HIA_SUM_BLOCK <= HIA_SUM_BLOCK, "sums of blocks are a block");
 
-enum { MAX_PARAMS = 3 + 3 * HIA_FUSED_STEPS + HIA_FUSED_RESULTS };
+enum { MAX_PARAMS = 3 + 3 * HIA_FUSED_TERMS + HIA_FUSED_RESULTS };
 
-/* A text that is equal for loops of equal steps, whose function has the same parameters. */
+/* A text that is equal for loops of equal terms, whose function has the same parameters. */
 static const char *key_of(hia_emit *e, const hia_fused_plan *p) {
   hia_text text;
   hiaR_text_init(&text, &e->comp->arena);
   hiaR_text_addf(&text, p->n_cols ? "rows" : "flat");
-  for (uint32_t i = 0; i < p->n_steps; i++) {
-    const hia_fused_step *z = &p->steps[i];
+  for (uint32_t i = 0; i < p->n_terms; i++) {
+    const hia_fused_term *z = &p->terms[i];
     hiaR_text_addf(&text, ";%u:%u", z->kind, z->dtype);
-    if (z->kind == HIA_STEP_LOAD)
+    if (z->kind == HIA_TERM_LOAD)
       hiaR_text_addf(&text, ":%u:%u%s", z->spread, z->by ? 1 + z->by_dtype : 0,
                      z->pitch ? ":p" : "");
-    if (z->kind != HIA_STEP_APPLY && z->kind != HIA_STEP_FOLD) continue;
+    if (z->kind != HIA_TERM_APPLY && z->kind != HIA_TERM_FOLD) continue;
     const hia_node *node = hiaL_node(e, z->node);
     hiaR_text_addf(&text, ":%u:%llu", node->op, (unsigned long long)node->imm);
     for (uint32_t k = 0; k < node->n_ins; k++) hiaR_text_addf(&text, ",%u", z->ins[k]);
   }
-  for (uint32_t i = 0; i < p->n; i++) hiaR_text_addf(&text, ">%u", p->step[i]);
+  for (uint32_t i = 0; i < p->n; i++) hiaR_text_addf(&text, ">%u", p->term[i]);
   return text.data;
 }
 
-/* A function whose nodes are the steps, on scalars: what the emitters of ops look at. */
+/* A function whose nodes are the terms, on scalars: what the emitters of ops look at. */
 static hia_fn *scalar_function(hia_emit *e, const hia_fused_plan *p) {
   hia_arena *arena = &e->comp->scratch;
   hia_fn *fn = HIA_NEW_ARRAY(arena, hia_fn, 1);
   fn->name = e->fn->name;
-  for (uint32_t i = 0; i < p->n_steps; i++) {
-    const hia_fused_step *z = &p->steps[i];
+  for (uint32_t i = 0; i < p->n_terms; i++) {
+    const hia_fused_term *z = &p->terms[i];
     hia_node node = {.op = HIA_OP_CONST, .ins = fn->edges.len, .outs = i, .n_outs = 1};
-    if (z->kind == HIA_STEP_APPLY) {
+    if (z->kind == HIA_TERM_APPLY) {
       node.op = hiaL_node(e, z->node)->op;
       node.imm = hiaL_node(e, z->node)->imm;
       node.n_ins = hiaL_node(e, z->node)->n_ins;
@@ -70,10 +70,10 @@ typedef struct loop {
   const hia_fused_plan *p;
   LLVMTypeRef scalars[HIA_N_REPRS]; /* what e->types is outside of the loop */
   LLVMValueRef function, begin, end, n_cols;
-  LLVMValueRef from[HIA_FUSED_STEPS], by[HIA_FUSED_STEPS]; /* parameters; from: or of this row */
-  LLVMValueRef pitch[HIA_FUSED_STEPS];                     /* parameters */
+  LLVMValueRef from[HIA_FUSED_TERMS], by[HIA_FUSED_TERMS]; /* parameters; from: or of this row */
+  LLVMValueRef pitch[HIA_FUSED_TERMS];                     /* parameters */
   LLVMValueRef to[HIA_FUSED_RESULTS];
-  fold folds[HIA_FUSED_STEPS];
+  fold folds[HIA_FUSED_TERMS];
   bool adds; /* a reduction is a sum or a product */
 } loop;
 
@@ -260,10 +260,10 @@ static LLVMValueRef best_of_lanes(const loop *l, const fold *z, LLVMValueRef *at
 static void make_variables(loop *l, uint32_t k) {
   hia_emit *e = l->e;
   fold *z = &l->folds[k];
-  const hia_fused_step *s = &l->p->steps[k];
+  const hia_fused_term *s = &l->p->terms[k];
   z->op = hiaL_node(e, s->node)->op;
   z->of = s->ins[0];
-  z->type = l->scalars[l->p->steps[z->of].dtype];
+  z->type = l->scalars[l->p->terms[z->of].dtype];
   z->lanes = new_variable(l, vector_of(z->type), "lanes");
   if (is_adding(z->op)) {
     l->adds = true;
@@ -324,7 +324,7 @@ static void add_blocks(const loop *l) {
       LLVMBuildICmp(e->b, LLVMIntUGT, l->n_cols, number64(l, HIA_SUM_BLOCK), "is_long");
   hiaL_unlikely(e, is_long, several, next);
   hiaL_at(e, several);
-  for (uint32_t k = 0; k < l->p->n_steps; k++) {
+  for (uint32_t k = 0; k < l->p->n_terms; k++) {
     const fold *z = &l->folds[k];
     if (z->blocks) store_variable(l, sum_of_lanes(l, z, load_variable(l, z->blocks)), z->value);
   }
@@ -357,20 +357,20 @@ static LLVMValueRef end_row(const loop *l, const fold *z) {
 static void build_round(loop *l, LLVMValueRef i, LLVMValueRef mask) {
   hia_emit *e = l->e;
   const hia_fused_plan *p = l->p;
-  for (uint32_t k = 0; k < p->n_steps; k++) {
-    const hia_fused_step *z = &p->steps[k];
+  for (uint32_t k = 0; k < p->n_terms; k++) {
+    const hia_fused_term *z = &p->terms[k];
     bool is_row_wide = z->spread == HIA_EACH || z->spread == HIA_EACH_COLUMN;
-    if (z->kind == HIA_STEP_APPLY)
+    if (z->kind == HIA_TERM_APPLY)
       hiaL_emit_node(e, k);
-    else if (z->kind == HIA_STEP_FOLD)
+    else if (z->kind == HIA_TERM_FOLD)
       take_lanes(l, &l->folds[k], e->values[l->folds[k].of], i, mask);
-    else if (z->kind == HIA_STEP_LOAD && is_row_wide)
+    else if (z->kind == HIA_TERM_LOAD && is_row_wide)
       e->values[k] = load_lanes(l, z->dtype, element_at(l, z->dtype, l->from[k], i), mask);
   }
   for (uint32_t k = 0; k < p->n; k++) {
-    const hia_fused_step *z = &p->steps[p->step[k]];
-    if (z->kind == HIA_STEP_FOLD) continue;
-    store_lanes(l, z->dtype, element_at(l, z->dtype, l->to[k], i), e->values[p->step[k]], mask);
+    const hia_fused_term *z = &p->terms[p->term[k]];
+    if (z->kind == HIA_TERM_FOLD) continue;
+    store_lanes(l, z->dtype, element_at(l, z->dtype, l->to[k], i), e->values[p->term[k]], mask);
   }
 }
 
@@ -419,10 +419,10 @@ static void build_blocks(loop *l) {
   LLVMValueRef first = LLVMBuildPhi(e->b, l->scalars[HIA_I64], "first");
   LLVMValueRef next = LLVMBuildAdd(e->b, first, number64(l, HIA_SUM_BLOCK), "next");
   LLVMValueRef is_last = LLVMBuildICmp(e->b, LLVMIntULE, l->n_cols, next, "is_last");
-  for (uint32_t k = 0; k < l->p->n_steps; k++)
+  for (uint32_t k = 0; k < l->p->n_terms; k++)
     if (l->folds[k].blocks) store_variable(l, neutral(&l->folds[k]), l->folds[k].lanes);
   build_rounds(l, first, LLVMBuildSelect(e->b, is_last, l->n_cols, next, "to"));
-  for (uint32_t k = 0; k < l->p->n_steps; k++)
+  for (uint32_t k = 0; k < l->p->n_terms; k++)
     if (l->folds[k].blocks) end_block(l, &l->folds[k], first);
   LLVMBasicBlockRef last = hiaL_here(e);
   LLVMBuildCondBr(e->b, is_last, end, block);
@@ -437,9 +437,9 @@ static void find_row(loop *l, const LLVMValueRef *from, const LLVMValueRef *to, 
   hia_emit *e = l->e;
   const hia_fused_plan *p = l->p;
   LLVMValueRef first = LLVMBuildMul(e->b, row, l->n_cols, "first");
-  for (uint32_t k = 0; k < p->n_steps; k++) {
-    const hia_fused_step *z = &p->steps[k];
-    if (z->kind != HIA_STEP_LOAD) continue;
+  for (uint32_t k = 0; k < p->n_terms; k++) {
+    const hia_fused_term *z = &p->terms[k];
+    if (z->kind != HIA_TERM_LOAD) continue;
     if (z->by) {
       LLVMValueRef i = load_element(l, z->by_dtype, element_at(l, z->by_dtype, l->by[k], row));
       i = LLVMBuildSExt(e->b, i, l->scalars[HIA_I64], "");
@@ -452,8 +452,8 @@ static void find_row(loop *l, const LLVMValueRef *from, const LLVMValueRef *to, 
     }
   }
   for (uint32_t k = 0; k < p->n; k++) {
-    const hia_fused_step *z = &p->steps[p->step[k]];
-    l->to[k] = element_at(l, z->dtype, to[k], z->kind == HIA_STEP_FOLD ? row : first);
+    const hia_fused_term *z = &p->terms[p->term[k]];
+    l->to[k] = element_at(l, z->dtype, to[k], z->kind == HIA_TERM_FOLD ? row : first);
   }
 }
 
@@ -461,9 +461,9 @@ static void store_folds(loop *l) {
   hia_emit *e = l->e;
   const hia_fused_plan *p = l->p;
   for (uint32_t k = 0; k < p->n; k++) {
-    const hia_fused_step *z = &p->steps[p->step[k]];
-    if (z->kind != HIA_STEP_FOLD) continue;
-    LLVMValueRef value = end_row(l, &l->folds[p->step[k]]);
+    const hia_fused_term *z = &p->terms[p->term[k]];
+    if (z->kind != HIA_TERM_FOLD) continue;
+    LLVMValueRef value = end_row(l, &l->folds[p->term[k]]);
     if (z->dtype == HIA_BOOL) value = LLVMBuildZExt(e->b, value, e->i8, "");
     LLVMBuildStore(e->b, value, l->to[k]);
   }
@@ -471,7 +471,7 @@ static void store_folds(loop *l) {
 
 static void build_rows(loop *l) {
   hia_emit *e = l->e;
-  LLVMValueRef from[HIA_FUSED_STEPS], to[HIA_FUSED_RESULTS];
+  LLVMValueRef from[HIA_FUSED_TERMS], to[HIA_FUSED_RESULTS];
   memcpy(from, l->from, sizeof from);
   memcpy(to, l->to, sizeof to);
   LLVMBasicBlockRef before = hiaL_here(e), row = hiaL_block(e, "row"), exit = hiaL_block(e, "rows");
@@ -480,7 +480,7 @@ static void build_rows(loop *l) {
   LLVMValueRef i = LLVMBuildPhi(e->b, l->scalars[HIA_I64], "row");
   LLVMValueRef next = LLVMBuildAdd(e->b, i, number64(l, 1), "next_row");
   find_row(l, from, to, i);
-  for (uint32_t k = 0; k < l->p->n_steps; k++)
+  for (uint32_t k = 0; k < l->p->n_terms; k++)
     if (l->folds[k].op) begin_row(l, &l->folds[k]);
   if (l->adds)
     build_blocks(l);
@@ -512,12 +512,12 @@ static LLVMValueRef declare(hia_emit *e, const hia_fused_plan *p) {
   params[n++] = i64;
   params[n++] = i64;
   if (p->n_cols) params[n++] = i64;
-  for (uint32_t k = 0; k < p->n_steps; k++) {
-    const hia_fused_step *z = &p->steps[k];
-    if (z->kind == HIA_STEP_SPLAT) params[n++] = e->types[z->dtype];
-    if (z->kind == HIA_STEP_LOAD) params[n++] = e->ptr;
+  for (uint32_t k = 0; k < p->n_terms; k++) {
+    const hia_fused_term *z = &p->terms[k];
+    if (z->kind == HIA_TERM_SPLAT) params[n++] = e->types[z->dtype];
+    if (z->kind == HIA_TERM_LOAD) params[n++] = e->ptr;
     if (z->by) params[n++] = e->ptr;
-    if (z->kind == HIA_STEP_LOAD && z->pitch) params[n++] = i64;
+    if (z->kind == HIA_TERM_LOAD && z->pitch) params[n++] = i64;
   }
   uint32_t first_result = n;
   for (uint32_t k = 0; k < p->n; k++) params[n++] = e->ptr;
@@ -536,15 +536,15 @@ static void take_parameters(loop *l) {
   l->begin = LLVMGetParam(l->function, n++);
   l->end = LLVMGetParam(l->function, n++);
   if (p->n_cols) l->n_cols = LLVMGetParam(l->function, n++);
-  for (uint32_t k = 0; k < p->n_steps; k++) {
-    const hia_fused_step *z = &p->steps[k];
-    if (z->kind == HIA_STEP_SPLAT) e->values[k] = splat(l, LLVMGetParam(l->function, n++));
-    if (z->kind == HIA_STEP_LOAD) l->from[k] = LLVMGetParam(l->function, n++);
+  for (uint32_t k = 0; k < p->n_terms; k++) {
+    const hia_fused_term *z = &p->terms[k];
+    if (z->kind == HIA_TERM_SPLAT) e->values[k] = splat(l, LLVMGetParam(l->function, n++));
+    if (z->kind == HIA_TERM_LOAD) l->from[k] = LLVMGetParam(l->function, n++);
     if (z->by) l->by[k] = LLVMGetParam(l->function, n++);
-    if (z->kind == HIA_STEP_LOAD && z->pitch) l->pitch[k] = LLVMGetParam(l->function, n++);
-    if (z->kind == HIA_STEP_LOAD && z->spread == HIA_ONE)
+    if (z->kind == HIA_TERM_LOAD && z->pitch) l->pitch[k] = LLVMGetParam(l->function, n++);
+    if (z->kind == HIA_TERM_LOAD && z->spread == HIA_ONE)
       e->values[k] = splat(l, load_element(l, z->dtype, l->from[k]));
-    if (z->kind == HIA_STEP_FOLD) make_variables(l, k);
+    if (z->kind == HIA_TERM_FOLD) make_variables(l, k);
   }
   for (uint32_t k = 0; k < p->n; k++) l->to[k] = LLVMGetParam(l->function, n++);
 }
@@ -561,7 +561,7 @@ static LLVMValueRef build_loop(hia_emit *e, const hia_fused_plan *p) {
   e->function = l->function;
   hiaL_at(e, hiaL_block(e, "entry"));
   hiaL_no_debug_loc(e);
-  e->values = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, p->n_steps);
+  e->values = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, p->n_terms);
   take_parameters(l);
   e->fn = scalar_function(e, p);
   for (unsigned t = 0; t <= HIA_F64; t++) e->types[t] = vector_of(l->scalars[t]);

@@ -21,7 +21,7 @@
 #define EXPM1_POLY(r)                                                                              \
   H4(r, 0x1.6b738ep-10, 0x1.1227a6p-7, 0x1.555716p-5, 0x1.5554bp-3, 0x1.fffffep-2)
 
-/* p * 2^n, where t has n + 254 in its low bits: in two steps, since 2^n need not be a float. The
+/* p * 2^n, where t has n + 254 in its low bits: in two factors, since 2^n need not be a float. The
  * first one is exact, so an underflow rounds once. */
 #define SCALE(p, t)                                                                                \
   HI e = SHL(BITS(t), 23);                                                                         \

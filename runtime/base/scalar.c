@@ -4,7 +4,7 @@
  * A kernel is one function per op and dtype, written by the macros below from an expression in the
  * operands `a`, `b` (and `c`). Nothing here is undefined behaviour: integers are computed unsigned,
  * shifts are masked, conversions saturate. Build with -ffp-contract=off and without -ffast-math:
- * f32 must round at every step, NaN and -0 must be kept apart. */
+ * f32 must round at every operation, NaN and -0 must be kept apart. */
 #include "runtime/base/base.h"
 #include <math.h>
 

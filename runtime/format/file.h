@@ -49,7 +49,7 @@ static inline uint32_t hiaR_file_kind(const hia_file_types *f, hia_type type, ui
   return ((const uint32_t *)f->first.data)[index] + ctor;
 }
 
-/* The hash of a file, in steps. Begins with zeros. */
+/* The hash of a file, piece by piece. Begins with zeros. */
 typedef struct hia_file_hash {
   uint64_t hash;
   unsigned n;

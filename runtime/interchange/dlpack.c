@@ -244,12 +244,12 @@ static bool each_row(const reading *r,
   for (uint64_t left = r->n / (uint64_t)n; left; left--) {
     if (!row(user, from, r->strides[last] * (int64_t)r->size, n)) return false;
     for (uint32_t i = last; i-- > 0;) {
-      int64_t step = r->strides[i] * (int64_t)r->size;
+      int64_t stride = r->strides[i] * (int64_t)r->size;
       if (++index[i] < r->shape.dims[i]) {
-        from += step;
+        from += stride;
         break;
       }
-      from -= step * (r->shape.dims[i] - 1);
+      from -= stride * (r->shape.dims[i] - 1);
       index[i] = 0;
     }
   }

@@ -10,8 +10,8 @@
 enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
 
 /* A product that is smaller in any direction than SMALLEST is left to the runtime's kernels. A
- * block has BLOCK rows, columns and steps of k at most, so that the library's own packing pays; of
- * f64, for which processors take twice as long, half as many steps. */
+ * block has BLOCK rows, columns and values of k at most, so that the library's own packing pays; of
+ * f64, for which processors take twice as long, half as many. */
 enum { SMALLEST = 256, BLOCK = 256 };
 
 static struct {
@@ -87,20 +87,20 @@ static size_t begin(size_t n, size_t most, size_t i) {
 void hiaR_blas_plan(const hia_product *p, hia_product_plan *plan) {
   *plan = (hia_product_plan){.row_parts = count(p->m, BLOCK),
                              .col_parts = count(p->n, BLOCK),
-                             .steps = count(p->k, depth(p))};
+                             .slabs = count(p->k, depth(p))};
   plan->parts = plan->row_parts * plan->col_parts;
 }
 
-void hiaR_blas_step(const hia_product *p, const hia_product_plan *plan, size_t part, size_t step) {
+void hiaR_blas_slab(const hia_product *p, const hia_product_plan *plan, size_t part, size_t slab) {
   size_t i = part / plan->col_parts, j = part % plan->col_parts;
-  size_t i0 = begin(p->m, BLOCK, i), j0 = begin(p->n, BLOCK, j), p0 = begin(p->k, depth(p), step);
+  size_t i0 = begin(p->m, BLOCK, i), j0 = begin(p->n, BLOCK, j), p0 = begin(p->k, depth(p), slab);
   int m = (int)(begin(p->m, BLOCK, i + 1) - i0), n = (int)(begin(p->n, BLOCK, j + 1) - j0),
-      k = (int)(begin(p->k, depth(p), step + 1) - p0), lda = 0, ldb = 0, ldc = (int)p->c_row;
+      k = (int)(begin(p->k, depth(p), slab + 1) - p0), lda = 0, ldb = 0, ldc = (int)p->c_row;
   int trans_a = how(p->a, p->m, p->k, &lda), trans_b = how(p->b, p->k, p->n, &ldb);
   ptrdiff_t a = (ptrdiff_t)i0 * p->a.row + (ptrdiff_t)p0 * p->a.col,
             b = (ptrdiff_t)p0 * p->b.row + (ptrdiff_t)j0 * p->b.col,
             c = (ptrdiff_t)i0 * p->c_row + (ptrdiff_t)j0;
-  bool is_added = p->is_added || step > 0;
+  bool is_added = p->is_added || slab > 0;
   if (p->dtype == HIA_F32)
     blas.sgemm(ROW_MAJOR, trans_a, trans_b, m, n, k, 1, (const float *)p->a.data + a, lda,
                (const float *)p->b.data + b, ldb, is_added ? 1 : 0, (float *)p->c + c, ldc);

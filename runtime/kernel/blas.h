@@ -21,10 +21,10 @@ bool hiaR_blas_use(const char *name);
  * library is there is another question. */
 bool hiaR_blas_takes(const hia_product *product);
 
-/* These do what hiaR_product_plan and hiaR_product_step do, for a product that hiaR_blas_takes,
- * with the library open. Steps take at most some 500 microseconds and need no scratch. */
+/* These do what hiaR_product_plan and hiaR_product_slab do, for a product that hiaR_blas_takes,
+ * with the library open. Slabs take at most some 500 microseconds and need no scratch. */
 void hiaR_blas_plan(const hia_product *product, hia_product_plan *plan);
-void hiaR_blas_step(const hia_product *product, const hia_product_plan *plan, size_t part,
-                    size_t step);
+void hiaR_blas_slab(const hia_product *product, const hia_product_plan *plan, size_t part,
+                    size_t slab);
 
 #endif

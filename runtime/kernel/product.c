@@ -4,20 +4,20 @@
 
 /* How B is read. */
 enum {
-  WAY_ZERO,   /* not at all: k is 0 */
-  WAY_PANELS, /* by tiles, packed by the caller */
-  WAY_DIRECT, /* by tiles, as it lies: its rows are contiguous */
-  WAY_STEP,   /* by tiles; each step packs what it reads */
-  WAY_COLUMN, /* C has one column */
-  WAY_ROW     /* C has one row, and B's columns are no further apart than its rows: C's transpose
-                 has one column */
+  WAY_ZERO,    /* not at all: k is 0 */
+  WAY_PANELS,  /* by tiles, packed by the caller */
+  WAY_DIRECT,  /* by tiles, as it lies: its rows are contiguous */
+  WAY_PACKING, /* by tiles; each slab packs what it reads */
+  WAY_COLUMN,  /* C has one column */
+  WAY_ROW      /* C has one row, and B's columns are no further apart than its rows: C's transpose
+                  has one column */
 };
 
 enum {
   ROWS = 70,       /* of a part, unless B is small: five tiles of AVX-512's */
-  STEP = 512,      /* of k, about: a step's rows of A and panel of B fit the second cache */
-  READ = 1 << 18,  /* elements of B that a step reads, at most */
-  ALONE = 1 << 18, /* multiplications of a step of WAY_COLUMN */
+  SLAB = 512,      /* of k, about: a slab's rows of A and panel of B fit the second cache */
+  READ = 1 << 18,  /* elements of B that a slab reads, at most */
+  ALONE = 1 << 18, /* multiplications of a slab of WAY_COLUMN */
 };
 
 static size_t ceiling(size_t a, size_t b) { return a / b + (a % b != 0); }
@@ -32,30 +32,30 @@ static uint8_t way_of(const hia_product *p) {
   if (p->n == 1) return WAY_COLUMN;
   if (p->b.col == 1) return WAY_DIRECT;
   if (p->m == 1) return WAY_ROW;
-  return WAY_STEP;
+  return WAY_PACKING;
 }
 
 bool hiaR_product_packs(const hia_product *p) {
   uint8_t way = way_of(p);
-  return way == WAY_DIRECT || way == WAY_STEP ? p->m > ROWS : false;
+  return way == WAY_DIRECT || way == WAY_PACKING ? p->m > ROWS : false;
 }
 
 void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
-  *plan = (hia_product_plan){.way = way_of(p), .steps = 1};
+  *plan = (hia_product_plan){.way = way_of(p), .slabs = 1};
   if (p->m == 0 || p->n == 0) return;
   if (p->k == 0 && p->is_added) return;
   size_t work = hiaR_tiles()->work, element = hiaR_element(p->dtype);
   if (element == 8) work /= 2;
-  if (p->k <= STEP && p->m <= ROWS && plan->way < WAY_STEP && p->m * p->k <= work && p->n <= READ &&
-      p->n * p->k <= READ && p->m * p->k * p->n <= work) { /* mostly: one step */
-    plan->k_step = p->k;
+  if (p->k <= SLAB && p->m <= ROWS && plan->way < WAY_PACKING && p->m * p->k <= work &&
+      p->n <= READ && p->n * p->k <= READ && p->m * p->k * p->n <= work) { /* mostly: one slab */
+    plan->k_slab = p->k;
     plan->group = hiaR_panel(hiaR_tile_set(p->dtype), p->n);
     plan->parts = plan->row_parts = plan->col_parts = 1;
     return;
   }
-  if (p->k > STEP + STEP / 4) plan->steps = ceiling(p->k, STEP);
-  plan->k_step = ceiling(p->k, plan->steps);
-  size_t k = plan->k_step ? plan->k_step : 1;
+  if (p->k > SLAB + SLAB / 4) plan->slabs = ceiling(p->k, SLAB);
+  plan->k_slab = ceiling(p->k, plan->slabs);
+  size_t k = plan->k_slab ? plan->k_slab : 1;
   if (plan->way == WAY_COLUMN || plan->way == WAY_ROW) {
     size_t rows = plan->way == WAY_COLUMN ? p->m : p->n;
     size_t each = (work < ALONE ? work : ALONE) / k;
@@ -70,7 +70,7 @@ void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
     size_t each = most / k / panel;
     plan->col_parts = ceiling(panels, each ? each : 1);
     plan->group = panel;
-    if (plan->way == WAY_STEP)
+    if (plan->way == WAY_PACKING)
       plan->scratch = ceiling(ceiling(panels, plan->col_parts) * panel * k * element, 64) * 64;
   }
   plan->parts = plan->row_parts * plan->col_parts;
@@ -163,7 +163,7 @@ static void zero(const hia_product *p, size_t i0, size_t i1, size_t j0, size_t j
            (j1 - j0) * element);
 }
 
-void hiaR_product_step(const hia_product *p, const hia_product_plan *plan, size_t part, size_t step,
+void hiaR_product_slab(const hia_product *p, const hia_product_plan *plan, size_t part, size_t slab,
                        void *scratch) {
   const hia_tile_set *set = hiaR_tile_set(p->dtype);
   const size_t element = hiaR_element(p->dtype), ip = part ? part / plan->col_parts : 0,
@@ -174,16 +174,16 @@ void hiaR_product_step(const hia_product *p, const hia_product_plan *plan, size_
     i0 = begin_of(p->m, plan->row_parts, ip);
     i1 = begin_of(p->m, plan->row_parts, ip + 1);
   }
-  if (plan->col_parts > 1 || plan->way == WAY_STEP) {
+  if (plan->col_parts > 1 || plan->way == WAY_PACKING) {
     size_t units = ceiling(p->n, plan->group);
     u0 = begin_of(units, plan->col_parts, jp);
     u1 = begin_of(units, plan->col_parts, jp + 1);
     j0 = u0 * plan->group;
     j1 = u1 * plan->group < p->n ? u1 * plan->group : p->n;
   }
-  if (plan->steps > 1) {
-    p0 = begin_of(p->k, plan->steps, step);
-    p1 = begin_of(p->k, plan->steps, step + 1);
+  if (plan->slabs > 1) {
+    p0 = begin_of(p->k, plan->slabs, slab);
+    p1 = begin_of(p->k, plan->slabs, slab + 1);
   }
   if (plan->way == WAY_ZERO) {
     zero(p, i0, i1, j0, j1, element);
@@ -191,11 +191,11 @@ void hiaR_product_step(const hia_product *p, const hia_product_plan *plan, size_
   }
   hia_tile_run run = {.k = p1 - p0,
                       .a_row = p->a.row * bytes,
-                      .a_step = p->a.col * bytes,
-                      .b_step = p->b.row * bytes,
+                      .a_next = p->a.col * bytes,
+                      .b_next = p->b.row * bytes,
                       .c_row = p->c_row * bytes,
-                      .is_added = p->is_added || step > 0};
-  const char *a = (const char *)p->a.data + (ptrdiff_t)i0 * run.a_row + (ptrdiff_t)p0 * run.a_step;
+                      .is_added = p->is_added || slab > 0};
+  const char *a = (const char *)p->a.data + (ptrdiff_t)i0 * run.a_row + (ptrdiff_t)p0 * run.a_next;
   char *c = (char *)p->c + (ptrdiff_t)i0 * run.c_row + (ptrdiff_t)j0 * bytes;
   const char *b = NULL;
   if (plan->way != WAY_PANELS)
@@ -203,22 +203,22 @@ void hiaR_product_step(const hia_product *p, const hia_product_plan *plan, size_
   switch (plan->way) {
   case WAY_COLUMN: set->column(&run, i1 - i0, a, b, c); return;
   case WAY_ROW:
-    run.b_step = run.a_step;
+    run.b_next = run.a_next;
     run.a_row = p->b.col * bytes;
-    run.a_step = p->b.row * bytes;
+    run.a_next = p->b.row * bytes;
     run.c_row = bytes;
     set->column(&run, j1 - j0, b, a, c);
     return;
   case WAY_PANELS:
-    run.b_step = (ptrdiff_t)(plan->group * element);
-    run.b_panel = run.b_step * (ptrdiff_t)p->k;
-    b = (const char *)p->packed + (ptrdiff_t)u0 * run.b_panel + (ptrdiff_t)p0 * run.b_step;
+    run.b_next = (ptrdiff_t)(plan->group * element);
+    run.b_panel = run.b_next * (ptrdiff_t)p->k;
+    b = (const char *)p->packed + (ptrdiff_t)u0 * run.b_panel + (ptrdiff_t)p0 * run.b_next;
     break;
   case WAY_DIRECT: run.b_panel = (ptrdiff_t)(plan->group * element); break;
   default:
     hiaR_pack_panels(p->dtype, p->n, p->b, u0, u1, p0, p1, scratch);
-    run.b_step = (ptrdiff_t)(plan->group * element);
-    run.b_panel = run.b_step * (ptrdiff_t)run.k;
+    run.b_next = (ptrdiff_t)(plan->group * element);
+    run.b_panel = run.b_next * (ptrdiff_t)run.k;
     b = scratch;
   }
   /* Rows of A a multiple of 4 KiB apart share a set of the first cache, which has 8 ways at least.
@@ -230,6 +230,6 @@ void hiaR_product_step(const hia_product *p, const hia_product_plan *plan, size_
 
 void hiaR_product_run(const hia_product *p, const hia_product_plan *plan, void *scratch) {
   for (size_t part = 0; part < plan->parts; part++)
-    for (size_t step = 0; step < plan->steps; step++)
-      hiaR_product_step(p, plan, part, step, scratch);
+    for (size_t slab = 0; slab < plan->slabs; slab++)
+      hiaR_product_slab(p, plan, part, slab, scratch);
 }

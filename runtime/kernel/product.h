@@ -61,20 +61,20 @@ typedef struct hia_product {
 bool hiaR_product_packs(const hia_product *product);
 
 /* A product is done in parts: rectangles of C, which any threads may compute in any order. Each
- * part consists of steps along k, which must be done in order, by one thread at a time. Parts and
- * steps depend on the sizes, the dtype and `packed` alone; each step takes at most some 50
+ * part consists of slabs along k, which must be done in order, by one thread at a time. Parts and
+ * slabs depend on the sizes, the dtype and `packed` alone; each slab takes at most some 50
  * microseconds, so a caller polls between them. A product with no element of C has no parts. */
 typedef struct hia_product_plan {
-  size_t parts, steps; /* steps of each part, 1 or more */
-  size_t scratch;      /* bytes that a step needs, aligned to 64; nothing in it is kept */
+  size_t parts, slabs; /* slabs of each part, 1 or more */
+  size_t scratch;      /* bytes that a slab needs, aligned to 64; nothing in it is kept */
   uint8_t way;         /* what follows is product.c's */
-  size_t row_parts, col_parts, group, k_step;
+  size_t row_parts, col_parts, group, k_slab;
 } hia_product_plan;
 void hiaR_product_plan(const hia_product *product, hia_product_plan *plan);
 /* Divides a plan further, so that each of n threads has as much to do. Changes no bits. */
 void hiaR_product_divide(const hia_product *product, hia_product_plan *plan, size_t n);
-void hiaR_product_step(const hia_product *product, const hia_product_plan *plan, size_t part,
-                       size_t step, void *scratch);
+void hiaR_product_slab(const hia_product *product, const hia_product_plan *plan, size_t part,
+                       size_t slab, void *scratch);
 /* All parts, by this thread. */
 void hiaR_product_run(const hia_product *product, const hia_product_plan *plan, void *scratch);
 

@@ -32,7 +32,7 @@
 #endif
 #define HIDE(p)  __asm__("" : "+r"(p))
 #define INLINE   static inline __attribute__((always_inline))
-#define PREFETCH 8 /* so many steps of k ahead */
+#define PREFETCH 8 /* for so many k ahead */
 
 #define TILE(r, v)                                                                                 \
   static void NAME(tile_##r##_##v)(const hia_tile_run *run, const char *a, const char *b, char *c, \

@@ -5,7 +5,7 @@ INLINE void NAME(tile)(const int rows, const int vectors, const hia_tile_run *ru
   enum { SIZE = (int)sizeof(V) };
   V acc[HIA_TILE_ROWS][HIA_TILE_VECTORS];
   const MASK mask = MASK_OF(last);
-  const ptrdiff_t a_row = run->a_row, a_step = run->a_step, b_step = run->b_step,
+  const ptrdiff_t a_row = run->a_row, a_next = run->a_next, b_next = run->b_next,
                   b_panel = run->b_panel, c_row = run->c_row;
   if (run->is_added) {
     const char *at = c;
@@ -28,7 +28,7 @@ INLINE void NAME(tile)(const int rows, const int vectors, const hia_tile_run *ru
     V x[HIA_TILE_VECTORS];
     if (rows >= PREFETCHES) {
       UNROLL for (int v = 0; v < vectors; v++)
-          __builtin_prefetch(b + PREFETCH * b_step + v / 2 * b_panel + v % 2 * SIZE);
+          __builtin_prefetch(b + PREFETCH * b_next + v / 2 * b_panel + v % 2 * SIZE);
     }
     UNROLL for (int v = 0; v < vectors; v++) {
       const char *at = b + v / 2 * b_panel + v % 2 * SIZE;
@@ -38,8 +38,8 @@ INLINE void NAME(tile)(const int rows, const int vectors, const hia_tile_run *ru
       const V y = SPREAD(*(const T *)(const void *)(group[i / 3] + i % 3 * a_row));
       UNROLL for (int v = 0; v < vectors; v++) acc[i][v] = FMA(y, x[v], acc[i][v]);
     }
-    UNROLL for (int g = 0; 3 * g < rows; g++) group[g] += a_step;
-    b += b_step;
+    UNROLL for (int g = 0; 3 * g < rows; g++) group[g] += a_next;
+    b += b_next;
   }
   UNROLL for (int i = 0; i < rows; i++) {
     UNROLL for (int v = 0; v < vectors; v++) {
@@ -62,8 +62,8 @@ INLINE void NAME(dots)(const int rows, const hia_tile_run *run, const char *a, c
     const T x = *(const T *)(const void *)b;
     UNROLL for (int i = 0; i < rows; i++) acc[i] =
         FMA_1(*(const T *)(const void *)(a + i * run->a_row), x, acc[i]);
-    a += run->a_step;
-    b += run->b_step;
+    a += run->a_next;
+    b += run->b_next;
   }
   UNROLL for (int i = 0; i < rows; i++) * (T *)(void *)(c + i * run->c_row) = ONE_NAN_1(acc[i]);
 }

@@ -17,8 +17,8 @@ enum { HIA_TILE_ROWS = 14, HIA_TILE_VECTORS = 8 };
 /* What the tiles of one product have in common. Strides in bytes. */
 typedef struct hia_tile_run {
   size_t k; /* how many p */
-  ptrdiff_t a_row, a_step;
-  ptrdiff_t b_step, b_panel; /* from p to p + 1; from one panel to the next */
+  ptrdiff_t a_row, a_next;
+  ptrdiff_t b_next, b_panel; /* from p to p + 1; from one panel to the next */
   ptrdiff_t c_row;
   bool is_added;
 } hia_tile_run;
@@ -41,7 +41,7 @@ typedef struct hia_tile_set {
 } hia_tile_set;
 typedef struct hia_tiles {
   const char *name;
-  uint32_t work;                        /* multiplications of f32 in a step */
+  uint32_t work;                        /* multiplications of f32 in a slab */
   const hia_tile_set *of[HIA_N_DTYPES]; /* none of bool */
 } hia_tiles;
 

@@ -21,9 +21,10 @@ double hiaR_normal_quantile(double p);
 
 /* Elements first .. first + n - 1 of a param of this name; `to` has elements of `dtype`, f32 or
  * f64, aligned to their size. Any thread.
- *   uniform: from a on and below b (a, if they are equal), in steps of 2^-24 of the range, at f64
+ *   uniform: from a on and below b (a, if they are equal), a multiple of 2^-24 of the range, at f64
  *            2^-53
- *   normal:  the quantile of a uniform number of 32 bits, at f64 52, in the middle of its step */
+ *   normal:  the quantile of a uniform number of 32 bits, at f64 52, in the middle of its interval
+ */
 void hiaR_random_uniform(uint64_t seed, const char *name, hia_dtype dtype, double a, double b,
                          uint64_t first, uint64_t n, void *to);
 void hiaR_random_normal(uint64_t seed, const char *name, hia_dtype dtype, double mean, double std,

@@ -187,10 +187,10 @@ static const loop loops[LIFTED][HIA_N_DTYPES] = {OF_NUMBERS(ADD),
 typedef struct operand {
   bool is_tensor;
   hia_repr repr;
-  uint32_t size;              /* of an element */
-  hia_word word;              /* of a scalar */
-  const char *at;             /* of a tensor: its next element */
-  int64_t step[HIA_MAX_RANK]; /* along each axis, in elements; along the last one 0 or 1 */
+  uint32_t size;                /* of an element */
+  hia_word word;                /* of a scalar */
+  const char *at;               /* of a tensor: its next element */
+  int64_t stride[HIA_MAX_RANK]; /* along each axis, in elements; along the last one 0 or 1 */
 } operand;
 
 /* The block of copies of an operand that is the same along a strip. */
@@ -212,40 +212,40 @@ typedef struct walk {
   copies same[MAX_OPERANDS];
 } walk;
 
-/* The steps of an operand along the axes of the result. */
-static void steps_of(const hia_dims *in, const hia_dims *out, int64_t *steps) {
-  int64_t step = 1;
+/* The strides of an operand along the axes of the result. */
+static void strides_of(const hia_dims *in, const hia_dims *out, int64_t *strides) {
+  int64_t stride = 1;
   for (uint32_t k = 1; k <= out->rank; k++) {
     hia_dim dim = k <= in->rank ? in->dims[in->rank - k] : 1;
-    steps[out->rank - k] = dim == 1 ? 0 : step;
-    step *= dim;
+    strides[out->rank - k] = dim == 1 ? 0 : stride;
+    stride *= dim;
   }
 }
 
-static bool goes_on(const walk *w, int64_t steps[][HIA_MAX_RANK], uint32_t axis, int64_t dim) {
+static bool goes_on(const walk *w, int64_t strides[][HIA_MAX_RANK], uint32_t axis, int64_t dim) {
   for (uint32_t i = 0; i < w->n_in; i++)
-    if (w->in[i].step[w->n_axes - 1] != steps[i][axis] * dim) return false;
+    if (w->in[i].stride[w->n_axes - 1] != strides[i][axis] * dim) return false;
   return true;
 }
 
 /* Finds the axes of a result that has elements. */
 static void find_axes(walk *w, const hia_dims *ins, const hia_dims *out) {
-  int64_t steps[MAX_OPERANDS][HIA_MAX_RANK];
-  for (uint32_t i = 0; i < w->n_in; i++) steps_of(&ins[i], out, steps[i]);
+  int64_t strides[MAX_OPERANDS][HIA_MAX_RANK];
+  for (uint32_t i = 0; i < w->n_in; i++) strides_of(&ins[i], out, strides[i]);
   w->n_axes = 0;
   for (uint32_t k = 0; k < out->rank; k++) {
     int64_t dim = out->dims[k];
     if (dim == 1) continue;
-    if (w->n_axes && goes_on(w, steps, k, dim))
+    if (w->n_axes && goes_on(w, strides, k, dim))
       w->dims[w->n_axes - 1] *= (uint64_t)dim;
     else
       w->dims[w->n_axes++] = (uint64_t)dim;
-    for (uint32_t i = 0; i < w->n_in; i++) w->in[i].step[w->n_axes - 1] = steps[i][k];
+    for (uint32_t i = 0; i < w->n_in; i++) w->in[i].stride[w->n_axes - 1] = strides[i][k];
   }
   if (w->n_axes) return;
   w->n_axes = 1; /* a single element */
   w->dims[0] = 1;
-  for (uint32_t i = 0; i < w->n_in; i++) w->in[i].step[0] = 0;
+  for (uint32_t i = 0; i < w->n_in; i++) w->in[i].stride[0] = 0;
 }
 
 static hia_word word_of(const operand *x) {
@@ -265,7 +265,7 @@ static hia_status strip_by_kernel(const walk *w, char *out, size_t n) {
   for (size_t i = 0; i < n; i++) {
     for (uint32_t k = 0; k < w->n_in; k++) {
       const operand *x = &w->in[k];
-      if (!x->step[last]) continue;
+      if (!x->stride[last]) continue;
       slots[k] = hiaR_load(x->repr, at[k]);
       at[k] += x->size;
     }
@@ -301,7 +301,7 @@ static hia_status strip(walk *w, char *out, uint64_t n, hia_work *work) {
   uint32_t last = w->n_axes - 1;
   uint64_t piece = 1 + HIA_WORK / 4 / w->cost;
   for (uint32_t k = 0; w->loop && k < w->n_in; k++) {
-    if (w->in[k].step[last]) continue;
+    if (w->in[k].stride[last]) continue;
     if (piece > COPIES) piece = COPIES;
     fill_copies(&w->same[k], &w->in[k], n < COPIES ? n : COPIES);
   }
@@ -315,13 +315,13 @@ static hia_status strip(walk *w, char *out, uint64_t n, hia_work *work) {
     } else if (w->loop) {
       const void *in[MAX_OPERANDS];
       for (uint32_t k = 0; k < w->n_in; k++)
-        in[k] = w->in[k].step[last] ? w->in[k].at : w->same[k].bytes;
+        in[k] = w->in[k].stride[last] ? w->in[k].at : w->same[k].bytes;
       w->loop(out, in, m);
     } else {
       status = strip_by_kernel(w, out, m);
     }
     for (uint32_t k = 0; k < w->n_in; k++)
-      if (w->in[k].step[last]) w->in[k].at += m * w->in[k].size;
+      if (w->in[k].stride[last]) w->in[k].at += m * w->in[k].size;
     out += m * w->size;
   }
   for (uint32_t k = 0; k < w->n_in; k++) w->in[k].at = from[k];
@@ -342,9 +342,9 @@ static hia_status walk_all(walk *w, char *out, hia_work *work) {
       if (k-- == 0) return HIA_OK;
       bool is_full = ++index[k] == w->dims[k];
       if (is_full) index[k] = 0;
-      int64_t steps = is_full ? 1 - (int64_t)w->dims[k] : 1;
+      int64_t moved = is_full ? 1 - (int64_t)w->dims[k] : 1;
       for (uint32_t i = 0; i < w->n_in; i++)
-        if (w->in[i].is_tensor) w->in[i].at += steps * w->in[i].step[k] * w->in[i].size;
+        if (w->in[i].is_tensor) w->in[i].at += moved * w->in[i].stride[k] * w->in[i].size;
       if (!is_full) break;
     }
   }
@@ -402,7 +402,7 @@ static hia_status begin_walk(walk *w, const hia_operation *o, const hia_word *in
     x->size = hiaR_dtype_size(its);
     x->word = in[i];
     x->at = x->is_tensor ? hiaR_tensor(in[i])->data : NULL;
-    x->step[0] = x->is_tensor;
+    x->stride[0] = x->is_tensor;
   }
   uint64_t n = 1;
   for (uint32_t i = 0; i < shape->rank; i++) n *= (uint64_t)shape->dims[i];

@@ -59,11 +59,11 @@ static hia_status compute_part(hia_local_heap *local, void *arg, uint32_t i) {
   room scratch;
   if (!take_room(&env, d->plan->scratch, &scratch)) return HIA_MEMORY;
   bool goes_on = true;
-  for (size_t step = 0; goes_on && step < d->plan->steps; step++) {
+  for (size_t slab = 0; goes_on && slab < d->plan->slabs; slab++) {
     if (d->is_fast)
-      hiaR_blas_step(d->p, d->plan, i, step);
+      hiaR_blas_slab(d->p, d->plan, i, slab);
     else
-      hiaR_product_step(d->p, d->plan, i, step, scratch.at);
+      hiaR_product_slab(d->p, d->plan, i, slab, scratch.at);
     goes_on = hiaR_work_on(&work, HIA_WORK);
   }
   give_room(&env, &scratch);
@@ -94,12 +94,12 @@ static hia_status multiply(const hia_env *env, hia_product *p, hia_work *work) {
     }
   }
   bool has_room = take_room(env, plan.scratch, &scratch);
-  size_t steps = plan.parts * plan.steps;
-  uint64_t each = 20 + (steps > 1 ? HIA_WORK : (uint64_t)p->m * p->n * p->k / 16);
+  size_t slabs = plan.parts * plan.slabs;
+  uint64_t each = 20 + (slabs > 1 ? HIA_WORK : (uint64_t)p->m * p->n * p->k / 16);
   for (size_t i = 0; goes_on && has_room && i < plan.parts; i++)
-    for (size_t step = 0; goes_on && step < plan.steps; step++) {
+    for (size_t slab = 0; goes_on && slab < plan.slabs; slab++) {
       goes_on = hiaR_work_on(work, each);
-      if (goes_on) hiaR_product_step(p, &plan, i, step, scratch.at);
+      if (goes_on) hiaR_product_slab(p, &plan, i, slab, scratch.at);
     }
   give_room(env, &scratch);
   give_room(env, &packed);
@@ -117,9 +117,9 @@ static hia_status multiply_fast(const hia_env *env, const hia_product *p, hia_wo
   hiaR_blas_plan(p, &plan);
   if (plan.parts > 1 && is_worth_a_crew(env, p)) return compute_with_crew(env, p, &plan, true);
   for (size_t i = 0; i < plan.parts; i++)
-    for (size_t step = 0; step < plan.steps; step++) {
+    for (size_t slab = 0; slab < plan.slabs; slab++) {
       if (!hiaR_work_on(work, HIA_WORK)) return HIA_CANCELLED;
-      hiaR_blas_step(p, &plan, i, step);
+      hiaR_blas_slab(p, &plan, i, slab);
     }
   return HIA_OK;
 }
@@ -133,12 +133,12 @@ hia_status hiaR_work_multiply(const hia_env *env, hia_product *p, hia_work *work
 /* The number of the matrix of an operand that belongs to matrix `i` of the result, of which the
  * leading axes are `lead`. */
 static uint64_t find_matrix(const hia_dims *x, const hia_dims *lead, uint64_t i) {
-  uint64_t number = 0, step = 1;
+  uint64_t number = 0, stride = 1;
   uint32_t n = x->rank > 2 ? x->rank - 2 : 0;
   for (uint32_t k = 1; k <= n; k++) {
     uint64_t dim = (uint64_t)lead->dims[lead->rank - k], own_dim = (uint64_t)x->dims[n - k];
-    if (own_dim > 1) number += i % dim * step;
-    step *= own_dim;
+    if (own_dim > 1) number += i % dim * stride;
+    stride *= own_dim;
     i /= dim;
   }
   return number;

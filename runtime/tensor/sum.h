@@ -22,7 +22,7 @@ enum {
   HIA_SUM_COLUMNS = 32, /* sums that are made side by side */
 };
 
-/* Elements of what is added at a time in the last step: 1, or what the blocks before it have. */
+/* Elements of what is added at a time in the end: 1, or what the blocks before it have. */
 static inline uint64_t hiaR_sum_span(uint64_t n) {
   uint64_t span = 1;
   while (n && (n - 1) / HIA_SUM_BLOCK >= span) span *= HIA_SUM_BLOCK;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define EVAL_STEPS        1000000
+#define MAX_EVALUATED     1000000
 #define SIZES             10
 #define NATIVE_IN_TURN    4   /* of so many programs one is compiled */
 #define USES_OF_AN_ENGINE 200 /* then a fresh one, so that native code does not accumulate */
@@ -431,7 +431,7 @@ void diff_build(const diff_random_options *o, diff_counts *counts) {
     gen_program *p = gen_make(seed, size, false);
     gen_text written = {0}, expected = {0};
     gen_print(p, &written); /* notes what eval reports */
-    gen_eval(p, EVAL_STEPS, NULL, &outcome);
+    gen_eval(p, MAX_EVALUATED, NULL, &outcome);
     bool agrees = true;
     if (outcome.end != GEN_TOO_LONG) {
       expect(p, &outcome, &expected);

@@ -20,12 +20,12 @@ typedef struct frame {
   uint32_t first_element; /* in eval.elements: those of its comprehensions */
 } frame;
 
-typedef enum step { GOES_ON, FAILS, TAIL_CALL } step;
+typedef enum progress { GOES_ON, FAILS, TAIL_CALL } progress;
 
 typedef struct eval {
   gen_program *p;
   gen_outcome *out;
-  uint64_t max_steps;
+  uint64_t max_evaluated;
   bool has_fuel;
   uint32_t depth;
   /* of a TAIL_CALL: the callee and its arguments */
@@ -250,8 +250,8 @@ static uint64_t convert(gen_type from, gen_type to, uint64_t w) {
 
 /* ---- expressions ---- */
 
-static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out);
-static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_t *out);
+static progress run(eval *ev, const frame *f, gen_expr *e, uint64_t *out);
+static progress call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_t *out);
 
 static gen_type dtype(const frame *f, gen_type t) { return t == GEN_X ? f->x : t; }
 
@@ -263,7 +263,7 @@ static void add_place(eval *ev, const frame *f, const gen_expr *e) {
     if (p->n_elements++ < GEN_MAX_ELEMENTS) p->elements[p->n_elements - 1] = ev->elements[i];
 }
 
-static step fails(eval *ev, gen_end end, const frame *f, const gen_expr *e) {
+static progress fails(eval *ev, gen_end end, const frame *f, const gen_expr *e) {
   ev->out->end = end;
   if (end != GEN_TOO_LONG) add_place(ev, f, e);
   return FAILS;
@@ -301,7 +301,7 @@ static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
 
 /* Called when evaluation enters e: charges its calls and, for the block of a loop or the body of a
  * comprehension, the round. */
-static step enter(eval *ev, const frame *f, const gen_expr *e, const gen_expr *loop) {
+static progress enter(eval *ev, const frame *f, const gen_expr *e, const gen_expr *loop) {
   uint64_t n = loop ? 1 : 0;
   const gen_expr *first = loop;
   if (!ev->has_fuel) return GOES_ON;
@@ -311,11 +311,11 @@ static step enter(eval *ev, const frame *f, const gen_expr *e, const gen_expr *l
   return GOES_ON;
 }
 
-static step run_inner(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+static progress run_inner(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   return enter(ev, f, e, NULL) ? FAILS : run(ev, f, e, out);
 }
 
-static step run_loop(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+static progress run_loop(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   uint32_t n = e->n - 2, at = 0;
   for (uint32_t i = 0; i < n; i++) {
     if (run(ev, f, e->kids[i], out + at)) return FAILS;
@@ -337,7 +337,7 @@ static step run_loop(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
 
 /* ---- data and arrays ---- */
 
-static step run_data(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+static progress run_data(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   uint64_t fields[64];
   uint32_t at = 0;
   for (uint32_t i = 0; i < e->n; i++) {
@@ -349,15 +349,16 @@ static step run_data(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
 }
 
 /* Long arrays count as work: what they take is bounded, too. */
-static step new_array(eval *ev, const frame *f, gen_expr *e, uint64_t n, const uint64_t *elements,
-                      uint64_t *out) {
-  ev->out->steps += n / 4;
-  if (n > GEN_MAX_RESULT || ev->out->steps > ev->max_steps) return fails(ev, GEN_TOO_LONG, f, e);
+static progress new_array(eval *ev, const frame *f, gen_expr *e, uint64_t n,
+                          const uint64_t *elements, uint64_t *out) {
+  ev->out->n_evaluated += n / 4;
+  if (n > GEN_MAX_RESULT || ev->out->n_evaluated > ev->max_evaluated)
+    return fails(ev, GEN_TOO_LONG, f, e);
   *out = gen_new_array(ev->p, &ev->p->values, e->type, n, elements);
   return GOES_ON;
 }
 
-static step run_array(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+static progress run_array(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   uint32_t words = gen_words(ev->p, gen_element_of(ev->p, e->type));
   uint64_t *elements = GEN_NEW_ARRAY(&ev->p->values, uint64_t, e->n *words);
   for (uint32_t i = 0; i < e->n; i++)
@@ -366,7 +367,7 @@ static step run_array(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
 }
 
 /* An element, some elements, or all with another one in a place. */
-static step run_at(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+static progress run_at(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   uint64_t array, i, j = 0, value[64];
   if (run(ev, f, e->kids[0], &array) || run(ev, f, e->kids[1], &i)) return FAILS;
   if (e->kind == GEN_SLICE && run(ev, f, e->kids[2], &j)) return FAILS;
@@ -386,7 +387,7 @@ static step run_at(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   return new_array(ev, f, e, o->n, elements, out);
 }
 
-static step run_concat(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+static progress run_concat(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   uint32_t words = gen_words(ev->p, gen_element_of(ev->p, e->type));
   uint64_t *arrays = GEN_NEW_ARRAY(&ev->p->values, uint64_t, e->n), n = 0, at = 0;
   for (uint32_t i = 0; i < e->n; i++) {
@@ -402,7 +403,7 @@ static step run_concat(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   return new_array(ev, f, e, n, elements, out);
 }
 
-static step run_comprehension(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+static progress run_comprehension(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   const gen_var *var = e->as.vars[0];
   gen_expr *body = e->kids[e->n - 1];
   const gen_object *over = NULL;
@@ -430,7 +431,7 @@ static step run_comprehension(eval *ev, const frame *f, gen_expr *e, uint64_t *o
       ev->elements = realloc(ev->elements, ev->most_elements * sizeof *ev->elements);
     }
     ev->elements[ev->n_elements++] = (int64_t)i;
-    step s = enter(ev, f, body, e);
+    progress s = enter(ev, f, body, e);
     if (s == GOES_ON) s = run(ev, f, body, elements + i * words);
     ev->n_elements--;
     if (s != GOES_ON) return FAILS;
@@ -438,7 +439,7 @@ static step run_comprehension(eval *ev, const frame *f, gen_expr *e, uint64_t *o
   return new_array(ev, f, e, n, elements, out);
 }
 
-static step run_call(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+static progress run_call(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   uint64_t args[64];
   uint32_t at = 0;
   for (uint32_t i = 0; i < e->n; i++) {
@@ -459,14 +460,14 @@ static step run_call(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   }
   if (ev->depth == MAX_DEPTH) return fails(ev, GEN_TOO_LONG, f, e);
   ev->depth++;
-  step s = call(ev, e->as.fn, x, args, out);
+  progress s = call(ev, e->as.fn, x, args, out);
   ev->depth--;
   if (s == FAILS && ev->out->end != GEN_TOO_LONG && ev->out->n_chain < GEN_MAX_CHAIN)
     add_place(ev, f, e);
   return s;
 }
 
-static step run_op(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+static progress run_op(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   uint64_t in[3] = {0}, a, b;
   for (uint32_t i = 0; i < e->n; i++)
     if (run(ev, f, e->kids[i], &in[i])) return FAILS;
@@ -490,8 +491,8 @@ static step run_op(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
 
 /* Evaluates e and stores its words in `out`. Only calls that are marked as tail calls return
  * TAIL_CALL, and their callers return the result unchanged. */
-static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
-  if (++ev->out->steps > ev->max_steps) return fails(ev, GEN_TOO_LONG, f, e);
+static progress run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  if (++ev->out->n_evaluated > ev->max_evaluated) return fails(ev, GEN_TOO_LONG, f, e);
   uint64_t w;
   switch ((gen_kind)e->kind) {
   case GEN_LIT: *out = gen_literal_word(e, dtype(f, e->type)); return GOES_ON;
@@ -576,7 +577,7 @@ static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   return GOES_ON;
 }
 
-static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_t *out) {
+static progress call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_t *out) {
   for (;;) {
     frame f = {fn, x, calloc(fn->n_words + 1, sizeof(uint64_t)), ev->n_elements};
     if (!f.words) abort();
@@ -586,7 +587,7 @@ static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_
       memcpy(f.words + fn->params[i]->slot, from, words * sizeof *from);
       from += words;
     }
-    step s = run_inner(ev, &f, fn->body, out);
+    progress s = run_inner(ev, &f, fn->body, out);
     free(f.words);
     if (s != TAIL_CALL) return s;
     fn = ev->next;
@@ -602,8 +603,8 @@ uint64_t gen_tap(uint64_t taps, gen_type dtype, uint64_t word) {
   return (taps ^ word ^ (uint64_t)(dtype + 1) << 60) * 0x9e3779b97f4a7c15u + 1;
 }
 
-void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outcome *out) {
-  eval ev = {.p = p, .out = out, .max_steps = max_steps, .has_fuel = fuel != NULL};
+void gen_eval(gen_program *p, uint64_t max_evaluated, const uint64_t *fuel, gen_outcome *out) {
+  eval ev = {.p = p, .out = out, .max_evaluated = max_evaluated, .has_fuel = fuel != NULL};
   memset(out, 0, sizeof *out);
   if (fuel) out->fuel_left = *fuel;
   gen_pool_free(&p->values);

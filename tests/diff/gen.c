@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVAL_STEPS   150000
-#define TREE_PERCENT 70 /* of functions that call their group otherwise than in tail position */
+#define MAX_EVALUATED 150000
+#define TREE_PERCENT  70 /* of functions that call their group otherwise than in tail position */
 
 /* ---- functions ---- */
 
@@ -331,7 +331,7 @@ static gen_program *try_make(uint64_t seed, uint32_t size, bool has_data) {
   gen_outcome *out = GEN_NEW(&p->pool, gen_outcome);
   for (uint32_t i = 0; i < 3; i++) {
     make_args(&g);
-    gen_eval(p, EVAL_STEPS, NULL, out);
+    gen_eval(p, MAX_EVALUATED, NULL, out);
     if (out->end != GEN_TOO_LONG) return p;
   }
   gen_free(p);

@@ -420,12 +420,12 @@ typedef struct gen_outcome {
   uint64_t calls, rounds; /* as the language counts them */
   uint64_t fuel_left;     /* VALUE, OUT_OF_FUEL: with fuel */
   uint64_t taps;          /* gen_tap of all that was tapped, in order */
-  uint64_t steps;
+  uint64_t n_evaluated;
 } gen_outcome;
 
 /* Runs main, with this much fuel; NULL: without a limit. Requires gen_settle and gen_print. Data
  * and arrays of the outcome live until the next call. */
-void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outcome *out);
+void gen_eval(gen_program *p, uint64_t max_evaluated, const uint64_t *fuel, gen_outcome *out);
 
 /* ---- shrink.c ---- */
 

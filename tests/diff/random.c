@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define EVAL_STEPS     1000000
+#define MAX_EVALUATED  1000000
 #define SIZES          10
 #define WAYS_IN_TURN   8 /* a program goes through one of so many ways */
 #define FUEL_IN_TURN   4 /* of those, one of so many compiles it for runs with fuel, too */
@@ -51,7 +51,7 @@ static void make_fuels(gen_program *p, sample *s) {
     bool is_new = true;
     for (uint32_t k = 0; k < s->n_fuels; k++) is_new &= s->fuel[k] != fuels[i];
     if (!is_new) continue;
-    gen_eval(p, EVAL_STEPS, &fuels[i], &o);
+    gen_eval(p, MAX_EVALUATED, &fuels[i], &o);
     if (o.end == GEN_TOO_LONG) continue;
     if (i == 0 && s->outcome.end == GEN_VALUE && (o.end != GEN_VALUE || o.fuel_left != 0)) {
       fprintf(stderr, "hia_diff: the reference counts %llu, and charges something else\n",
@@ -67,7 +67,7 @@ static void make_fuels(gen_program *p, sample *s) {
 static void make_sample(gen_program *p, sample *s) {
   *s = (sample){.n_args = 0};
   gen_print(p, &s->source);
-  gen_eval(p, EVAL_STEPS, NULL, &s->outcome);
+  gen_eval(p, MAX_EVALUATED, NULL, &s->outcome);
   if (s->outcome.end != GEN_TOO_LONG) expect(p, &s->outcome, false, &s->expected);
   make_fuels(p, s);
   gen_fn *fn = gen_main(p);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS = 4, SLOTS = 64, STEPS = 20000 };
+enum { THREADS = 4, SLOTS = 64, TURNS = 20000 };
 
 /* A block begins with its size in words, and each of its words holds this. */
 typedef struct sharing {
@@ -37,7 +37,7 @@ static void *exchange(void *user) {
   sharing *s = w->shared;
   hia_local_heap local;
   hiaR_local_begin(&local, &s->heap);
-  for (uint64_t i = 0; i < STEPS; i++) {
+  for (uint64_t i = 0; i < TURNS; i++) {
     uint64_t random = next_random(&w->seed), size = 2 + random % 9;
     if (random >> 20 & 1) size = 4;
     if ((random >> 24 & 1023) == 0) size = 9000;

@@ -579,9 +579,9 @@ static void live(life *l) {
  * refused, the next is the first of all that are refused. By day it is every eighth.
  * HIA_STRESS has ten times as many requests, most of them for the next small block of an arena. */
 #ifdef HIA_STRESS
-enum { STEP = HIA_TEST_SHARE > 4 ? 96 : 16 };
+enum { APART = HIA_TEST_SHARE > 4 ? 96 : 16 };
 #else
-enum { STEP = HIA_TEST_SHARE > 1 ? 8 : 2 };
+enum { APART = HIA_TEST_SHARE > 1 ? 8 : 2 };
 #endif
 
 /* Repeats until the host makes fewer than n requests. With threads the number of requests varies,
@@ -589,7 +589,7 @@ enum { STEP = HIA_TEST_SHARE > 1 ? 8 : 2 };
 static long sweep(hia_engine_kind kind, unsigned threads, unsigned parts, bool fails_once) {
   test_heap heap;
   unsigned whole = 0, wanted = threads > 1 ? 3 : 1;
-  for (long n = fails_once ? 0 : STEP / 2;; n += STEP) {
+  for (long n = fails_once ? 0 : APART / 2;; n += APART) {
     cr_assert_lt(n, 20000, "does it ever end?");
     test_heap_init(&heap, n);
     heap.fails_once = fails_once;

@@ -177,7 +177,7 @@ typedef struct random_track {
   int n;
 } random_track;
 
-static void random_step(random_source *random, random_track *t, uint64_t *jobs, uint32_t *n_jobs) {
+static void random_event(random_source *random, random_track *t, uint64_t *jobs, uint32_t *n_jobs) {
   uint64_t job = *n_jobs ? jobs[random_below(random, *n_jobs)] : 0;
   hia_event_kind top = t->n ? t->kind[t->n - 1] : HIA_EVENT_WORK_BEGIN, kind;
   switch (random_below(random, 8)) {
@@ -217,7 +217,7 @@ Test(timeline, random_events) {
     for (int k = 0; k < 3; k++)
       hiaR_event(tracks[k].ring, k ? HIA_EVENT_WORK_BEGIN : HIA_EVENT_RUN_BEGIN, 0);
     for (uint32_t i = 0; i < n; i++)
-      random_step(&random, &tracks[random_below(&random, 3)], jobs, &n_jobs);
+      random_event(&random, &tracks[random_below(&random, 3)], jobs, &n_jobs);
     for (int k = 3; k-- > 0;) {
       for (random_track *t = &tracks[k]; t->n-- > 0;)
         hiaR_event(t->ring, t->kind[t->n] + 1, t->open[t->n]);

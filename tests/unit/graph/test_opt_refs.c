@@ -3,7 +3,7 @@
  * nothing that was freed, and leave no object but those of the results. */
 #include "graph/ir/walk.h"
 #include "graph/read/read.h"
-#include "graph/refs/steps.h"
+#include "graph/refs/shared.h"
 #include "tests/unit/helpers/counts.h"
 #include "tests/unit/helpers/data_programs.h"
 

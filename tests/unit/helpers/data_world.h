@@ -80,7 +80,7 @@ static inline int64_t run_counted(data_world *d, int level, const char *fn, int6
   do {                                                                                             \
     data_world d_;                                                                                 \
     data_world *d = &d_;                                                                           \
-    for (int level = 0; level <= 3; level += LEVEL_STEP) {                                         \
+    for (int level = 0; level <= 3; level += LEVELS_APART) {                                       \
       open_world(d);                                                                               \
       NO_THROW(&d->w.e, {__VA_ARGS__});                                                            \
       close_world(d);                                                                              \

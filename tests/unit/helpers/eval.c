@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_STEPS = 60000, MAX_DEPTH = 400 };
+enum { MAX_EVALUATED = 60000, MAX_DEPTH = 400 };
 
 /* A fork that is open, or that was stolen and is about to be joined. */
 typedef struct noted_call {
@@ -36,7 +36,7 @@ typedef struct evaluation {
   eval_outcome *out;
   uint64_t undef, chance;
   eval_steal steal;
-  uint32_t steps, depth;
+  uint32_t n_evaluated, depth;
 } evaluation;
 
 /* ---- failures ---- */
@@ -575,7 +575,7 @@ static hia_status eval_loop(evaluation *e, frame *f, hia_node_id n) {
     hia_node_id arg = f->fn->regions.data[node->regions].first;
     for (uint32_t i = 0; i < node->n_ins; i++, arg = f->fn->nodes.data[arg].next)
       f->values[hiaG_out(f->fn, arg, 0)] = vars[i];
-    if (e->steps++ > MAX_STEPS) status = HIA_DEADLINE;
+    if (e->n_evaluated++ > MAX_EVALUATED) status = HIA_DEADLINE;
     if (status == HIA_OK) status = eval_region(e, f, node->regions);
     if (status != HIA_OK) break;
     hia_word goes_on;
@@ -614,7 +614,7 @@ static hia_status eval_region(evaluation *e, frame *f, hia_region_id r) {
   for (hia_node_id n = f->fn->regions.data[r].first; n != HIA_NONE; n = f->fn->nodes.data[n].next) {
     const hia_node *node = &f->fn->nodes.data[n];
     hia_status status = HIA_OK;
-    if (e->steps++ > MAX_STEPS) return HIA_DEADLINE;
+    if (e->n_evaluated++ > MAX_EVALUATED) return HIA_DEADLINE;
     switch (node->op) {
     case HIA_OP_ARG:
     case HIA_OP_YIELD: break;
@@ -688,7 +688,7 @@ static hia_status eval_static_node(evaluation *e, frame *f, hia_node_id n) {
 static hia_status eval_head(evaluation *e, frame *f, hia_region_id head) {
   f->is_later_round[head] = false;
   for (;;) {
-    if (e->steps++ > MAX_STEPS) return HIA_DEADLINE;
+    if (e->n_evaluated++ > MAX_EVALUATED) return HIA_DEADLINE;
     hia_status status = eval_range(e, f, head);
     if (status != HIA_OK) return status;
     if (!f->values[f->fn->regions.data[head + 1].pred]) return HIA_OK;
@@ -727,7 +727,7 @@ static hia_status eval_range(evaluation *e, frame *f, hia_region_id r) {
     } else {
       status = eval_static_node(e, f, n++);
     }
-    if (e->steps++ > MAX_STEPS) return HIA_DEADLINE;
+    if (e->n_evaluated++ > MAX_EVALUATED) return HIA_DEADLINE;
     if (status != HIA_OK) return status;
   }
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <ucontext.h>
 
-#define STACK_SIZE (64u << 10)
-#define MAX_STEPS  1000 /* of an execution: more is a participant that spins */
-#define MAX_GONE   4
+#define STACK_SIZE  (64u << 10)
+#define MAX_CHOICES 1000 /* of an execution: more is a participant that spins */
+#define MAX_GONE    4
 
 typedef enum state { READY, BLOCKED, DONE } state;
 
@@ -42,7 +42,7 @@ static struct {
   participant who[EXPLORE_MAX];
   uint32_t running; /* EXPLORE_MAX: none, or one before its first operation */
   resumption explorer;
-  choice choices[MAX_STEPS];
+  choice choices[MAX_CHOICES];
   uint32_t n_known, at; /* choices that this execution repeats; the next one */
   const char *problem;
   bool is_starting; /* participants run up to their first operations */
@@ -127,7 +127,7 @@ static void finish(void) {
 /* The participant to run next; EXPLORE_MAX if the execution ends here. */
 static uint32_t choose(void) {
   if (e.problem) return EXPLORE_MAX;
-  if (e.at == MAX_STEPS) {
+  if (e.at == MAX_CHOICES) {
     e.problem = "it does not end";
     return EXPLORE_MAX;
   }
@@ -162,7 +162,7 @@ void explore_check(bool ok, const char *what) {
   if (e.running < EXPLORE_MAX) pass_on(&e.who[e.running]); /* which does not return */
 }
 
-void explore_step(const volatile void *p) {
+void explore_before(const volatile void *p) {
   if (e.running == EXPLORE_MAX) return; /* begin, end */
   participant *self = &e.who[e.running];
   if (e.is_starting)

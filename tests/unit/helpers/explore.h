@@ -39,10 +39,10 @@ void explore(const explore_case *c, explore_result *result);
 void explore_check(bool ok, const char *what);
 
 /* Before an operation on the word at p ... */
-void explore_step(const volatile void *p);
+void explore_before(const volatile void *p);
 /* ... and after it: `value` is the word's value before the operation, or, for a store, anything.
- * Returns it. Every step has to be followed by this; without it the step leads to no new state, and
- * the execution is not continued. */
+ * Returns it. Every explore_before has to be followed by this; without it the operation leads to no
+ * new state, and the execution is not continued. */
 uint64_t explore_saw(uint64_t value);
 /* Blocks until explore_wake. Nothing else wakes a participant, and no time passes: one that would
  * continue after a timeout is stuck. */

@@ -51,13 +51,13 @@ void test_heap_init(test_heap *heap, long left) {
 /* In the stress build an arena requests ten times as many blocks. With AddressSanitizer a run takes
  * several times as long, and every seed begins elsewhere. */
 #ifdef HIA_STRESS
-enum { STEP = HIA_TEST_SHARE > 4 ? 12 : 4 };
+enum { APART = HIA_TEST_SHARE > 4 ? 12 : 4 };
 #else
-enum { STEP = 1 };
+enum { APART = 1 };
 #endif
 
 size_t fail_each_allocation(hia_status (*attempt)(const hia_allocator *allocator)) {
-  for (long at = HIA_TEST_SEED % STEP;; at += STEP) {
+  for (long at = HIA_TEST_SEED % APART;; at += APART) {
     test_heap heap;
     test_heap_init(&heap, at);
     heap.fails_once = true;

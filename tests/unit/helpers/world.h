@@ -115,13 +115,13 @@ static inline const char *chain(world *w) {
 
 /* In slow configurations the lowest level and the highest: a compilation with instrumented code
  * takes long. */
-#define LEVEL_STEP (HIA_TEST_SHARE > 4 ? 4 : HIA_TEST_SHARE > 1 ? 3 : 1)
+#define LEVELS_APART (HIA_TEST_SHARE > 4 ? 4 : HIA_TEST_SHARE > 1 ? 3 : 1)
 
 #define LEVELS(w, ...)                                                                             \
   do {                                                                                             \
     world w_;                                                                                      \
     world *w = &w_;                                                                                \
-    for (int level = 0; level <= 3; level += LEVEL_STEP) {                                         \
+    for (int level = 0; level <= 3; level += LEVELS_APART) {                                       \
       world_init(w);                                                                               \
       __VA_ARGS__                                                                                  \
       world_free(w);                                                                               \

@@ -44,9 +44,9 @@ static void check(hia_dtype dtype, bool is_a_transposed, bool is_b_transposed, b
   p.c = theirs;
   hiaR_blas_plan(&p, &plan);
   cr_assert_gt(plan.parts, 1);
-  cr_assert_gt(plan.steps, 1);
+  cr_assert_gt(plan.slabs, 1);
   for (size_t part = plan.parts; part-- > 0;)
-    for (size_t step = 0; step < plan.steps; step++) hiaR_blas_step(&p, &plan, part, step);
+    for (size_t slab = 0; slab < plan.slabs; slab++) hiaR_blas_slab(&p, &plan, part, slab);
   for (size_t i = 0; i < (size_t)560 * 560; i++)
     cr_assert(element(dtype, own, i) == element(dtype, theirs, i), "%d %d %d: %zu: %g, not %g",
               is_a_transposed, is_b_transposed, is_added, i, element(dtype, theirs, i),

@@ -53,7 +53,7 @@ static size_t known_of(const char *name) {
 
 /* ---- inputs ---- */
 
-enum { N_F32 = 1 << 20, N_F64 = 1 << 16, STEP = 4099 };
+enum { N_F32 = 1 << 20, N_F64 = 1 << 16, APART = 4099 };
 static float *in_f32, *out_f32, *lanes_f32;
 static double *in_f64, *out_f64, *lanes_f64;
 
@@ -70,11 +70,11 @@ static const double edges[] = {
 static void add_edges_f32(size_t *n) {
   for (size_t i = 0; i < HIA_LEN(edges); i++)
     for (int sign = -1; sign <= 1; sign += 2)
-      for (int step = -4; step <= 4; step++) {
+      for (int shift = -4; shift <= 4; shift++) {
         uint32_t bits;
         float x = (float)edges[i];
         memcpy(&bits, &x, sizeof bits);
-        bits += (uint32_t)step;
+        bits += (uint32_t)shift;
         memcpy(&x, &bits, sizeof x);
         in_f32[(*n)++] = sign < 0 ? -x : x;
       }
@@ -82,11 +82,11 @@ static void add_edges_f32(size_t *n) {
 static void add_edges_f64(size_t *n) {
   for (size_t i = 0; i < HIA_LEN(edges); i++)
     for (int sign = -1; sign <= 1; sign += 2)
-      for (int step = -4; step <= 4; step++) {
+      for (int shift = -4; shift <= 4; shift++) {
         uint64_t bits;
         double x = edges[i];
         memcpy(&bits, &x, sizeof bits);
-        bits += (uint64_t)(int64_t)step;
+        bits += (uint64_t)(int64_t)shift;
         memcpy(&x, &bits, sizeof x);
         in_f64[(*n)++] = sign < 0 ? -x : x;
       }
@@ -102,7 +102,7 @@ static void make_inputs(void) {
   lanes_f64 = out_f64 + N_F64;
   size_t n = 0;
   add_edges_f32(&n);
-  for (uint32_t bits = 0; n < N_F32; n++, bits += STEP) memcpy(&in_f32[n], &bits, sizeof bits);
+  for (uint32_t bits = 0; n < N_F32; n++, bits += APART) memcpy(&in_f32[n], &bits, sizeof bits);
   n = 0;
   add_edges_f64(&n);
   for (uint64_t seed = 1; n < N_F64; n++) in_f64[n] = hia_sample(&seed);

@@ -41,27 +41,27 @@
 #undef atomic_compare_exchange_strong
 #define SC             memory_order_seq_cst
 #define SAW(p, value)  ((__typeof__(atomic_load_explicit((p), SC)))explore_saw((uint64_t)(value)))
-#define atomic_load(p) (explore_step(p), SAW(p, atomic_load_explicit((p), SC)))
+#define atomic_load(p) (explore_before(p), SAW(p, atomic_load_explicit((p), SC)))
 #define atomic_store(p, v)                                                                         \
-  (explore_step(p), atomic_store_explicit((p), (v), SC), (void)explore_saw(0))
-#define atomic_exchange(p, v)  (explore_step(p), SAW(p, atomic_exchange_explicit((p), (v), SC)))
-#define atomic_fetch_add(p, v) (explore_step(p), SAW(p, atomic_fetch_add_explicit((p), (v), SC)))
-#define atomic_fetch_sub(p, v) (explore_step(p), SAW(p, atomic_fetch_sub_explicit((p), (v), SC)))
-#define atomic_fetch_or(p, v)  (explore_step(p), SAW(p, atomic_fetch_or_explicit((p), (v), SC)))
-#define atomic_fetch_and(p, v) (explore_step(p), SAW(p, atomic_fetch_and_explicit((p), (v), SC)))
+  (explore_before(p), atomic_store_explicit((p), (v), SC), (void)explore_saw(0))
+#define atomic_exchange(p, v)  (explore_before(p), SAW(p, atomic_exchange_explicit((p), (v), SC)))
+#define atomic_fetch_add(p, v) (explore_before(p), SAW(p, atomic_fetch_add_explicit((p), (v), SC)))
+#define atomic_fetch_sub(p, v) (explore_before(p), SAW(p, atomic_fetch_sub_explicit((p), (v), SC)))
+#define atomic_fetch_or(p, v)  (explore_before(p), SAW(p, atomic_fetch_or_explicit((p), (v), SC)))
+#define atomic_fetch_and(p, v) (explore_before(p), SAW(p, atomic_fetch_and_explicit((p), (v), SC)))
 #define atomic_compare_exchange_strong(p, was, now)                                                \
-  (explore_step(p), atomic_compare_exchange_strong_explicit((p), (was), (now), SC, SC)             \
-                        ? explore_saw(1) != 0                                                      \
-                        : (explore_saw(2), explore_saw((uint64_t)*(was)), false))
+  (explore_before(p), atomic_compare_exchange_strong_explicit((p), (was), (now), SC, SC)           \
+                          ? explore_saw(1) != 0                                                    \
+                          : (explore_saw(2), explore_saw((uint64_t)*(was)), false))
 
 static inline void model_futex_wait(_Atomic uint32_t *word, uint32_t value) {
-  explore_step(word);
+  explore_before(word);
   bool is_still = explore_saw(atomic_load_explicit(word, SC)) == value;
   if (is_still) explore_block(word);
 }
 /* Also wakes a participant that sleeps on a word whose memory is used again. */
 static inline void model_futex_wake(_Atomic uint32_t *word) {
-  explore_step(NULL);
+  explore_before(NULL);
   explore_saw(0);
   explore_wake(word);
 }

@@ -58,7 +58,7 @@ Test(heap, blocks_do_not_overlap) {
     block blocks[N] = {{0}};
     hiaR_heap_begin(&heap, 0);
     for (int i = 0; i < 2; i++) hiaR_local_begin(&local[i], &heap);
-    for (int step = 0; step < 20000; step++) {
+    for (int turn = 0; turn < 20000; turn++) {
       block *b = &blocks[random_below(&state, N)];
       hia_local_heap *l = &local[random_below(&state, 2)];
       if (b->at) {
@@ -66,13 +66,13 @@ Test(heap, blocks_do_not_overlap) {
         hiaR_heap_release(l, b->at, b->size);
         b->at = NULL;
       } else {
-        *b = (block){.size = random_size(&state), .fill = (unsigned char)step};
+        *b = (block){.size = random_size(&state), .fill = (unsigned char)turn};
         b->at = hiaR_heap_alloc(l, b->size);
         cr_assert_not_null(b->at);
         cr_assert_eq((uintptr_t)b->at % 8, 0);
         memset(b->at, b->fill, b->size);
       }
-      if (step % 1000 == 999) hiaR_local_hand_over(l);
+      if (turn % 1000 == 999) hiaR_local_hand_over(l);
     }
     for (int i = 0; i < N; i++)
       if (blocks[i].at) check(&blocks[i]);

@@ -634,7 +634,7 @@ Test(npz, cannot_be_written) {
   cr_expect_eq(read_all(file.data, file.len, &error, NULL), HIA_OK, "%s", error.message);
   free(name);
   /* Whenever there is no more room. */
-  for (size_t n = 0, step = 7; n < 600; n += step) {
+  for (size_t n = 0, apart = 7; n < 600; n += apart) {
     size_t left = n;
     const hia_sink little = {take_little, &left};
     hia_status status = hiaR_npz_write(&hiaR_malloc, tensors, 2, &little, &error);

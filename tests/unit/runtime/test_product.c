@@ -133,8 +133,8 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
       if (how & 2) hiaR_product_divide(&p, &plan, 3);
       void *scratch = block(plan.scratch);
       for (size_t part = plan.parts; part-- > 0;) /* any order */
-        for (size_t step = 0; step < plan.steps; step++)
-          hiaR_product_step(&p, &plan, part, step, scratch);
+        for (size_t slab = 0; slab < plan.slabs; slab++)
+          hiaR_product_slab(&p, &plan, part, slab, scratch);
       if (memcmp(c, right, size) != 0)
         for (size_t e = 0; e < size; e += element)
           cr_assert(memcmp(c + e, right + e, element) == 0,
@@ -173,7 +173,7 @@ Test(product, small_f64) { small_shapes(HIA_F64); }
 Test(product, small_i32) { small_shapes(HIA_I32); }
 Test(product, small_i64) { small_shapes(HIA_I64); }
 
-/* Several parts and several steps. */
+/* Several parts and several slabs. */
 Test(product, large) {
   for (size_t i = 0; i < 48 / HIA_TEST_SHARE; i++) {
     static const size_t sizes[] = {1, 2, 8, 33, 64, 150, 300, 750, 1300};
@@ -324,8 +324,8 @@ Test(product, parts_of_packing_are_short) {
     }
 }
 
-/* A step has a bounded number of multiplications. */
-Test(product, steps_are_short) {
+/* A slab has a bounded number of multiplications. */
+Test(product, slabs_are_short) {
   for (size_t i = 0; i < 3000; i++) {
     hia_product p = {.dtype = dtypes[i % 4],
                      .m = 1 + random_below((size_t)1 << random_below(15)),
@@ -341,7 +341,7 @@ Test(product, steps_are_short) {
     cr_assert(hiaR_product_use(i % 3 == 0 ? "plain" : NULL));
     hiaR_product_plan(&p, &plan);
     double each =
-        (double)p.m * (double)p.n * (double)p.k / ((double)plan.parts * (double)plan.steps);
+        (double)p.m * (double)p.n * (double)p.k / ((double)plan.parts * (double)plan.slabs);
     cr_assert_leq(each, 1 << 22);
     cr_assert_geq(plan.parts, 1);
     /* And not too short: a part has some work if there is any. */

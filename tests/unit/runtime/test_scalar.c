@@ -228,7 +228,7 @@ Test(scalar, float_arithmetic) {
   }
   cr_assert(same_f64(F64(ROUND, 2.5, 0), 2.0) && same_f64(F64(ROUND, 3.5, 0), 4.0));
   cr_assert(same_f64(F64(ROUND, -0.5, 0), -0.0) && same_f32(F32(ROUND, -2.5f, 0), -2.0f));
-  /* f32 rounds at every step: the exact sum of these needs more digits. */
+  /* f32 rounds at every operation: the exact sum of these needs more digits. */
   cr_assert_eq(F32(ADD, 16777216.0f, 1.0f), 16777216.0f);
 }
 

@@ -8,13 +8,13 @@
 
 /* The index of an operand's element that belongs to element i of the result. */
 static uint64_t source(const hia_dims *in, const hia_dims *out, uint64_t i) {
-  uint64_t at = 0, step = 1;
+  uint64_t at = 0, stride = 1;
   for (uint32_t k = 1; k <= in->rank; k++) {
     uint64_t dim = (uint64_t)in->dims[in->rank - k], of_out = (uint64_t)out->dims[out->rank - k];
     uint64_t index = i % of_out;
     i /= of_out;
-    if (dim != 1) at += index * step;
-    step *= dim;
+    if (dim != 1) at += index * stride;
+    stride *= dim;
   }
   return at;
 }

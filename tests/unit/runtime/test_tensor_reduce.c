@@ -272,20 +272,20 @@ static void check_product(tensor_world *w, const model *x, const model *y, how a
       if (has_columns) j = rest % columns, rest /= columns;
       if (has_rows) i = rest % rows, rest /= rows;
       /* Along the leading axes from the last one on. */
-      uint64_t of_x = 0, of_y = 0, step_x = 1, step_y = 1;
+      uint64_t of_x = 0, of_y = 0, stride_x = 1, stride_y = 1;
       uint32_t n_lead = shape.rank - has_rows - has_columns;
       for (uint32_t k = 1; k <= n_lead; k++) {
         uint64_t dim = (uint64_t)shape.dims[n_lead - k], index = rest % dim;
         rest /= dim;
         if (x->dims.rank >= 2 + k) {
           uint64_t own = (uint64_t)x->dims.dims[x->dims.rank - 2 - k];
-          of_x += (own == 1 ? 0 : index) * step_x;
-          step_x *= own;
+          of_x += (own == 1 ? 0 : index) * stride_x;
+          stride_x *= own;
         }
         if (y->dims.rank >= 2 + k) {
           uint64_t own = (uint64_t)y->dims.dims[y->dims.rank - 2 - k];
-          of_y += (own == 1 ? 0 : index) * step_y;
-          step_y *= own;
+          of_y += (own == 1 ? 0 : index) * stride_y;
+          stride_y *= own;
         }
       }
       hia_word acc = of_f64(x->dtype, 0);

@@ -3,8 +3,8 @@
  * lists the walk that adds the counts; own.c decides which parameters and variables are owned,
  * version.c makes owning versions, exits.c gives each way out of a loop a region, and reuse.c hands
  * the memory of dead objects to new ones. forget.c removes counts from a graph that was read. */
-#ifndef HIA_REFS_STEPS_H
-#define HIA_REFS_STEPS_H
+#ifndef HIA_REFS_SHARED_H
+#define HIA_REFS_SHARED_H
 
 #include "graph/ir/graph.h"
 
