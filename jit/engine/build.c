@@ -328,7 +328,7 @@ enum { ALL_FLAGS = 2 * HIA_BUILD_EMBED_PARAMS - 1 };
 
 static hia_status build(hia_module *module, hia_function *const *functions, size_t n,
                         const hia_build_options *options, hia_write write, void *user,
-                        hia_error **error, hia_step *begin, hia_step *finish) {
+                        hia_error **error, hia_try_body *begin, hia_try_body *finish) {
   if (error) *error = NULL;
   if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
   const hia_allocator *allocator = &module->engine->allocator;
@@ -348,7 +348,7 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   hiaJ_module_keep(module);
   hiaR_comp_init(&b.comp, allocator);
   hiaG_types_init(&b.types, &b.comp);
-  status = hiaJ_module_steps(module, &b.comp, begin, finish, &b, error);
+  status = hiaJ_module_try_halves(module, &b.comp, begin, finish, &b, error);
   hiaJ_log_open(module->engine, b.open_ns);
   bool is_written = status != HIA_OK ||
                     (b.bytes ? write(user, b.bytes, b.size) : write(user, b.text.data, b.text.len));

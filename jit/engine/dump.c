@@ -225,7 +225,7 @@ hia_status hia_module_dump(hia_module *module, hia_function *const *functions, s
   hiaJ_module_keep(module);
   hiaR_comp_init(&d.comp, allocator);
   hiaG_types_init(&d.types, &d.comp);
-  status = hiaJ_module_steps(module, &d.comp, begin, finish, &d, error);
+  status = hiaJ_module_try_halves(module, &d.comp, begin, finish, &d, error);
   hiaJ_log_open(module->engine, d.open_ns);
   bool is_written = status != HIA_OK || !d.text.len || write(user, d.text.data, d.text.len);
   hiaR_comp_free(&d.comp);

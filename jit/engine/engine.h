@@ -9,7 +9,7 @@
  * moment, to get a context for native code.
  *
  *   engine.c, life.c, plugin.c   engines; made and freed; the library of LLVM, found
- *   module.c, load.c, step.c     modules; loaded from text; work on one, under its lock
+ *   module.c, load.c, try.c      modules; loaded from text; work on one, under its lock
  *   module_types.c, inspect.c    the types of a module, and introspection
  *   find.c, functions.c          functions by name; the objects that stand for them
  *   unit.c, ready.c              building and compiling; versions of functions, made when needed
@@ -339,18 +339,19 @@ hia_module *hiaJ_module_new(hia_engine *engine);
 void hiaJ_module_keep(hia_module *module);
 void hiaJ_module_release(hia_module *module);
 
-/* ---- step.c: work on a module ---- */
+/* ---- try.c: work on a module ---- */
 
 /* Runs `body` with the module's lock held and its compilation armed, so that it may throw. If it
  * throws, the module stays as it was, except after an internal error (HIA_INTERNAL), which breaks
  * it. */
-typedef hia_status hia_step(hia_module *module, void *user, hia_error **error);
-hia_status hiaJ_module_try(hia_module *module, hia_error **error, hia_step *body, void *user);
-/* Work with a compilation of its own, `comp`, in two steps, each of which may throw to it. `locked`
- * runs with the module's lock held and may use the module's compilation too, as in hiaJ_module_try.
- * `rest` runs without the lock, if `locked` succeeded: what takes long belongs there. */
-hia_status hiaJ_module_steps(hia_module *module, hia_comp *comp, hia_step *locked, hia_step *rest,
-                             void *user, hia_error **error);
+typedef hia_status hia_try_body(hia_module *module, void *user, hia_error **error);
+hia_status hiaJ_module_try(hia_module *module, hia_error **error, hia_try_body *body, void *user);
+/* Work with a compilation of its own, `comp`, in two halves, each of which may throw to it.
+ * `locked` runs with the module's lock held and may use the module's compilation too, as in
+ * hiaJ_module_try. `rest` runs without the lock, if `locked` succeeded: what takes long belongs
+ * there. */
+hia_status hiaJ_module_try_halves(hia_module *module, hia_comp *comp, hia_try_body *locked,
+                                  hia_try_body *rest, void *user, hia_error **error);
 
 /* ---- functions.c; find.c finds them by their names ---- */
 

@@ -195,7 +195,7 @@ static hia_status make(hia_gradient_check *check, const hia_gradient_check_optio
   hia_status status =
       m.unit && check->inputs ? HIA_OK : hiaR_fail_memory(allocator_of(check), error);
   if (status == HIA_OK)
-    status = hiaJ_module_steps(module, &m.unit->comp, make_gradient, nothing, &m, error);
+    status = hiaJ_module_try_halves(module, &m.unit->comp, make_gradient, nothing, &m, error);
   hiaJ_unit_free(module->engine, m.unit);
   return status;
 }

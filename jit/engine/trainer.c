@@ -87,7 +87,7 @@ static hia_status find_step(hia_function *loss, hia_function **step, hia_error *
   hia_module *module = loss->module;
   making m = {.loss = loss, .unit = hiaJ_unit_new(module->engine)};
   if (!m.unit) return hiaR_fail_memory(&module->engine->allocator, error);
-  hia_status status = hiaJ_module_steps(module, &m.unit->comp, make_step, nothing, &m, error);
+  hia_status status = hiaJ_module_try_halves(module, &m.unit->comp, make_step, nothing, &m, error);
   hiaJ_unit_free(module->engine, m.unit);
   *step = m.step;
   return status;

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A unit: build, passes, then code or an image.
  *
- * Building reads the module's program and holds its lock; all later steps use only the unit. One
+ * Building reads the module's program and holds its lock; all later stages use only the unit. One
  * compilation holds all of a unit: when memory runs out, or an internal error is found, the caller
  * discards the unit, and the next attempt starts clean. */
 #include "graph/analysis/result_names.h"
@@ -63,7 +63,7 @@ static void set_places(const hia_module *module, hia_unit *unit) {
   unit->places.text_size = hiaF_place(&module->source, 1).len;
 }
 
-/* ---- the steps ---- */
+/* ---- the stages ---- */
 
 /* True if some op of the graph is one of these. */
 static bool has_op(const hia_graph *g, unsigned first, unsigned last) {
@@ -300,7 +300,7 @@ static hia_status shape(const hia_module *module, hia_unit *unit, hia_error **er
                                         : "the program has too many constructors and array types");
 }
 
-/* Does all steps after the graph is built. */
+/* Does all that follows once the graph is built. */
 static hia_status finish(hia_module *module, void *user, hia_error **error) {
   job *j = user;
   hia_unit *unit = j->unit;
@@ -337,5 +337,5 @@ hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits tra
                           uint64_t *open_ns, hia_error **error) {
   job j = {.unit = unit, .function = function, .traits = traits, .open_ns = open_ns};
   *open_ns = 0;
-  return hiaJ_module_steps(function->module, &unit->comp, build, finish, &j, error);
+  return hiaJ_module_try_halves(function->module, &unit->comp, build, finish, &j, error);
 }

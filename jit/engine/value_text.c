@@ -2,7 +2,7 @@
 /* Arguments as text: a compilation of its own, so that the module is not touched.
  *
  * The runtime reads values. What is no literal is an expression, which the frontend evaluates. The
- * frontend's code may throw, and a throw must not cross the runtime's reader: so only steps that
+ * frontend's code may throw, and a throw must not cross the runtime's reader: so only bodies that
  * do not contain the reader are guarded (`attempt`). */
 #include "jit/engine/engine.h"
 
@@ -28,17 +28,17 @@ typedef struct parsing {
   hia_value *value;
   hia_error **error;
   hia_status status;
-  /* What follows belongs to the step that is attempted. */
+  /* What follows belongs to the body that is attempted. */
   size_t at, len;
   const hia_type *parts;
   uint32_t n_parts;
   hia_type found;
 } parsing;
 
-static hia_status attempt(parsing *want, hia_status (*step)(parsing *want)) {
+static hia_status attempt(parsing *want, hia_status (*body)(parsing *want)) {
   volatile hia_status status;
   if (HIA_TRY(&want->comp))
-    status = step(want);
+    status = body(want);
   else
     status = want->comp.status;
   want->comp.armed = false;
@@ -80,7 +80,7 @@ static bool evaluate_text(parsing *want, const char *text, size_t len) {
 
 /* If the expression is wrong it is read again, with spaces for all that is around it: then
  * positions are those of the whole argument. */
-static hia_status evaluate_step(parsing *want) {
+static hia_status evaluate_body(parsing *want) {
   hia_arena *arena = &want->comp.arena;
   bool is_whole = want->at == 0 && want->len == want->source.len;
   if (!is_whole &&
@@ -98,48 +98,48 @@ static hia_status evaluate(void *user, size_t at, size_t len, hia_type type, hia
   want->at = at;
   want->len = len;
   want->found = type;
-  hia_status status = attempt(want, evaluate_step);
+  hia_status status = attempt(want, evaluate_body);
   want->table = hiaG_type_table(&want->types);
   *found = want->found;
   *words = want->words;
   return status;
 }
 
-static hia_status tuple_step(parsing *want) {
+static hia_status tuple_body(parsing *want) {
   want->found = hiaG_tuple(&want->types, want->parts, want->n_parts);
   return HIA_OK;
 }
-static hia_status array_step(parsing *want) {
+static hia_status array_body(parsing *want) {
   want->found = hiaG_array(&want->types, *want->parts);
   return HIA_OK;
 }
 
-static hia_status tensor_step(parsing *want) {
+static hia_status tensor_body(parsing *want) {
   want->found = hiaG_tensor(&want->types, (hia_dtype)*want->parts, want->n_parts);
   return HIA_OK;
 }
 
 static hia_type make_type(parsing *want, const hia_type *parts, uint32_t n,
-                          hia_status (*step)(parsing *want)) {
+                          hia_status (*body)(parsing *want)) {
   want->parts = parts;
   want->n_parts = n;
-  hia_status status = attempt(want, step);
+  hia_status status = attempt(want, body);
   want->table = hiaG_type_table(&want->types);
   return status ? HIA_NONE : want->found;
 }
 static hia_type make_tuple(void *user, const hia_type *parts, uint32_t n) {
-  return make_type(user, parts, n, tuple_step);
+  return make_type(user, parts, n, tuple_body);
 }
 static hia_type make_array(void *user, hia_type element) {
-  return make_type(user, &element, 1, array_step);
+  return make_type(user, &element, 1, array_body);
 }
 
 static hia_type make_tensor(void *user, hia_dtype dtype, uint32_t rank) {
   hia_type type = dtype;
-  return make_type(user, &type, rank, tensor_step);
+  return make_type(user, &type, rank, tensor_body);
 }
 
-static hia_status words_step(parsing *want) {
+static hia_status words_body(parsing *want) {
   want->words =
       HIA_NEW_ARRAY(&want->comp.arena, hia_word, hiaG_type_words(&want->types, want->type));
   return HIA_OK;
@@ -159,7 +159,7 @@ static hia_status read_value(parsing *want) {
   if (want->type == HIA_NONE)
     status = hiaR_value_look(&reading, want->text, len, &want->type, wrong);
   if (status) return status;
-  status = attempt(want, words_step);
+  status = attempt(want, words_body);
   hia_word *words = want->words; /* the evaluator has others */
   if (status == HIA_OK)
     status = hiaR_value_read(&reading, want->text, len, want->type, words, wrong);
@@ -187,7 +187,7 @@ static hia_status make_value(parsing *want) {
 }
 
 /* The reader's error, as one of the frontend's. */
-static hia_status report_step(parsing *want) {
+static hia_status report_body(parsing *want) {
   const hia_value_error *wrong = &want->wrong;
   const hia_diag diag = {.code = wrong->code,
                          .line = wrong->line,
@@ -206,7 +206,7 @@ static void try_parse(void *arg) {
   hia_status status = attempt(want, prepare);
   if (status == HIA_OK) status = read_value(want);
   if (status == HIA_OK) status = make_value(want);
-  if (status == HIA_ARGUMENT && !want->wrong.is_reported && attempt(want, report_step))
+  if (status == HIA_ARGUMENT && !want->wrong.is_reported && attempt(want, report_body))
     status = want->comp.status;
   want->status = status;
   if (status == HIA_ARGUMENT)

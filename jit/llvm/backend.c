@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The table of functions through which jit/engine/ reaches LLVM (jit.h). Code for this process is
  * compiled (compile.c) and loaded (code.c). An object file for a linker is compiled by the same
- * steps, and finished here. */
+ * stages, and finished here. */
 #include "jit/llvm/backend.h"
 #include "runtime/native/tables.h"
 

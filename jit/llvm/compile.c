@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The steps from a graph to object files, or to the text of a dump. Codegen units go through them
+/* The stages from a graph to object files, or to the text of a dump. Codegen units go through them
  * one after the other:
  *
  *   static graph ── lower ──► module ── optimize ──► module ── code generation ──► object file
  *
- * Between the steps, and so between units, a compilation checks whether it is still needed and
+ * Between the stages, and so between units, a compilation checks whether it is still needed and
  * whether its budget is used up: LLVM cannot be interrupted. */
 #include "jit/llvm/backend.h"
 #include "runtime/native/sanitizer.h"
@@ -60,7 +60,7 @@ static hia_instrument instrument_of(const hia_compile_options *options) {
 #endif
 }
 
-/* ---- the steps ---- */
+/* ---- the stages ---- */
 
 static hia_lower_options lower_options(const job *j) {
   bool is_named = j->plan && j->plan->cpu;

@@ -301,9 +301,9 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
   while (c.at < c.end && !c.bad) {
     uint64_t op = fixed(&c, 1);
     if (op >= p->opcode_base) {
-      uint64_t step = op - p->opcode_base;
-      pc += step / p->line_range * p->min_length;
-      line += (uint64_t)(p->line_base + (int64_t)(step % p->line_range));
+      uint64_t adjusted = op - p->opcode_base;
+      pc += adjusted / p->line_range * p->min_length;
+      line += (uint64_t)(p->line_base + (int64_t)(adjusted % p->line_range));
       if (is_text) add_row(comp, list, pc, (uint32_t)line, line ? column : 0);
       continue;
     }

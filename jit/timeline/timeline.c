@@ -437,7 +437,7 @@ static void follow_job(reading *r, track *t, const hia_event *e) {
   }
 }
 
-static void step(reading *r, track *t) {
+static void advance(reading *r, track *t) {
   uint64_t i = t->next++;
   const hia_event *e = event_at(t, i);
   if (r->out) count_to(r, e->at);
@@ -504,7 +504,7 @@ static void pass(reading *r) {
   for (uint32_t i = r->n_heap / 2; i-- > 0;) sift(r, i);
   while (r->n_heap && !r->status && !(r->out && r->out->is_stopped)) {
     track *t = &r->tracks[r->heap[0]];
-    step(r, t);
+    advance(r, t);
     if (t->next == t->end) {
       close_until(r, t, 0, event_at(t, t->end - 1)->at);
       set_busy(r, t);

@@ -2,25 +2,25 @@
 /* Return barriers: safepoints for code that returns from a deep recursion.
  *
  * Frames that return one after the other pass no safepoint; one behind every call cost fib a
- * sixth. So the limit moves down the stack in steps. When code goes below it, the return address
- * of its frame is replaced by that of hiaR_stub_return, and the limit moves one step further. When
- * the frame returns, the stub polls, restores the address and jumps to it. The two cost about 250
- * ns together, once in a step of 64 KB of stack.
+ * sixth. So the limit moves down the stack by intervals. When code goes below it, the return
+ * address of its frame is replaced by that of hiaR_stub_return, and the limit moves one interval
+ * further. When the frame returns, the stub polls, restores the address and jumps to it. The two
+ * cost about 250 ns together, once in an interval of 64 KB of stack.
  *
  * A frame that went below the limit may return soon after, while those further out stay: in a
  * recursion that calls a helper in each of its frames, the helper is always the one that crosses
  * first. And code may go up and down around the frame of a barrier. So
  *
- *   - a barrier that is met is gone, and the limit lies one step below it: nothing is
+ *   - a barrier that is met is gone, and the limit lies one interval below it: nothing is
  *     paid for moving in between;
- *   - but the limit is never further than two and a half steps from the next barrier above. When
- *     that distance is nearly reached, code that goes up and down might cross the limit any
- *     number of times. Then another barrier is put a quarter of a step further up: the frames
+ *   - but the limit is never further than two and a half intervals from the next barrier above.
+ *     When that distance is nearly reached, code that goes up and down might cross the limit any
+ *     number of times. Then another barrier is put a quarter of an interval further up: the frames
  *     are read to get there. If that one is met too, it was not far enough; the next is put only
  *     after some more barriers have been met.
  *
- * So there are never more than two and a half steps and a frame between two barriers. Code that
- * moves by a quarter of a step or less crosses seldom; code that moves by more pays for two
+ * So there are never more than two and a half intervals and a frame between two barriers. Code that
+ * moves by a quarter of an interval or less crosses seldom; code that moves by more pays for two
  * crossings each time, at worst.
  *
  * Barriers form a stack, as frames do; those of an invocation lie below those of the invocation
@@ -30,7 +30,7 @@
 #include "runtime/native/barrier.h"
 #include "runtime/native/context.h"
 
-#define STEP HIA_BARRIER_STEP
+#define INTERVAL HIA_BARRIER_INTERVAL
 
 enum {
   FEW = 64,   /* barriers for which there is memory at first */
@@ -86,7 +86,7 @@ static void put(hia_context *context, char *word, bool is_moved) {
 void hiaR_barrier_descend(hia_context *context, const char *sp, uintptr_t pc) {
   char *word = word_of(context, sp, pc);
   if (word) put(context, word, false);
-  hiaR_barrier_step_below(context, sp);
+  hiaR_barrier_limit_below(context, sp);
 }
 
 /* Returns the bytes from `word` up to the next barrier, or to the part of the stack that needs
@@ -113,17 +113,17 @@ uintptr_t hiaR_barrier_ascend(hia_context *context, char *word) {
   hia_barriers *b = &context->barriers;
   hia_barrier met = b->list[--b->n];
   set_word(word, met.pc);
-  hiaR_barrier_step_below(context, word);
+  hiaR_barrier_limit_below(context, word);
   size_t gap = gap_above(context, word);
-  if (gap < STEP + STEP / 2) return met.pc;
+  if (gap < INTERVAL + INTERVAL / 2) return met.pc;
   uint32_t *n_met = b->n ? &b->list[b->n - 1].n_met : &b->n_met;
   if (!met.is_moved && (*n_met)++ % AGAIN == 0) {
-    move_up(context, word, met.pc, STEP / 4);
+    move_up(context, word, met.pc, INTERVAL / 4);
     gap = gap_above(context, word);
   }
   /* A large frame, or code with few safepoints, may have gone below already. */
-  size_t longest = 2 * STEP + STEP / 2;
+  size_t longest = 2 * INTERVAL + INTERVAL / 2;
   uintptr_t lowest = (uintptr_t)word + gap - longest;
-  if (gap < longest + STEP / 2 && context->depth.step < lowest) context->depth.step = lowest;
+  if (gap < longest + INTERVAL / 2 && context->depth.soft < lowest) context->depth.soft = lowest;
   return met.pc;
 }

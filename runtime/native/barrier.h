@@ -29,8 +29,8 @@ typedef struct hia_barriers {
 
 /* ---- barrier.c ---- */
 
-/* Compiled code at `pc` has polled with the stack pointer `sp`, which is below context->depth.step:
- * puts a barrier into its frame and moves `step` down. */
+/* Compiled code at `pc` has polled with the stack pointer `sp`, which is below context->depth.soft:
+ * puts a barrier into its frame and moves that down. */
 void hiaR_barrier_descend(hia_context *context, const char *sp, uintptr_t pc);
 /* The frame whose return address was in `word` returns: restores that address and returns it. */
 uintptr_t hiaR_barrier_ascend(hia_context *context, char *word);
@@ -41,8 +41,8 @@ uintptr_t hiaR_barrier_ascend(hia_context *context, char *word);
 static inline HIA_UNINSTRUMENTED uintptr_t hiaR_frame_word(const char *word) {
   return *(const uintptr_t *)word;
 }
-/* Sets the step a step below `sp`. */
-void hiaR_barrier_step_below(hia_context *context, const char *sp);
+/* Sets the soft limit an interval below `sp`. */
+void hiaR_barrier_limit_below(hia_context *context, const char *sp);
 /* The return address of the frame of compiled code that keeps it in `word`, whether a barrier has
  * replaced it or not. */
 uintptr_t hiaR_return_address(const hia_context *context, const char *word);

@@ -29,17 +29,17 @@ bool hiaR_barrier_outermost(const hia_context *context, const char **sp, uintptr
   return true;
 }
 
-void hiaR_barrier_step_below(hia_context *context, const char *sp) {
+void hiaR_barrier_limit_below(hia_context *context, const char *sp) {
   uintptr_t first = (uintptr_t)context->stack.top - HIA_STACK_KEEP;
-  uintptr_t at = (uintptr_t)sp - HIA_BARRIER_STEP;
+  uintptr_t at = (uintptr_t)sp - HIA_BARRIER_INTERVAL;
   if (at > first) at = first;
-  context->depth.step = at > context->depth.hard ? at : context->depth.hard;
+  context->depth.soft = at > context->depth.hard ? at : context->depth.hard;
 }
 
 void hiaR_barriers_drop(hia_context *context, const char *sp) {
   hia_barriers *b = &context->barriers;
   while (b->n && b->list[b->n - 1].word < sp) b->n--;
-  hiaR_barrier_step_below(context, sp);
+  hiaR_barrier_limit_below(context, sp);
 }
 
 void hiaR_barriers_free(hia_context *context) {

@@ -88,7 +88,7 @@ typedef struct hia_context_direct {
 
 /* worker_stack.c: how deep compiled code may go. */
 typedef struct hia_context_depth {
-  uintptr_t step, hard; /* limits: of the next step down (barrier.c), and of the run */
+  uintptr_t soft, hard; /* limits: of the next interval down (barrier.c), and of the run */
   bool is_deep;         /* the stack has left the first HIA_STACK_KEEP bytes */
   bool is_limited;      /* the depth was set by the caller: it asks for no grants */
   size_t below;         /* bytes of the stack below `hard` */
@@ -207,11 +207,11 @@ void hiaR_context_use_heap(hia_context *context, hia_heap *heap, const hia_shape
 /* ---- worker_stack.c ---- */
 
 #ifdef HIA_STRESS
-#define HIA_STACK_KEEP   ((size_t)4 << 10)
-#define HIA_BARRIER_STEP ((size_t)256)
+#define HIA_STACK_KEEP       ((size_t)4 << 10)
+#define HIA_BARRIER_INTERVAL ((size_t)256)
 #else
-#define HIA_STACK_KEEP   ((size_t)256 << 10)
-#define HIA_BARRIER_STEP ((size_t)64 << 10)
+#define HIA_STACK_KEEP       ((size_t)256 << 10)
+#define HIA_BARRIER_INTERVAL ((size_t)64 << 10)
 #endif
 
 /* Makes the stack at least `size` bytes large. Nothing may be running on it. */
@@ -239,9 +239,9 @@ void hiaR_context_end_grant(hia_context *context);
 
 /* Sets the limit that holds now. */
 void hiaR_set_limit(hia_context *context);
-/* Sets the limit to `step`, unless another thread has set it to its maximum: then the next
+/* Sets the limit to depth.soft, unless another thread has set it to its maximum: then the next
  * safepoint must still poll. */
-void hiaR_follow_step(hia_context *context);
+void hiaR_restore_limit(hia_context *context);
 /* Returns the status with which what runs here must end, or HIA_OK. May set context->doomed. */
 hia_status hiaR_end_status(hia_context *context);
 /* Any thread: makes the next safepoint of a worker poll, and wakes the worker if it sleeps. */

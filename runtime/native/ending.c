@@ -8,17 +8,17 @@
 #include "runtime/native/team.h"
 
 void hiaR_set_limit(hia_context *context) {
-  uintptr_t limit = context->depth.step;
+  uintptr_t limit = context->depth.soft;
 #ifdef HIA_STRESS
   if (context->run.pool) limit = UINTPTR_MAX; /* every safepoint polls */
 #endif
   atomic_store(&context->limit, limit);
 }
 
-void hiaR_follow_step(hia_context *context) {
+void hiaR_restore_limit(hia_context *context) {
   uintptr_t seen = atomic_load(&context->limit);
   while (seen != UINTPTR_MAX &&
-         !atomic_compare_exchange_weak(&context->limit, &seen, context->depth.step));
+         !atomic_compare_exchange_weak(&context->limit, &seen, context->depth.soft));
 }
 
 void hiaR_poke(hia_context *context) {

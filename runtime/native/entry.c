@@ -9,7 +9,7 @@
  *   room    is larger than the largest frame of the module. It is not if the stack is too small
  *           for that frame, or there is a timeout, or the image is to run, or the last call has
  *           failed and its failure is to be cleared.
- *   limit   equals `step`. It does not if another thread has cancelled the context.
+ *   limit   equals depth.soft. It does not if another thread has cancelled the context.
  *
  * Two more comparisons find the others: whether the code makes objects, or can fork and there are
  * workers for it (special), and whether the thread is inside another run (hiaR_innermost).
@@ -104,7 +104,7 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
   hiaR_run_end(context, &usage);
   context->run.pool = NULL;
   atomic_store(&context->limit,
-               context->depth.step); /* before follow_end reads the reasons to end */
+               context->depth.soft); /* before follow_end reads the reasons to end */
   return host->failure.status;
 }
 
@@ -178,7 +178,7 @@ static hia_status prepare(hia_context *context, const hia_code_module *module, u
   context->direct.special = HIA_CODE_OBJECTS | (host->pool ? HIA_CODE_FORKS : 0u) |
                             (host->has_fuel ? HIA_CODE_WITHOUT_FUEL : 0u);
   /* First the limit, then the reasons to end. */
-  atomic_store(&context->limit, context->depth.step);
+  atomic_store(&context->limit, context->depth.soft);
   if (atomic_load(&host->is_cancelled)) hiaR_scope_cancel(&host->scope, HIA_CANCELLED);
   status = hiaR_scope_status(&host->scope);
   return status ? fail(host, status, module, root) : HIA_OK;
@@ -247,7 +247,7 @@ static HIA_COLD hia_status leave(hia_context *context, int left) {
   hia_host_context *host = context->host;
   context->doomed = NULL;
   hiaR_context_trim(context);
-  hiaR_follow_step(context);
+  hiaR_restore_limit(context);
   follow_end(context);
   if (!left) return HIA_OK;
   host->root = (hia_invocation){.failure = &host->failure};
@@ -276,7 +276,7 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
   if (HIA_UNLIKELY((run & 1) || module->unwinder.max_frame >= context->direct.room ||
                    (module->roots[root].flags & context->direct.special) || hiaR_innermost ||
                    atomic_load_explicit(&context->limit, memory_order_relaxed) !=
-                       context->depth.step))
+                       context->depth.soft))
     return busy_or_special(context, module, root, block);
   atomic_store_explicit(&context->run.number, run + 1, memory_order_relaxed);
   context->run.unwinder = &module->unwinder;

@@ -48,7 +48,7 @@ _Noreturn HIA_UNINSTRUMENTED void hiaR_leave(hia_context *context, hia_status st
   hiaR_stack_forget(__builtin_frame_address(0), to);
   hiaR_barriers_drop(context, to);
   context->elements = context->invocation->elements;
-  hiaR_follow_step(context);
+  hiaR_restore_limit(context);
   if (is_outermost) hiaR_fiber_depart(&context->fiber);
   hiaR_arch_leave(context);
 }

@@ -35,7 +35,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
                         limits ? limits->params : NULL);
   context->is_shared = 0;
 
-  atomic_store_explicit(&context->limit, context->depth.step, memory_order_relaxed);
+  atomic_store_explicit(&context->limit, context->depth.soft, memory_order_relaxed);
   uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed) + 1;
   /* First the mark that a run is under way, then the reason to end: a canceller sets *cancelled
    * and then calls hiaR_context_cancel, so one of the two sees the other. */

@@ -4,7 +4,7 @@
  *
  *   - The run has left the first KEEP bytes of the stack. The limit starts there, so that runs
  *     that stay above cost nothing when they end; a run that does not returns its memory to the
- *     system afterwards. From there on the limit moves down in steps, at each of which a return
+ *     system afterwards. From there on the limit moves down by intervals, at each of which a return
  *     barrier is put into a frame (barrier.c).
  *   - The run is too deep.
  *   - Another thread has requested its end, or a job, and set the limit to its maximum
@@ -28,7 +28,7 @@ static bool may_reach(hia_context *context, const char *sp) {
 /* The part of hiaR_native_poll that returns. First the limit, then the requests of other threads:
  * they write them in the opposite order, so one of the two sees the other. */
 static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
-  if ((uintptr_t)sp < context->depth.step) {
+  if ((uintptr_t)sp < context->depth.soft) {
     context->depth.is_deep = true;
     hiaR_barrier_descend(context, sp, pc);
   }

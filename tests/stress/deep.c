@@ -280,11 +280,11 @@ static void failures(void) {
 
 /* At any depth limit: the chain has as many calls as there was room for. */
 static void limits(void) {
-  size_t base = HIA_STACK_KEEP, step = HIA_BARRIER_STEP;
+  size_t base = HIA_STACK_KEEP, interval = HIA_BARRIER_INTERVAL;
   uint64_t before = 0;
   for (int i = 0; i < 60; i++) {
-    size_t depth = base + (size_t)(i / 6) * step + (size_t)(i % 6) * 16;
-    if (i % 6 == 5) depth += step / 2;
+    size_t depth = base + (size_t)(i / 6) * interval + (size_t)(i % 6) * 16;
+    if (i % 6 == 5) depth += interval / 2;
     loaded l = load(HIA_ENGINE_JIT, 1, "unroll", depth, NULL);
     for (int turn = 0; turn < 2; turn++) {
       outcome o = run(l, "down", 100000000, NULL);

@@ -89,7 +89,7 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
 /* The safepoint of generated code: compares the stack pointer with the limit, as LLVM inline
  * assembly. It finds the context in its register, where the stub looks for it too. The slow side
  * stands behind the functions of the object, out of their way and outside of what their unwind
- * tables cover: so it passes the address of the comparison to the stub. It steps over the red zone,
+ * tables cover: so it passes the address of the comparison to the stub. It keeps off the red zone,
  * where a leaf function may keep values. */
 #define HIA_ARCH_CONTEXT "{r13}"
 #define HIA_ARCH_TEST    "cmpq %rsp, (%r13)"

@@ -1,15 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* barrier: the bookkeeping of return barriers, with a model of a stack. Frames are words of memory;
- * the "code" calls and returns as a script says, and at each step does the same as compiled code,
- * the stubs and native.c. test_lower.c and tests/stress/deep.c test barriers with compiled code. */
+ * the "code" calls and returns as a script says, and at each call and return does the same as
+ * compiled code, the stubs and native.c. test_lower.c and tests/stress/deep.c test barriers with
+ * compiled code. */
 #include "runtime/native/context.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#define STEP HIA_BARRIER_STEP
-#define WORD sizeof(uintptr_t)
+#define INTERVAL HIA_BARRIER_INTERVAL
+#define WORD     sizeof(uintptr_t)
 
-enum { DEPTH = 512 }; /* steps */
+enum { DEPTH = 512 }; /* intervals */
 
 /* A call with the return address `pc` is in a frame of (pc - CODE) / 16 * 8 bytes, including that
  * address. */
@@ -63,7 +64,7 @@ static void call(model *m, size_t size) {
   *return_word(m) = m->frames[m->n - 1].pc;
   m->n_moved += size;
   m->unasked = 0; /* a poll without a request */
-  if ((uintptr_t)m->sp >= m->context->depth.step) return;
+  if ((uintptr_t)m->sp >= m->context->depth.soft) return;
   m->n_down++;
   hiaR_barrier_descend(m->context, m->sp, pc_of(size));
 }
@@ -97,8 +98,8 @@ static void check(const model *m) {
   const hia_barriers *b = &m->context->barriers;
   cr_assert_eq(b->n, n);
   for (uint32_t i = 1; i < b->n; i++) cr_assert_lt(b->list[i].word, b->list[i - 1].word);
-  cr_assert_geq(m->context->depth.step, m->context->depth.hard);
-  cr_assert_leq(m->context->depth.step, (uintptr_t)m->context->stack.top - HIA_STACK_KEEP);
+  cr_assert_geq(m->context->depth.soft, m->context->depth.hard);
+  cr_assert_leq(m->context->depth.soft, (uintptr_t)m->context->stack.top - HIA_STACK_KEEP);
 }
 
 static model *new_model(void) {
@@ -106,7 +107,7 @@ static model *new_model(void) {
   m->refuse = SIZE_MAX;
   m->allocator = (hia_allocator){model_alloc, model_resize, model_free, m};
   cr_assert_eq(hiaR_context_new(&m->allocator, &m->context), HIA_OK);
-  size_t depth = HIA_STACK_KEEP + DEPTH * STEP;
+  size_t depth = HIA_STACK_KEEP + DEPTH * INTERVAL;
   cr_assert_eq(hiaR_context_reserve(m->context, depth + 65536), HIA_OK);
   hiaR_context_limits(m->context, depth);
   m->unwinder.find = find;
@@ -136,17 +137,17 @@ Test(barrier, down_and_back) {
     model *m = new_model();
     for (int turn = 0; turn < 3; turn++) {
       m->n_down = m->n_up = 0;
-      go_down(m, HIA_STACK_KEEP + 400 * STEP, sizes[i]);
+      go_down(m, HIA_STACK_KEEP + 400 * INTERVAL, sizes[i]);
       check(m);
       m->longest = 0;
       go_up(m, 0);
       check(m);
       cr_assert_eq(m->context->barriers.n, 0);
-      /* One barrier per step; none in the part of the stack that needs none. */
+      /* One barrier per interval; none in the part of the stack that needs none. */
       cr_assert_eq(m->n_down, m->n_up);
-      cr_assert_geq(m->n_up, 400 * STEP / (STEP + sizes[i]) - 2);
+      cr_assert_geq(m->n_up, 400 * INTERVAL / (INTERVAL + sizes[i]) - 2);
       cr_assert_leq(m->n_up, 401);
-      size_t most = HIA_STACK_KEEP + STEP;
+      size_t most = HIA_STACK_KEEP + INTERVAL;
       cr_assert_leq(m->longest, most + 2 * sizes[i]);
       hiaR_barriers_reset(m->context); /* as the run's end does */
     }
@@ -156,14 +157,15 @@ Test(barrier, down_and_back) {
 
 /* Code that goes up and down a little pays next to nothing, at any depth. */
 Test(barrier, swings) {
-  static const size_t widths[] = {32, 256, STEP / 8, STEP / 2, STEP, 5 * STEP / 2, 20 * STEP};
+  static const size_t widths[] = {
+      32, 256, INTERVAL / 8, INTERVAL / 2, INTERVAL, 5 * INTERVAL / 2, 20 * INTERVAL};
   for (size_t i = 0; i < HIA_LEN(widths); i++) {
     if (widths[i] < 32) continue;
     model *m = new_model();
-    size_t base = HIA_STACK_KEEP + 7 * STEP;
-    size_t turns = 40 * STEP / widths[i];
+    size_t base = HIA_STACK_KEEP + 7 * INTERVAL;
+    size_t turns = 40 * INTERVAL / widths[i];
     if (turns > 500) turns = 500;
-    for (int shift = 0; shift < 36; shift++, base += STEP / 12 + 16) {
+    for (int shift = 0; shift < 36; shift++, base += INTERVAL / 12 + 16) {
       go_up(m, base);
       go_down(m, base, 16);
       m->n_down = m->n_up = m->n_moved = m->longest = 0;
@@ -172,11 +174,11 @@ Test(barrier, swings) {
         go_up(m, base);
       }
       check(m);
-      uint64_t most = m->n_moved * 4 / STEP + 70; /* two in twice REACH, and some to learn it */
-      cr_assert_leq(m->n_down + m->n_up, most, "width %zu: %llu and %llu for %llu steps", widths[i],
-                    (unsigned long long)m->n_down, (unsigned long long)m->n_up,
-                    (unsigned long long)(m->n_moved / STEP));
-      cr_assert_leq(m->longest, 5 * STEP / 2 + 100, "width %zu", widths[i]);
+      uint64_t most = m->n_moved * 4 / INTERVAL + 70; /* two in twice REACH, and some to learn it */
+      cr_assert_leq(m->n_down + m->n_up, most, "width %zu: %llu and %llu for %llu intervals",
+                    widths[i], (unsigned long long)m->n_down, (unsigned long long)m->n_up,
+                    (unsigned long long)(m->n_moved / INTERVAL));
+      cr_assert_leq(m->longest, 5 * INTERVAL / 2 + 100, "width %zu", widths[i]);
     }
     free_model(m);
   }
@@ -185,25 +187,25 @@ Test(barrier, swings) {
 /* A deep recursion that calls a function in each frame before the next level, and calls nothing
  * while it returns. */
 Test(barrier, excursions) {
-  static const size_t widths[] = {16, 64, STEP / 16, STEP / 8, STEP / 2, 2 * STEP};
+  static const size_t widths[] = {16, 64, INTERVAL / 16, INTERVAL / 8, INTERVAL / 2, 2 * INTERVAL};
   for (size_t i = 0; i < HIA_LEN(widths); i++) {
     if (widths[i] < 16) continue;
     for (int is_everywhere = 0; is_everywhere < 2; is_everywhere++) {
       model *m = new_model();
       uint32_t random = 1;
-      size_t end = HIA_STACK_KEEP + 100 * STEP, every = is_everywhere ? 48 : STEP / 3;
+      size_t end = HIA_STACK_KEEP + 100 * INTERVAL, every = is_everywhere ? 48 : INTERVAL / 3;
       for (size_t at = 48; at < end; at += every) {
         go_down(m, at, 48);
         size_t width = widths[i];
         random = random * 1664525u + 1013904223u;
-        if (width > STEP / 8 && random >> 24) width = 16; /* long ones are rare */
+        if (width > INTERVAL / 8 && random >> 24) width = 16; /* long ones are rare */
         go_down(m, at + width, 16);
         go_up(m, at);
       }
       check(m);
       m->n_down = m->n_up = m->longest = 0;
-      go_up(m, HIA_STACK_KEEP + STEP);
-      cr_assert_leq(m->longest, 5 * STEP / 2 + 200, "width %zu, %d", widths[i], is_everywhere);
+      go_up(m, HIA_STACK_KEEP + INTERVAL);
+      cr_assert_leq(m->longest, 5 * INTERVAL / 2 + 200, "width %zu, %d", widths[i], is_everywhere);
       cr_assert_leq(m->n_up, 100 * 2 + 8);
       cr_assert_eq(m->n_down, 0);
       go_up(m, 0);
@@ -221,9 +223,9 @@ Test(barrier, anything) {
     for (int i = 0; i < 400; i++) {
       random = random * 1664525u + 1013904223u;
       size_t size = 16 + (random >> 12) % 8 * 16, length = (size_t)1 << (random >> 24) % 14;
-      if ((random >> 8) % 16 == 0) size = 3 * STEP + 16;
+      if ((random >> 8) % 16 == 0) size = 3 * INTERVAL + 16;
       if ((random >> 9) % 20 < 11)
-        go_down(m, depth(m) + length * 16 < DEPTH * STEP ? depth(m) + length * 16 : 0, size);
+        go_down(m, depth(m) + length * 16 < DEPTH * INTERVAL ? depth(m) + length * 16 : 0, size);
       else
         go_up(m, depth(m) > length * 16 ? depth(m) - length * 16 : 0);
       if (i % 30 == 0) check(m);
@@ -234,7 +236,7 @@ Test(barrier, anything) {
         check(m);
       }
     }
-    cr_assert_leq(m->n_down + m->n_up, m->n_moved / STEP * 3 + 2000);
+    cr_assert_leq(m->n_down + m->n_up, m->n_moved / INTERVAL * 3 + 2000);
     go_up(m, 0);
     check(m);
     free_model(m);
@@ -244,7 +246,7 @@ Test(barrier, anything) {
 /* A function called in tail position takes the frame's place, and its return address. */
 Test(barrier, tail_calls) {
   model *m = new_model();
-  go_down(m, HIA_STACK_KEEP + 2 * STEP, 16);
+  go_down(m, HIA_STACK_KEEP + 2 * INTERVAL, 16);
   call(m, 64);
   hiaR_barrier_descend(m->context, m->sp, pc_of(64));
   uint32_t n = m->context->barriers.n;
@@ -263,7 +265,7 @@ Test(barrier, without_memory) {
   for (size_t refuse = 0; refuse < 4; refuse++) {
     model *m = new_model();
     m->refuse = refuse;
-    go_down(m, HIA_STACK_KEEP + 400 * STEP, 32);
+    go_down(m, HIA_STACK_KEEP + 400 * INTERVAL, 32);
     check(m);
     cr_assert_eq(m->context->barriers.n == 0, refuse == 0);
     cr_assert_lt(m->context->barriers.n, 300);
@@ -277,19 +279,19 @@ Test(barrier, without_memory) {
 Test(barrier, unknown_code) {
   model *m = new_model();
   m->context->run.unwinder = NULL;
-  go_down(m, HIA_STACK_KEEP + 20 * STEP, 32);
+  go_down(m, HIA_STACK_KEEP + 20 * INTERVAL, 32);
   cr_assert_eq(m->context->barriers.n, 0);
   cr_assert_leq(m->n_down, 21);
   go_up(m, 0);
   free_model(m);
 }
 
-/* At the depth limit the step is the limit itself. */
+/* At the depth limit the soft limit is the hard one. */
 Test(barrier, at_the_limit) {
   model *m = new_model();
-  go_down(m, HIA_STACK_KEEP + DEPTH * STEP, 32);
+  go_down(m, HIA_STACK_KEEP + DEPTH * INTERVAL, 32);
   check(m);
-  cr_assert_eq(m->context->depth.step, m->context->depth.hard);
+  cr_assert_eq(m->context->depth.soft, m->context->depth.hard);
   go_up(m, 0);
   free_model(m);
 }

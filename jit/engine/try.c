@@ -3,7 +3,7 @@
 #include "jit/engine/engine.h"
 
 /* The caller holds the lock and runs on a large stack. */
-static hia_status run_body(hia_module *module, hia_error **error, hia_step *body, void *user) {
+static hia_status run_body(hia_module *module, hia_error **error, hia_try_body *body, void *user) {
   const hia_allocator *allocator = &module->engine->allocator;
   hia_comp *comp = &module->comp;
   if (module->is_broken)
@@ -27,8 +27,8 @@ static hia_status run_body(hia_module *module, hia_error **error, hia_step *body
 
 typedef struct trying {
   hia_module *module;
-  hia_comp *comp; /* of work in two steps */
-  hia_step *body, *rest;
+  hia_comp *comp; /* of work in two halves */
+  hia_try_body *body, *rest;
   void *user;
   hia_error **error;
   hia_status status;
@@ -47,7 +47,7 @@ static hia_status on_stack(trying *t, void (*work)(void *arg)) {
                    "no memory for a stack to compile on");
 }
 
-hia_status hiaJ_module_try(hia_module *module, hia_error **error, hia_step *body, void *user) {
+hia_status hiaJ_module_try(hia_module *module, hia_error **error, hia_try_body *body, void *user) {
   trying t = {.module = module, .body = body, .user = user, .error = error};
   pthread_mutex_lock(&module->lock);
   hia_status status = on_stack(&t, try_body);
@@ -57,14 +57,14 @@ hia_status hiaJ_module_try(hia_module *module, hia_error **error, hia_step *body
 
 static void fail_thrown(trying *t) {
   if (t->error) {
-    hia_error_free(*t->error); /* of a step that failed and then threw */
+    hia_error_free(*t->error); /* of a half that failed and then threw */
     *t->error = NULL;
   }
   t->status = hiaJ_fail_comp(&t->module->engine->allocator, t->error, t->comp);
 }
 
 /* The lock is held and both compilations are armed, since the program's may throw too. */
-static void locked_step(trying *t) {
+static void try_locked(trying *t) {
   hia_comp *program_comp = &t->module->comp;
   if (HIA_TRY(t->comp)) {
     t->status = run_body(t->module, t->error, t->body, t->user);
@@ -76,7 +76,7 @@ static void locked_step(trying *t) {
   t->comp->armed = false;
 }
 
-static void rest_step(trying *t) {
+static void try_rest(trying *t) {
   if (HIA_TRY(t->comp))
     t->status = t->rest(t->module, t->user, t->error);
   else
@@ -85,17 +85,17 @@ static void rest_step(trying *t) {
   hiaR_arena_free(&t->comp->scratch);
 }
 
-static void both_steps(void *arg) {
+static void try_halves(void *arg) {
   trying *t = arg;
   pthread_mutex_lock(&t->module->lock);
-  locked_step(t);
+  try_locked(t);
   pthread_mutex_unlock(&t->module->lock);
-  if (t->status == HIA_OK) rest_step(t);
+  if (t->status == HIA_OK) try_rest(t);
 }
 
-hia_status hiaJ_module_steps(hia_module *module, hia_comp *comp, hia_step *locked, hia_step *rest,
-                             void *user, hia_error **error) {
+hia_status hiaJ_module_try_halves(hia_module *module, hia_comp *comp, hia_try_body *locked,
+                                  hia_try_body *rest, void *user, hia_error **error) {
   trying t = {
       .module = module, .comp = comp, .body = locked, .rest = rest, .user = user, .error = error};
-  return on_stack(&t, both_steps);
+  return on_stack(&t, try_halves);
 }
