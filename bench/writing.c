@@ -14,7 +14,7 @@
 enum { MAX_RUNS = 99 };
 
 typedef struct row {
-  const char *advice;          /* the section of docs/fast.md */
+  const char *advice;          /* the heading in docs/fast.md */
   const char *advised, *other; /* functions */
   int32_t argument, quick;
   double least; /* the time of the other way over that of the advised one */

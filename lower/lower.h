@@ -108,10 +108,10 @@ void hiaL_map_loop_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
 /* An attribute of functions without a context and with short loops: these get no safepoint. */
 #define HIA_KERNEL_ATTRIBUTE "hia-kernel"
 #define HIA_MODULE_NAME      "hia_module" /* the hia_code_module of modules that have roots */
-/* Functions that run on the host's stack, and constants that are not the program's, are in sections
- * of their own: what C calls and reads in an object, and in any module the functions that call the
- * host. The program's own code and constants are in .text and .rodata, the same bytes for the JIT
- * and for a file. Only they need frame tables. */
+/* Functions that run on the host's stack, and constants that are not the program's, are in ELF
+ * sections of their own: what C calls and reads in an object, and in any module the functions that
+ * call the host. The program's own code and constants are in .text and .rodata, the same bytes for
+ * the JIT and for a file. Only they need frame tables. */
 #define HIA_HOST_TEXT   ".text.hia_host_context"
 #define HIA_HOST_RODATA ".rodata.hia_host_context"
 
@@ -126,13 +126,12 @@ static inline uint32_t hiaL_line(hia_loc_id loc, bool is_tail) {
 static inline hia_loc_id hiaL_line_loc(uint32_t line) { return line ? (line - 1) / 2 : HIA_NONE; }
 static inline bool hiaL_line_is_tail(uint32_t line) { return line && (line - 1) % 2; }
 
-/* The table of a module's forks, in a section of its own: 32-bit words in the machine's byte order.
- * It has three parts, each preceded by the number of its rows:
- *   functions   the first of its sites, their number, keeps_number; HIA_ARCH_FRAME refers to a
- *               function by its row here
- *   sites       around, index, n_params, n_results, the callee, the first of its arguments
- *   arguments   word, hia_repr and hia_fork_handing (in the upper half), the lower half of the
- * addend, the upper one as in runtime/native/fork.h. */
+/* The table of a module's forks, in an ELF section of its own: 32-bit words in the machine's byte
+ * order. It has three parts, each preceded by the number of its rows: functions   the first of its
+ * sites, their number, keeps_number; HIA_ARCH_FRAME refers to a function by its row here sites
+ * around, index, n_params, n_results, the callee, the first of its arguments arguments   word,
+ * hia_repr and hia_fork_handing (in the upper half), the lower half of the addend, the upper one as
+ * in runtime/native/fork.h. */
 #define HIA_FORK_SECTION ".hia_forks"
 enum { HIA_FORK_FUNCTION_WORDS = 3, HIA_FORK_SITE_WORDS = 6, HIA_FORK_ARG_WORDS = 4 };
 

@@ -47,6 +47,7 @@ typedef struct hia_object_plan {
   uint64_t seed;               /* of the initialisers, without `embedded` */
 } hia_object_plan;
 
-/* Lowering reserves one word in this section; jit/llvm/elf.c replaces it by the frame tables. */
+/* Lowering reserves one word in this ELF section; jit/llvm/elf.c replaces it by the frame tables.
+ */
 #define HIA_TABLES_SECTION ".hia_tables"
 #endif

@@ -8,10 +8,10 @@
  *
  * Which forks are open at a call is known when the call is compiled. The number that stands for
  * them (HIA_FORKS_) becomes the column of the call's debug location. What the numbers mean is in a
- * table in a section of its own, which jit/llvm/frames.c reads from the object file. The address of
- * the hia_fork_frame is recorded by assembly that adds no instruction (HIA_ARCH_FRAME). That
- * assembly also lets the memory escape, so LLVM assumes that every call may read and change it,
- * which is true.
+ * table in an ELF section of its own, which jit/llvm/frames.c reads from the object file. The
+ * address of the hia_fork_frame is recorded by assembly that adds no instruction (HIA_ARCH_FRAME).
+ * That assembly also lets the memory escape, so LLVM assumes that every call may read and change
+ * it, which is true.
  *
  * The frame is written where the fork stands, even if no poll follows on that path. Writing it
  * later, in the bodies of an unrolled recursion that make calls, was faster for fib, whose bodies

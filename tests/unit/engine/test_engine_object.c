@@ -23,7 +23,7 @@
 typedef struct object {
   const unsigned char *bytes;
   Elf64_Ehdr header;
-  const Elf64_Shdr *sections;
+  const Elf64_Shdr *elf_sections;
   const Elf64_Sym *symbols;
   size_t n_symbols;
   const char *names; /* of symbols */
@@ -33,26 +33,26 @@ static object open_object(const void *bytes) {
   object o = {.bytes = bytes};
   memcpy(&o.header, bytes, sizeof o.header);
   cr_assert(memcmp(o.header.e_ident, ELFMAG, SELFMAG) == 0);
-  o.sections = (const void *)(o.bytes + o.header.e_shoff);
+  o.elf_sections = (const void *)(o.bytes + o.header.e_shoff);
   for (uint32_t i = 0; i < o.header.e_shnum; i++) {
-    if (o.sections[i].sh_type != SHT_SYMTAB) continue;
-    o.symbols = (const void *)(o.bytes + o.sections[i].sh_offset);
-    o.n_symbols = o.sections[i].sh_size / sizeof *o.symbols;
-    o.names = (const char *)o.bytes + o.sections[o.sections[i].sh_link].sh_offset;
+    if (o.elf_sections[i].sh_type != SHT_SYMTAB) continue;
+    o.symbols = (const void *)(o.bytes + o.elf_sections[i].sh_offset);
+    o.n_symbols = o.elf_sections[i].sh_size / sizeof *o.symbols;
+    o.names = (const char *)o.bytes + o.elf_sections[o.elf_sections[i].sh_link].sh_offset;
   }
   cr_assert_not_null(o.symbols);
   return o;
 }
 
-static const char *section_name(const object *o, uint32_t i) {
-  const Elf64_Shdr *names = &o->sections[o->header.e_shstrndx];
-  return (const char *)o->bytes + names->sh_offset + o->sections[i].sh_name;
+static const char *elf_section_name(const object *o, uint32_t i) {
+  const Elf64_Shdr *names = &o->elf_sections[o->header.e_shstrndx];
+  return (const char *)o->bytes + names->sh_offset + o->elf_sections[i].sh_name;
 }
 
 /* 0: there is none. */
-static uint32_t find_section(const object *o, const char *name) {
+static uint32_t find_elf_section(const object *o, const char *name) {
   for (uint32_t i = 1; i < o->header.e_shnum; i++)
-    if (strcmp(section_name(o, i), name) == 0) return i;
+    if (strcmp(elf_section_name(o, i), name) == 0) return i;
   return 0;
 }
 
@@ -61,30 +61,31 @@ typedef struct part {
   uint64_t size;
 } part;
 static part part_of(const object *o, const char *name) {
-  uint32_t i = find_section(o, name);
+  uint32_t i = find_elf_section(o, name);
   if (!i) return (part){NULL, 0};
-  return (part){o->bytes + o->sections[i].sh_offset, o->sections[i].sh_size};
+  return (part){o->bytes + o->elf_sections[i].sh_offset, o->elf_sections[i].sh_size};
 }
 
 /* The target of a relocation, as text. */
 static void describe(const object *o, const Elf64_Rela *r, char *out, size_t size) {
   const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(r->r_info)];
-  bool is_section = ELF64_ST_TYPE(s->st_info) == STT_SECTION;
+  bool is_elf_section = ELF64_ST_TYPE(s->st_info) == STT_SECTION;
   snprintf(out, size, "at %llu type %llu %s+%lld", (unsigned long long)r->r_offset,
            (unsigned long long)ELF64_R_TYPE(r->r_info),
-           is_section ? section_name(o, s->st_shndx) : o->names + s->st_name,
+           is_elf_section ? elf_section_name(o, s->st_shndx) : o->names + s->st_name,
            (long long)r->r_addend);
 }
 
 /* ---- the same code ---- */
 
-/* True if the first function behind `at` in the section of code is an elementary one. */
+/* True if the first function behind `at` in the ELF section of code is an elementary one. */
 static bool find_elementary(const object *o, uint64_t at) {
   const char *first = NULL;
   uint64_t lowest = UINT64_MAX;
   for (size_t i = 0; i < o->n_symbols; i++) {
     const Elf64_Sym *s = &o->symbols[i];
-    if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx != find_section(o, ".text")) continue;
+    if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx != find_elf_section(o, ".text"))
+      continue;
     if (s->st_value >= at && s->st_value < lowest)
       first = o->names + s->st_name, lowest = s->st_value;
   }
@@ -121,7 +122,7 @@ static bool same_code(const object *jit, const object *built, char *why, size_t 
   }
   /* The constants that code refers to; behind them there may be constants of plain functions. */
   for (uint32_t i = 1; i < jit->header.e_shnum; i++) {
-    const char *name = section_name(jit, i);
+    const char *name = elf_section_name(jit, i);
     if (strncmp(name, ".rodata", 7) != 0 || strcmp(name, HIA_HOST_RODATA) == 0) continue;
     part c = part_of(jit, name), d = part_of(built, name);
     if (c.size <= d.size && memcmp(c.data, d.data, c.size) == 0) continue;
