@@ -21,29 +21,30 @@ typedef struct hia_elf_section {
 typedef struct hia_object {
   const unsigned char *bytes;
   uint64_t size;
-  uint32_t text_index; /* section number of .text */
+  uint32_t text_index; /* ELF section number of .text */
   hia_elf_section text, eh_frame, debug_line, forks, fork_frames, symbols, strings;
 } hia_object;
-/* Opens an object and checks its headers: on success all sections lie within the bytes. False if
- * the bytes are no such file. */
+/* Opens an object and checks its headers: on success all ELF sections lie within the bytes. False
+ * if the bytes are no such file. */
 bool hiaJ_object_open(hia_object *object, const void *bytes, size_t size);
 /* The name of the i-th symbol and its offset in .text. The name is "" if the symbol is not in
  * .text. False if there are no more symbols. */
 bool hiaJ_object_function(const hia_object *object, uint64_t i, const char **name,
                           uint64_t *offset);
-/* The offset in .text that the word at `at` of a section refers to. False if the word has no
- * relocation, or one that refers to another section. Relocations are in order of position: *next
- * is a cursor. */
-bool hiaJ_object_target(const hia_object *object, const hia_elf_section *section, uint64_t at,
+/* The offset in .text that the word at `at` of an ELF section refers to. False if the word has no
+ * relocation, or one that refers to another ELF section. Relocations are in order of position:
+ * *next is a cursor. */
+bool hiaJ_object_target(const hia_object *object, const hia_elf_section *elf_section, uint64_t at,
                         uint64_t *next, uint64_t *offset);
 
 /* Completes an object for the linker:
  *
- *   - The section HIA_TABLES_SECTION, in which lowering left one word, receives the frame tables.
+ *   - The ELF section HIA_TABLES_SECTION, in which lowering left one word, receives the frame
+ *     tables.
  *   - The module's record receives their max_frame.
- *   - Sections that only hiaton reads are marked so that the linker leaves them out.
+ *   - ELF sections that only hiaton reads are marked so that the linker leaves them out.
  *
- * References to these sections and the numbers of sections and symbols stay the same. `out` has
+ * References to these and the numbers of ELF sections and symbols stay the same. `out` has
  * room for hiaJ_object_finished_size bytes. False if the object cannot be read. */
 uint64_t hiaJ_object_finished_size(const hia_object *object, uint64_t tables_size);
 typedef struct hia_tables hia_tables; /* runtime/native/tables.h */

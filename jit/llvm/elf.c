@@ -11,7 +11,7 @@ static bool within(const hia_object *o, uint64_t offset, uint64_t size) {
   return offset <= o->size && size <= o->size - offset;
 }
 
-static bool section_header(const hia_object *o, uint32_t i, Elf64_Shdr *out) {
+static bool elf_section_header(const hia_object *o, uint32_t i, Elf64_Shdr *out) {
   Elf64_Ehdr header;
   memcpy(&header, o->bytes, sizeof header);
   uint64_t at = header.e_shoff + (uint64_t)i * sizeof *out;
@@ -20,7 +20,7 @@ static bool section_header(const hia_object *o, uint32_t i, Elf64_Shdr *out) {
   return out->sh_type == SHT_NOBITS || within(o, out->sh_offset, out->sh_size);
 }
 
-/* The NUL-terminated string at `at` of the section of names; "" if there is none. */
+/* The NUL-terminated string at `at` of the ELF section of names; "" if there is none. */
 static const char *name_at(const hia_object *o, const Elf64_Shdr *names, uint64_t at) {
   if (names->sh_type == SHT_NOBITS || at >= names->sh_size) return "";
   const char *name = (const char *)o->bytes + names->sh_offset + at;
@@ -33,8 +33,8 @@ static const char *name_at(const hia_object *o, const Elf64_Shdr *names, uint64_
 #define BYTE_ORDER_HERE ELFDATA2MSB
 #endif
 
-/* The field of the section called `name`; NULL if nothing reads that section. */
-static hia_elf_section *section_named(hia_object *o, const char *name) {
+/* The field of the ELF section called `name`; NULL if nothing reads that one. */
+static hia_elf_section *elf_section_named(hia_object *o, const char *name) {
   if (!strcmp(name, ".text")) return &o->text;
   if (!strcmp(name, ".eh_frame")) return &o->eh_frame;
   if (!strcmp(name, ".debug_line")) return &o->debug_line;
@@ -55,24 +55,24 @@ bool hiaJ_object_open(hia_object *o, const void *bytes, size_t size) {
       header.e_shentsize != sizeof(Elf64_Shdr))
     return false;
   Elf64_Shdr names;
-  if (!section_header(o, header.e_shstrndx, &names)) return false;
+  if (!elf_section_header(o, header.e_shstrndx, &names)) return false;
   for (uint32_t i = 0; i < header.e_shnum; i++) {
-    Elf64_Shdr section;
-    if (!section_header(o, i, &section)) return false;
-    if (section.sh_type == SHT_NOBITS) continue;
-    if (section.sh_type == SHT_RELA) {
+    Elf64_Shdr elf_section;
+    if (!elf_section_header(o, i, &elf_section)) return false;
+    if (elf_section.sh_type == SHT_NOBITS) continue;
+    if (elf_section.sh_type == SHT_RELA) {
       Elf64_Shdr target;
-      if (!section_header(o, section.sh_info, &target)) return false;
-      hia_elf_section *known = section_named(o, name_at(o, &names, target.sh_name));
+      if (!elf_section_header(o, elf_section.sh_info, &target)) return false;
+      hia_elf_section *known = elf_section_named(o, name_at(o, &names, target.sh_name));
       if (!known) continue;
-      known->relocations = o->bytes + section.sh_offset;
-      known->n_relocations = section.sh_size / sizeof(Elf64_Rela);
+      known->relocations = o->bytes + elf_section.sh_offset;
+      known->n_relocations = elf_section.sh_size / sizeof(Elf64_Rela);
       continue;
     }
-    hia_elf_section *known = section_named(o, name_at(o, &names, section.sh_name));
+    hia_elf_section *known = elf_section_named(o, name_at(o, &names, elf_section.sh_name));
     if (!known) continue;
-    known->data = o->bytes + section.sh_offset;
-    known->size = section.sh_size;
+    known->data = o->bytes + elf_section.sh_offset;
+    known->size = elf_section.sh_size;
     if (known == &o->text) o->text_index = i;
   }
   return o->text.data && o->symbols.data && o->strings.data;
@@ -96,11 +96,11 @@ bool hiaJ_object_function(const hia_object *o, uint64_t i, const char **name, ui
   return true;
 }
 
-bool hiaJ_object_target(const hia_object *o, const hia_elf_section *section, uint64_t at,
+bool hiaJ_object_target(const hia_object *o, const hia_elf_section *elf_section, uint64_t at,
                         uint64_t *next, uint64_t *offset) {
-  for (; *next < section->n_relocations; ++*next) {
+  for (; *next < elf_section->n_relocations; ++*next) {
     Elf64_Rela relocation;
-    memcpy(&relocation, section->relocations + *next * sizeof relocation, sizeof relocation);
+    memcpy(&relocation, elf_section->relocations + *next * sizeof relocation, sizeof relocation);
     if (relocation.r_offset < at) continue;
     if (relocation.r_offset > at) return false;
     Elf64_Sym symbol;
@@ -119,14 +119,14 @@ uint64_t hiaJ_object_finished_size(const hia_object *o, uint64_t tables_size) {
   return ((o->size + 7) & ~(uint64_t)7) + tables_size;
 }
 
-/* The offset in the file of the header of section i. */
-static uint64_t section_header_at(const hia_object *o, uint32_t i) {
+/* The offset in the file of the header of ELF section i. */
+static uint64_t elf_section_header_at(const hia_object *o, uint32_t i) {
   Elf64_Ehdr header;
   memcpy(&header, o->bytes, sizeof header);
   return header.e_shoff + (uint64_t)i * sizeof(Elf64_Shdr);
 }
 
-/* True if only hiaton reads the section: the linker leaves it out. */
+/* True if only hiaton reads the ELF section: the linker leaves it out. */
 static bool is_ours(const char *name) {
   return strncmp(name, ".debug_", 7) == 0 || strcmp(name, HIA_FORK_SECTION) == 0 ||
          strcmp(name, HIA_ARCH_FRAME_SECTION) == 0;
@@ -138,11 +138,13 @@ static uint64_t symbol_bytes(const hia_object *o, const char *wanted, uint64_t s
   for (uint64_t i = 0; symbol_at(o, i, &symbol); i++) {
     if (symbol.st_name >= o->strings.size) continue;
     const char *name = (const char *)o->strings.data + symbol.st_name;
-    Elf64_Shdr section;
+    Elf64_Shdr elf_section;
     if (!memchr(name, 0, o->strings.size - symbol.st_name) || strcmp(name, wanted) != 0) continue;
-    if (!section_header(o, symbol.st_shndx, &section) || section.sh_type == SHT_NOBITS) return 0;
-    if (symbol.st_value > section.sh_size || size > section.sh_size - symbol.st_value) return 0;
-    return section.sh_offset + symbol.st_value;
+    if (!elf_section_header(o, symbol.st_shndx, &elf_section) || elf_section.sh_type == SHT_NOBITS)
+      return 0;
+    if (symbol.st_value > elf_section.sh_size || size > elf_section.sh_size - symbol.st_value)
+      return 0;
+    return elf_section.sh_offset + symbol.st_value;
   }
   return 0;
 }
@@ -158,19 +160,19 @@ bool hiaJ_object_finish(const hia_object *o, const hia_tables *tables, unsigned 
   Elf64_Ehdr header;
   Elf64_Shdr names;
   memcpy(&header, o->bytes, sizeof header);
-  if (!section_header(o, header.e_shstrndx, &names)) return false;
+  if (!elf_section_header(o, header.e_shstrndx, &names)) return false;
   bool has_tables = false;
   for (uint32_t i = 0; i < header.e_shnum; i++) {
-    Elf64_Shdr section;
-    if (!section_header(o, i, &section)) return false;
-    const char *name = name_at(o, &names, section.sh_name);
+    Elf64_Shdr elf_section;
+    if (!elf_section_header(o, i, &elf_section)) return false;
+    const char *name = name_at(o, &names, elf_section.sh_name);
     if (strcmp(name, HIA_TABLES_SECTION) == 0) {
-      section.sh_offset = tables_at;
-      section.sh_size = tables_size;
+      elf_section.sh_offset = tables_at;
+      elf_section.sh_size = tables_size;
       has_tables = true;
     }
-    if (is_ours(name)) section.sh_flags |= SHF_EXCLUDE;
-    memcpy(out + section_header_at(o, i), &section, sizeof section);
+    if (is_ours(name)) elf_section.sh_flags |= SHF_EXCLUDE;
+    memcpy(out + elf_section_header_at(o, i), &elf_section, sizeof elf_section);
   }
   uint64_t record = symbol_bytes(o, HIA_MODULE_NAME, sizeof(hia_code_module));
   if (!record) return false;

@@ -8,8 +8,8 @@
  *     CFA).
  *   - The position is in .debug_line: the line number that lowering gave to the call (hiaL_line).
  *     The column stands for the forks that are open.
- *   - The forks, and the offsets in the frame where their data are, are in sections that lowering
- *     writes (HIA_FORK_SECTION, HIA_ARCH_FRAME_SECTION).
+ *   - The forks, and the offsets in the frame where their data are, are in ELF sections that
+ *     lowering writes (HIA_FORK_SECTION, HIA_ARCH_FRAME_SECTION).
  *
  * Each reader is a page of code. For code that was just compiled none of them runs before something
  * fails or a thief requests work. They understand only what LLVM writes for our functions. Where
@@ -238,8 +238,9 @@ static bool run_rules(unwind *u, const cie *info, cursor c) {
 /* Reads .eh_frame. False if a part of it is not understood; the rows of the rest are there. */
 static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes *sizes) {
   hia_frame_list *list = &sizes->frames;
-  const hia_elf_section *section = &object->eh_frame;
-  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  const hia_elf_section *elf_section = &object->eh_frame;
+  cursor c = {elf_section->data, elf_section->data ? elf_section->data + elf_section->size : NULL,
+              false};
   uint64_t relocation = 0;
   cie info = {0};
   bool has_info = false, all = true;
@@ -264,8 +265,8 @@ static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes
       all = false;
       continue;
     }
-    uint64_t pc, offset = (uint64_t)(peek.at - section->data);
-    if (!hiaJ_object_target(object, section, offset, &relocation, &pc))
+    uint64_t pc, offset = (uint64_t)(peek.at - elf_section->data);
+    if (!hiaJ_object_target(object, elf_section, offset, &relocation, &pc))
       continue; /* not in .text: code for the host, or a constructor that a sanitizer added */
     fixed(&peek, 4);
     uint64_t size = fixed(&peek, 4);
@@ -297,7 +298,7 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
                       uint64_t *relocation, hia_frame_list *list) {
   uint64_t pc = 0;
   uint64_t line = 1, column = 0;
-  bool is_text = true; /* false: the sequence is of another section */
+  bool is_text = true; /* false: the sequence is of another ELF section */
   while (c.at < c.end && !c.bad) {
     uint64_t op = fixed(&c, 1);
     if (op >= p->opcode_base) {
@@ -340,8 +341,9 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
 }
 
 static bool read_lines(hia_comp *comp, const hia_object *object, hia_frame_list *list) {
-  const hia_elf_section *section = &object->debug_line;
-  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  const hia_elf_section *elf_section = &object->debug_line;
+  cursor c = {elf_section->data, elf_section->data ? elf_section->data + elf_section->size : NULL,
+              false};
   uint64_t relocation = 0;
   while (c.end - c.at >= 4) {
     uint64_t length = fixed(&c, 4);
@@ -404,13 +406,14 @@ static void add_forking(making *m, const table *functions, uint64_t pc, uint64_t
 /* Reads the rows that HIA_ARCH_FRAME writes: an address in the code, the number of its function,
  * the distance of the function's fork data from the stack pointer. */
 static void read_fork_frames(making *m, const table *functions) {
-  const hia_elf_section *section = &m->object->fork_frames;
-  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  const hia_elf_section *elf_section = &m->object->fork_frames;
+  cursor c = {elf_section->data, elf_section->data ? elf_section->data + elf_section->size : NULL,
+              false};
   uint64_t relocation = 0;
   while (c.at < c.end) {
-    uint64_t pc, at = (uint64_t)(c.at - section->data);
+    uint64_t pc, at = (uint64_t)(c.at - elf_section->data);
     uint32_t offset;
-    if (!hiaJ_object_target(m->object, section, at, &relocation, &pc)) return;
+    if (!hiaJ_object_target(m->object, elf_section, at, &relocation, &pc)) return;
     skip(&c, 8);
     uint64_t number = fixed(&c, 4);
     size_t length = hiaR_arch_frame_offset(c.at, (size_t)(c.end - c.at), &offset);
@@ -441,9 +444,10 @@ static bool are_sound(const table *functions, const table *sites, const table *a
 }
 
 static void read_forks(making *m) {
-  const hia_elf_section *section = &m->object->forks;
-  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
-  if (!section->data) return;
+  const hia_elf_section *elf_section = &m->object->forks;
+  cursor c = {elf_section->data, elf_section->data ? elf_section->data + elf_section->size : NULL,
+              false};
+  if (!elf_section->data) return;
   table functions = read_table(&c, HIA_FORK_FUNCTION_WORDS);
   table rows = read_table(&c, HIA_FORK_SITE_WORDS);
   table arg_rows = read_table(&c, HIA_FORK_ARG_WORDS);

@@ -85,8 +85,8 @@ static const char *instrumentation(hia_instrument instrument) {
 /* The sanitizers' passes list the functions that they add in llvm.used. LLVM 19's target machine
  * keeps the addresses of the llvm::Function objects listed there for ever
  * (TargetLoweringObjectFileELF::Used). If a function of a later module happens to have such an
- * address, it is put into a section of its own, not into .text. The list is not needed: nothing
- * removes unused functions after these passes. */
+ * address, it is put into an ELF section of its own, not into .text. The list is not needed:
+ * nothing removes unused functions after these passes. */
 static void forget_used(LLVMModuleRef module) {
   LLVMValueRef used = LLVMGetNamedGlobal(module, "llvm.used");
   if (used) LLVMDeleteGlobal(used);

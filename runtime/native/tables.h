@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Frame tables: what native code's return addresses stand for, in a form that does not depend on
  * where the code is loaded. The compiler makes them (jit/llvm/frames.c): in memory for code that
- * it has just compiled, as a section of an object file.
+ * it has just compiled, as an ELF section of an object file.
  *
  * A header, followed by rows, in the machine's byte order. Every address in the code is an offset
  * from the start of .text. Rows are sorted by that offset; a row holds from there up to the next

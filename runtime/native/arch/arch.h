@@ -124,7 +124,7 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
 /* Records the address $0 in a frame for number $1, as LLVM inline assembly that adds nothing to the
  * code: the address where it stands, the number, and an instruction that would compute $0,
  * since an operand can be written in no other way. (LLVM's stack maps would do it, but
- * take another register of the function for them.) In a section that is not loaded. */
+ * take another register of the function for them.) In an ELF section that is not loaded. */
 #define HIA_ARCH_FRAME_SECTION ".hia_frames"
 #define HIA_ARCH_FRAME                                                                             \
   "1:\n\t"                                                                                         \
