@@ -7,7 +7,7 @@
  * One would expect the oldest fork of a frame to be worth taking. But most calls of a tree
  * recursion are leaves, and the oldest fork may well be one: in tak a third of the forks served to
  * thieves were. So the worker that serves a steal request tests the fork's arguments first
- * (lower/function/pays.c makes the test's code).
+ * (lower/function/fork_pays.c makes the test's code).
  *
  * The rules come from the callee's branches, followed as long as their conditions are cheap. A
  * region that calls directly pays; one without calls does not; if all calls are behind one branch,

@@ -49,7 +49,7 @@ void hiaL_keep_number(hia_emit *e, uint32_t number);
  * a number. Polls of safepoints without a column read it (finish/rounds.c). */
 void hiaL_keep_none(hia_emit *e, hia_region_id r);
 
-/* ---- pays.c ---- */
+/* ---- fork_pays.c ---- */
 
 void hiaL_pays(hia_emit *e,
                hia_fn_id id); /* builds the hia_fork_pays of a function that is forked */

@@ -191,7 +191,7 @@ void hiaL_note_arrays(hia_emit *e, hia_node_id n) {
 
 void hiaL_emit_LEN(hia_emit *e, hia_node_id n) {
   bool is_noted =
-      e->local.arrays != NULL; /* not in what tests whether a fork pays (function/pays.c) */
+      e->local.arrays != NULL; /* not in what tests whether a fork pays (function/fork_pays.c) */
   hiaL_out(e, n, 0,
            is_noted ? array_of(e, hiaG_in(e->fn, n, 0))->n : load_head(e, hiaL_in(e, n, 0)).n);
 }

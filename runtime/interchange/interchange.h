@@ -16,7 +16,7 @@
 #include "runtime/base/shape.h"
 #include "runtime/value/value.h"
 
-/* ---- elements.c: a tensor as a file has it ---- */
+/* ---- convert.c: a tensor as a file has it ---- */
 
 /* The dtypes of files: those of hiaton, with their numbers, and behind them others, which are read
  * by conversion alone. */

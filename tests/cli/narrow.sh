@@ -62,9 +62,9 @@ jit/llvm/frames.c fixed(&header
 jit/llvm/frames.c how
 runtime/base/base.h number
 runtime/base/type.h word
-runtime/interchange/elements.c (uint16_t)bits
-runtime/interchange/elements.c (uint8_t)bits
-runtime/interchange/elements.c bits
+runtime/interchange/convert.c (uint16_t)bits
+runtime/interchange/convert.c (uint8_t)bits
+runtime/interchange/convert.c bits
 runtime/interchange/npz.c (at[0] | at[1] << 8)
 runtime/native/values.c to->data[k]
 runtime/param/random.c *name

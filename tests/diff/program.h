@@ -2,11 +2,13 @@
 /* Random well-typed programs: their representation, and the operations on it.
  *
  *   gen.c     makes one from a seed; gen_expr.c its expressions, gen_data.c those of data and
- * arrays typing.c  the language's rules for the types of literals, independent of the compiler's;
- * adds suffixes and declarations where a program would otherwise get other types print.c   writes
- * it as source text and records the positions eval.c    computes its expected outcome, by walking
- * its tree in sequential order; value.c has its data and arrays shrink.c  makes a failing program
- * smaller
+ *             arrays
+ *   typing.c  the language's rules for the types of literals, independent of the compiler's; adds
+ *             suffixes and declarations where a program would otherwise get other types
+ *   print.c   writes it as source text and records the positions
+ *   eval.c    computes its expected outcome, by walking its tree in sequential order; value.c has
+ *             its data and arrays
+ *   shrink.c  makes a failing program smaller
  *
  * None of them uses code of hiaton, so that their results are independent. */
 #ifndef HIA_TESTS_DIFF_PROGRAM_H
