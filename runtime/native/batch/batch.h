@@ -17,16 +17,16 @@
  *
  * The files of this folder, in the order in which a row meets them:
  *
- *   calls.c     what compiled code calls: defer, settle, and the end of an entry
- *   equal.c     finds the row with equal operands
- *   kept.c      finds, and keeps, results that depend on params alone
- *   note.c      notes a row
- *   memory.c    the memory of rows, and the tables
- *   levels.c    which rows depend on which: the waves
- *   order.c     the order of the rows in a wave
- *   settle.c    divides waves into blocks, which the crew computes
- *   compute.c   computes a block
- *   jobs.c      the rows that a stolen job leaves to its owner
+ *   calls.c      what compiled code calls: defer, settle, and the end of an entry
+ *   equal.c      finds the row with equal operands
+ *   kept.c       finds, and keeps, results that depend on params alone
+ *   note.c       notes a row
+ *   memory.c     the memory of rows, and the tables
+ *   levels.c     which rows depend on which: the waves
+ *   row_order.c  the order of the rows in a wave
+ *   settle.c     divides waves into blocks, which the crew computes
+ *   compute.c    computes a block
+ *   jobs.c       the rows that a stolen job leaves to its owner
  *
  * rows.h has what they share. */
 #ifndef HIA_NATIVE_BATCH_H

@@ -145,7 +145,7 @@ void hiaR_batch_keep(const hia_context *context, const hia_row_block *b, const h
 /* Puts all rows into levels, which depend on earlier ones alone. False: no memory. */
 bool hiaR_batch_find_levels(hia_context *context, hia_batch *b);
 
-/* ---- order.c ---- */
+/* ---- row_order.c ---- */
 
 /* Puts the n rows of a wave into such an order that their operands i, which are results of earlier
  * blocks, lie side by side. False: they come from too many, or do not fill them. */
