@@ -320,7 +320,6 @@ static hia_status shape(const hia_module *module, hia_unit *unit, hia_error **er
                                         : "the program has too many constructors and array types");
 }
 
-/* Does all that follows once the graph is built. */
 /* What runs need of the graph, which is complete. */
 static void note_facts(hia_unit *unit) {
   const hia_graph *g = unit->graph;
@@ -342,6 +341,7 @@ static void note_facts(hia_unit *unit) {
   }
 }
 
+/* Does all that follows once the graph is built. */
 static hia_status finish(hia_module *module, void *user, hia_error **error) {
   job *j = user;
   hia_unit *unit = j->unit;
