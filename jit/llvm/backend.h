@@ -39,10 +39,6 @@ bool hiaJ_object_function(const hia_object *object, uint64_t i, const char **nam
 bool hiaJ_object_target(const hia_object *object, const hia_elf_section *elf_section, uint64_t at,
                         uint64_t *next, uint64_t *offset);
 
-/* True if only hiaton reads a section of this name: it is neither loaded nor linked. (.eh_frame is
- * not loaded either, but debuggers read that of a program.) */
-bool hiaJ_object_is_ours(const char *name);
-
 /* All of an object, for link.c: sections, symbols and relocations by number. Each function returns
  * false if there are fewer. */
 typedef struct hia_object_section {

@@ -180,7 +180,8 @@ static uint64_t elf_section_header_at(const hia_object *o, uint32_t i) {
   return header.e_shoff + (uint64_t)i * sizeof(Elf64_Shdr);
 }
 
-bool hiaJ_object_is_ours(const char *name) {
+/* True if only hiaton reads the section: the linker leaves it out. */
+static bool is_ours(const char *name) {
   return strncmp(name, ".debug_", 7) == 0 || strcmp(name, HIA_FORK_SECTION) == 0 ||
          strcmp(name, HIA_ARCH_FRAME_SECTION) == 0;
 }
@@ -221,7 +222,7 @@ bool hiaJ_object_finish(const hia_object *o, const hia_tables *tables, unsigned 
       elf_section.sh_size = tables_size;
       has_tables = true;
     }
-    if (hiaJ_object_is_ours(name)) elf_section.sh_flags |= SHF_EXCLUDE;
+    if (is_ours(name)) elf_section.sh_flags |= SHF_EXCLUDE;
     memcpy(out + elf_section_header_at(o, i), &elf_section, sizeof elf_section);
   }
   uint64_t record = symbol_bytes(o, HIA_MODULE_NAME, sizeof(hia_code_module));

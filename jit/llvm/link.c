@@ -64,7 +64,7 @@ static _Noreturn void refuse(const linking *l, const char *what) {
 /* ---- what there is ---- */
 
 static bool is_loaded(const hia_object_section *s) {
-  return s->flags & SHF_ALLOC && strcmp(s->name, ".eh_frame") != 0 && !hiaJ_object_is_ours(s->name);
+  return s->flags & SHF_ALLOC && strcmp(s->name, ".eh_frame") != 0;
 }
 static bool is_data(const hia_object_section *s) { return s->flags & SHF_WRITE; }
 static bool is_code(const hia_object_section *s) { return s->flags & SHF_EXECINSTR; }
