@@ -4,6 +4,7 @@
 #
 #   bench_targets.sh BENCH-TARGETS
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 program=$1
 passed=0 failed=0
 

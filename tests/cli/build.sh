@@ -7,6 +7,7 @@
 # --sanitized: the runtime is instrumented, so sizes and needed libraries are not checked.
 # shellcheck disable=SC2086 # words
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 cc=$4 cxx=$5
 unsanitized=yes

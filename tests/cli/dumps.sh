@@ -7,6 +7,7 @@
 # Graphviz also reads DOT, if it is installed. Assembly is for the machine that runs this, so only its functions are
 # compared. --update rewrites the files.
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hiaton=$1
 cd "$2/tests/golden/dumps" || exit 2
 native=yes update=no

@@ -8,6 +8,7 @@
 # the result tells whether it was used.
 # shellcheck disable=SC2086 # words
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 hiaton=$1 fake=$2
 engines='interp expand'

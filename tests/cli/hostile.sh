@@ -5,6 +5,7 @@
 #
 #   hostile.sh HIATON [--no-native] [--no-expand]      without these engines
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hiaton=$1
 engines=' interp expand jit '
 for word in "${@:2}"; do

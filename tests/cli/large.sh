@@ -6,6 +6,7 @@
 #
 #   large.sh HIATON BENCH-COMPILE
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 hiaton=$1 bench=$2
 work=$(mktemp -d) || exit 2

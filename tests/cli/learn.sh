@@ -5,6 +5,7 @@
 #
 #   learn.sh HIATON SOURCE-DIR [--no-native]
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hiaton=$(realpath "$1")
 models=$(realpath "$2")/examples/models
 [ "${3:-}" = --no-native ] && engine=interp || engine=jit

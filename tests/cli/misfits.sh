@@ -5,6 +5,7 @@
 #
 #   misfits.sh HIATON MISFITS.hia [--sanitized]      --sanitized: programs are not linked
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hiaton=$1
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT

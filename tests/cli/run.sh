@@ -11,6 +11,7 @@
 # The output must match exactly but for its last line end; the pattern is a regular expression that has to
 # match somewhere, '' meaning that standard error must be empty.
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 hiaton=$1
 sources=$2
@@ -215,7 +216,7 @@ every 'past its deadline' 1 '' 'error\[deadline\]: past the deadline: more than 
 awk 'BEGIN { for (i = 0; i < 2000; i++)
   printf "fn g%d_(n: i64) -> i64 = if n <= 1 then %d else g%d_(n - 1) + g%d_(n - 2)\n", i, i, (i + 1) % 2000, (i * 7 + 3) % 2000
   print "fn main(n: i64) = g0_(n)" }' >"$work/group.hia"
-t 'past its deadline, compiling' 1 '' 'error\[deadline\]: .*while .*main.* was compiled' run "$work/group.hia" 10 --timeout 0.5
+t 'past its deadline, compiling' 1 '' 'error\[deadline\]: .*while .*main.* was compiled' run "$work/group.hia" 10 --engine jit --timeout 0.5
 t 'without time to compile' 0 89 '' run examples/fib.hia 10 --budget 0.000001
 for time in 0 x ''; do
   t "a budget of '$time'" 2 '' 'seconds' run "$work/down.hia" 1000 --budget="$time"

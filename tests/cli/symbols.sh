@@ -4,6 +4,7 @@
 #
 #   symbols.sh LIBRARY-DIR SOURCE-DIR
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 libraries=$1
 sources=$2
 passed=0 failed=0

@@ -7,6 +7,7 @@
 #
 # HIA_KILLS=100: a training is killed so many times (10).
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 hiaton=$1
 program=$(realpath "$2")/tests/cli/train.hia

@@ -5,6 +5,7 @@
 #
 #   run.sh CXX SOURCE-DIR LIBRARY-DIR [--no-native]
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 cxx=$1 sources=$2 libraries=$3
 native=yes

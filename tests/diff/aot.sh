@@ -4,6 +4,7 @@
 #
 #   aot.sh HIA-DIFF SOURCE-DIR LIBRARY-DIR CC THREADS PATH...     CC may be several words; options may stand among the paths
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hang=$((1200 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 diff=$1 sources=$2 libraries=$3 cc=$4 threads=$5
 shift 5

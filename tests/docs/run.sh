@@ -24,6 +24,7 @@
 # --programs: no commands. With sanitizers these are what tests/cli/ and tests/diff/ run there, too.
 # shellcheck disable=SC2086 # words
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 hiaton=$1 diff=$2 sources=$3 libraries=$4 cc=$5
 native=yes commands=yes

@@ -5,6 +5,7 @@
 #
 #   run.sh PROGRAM SOURCE
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 expected=$(sed -n '/^ \* prints:$/,/^ \*\/$/p' "$2" | sed '1d;$d;s/^ \* \{0,3\}//')
 [ -n "$expected" ] || { echo "$2 does not say what it prints"; exit 1; }
 printed=$("$1" 2>&1)

@@ -5,6 +5,7 @@
 #
 #   run.sh CMAKE GENERATOR BUILD-DIR SOURCE-DIR CC CXX|- [--no-native]
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 cmake=$1 generator=$2 build=$3 sources=$4 cc=$5 cxx=$6
 native=yes
 [ "${7:-}" = --no-native ] && native=no

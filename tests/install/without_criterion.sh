@@ -5,6 +5,7 @@
 #
 #   without_criterion.sh CMAKE NINJA BUILD-DIR SOURCE-DIR CC
 set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
 cmake=$1 ninja=$2 build=$3 sources=$4 cc=$5
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
