@@ -181,14 +181,16 @@ static bool is_type(const hia_type_table *t, hia_type type) {
 }
 
 static bool is_layout(const hia_type_table *t, const hia_layout *l) {
-  if (!is_range(l->first, l->n, t->n_layout_words) || l->n_refs > l->n) return false;
+  uint32_t n_refs = 0;
+  if (!is_range(l->first, l->n, t->n_layout_words)) return false;
   for (uint32_t i = 0; i < l->n; i++) {
     const hia_layout_word *w = &t->layout_words[l->first + i];
     if (!is_type(t, w->type) || w->repr >= HIA_N_REPRS) return false;
-    if ((w->repr == HIA_REPR_REF) != (i < l->n_refs)) return false;
-    if (!is_range(w->at, hiaR_reprs[w->repr].size, l->size)) return false;
+    uint32_t size = hiaR_reprs[w->repr].size;
+    if (w->at % size || !is_range(w->at, size, l->size)) return false;
+    n_refs += w->repr == HIA_REPR_REF;
   }
-  return true;
+  return n_refs == l->n_refs;
 }
 
 static bool is_ctor(const hia_type_table *t, const hia_ctor *c) {
