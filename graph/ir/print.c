@@ -18,6 +18,7 @@ typedef struct printer {
   hia_text *out;
   hia_arena *scratch;
   bool is_raw;         /* numbers are indices; no table of locations */
+  bool is_unplaced;    /* locations are indices, and what the source says of them is left out */
   uint32_t *values;    /* number of each value of fn, NONE: its definition is not printed */
   uint32_t *regions;   /* static state: number of each region of fn, NONE likewise */
   uint32_t *locs;      /* line in the table of locations, NONE: not there yet */
@@ -89,6 +90,10 @@ static void location(printer *p, hia_loc_id loc) {
     word(p, " !?");
     return;
   }
+  if (p->is_unplaced) {
+    hiaR_text_addf(p->out, " !%u", loc);
+    return;
+  }
   const hia_loc *locs = p->g->locs.data;
   if (p->is_raw || (locs[loc].fn == p->fn->source && locs[loc].parent == HIA_NONE)) {
     hiaR_text_addf(p->out, " !%u:%u", locs[loc].line, locs[loc].col);
@@ -127,6 +132,22 @@ static void location_table(printer *p) {
       hiaR_text_addf(p->out, " %u:%u", l->line, l->col);
     }
     if (l->parent < p->g->locs.len) hiaR_text_addf(p->out, " in !%u", p->locs[l->parent]);
+    word(p, "\n");
+  }
+}
+
+/* All locations, without lines and columns. */
+static void unplaced_table(printer *p) {
+  for (hia_loc_id i = 0; i < p->g->locs.len; i++) {
+    const hia_loc *l = &p->g->locs.data[i];
+    hiaR_text_addf(p->out, "!%u = ", i);
+    if (hiaR_loc_is_operand(l->fn))
+      hiaR_text_addf(p->out, "%u", hiaR_loc_operand(l->fn));
+    else if (hiaR_loc_is_element(l->fn))
+      word(p, "[]");
+    else
+      source_name(p, l->fn);
+    if (l->parent < p->g->locs.len) hiaR_text_addf(p->out, " in !%u", l->parent);
     word(p, "\n");
   }
 }
@@ -608,11 +629,11 @@ static void type_lines(printer *p) {
   }
 }
 
-void hiaG_print(const hia_graph *g, hia_text *out) {
-  printer p = {.g = g, .out = out, .scratch = &g->comp->scratch};
+static void print_graph(const hia_graph *g, bool is_unplaced, hia_text *out) {
+  printer p = {.g = g, .out = out, .scratch = &g->comp->scratch, .is_unplaced = is_unplaced};
   hia_mark mark = hiaR_arena_mark(p.scratch);
   word(&p, g->state == HIA_STATIC ? "graph static " : "graph functions ");
-  quoted(&p, g->file);
+  quoted(&p, is_unplaced ? "" : g->file);
   if (g->is_counted) word(&p, " counted");
   word(&p, "\n");
   type_lines(&p);
@@ -643,6 +664,9 @@ void hiaG_print(const hia_graph *g, hia_text *out) {
     word(&p, "}\n");
   }
   if (p.loc_list.len) word(&p, "\n");
-  location_table(&p);
+  (is_unplaced ? unplaced_table : location_table)(&p);
   hiaR_arena_release(p.scratch, mark);
 }
+
+void hiaG_print(const hia_graph *g, hia_text *out) { print_graph(g, false, out); }
+void hiaG_print_unplaced(const hia_graph *g, hia_text *out) { print_graph(g, true, out); }

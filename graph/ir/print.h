@@ -10,6 +10,10 @@
 #include "graph/ir/graph.h"
 
 void hiaG_print(const hia_graph *g, hia_text *out);
+/* Without what the source says of positions, the names of their functions excepted: two graphs
+ * print as the same text if they are equal but for their lines and columns. It cannot be read back.
+ */
+void hiaG_print_unplaced(const hia_graph *g, hia_text *out);
 void hiaG_print_node(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_text *out);
 void hiaG_dot(const hia_graph *g, hia_text *out);
 /* Adds text to `out`, escaped for double quotes in DOT. */

@@ -19,6 +19,7 @@
   X(LAYOUT_WORDS, sizeof(hia_layout_word))                                                         \
   X(TYPE_NAMES, 1)                                                                                 \
   X(LOCS, sizeof(hia_image_loc))                                                                   \
+  X(ORIGINS, sizeof(uint32_t))                                                                     \
   X(LOC_NAMES, 1)                                                                                  \
   X(EXTERNS, sizeof(uint32_t))                                                                     \
   X(CALLEES, sizeof(hia_entry_callee))                                                             \
@@ -98,6 +99,7 @@ static void put_all(writing *w, const hia_entry *e, const uint8_t *calls_host) {
   put(w, t->layout_words, t->n_layout_words);
   put(w, t->names, t->n_names);
   put(w, e->locs, e->n_locs);
+  put(w, e->origins, e->origins ? e->n_locs : 0);
   put(w, e->loc_names, e->loc_names_size);
   put(w, e->externs, e->n_externs);
   put(w, e->callees, e->n_callees);
@@ -293,13 +295,16 @@ bool hiaJ_entry_read(const void *bytes, size_t size, hia_arena *arena, hia_entry
   t->layout_words = get32(&r, LAYOUT_WORDS, &t->n_layout_words);
   t->names = get32(&r, TYPE_NAMES, &t->n_names);
   e->locs = get32(&r, LOCS, &e->n_locs);
+  uint32_t n_origins;
+  e->origins = get32(&r, ORIGINS, &n_origins);
+  if (!n_origins) e->origins = NULL;
   e->loc_names = get_strings(&r, LOC_NAMES, &e->loc_names_size);
   e->externs = get32(&r, EXTERNS, &e->n_externs);
   e->callees = get32(&r, CALLEES, &e->n_callees);
   e->strings = get_strings(&r, STRINGS, &e->strings_size);
   const uint8_t *calls_host = get(&r, CALLS_HOST, &n_calls);
-  if (r.is_bad || n_facts != 1 || n_calls != h.n_units || !are_types(t) || !are_locs(e) ||
-      !are_facts(e, n_words))
+  if (r.is_bad || n_facts != 1 || n_calls != h.n_units || (n_origins && n_origins != e->n_locs) ||
+      !are_types(t) || !are_locs(e) || !are_facts(e, n_words))
     return false;
   hia_entry_unit *units = HIA_NEW_ARRAY(arena, hia_entry_unit, h.n_units);
   e->units = units;

@@ -61,7 +61,8 @@ typedef struct hia_entry {
   hia_type_table types;
   const hia_image_loc *locs;
   uint32_t n_locs;
-  const char *loc_names; /* that locations refer to */
+  const uint32_t *origins; /* by location: that of the graph as it was built; NULL: not known */
+  const char *loc_names;   /* that locations refer to */
   size_t loc_names_size;
   const uint32_t *externs; /* by number: its name, in the strings */
   uint32_t n_externs;

@@ -3,11 +3,20 @@
  * stored in it.
  *
  * A key describes everything that the code depends on, as text: what is not described must not
- * change the code. Code for an instance of a function depends on the whole text of its program; so
- * an edit of another function misses. */
+ * change the code.
+ *
+ * There are two keys. The first has the text of the program, and is known before anything is built.
+ * The second has the graph of the function as it was built, without its positions: code is found by
+ * it again after an edit of a comment, or of another function. Code has numbers of locations, whose
+ * lines and columns stand in a table. So an entry says of each location to which one of the graph
+ * as it was built it belongs, and gets new lines and columns from the new graph. Under the second
+ * key there is a small file with the name of the entry; when it was of use, the entry is stored
+ * under the new first key, too. */
+#include "graph/ir/print.h"
 #include "jit/cache/machine.h"
 #include "jit/cache/store.h"
 #include "jit/engine/engine.h"
+#include "runtime/base/loc.h"
 #include "runtime/native/units.h"
 
 /* ---- keys ---- */
@@ -53,8 +62,8 @@ static void describe_hosts(hia_text *key, const hia_module *module) {
   }
 }
 
-/* False: the code must not be cached. */
-static bool describe(hia_text *key, const hia_function *f, hia_traits traits) {
+/* Describes all but the program. False: the code must not be cached. */
+static bool describe_rest(hia_text *key, const hia_function *f, hia_traits traits) {
   const hia_module *module = f->module;
   if (!hiaJ_build_describe(key) || !hiaJ_machine_describe(key)) return false;
   describe_engine(key, module, traits);
@@ -62,6 +71,13 @@ static bool describe(hia_text *key, const hia_function *f, hia_traits traits) {
   describe_gradients(key, f);
   hiaR_text_addf(key, "\n");
   describe_hosts(key, module);
+  return true;
+}
+
+/* The first key. */
+static bool describe(hia_text *key, const hia_function *f, hia_traits traits) {
+  const hia_module *module = f->module;
+  if (!describe_rest(key, f, traits)) return false;
   hiaR_text_addf(key, "source %zu %u %u\n", module->source.len, module->source.expr_at,
                  module->source.expr_line);
   hiaR_text_add(key, module->source.text, module->source.len);
@@ -206,20 +222,24 @@ static bool use_entry(loading *l, const hia_entry *e) {
   return true;
 }
 
-static void load(loading *l) {
+/* Reads the entry of a name; with a key, its key must be that one. */
+static bool read_entry(loading *l, const char *name, const hia_text *key, hia_entry *e) {
   hia_unit *unit = l->unit;
   hia_store *store = l->function->module->engine->store;
+  unit->cached = hiaJ_store_read(store, name, &unit->cached_size);
+  return unit->cached && hiaJ_entry_read(unit->cached, unit->cached_size, &unit->comp.arena, e) &&
+         (!key || (e->key_size == key->len && memcmp(e->key, key->data, key->len) == 0)) &&
+         hiaJ_files_are_same(e);
+}
+
+static void load(loading *l) {
   char name[HIA_STORE_NAME + 1];
   hia_text key;
   hia_entry e;
-  hiaR_text_init(&key, &unit->comp.scratch);
+  hiaR_text_init(&key, &l->unit->comp.scratch);
   if (!describe(&key, l->function, l->traits)) return;
   hiaJ_digest(key.data, key.len, name);
-  unit->cached = hiaJ_store_read(store, name, &unit->cached_size);
-  if (!unit->cached) return;
-  l->is_loaded = hiaJ_entry_read(unit->cached, unit->cached_size, &unit->comp.arena, &e) &&
-                 e.key_size == key.len && memcmp(e.key, key.data, key.len) == 0 &&
-                 hiaJ_files_are_same(&e) && use_entry(l, &e);
+  l->is_loaded = read_entry(l, name, &key, &e) && use_entry(l, &e);
 }
 
 bool hiaJ_cached_load(hia_unit *unit, hia_function *f, hia_traits traits) {
@@ -238,7 +258,7 @@ bool hiaJ_cached_load(hia_unit *unit, hia_function *f, hia_traits traits) {
   return l.is_loaded;
 }
 
-/* ---- storing ---- */
+/* ---- the second key ---- */
 
 typedef struct storing {
   const hia_function *function;
@@ -246,6 +266,133 @@ typedef struct storing {
   hia_unit *unit;
   hia_comp comp; /* of what is made for it */
 } storing;
+
+/* A file that is found by the second key: the name of the entry, and the key. */
+typedef struct by_graph {
+  char name[HIA_STORE_NAME + 8]; /* NULs behind it */
+} by_graph;
+
+void hiaJ_cached_note(hia_unit *unit, const hia_function *f, hia_traits traits) {
+  if (!may_cache(f, traits)) return;
+  hia_text key;
+  hiaR_text_init(&key, &unit->comp.arena);
+  if (!describe_rest(&key, f, traits)) return;
+  hiaG_print_unplaced(unit->graph, &key);
+  unit->graph_key = key;
+  unit->n_built_locs = unit->graph->locs.len;
+}
+
+/* True if the file is of this key; *name becomes that of the entry. */
+static bool is_of_graph(const char *bytes, size_t size, const hia_text *key,
+                        char name[HIA_STORE_NAME + 1]) {
+  by_graph head;
+  if (size != sizeof head + key->len) return false;
+  memcpy(&head, bytes, sizeof head);
+  memcpy(name, head.name, HIA_STORE_NAME + 1);
+  return !name[HIA_STORE_NAME] && strspn(name, "0123456789abcdef") == HIA_STORE_NAME &&
+         memcmp(bytes + sizeof head, key->data, key->len) == 0;
+}
+
+/* The entry's locations, where they are in the graph. NULL: it has others than this graph. */
+static const hia_image_loc *place_anew(const hia_entry *e, const hia_graph *g, uint32_t n_built,
+                                       hia_arena *arena) {
+  hia_image_loc *locs = HIA_NEW_ARRAY(arena, hia_image_loc, (size_t)e->n_locs + 1);
+  for (uint32_t i = 0; i < e->n_locs; i++) {
+    if (e->origins[i] >= n_built) return NULL;
+    const hia_loc *origin = &g->locs.data[e->origins[i]];
+    locs[i] = e->locs[i];
+    locs[i].line = origin->line;
+    locs[i].col = origin->col;
+    if (hiaR_loc_is_mark(origin->fn) != hiaR_loc_is_mark(locs[i].fn)) return NULL;
+    if (hiaR_loc_is_mark(origin->fn)) locs[i].fn = origin->fn;
+  }
+  return locs;
+}
+
+/* Stores the entry under the first key of the program as it is now. */
+static void store_again(const loading *l, const hia_entry *e) {
+  const hia_engine *engine = l->function->module->engine;
+  char name[HIA_STORE_NAME + 1];
+  hia_text key;
+  hia_entry again = *e;
+  void *bytes;
+  size_t size;
+  hiaR_text_init(&key, &l->unit->comp.scratch);
+  if (!describe(&key, l->function, l->traits)) return;
+  again.key = key.data;
+  again.key_size = key.len;
+  hiaJ_digest(key.data, key.len, name);
+  if (hiaJ_entry_write(&again, &engine->allocator, &bytes, &size) != HIA_OK) return;
+  hiaJ_store_write(engine->store, name, bytes, size);
+  hiaR_free(&engine->allocator, bytes, size);
+}
+
+bool hiaJ_cached_load_graph(hia_unit *unit, hia_function *f, hia_traits traits) {
+  if (!unit->graph_key.len) return false;
+  uint64_t start = hiaR_now();
+  hia_engine *engine = f->module->engine;
+  loading l = {.function = f, .traits = traits, .unit = unit};
+  char name[HIA_STORE_NAME + 1];
+  hia_entry e;
+  size_t size;
+  hiaJ_digest(unit->graph_key.data, unit->graph_key.len, name);
+  char *file = hiaJ_store_read(engine->store, name, &size);
+  if (!file) return false;
+  bool is_it = is_of_graph(file, size, &unit->graph_key, name);
+  hiaJ_store_free(engine->store, file, size);
+  if (is_it && read_entry(&l, name, NULL, &e)) {
+    const hia_image_loc *locs = place_anew(&e, unit->graph, unit->n_built_locs, &unit->comp.arena);
+    if (locs) e.locs = locs;
+    l.is_loaded = locs && use_entry(&l, &e);
+  }
+  if (l.is_loaded) {
+    unit->graph = NULL; /* it lacks what passes make */
+    unit->loaded_at = hiaR_now();
+    unit->stats.load_ns = unit->loaded_at - start;
+    store_again(&l, &e);
+  } else {
+    hiaJ_unit_unload(engine, unit);
+  }
+  return l.is_loaded;
+}
+
+/* By location: the one of the graph as it was built that has the same position. NULL: some have
+ * none, and the code can only be found by its first key. */
+static const uint32_t *find_origins(const hia_unit *unit, hia_arena *arena) {
+  const hia_graph *g = unit->graph;
+  uint32_t n = unit->n_built_locs;
+  uint32_t *origins = HIA_NEW_ARRAY(arena, uint32_t, (size_t)g->locs.len + 1);
+  hia_index index = {0};
+  for (uint32_t i = 0; i < g->locs.len; i++) {
+    const hia_loc *l = &g->locs.data[i];
+    const uint32_t position[3] = {l->line, l->col, l->fn};
+    uint32_t hash = hiaR_hash(position, sizeof position), at = hash, k;
+    while ((k = hiaR_index_next(&index, hash, &at)) != HIA_NONE) {
+      const hia_loc *other = &g->locs.data[k];
+      if (other->line == l->line && other->col == l->col && other->fn == l->fn) break;
+    }
+    if (k == HIA_NONE && i >= n) return NULL;
+    if (k == HIA_NONE) hiaR_index_add(arena, &index, hash, i);
+    origins[i] = i < n ? i : k;
+  }
+  return origins;
+}
+
+static void store_by_graph(storing *s, const char *entry_name) {
+  const hia_text *key = &s->unit->graph_key;
+  const hia_engine *engine = s->function->module->engine;
+  char name[HIA_STORE_NAME + 1];
+  by_graph head = {0};
+  memcpy(head.name, entry_name, HIA_STORE_NAME);
+  hia_text file;
+  hiaR_text_init(&file, &s->comp.arena);
+  hiaR_text_add(&file, (const char *)&head, sizeof head);
+  hiaR_text_add(&file, key->data, key->len);
+  hiaJ_digest(key->data, key->len, name);
+  hiaJ_store_write(engine->store, name, file.data, file.len);
+}
+
+/* ---- storing ---- */
 
 static uint32_t add_string(hia_text *strings, const char *s) {
   uint32_t at = (uint32_t)strings->len;
@@ -315,6 +462,7 @@ static bool make_entry(storing *s, hia_entry *e, hia_text *key) {
   e->n_locs = (uint32_t)unit->places.n_locs;
   e->loc_names = unit->places.strings;
   e->loc_names_size = (size_t)unit->places.strings_size;
+  e->origins = find_origins(unit, arena);
   store_externs(e, unit->graph, &strings);
   store_callees(e, unit, engine->backend->entries(unit->code), &strings);
   e->strings = strings.data;
@@ -336,8 +484,11 @@ static void store(storing *s) {
   if (!describe(&key, s->function, s->traits) || !make_entry(s, &e, &key)) return;
   hiaJ_digest(key.data, key.len, name);
   if (hiaJ_entry_write(&e, allocator, &bytes, &size) != HIA_OK) return;
-  if (!hiaJ_store_write(engine->store, name, bytes, size))
+  if (hiaJ_store_write(engine->store, name, bytes, size)) {
+    if (e.origins && s->unit->graph_key.len) store_by_graph(s, name);
+  } else {
     hiaJ_log(engine, "%s is not in the cache: it cannot be written", s->function->name);
+  }
   hiaR_free(allocator, bytes, size);
 }
 

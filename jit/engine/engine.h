@@ -254,7 +254,9 @@ typedef struct hia_unit {
   hia_units *units; /* code from the cache, instead of `code`; its entry follows */
   void *cached;
   size_t cached_size;
-  hia_shapes *shapes; /* NULL: its runs make no objects */
+  hia_text graph_key;    /* cached.c: describes the graph as it was built; empty: it is not known */
+  uint32_t n_built_locs; /* that this graph had */
+  hia_shapes *shapes;    /* NULL: its runs make no objects */
   size_t shapes_size;
   hia_unwinder unwinder; /* of `code` */
   bool may_be_unset; /* the graph was read, and has what only passes make: words may be there that
@@ -505,6 +507,8 @@ hiaJ_traits_for(const hia_run_options *options); /* of the version that such a r
 
 hia_unit *hiaJ_unit_new(hia_engine *engine);              /* NULL when out of memory */
 void hiaJ_unit_empty(hia_engine *engine, hia_unit *unit); /* it is as new again */
+/* Frees what was loaded from the cache. */
+void hiaJ_unit_unload(hia_engine *engine, hia_unit *unit);
 /* Sets the source that the unit's positions are of. */
 void hiaJ_name_source(const hia_module *module, hia_unit *unit);
 /* True if it has native code. */
@@ -546,6 +550,11 @@ hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits);
 /* Fills the unit, which is new, with code that the cache has for such a version. False: it has
  * none, or there is no cache; the unit is as new. The caller holds no lock. */
 bool hiaJ_cached_load(hia_unit *unit, hia_function *function, hia_traits traits);
+/* Notes the graph of the unit, which has been built, and on which no pass has run. */
+void hiaJ_cached_note(hia_unit *unit, const hia_function *function, hia_traits traits);
+/* Does as hiaJ_cached_load with code for such a graph. False: the unit is as before. In a try of
+ * the unit. */
+bool hiaJ_cached_load_graph(hia_unit *unit, hia_function *function, hia_traits traits);
 /* Stores the code of a unit that was made for such a version, if it may be. */
 void hiaJ_cached_store(hia_unit *unit, const hia_function *function, hia_traits traits);
 

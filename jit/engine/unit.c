@@ -24,12 +24,19 @@ hia_unit *hiaJ_unit_new(hia_engine *engine) {
   return unit;
 }
 
-static void end(hia_engine *engine, hia_unit *unit) {
-  if (unit->image) hiaR_image_free(unit->image);
+void hiaJ_unit_unload(hia_engine *engine, hia_unit *unit) {
   hiaR_free(&engine->allocator, unit->shapes, unit->shapes_size);
-  if (unit->code) engine->backend->release(engine->session, unit->code);
   hiaR_units_release(unit->units);
   if (unit->cached) hiaJ_store_free(engine->store, unit->cached, unit->cached_size);
+  unit->shapes = NULL;
+  unit->units = NULL;
+  unit->cached = NULL;
+}
+
+static void end(hia_engine *engine, hia_unit *unit) {
+  if (unit->image) hiaR_image_free(unit->image);
+  if (unit->code) engine->backend->release(engine->session, unit->code);
+  hiaJ_unit_unload(engine, unit);
   pthread_mutex_destroy(&unit->lock);
   hiaR_comp_free(&unit->comp);
 }
@@ -346,6 +353,8 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   job *j = user;
   hia_unit *unit = j->unit;
   hia_engine *engine = module->engine;
+  hiaJ_cached_note(unit, j->function, j->traits);
+  if (hiaJ_cached_load_graph(unit, j->function, j->traits)) return HIA_OK;
   run_passes(module, unit, j->traits);
   set_places(module, unit);
   count_nodes(unit);

@@ -177,9 +177,14 @@ Test(engine_cache, what_code_depends_on_is_in_the_key) {
   hia_engine_options o = usual();
   cr_assert(!is_found(&o, text, false));
   cr_assert(is_found(&o, text, false));
-  char other[sizeof text + 32];
-  snprintf(other, sizeof other, "%sfn more(n: i32) -> i32 = n\n", text);
-  cr_assert(!is_found(&o, other, false), "the text");
+  char other[sizeof text + 64];
+  snprintf(other, sizeof other, "%s", text);
+  strstr(other, "n + 1, Node")[4] = '2'; /* in `total` */
+  fixture g;
+  begin_with(&g, &o, other, false);
+  cr_assert_str_eq(call(&g, "size", 5), "64");
+  cr_assert(!was_loaded(&g, "size"), "the function");
+  end(&g);
   cr_assert(!is_found(&o, text, true), "how host functions are called");
   o.opt_level = 0;
   cr_assert(!is_found(&o, text, false), "the level");
@@ -225,6 +230,48 @@ Test(engine_cache, what_code_depends_on_is_in_the_key) {
   remove_folder();
 }
 
+/* The second key: an edit elsewhere moves the function, and its errors name the new lines. */
+Test(engine_cache, code_is_found_after_edits_of_comments_and_of_other_functions) {
+  NEEDS_CACHE;
+  make_folder();
+  char *first[N_CALLS], *moved[N_CALLS], other[sizeof text + 200];
+  fixture f;
+  begin(&f);
+  for (int i = 0; i < N_CALLS; i++) first[i] = strdup(call(&f, calls[i].name, calls[i].n));
+  end(&f);
+  snprintf(other, sizeof other,
+           "# A comment,\n# and another one.\nfn more(n: i32) -> i32 = n * n\n%s", text);
+  hia_engine_options o = usual(), without = o;
+  without.cache = NULL;
+  begin_with(&f, &without, other, false);
+  for (int i = 0; i < N_CALLS; i++) moved[i] = strdup(call(&f, calls[i].name, calls[i].n));
+  end(&f);
+  cr_assert(strstr(moved[1], "test.hia:11") && !strstr(first[1], "test.hia:11"), "%s", moved[1]);
+  for (int round = 0; round < 2; round++) {
+    begin_with(&f, &o, other, false);
+    for (int i = 0; i < N_CALLS; i++) {
+      cr_assert_str_eq(call(&f, calls[i].name, calls[i].n), moved[i]);
+      cr_assert(was_loaded(&f, calls[i].name), "%s", calls[i].name);
+      hia_function *function;
+      hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
+      cr_assert_eq(hia_module_function(f.module, calls[i].name, &function, NULL), HIA_OK);
+      hia_function_get_stats(function, &stats);
+      /* The first time the graph was built; the second time the first key is enough. */
+      cr_assert_eq(stats.build_ns > 0, round == 0, "%s", calls[i].name);
+    }
+    cr_assert_null(f.engine->session);
+    end(&f);
+  }
+  begin(&f); /* the lines of the program as it was are right, too */
+  for (int i = 0; i < N_CALLS; i++) {
+    cr_assert_str_eq(call(&f, calls[i].name, calls[i].n), first[i]);
+    cr_assert(was_loaded(&f, calls[i].name));
+  }
+  end(&f);
+  for (int i = 0; i < N_CALLS; i++) free(first[i]), free(moved[i]);
+  remove_folder();
+}
+
 /* What is not in the options: the text of the key shows it. */
 Test(engine_cache, the_key_has_the_processor_and_the_builds) {
   NEEDS_CACHE;
@@ -250,7 +297,17 @@ Test(engine_cache, the_key_has_the_processor_and_the_builds) {
 
 /* ---- damage ---- */
 
-static void keep_name(void *user, const hia_store_file *file) { strcpy(user, file->name); }
+/* Of the entry, which is larger than the file that is found by its graph. */
+typedef struct found {
+  char name[HIA_STORE_NAME + 1];
+  uint64_t size;
+} found;
+static void keep_name(void *user, const hia_store_file *file) {
+  found *f = user;
+  if (file->size <= f->size) return;
+  f->size = file->size;
+  strcpy(f->name, file->name);
+}
 static void count_files(void *user, const hia_store_file *file) {
   (void)file;
   ++*(unsigned *)user;
@@ -266,11 +323,11 @@ Test(engine_cache, damaged_entries_are_refused_or_harmless) {
   call(&f, "slope", 3);
   end(&f);
   hia_store *store;
-  char name[HIA_STORE_NAME + 1] = "";
+  found entry = {.size = 0};
   cr_assert_eq(hiaJ_store_open(&hiaR_malloc, folder, 1 << 30, &store, NULL), HIA_OK);
-  hiaJ_store_each(store, false, keep_name, name);
+  hiaJ_store_each(store, false, keep_name, &entry);
   size_t size;
-  char *bytes = hiaJ_store_read(store, name, &size);
+  char *bytes = hiaJ_store_read(store, entry.name, &size);
   cr_assert_not_null(bytes);
   hia_comp comp;
   hiaR_comp_init(&comp, &hiaR_malloc);
@@ -311,12 +368,13 @@ Test(engine_cache, a_damaged_cache_is_as_none) {
   char *wanted = strdup(call(&f, "size", 4));
   end(&f);
   for (int round = 0; round < 4; round++) {
-    char path[512], name[HIA_STORE_NAME + 1] = "";
+    char path[512];
+    found entry = {.size = 0};
     hia_store *store;
     cr_assert_eq(hiaJ_store_open(&hiaR_malloc, folder, 1 << 30, &store, NULL), HIA_OK);
-    hiaJ_store_each(store, false, keep_name, name);
+    hiaJ_store_each(store, false, keep_name, &entry);
     hiaJ_store_close(store);
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", folder, entry.name);
     if (round == 0) cr_assert_eq(truncate(path, 100), 0);
     if (round == 1) cr_assert_eq(truncate(path, 0), 0);
     if (round == 2) cr_assert_eq(chmod(path, 0666), 0);
