@@ -4,7 +4,7 @@
 #ifndef HIATON_CACHE_H
 #define HIATON_CACHE_H
 
-#include <hiaton/types.h>
+#include <hiaton/runtime.h>
 
 #ifdef __cplusplus
 extern "C" {
