@@ -131,10 +131,11 @@ endif()
 # that they take, here and in the other folders.
 if(TEST unit.test_pass)
   set_tests_properties(unit.test_pass unit.test_engine_data unit.test_api_memory unit.test_engine_object unit.test_opt_refs
-    unit.test_api_streams unit.test_api_life unit.test_engine_host unit.test_engine_fuel PROPERTIES COST 50)
+    unit.test_api_streams unit.test_api_streams_saved unit.test_api_streams_memory unit.test_api_life
+    unit.test_engine_host unit.test_engine_fuel PROPERTIES COST 50)
 endif()
 if(TEST unit.test_lower)
-  set_tests_properties(unit.test_lower unit.test_lower_array unit.test_lower_data PROPERTIES COST 50)
+  set_tests_properties(unit.test_lower unit.test_lower_scalar unit.test_lower_array unit.test_lower_data PROPERTIES COST 50)
 endif()
 
 find_program(HIA_PYTHON NAMES python3)

@@ -314,7 +314,7 @@ typedef struct hia_making {
   uint64_t began_at;
   uint64_t late_at;               /* hiaR_now() when the budget is used up; 0: never */
   hia_cancel_scope *scope;        /* of the run on whose thread it is made; or NULL */
-  bool is_wanted;                 /* even if no thread waits for it */
+  atomic_bool is_wanted;          /* even if no thread waits for it */
   struct hia_making *next_queued; /* in hia_engine.queue, under later_lock */
   struct hia_waiting *waiting;    /* who is told when it is over */
   atomic_uint n_wanting;          /* threads that wait for it, or make it themselves */

@@ -155,7 +155,7 @@ hia_status hiaJ_make_later(hia_function *f, hia_traits traits, hia_waiting *wait
   bool is_ready = hiaJ_version(f, traits) != NULL, is_new = false, starts = false;
   hia_making *m = is_ready ? NULL : hiaJ_making(f, traits, 0, &is_new);
   if (m) {
-    m->is_wanted = true;
+    atomic_store_explicit(&m->is_wanted, true, memory_order_relaxed);
     if (waiting) {
       waiting->next = m->waiting;
       m->waiting = waiting;

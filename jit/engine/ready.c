@@ -30,7 +30,8 @@ static hia_status ended(void *user) {
   if (atomic_load_explicit(&m->n_wanting, memory_order_relaxed)) return HIA_OK;
   bool is_freed =
       atomic_load(&m->function->module->references) == 1; /* that of the thread which compiles */
-  if (m->is_wanted) return is_freed ? HIA_CANCELLED : HIA_OK;
+  if (atomic_load_explicit(&m->is_wanted, memory_order_relaxed))
+    return is_freed ? HIA_CANCELLED : HIA_OK;
   return is_freed || hiaR_now() - m->began_at > unneeded_ns ? HIA_CANCELLED : HIA_OK;
 }
 

@@ -520,7 +520,7 @@ static void pass(reading *r) {
 
 /* Several threads may compile at once: each phase gets the first of the compiler's tracks that is
  * free. Returns the number of tracks; track[i] is the track of spans[order[i]]. */
-static uint32_t assign_tracks(reading *r, uint32_t *order, uint32_t *track, uint64_t *until) {
+static uint32_t assign_tracks(reading *r, uint32_t *order, uint32_t *numbers, uint64_t *until) {
   const hia_span *spans = r->timeline->spans;
   uint32_t n = r->timeline->n_spans, n_tracks = 0;
   for (uint32_t i = 0; i < n; i++) { /* insertion sort: they are nearly in order */
@@ -533,7 +533,7 @@ static uint32_t assign_tracks(reading *r, uint32_t *order, uint32_t *track, uint
     while (k < n_tracks && until[k] > spans[order[i]].begin) k++;
     if (k == n_tracks) n_tracks++;
     until[k] = spans[order[i]].end;
-    track[i] = k;
+    numbers[i] = k;
   }
   return n_tracks;
 }
@@ -547,11 +547,11 @@ static uint32_t put_spans(reading *r) {
     r->status = HIA_MEMORY;
     return 0;
   }
-  uint32_t *order = (uint32_t *)(until + n), *track = order + n;
-  uint32_t n_tracks = assign_tracks(r, order, track, until);
+  uint32_t *order = (uint32_t *)(until + n), *numbers = order + n;
+  uint32_t n_tracks = assign_tracks(r, order, numbers, until);
   for (uint32_t i = 0; i < n; i++) {
     const hia_span *s = &r->timeline->spans[order[i]];
-    uint32_t tid = r->n_tracks + 1 + track[i];
+    uint32_t tid = r->n_tracks + 1 + numbers[i];
     put_event(r, "B", tid, s->begin);
     putf(r->out, ",\"cat\":\"compile\",\"name\":\"%s\"", s->name);
     if (s->of != HIA_NONE) {

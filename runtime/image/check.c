@@ -30,30 +30,12 @@ static bool check_header(hia_image_checker *c, size_t size) {
   size_t from = offsetof(hia_image_header, file);
   if (h->hash != hiaR_image_hash(c->bytes + from, size - from))
     return hiaR_check_bad(c, "damaged: the hash does not fit");
-#define TABLE(field)                                                                               \
-  if (!check_table(c, #field, &h->field, sizeof *c->field)) return false;                          \
-  c->field = (const void *)(c->bytes + h->field.at);
-  TABLE(kernels)
-  TABLE(externs)
-  TABLE(params)
-  TABLE(sections)
-  TABLE(regions)
-  TABLE(nodes)
-  TABLE(words)
-  TABLE(exports)
-  TABLE(locs)
-  TABLE(strings)
-  TABLE(types)
-  TABLE(parts)
-  TABLE(ctors)
-  TABLE(fields)
-  TABLE(layout_words)
-  TABLE(names)
+#define TABLE(record, name)                                                                        \
+  if (!check_table(c, #name, &h->name, sizeof(record))) return false;                              \
+  c->name = (const void *)(c->bytes + h->name.at);
+  HIA_IMAGE_TABLES(TABLE)
+  HIA_IMAGE_TYPE_TABLES(TABLE)
 #undef TABLE
-  if (!check_table(c, "consts", &h->consts, sizeof(hia_word))) return false;
-  c->consts = (const void *)(c->bytes + h->consts.at);
-  if (!check_table(c, "literals", &h->literals, sizeof(hia_word))) return false;
-  c->literals = (const void *)(c->bytes + h->literals.at);
   return true;
 }
 

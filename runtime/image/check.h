@@ -9,23 +9,10 @@
 typedef struct hia_image_checker {
   const uint8_t *bytes;
   const hia_image_header *h;
-  const hia_image_kernel *kernels;
-  const hia_image_extern *externs;
-  const hia_image_param *params;
-  const hia_image_section *sections;
-  const hia_image_region *regions; /* of all sections */
-  const hia_image_node *nodes;
-  const uint32_t *words;
-  const hia_word *consts, *literals;
-  const hia_image_export *exports;
-  const hia_image_loc *locs;
-  const char *strings;
-  const hia_type_entry *types; /* as in hia_type_table */
-  const hia_type *parts;
-  const hia_ctor *ctors;
-  const hia_ctor_field *fields;
-  const hia_layout_word *layout_words;
-  const char *names;
+#define TABLE(record, name) const record *name;
+  HIA_IMAGE_TABLES(TABLE)
+  HIA_IMAGE_TYPE_TABLES(TABLE)
+#undef TABLE
   hia_type_table table;
   uint64_t list_words; /* words used by lists so far: lists do not overlap */
   char *error;

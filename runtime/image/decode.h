@@ -10,17 +10,9 @@
  * they have been copied there. */
 typedef struct hia_image_tables {
   const hia_image_header *h;
-  const hia_image_kernel *kernels;
-  const hia_image_extern *externs;
-  const hia_image_param *params;
-  const hia_image_section *sections;
-  const hia_image_region *regions;
-  const hia_image_node *nodes;
-  const uint32_t *words;
-  const hia_word *consts, *literals;
-  const hia_image_export *exports;
-  const hia_image_loc *locs;
-  const char *strings;
+#define TABLE(record, name) const record *name;
+  HIA_IMAGE_TABLES(TABLE)
+#undef TABLE
   hia_type_table types;
 } hia_image_tables;
 

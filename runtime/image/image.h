@@ -28,6 +28,30 @@ typedef struct hia_image_table {
   uint32_t n;  /* records */
 } hia_image_table;
 
+/* The tables: X(RECORD, NAME), in their order. */
+#define HIA_IMAGE_TABLES(X)                                                                        \
+  X(hia_image_kernel, kernels)                                                                     \
+  X(hia_image_extern, externs)                                                                     \
+  X(hia_image_param, params)                                                                       \
+  X(hia_image_section, sections)                                                                   \
+  X(hia_image_region, regions)                                                                     \
+  X(hia_image_node, nodes)                                                                         \
+  X(uint32_t, words)                                                                               \
+  X(hia_word, consts)                                                                              \
+  X(hia_word, literals)                                                                            \
+  X(hia_image_export, exports)                                                                     \
+  X(hia_image_loc, locs)                                                                           \
+  X(char, strings)
+/* Behind them the types of references, as in hia_type_table (runtime/base/type.h). Parts and
+ * elements of types are types with lower numbers, or data types. */
+#define HIA_IMAGE_TYPE_TABLES(X)                                                                   \
+  X(hia_type_entry, types)                                                                         \
+  X(hia_type, parts)                                                                               \
+  X(hia_ctor, ctors)                                                                               \
+  X(hia_ctor_field, fields)                                                                        \
+  X(hia_layout_word, layout_words)                                                                 \
+  X(char, names)
+
 typedef struct hia_image_header {
   uint8_t magic[8];
   uint32_t order, version;
@@ -35,11 +59,10 @@ typedef struct hia_image_header {
   uint64_t hash; /* hiaR_image_hash of all bytes after this field */
   uint32_t file; /* string: name of the source, "" if there is none */
   uint32_t pad;
-  hia_image_table kernels, externs, params, sections, regions, nodes, words, consts, literals,
-      exports, locs, strings;
-  /* The types of references (runtime/base/type.h). Parts and elements of types are types with lower
-   * numbers, or data types. */
-  hia_image_table types, parts, ctors, fields, layout_words, names;
+#define TABLE(record, name) hia_image_table name;
+  HIA_IMAGE_TABLES(TABLE)
+  HIA_IMAGE_TYPE_TABLES(TABLE)
+#undef TABLE
 } hia_image_header;
 
 /* A kernel that the program requires; the caller that loads the image provides it. */

@@ -9,24 +9,16 @@
 static hia_image_tables tables_of(const void *bytes) {
   const hia_image_header *h = bytes;
   const char *base = bytes;
-#define AT(field) (const void *)(base + h->field.at)
-  return (hia_image_tables){h,
-                            AT(kernels),
-                            AT(externs),
-                            AT(params),
-                            AT(sections),
-                            AT(regions),
-                            AT(nodes),
-                            AT(words),
-                            AT(consts),
-                            AT(literals),
-                            AT(exports),
-                            AT(locs),
-                            AT(strings),
-                            {AT(types), AT(parts), AT(ctors), AT(fields), AT(layout_words),
-                             AT(names), h->types.n, h->parts.n, h->ctors.n, h->fields.n,
-                             h->layout_words.n, h->names.n}};
-#undef AT
+  hia_image_tables t = {.h = h};
+#define TABLE(record, name) t.name = (const void *)(base + h->name.at);
+  HIA_IMAGE_TABLES(TABLE)
+#undef TABLE
+#define TABLE(record, name)                                                                        \
+  t.types.name = (const void *)(base + h->name.at);                                                \
+  t.types.n_##name = h->name.n;
+  HIA_IMAGE_TYPE_TABLES(TABLE)
+#undef TABLE
+  return t;
 }
 
 /* ---- exports ---- */
@@ -55,28 +47,23 @@ static void decode_export(hia_decoder *d, const hia_image_export *e, const char 
 
 /* ---- one block for everything ---- */
 
-#define TYPE_TABLES(X)                                                                             \
-  X(types, n_types)                                                                                \
-  X(parts, n_parts)                                                                                \
-  X(ctors, n_ctors) X(fields, n_fields) X(layout_words, n_layout_words) X(names, n_names)
-
 static size_t room_of_types(const hia_type_table *t) {
   size_t size = 0;
-#define ADD(table, n) size += hiaR_room(t->n, sizeof *t->table);
-  TYPE_TABLES(ADD)
+#define ADD(record, name) size += hiaR_room(t->n_##name, sizeof(record));
+  HIA_IMAGE_TYPE_TABLES(ADD)
 #undef ADD
   return size;
 }
 
 static void copy_types(hia_decoder *d) {
   hia_type_table *t = &d->t.types;
-#define COPY(table, n)                                                                             \
+#define COPY(record, name)                                                                         \
   {                                                                                                \
-    void *copy = hiaR_decode_take(d, t->n, sizeof *t->table);                                      \
-    if (t->n) memcpy(copy, t->table, t->n * sizeof *t->table);                                     \
-    t->table = copy;                                                                               \
+    record *copy = hiaR_decode_take(d, t->n_##name, sizeof *copy);                                 \
+    if (t->n_##name) memcpy(copy, t->name, t->n_##name * sizeof *copy);                            \
+    t->name = copy;                                                                                \
   }
-  TYPE_TABLES(COPY)
+  HIA_IMAGE_TYPE_TABLES(COPY)
 #undef COPY
 }
 

@@ -61,8 +61,10 @@ static uint64_t ring_due(hia_clock *clock, uint64_t now) {
     if (a->at <= now) {
       a->again = 0;
       a->ring(a);
-      a->at = a->again;
-      if (!a->at) take_out(clock, a);
+      if (a->again)
+        a->at = a->again;
+      else
+        take_out(clock, a);
     }
     if (a->is_set && a->at < next) next = a->at;
   }

@@ -508,7 +508,7 @@ def write_param(file, op):
 
 # ---- the table ----
 
-# Which no program of this table can write: tests/programs/fuel_tensors.hia has what the first charges, tests/unit/runtime/test_tensor_gradient.c and
+# Which no program of this table can write: tests/programs/fuel_tensors.hia has what the first charges, tests/unit/runtime/test_tensor_gradient*.c and
 # tests/programs/gradients.hia have the others.
 UNNAMED = {'work', 'trap', 'defer', 'force', 'within', 'grad', 'collect', 'touched', 'collect_rows', 'zeros', 'fit', 'scatter', 'cut', 'product_at', 'product_bt'}
 

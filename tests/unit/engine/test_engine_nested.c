@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Nested runs with typed entries: they end together, and share limits. test_engine_host.c tests
- * runs of hia_run alone. */
+/* Nested runs with typed entries: they end together, and share limits. test_engine_host_nested.c
+ * tests runs of hia_run alone. */
 #include "tests/unit/helpers/program.h"
 
 #include <pthread.h>

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/helpers/eval.h"
 #include "runtime/base/loc.h"
+#include "tests/unit/helpers/eval_objects.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -73,280 +74,6 @@ static hia_word junk(evaluation *e, hia_dtype type) {
   }
 }
 
-/* ---- data ---- */
-
-enum { FREED = 0, OUTSIDE = INT32_MAX, TOKEN = INT32_MAX - 1 };
-
-typedef struct object {
-  struct object *older;
-  uint32_t ctor, n;
-  uint32_t count; /* of references, in graphs that count; or OUTSIDE, FREED, TOKEN: its memory is
-                     about to be used again */
-  hia_word words[];
-} object;
-static object *objects;
-
-/* Of fields that have not been set: nothing may look at it, count it or return it. */
-static object hole;
-static hia_word hole_word(void) { return (hia_word)(uintptr_t)&hole; }
-
-static void must(bool holds, const char *what) {
-  if (holds) return;
-  fprintf(stderr, "%s\n", what);
-  abort();
-}
-
-hia_word eval_data(uint32_t ctor, const hia_word *words, uint32_t n) {
-  if (n == 0) return ctor;
-  object *o = malloc(sizeof *o + n * sizeof *words);
-  *o = (object){.older = objects, .ctor = ctor, .n = n, .count = OUTSIDE};
-  memcpy(o->words, words, n * sizeof *words);
-  objects = o;
-  return (hia_word)(uintptr_t)o;
-}
-
-void eval_free(void) {
-  while (objects) {
-    object *older = objects->older;
-    free(objects);
-    objects = older;
-  }
-}
-
-static object *object_of(hia_word word) {
-  object *o = word < HIA_FIRST_ADDRESS ? NULL : (object *)(uintptr_t)word;
-  must(o != &hole, "a hole is used");
-  must(!o || o->count != FREED, "an object is used that was freed");
-  return o;
-}
-
-static uint32_t ctor_of(hia_word word) {
-  return object_of(word) ? object_of(word)->ctor : (uint32_t)word;
-}
-
-static hia_word field_of(hia_word word, uint64_t imm) {
-  const object *o = object_of(word);
-  must(o && o->ctor == HIA_IMM_A(imm) && HIA_IMM_B(imm) < o->n, "a field of another constructor");
-  return o->words[HIA_IMM_B(imm)];
-}
-
-/* The words of an object of this type. */
-static hia_layout layout_of(const hia_types *types, hia_type type, const object *o) {
-  hia_type_table table = hiaG_type_table(types);
-  return hiaR_type_kind(&table, type) == HIA_KIND_ARRAY ? hiaR_type_entry(&table, type)->layout
-                                                        : hiaR_ctor(&table, type, o->ctor)->layout;
-}
-
-/* That of word i; of an array all elements have the same. */
-static hia_type word_type(const hia_types *types, hia_type type, const object *o, uint32_t i) {
-  hia_layout layout = layout_of(types, type, o);
-  return hiaG_type_table(types).layout_words[layout.first + i % layout.n].type;
-}
-
-/* Of a value of this type: equal values have equal hashes. */
-static uint64_t hash_of(const hia_types *types, hia_type type, hia_word word) {
-  if (hiaG_is_scalar(type)) return word * 0x9e3779b97f4a7c15u;
-  uint64_t hash = ctor_of(word) + 1;
-  const object *o = object_of(word);
-  if (!o) return hash;
-  if (hiaG_type_kind(types, type) == HIA_KIND_ARRAY) hash += o->n;
-  for (uint32_t i = 0; i < o->n; i++)
-    hash = ((hash >> 29) ^ hash ^ hash_of(types, word_type(types, type, o, i), o->words[i])) *
-           0x9e3779b97f4a7c15u;
-  return hash;
-}
-
-/* ---- counts of references ---- */
-
-static void dup(hia_word word) {
-  object *o = object_of(word);
-  must(!o || o->count != TOKEN, "a token is shared");
-  if (o && o->count != OUTSIDE) o->count++;
-}
-
-static void drop(const hia_types *types, hia_type type, hia_word word) {
-  object *o = object_of(word);
-  must(!o || o->count != TOKEN, "a token is dropped");
-  if (!o || o->count == OUTSIDE || --o->count) return;
-  for (uint32_t i = 0; i < o->n; i++) {
-    hia_type part = word_type(types, type, o, i);
-    if (!hiaG_is_scalar(part)) drop(types, part, o->words[i]);
-  }
-}
-
-static bool is_used(const hia_fn *fn, hia_value_id v) {
-  for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++)
-      if (!(fn->nodes.data[n].flags & HIA_NODE_DEAD) && hiaG_in(fn, n, i) == v) return true;
-  return false;
-}
-
-static hia_word unpack(const hia_types *types, const hia_fn *fn, hia_node_id n, hia_word word) {
-  const hia_node *node = &fn->nodes.data[n];
-  object *o = object_of(word);
-  must(o && o->ctor == HIA_IMM_A(node->imm), "another constructor is unpacked");
-  hia_type type = hiaG_type(fn, node->outs);
-  bool is_last = o->count == 1;
-  for (uint32_t i = 0, bit = 0; i < o->n; i++) {
-    hia_type part = word_type(types, type, o, i);
-    if (hiaG_is_scalar(part)) continue;
-    bool is_kept = bit < 32 && HIA_IMM_B(node->imm) >> bit & 1;
-    bit++;
-    if (is_last && !is_kept) drop(types, part, o->words[i]);
-    if (!is_last && is_kept) dup(o->words[i]);
-  }
-  if (!is_last) {
-    if (o->count != OUTSIDE) o->count--;
-    return 0;
-  }
-  o->count = is_used(fn, node->outs) ? TOKEN : FREED;
-  return o->count == TOKEN ? word : 0;
-}
-
-static void forget(hia_word token) {
-  if (token < HIA_FIRST_ADDRESS) return;
-  object *o = object_of(token);
-  must(o->count == TOKEN, "what is given back is no token");
-  o->count = FREED;
-}
-
-static int64_t count_live(void) {
-  int64_t n = 0;
-  for (const object *o = objects; o; o = o->older) n += o->count != FREED && o->count != OUTSIDE;
-  return n;
-}
-
-/* ---- arrays: objects of constructor 0, also without elements ----
- *
- * In a graph that counts, the ops that make arrays of others consume these. */
-
-typedef struct array_op {
-  const hia_graph *g;
-  const hia_fn *fn;
-  const hia_node *node;
-  const hia_word *values;
-  hia_type type; /* of the array */
-  uint32_t size; /* words of an element */
-  bool counts;
-  uint64_t *copies;
-} array_op;
-
-static hia_word in_word(const array_op *a, uint32_t i) {
-  return a->values[a->fn->edges.data[a->node->ins + i]];
-}
-static object *in_array(const array_op *a, uint32_t i) {
-  object *o = object_of(in_word(a, i));
-  must(o, "an array is unset");
-  return o;
-}
-
-static object *new_array(size_t n) {
-  object *o = calloc(1, sizeof *o + n * sizeof *o->words);
-  *o = (object){.older = objects, .n = (uint32_t)n, .count = 1};
-  return objects = o;
-}
-
-static void dup_word(const array_op *a, const object *o, uint32_t i) {
-  if (a->counts && !hiaG_is_scalar(word_type(a->g->types, a->type, o, i))) dup(o->words[i]);
-}
-static void drop_word(const array_op *a, const object *o, uint32_t i) {
-  hia_type type = word_type(a->g->types, a->type, o, i);
-  if (a->counts && !hiaG_is_scalar(type)) drop(a->g->types, type, o->words[i]);
-}
-static void drop_in(const array_op *a, uint32_t i) {
-  if (a->counts) drop(a->g->types, a->type, in_word(a, i));
-}
-
-static void append(const array_op *a, object *array, uint32_t *at, const object *from,
-                   uint32_t first, uint32_t n) {
-  for (uint32_t i = first; i < first + n; i++) {
-    dup_word(a, from, i);
-    array->words[(*at)++] = from->words[i];
-  }
-}
-
-static hia_word set(const array_op *a, uint32_t first) {
-  object *o = in_array(a, 0);
-  if (!a->counts || o->count != 1) {
-    uint32_t at = 0;
-    object *copy = new_array(o->n);
-    append(a, copy, &at, o, 0, o->n);
-    drop_in(a, 0);
-    ++*a->copies;
-    o = copy;
-  }
-  for (uint32_t i = 0; i < a->size; i++) {
-    drop_word(a, o, first + i);
-    o->words[first + i] = in_word(a, 2 + i);
-  }
-  return (hia_word)(uintptr_t)o;
-}
-
-static hia_word slice(const array_op *a, uint32_t first, uint32_t n) {
-  uint32_t at = 0;
-  object *o = new_array(n);
-  append(a, o, &at, in_array(a, 0), first, n);
-  drop_in(a, 0);
-  return (hia_word)(uintptr_t)o;
-}
-
-/* If one array has all elements the result is this array, as in the runtime. */
-static hia_word concat(const array_op *a) {
-  uint32_t total = 0, whole = 0, at = 0;
-  for (uint32_t i = 0; i < a->node->n_ins; i++) {
-    total += in_array(a, i)->n;
-    if (in_array(a, i)->n) whole = i;
-  }
-  object *o;
-  if (a->counts && total && in_array(a, whole)->n == total) {
-    o = in_array(a, whole);
-    dup(in_word(a, whole));
-  } else {
-    o = new_array(total);
-    for (uint32_t i = 0; i < a->node->n_ins; i++)
-      append(a, o, &at, in_array(a, i), 0, in_array(a, i)->n);
-  }
-  for (uint32_t i = 0; i < a->node->n_ins; i++) drop_in(a, i);
-  return (hia_word)(uintptr_t)o;
-}
-
-static hia_word array(const array_op *a) {
-  object *o = new_array(a->node->n_ins);
-  for (uint32_t i = 0; i < a->node->n_ins; i++) o->words[i] = in_word(a, i);
-  return (hia_word)(uintptr_t)o;
-}
-
-static hia_status eval_array(const array_op *a, hia_word *out) {
-  const hia_node *node = a->node;
-  bool has_array = node->op != HIA_OP_ARRAY && node->op != HIA_OP_NEW;
-  const object *first = has_array && node->n_ins ? in_array(a, 0) : NULL;
-  int64_t from = 0, to = 0, n = first ? first->n / a->size : 0;
-  if (node->op == HIA_OP_AT || node->op == HIA_OP_SET || node->op == HIA_OP_SLICE) {
-    from = hiaR_to_i64(in_word(a, 1));
-    to = node->op == HIA_OP_SLICE ? hiaR_to_i64(in_word(a, 2)) : from + 1;
-    if (from < 0 || from > to || to > n) return HIA_RANGE;
-  }
-  uint32_t at = (uint32_t)from * a->size;
-  switch (node->op) {
-  case HIA_OP_LEN: *out = hiaR_from_i64(n); break;
-  case HIA_OP_AT:
-    *out = first->words[at + node->imm];
-    if (!hiaG_is_scalar(hiaG_type(a->fn, node->outs))) object_of(*out);
-    break;
-  case HIA_OP_SLICE: *out = slice(a, at, (uint32_t)(to - from) * a->size); break;
-  case HIA_OP_SET: *out = set(a, at); break;
-  case HIA_OP_NEW: {
-    int64_t wanted = hiaR_to_i64(in_word(a, 0));
-    if (wanted < 0 || wanted > INT32_MAX) return HIA_MEMORY;
-    *out = (hia_word)(uintptr_t)new_array((size_t)wanted * a->size);
-    break;
-  }
-  case HIA_OP_ARRAY: *out = array(a); break;
-  default: *out = concat(a);
-  }
-  return HIA_OK;
-}
-
 /* ---- nodes that both states have ---- */
 
 static hia_status eval_fn(evaluation *e, hia_fn_id f, const hia_word *args, hia_word *results,
@@ -372,9 +99,9 @@ static hia_status make_stolen(evaluation *e, frame *f, hia_node_id n, noted_call
   const hia_fn *callee = hiaG_fn(e->g, HIA_IMM_A(call->imm));
   for (uint32_t i = 0; i < callee->n_params; i++) {
     if (hiaG_is_scalar(callee->params[i])) continue;
-    object_of(call->args[i]);
+    eval_object_of(call->args[i]);
     if (callee->owns && callee->owns[i] && !(call->is_made && is_given(f, hiaG_in(f->fn, n, i))))
-      dup(call->args[i]);
+      eval_dup(call->args[i]);
   }
   return eval_fn(e, HIA_IMM_A(call->imm), call->args, results, f, node->loc,
                  node->flags & HIA_NODE_TAIL);
@@ -396,9 +123,9 @@ static void begin_fork(evaluation *e, frame *f, hia_node_id n) {
 
 static bool end_fork(evaluation *e, frame *f, hia_node_id n) {
   noted_call *call = f->forks;
-  must(call && HIA_IMM_B(call->imm) == HIA_IMM_B(f->fn->nodes.data[n].imm),
-       "forks: not the newest ends");
-  must(!f->stolen, "forks: one ends while another is about to be joined");
+  eval_must(call && HIA_IMM_B(call->imm) == HIA_IMM_B(f->fn->nodes.data[n].imm),
+            "forks: not the newest ends");
+  eval_must(!f->stolen, "forks: one ends while another is about to be joined");
   f->forks = call->older;
   if (!call->is_drawn) call->is_stolen = draw_stolen(e);
   bool is_stolen = call->is_stolen;
@@ -413,7 +140,7 @@ static bool end_fork(evaluation *e, frame *f, hia_node_id n) {
 static hia_status join_fork(evaluation *e, frame *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   noted_call *call = f->stolen;
-  must(call && call->imm == node->imm, "forks: a join of one that was not stolen");
+  eval_must(call && call->imm == node->imm, "forks: a join of one that was not stolen");
   f->stolen = NULL;
   hia_status status = call->status;
   if (call->is_made)
@@ -429,11 +156,11 @@ static void check_same(const frame *f, hia_node_id n) {
   hia_word token = f->values[hiaG_in(f->fn, n, 0)];
   uint64_t imm = f->fn->nodes.data[n].imm;
   if (token < HIA_FIRST_ADDRESS || !HIA_IMM_B(imm)) return;
-  const object *o = object_of(token);
-  must(o->ctor == HIA_IMM_A(imm), "memory of another constructor is used again");
+  const eval_object *o = eval_object_of(token);
+  eval_must(o->ctor == HIA_IMM_A(imm), "memory of another constructor is used again");
   for (uint32_t i = 0; i < o->n && i < 32; i++)
-    must(!(HIA_IMM_B(imm) >> i & 1) || o->words[i] == f->values[hiaG_in(f->fn, n, i + 1)],
-         "memory that is used again has other words");
+    eval_must(!(HIA_IMM_B(imm) >> i & 1) || o->words[i] == f->values[hiaG_in(f->fn, n, i + 1)],
+              "memory that is used again has other words");
 }
 
 static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
@@ -443,12 +170,12 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   case HIA_OP_CONST: f->values[node->outs] = node->imm; return HIA_OK;
   case HIA_OP_UNDEF: f->values[node->outs] = junk(e, hiaG_type(f->fn, node->outs)); return HIA_OK;
   case HIA_OP_GIVE:
-    must(f->n_given < HIA_LEN(f->given), "forks: too many arguments are given");
+    eval_must(f->n_given < HIA_LEN(f->given), "forks: too many arguments are given");
     f->given[f->n_given++] = hiaG_in(f->fn, n, 0);
     return HIA_OK;
   case HIA_OP_LAST: {
-    const object *o = object_of(f->values[hiaG_in(f->fn, n, 0)]);
-    must(!o || o->count != TOKEN, "a token is looked at");
+    const eval_object *o = eval_object_of(f->values[hiaG_in(f->fn, n, 0)]);
+    eval_must(!o || o->count != EVAL_TOKEN, "a token is looked at");
     f->values[node->outs] = hiaR_from_bool(!o || o->count == 1);
     return HIA_OK;
   }
@@ -461,69 +188,69 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   case HIA_OP_REUSE: {
     uint32_t first = node->op == HIA_OP_REUSE;
     if (first) check_same(f, n);
-    if (first) forget(f->values[hiaG_in(f->fn, n, 0)]);
+    if (first) eval_forget(f->values[hiaG_in(f->fn, n, 0)]);
     hia_word *words = calloc(node->n_ins + 1u, sizeof *words);
     for (uint32_t i = first; i < node->n_ins; i++) {
       words[i - first] = f->values[hiaG_in(f->fn, n, i)];
       bool is_reference = !hiaG_is_scalar(hiaG_type(f->fn, hiaG_in(f->fn, n, i)));
-      if (is_reference && words[i - first] != hole_word()) object_of(words[i - first]);
+      if (is_reference && words[i - first] != eval_hole()) eval_object_of(words[i - first]);
     }
     hia_word made = eval_data((uint32_t)node->imm, words, node->n_ins - first);
-    object_of(made)->count = 1;
+    eval_object_of(made)->count = 1;
     f->values[node->outs] = made;
     free(words);
     return HIA_OK;
   }
   case HIA_OP_DEST: {
-    object *dest = new_array(1); /* no object of the program: it has no count */
-    dest->count = OUTSIDE;
-    dest->words[0] = hole_word();
+    eval_object *dest = eval_new_array(1); /* no object of the program: it has no count */
+    dest->count = EVAL_OUTSIDE;
+    dest->words[0] = eval_hole();
     f->values[node->outs] = (hia_word)(uintptr_t)&dest->words[0];
     return HIA_OK;
   }
-  case HIA_OP_HOLE: f->values[node->outs] = hole_word(); return HIA_OK;
+  case HIA_OP_HOLE: f->values[node->outs] = eval_hole(); return HIA_OK;
   case HIA_OP_HOLE_AT: {
-    object *o = object_of(f->values[hiaG_in(f->fn, n, 0)]);
-    must(o && o->ctor == HIA_IMM_A(node->imm) && o->count == 1, "a hole in a shared object");
+    eval_object *o = eval_object_of(f->values[hiaG_in(f->fn, n, 0)]);
+    eval_must(o && o->ctor == HIA_IMM_A(node->imm) && o->count == 1, "a hole in a shared object");
     f->values[node->outs] = (hia_word)(uintptr_t)&o->words[HIA_IMM_B(node->imm)];
     return HIA_OK;
   }
   case HIA_OP_PUT: {
     hia_word *at = (hia_word *)(uintptr_t)f->values[hiaG_in(f->fn, n, 0)];
-    must(*at == hole_word(), "a hole is filled twice");
+    eval_must(*at == eval_hole(), "a hole is filled twice");
     *at = f->values[hiaG_in(f->fn, n, 1)];
     return HIA_OK;
   }
   case HIA_OP_TAKE: {
     hia_word *at = (hia_word *)(uintptr_t)f->values[hiaG_in(f->fn, n, 0)];
-    must(*at != hole_word(), "a destination is empty");
+    eval_must(*at != eval_hole(), "a destination is empty");
     f->values[node->outs] = *at;
     return HIA_OK;
   }
   case HIA_OP_FILL: {
     hia_type type = hiaG_type(f->fn, hiaG_in(f->fn, n, 0));
     uint32_t size = e->g->types->entries.data[type - HIA_FIRST_TYPE].layout.n;
-    object *o = object_of(f->values[hiaG_in(f->fn, n, 0)]);
+    eval_object *o = eval_object_of(f->values[hiaG_in(f->fn, n, 0)]);
     uint64_t at = f->values[hiaG_in(f->fn, n, 1)];
-    must(o && at < o->n / size, "an element outside of an array is filled");
+    eval_must(o && at < o->n / size, "an element outside of an array is filled");
     for (uint32_t i = 0; i < size; i++)
       o->words[at * size + i] = f->values[hiaG_in(f->fn, n, 2 + i)];
     return HIA_OK;
   }
   case HIA_OP_FILLED: f->values[node->outs] = f->values[hiaG_in(f->fn, n, 0)]; return HIA_OK;
-  case HIA_OP_DUP: dup(f->values[hiaG_in(f->fn, n, 0)]); return HIA_OK;
+  case HIA_OP_DUP: eval_dup(f->values[hiaG_in(f->fn, n, 0)]); return HIA_OK;
   case HIA_OP_DROP:
-    drop(e->g->types, hiaG_type(f->fn, hiaG_in(f->fn, n, 0)), f->values[hiaG_in(f->fn, n, 0)]);
+    eval_drop(e->g->types, hiaG_type(f->fn, hiaG_in(f->fn, n, 0)), f->values[hiaG_in(f->fn, n, 0)]);
     return HIA_OK;
   case HIA_OP_UNPACK:
-    f->values[node->outs] = unpack(e->g->types, f->fn, n, f->values[hiaG_in(f->fn, n, 0)]);
+    f->values[node->outs] = eval_unpack(e->g->types, f->fn, n, f->values[hiaG_in(f->fn, n, 0)]);
     return HIA_OK;
-  case HIA_OP_FORGET: forget(f->values[hiaG_in(f->fn, n, 0)]); return HIA_OK;
+  case HIA_OP_FORGET: eval_forget(f->values[hiaG_in(f->fn, n, 0)]); return HIA_OK;
   case HIA_OP_CTOR:
-    f->values[node->outs] = hiaR_from_i32((int32_t)ctor_of(f->values[hiaG_in(f->fn, n, 0)]));
+    f->values[node->outs] = hiaR_from_i32((int32_t)eval_ctor_of(f->values[hiaG_in(f->fn, n, 0)]));
     return HIA_OK;
   case HIA_OP_FIELD:
-    f->values[node->outs] = field_of(f->values[hiaG_in(f->fn, n, 0)], node->imm);
+    f->values[node->outs] = eval_field_of(f->values[hiaG_in(f->fn, n, 0)], node->imm);
     return HIA_OK;
   case HIA_OP_ARRAY:
   case HIA_OP_LEN:
@@ -534,14 +261,14 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   case HIA_OP_NEW: {
     bool is_read = node->op == HIA_OP_LEN || node->op == HIA_OP_AT;
     hia_type type = hiaG_type(f->fn, is_read ? hiaG_in(f->fn, n, 0) : node->outs);
-    const array_op op = {e->g,
-                         f->fn,
-                         node,
-                         f->values,
-                         type,
-                         e->g->types->entries.data[type - HIA_FIRST_TYPE].layout.n,
-                         f->fn->owns != NULL,
-                         &e->out->copies};
+    const eval_array_op op = {e->g,
+                              f->fn,
+                              node,
+                              f->values,
+                              type,
+                              e->g->types->entries.data[type - HIA_FIRST_TYPE].layout.n,
+                              f->fn->owns != NULL,
+                              &e->out->copies};
     hia_status status = eval_array(&op, &f->values[node->outs]);
     return status == HIA_OK ? HIA_OK : failed(e, f, node->loc, status);
   }
@@ -598,7 +325,7 @@ static hia_status eval_map(evaluation *e, frame *f, hia_node_id n) {
   int64_t length = hiaR_to_i64(f->values[hiaG_in(f->fn, n, 0)]);
   uint32_t size = f->fn->nodes.data[f->fn->regions.data[node->regions].last].n_ins;
   if (length < 0 || length > INT32_MAX) return failed(e, f, node->loc, HIA_MEMORY);
-  object *made = new_array((size_t)length * size);
+  eval_object *made = eval_new_array((size_t)length * size);
   for (int64_t k = 0; k < length; k++) {
     f->values[hiaG_out(f->fn, f->fn->regions.data[node->regions].first, 0)] = hiaR_from_i64(k);
     e->out->made++;
@@ -756,7 +483,7 @@ static hia_status eval_fn(evaluation *e, hia_fn_id id, const hia_word *args, hia
   hia_status status = e->g->state == HIA_STATIC ? eval_range(e, &f, 0) : eval_region(e, &f, 0);
   if (status == HIA_OK)
     for (uint32_t i = 0; i < fn->n_results; i++) results[i] = f.values[hiaG_in(fn, yield, i)];
-  must(status != HIA_OK || (!f.forks && !f.stolen), "a fork is open at the end of a function");
+  eval_must(status != HIA_OK || (!f.forks && !f.stolen), "a fork is open at the end of a function");
   for (noted_call *call = f.forks, *older; call; call = older) {
     older = call->older;
     free(call);
@@ -781,8 +508,8 @@ void eval_stealing(const hia_graph *g, hia_fn_id f, const hia_word *args, uint64
   const hia_fn *fn = hiaG_fn(g, f);
   for (uint32_t i = 0; i < fn->n_results && out->status == HIA_OK; i++)
     if (!hiaG_is_scalar(fn->results[i]))
-      out->results[i] = hash_of(g->types, fn->results[i], out->results[i]);
-  out->live = count_live();
+      out->results[i] = eval_hash_of(g->types, fn->results[i], out->results[i]);
+  out->live = eval_count_live();
 }
 
 /* ---- comparing ---- */

@@ -39,6 +39,8 @@ typedef struct value_buffer {
 bool value_buffer_take(void *buffer, const char *bytes,
                        size_t n); /* false beyond `max`, if it is not 0 */
 
+static inline hia_objects *new_objects(void) { return hiaR_objects_new(&hiaR_malloc, 0); }
+
 /* Node(Node(... Leaf(1, 2) ..., Nil, 3), Nil, 3), so many levels deep. */
 hia_word deep_tree(const value_world *w, hia_objects *objects, uint32_t levels);
 /* A tree with 2^levels leaves. */

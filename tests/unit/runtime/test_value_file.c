@@ -8,8 +8,6 @@
 
 enum { MAX_WORDS = 4096 };
 
-static hia_objects *new_objects(void) { return hiaR_objects_new(&hiaR_malloc, 0); }
-
 static value_buffer save(const value_world *w, hia_type type, const hia_word *words) {
   value_buffer file = {0};
   hia_sink sink = {value_buffer_take, &file};
