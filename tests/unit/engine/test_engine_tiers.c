@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char text[] =
     "extern impure fn next(x: i32) -> i32\n"
@@ -139,19 +140,25 @@ static hia_status run(const fixture *f, const char *name, int32_t n, hia_run_opt
   return status;
 }
 
+/* On a busy machine any run may take a millisecond, after which it is no short one. */
 Test(engine_tiers, a_short_run_is_interpreted_and_nothing_is_compiled) {
-  fixture f;
-  int32_t x;
-  hia_run_stats used;
-  begin(&f, 1);
-  cr_assert_eq(run(&f, "fib", 5, NULL, &x, &used, NULL), HIA_OK);
-  cr_assert_eq(x, 8);
-  cr_assert(used.tier == HIA_TIER_IMAGE && used.n_restarts == 0 && used.interpreted_ns == 0);
-  hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
-  cr_assert_eq(hia_function_get_stats(find(&f, "fib"), &stats), HIA_OK);
-  cr_assert(stats.tier == HIA_TIER_IMAGE && stats.versions == 1 && stats.code_bytes == 0);
-  cr_assert_null(f.engine->session);
-  end(&f);
+  for (bool was_short = false; !was_short;) {
+    fixture f;
+    int32_t x;
+    hia_run_stats used;
+    begin(&f, 1);
+    cr_assert_eq(run(&f, "fib", 5, NULL, &x, &used, NULL), HIA_OK);
+    cr_assert_eq(x, 8);
+    was_short = used.run_ns < 500000;
+    if (was_short) {
+      cr_assert(used.tier == HIA_TIER_IMAGE && used.n_restarts == 0 && used.interpreted_ns == 0);
+      hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
+      cr_assert_eq(hia_function_get_stats(find(&f, "fib"), &stats), HIA_OK);
+      cr_assert(stats.tier == HIA_TIER_IMAGE && stats.versions == 1 && stats.code_bytes == 0);
+      cr_assert_null(f.engine->session);
+    }
+    end(&f);
+  }
 }
 
 /* The host's function ends the loop when native code has been there for a while, so in the end it
@@ -292,8 +299,11 @@ Test(engine_tiers, what_cannot_be_compiled_is_interpreted) {
     cr_assert_eq(run(&f, "fib", 24, NULL, &x, &used, NULL), HIA_OK);
     cr_assert(x == 75025 && used.tier == HIA_TIER_IMAGE);
   }
-  hiaJ_join_compiling(f.engine);
-  f.engine->compilers = NULL;
+  for (bool is_told = false; !is_told; usleep(1000)) { /* by the thread that compiles */
+    pthread_mutex_lock(&f.lock);
+    is_told = strstr(f.log, "stays interpreted");
+    pthread_mutex_unlock(&f.lock);
+  }
   const char *line = strstr(f.log, "stays interpreted");
   cr_assert(line && strstr(line, "made to fail"), "%s", f.log);
   cr_assert_null(strstr(line + 1, "stays interpreted"), "it is tried once: %s", f.log);
