@@ -30,6 +30,8 @@ static bool is_list(const tool_row *row) {
 /* The words that a command which is about no program takes. */
 static void print_words(const tool_command *command, const char *before) {
   if (strcmp(command->operands, "SHELL") == 0) printf("%sbash%szsh", before, before);
+  if (strcmp(command->operands, "[ACTION]") == 0)
+    printf("%ssize%slist%sverify%sclear", before, before, before, before);
   if (strcmp(command->operands, "[CODE]") == 0)
     for (size_t i = 0; hia_error_explained_code(i); i++)
       printf("%s%s", before, hia_error_explained_code(i));

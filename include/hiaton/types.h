@@ -71,9 +71,10 @@ typedef enum hia_batching {
 /* A host's thread pool, used instead of threads of hiaton's own. `start` arranges for one call of
  * work(arg) on another thread, as soon as one is free, and returns true; if it cannot, it returns
  * false, and the run goes on with fewer workers. Threads that run programs call `start`, on a
- * stack of which it may use 64 KiB; it must not wait, must not call `work` itself, and must not
- * call hiaton. `work` returns when its run has nothing more for it to do; if it begins only after
- * its run has ended, it returns at once. */
+ * stack of which it may use 64 KiB, and so does a thread of the engine that has functions compiled;
+ * it must not wait, must not call `work` itself, and must not call hiaton. `work` returns when its
+ * run has nothing more for it to do; if it begins only after its run has ended, it returns at once.
+ */
 typedef struct hia_thread_pool {
   bool (*start)(void *user, void (*work)(void *arg), void *arg);
   void *user;

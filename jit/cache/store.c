@@ -325,8 +325,8 @@ static bool write_all(int file, const void *from, size_t n) {
   return true;
 }
 
-/* The file is complete on the disk before it has its name: else a machine that stops could leave
- * one of the right size and without its bytes, which only the checksum would find. */
+/* It is not waited for that the bytes are on the disk. A machine that stops may leave a file
+ * without them, which its checksum finds. */
 static bool write_file(hia_store *store, const char *name, const header *h, const void *bytes) {
   char temporary[64];
   snprintf(temporary, sizeof temporary, TEMPORARY "%ld.%llx", (long)getpid(),
@@ -334,8 +334,7 @@ static bool write_file(hia_store *store, const char *name, const header *h, cons
   int file =
       openat(store->folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return false;
-  bool is_whole = write_all(file, h, sizeof *h) && write_all(file, bytes, (size_t)h->size) &&
-                  fdatasync(file) == 0;
+  bool is_whole = write_all(file, h, sizeof *h) && write_all(file, bytes, (size_t)h->size);
   is_whole &= close(file) == 0;
   if (is_whole && renameat(store->folder, temporary, store->folder, name) == 0) return true;
   unlinkat(store->folder, temporary, 0);

@@ -492,13 +492,15 @@ static void store(storing *s) {
   hiaR_free(allocator, bytes, size);
 }
 
-/* The module is held, and no other thread changes the unit. */
+/* The module is held. Other threads may add entries to the unit meanwhile. */
 void hiaJ_cached_store(hia_unit *unit, const hia_function *f, hia_traits traits) {
   if (!may_cache(f, traits) || !unit->code || !unit->graph || unit->stats.hurried ||
       unit->n_versions != 1)
     return;
   storing s = {.function = f, .traits = traits, .unit = unit};
   hiaR_comp_init(&s.comp, &f->module->engine->allocator);
+  pthread_mutex_lock(&unit->lock);
   if (HIA_TRY(&s.comp)) store(&s);
+  pthread_mutex_unlock(&unit->lock);
   hiaR_comp_free(&s.comp);
 }

@@ -188,6 +188,8 @@ void hiaJ_make(hia_making *m) {
   hia_engine *engine = module->engine;
   hia_unit *unit = m->unit;
   unit->comp.look = &m->look;
+  const hia_function *function = m->function;
+  hia_traits traits = m->traits;
   hia_status status = hiaJ_unit_make(unit, m->function, m->traits, &m->open_ns, &m->error);
   unit->comp.look = NULL;
   if (status == HIA_OK) {
@@ -197,13 +199,13 @@ void hiaJ_make(hia_making *m) {
     begin_again(unit);
     log_ready(m);
     learn(engine, unit);
-    hiaJ_cached_store(unit, m->function, m->traits);
   } else {
     hiaJ_log_open(engine, m->open_ns);
     hiaJ_unit_free(engine, unit);
     note_failure(m, status);
   }
   end(m, status);
+  if (status == HIA_OK) hiaJ_cached_store(unit, function, traits); /* nobody waits for that */
 }
 
 /* Two threads may both come here for one function: then it has two versions, which are equal. */

@@ -52,10 +52,10 @@ done
 c '--threads --time --timeout --trace --trap-nan' hiaton run --t
 c '--threads --time --timeout --trace --trap-nan' hiaton run a.hia 5 --t
 c 'interp' hiaton run --engine i
-c 'expand interp jit' hiaton run --engine ''
+c 'auto expand interp jit' hiaton run --engine ''
 c 'interp' hiaton run --engine = i
-c 'expand interp jit' hiaton run --engine =
-c 'jit,expand jit,interp jit,jit' hiaton bench --engine jit,
+c 'auto expand interp jit' hiaton run --engine =
+c 'jit,auto jit,expand jit,interp jit,jit' hiaton bench --engine jit,
 c 'jit,expand,interp' hiaton bench --engine jit,expand,in
 c 'llvm llvm-opt' hiaton dump a.hia --stage ll
 c 'dot' hiaton dump --format d
@@ -82,6 +82,7 @@ c "$(printf '%s\n' "$commands" | LC_ALL=C sort | paste -sd' ')" hiaton help ''
 c '' hiaton help run ''
 c 'E0301 E0302 E0303 E0304 E0305 E0306 E0307 E0308 E0309' hiaton explain E030
 c 'div-overflow div-zero' hiaton explain div
+c 'clear list size verify' hiaton cache ''
 c '' hiaton nosuch -
 
 # ---- zsh ----
@@ -109,7 +110,7 @@ if [ -n "$zsh" ]; then
       "$(specifications hiaton "$command" '' | sed -nE 's/^(\*|\(- \*\))?(-[a-z0-9-]+)[=+]?\[.*/\2/p' | LC_ALL=C sort)" \
       "$("$hiaton" "$command" --help | grep -oE '^  -[^ ]+' | tr -d ' ' | LC_ALL=C sort)"
   done
-  verdict 'an engine in zsh' "$(specifications hiaton run '' | grep -c -e '^--engine=\[.*\]:NAME:( jit interp expand)$')" 1
+  verdict 'an engine in zsh' "$(specifications hiaton run '' | grep -c -e '^--engine=\[.*\]:NAME:( jit interp expand auto)$')" 1
   verdict 'a program in zsh' "$(specifications hiaton run '' | grep -c -F '1:FILE:_files -g "*.hia"')" 1
 else
   skipped=$((skipped + 1))
