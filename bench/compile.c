@@ -228,6 +228,61 @@ static void wide_loops(text *t, unsigned n) {
   put(t, "i + 1) };\n  a0 }\n");
 }
 
+/* One term is looked at after the other. */
+static void conditions(text *t, unsigned n) {
+  put(t, "fn main(x: i32, y: i32) -> i32 = if x > 0");
+  for (unsigned i = 0; i < n; i++) put(t, "%sand x * y != %d", i % 8 ? " " : "\n  ", scattered(i));
+  put(t, " then 1 else 2\n");
+}
+
+/* ---- programs with gradients, and without, of the same functions ---- */
+
+static void scalars(text *t, unsigned n) {
+  put(t, "fn f(x: f64, y: f64) -> f64 = {\n  let (a, b) = (x, y);\n");
+  for (unsigned i = 0; i < n; i++)
+    put(t, "  let (a, b) = (a * b + %u.0 * x, a - b * 0.5);\n", i % 7 + 1);
+  put(t, "  a + b }\n");
+}
+
+static void elementwise(text *t, unsigned n) {
+  put(t, "fn f(x: f64[64], y: f64[64]) -> f64 = {\n  let (a, b) = (x, y);\n");
+  for (unsigned i = 0; i < n; i++)
+    put(t, "  let (a, b) = (tanh(a * b + %u.0 * x), a - b * 0.5);\n", i % 7 + 1);
+  put(t, "  sum(a + b) }\n");
+}
+
+static void layers(text *t, unsigned n) {
+  put(t, "param W: f32[16, 16] = uniform(-1, 1)\nparam b: f32[16] = zeros()\n"
+         "fn f(x: f32[16]) -> f32 = {\n  let a = x;\n");
+  for (unsigned i = 0; i < n; i++) put(t, "  let a = tanh(W @ a + b * %u.0);\n", i % 7 + 1);
+  put(t, "  sum(a) }\n");
+}
+
+static void of_scalars(text *t, unsigned n) {
+  scalars(t, n);
+  put(t, "fn main(x: f64, y: f64) = f(x, y)\n");
+}
+static void gradient_of_scalars(text *t, unsigned n) {
+  scalars(t, n);
+  put(t, "fn main(x: f64, y: f64) = grad(f, wrt = (x, y))(x, y)\n");
+}
+static void of_elementwise(text *t, unsigned n) {
+  elementwise(t, n);
+  put(t, "fn main(x: f64[64], y: f64[64]) = f(x, y)\n");
+}
+static void gradient_of_elementwise(text *t, unsigned n) {
+  elementwise(t, n);
+  put(t, "fn main(x: f64[64], y: f64[64]) = grad(f, wrt = (x, y))(x, y)\n");
+}
+static void of_layers(text *t, unsigned n) {
+  layers(t, n);
+  put(t, "fn main(x: f32[16]) = f(x)\n");
+}
+static void gradient_of_layers(text *t, unsigned n) {
+  layers(t, n);
+  put(t, "fn main(x: f32[16]) = grad(f, wrt = (W, b, x))(x)\n");
+}
+
 typedef struct form {
   const char *name;
   void (*write)(text *t, unsigned n);
@@ -262,6 +317,13 @@ static const form forms[] = {
     {"nested tuples", nested_tuples, {60, 120, 240}, 9, NO_TARGET},
     {"wide tuples", wide_tuples, {240, 480, 960}, 9, NO_TARGET},
     {"wide loops", wide_loops, {240, 480, 960}, 9, NO_TARGET},
+    {"and", conditions, {5000, 10000, 20000}, 9, NO_TARGET},
+    {"scalars", of_scalars, {1000, 2000, 4000}, 9, NO_TARGET},
+    {"scalars, gradient", gradient_of_scalars, {1000, 2000, 4000}, 9, NO_TARGET},
+    {"elementwise", of_elementwise, {75, 150, 300}, 9, NO_TARGET},
+    {"elementwise, gradient", gradient_of_elementwise, {75, 150, 300}, 9, NO_TARGET},
+    {"layers", of_layers, {75, 150, 300}, 9, NO_TARGET},
+    {"layers, gradient", gradient_of_layers, {75, 150, 300}, 9, NO_TARGET},
 };
 enum { N_FORMS = sizeof forms / sizeof *forms };
 

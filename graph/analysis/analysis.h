@@ -86,14 +86,20 @@ uint64_t hiaG_cost(const hia_fn *fn, hia_node_id n); /* of a node that is no cal
 /* True if a run of the function may come to a poll. */
 bool hiaG_polls(const hia_fn *fn);
 bool hiaG_is_large(const hia_fn *fn);
+/* True for hundreds of nodes on scalars and data with few branches, and no loop. Such a function is
+ * a codegen unit of its own, since most of LLVM's passes find nothing in it, and what they do find
+ * makes it slower: they move the nodes, so that more values are kept in the frame. */
+bool hiaG_is_straight(const hia_graph *g, const hia_fn *fn);
 /* The size of a graph, by its largest function: which of LLVM's algorithms are quadratic in it, or
  * worse, and must be kept away. docs/native.md, "Compile time", has the measurements. */
 typedef enum hia_size_class {
   HIA_SIZE_USUAL,
   HIA_SIZE_UNROLLED, /* unrolled recursion: a function of many alike conditions on few values */
   HIA_SIZE_MANY,     /* functions; or results, branches or variables of loops of one */
-  HIA_SIZE_LARGE,    /* a function of thousands of nodes or branches: light passes */
-  HIA_SIZE_HUGE      /* of more still: the fast code generator, which is linear, besides */
+  HIA_SIZE_LARGE,    /* a function of thousands of nodes or branches, or a straight line: light
+                        passes */
+  HIA_SIZE_HUGE      /* of more still, or a straight line that fills objects: the fast code
+                        generator, which is linear, besides */
 } hia_size_class;
 hia_size_class hiaG_size_class(const hia_graph *g);
 /* Returns the size class of a unit. Only whether the functions are many is said of the whole graph.

@@ -163,6 +163,42 @@ static hia_fn_size size_of(const hia_fn *fn) {
   return size;
 }
 
+/* ---- straight lines ---- */
+
+enum {
+  STRAIGHT_NODES = 400, /* at least */
+  STRAIGHT_RUN = 64,    /* nodes for each region */
+  FILLED_WORDS = 16 /* of an object that is filled as its words are computed: lower/ops/early.c */
+};
+
+static bool is_of_scalars(const hia_graph *g, const hia_fn *fn, hia_value_id v) {
+  hia_type type = hiaG_type(fn, v);
+  if (hiaG_is_scalar(type)) return true;
+  unsigned kind = g->types->entries.data[type - HIA_FIRST_TYPE].kind;
+  return kind != HIA_KIND_TENSOR && kind != HIA_KIND_ARRAY;
+}
+
+bool hiaG_is_straight(const hia_graph *g, const hia_fn *fn) {
+  if (fn->nodes.len < STRAIGHT_NODES) return false;
+  hia_fn_size size = size_of(fn);
+  if (size.loops || size.regions > fn->nodes.len / STRAIGHT_RUN) return false;
+  for (hia_value_id v = 0; v < fn->values.len; v++)
+    if (!is_of_scalars(g, fn, v)) return false;
+  return true;
+}
+
+/* True if much of what a straight line computes is stored in objects. */
+static bool is_filling(const hia_fn *fn) {
+  uint32_t n_words = 0;
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+    const hia_node *node = &fn->nodes.data[n];
+    if (node->op == HIA_OP_DATA && node->n_ins >= FILLED_WORDS) n_words += node->n_ins;
+  }
+  return n_words > fn->nodes.len / 4;
+}
+
+/* ---- of functions, and units ---- */
+
 bool hiaG_is_large(const hia_fn *fn) {
   hia_fn_size size = size_of(fn);
   return is_beyond(&size, &large);
@@ -172,7 +208,7 @@ bool hiaG_is_large(const hia_fn *fn) {
  */
 static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, uint32_t unit,
                                  uint32_t n) {
-  bool is_unrolled = false, is_wide = false, is_large = false;
+  bool is_unrolled = false, is_wide = false, is_large = false, is_straight = true, fills = true;
   HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (unit != HIA_NONE && unit_of[f] != unit) continue;
@@ -182,7 +218,11 @@ static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, ui
     is_wide |= fn->n_results > MANY_RESULTS || size.regions > MANY_REGIONS ||
                size.variables > MANY_VARIABLES;
     is_unrolled |= g->is_unrolled && fn->nodes.len > UNROLLED_NODES;
+    is_straight = is_straight && hiaG_is_straight(g, fn);
+    fills = fills && is_straight && is_filling(fn);
   }
+  if (fills) return HIA_SIZE_HUGE;
+  if (is_straight) return HIA_SIZE_LARGE;
   if (is_large) return HIA_SIZE_LARGE;
   if (n > MANY_FUNCTIONS || is_wide) return HIA_SIZE_MANY;
   return is_unrolled ? HIA_SIZE_UNROLLED : HIA_SIZE_USUAL;

@@ -3,7 +3,8 @@
  *
  * One would compile each recursive group by itself. But LLVM takes 2 ms for the smallest module, as
  * long as for a small function. So a unit is as many whole groups as fit within its limits, callees
- * before callers. Most programs are one unit. A group that is larger than a unit is divided. */
+ * before callers. Most programs are one unit. A group that is larger than a unit is divided. A
+ * straight line (hiaG_is_straight) is a unit of its own, which gets few of LLVM's passes. */
 #include "graph/analysis/analysis.h"
 
 /* Bounds what cannot be interrupted or is worse than linear in a module: LLVM's code generation. */
@@ -40,14 +41,16 @@ static void add_group(filling *f, const hia_fn_id *ids, uint32_t n) {
   uint64_t nodes = 0;
   for (uint32_t i = 0; i < n; i++) nodes += hiaG_fn(f->g, ids[i])->nodes.len;
   bool is_divided = n > MAX_FUNCTIONS || nodes > MAX_NODES;
+  bool is_alone = n == 1 && hiaG_is_straight(f->g, hiaG_fn(f->g, ids[0]));
 #ifdef HIA_ONE_GROUP /* to measure what calls between groups would cost */
   next_unit(f);
 #endif
-  if (is_divided || !fits(f, n, (uint32_t)nodes)) next_unit(f);
+  if (is_divided || is_alone || !fits(f, n, (uint32_t)nodes)) next_unit(f);
   for (uint32_t i = 0; i < n; i++) {
     if (is_divided && !fits(f, 1, hiaG_fn(f->g, ids[i])->nodes.len)) next_unit(f);
     add(f, ids[i]);
   }
+  if (is_alone) next_unit(f);
 }
 
 /* Marks the functions that are called from another unit than their own. */

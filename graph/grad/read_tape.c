@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Makes f.back read the tape, where so far UNDEF nodes stand. f.back reads a piece before the first
- * node that uses one of its words. */
+ * node that uses one of its words, and each of its words where that is used first. */
 #include "graph/grad/keeping.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
@@ -88,6 +88,7 @@ static void becomes(hia_keeping *k, hia_node_id n, hia_type type, reading r) {
 
 static void read_holder(hia_keeping *k, const hia_holder *h) {
   const hia_pieces *p = h->pieces;
+  hia_region_id region = grad_region_of(k, h->grad_region)->region;
   hia_value_id *values = HIA_NEW_ARRAY(k->d->arena, hia_value_id, p->pieces.len + 1);
   hia_node_id *ends = p->pieces.len ? find_ends(k, h) : NULL;
   hia_node_id anchor = grad_region_of(k, h->grad_region)->anchor;
@@ -118,7 +119,9 @@ static void read_holder(hia_keeping *k, const hia_holder *h) {
       continue;
     }
     becomes(k, n, p->types[i], read_item(k, h, i, in == HIA_NONE ? HIA_NONE : values[in]));
-    if (in != HIA_NONE) hiaG_move(k->back, n, ends[in]);
+    if (in == HIA_NONE) continue;
+    hia_node_id use = first_use_in(k, region, n);
+    hiaG_move(k->back, n, use == HIA_NONE ? ends[in] : use);
   }
 }
 

@@ -32,6 +32,7 @@ static void declare(hia_grad *d, hia_grad_version *v) {
                            flags_text(d, v->varies, fn->n_params),
                            flags_text(d, v->seeded, fn->n_results),
                            flags_text(d, d->params.data[v->params].wanted, g->params.len)));
+  hiaR_push(&g->comp->arena, &g->tape_types, v->tape);
   for (uint32_t i = 0; i < fn->n_results; i++) hiaR_push(d->arena, &types, fn->results[i]);
   hiaR_push(d->arena, &types, v->tape);
   v->kept = hiaG_fn_new(g, hiaG_new_name(g, fn->name, ".kept"), fn->source, fn->loc, fn->params,

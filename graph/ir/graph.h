@@ -234,6 +234,8 @@ typedef struct hia_graph {
   hia_text *batches; /* the pass `batch` adds what it has found; NULL: it does not */
   hia_text *tapes;   /* the pass `grad` adds what tapes keep, and why; NULL: it does not */
   HIA_VEC(hia_gradient_of) gradients; /* what GRAD nodes compute; never changed */
+  hia_u32vec tape_types; /* what `grad` made for values that one function makes and one reads; a
+                            graph that was read has none */
   hia_index name_index, loc_index;
   /* From text: that is of a user. It is well formed, but what passes guarantee does not hold: a
    * FIELD may name a wrong constructor, a FILL be out of range, a tensor that is pending be read.

@@ -53,6 +53,20 @@ static void try_function(hia_graph *g, hia_fn_id f, hia_ref_version *versions) {
   hiaR_look(g->comp);
 }
 
+/* A tape dies where it is read: functions own those that they get, so there is one version of them.
+ */
+static void own_tapes(hia_graph *g, hia_ref_version *versions) {
+  bool *is_tape = HIA_NEW_ARRAY(&g->comp->arena, bool, g->types->entries.len + 1);
+  for (uint32_t i = 0; i < g->tape_types.len; i++)
+    is_tape[g->tape_types.data[i] - HIA_FIRST_TYPE] = true;
+  HIA_EACH_FN(g, f) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    for (uint32_t i = 0; i < fn->n_params; i++)
+      versions[f].owns[i] =
+          !hiaG_is_scalar(fn->params[i]) && is_tape[fn->params[i] - HIA_FIRST_TYPE];
+  }
+}
+
 /* Makes the owning versions that are wanted by functions, also by owning versions. `versions` has
  * room for one of each function. */
 static void make_versions(hia_graph *g, hia_ref_version *versions) {
@@ -79,6 +93,7 @@ void hiaG_refs(hia_graph *g) {
         (hia_ref_version){.owns = HIA_NEW_ARRAY(&g->comp->arena, bool, hiaG_fn(g, f)->n_params + 1),
                           .owning = HIA_NONE,
                           .base_call = HIA_NONE};
+  own_tapes(g, versions);
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     HIA_EACH_FN(g, f) is_changed |= hiaG_find_owned(g, hiaG_fn(g, f), versions, versions[f].owns);

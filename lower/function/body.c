@@ -22,8 +22,7 @@ static bool is_op(const hia_fn *fn, hia_value_id v, unsigned op) {
   return fn->nodes.data[fn->values.data[v].node].op == op;
 }
 
-/* True if an arm has no instructions (constants are none). */
-static bool is_hollow(const hia_fn *fn, hia_region_id r) {
+bool hiaL_is_hollow(const hia_fn *fn, hia_region_id r) {
   for (hia_node_id n = fn->regions.data[r].first; n < fn->regions.data[r].last; n++)
     if (fn->nodes.data[n].op != HIA_OP_CONST || fn->nodes.data[n].region != r) return false;
   return true;
@@ -64,8 +63,8 @@ static void open_then(hia_emit *e, hia_region_id then) {
   const hia_fn *fn = e->fn;
   hia_flow *flow = hiaL_flow(e, then);
   flow->path = e->local.path;
-  flow->is_hollow[0] = is_hollow(fn, then);
-  flow->is_hollow[1] = is_hollow(fn, then + 1);
+  flow->is_hollow[0] = hiaL_is_hollow(fn, then);
+  flow->is_hollow[1] = hiaL_is_hollow(fn, then + 1);
   if (flow->is_hollow[0] && flow->is_hollow[1]) return; /* a select */
   LLVMBasicBlockRef here = hiaL_here(e), side[2];
   flow->join = find_join(e, then, flow);
@@ -74,6 +73,12 @@ static void open_then(hia_emit *e, hia_region_id then) {
     side[i] = flow->is_hollow[i] ? flow->join : hiaL_block(e, i == 0 ? "then" : "else");
   }
   flow->other = side[1];
+  if (flow->entry) {
+    hiaL_at(e, flow->entry);
+    LLVMBuildBr(e->b, side[flow->entered]);
+    hiaL_at(e, here);
+  }
+  if (flow->skip.then) side[flow->skips_from] = hiaL_skip_block(e, then);
   LLVMValueRef branch = LLVMBuildCondBr(e->b, predicate(e, then), side[0], side[1]);
   if (is_op(fn, fn->regions.data[then].pred, HIA_OP_STOLEN)) hiaL_set_unlikely(e, branch);
   if (!flow->is_hollow[0]) hiaL_at(e, side[0]);
@@ -195,6 +200,8 @@ void hiaL_body(hia_emit *e) {
   hiaL_open_hosts(e);
   hiaL_open_counts(e);
   hiaL_open_arrays(e);
+  hiaL_plan_early(e);
+  hiaL_find_skips(e);
   hiaL_open_kernel(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
@@ -217,7 +224,9 @@ void hiaL_body(hia_emit *e) {
       hiaL_spend(e, hiaG_cost(fn, n));
     }
     hiaL_wait_for_operands(e, n);
+    hiaL_open_early(e, n);
     hiaL_emit_node(e, n);
+    hiaL_store_early(e, n);
     hiaL_note_arrays(e, n);
     if (n == e->local.fuel_at) hiaL_compare_fuel(e);
   }

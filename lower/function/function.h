@@ -9,6 +9,15 @@
 
 void hiaL_body(hia_emit *e); /* builds all nodes of emit->fn, behind the builder's position */
 
+/* True if an arm has no instructions (constants are none). */
+bool hiaL_is_hollow(const hia_fn *fn, hia_region_id r);
+
+/* ---- skips.c ---- */
+
+void hiaL_find_skips(hia_emit *e); /* sets hia_flow.skip in emit->fn */
+/* Returns the block to which the edge of the branch's hollow side leads; it has flow.skip. */
+LLVMBasicBlockRef hiaL_skip_block(hia_emit *e, hia_region_id then);
+
 /* ---- call.c ---- */
 
 void hiaL_declare(hia_emit *e, hia_fn_id id);

@@ -50,6 +50,11 @@ typedef struct hia_segment_entry {
 } hia_segment_entry;
 
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
+/* A side of a later branch, to which an edge leads. */
+typedef struct hia_skip {
+  hia_region_id then; /* 0: none */
+  uint32_t side;      /* 0: THEN, 1: ELSE */
+} hia_skip;
 typedef struct hia_flow {
   LLVMBasicBlockRef from[2]; /* branch: the blocks that enter `join` from THEN and ELSE;
                                 loop: [0] the block before it */
@@ -60,10 +65,14 @@ typedef struct hia_flow {
                                 branch does; 0: none */
   bool is_joined;            /* branch: it is such an inner branch */
   bool is_hollow[2];         /* branch: THEN, or ELSE, has no instructions and no block */
-  hia_path path;             /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
-  hia_loop_forks forks;      /* loop */
-  LLVMValueRef element[2];   /* loop: the record of its element, and `outer` of that; or NULL */
-  uint32_t merges;           /* loop: its first entry of emit->local.merges */
+  hia_skip skip;           /* branch: where the edge of its hollow side leads (function/skips.c) */
+  uint8_t skips_from;      /* which side that is, if there is such an edge */
+  uint8_t entered;         /* the side at which such edges enter it, if `entry` is not NULL */
+  LLVMBasicBlockRef entry; /* an empty block, which they lead to; or NULL */
+  hia_path path;           /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
+  hia_loop_forks forks;    /* loop */
+  LLVMValueRef element[2]; /* loop: the record of its element, and `outer` of that; or NULL */
+  uint32_t merges;         /* loop: its first entry of emit->local.merges */
 } hia_flow;
 
 /* A fork of the function being lowered, open where the builder stands. */
@@ -165,6 +174,8 @@ typedef struct hia_emit_local {
   LLVMValueRef operands; /* a block of words in the frame, or NULL */
   /* ops/count.c */
   bool *is_used; /* by value; NULL: the function has no UNPACK */
+  /* ops/early.c */
+  struct hia_early *early; /* NULL: no object of the function is filled early */
   /* ops/array.c */
   hia_array_value *arrays;     /* by value; NULL: the function reads and writes no arrays */
   struct hia_aliases *aliases; /* with `arrays` */

@@ -50,6 +50,7 @@ static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then, 
     arms at = open.data[--open.len];
     const hia_flow *flow = hiaL_flow(e, at.then);
     for (uint32_t i = 0; i < 2; i++) {
+      if (flow->skip.then && flow->skips_from == i) continue;
       hia_region_id inner = flow->inner[i];
       if (inner) {
         hia_node_id def = e->fn->values.data[at.values[i]].node;
@@ -63,6 +64,9 @@ static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then, 
         LLVMBasicBlockRef from = flow->from[i];
         if (!value) HIA_BUG(e->comp, "%s: node %u merges what is not there", e->fn->name, n);
         LLVMAddIncoming(phi, &value, &from, 1);
+        from = flow->entry;
+        if (from && flow->entered == i && flow->is_hollow[i])
+          LLVMAddIncoming(phi, &value, &from, 1);
       }
     }
   }

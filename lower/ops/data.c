@@ -18,12 +18,26 @@ void hiaL_write_words(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia
       hiaL_store_packed(e, object, layout_word_of(e, ctor, i), hiaL_in(e, n, first + i));
 }
 
+static const hia_ctor *ctor_of(const hia_emit *e, hia_node_id n) {
+  return hiaL_ctor(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)), (uint32_t)hiaL_node(e, n)->imm);
+}
+
+LLVMValueRef hiaL_begin_data(hia_emit *e, hia_node_id n) {
+  LLVMValueRef object = hiaL_new_block(e, ctor_of(e, n)->layout.size, hiaL_node(e, n)->loc);
+  hiaL_store_header(e, object, (uint32_t)hiaL_node(e, n)->imm);
+  return object;
+}
+
+void hiaL_write_word(hia_emit *e, hia_node_id n, LLVMValueRef object, uint32_t i) {
+  hiaL_store_packed(e, object, layout_word_of(e, ctor_of(e, n), i), hiaL_in(e, n, i));
+}
+
 void hiaL_emit_DATA(hia_emit *e, hia_node_id n) {
-  uint32_t number = (uint32_t)hiaL_node(e, n)->imm;
-  const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)), number);
-  LLVMValueRef object = hiaL_new_block(e, ctor->layout.size, hiaL_node(e, n)->loc);
-  hiaL_store_header(e, object, number);
-  hiaL_write_words(e, n, object, ctor, 0, 0, false);
+  LLVMValueRef object = hiaL_early_object(e, n);
+  if (!object) {
+    object = hiaL_begin_data(e, n);
+    hiaL_write_words(e, n, object, ctor_of(e, n), 0, 0, false);
+  }
   hiaL_out(e, n, 0, object);
 }
 

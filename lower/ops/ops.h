@@ -73,6 +73,20 @@ LLVMValueRef hiaL_new_destination(hia_emit *e, hia_loc_id loc);
 void hiaL_write_words(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
                       uint32_t first, uint32_t set, bool is_in);
 
+/* Takes the memory of DATA n, and writes the header. */
+LLVMValueRef hiaL_begin_data(hia_emit *e, hia_node_id n);
+/* Stores operand i of DATA n, which has been computed, in the object. */
+void hiaL_write_word(hia_emit *e, hia_node_id n, LLVMValueRef object, uint32_t i);
+
+/* ---- early.c ---- */
+
+void hiaL_plan_early(hia_emit *e); /* before the nodes of emit->fn */
+/* Before node n, and behind it: begins objects that are filled early, and stores words in them. */
+void hiaL_open_early(hia_emit *e, hia_node_id n);
+void hiaL_store_early(hia_emit *e, hia_node_id n);
+/* Returns the object of DATA n, with all its words, if it was begun early; or NULL. */
+LLVMValueRef hiaL_early_object(hia_emit *e, hia_node_id n);
+
 /* ---- count.c ---- */
 
 void hiaL_open_counts(hia_emit *e); /* before the nodes of emit->fn */

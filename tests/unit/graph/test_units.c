@@ -50,13 +50,13 @@ static void begin(program *p) {
 }
 
 /* Adds a function of about `size` nodes that calls the functions numbered `a` and `b`, if there are
- * such. */
+ * such. Some of the nodes are divisions, so it is no straight line. */
 static void add(program *p, unsigned size, unsigned a, unsigned b) {
   hiaR_text_addf(&p->text, "fn f%u (i32) -> (i32) %s{\n%%0:i32 = arg 0\n", p->n,
                  p->n == 0 ? "root (i32) -> i32 " : "");
   unsigned v = 0;
   for (unsigned i = 0; i < size; i++, v++)
-    hiaR_text_addf(&p->text, "%%%u:i32 = add %%%u, %%0\n", v + 1, v);
+    hiaR_text_addf(&p->text, "%%%u:i32 = %s %%%u, %%0\n", v + 1, i % 50 ? "add" : "div", v);
   if (a != HIA_NONE) hiaR_text_addf(&p->text, "%%%u:i32 = call f%u %%%u\n", v + 1, a, v), v++;
   if (b != HIA_NONE) hiaR_text_addf(&p->text, "%%%u:i32 = call f%u %%%u\n", v + 1, b, v), v++;
   hiaR_text_addf(&p->text, "yield %%%u\n}\n", v);
@@ -154,6 +154,27 @@ Test(units, an_oversized_group_is_divided) {
     divide(&p);
     cr_assert_eq(p.units.n, 3);
     check(&p);
+  });
+  end(&p);
+}
+
+/* A straight line is a unit of its own. */
+Test(units, straight_lines_are_alone) {
+  program p;
+  begin(&p);
+  NO_THROW(&p.e, {
+    add(&p, 10, 1, HIA_NONE);
+    add(&p, 10, 2, HIA_NONE);
+    hiaR_text_addf(&p.text, "fn f%u (i32) -> (i32) {\n%%0:i32 = arg 0\n", p.n++);
+    for (unsigned i = 0; i < 500; i++)
+      hiaR_text_addf(&p.text, "%%%u:i32 = add %%%u, %%0\n", i + 1, i);
+    hiaR_text_addf(&p.text, "yield %%500\n}\n");
+    divide(&p);
+    check(&p);
+    cr_assert_eq(p.units.n, 2);
+    cr_assert_eq(p.units.of[0], p.units.of[1]);
+    cr_assert_eq(hiaG_unit_size_class(p.g, &p.units, p.units.of[0]), HIA_SIZE_USUAL);
+    cr_assert_eq(hiaG_unit_size_class(p.g, &p.units, p.units.of[2]), HIA_SIZE_LARGE);
   });
   end(&p);
 }

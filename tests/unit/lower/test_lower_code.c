@@ -169,8 +169,8 @@ Test(lower, size_classes) {
     unsigned n;
     hia_size_class size;
   } rows[] = {
-      {"add", 3900, HIA_SIZE_USUAL}, {"add", 4100, HIA_SIZE_LARGE}, {"add", 12100, HIA_SIZE_HUGE},
-      {"div", 150, HIA_SIZE_USUAL},  {"div", 300, HIA_SIZE_MANY},   {"div", 400, HIA_SIZE_LARGE},
+      {"add", 390, HIA_SIZE_USUAL}, {"add", 410, HIA_SIZE_LARGE}, {"add", 12100, HIA_SIZE_HUGE},
+      {"div", 150, HIA_SIZE_USUAL}, {"div", 300, HIA_SIZE_MANY},  {"div", 400, HIA_SIZE_LARGE},
       {"div", 700, HIA_SIZE_HUGE},
   };
   world w;
