@@ -25,8 +25,7 @@ static uint32_t *count_uses(const hia_emit *e) {
     for (uint32_t i = 0; i < n_ins; i++) n_uses[hiaG_in(fn, n, i)]++;
   }
   for (hia_region_id r = 0; r < fn->regions.len; r++)
-    if (fn->regions.data[r].pred != HIA_NONE &&
-        fn->regions.data[r].kind != HIA_REGION_ELSE)
+    if (fn->regions.data[r].pred != HIA_NONE && fn->regions.data[r].kind != HIA_REGION_ELSE)
       n_uses[fn->regions.data[r].pred]++;
   return n_uses;
 }

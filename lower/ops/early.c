@@ -2,11 +2,11 @@
 /* Objects of many words, which are filled as their words are computed.
  *
  * One would make an object where its node stands. But a tape of straight-line code has dozens of
- * words, more than the processor has registers: LLVM would store each word in the frame, and load it
- * again to store it in the object, and register allocation was half of the time that compiling such
- * a function took. So the memory is taken before the first of the words is computed, unless that is
- * far away, and each word is stored when it is there. A run that ends in between gives up all of its
- * memory, whatever is in it. */
+ * words, more than the processor has registers: LLVM would store each word in the frame, and load
+ * it again to store it in the object, and register allocation was half of the time that compiling
+ * such a function took. So the memory is taken before the first of the words is computed, unless
+ * that is far away, and each word is stored when it is there. A run that ends in between gives up
+ * all of its memory, whatever is in it. */
 #include "lower/ops/ops.h"
 
 enum {
@@ -34,7 +34,8 @@ static bool is_early(const hia_emit *e, hia_node_id n) {
   return node->op == HIA_OP_DATA && node->n_ins >= MIN_WORDS;
 }
 
-/* Returns the first of the nodes within reach that compute a word of DATA n, in n's region; or n. */
+/* Returns the first of the nodes within reach that compute a word of DATA n, in n's region; or n.
+ */
 static hia_node_id first_word_of(const hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   hia_node_id first = n;
@@ -42,7 +43,8 @@ static hia_node_id first_word_of(const hia_emit *e, hia_node_id n) {
     hia_node_id at = e->fn->values.data[hiaG_in(e->fn, n, i)].node;
     const hia_node *def = hiaL_node(e, at);
     bool is_computed = def->region == node->region && def->op != HIA_OP_ARG &&
-                       !hiaG_is_constant(def->op) && n - at <= REACH * node->n_ins;
+                       def->op != HIA_OP_RETURN_I && !hiaG_is_constant(def->op) &&
+                       n - at <= REACH * node->n_ins;
     if (is_computed && at < first) first = at;
   }
   return first;
@@ -99,9 +101,8 @@ void hiaL_open_early(hia_emit *e, hia_node_id n) {
   store_words(e, p->opens[n]);
 }
 
-void hiaL_store_early(hia_emit *e, hia_node_id n) {
+static void store_results(hia_emit *e, hia_node_id n) {
   struct hia_early *p = e->local.early;
-  if (!p) return;
   const hia_node *node = hiaL_node(e, n);
   for (hia_value_id v = node->outs; v < node->outs + node->n_outs; v++)
     for (uint32_t i = p->first[v]; i != HIA_NONE; i = p->stores.data[i].next) {
@@ -110,6 +111,18 @@ void hiaL_store_early(hia_emit *e, hia_node_id n) {
       hiaL_write_word(e, s->data, p->object[s->data], s->word);
       s->is_done = true;
     }
+}
+
+void hiaL_store_early(hia_emit *e, hia_node_id n) {
+  if (!e->local.early) return;
+  if (hiaL_node(e, n)->op != HIA_OP_RETURN_I) {
+    store_results(e, n);
+    return;
+  }
+  /* The results of a call are there behind the last of its nodes. */
+  const hia_site *site = &e->g->sites.data[HIA_IMM_A(hiaL_node(e, n)->imm)];
+  if (n + 1 != site->returns + site->n_returns) return;
+  for (uint32_t i = 0; i < site->n_returns; i++) store_results(e, site->returns + i);
 }
 
 LLVMValueRef hiaL_early_object(hia_emit *e, hia_node_id n) {

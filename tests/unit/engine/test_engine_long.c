@@ -70,7 +70,8 @@ static void put_chain(test_text *t, uint64_t *random) {
   const char *op = below(random, 2) ? "and" : "or";
   put(t, "fn main(x: i32, y: i32) -> (i32, bool) = {\n let is_odd = band(x, 1) == 1;\n let c = ");
   for (unsigned i = 0; i < 400; i++) {
-    if (i) put(t, " %s\n", is_mixed && below(random, 6) == 0 ? (below(random, 2) ? "and" : "or") : op);
+    if (i)
+      put(t, " %s\n", is_mixed && below(random, 6) == 0 ? (below(random, 2) ? "and" : "or") : op);
     put_term(t, random, i);
   }
   switch (below(random, 3)) {
