@@ -285,7 +285,7 @@ Test(store, the_limit_holds_for_eight_processes) {
     waitpid(children[c], &status, 0);
     cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
-  cr_assert_leq(n_bytes(store), MEBI + 64 * UNIT);
+  cr_assert_leq(n_bytes(store), MEBI + 16 * UNIT);
   cr_assert_geq(n_files(store), 20);
   /* Whatever was lost: the next time that it is looked through, the limit holds. */
   cr_assert_eq(truncate(size_path(), 0), 0);
