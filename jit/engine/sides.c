@@ -27,7 +27,8 @@ static const char *why_not_plain(const hia_fn_version *version) {
   return "it needs a large stack";
 }
 
-/* Of code from the cache it is not asked: what the cache has could be had. */
+/* Code from the cache has no graph to look at, and none is needed: what the cache has could be had.
+ */
 static hia_status refuse(const wanted *want) {
   const hia_fn_version *version = want->version;
   const hia_allocator *allocator = &version->function->module->engine->allocator;
