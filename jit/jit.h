@@ -60,22 +60,14 @@ typedef struct hia_backend {
                         hia_compile_report *report, hia_error **error);
   /* Returns the entry of a root, or of a function that is forked; else NULL. */
   hia_native_entry (*entry)(const hia_code *code, hia_fn_id f);
-  /* What a host calls for a root: its function of this side. For a plain function the caller has
-   * checked that the root can be one (hiaG_not_plain). It lives as long as the code. Not
-   * thread-safe for one code. */
-  hia_status (*host_function)(hia_code *code, const hia_graph *g,
-                              const hia_compile_options *options, hia_host_side side, hia_fn_id f,
-                              void (**out)(void), hia_error **error);
-  /* Says where positions of the code lead, when it has been compiled: what is pointed to must
-   * outlive it. */
-  void (*set_places)(hia_code *code, const hia_places *places);
-  /* The shapes of what the code makes, in the same way; NULL, as at first: it makes nothing. */
-  void (*set_shapes)(hia_code *code, const struct hia_shapes *shapes);
-  void (*set_params)(hia_code *code, struct hia_params *params);
-  /* What the types of the graph are as types of values, before the first host_function of a root
-   * that has some which are no scalars. */
-  void (*set_types)(hia_code *code, struct hia_value_types *types);
-  const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are those of set_places */
+  /* Compiles what hosts call of a graph, of one side, to laid-out code (runtime/native/load.h) of
+   * the session's allocator. It refers to nothing of this process but the runtime; whoever loads it
+   * fills in its record (runtime/native/module.h). Plain functions are those of the roots that can
+   * be ones (hiaG_not_plain). */
+  hia_status (*host_side)(hia_session *session, const hia_graph *g,
+                          const hia_compile_options *options, hia_host_side side, void **laid,
+                          size_t *size, hia_error **error);
+  const hia_unwinder *(*unwinder)(const hia_code *code); /* without locs */
   /* The object file of one of the codegen units, as long as the code lives: relocatable, with
    * nothing of this process in it. NULL: there are fewer units. What hosts call has objects of its
    * own. */

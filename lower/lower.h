@@ -104,7 +104,6 @@ void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_i
 void hiaL_map_loop_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
 /* An attribute of functions without a context and with short loops: these get no safepoint. */
 #define HIA_KERNEL_ATTRIBUTE "hia-kernel"
-#define HIA_MODULE_NAME      "hia_module" /* the hia_code_module of modules that have roots */
 /* Functions that run on the host's stack, and constants that are not the program's, are in ELF
  * sections of their own: what C calls and reads in an object, and in any module the functions that
  * call the host. The program's own code and constants are in .text and .rodata, the same bytes for

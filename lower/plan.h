@@ -16,6 +16,10 @@ typedef enum hia_host_side {
   HIA_HOST_OBJECT, /* besides the code: the record, typed and map entries, `main` */
 } hia_host_side;
 enum { HIA_N_HOST_SIDES = HIA_HOST_OBJECT }; /* the JIT makes a module of each before */
+/* The symbol of what a host calls for a root is this, followed by the number of the root. */
+static inline const char *hiaL_host_symbol(hia_host_side side) {
+  return side == HIA_HOST_TYPED ? "hia_typed_" : side == HIA_HOST_PLAIN ? "hia_plain_" : "hia_map_";
+}
 
 /* A function of an object that C sees. */
 typedef struct hia_object_root {

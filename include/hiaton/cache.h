@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* A file: native code of one function. */
+/* A file: native code of one function, or of what hosts call of it; or the name of such a file. */
 typedef struct hia_cache_file {
   size_t size;      /* sizeof(hia_cache_file) */
   const char *name; /* its name in the folder */
@@ -23,9 +23,9 @@ typedef struct hia_cache_file {
 /* The file lives until the function returns. */
 typedef void (*hia_cache_visit)(void *user, const hia_cache_file *file);
 
-/* Visits all files, in no order; with `check` it reads each one. Where there is no folder there are
- * no files. HIA_IO: the folder cannot be read; HIA_UNSUPPORTED: others can write it, or it is
- * another user's. */
+/* Visits all files with code, in no order; with `check` it reads each one. Where there is no folder
+ * there are no files. HIA_IO: the folder cannot be read; HIA_UNSUPPORTED: others can write it, or
+ * it is another user's. */
 HIA_API hia_status hia_cache_each(const char *folder, bool check, hia_cache_visit visit, void *user,
                                   hia_error **error);
 

@@ -104,7 +104,9 @@ typedef struct hia_engine_options {
      cache"); copied. NULL: none. A folder that cannot be used is as if there were none; the log
      says why. What others may write, or what is another user's, is not used */
   const char *cache;
-  uint64_t cache_bytes; /* that all files of the folder may have together; 256 MiB */
+  /* That all files of the folder may have together. When several processes store at once, they may
+     have more for a while, by what these store at that moment. 256 MiB */
+  uint64_t cache_bytes;
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -343,10 +345,10 @@ HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_func
 /* Any function; the host casts it to the type that it has. */
 typedef void (*hia_native_fn)(void);
 
-/* The typed entry of a function; the function is first made ready if necessary. The entry belongs
- * to the module and lives as long as it does. HIA_ARGUMENT if the function is generic,
- * HIA_UNSUPPORTED if the engine makes no native code: it is an interpreter, or it cannot
- * (hia_engine_native returns the reason). */
+/* The typed entry of a function; the function is first made ready if necessary. Both come from the
+ * engine's cache if they are there. The entry belongs to the module and lives as long as it does.
+ * HIA_ARGUMENT if the function is generic, HIA_UNSUPPORTED if the engine makes no native code: it
+ * is an interpreter, or it cannot (hia_engine_native returns the reason). */
 HIA_API hia_status hia_function_entry(hia_function *function, hia_native_fn *entry,
                                       hia_error **error);
 
@@ -358,8 +360,8 @@ HIA_API hia_status hia_function_entry_with_fuel(hia_function *function, hia_nati
                                                 hia_error **error);
 
 /* The map entry of a function, which computes it for all rows of columns (hiaton/runtime.h,
- * "Maps"). It is compiled at the first request, belongs to the module and lives as long. Threads
- * and errors as for hia_function_entry and hia_function_entry_with_fuel. */
+ * "Maps"). It is compiled at the first request, unless the cache has it, belongs to the module and
+ * lives as long. Threads and errors as for hia_function_entry and hia_function_entry_with_fuel. */
 HIA_API hia_status hia_function_map(hia_function *function, hia_native_fn *map, hia_error **error);
 HIA_API hia_status hia_function_map_with_fuel(hia_function *function, hia_native_fn *map,
                                               hia_error **error);

@@ -15,6 +15,12 @@ enum { USE_SECONDS = 3600 };
 /* What a writer that has died left is removed when it is as old as this. */
 enum { STALE_SECONDS = 3600 };
 #define TEMPORARY ".new."
+/* A file whose length says how much there is in the folder: a byte for each begun unit of each
+ * file. A writer appends to it before it stores, which needs no lock. It may say too much, since
+ * files are removed and replaced; then the folder is looked through once, and the length is set. A
+ * length of 0 says nothing. */
+#define SIZE_NAME ".size"
+enum { SIZE_UNIT = 16 << 10 };
 
 struct hia_store {
   const hia_allocator *allocator;
@@ -157,11 +163,13 @@ static bool read_all(int file, void *to, size_t n) {
   return true;
 }
 
-/* Opens a file of ours; -1: there is none. */
-static int open_file(const hia_store *store, const char *name, struct stat *s) {
-  int file = openat(store->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+static bool is_our_file(const struct stat *s) { return S_ISREG(s->st_mode) && is_ours(s); }
+
+/* Opens a file of ours; -1: there is none. `flags`: O_RDONLY, or what a writer needs. */
+static int open_file(const hia_store *store, const char *name, int flags, struct stat *s) {
+  int file = openat(store->folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (file < 0) return -1;
-  if (fstat(file, s) == 0 && S_ISREG(s->st_mode) && is_ours(s)) return file;
+  if (fstat(file, s) == 0 && is_our_file(s)) return file;
   close(file);
   return -1;
 }
@@ -191,7 +199,7 @@ void *hiaJ_store_read(hia_store *store, const char name[HIA_STORE_NAME + 1], siz
   int before = errno;
   struct stat s;
   void *bytes = NULL;
-  int file = open_file(store, name, &s);
+  int file = open_file(store, name, O_RDONLY, &s);
   if (file >= 0) {
     bytes = read_sound(store, file, &s, size);
     if (!bytes) unlinkat(store->folder, name, 0);
@@ -216,21 +224,34 @@ static DIR *list_folder(const hia_store *store) {
   return list;
 }
 
+/* False: there is no such file of ours. */
+static bool check_file(const hia_store *store, const char *name, struct stat *s, bool *is_sound) {
+  int file = open_file(store, name, O_RDONLY, s);
+  if (file < 0) return false;
+  size_t size;
+  void *bytes = read_sound(store, file, s, &size);
+  *is_sound = bytes != NULL;
+  if (bytes) hiaR_free(store->allocator, bytes, size);
+  close(file);
+  return true;
+}
+
+static bool look_at(const hia_store *store, const char *name, struct stat *s) {
+  return fstatat(store->folder, name, s, AT_SYMLINK_NOFOLLOW) == 0 && is_our_file(s);
+}
+
 hia_status hiaJ_store_each(hia_store *store, bool checks, hia_store_visit *visit, void *user) {
   DIR *list = list_folder(store);
   if (!list) return HIA_IO;
   for (const struct dirent *e; (e = readdir(list));) {
     struct stat s;
+    bool is_sound = false;
     if (!is_entry(e->d_name)) continue;
-    int file = open_file(store, e->d_name, &s);
-    if (file < 0) continue;
-    hia_store_file f = {.size = (uint64_t)s.st_size, .used_at = s.st_mtim.tv_sec};
+    if (checks ? !check_file(store, e->d_name, &s, &is_sound) : !look_at(store, e->d_name, &s))
+      continue;
+    hia_store_file f = {
+        .size = (uint64_t)s.st_size, .used_at = s.st_mtim.tv_sec, .is_sound = is_sound};
     memcpy(f.name, e->d_name, sizeof f.name);
-    size_t size;
-    void *bytes = checks ? read_sound(store, file, &s, &size) : NULL;
-    f.is_sound = bytes != NULL;
-    if (bytes) hiaR_free(store->allocator, bytes, size);
-    close(file);
     visit(user, &f);
   }
   closedir(list);
@@ -246,7 +267,8 @@ hia_status hiaJ_store_clear(hia_store *store) {
   DIR *list = list_folder(store);
   if (!list) return HIA_IO;
   for (const struct dirent *e; (e = readdir(list));)
-    if (is_entry(e->d_name) || strncmp(e->d_name, TEMPORARY, strlen(TEMPORARY)) == 0)
+    if (is_entry(e->d_name) || strncmp(e->d_name, TEMPORARY, strlen(TEMPORARY)) == 0 ||
+        strcmp(e->d_name, SIZE_NAME) == 0)
       unlinkat(store->folder, e->d_name, 0);
   closedir(list);
   return HIA_OK;
@@ -295,9 +317,9 @@ static void remove_stale(const hia_store *store) {
   closedir(list);
 }
 
-/* Makes room for a file of `size` bytes: down to three quarters of the limit, so that not every
- * file has to remove one. */
-static void evict(hia_store *store, uint64_t size) {
+/* Removes files if there are more than the limit with `size` bytes more: down to three quarters of
+ * it, so that not every file has to remove one. Returns the bytes of the files that are left. */
+static uint64_t evict(hia_store *store, uint64_t size) {
   usage u = {.allocator = store->allocator};
   hiaJ_store_each(store, false, add_file, &u);
   if (u.bytes + size > store->max_bytes) {
@@ -310,9 +332,10 @@ static void evict(hia_store *store, uint64_t size) {
     remove_stale(store);
   }
   hiaR_free(u.allocator, u.files, u.room * sizeof *u.files);
+  return u.bytes;
 }
 
-/* ---- writing ---- */
+static uint64_t units_of(uint64_t size) { return size / SIZE_UNIT + (size % SIZE_UNIT != 0); }
 
 static bool write_all(int file, const void *from, size_t n) {
   for (const char *at = from; n > 0;) {
@@ -324,6 +347,35 @@ static bool write_all(int file, const void *from, size_t n) {
   }
   return true;
 }
+
+static bool append(int file, uint64_t n) {
+  static const char zeros[SIZE_UNIT];
+  for (; n > sizeof zeros; n -= sizeof zeros)
+    if (!write_all(file, zeros, sizeof zeros)) return false;
+  return write_all(file, zeros, (size_t)n);
+}
+
+/* Makes room for a file of `size` bytes, and counts it. Only when the limit may be reached is the
+ * folder looked through; or each time, if the file with the size cannot be used. While one process
+ * looks, what another one counts may be lost: so the files may have more than the limit by those
+ * that are written at that moment, until the folder is looked through again. */
+static void make_room(hia_store *store, uint64_t size) {
+  struct stat s;
+  int file = open_file(store, SIZE_NAME, O_RDWR | O_APPEND | O_CREAT, &s);
+  uint64_t n = units_of(size), most = store->max_bytes / SIZE_UNIT;
+  bool fits = file >= 0 && s.st_size > 0 && n <= most && (uint64_t)s.st_size <= most - n,
+       is_counted = true;
+  if (fits) {
+    is_counted = append(file, n);
+  } else {
+    uint64_t left = units_of(evict(store, size));
+    if (file >= 0) is_counted = ftruncate(file, (off_t)(left + n)) == 0;
+  }
+  if (!is_counted) unlinkat(store->folder, SIZE_NAME, 0);
+  if (file >= 0) close(file);
+}
+
+/* ---- writing ---- */
 
 /* It is not waited for that the bytes are on the disk. A machine that stops may leave a file
  * without them, which its checksum finds. */
@@ -347,7 +399,7 @@ bool hiaJ_store_write(hia_store *store, const char name[HIA_STORE_NAME + 1], con
   if (size == 0 || size > MAX_ENTRY || size > store->max_bytes / 2) return false;
   int before = errno;
   checksum(bytes, size, h.sum);
-  evict(store, size + sizeof h);
+  make_room(store, size + sizeof h);
   bool is_written = write_file(store, name, &h, bytes);
   errno = before;
   return is_written;

@@ -12,7 +12,9 @@
  *     writable by others.
  *
  * Any number of threads and processes may use a folder at once. The folder has a limit of size:
- * when a file is stored, those that were not used for longest are removed. */
+ * when a file is stored that would exceed it, those that were not used for longest are removed. How
+ * much there is a file of the folder says, as an estimate that is never too low for long, so that
+ * not every writer has to look through the folder. */
 #ifndef HIA_STORE_H
 #define HIA_STORE_H
 

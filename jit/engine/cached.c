@@ -1,93 +1,20 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The cache of native code (jit/cache/): its keys, code that is loaded from it, and code that is
- * stored in it.
+/* The cache of native code (jit/cache/): functions whose code is loaded from it, and stored in it.
  *
- * A key describes everything that the code depends on, as text: what is not described must not
- * change the code.
- *
- * There are two keys. The first has the text of the program, and is known before anything is built.
- * The second has the graph of the function as it was built, without its positions: code is found by
- * it again after an edit of a comment, or of another function. Code has numbers of locations, whose
- * lines and columns stand in a table. So an entry says of each location to which one of the graph
- * as it was built it belongs, and gets new lines and columns from the new graph. Under the second
- * key there is a small file with the name of the entry; when it was of use, the entry is stored
- * under the new first key, too. */
+ * Code has numbers of locations, whose lines and columns stand in a table. When it is found by its
+ * second key (cached_keys.c), the program has been edited, and lines have moved. So an entry says
+ * of each location to which one of the graph as it was built it belongs, and gets new lines and
+ * columns from the new graph; then it is stored under the new first key, too. */
+#include "jit/engine/cached.h"
 #include "graph/ir/print.h"
 #include "jit/cache/machine.h"
-#include "jit/cache/store.h"
-#include "jit/engine/engine.h"
 #include "runtime/base/loc.h"
 #include "runtime/native/units.h"
 
-/* ---- keys ---- */
-
-/* Code that has such externs calls them in another way if its runs may begin again. */
-static bool has_effects(const hia_module *module) {
-  bool has = false;
-  for (uint32_t i = 0; i < module->externs.len; i++) has |= module->externs.data[i].is_impure;
-  return has;
-}
-
-static void describe_engine(hia_text *key, const hia_module *module, hia_traits traits) {
-  const hia_engine *engine = module->engine;
-  const hia_engine_options *o = &engine->options;
-  hiaR_text_addf(key, "abi %u %llx\n", HIA_RT_ABI, (unsigned long long)HIA_RT_ABI_HASH);
-  hiaR_text_addf(key, "engine %d level %d flags %x batching %u parallel %u without %s\n",
-                 has_effects(module) && o->kind == HIA_ENGINE_AUTO, o->opt_level, o->flags,
-                 (unsigned)o->batching, o->threads > 1, engine->disabled ? engine->disabled : "");
-  hiaR_text_addf(key, "traits %x\n", hiaJ_exact_traits(traits));
-}
-
-/* Which gradients a function that differentiates for the host computes. */
-static void describe_gradients(hia_text *key, const hia_function *f) {
-  if (f->wanted) {
-    hiaR_text_addf(key, " step ");
-    for (uint32_t i = 0; i < f->module->params.n; i++) hiaR_text_addf(key, "%d", (int)f->wanted[i]);
-  }
-  for (uint32_t i = 0; i < f->n_wrt; i++)
-    hiaR_text_addf(key, " wrt %d%d %u", (int)f->wrt[i].is_param, (int)f->wrt[i].is_sum,
-                   f->wrt[i].i);
-}
-
-/* Host functions are called as their declarations and their registrations say. */
-static void describe_hosts(hia_text *key, const hia_module *module) {
-  for (uint32_t i = 0; i < module->externs.len; i++) {
-    const hia_extern_info *x = &module->externs.data[i];
-    const hia_host_target *target = hiaJ_bound(module, x->name);
-    hiaR_text_addf(key, "host %s", x->declaration);
-    if (target)
-      hiaR_text_addf(key, " %d%d%d%d", target->function != NULL, (int)target->takes_user,
-                     (int)target->returns_status, (int)target->is_safe);
-    hiaR_text_addf(key, "\n");
-  }
-}
-
-/* Describes all but the program. False: the code must not be cached. */
-static bool describe_rest(hia_text *key, const hia_function *f, hia_traits traits) {
-  const hia_module *module = f->module;
-  if (!hiaJ_build_describe(key) || !hiaJ_machine_describe(key)) return false;
-  describe_engine(key, module, traits);
-  hiaR_text_addf(key, "function %s", f->loss ? f->loss->signature : f->signature);
-  describe_gradients(key, f);
-  hiaR_text_addf(key, "\n");
-  describe_hosts(key, module);
-  return true;
-}
-
-/* The first key. */
-static bool describe(hia_text *key, const hia_function *f, hia_traits traits) {
-  const hia_module *module = f->module;
-  if (!describe_rest(key, f, traits)) return false;
-  hiaR_text_addf(key, "source %zu %u %u\n", module->source.len, module->source.expr_at,
-                 module->source.expr_line);
-  hiaR_text_add(key, module->source.text, module->source.len);
-  return true;
-}
-
-static bool may_cache(const hia_function *f, hia_traits traits) {
-  const hia_engine *engine = f->module->engine;
-  return engine->store && f->module->program && hiaJ_is_native(engine, traits) &&
-         !(traits & HIA_VERSION_ENTRIES) && !hiaJ_compile_options(engine).sanitize;
+/* False for the code of a version that must have a graph: the cache has it already, but not what
+ * hosts call. */
+static bool may_cache_code(const hia_function *f, hia_traits traits) {
+  return hiaJ_may_cache(f, traits) && !(traits & HIA_VERSION_ENTRIES);
 }
 
 /* ---- loading ---- */
@@ -222,14 +149,9 @@ static bool use_entry(loading *l, const hia_entry *e) {
   return true;
 }
 
-/* Reads the entry of a name; with a key, its key must be that one. */
-static bool read_entry(loading *l, const char *name, const hia_text *key, hia_entry *e) {
-  hia_unit *unit = l->unit;
-  hia_store *store = l->function->module->engine->store;
-  unit->cached = hiaJ_store_read(store, name, &unit->cached_size);
-  return unit->cached && hiaJ_entry_read(unit->cached, unit->cached_size, &unit->comp.arena, e) &&
-         (!key || (e->key_size == key->len && memcmp(e->key, key->data, key->len) == 0)) &&
-         hiaJ_files_are_same(e);
+static bool read_unit(loading *l, const char *name, const hia_text *key, hia_entry *e) {
+  return hiaJ_read_entry(l->function->module->engine->store, name, key, &l->unit->comp.arena,
+                         &l->unit->cached, e);
 }
 
 static void load(loading *l) {
@@ -237,13 +159,13 @@ static void load(loading *l) {
   hia_text key;
   hia_entry e;
   hiaR_text_init(&key, &l->unit->comp.scratch);
-  if (!describe(&key, l->function, l->traits)) return;
+  if (!hiaJ_first_key(&key, l->function, l->traits)) return;
   hiaJ_digest(key.data, key.len, name);
-  l->is_loaded = read_entry(l, name, &key, &e) && use_entry(l, &e);
+  l->is_loaded = read_unit(l, name, &key, &e) && use_entry(l, &e);
 }
 
 bool hiaJ_cached_load(hia_unit *unit, hia_function *f, hia_traits traits) {
-  if (!may_cache(f, traits)) return false;
+  if (!may_cache_code(f, traits)) return false;
   uint64_t start = hiaR_now();
   loading l = {.function = f, .traits = traits, .unit = unit};
   if (HIA_TRY(&unit->comp)) load(&l);
@@ -260,43 +182,21 @@ bool hiaJ_cached_load(hia_unit *unit, hia_function *f, hia_traits traits) {
 
 /* ---- the second key ---- */
 
-typedef struct storing {
-  const hia_function *function;
-  hia_traits traits;
-  hia_unit *unit;
-  hia_comp comp; /* of what is made for it */
-} storing;
-
-/* A file that is found by the second key: the name of the entry, and the key. */
-typedef struct by_graph {
-  char name[HIA_STORE_NAME + 8]; /* NULs behind it */
-} by_graph;
-
 void hiaJ_cached_note(hia_unit *unit, const hia_function *f, hia_traits traits) {
-  if (!may_cache(f, traits)) return;
+  if (!hiaJ_may_cache(f, traits)) return;
   hia_text key;
   hiaR_text_init(&key, &unit->comp.arena);
-  if (!describe_rest(&key, f, traits)) return;
+  if (!hiaJ_rest_of_key(&key, f, traits)) return;
   hiaG_print_unplaced(unit->graph, &key);
   unit->graph_key = key;
   unit->n_built_locs = unit->graph->locs.len;
-}
-
-/* True if the file is of this key; *name becomes that of the entry. */
-static bool is_of_graph(const char *bytes, size_t size, const hia_text *key,
-                        char name[HIA_STORE_NAME + 1]) {
-  by_graph head;
-  if (size != sizeof head + key->len) return false;
-  memcpy(&head, bytes, sizeof head);
-  memcpy(name, head.name, HIA_STORE_NAME + 1);
-  return !name[HIA_STORE_NAME] && strspn(name, "0123456789abcdef") == HIA_STORE_NAME &&
-         memcmp(bytes + sizeof head, key->data, key->len) == 0;
 }
 
 /* The entry's locations, where they are in the graph. NULL: it has others than this graph. */
 static const hia_image_loc *place_anew(const hia_entry *e, const hia_graph *g, uint32_t n_built,
                                        hia_arena *arena) {
   hia_image_loc *locs = HIA_NEW_ARRAY(arena, hia_image_loc, (size_t)e->n_locs + 1);
+  if (!e->origins && e->n_locs) return NULL;
   for (uint32_t i = 0; i < e->n_locs; i++) {
     if (e->origins[i] >= n_built) return NULL;
     const hia_loc *origin = &g->locs.data[e->origins[i]];
@@ -311,36 +211,23 @@ static const hia_image_loc *place_anew(const hia_entry *e, const hia_graph *g, u
 
 /* Stores the entry under the first key of the program as it is now. */
 static void store_again(const loading *l, const hia_entry *e) {
-  const hia_engine *engine = l->function->module->engine;
   char name[HIA_STORE_NAME + 1];
   hia_text key;
   hia_entry again = *e;
-  void *bytes;
-  size_t size;
   hiaR_text_init(&key, &l->unit->comp.scratch);
-  if (!describe(&key, l->function, l->traits)) return;
-  again.key = key.data;
-  again.key_size = key.len;
-  hiaJ_digest(key.data, key.len, name);
-  if (hiaJ_entry_write(&again, &engine->allocator, &bytes, &size) != HIA_OK) return;
-  hiaJ_store_write(engine->store, name, bytes, size);
-  hiaR_free(&engine->allocator, bytes, size);
+  if (hiaJ_first_key(&key, l->function, l->traits))
+    hiaJ_store_entry(l->function->module->engine, &again, &key, name);
 }
 
 bool hiaJ_cached_load_graph(hia_unit *unit, hia_function *f, hia_traits traits) {
-  if (!unit->graph_key.len) return false;
+  if (!unit->graph_key.len || !may_cache_code(f, traits)) return false;
   uint64_t start = hiaR_now();
   hia_engine *engine = f->module->engine;
   loading l = {.function = f, .traits = traits, .unit = unit};
   char name[HIA_STORE_NAME + 1];
   hia_entry e;
-  size_t size;
-  hiaJ_digest(unit->graph_key.data, unit->graph_key.len, name);
-  char *file = hiaJ_store_read(engine->store, name, &size);
-  if (!file) return false;
-  bool is_it = is_of_graph(file, size, &unit->graph_key, name);
-  hiaJ_store_free(engine->store, file, size);
-  if (is_it && read_entry(&l, name, NULL, &e)) {
+  if (!hiaJ_find_by_graph(engine->store, &unit->graph_key, name)) return false;
+  if (read_unit(&l, name, NULL, &e)) {
     const hia_image_loc *locs = place_anew(&e, unit->graph, unit->n_built_locs, &unit->comp.arena);
     if (locs) e.locs = locs;
     l.is_loaded = locs && use_entry(&l, &e);
@@ -378,21 +265,14 @@ static const uint32_t *find_origins(const hia_unit *unit, hia_arena *arena) {
   return origins;
 }
 
-static void store_by_graph(storing *s, const char *entry_name) {
-  const hia_text *key = &s->unit->graph_key;
-  const hia_engine *engine = s->function->module->engine;
-  char name[HIA_STORE_NAME + 1];
-  by_graph head = {0};
-  memcpy(head.name, entry_name, HIA_STORE_NAME);
-  hia_text file;
-  hiaR_text_init(&file, &s->comp.arena);
-  hiaR_text_add(&file, (const char *)&head, sizeof head);
-  hiaR_text_add(&file, key->data, key->len);
-  hiaJ_digest(key->data, key->len, name);
-  hiaJ_store_write(engine->store, name, file.data, file.len);
-}
-
 /* ---- storing ---- */
+
+typedef struct storing {
+  const hia_function *function;
+  hia_traits traits;
+  hia_unit *unit;
+  hia_comp comp; /* of what is made for it */
+} storing;
 
 static uint32_t add_string(hia_text *strings, const char *s) {
   uint32_t at = (uint32_t)strings->len;
@@ -427,7 +307,7 @@ static void store_externs(hia_entry *e, const hia_graph *g, hia_text *strings) {
 }
 
 /* False: there is nothing to store. */
-static bool make_entry(storing *s, hia_entry *e, hia_text *key) {
+static bool make_entry(storing *s, hia_entry *e) {
   const hia_unit *unit = s->unit;
   const hia_engine *engine = s->function->module->engine;
   const hia_fn_version *v = &unit->versions[0];
@@ -450,11 +330,8 @@ static bool make_entry(storing *s, hia_entry *e, hia_text *key) {
                              .nodes = unit->stats.nodes,
                              .code_bytes = unit->stats.code_bytes,
                              .max_frame = unit->unwinder.max_frame};
-  hia_type *words = HIA_NEW_ARRAY(arena, hia_type, (size_t)facts->n_params + facts->n_results + 1);
-  memcpy(words, v->facts.params, facts->n_params * sizeof *words);
-  memcpy(words + facts->n_params, v->facts.results, facts->n_results * sizeof *words);
   e->facts = facts;
-  e->words = words;
+  e->words = hiaJ_entry_types(arena, &v->facts);
   e->result_names = store_result_names(v, &strings);
   e->n_result_names = e->result_names ? facts->n_results : 0;
   e->types = unit->facts.types;
@@ -467,34 +344,26 @@ static bool make_entry(storing *s, hia_entry *e, hia_text *key) {
   store_callees(e, unit, engine->backend->entries(unit->code), &strings);
   e->strings = strings.data;
   e->strings_size = strings.len;
-  e->key = key->data;
-  e->key_size = key->len;
   return true;
 }
 
 static void store(storing *s) {
   hia_engine *engine = s->function->module->engine;
-  const hia_allocator *allocator = &engine->allocator;
+  const hia_text *graph_key = &s->unit->graph_key;
   char name[HIA_STORE_NAME + 1];
   hia_text key;
   hia_entry e = {0};
-  void *bytes;
-  size_t size;
   hiaR_text_init(&key, &s->comp.arena);
-  if (!describe(&key, s->function, s->traits) || !make_entry(s, &e, &key)) return;
-  hiaJ_digest(key.data, key.len, name);
-  if (hiaJ_entry_write(&e, allocator, &bytes, &size) != HIA_OK) return;
-  if (hiaJ_store_write(engine->store, name, bytes, size)) {
-    if (e.origins && s->unit->graph_key.len) store_by_graph(s, name);
-  } else {
+  if (!hiaJ_first_key(&key, s->function, s->traits) || !make_entry(s, &e)) return;
+  if (!hiaJ_store_entry(engine, &e, &key, name))
     hiaJ_log(engine, "%s is not in the cache: it cannot be written", s->function->name);
-  }
-  hiaR_free(allocator, bytes, size);
+  else if (e.origins && graph_key->len)
+    hiaJ_store_by_graph(engine->store, graph_key, name, &s->comp.arena);
 }
 
 /* The module is held. Other threads may add entries to the unit meanwhile. */
 void hiaJ_cached_store(hia_unit *unit, const hia_function *f, hia_traits traits) {
-  if (!may_cache(f, traits) || !unit->code || !unit->graph || unit->stats.hurried ||
+  if (!may_cache_code(f, traits) || !unit->code || !unit->graph || unit->stats.hurried ||
       unit->n_versions != 1)
     return;
   storing s = {.function = f, .traits = traits, .unit = unit};

@@ -13,11 +13,13 @@
  *   module_types.c, inspect.c    the types of a module, and introspection
  *   find.c, functions.c          functions by name; the objects that stand for them
  *   unit.c, ready.c              building and compiling; versions of functions, made when needed
+ *   cached.c, cached_keys.c, cached_sides.c   the cache of native code (cached.h)
  *   later.c                      making versions on a thread of the engine
  *   again.c, tier.c              image or native code; runs that begin in the interpreter, and may
  *                                begin again in native code
  *   run.c, run_options.c         calls; their options
- *   entry.c, host.c, cancel.c    typed entries; host functions; ending runs
+ *   entry.c, sides.c             what hosts call: typed entries, plain functions, maps
+ *   host.c, cancel.c             host functions; ending runs
  *   params.c, trainer.c, gradients.c, differences.c   params, training, checks of gradients
  *   value.c, value_data.c, value_text.c   values; of data and arrays; from text
  *   builder.c                    programs that hosts build
@@ -53,7 +55,7 @@ enum {
      versions that the budget ended have none. */
   HIA_VERSION_NATIVE = 1 << 1,
   HIA_VERSION_IMAGE = 1 << 3,   /* it has none; only tests require that */
-  HIA_VERSION_ENTRIES = 1 << 4, /* its typed entries can be made: it has a graph, as no code from
+  HIA_VERSION_ENTRIES = 1 << 4, /* what hosts call can be compiled: it has a graph, as no code from
                                    the cache has */
 };
 
@@ -236,6 +238,12 @@ typedef struct hia_root_facts {
   uint32_t loc;
 } hia_root_facts;
 
+/* Bytes of the cache (jit/cache/store.h). */
+typedef struct hia_cached_file {
+  void *bytes; /* NULL: there are none */
+  size_t size;
+} hia_cached_file;
+
 /* A graph on its way to code or an image: that of one instance, or the whole of a module that was
  * read as a graph. One thread owns it until it is published; from then on all of it is constant
  * except where a field says otherwise. */
@@ -247,13 +255,15 @@ typedef struct hia_unit {
   hia_unit_facts facts;
   hia_fn_version *versions; /* the versions it is made for, one for each of its roots */
   uint32_t n_versions;
-  pthread_mutex_t lock; /* of typed entries and plain functions, which are added to `code` on
-                           request, and of graph->comp meanwhile */
+  pthread_mutex_t lock; /* of `sides` and `types_of_entries`, and of comp meanwhile */
+  /* What hosts call, by hia_host_side: code of its own, made or loaded at the first request, since
+   * hosts request it for few functions, and it would add a third to the compile time of a small
+   * one. NULL: not requested so far. */
+  hia_loaded_code *sides[HIA_N_HOST_SIDES];
   hia_loaded *image;
   hia_code *code;
   hia_units *units; /* code from the cache, instead of `code`; its entry follows */
-  void *cached;
-  size_t cached_size;
+  hia_cached_file cached;
   hia_text graph_key;    /* cached.c: describes the graph as it was built; empty: it is not known */
   uint32_t n_built_locs; /* that this graph had */
   hia_shapes *shapes;    /* NULL: its runs make no objects */
@@ -557,6 +567,22 @@ void hiaJ_cached_note(hia_unit *unit, const hia_function *function, hia_traits t
 bool hiaJ_cached_load_graph(hia_unit *unit, hia_function *function, hia_traits traits);
 /* Stores the code of a unit that was made for such a version, if it may be. */
 void hiaJ_cached_store(hia_unit *unit, const hia_function *function, hia_traits traits);
+/* ---- cached_sides.c: what hosts call, in the cache ---- */
+
+/* Loads what hosts call, of one side, into its unit; its record is not filled in. False: the cache
+ * has none for this version. The caller holds the unit's lock. */
+bool hiaJ_cached_load_side(const hia_fn_version *version, hia_host_side side);
+/* Stores such code, laid out, if it may be. The caller holds the unit's lock. */
+void hiaJ_cached_store_side(const hia_fn_version *version, hia_host_side side, const void *laid,
+                            size_t size);
+
+/* ---- sides.c: what hosts call ---- */
+
+/* The function that a host calls for the version, of one side. *out stays NULL, without an error,
+ * if the version's code comes from the cache, which does not have that: then a version with
+ * HIA_VERSION_ENTRIES has it compiled. */
+hia_status hiaJ_host_function(const hia_fn_version *version, hia_host_side side, hia_native_fn *out,
+                              hia_error **error);
 
 /* ---- ready.c: versions of functions, made when they are first needed ---- */
 

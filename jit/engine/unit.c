@@ -27,14 +27,15 @@ hia_unit *hiaJ_unit_new(hia_engine *engine) {
 void hiaJ_unit_unload(hia_engine *engine, hia_unit *unit) {
   hiaR_free(&engine->allocator, unit->shapes, unit->shapes_size);
   hiaR_units_release(unit->units);
-  if (unit->cached) hiaJ_store_free(engine->store, unit->cached, unit->cached_size);
+  if (unit->cached.bytes) hiaJ_store_free(engine->store, unit->cached.bytes, unit->cached.size);
   unit->shapes = NULL;
   unit->units = NULL;
-  unit->cached = NULL;
+  unit->cached = (hia_cached_file){0};
 }
 
 static void end(hia_engine *engine, hia_unit *unit) {
   if (unit->image) hiaR_image_free(unit->image);
+  for (int i = 0; i < HIA_N_HOST_SIDES; i++) hiaR_code_release(unit->sides[i]);
   if (unit->code) engine->backend->release(engine->session, unit->code);
   hiaJ_unit_unload(engine, unit);
   pthread_mutex_destroy(&unit->lock);
@@ -297,10 +298,8 @@ static hia_status compile(hia_module *module, hia_unit *unit, uint64_t *open_ns,
     unit->code = NULL;
     return hiaJ_fail_compile(&engine->allocator, error, status, cause);
   }
-  engine->backend->set_places(unit->code, &unit->places);
-  engine->backend->set_shapes(unit->code, unit->shapes);
-  if (unit->graph->params.len) engine->backend->set_params(unit->code, &module->params);
   unit->unwinder = *engine->backend->unwinder(unit->code);
+  unit->unwinder.locs = unit->places.locs;
   return HIA_OK;
 }
 

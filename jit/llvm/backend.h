@@ -196,13 +196,9 @@ void hiaJ_find_entries(const hia_object *object, uintptr_t base, hia_entry_at *e
 bool hiaJ_has_all_entries(const hia_graph *g, const hia_entry_at *entries); /* of its roots */
 /* What hia_backend has under these names. */
 hia_native_entry hiaJ_code_entry(const hia_code *code, hia_fn_id f);
-hia_status hiaJ_host_function(hia_code *code, const hia_graph *g,
-                              const hia_compile_options *options, hia_host_side host, hia_fn_id f,
-                              void (**out)(void), hia_error **error);
-void hiaJ_code_set_places(hia_code *code, const hia_places *places);
-void hiaJ_code_set_shapes(hia_code *code, const hia_shapes *shapes);
-void hiaJ_code_set_params(hia_code *code, struct hia_params *params);
-void hiaJ_code_set_types(hia_code *code, struct hia_value_types *types);
+hia_status hiaJ_host_side(hia_session *session, const hia_graph *g,
+                          const hia_compile_options *options, hia_host_side side, void **laid,
+                          size_t *size, hia_error **error);
 const hia_unwinder *hiaJ_code_unwinder(const hia_code *code);
 const hia_entry_at *hiaJ_code_entries(const hia_code *code);
 bool hiaJ_code_units(const hia_code *code, hia_comp *comp, const hia_entry_unit **units,

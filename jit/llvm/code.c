@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Code in this process: the objects of a graph's codegen units, laid out (link.c) and loaded
- * (runtime/native/load.h), and what hosts call.
+ * (runtime/native/load.h); and what hosts call, laid out.
  *
  * The compiler's objects stay, since frame tables are made of them when they are first needed. */
 #include "jit/llvm/backend.h"
@@ -19,16 +19,8 @@ struct hia_code {
   unit *units;
   uint32_t n_units;
   hia_units *loaded;
-  /* Typed entries, plain functions and map entries are objects of their own, compiled at the first
-   * request, NULL until then: hosts request them for few functions, and they would add a third to
-   * the compile time of a small function. */
-  hia_loaded_code *sides[HIA_N_HOST_SIDES];
   size_t n_fns;
   hia_unwinder unwinder;
-  hia_places places;
-  const hia_shapes *shapes;      /* NULL: it makes no objects */
-  struct hia_params *params;     /* NULL: it has none */
-  struct hia_value_types *types; /* of what hosts pass; NULL: they have passed scalars only */
 };
 
 hia_status hiaJ_not_understood(const hia_session *session, hia_error **error) {
@@ -37,21 +29,6 @@ hia_status hiaJ_not_understood(const hia_session *session, hia_error **error) {
 
 /* ---- objects ---- */
 
-static hia_status load_object(const hia_session *session, const hia_object *object,
-                              hia_loaded_code **loaded, hia_error **error) {
-  hia_comp comp;
-  hiaR_comp_init(&comp, session->allocator);
-  volatile hia_status status = HIA_OK;
-  if (HIA_TRY(&comp)) {
-    const hia_laid_code *laid = hiaJ_link(&comp, object);
-    status = hiaR_code_load(session->allocator, laid, hiaR_laid_size(laid), loaded, error);
-  } else {
-    status = hiaR_fail_comp(session->allocator, error, &comp);
-  }
-  hiaR_comp_free(&comp);
-  return status;
-}
-
 static bool open_object(hia_object *object, LLVMMemoryBufferRef bytes) {
   return hiaJ_object_open(object, LLVMGetBufferStart(bytes), LLVMGetBufferSize(bytes));
 }
@@ -59,7 +36,6 @@ static bool open_object(hia_object *object, LLVMMemoryBufferRef bytes) {
 void hiaJ_code_free(hia_session *session, hia_code *code) {
   if (!code) return;
   const hia_allocator *allocator = session->allocator;
-  for (int i = 0; i < HIA_N_HOST_SIDES; i++) hiaR_code_release(code->sides[i]);
   hiaR_units_release(code->loaded);
   for (uint32_t i = 0; i < code->n_units; i++) {
     unit *u = &code->units[i];
@@ -208,16 +184,6 @@ hia_native_entry hiaJ_code_entry(const hia_code *code, hia_fn_id f) {
   return f < code->n_fns ? (hia_native_entry)(uintptr_t)hiaJ_code_entries(code)[f].entry : NULL;
 }
 
-void hiaJ_code_set_places(hia_code *code, const hia_places *places) {
-  code->unwinder.locs = places->locs;
-  code->places = *places;
-}
-
-void hiaJ_code_set_shapes(hia_code *code, const hia_shapes *shapes) { code->shapes = shapes; }
-void hiaJ_code_set_params(hia_code *code, struct hia_params *params) { code->params = params; }
-
-void hiaJ_code_set_types(hia_code *code, struct hia_value_types *types) { code->types = types; }
-
 const hia_unwinder *hiaJ_code_unwinder(const hia_code *code) { return &code->unwinder; }
 
 const void *hiaJ_code_object(const hia_code *code, uint32_t number, size_t *size) {
@@ -267,62 +233,38 @@ bool hiaJ_code_units(const hia_code *code, hia_comp *comp, const hia_entry_unit 
 
 /* ---- what hosts call ---- */
 
-typedef void (*function)(void);
-
-/* The record of the typed entries receives the addresses of the code that they enter. */
-static void fill_in(const hia_code *code, hia_code_module *module, const hia_graph *g) {
-  hia_code_root *root = (hia_code_root *)(uintptr_t)module->roots;
-  HIA_EACH_FN(g, f)
-    if (hiaG_fn(g, f)->is_root) (root++)->entry = hiaJ_code_entry(code, f);
-  module->unwinder = code->unwinder;
-  module->places = code->places;
-  module->shapes = code->shapes;
-  module->types = code->types;
-  module->params = code->params;
-  if (code->shapes || code->params) module->flags |= HIA_CODE_OBJECTS;
-}
-
-static hia_status load_side(const hia_code *code, const hia_graph *g, hia_host_side host,
-                            LLVMMemoryBufferRef bytes, hia_loaded_code **out, hia_error **error) {
-  hia_object object;
-  uintptr_t record;
-  if (!open_object(&object, bytes)) return hiaJ_not_understood(code->session, error);
-  hia_status status = load_object(code->session, &object, out, error);
-  if (status || host == HIA_HOST_PLAIN) return status;
-  if (hiaR_code_symbol(*out, HIA_MODULE_NAME, &record)) {
-    fill_in(code, (hia_code_module *)record, g);
-    return HIA_OK;
+static hia_status lay_out(hia_session *session, const hia_object *object, void **laid, size_t *size,
+                          hia_error **error) {
+  hia_comp comp;
+  hiaR_comp_init(&comp, session->allocator);
+  volatile hia_status status = HIA_OK;
+  if (HIA_TRY(&comp)) {
+    const hia_laid_code *made = hiaJ_link(&comp, object);
+    *size = (size_t)hiaR_laid_size(made);
+    *laid = hiaR_alloc(session->allocator, *size);
+    if (*laid)
+      memcpy(*laid, made, *size);
+    else
+      status = hiaR_fail_memory(session->allocator, error);
+  } else {
+    status = hiaR_fail_comp(session->allocator, error, &comp);
   }
-  hiaR_code_release(*out);
-  *out = NULL;
-  return hiaJ_not_understood(code->session, error);
-}
-
-/* Compiles what hosts call, of one kind. Its object file is not needed afterwards. */
-static hia_status make_side(const hia_code *code, const hia_graph *g,
-                            const hia_compile_options *options, hia_host_side host,
-                            hia_loaded_code **out, hia_error **error) {
-  hia_loaded_objects objects;
-  hia_compile_report report;
-  hia_status status = hiaJ_compile(code->session, g, options, host, NULL, &objects, &report, error);
-  if (status) return status;
-  status = load_side(code, g, host, objects.units[0].bytes, out, error);
-  hiaJ_objects_free(code->session, &objects);
+  hiaR_comp_free(&comp);
   return status;
 }
 
-hia_status hiaJ_host_function(hia_code *code, const hia_graph *g,
-                              const hia_compile_options *options, hia_host_side host, hia_fn_id f,
-                              function *out, hia_error **error) {
-  hia_loaded_code **at = &code->sides[host];
-  uintptr_t address;
-  if (!*at) {
-    hia_status status = make_side(code, g, options, host, at, error);
-    if (status) return status;
-  }
-  char name[HIA_ENTRY_NAME_SIZE];
-  hiaL_host_name(name, host, f);
-  if (!hiaR_code_symbol(*at, name, &address)) return hiaJ_not_understood(code->session, error);
-  *out = (function)address;
-  return HIA_OK;
+hia_status hiaJ_host_side(hia_session *session, const hia_graph *g,
+                          const hia_compile_options *options, hia_host_side side, void **laid,
+                          size_t *size, hia_error **error) {
+  hia_loaded_objects objects;
+  hia_compile_report report;
+  hia_object object;
+  *laid = NULL;
+  hia_status status = hiaJ_compile(session, g, options, side, NULL, &objects, &report, error);
+  if (status) return status;
+  status = open_object(&object, objects.units[0].bytes)
+               ? lay_out(session, &object, laid, size, error)
+               : hiaJ_not_understood(session, error);
+  hiaJ_objects_free(session, &objects);
+  return status;
 }

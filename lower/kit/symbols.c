@@ -17,9 +17,7 @@ void hiaL_pays_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id callee) {
 }
 
 void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_id root) {
-  static const char *const words[HIA_N_HOST_SIDES] = {
-      [HIA_HOST_TYPED] = "typed", [HIA_HOST_PLAIN] = "plain", [HIA_HOST_MAP] = "map"};
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_%s_%u", words[side], root);
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "%s%u", hiaL_host_symbol(side), root);
 }
 
 void hiaL_map_loop_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {

@@ -17,6 +17,7 @@
 #define HIA_CODE_SYMBOL  "hia_code_"  /* N: its code, which other units call */
 #define HIA_CELLS        "hia_cells"  /* words that receive the code of functions of other units */
 #define HIA_HOST_TABLE   "hia_hosts"  /* a hia_host_row for each extern */
+#define HIA_MODULE_NAME  "hia_module" /* the hia_code_module of code that hosts call */
 
 /* Addresses of a function's entry, of its predicate that decides whether a fork of the function
  * pays, and of its code if other units call it; 0: it has none. In an object that is not loaded

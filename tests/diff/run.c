@@ -123,6 +123,8 @@ static void add_native(diff_way *ways, uint32_t *n) {
   WAY(2, .threads = 3, .typed = true);
   WAY(2, .threads = 1, .map = true);
   WAY(1, .threads = 3, .map = true);
+  WAY(1, .threads = 1, .typed = true, .cached = true);
+  WAY(1, .threads = 1, .map = true, .cached = true);
 #undef WAY
 }
 

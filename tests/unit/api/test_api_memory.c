@@ -3,6 +3,7 @@
  * with one more request that is granted. Every call must return what it returns with memory, or
  * HIA_MEMORY; nothing may leak; and the host must be able to continue. LLVM's own memory does not
  * come from the allocator. */
+#include "jit/engine/engine.h"
 #include "tests/unit/helpers/memory.h"
 #include "tests/unit/helpers/program.h"
 #include "tests/unit/helpers/text.h"
@@ -12,6 +13,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char whole_text[] =
     "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
@@ -37,7 +39,17 @@ typedef enum part {
   FUEL = 1024,    /* runs with fuel, that is enough or not */
   TENSORS = 2048, /* in archives of NumPy, and from other libraries by DLPack */
   CHECKS = 4096,  /* of gradients */
+  TIERS = 8192,   /* runs that begin in the interpreter, and may go over to native code */
 } part;
+
+/* The cache of the engines. */
+typedef enum cache_use {
+  WITHOUT_CACHE,
+  STORING, /* it is empty, and all that is compiled is stored in it */
+  LOADING_FROM_IT,
+} cache_use;
+static cache_use cache; /* of the test; each has a process of its own */
+static char folder[] = "/tmp/hiaton-memory-XXXXXX";
 
 typedef struct life {
   test_heap *heap;
@@ -510,9 +522,35 @@ static void try_entries(life *l, hia_engine *engine, hia_module *module) {
   hia_context_free(of_engine);
 }
 
+/* ---- tiers ---- */
+
+/* A run that goes over at a poll of its own, and one that may while a thread compiles; then the
+ * engine is freed, whatever that thread does. */
+static void try_tiers(life *l, hia_engine *engine, hia_module *module) {
+  hia_function *fib;
+  if (!DID(hia_module_function(module, "fib", &fib, &l->error), HIA_OK)) return;
+  DID(hia_function_prepare(fib, &l->error), HIA_OK);
+  hia_run_stats used = HIA_RUN_STATS_INIT;
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.stats = &used;
+  engine->again_at = 3;
+  try_call(l, engine, module, "fib", 12, &options, HIA_OK, "233");
+  if (l->heap->left > 0) cr_assert_eq(used.n_restarts, 1); /* nothing has been refused so far */
+  engine->again_at = 0;
+  try_call(l, engine, module, "fact", 6, NULL, HIA_OK, "720");
+  try_call(l, engine, module, "deep", 300, NULL, HIA_DIV_ZERO, NULL);
+  hia_module *other;
+  if (!DID(hia_module_load_text(engine, "o", whole_text, strlen(whole_text), &other, &l->error),
+           HIA_OK))
+    return;
+  try_call(l, engine, other, "fib", 23, NULL, HIA_OK, "46368");
+  hia_module_free(other);
+}
+
 static void live(life *l) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = l->kind;
+  if (cache) options.cache = folder;
   options.threads = l->threads;
   options.allocator = &l->heap->allocator;
   options.opt_level = 0; /* LLVM's part of the time */
@@ -536,6 +574,7 @@ static void live(life *l) {
       if (l->parts & BUILDING) try_a_mistake(l, engine);
       if (l->parts & HOST) try_host(l, engine, module);
       if (l->parts & FUEL) try_fuel(l, engine, module);
+      if (l->parts & TIERS) try_tiers(l, engine, module);
       if (l->parts & TENSORS) try_tensors(l, engine);
       if (l->parts & CHECKS) try_a_check(l, engine);
       if (l->parts & DUMPS) {
@@ -585,15 +624,16 @@ enum { APART = HIA_TEST_SHARE > 1 ? 8 : 2 };
 #endif
 
 /* Repeats until the host makes fewer than n requests. With threads the number of requests varies,
- * so this must happen three times in a row. */
+ * so this must happen three times in a row; a compiling thread is one, too. */
 static long sweep(hia_engine_kind kind, unsigned threads, unsigned parts, bool fails_once) {
   test_heap heap;
-  unsigned whole = 0, wanted = threads > 1 ? 3 : 1;
+  unsigned whole = 0, wanted = threads > 1 || parts & TIERS ? 3 : 1;
   for (long n = fails_once ? 0 : APART / 2;; n += APART) {
     cr_assert_lt(n, 20000, "does it ever end?");
     test_heap_init(&heap, n);
     heap.fails_once = fails_once;
     life l = {.heap = &heap, .kind = kind, .threads = threads, .parts = parts};
+    if (cache == STORING) hia_cache_clear(folder, false, NULL);
     live(&l);
     cr_assert_eq(heap.blocks, 0, "request %ld: %ld blocks left over", n, (long)heap.blocks);
     cr_assert_eq(heap.bytes, 0, "request %ld: %ld bytes left over", n, (long)heap.bytes);
@@ -605,10 +645,24 @@ static long sweep(hia_engine_kind kind, unsigned threads, unsigned parts, bool f
 }
 
 static void both_ways(hia_engine_kind kind, unsigned threads, unsigned parts) {
-  if (kind == HIA_ENGINE_JIT) NEEDS_NATIVE;
+  if (kind == HIA_ENGINE_JIT || kind == HIA_ENGINE_AUTO) NEEDS_NATIVE;
   long once = sweep(kind, threads, parts, true), always = sweep(kind, threads, parts, false);
   cr_assert(once > 5 && always > 5, "%ld and %ld requests: the allocator is not used", once,
             always);
+}
+
+/* With a cache: whatever fails there is as if nothing were in it. */
+static void both_ways_with(cache_use use, hia_engine_kind kind, unsigned parts) {
+  NEEDS_NATIVE;
+  cr_assert_not_null(mkdtemp(folder));
+  cache = use;
+  test_heap heap;
+  test_heap_init(&heap, -1);
+  life l = {.heap = &heap, .kind = kind, .threads = 1, .parts = parts};
+  live(&l); /* fills it */
+  both_ways(kind, 1, parts);
+  hia_cache_clear(folder, false, NULL);
+  rmdir(folder);
 }
 
 Test(api_memory, loading) { both_ways(HIA_ENGINE_INTERP, 1, LOADING); }
@@ -631,3 +685,8 @@ Test(api_memory, native_host) { both_ways(HIA_ENGINE_JIT, 1, HOST); }
 Test(api_memory, native_host_threads) { both_ways(HIA_ENGINE_JIT, 2, HOST); }
 Test(api_memory, native_fuel) { both_ways(HIA_ENGINE_JIT, 1, FUEL); }
 Test(api_memory, native_dumps) { both_ways(HIA_ENGINE_JIT, 1, CODE); }
+Test(api_memory, tiers) { both_ways(HIA_ENGINE_AUTO, 1, TIERS); }
+Test(api_memory, storing) { both_ways_with(STORING, HIA_ENGINE_JIT, RUNS | ENTRIES); }
+Test(api_memory, loading_code) { both_ways_with(LOADING_FROM_IT, HIA_ENGINE_JIT, RUNS | ENTRIES); }
+Test(api_memory, tiers_storing) { both_ways_with(STORING, HIA_ENGINE_AUTO, TIERS); }
+Test(api_memory, tiers_loading) { both_ways_with(LOADING_FROM_IT, HIA_ENGINE_AUTO, TIERS); }
