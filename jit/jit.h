@@ -30,6 +30,7 @@ typedef struct hia_compile_options {
   bool sanitize;  /* instrument for the sanitizer the library itself is built with */
   const hia_host_target *hosts; /* the host functions that the graph's externs are bound to; may be
                                    NULL if it has none */
+  unsigned readers;     /* of what hosts call: who is told of it (runtime/native/debug/debug.h) */
   const hia_look *look; /* for compile, or NULL: it may end compiling before code generation, with
                            the status that it returns; once it is late, LLVM optimises no more */
 } hia_compile_options;
@@ -80,10 +81,12 @@ typedef struct hia_backend {
    * nothing of this process in it. NULL: there are fewer units. What hosts call has objects of its
    * own. */
   const void *(*object)(const hia_code *code, uint32_t unit, size_t *size);
-  /* For a cache: what code consists of, in the arena of `comp`, to which it may throw; where a fork
-   * calls a function the tables have its number, plus 1. False: it cannot be taken apart. */
-  bool (*units)(const hia_code *code, hia_comp *comp, const hia_entry_unit **units, uint32_t *n);
-  const hia_entry_at *(*entries)(const hia_code *code); /* by function */
+  /* For a cache and for debuggers: what code of this graph consists of, in the arena of `comp`, to
+   * which it may throw; where a fork calls a function the tables have its number, plus 1. False: it
+   * cannot be taken apart. */
+  bool (*units)(const hia_code *code, const hia_graph *g, hia_comp *comp,
+                const hia_entry_unit **units, uint32_t *n);
+  const hia_units *(*loaded)(const hia_code *code);
   void (*release)(hia_session *session, hia_code *code);
   /* Compiles a HIA_STATIC graph to an object file, of the session's allocator. ARGUMENT if there is
    * no such CPU. */

@@ -33,8 +33,9 @@ static void describe_engine(hia_text *key, const hia_module *module, hia_traits 
   const hia_engine_options *o = &engine->options;
   hiaR_text_addf(key, "abi %u %llx\n", HIA_RT_ABI, (unsigned long long)HIA_RT_ABI_HASH);
   hiaR_text_addf(key, "engine %d level %d flags %x batching %u parallel %u without %s\n",
-                 has_effects(module) && o->kind == HIA_ENGINE_AUTO, o->opt_level, o->flags,
-                 (unsigned)o->batching, o->threads > 1, engine->disabled ? engine->disabled : "");
+                 has_effects(module) && o->kind == HIA_ENGINE_AUTO, o->opt_level,
+                 o->flags & ~(uint32_t)HIA_SHOW_FLAGS, (unsigned)o->batching, o->threads > 1,
+                 engine->disabled ? engine->disabled : "");
   hiaR_text_addf(key, "traits %x\n", hiaJ_exact_traits(traits));
 }
 
@@ -219,6 +220,7 @@ static bool use_entry(loading *l, const hia_entry *e) {
                                                .loc = facts->loc},
                                      .result_names = result_names_of(e, arena),
                                      .native = (hia_native_entry)(uintptr_t)entry};
+  hiaJ_show(module->engine, unit, unit->units, e->units, e->n_units);
   return true;
 }
 
@@ -436,7 +438,8 @@ static bool make_entry(storing *s, hia_entry *e, hia_text *key) {
   hiaR_text_init(&strings, arena);
   hiaR_text_add(&strings, "", 1);
   if (!hiaJ_compiler_files(&strings, &e->files, &e->n_files)) return false;
-  if (!engine->backend->units(unit->code, &s->comp, &e->units, &e->n_units)) return false;
+  if (!engine->backend->units(unit->code, unit->graph, &s->comp, &e->units, &e->n_units))
+    return false;
   hia_entry_facts *facts = HIA_NEW(arena, hia_entry_facts);
   *facts = (hia_entry_facts){.flags = (unit->facts.is_counted ? HIA_ENTRY_COUNTED : 0u) |
                                       (unit->facts.has_params ? HIA_ENTRY_PARAMS : 0u) |
@@ -464,7 +467,7 @@ static bool make_entry(storing *s, hia_entry *e, hia_text *key) {
   e->loc_names_size = (size_t)unit->places.strings_size;
   e->origins = find_origins(unit, arena);
   store_externs(e, unit->graph, &strings);
-  store_callees(e, unit, engine->backend->entries(unit->code), &strings);
+  store_callees(e, unit, hiaR_units_entries(engine->backend->loaded(unit->code)), &strings);
   e->strings = strings.data;
   e->strings_size = strings.len;
   e->key = key->data;

@@ -51,6 +51,7 @@ hia_compile_options hiaJ_compile_options(const hia_engine *engine) {
                                .fast_products = hiaJ_has(engine, HIA_FLAG_FAST_PRODUCTS),
                                .reuse = !hiaJ_has(engine, HIA_FLAG_NO_REUSE),
                                .begins_again = engine->options.kind == HIA_ENGINE_AUTO,
+                               .readers = hiaJ_debug_readers(engine),
                                .sanitize = IS_SANITIZED};
 }
 

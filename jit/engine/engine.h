@@ -12,6 +12,7 @@
  *   module.c, load.c, try.c      modules; loaded from text; work on one, under its lock
  *   module_types.c, inspect.c    the types of a module, and introspection
  *   find.c, functions.c          functions by name; the objects that stand for them
+ *   show.c                       native code, shown to debuggers and profilers
  *   unit.c, ready.c              building and compiling; versions of functions, made when needed
  *   later.c                      making versions on a thread of the engine
  *   again.c, tier.c              image or native code; runs that begin in the interpreter, and may
@@ -33,6 +34,7 @@
 #include "jit/jit.h"
 #include "runtime/format/stream.h"
 #include "runtime/interp/run.h"
+#include "runtime/native/debug/debug.h"
 #include "runtime/native/units.h"
 #include "runtime/param/param.h"
 #include "runtime/run/error.h"
@@ -254,6 +256,7 @@ typedef struct hia_unit {
   hia_units *units; /* code from the cache, instead of `code`; its entry follows */
   void *cached;
   size_t cached_size;
+  hia_debug_symbols *symbols; /* of `code` or `units`, for debuggers; NULL: they have none */
   hia_text graph_key;    /* cached.c: describes the graph as it was built; empty: it is not known */
   uint32_t n_built_locs; /* that this graph had */
   hia_shapes *shapes;    /* NULL: its runs make no objects */
@@ -544,6 +547,18 @@ hia_status hiaJ_refuse_options(const hia_module *module, const hia_graph *g, boo
 const hia_host_target *hiaJ_hosts_of(const hia_module *module, const hia_graph *g);
 /* The options of this engine for the passes. */
 hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits);
+
+/* ---- show.c: native code, shown to debuggers and profilers ---- */
+
+/* The flags of the engine that ask for that, and who is told then (native/debug/debug.h). */
+enum { HIA_SHOW_FLAGS = HIA_FLAG_GDB | HIA_FLAG_PERF_MAP | HIA_FLAG_JITDUMP };
+unsigned hiaJ_debug_readers(const hia_engine *engine);
+/* Shows what was loaded, if the engine should. `n` units of an entry, or of code that was compiled;
+ * the unit's places are set. */
+void hiaJ_show(hia_engine *engine, hia_unit *unit, const hia_units *loaded,
+               const hia_entry_unit *units, uint32_t n);
+/* Shows the unit's code, which was compiled of its graph. */
+void hiaJ_show_compiled(hia_engine *engine, hia_unit *unit);
 
 /* ---- cached.c: the cache of native code ---- */
 

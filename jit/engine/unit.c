@@ -25,6 +25,7 @@ hia_unit *hiaJ_unit_new(hia_engine *engine) {
 }
 
 void hiaJ_unit_unload(hia_engine *engine, hia_unit *unit) {
+  hiaR_debug_hide(&unit->symbols);
   hiaR_free(&engine->allocator, unit->shapes, unit->shapes_size);
   hiaR_units_release(unit->units);
   if (unit->cached) hiaJ_store_free(engine->store, unit->cached, unit->cached_size);
@@ -34,6 +35,7 @@ void hiaJ_unit_unload(hia_engine *engine, hia_unit *unit) {
 }
 
 static void end(hia_engine *engine, hia_unit *unit) {
+  hiaR_debug_hide(&unit->symbols);
   if (unit->image) hiaR_image_free(unit->image);
   if (unit->code) engine->backend->release(engine->session, unit->code);
   hiaJ_unit_unload(engine, unit);
@@ -301,6 +303,7 @@ static hia_status compile(hia_module *module, hia_unit *unit, uint64_t *open_ns,
   engine->backend->set_shapes(unit->code, unit->shapes);
   if (unit->graph->params.len) engine->backend->set_params(unit->code, &module->params);
   unit->unwinder = *engine->backend->unwinder(unit->code);
+  hiaJ_show_compiled(engine, unit);
   return HIA_OK;
 }
 

@@ -4,6 +4,7 @@
  *
  * The compiler's objects stay, since frame tables are made of them when they are first needed. */
 #include "jit/llvm/backend.h"
+#include "runtime/native/debug/debug.h"
 #include "runtime/native/load.h"
 
 /* A codegen unit in this process. */
@@ -23,6 +24,7 @@ struct hia_code {
    * request, NULL until then: hosts request them for few functions, and they would add a third to
    * the compile time of a small function. */
   hia_loaded_code *sides[HIA_N_HOST_SIDES];
+  hia_debug_symbols *symbols; /* of these objects */
   size_t n_fns;
   hia_unwinder unwinder;
   hia_places places;
@@ -43,7 +45,7 @@ static hia_status load_object(const hia_session *session, const hia_object *obje
   hiaR_comp_init(&comp, session->allocator);
   volatile hia_status status = HIA_OK;
   if (HIA_TRY(&comp)) {
-    const hia_laid_code *laid = hiaJ_link(&comp, object);
+    const hia_laid_code *laid = hiaJ_link(&comp, object, NULL);
     status = hiaR_code_load(session->allocator, laid, hiaR_laid_size(laid), loaded, error);
   } else {
     status = hiaR_fail_comp(session->allocator, error, &comp);
@@ -59,6 +61,7 @@ static bool open_object(hia_object *object, LLVMMemoryBufferRef bytes) {
 void hiaJ_code_free(hia_session *session, hia_code *code) {
   if (!code) return;
   const hia_allocator *allocator = session->allocator;
+  hiaR_debug_hide(&code->symbols);
   for (int i = 0; i < HIA_N_HOST_SIDES; i++) hiaR_code_release(code->sides[i]);
   hiaR_units_release(code->loaded);
   for (uint32_t i = 0; i < code->n_units; i++) {
@@ -127,7 +130,7 @@ static hia_status load_units(hia_code *code, hia_comp *comp, const hia_graph *g,
   hia_unit_code *codes = HIA_NEW_ARRAY(&comp->arena, hia_unit_code, code->n_units);
   for (uint32_t i = 0; i < code->n_units; i++) {
     unit *u = &code->units[i];
-    const hia_laid_code *laid = u->is_called ? hiaJ_link(comp, &u->object) : NULL;
+    const hia_laid_code *laid = u->is_called ? hiaJ_link(comp, &u->object, NULL) : NULL;
     codes[i] = (hia_unit_code){.laid = laid,
                                .laid_size = laid ? (size_t)hiaR_laid_size(laid) : 0,
                                .cells = u->o.cells,
@@ -200,12 +203,11 @@ hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_loaded_ob
   return status;
 }
 
-const hia_entry_at *hiaJ_code_entries(const hia_code *code) {
-  return hiaR_units_entries(code->loaded);
-}
+const hia_units *hiaJ_code_loaded(const hia_code *code) { return code->loaded; }
 
 hia_native_entry hiaJ_code_entry(const hia_code *code, hia_fn_id f) {
-  return f < code->n_fns ? (hia_native_entry)(uintptr_t)hiaJ_code_entries(code)[f].entry : NULL;
+  return f < code->n_fns ? (hia_native_entry)(uintptr_t)hiaR_units_entries(code->loaded)[f].entry
+                         : NULL;
 }
 
 void hiaJ_code_set_places(hia_code *code, const hia_places *places) {
@@ -232,30 +234,34 @@ uint64_t hiaJ_code_bytes(const hia_code *code) {
   return bytes;
 }
 
-/* ---- for a cache ---- */
+/* ---- for a cache, and for debuggers ---- */
 
 /* Where an entry stands for the address, the number of its function stands in the tables, plus 1.
  */
 static hia_entry_at *numbered(const hia_code *code, hia_comp *comp) {
-  const hia_entry_at *at = hiaJ_code_entries(code);
+  const hia_entry_at *at = hiaR_units_entries(code->loaded);
   hia_entry_at *numbers = HIA_NEW_ARRAY(&comp->arena, hia_entry_at, code->n_fns);
   for (size_t f = 0; f < code->n_fns; f++)
     numbers[f] = (hia_entry_at){at[f].entry ? f + 1 : 0, at[f].pays ? f + 1 : 0, 0};
   return numbers;
 }
 
-bool hiaJ_code_units(const hia_code *code, hia_comp *comp, const hia_entry_unit **out,
-                     uint32_t *n) {
+bool hiaJ_code_units(const hia_code *code, const hia_graph *g, hia_comp *comp,
+                     const hia_entry_unit **out, uint32_t *n) {
   hia_entry_unit *units = HIA_NEW_ARRAY(&comp->arena, hia_entry_unit, code->n_units);
   const hia_entries entries = {numbered(code, comp), code->n_fns, 0};
   for (uint32_t i = 0; i < code->n_units; i++) {
     const unit *u = &code->units[i];
-    const hia_laid_code *laid = u->is_called ? hiaJ_link(comp, &u->object) : NULL;
+    const uint64_t *places = NULL;
+    const hia_laid_code *laid = u->is_called ? hiaJ_link(comp, &u->object, &places) : NULL;
     const hia_tables *tables = hiaJ_frames_make(comp, &u->object, entries);
+    const hia_outline *outline = laid ? hiaJ_outline_make(comp, &u->object, places, laid, g) : NULL;
     units[i] = (hia_entry_unit){.laid = laid,
                                 .laid_size = laid ? (size_t)hiaR_laid_size(laid) : 0,
                                 .tables = tables,
                                 .tables_size = hiaR_tables_size(tables),
+                                .outline = outline,
+                                .outline_size = outline ? (size_t)hiaR_outline_size(outline) : 0,
                                 .cells = u->o.cells,
                                 .n_cells = u->o.n_cells,
                                 .calls_host = u->o.calls_host};
@@ -298,15 +304,36 @@ static hia_status load_side(const hia_code *code, const hia_graph *g, hia_host_s
   return hiaJ_not_understood(code->session, error);
 }
 
+/* Tells debuggers of what hosts call. Its positions are those of the calls of the program, as in
+ * the program's own code. What fails is left out: the engine's log has said so of that code. */
+static void show_side(hia_code *code, const hia_graph *g, const hia_compile_options *options,
+                      LLVMMemoryBufferRef bytes, const hia_loaded_code *loaded) {
+  const hia_allocator *allocator = code->session->allocator;
+  hia_comp comp;
+  hiaR_comp_init(&comp, allocator);
+  hia_object object;
+  if (open_object(&object, bytes) && HIA_TRY(&comp)) {
+    char why[HIA_DEBUG_WHY];
+    const uint64_t *places;
+    const hia_laid_code *laid = hiaJ_link(&comp, &object, &places);
+    const hia_debug_code shown = {.text = hiaR_code_text(loaded),
+                                  .outline = hiaJ_outline_make(&comp, &object, places, laid, g),
+                                  .tables = hiaJ_frames_make(&comp, &object, (hia_entries){0}),
+                                  .places = &code->places};
+    hiaR_debug_show(allocator, &shown, options->readers, &code->symbols, why);
+  }
+  hiaR_comp_free(&comp);
+}
+
 /* Compiles what hosts call, of one kind. Its object file is not needed afterwards. */
-static hia_status make_side(const hia_code *code, const hia_graph *g,
-                            const hia_compile_options *options, hia_host_side host,
-                            hia_loaded_code **out, hia_error **error) {
+static hia_status make_side(hia_code *code, const hia_graph *g, const hia_compile_options *options,
+                            hia_host_side host, hia_loaded_code **out, hia_error **error) {
   hia_loaded_objects objects;
   hia_compile_report report;
   hia_status status = hiaJ_compile(code->session, g, options, host, NULL, &objects, &report, error);
   if (status) return status;
   status = load_side(code, g, host, objects.units[0].bytes, out, error);
+  if (!status && options->readers) show_side(code, g, options, objects.units[0].bytes, *out);
   hiaJ_objects_free(code->session, &objects);
   return status;
 }

@@ -141,7 +141,7 @@ static LLVMValueRef host_call(hia_emit *e, uint32_t number) {
   if (host->call) return host->call;
   LLVMBasicBlockRef here = hiaL_here(e);
   char name[32];
-  snprintf(name, sizeof name, "hia_host_call_%u", number);
+  snprintf(name, sizeof name, HIA_HOST_CALL_SYMBOL "%u", number);
   LLVMTypeRef type = LLVMFunctionType(e->types[HIA_I32], &e->ptr, 1, false);
   host->call = LLVMAddFunction(e->module, name, type);
   LLVMSetLinkage(host->call, LLVMInternalLinkage);
