@@ -220,7 +220,9 @@ void hiaL_emit_HOST(hia_emit *e, hia_node_id n) {
   uint32_t number = (uint32_t)hiaL_node(e, n)->imm;
   const hia_extern *x = extern_at(e, number);
   hia_host_target target = target_of(e, number);
+  hiaL_set_debug_loc(e, hiaL_node(e, n)->loc, false); /* for debuggers */
   LLVMValueRef answer = target.is_safe ? call_near(e, n, number) : call_far(e, n, number);
+  hiaL_no_debug_loc(e);
   if (target.returns_status) fail_unless_ok(e, n, number, answer);
   if (target.is_safe && !by_pointer(e, number)) {
     hiaL_out(e, n, 0, answer);

@@ -317,13 +317,12 @@ static void put_rules(const hia_debug_code *code, const hia_outline_function *f,
 }
 
 void hiaR_debug_frame(const hia_debug_code *code, hia_text *out) {
-  size_t cie = out->len;
   put_cie(out, IS_CIE, "");
   for (uint32_t i = 0; i < code->outline->n_functions; i++) {
     const hia_outline_function *f = &hiaR_outline_functions(code->outline)[i];
     if (!f->rules_size) continue;
     size_t from = begin(out);
-    hiaR_put(out, cie, 4);
+    hiaR_put(out, 0, 4); /* the offset of the CIE */
     hiaR_put(out, code->text + f->pc, ADDRESS_SIZE);
     hiaR_put(out, f->end - f->pc, ADDRESS_SIZE);
     put_rules(code, f, out);
