@@ -50,11 +50,20 @@ static void end_record(hia_text *out, size_t from) {
   hiaR_put_at(out, from + 4, out->len - from);
 }
 
+/* perf has no folder that names of files begin in. */
+static const char *whole_name(const char *file, hia_arena *arena) {
+  char folder[4096];
+  bool is_file = strcmp(file, "-") != 0 && strcmp(file, HIA_EXPRESSION) != 0;
+  if (!is_file || file[0] == '/' || !getcwd(folder, sizeof folder)) return file;
+  return hiaR_arena_printf(arena, "%s/%s", folder, file);
+}
+
 static void dump_lines(const hia_debug_code *code, const hia_outline_function *f, hia_text *out) {
   uint32_t n, n_known = 0;
   const hia_debug_row *rows = hiaR_debug_rows(code, f, out->arena, &n);
   for (uint32_t i = 0; i < n; i++) n_known += rows[i].loc != HIA_NONE;
   if (!n_known) return;
+  const char *program = whole_name(hiaR_debug_file(code->places), out->arena);
   size_t record = begin_record(out, DUMP_LINES);
   hiaR_put(out, code->text + f->pc, 8);
   hiaR_put(out, n_known, 8);
@@ -64,7 +73,8 @@ static void dump_lines(const hia_debug_code *code, const hia_outline_function *f
     hiaR_put(out, code->text + rows[i].pc, 8);
     hiaR_put(out, place.line, 4);
     hiaR_put(out, 0, 4);
-    hiaR_put_string(out, place.file);
+    bool is_expression = strcmp(place.file, HIA_EXPRESSION) == 0;
+    hiaR_put_string(out, is_expression ? place.file : program);
   }
   end_record(out, record);
 }
