@@ -119,7 +119,8 @@ static void find_functions(outlining *o) {
 
 static int by_pc(const void *a, const void *b) {
   const hia_outline_function *x = a, *y = b;
-  return x->pc != y->pc ? (x->pc > y->pc) - (x->pc < y->pc) : (x->name > y->name) - (x->name < y->name);
+  return x->pc != y->pc ? (x->pc > y->pc) - (x->pc < y->pc)
+                        : (x->name > y->name) - (x->name < y->name);
 }
 
 static void sort(outlining *o) {

@@ -26,24 +26,25 @@ static void end(hia_text *out, size_t from) { hiaR_put_at(out, from - 4, out->le
 /* ---- .debug_line ---- */
 
 enum { /* opcodes */
-  COPY = 1,
-  ADVANCE_PC = 2,
-  ADVANCE_LINE = 3,
-  SET_FILE = 4,
-  SET_COLUMN = 5,
-  FIRST_SPECIAL = 13,
-  EXTENDED_END = 1,
-  EXTENDED_ADDRESS = 2,
+       COPY = 1,
+       ADVANCE_PC = 2,
+       ADVANCE_LINE = 3,
+       SET_FILE = 4,
+       SET_COLUMN = 5,
+       FIRST_SPECIAL = 13,
+       EXTENDED_END = 1,
+       EXTENDED_ADDRESS = 2,
 };
 
 static void put_line_header(const hia_debug_code *code, hia_text *out) {
   static const char lengths[FIRST_SPECIAL - 1] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
   size_t header = begin(out);
-  hiaR_put(out, 1, 1);                /* the length of an instruction */
-  hiaR_put(out, 1, 1);                /* operations of an instruction */
-  hiaR_put(out, 1, 1);                /* every row is the begin of a statement */
-  hiaR_put(out, (uint64_t)(int64_t)-5, 1); /* special opcodes, which are not used: lines from here */
-  hiaR_put(out, 14, 1);               /* so many */
+  hiaR_put(out, 1, 1); /* the length of an instruction */
+  hiaR_put(out, 1, 1); /* operations of an instruction */
+  hiaR_put(out, 1, 1); /* every row is the begin of a statement */
+  hiaR_put(out, (uint64_t)(int64_t)-5,
+           1);          /* special opcodes, which are not used: lines from here */
+  hiaR_put(out, 14, 1); /* so many */
   hiaR_put(out, FIRST_SPECIAL, 1);
   hiaR_text_add(out, lengths, sizeof lengths);
   hiaR_put(out, 0, 1); /* no folders but that of the compilation */
@@ -112,28 +113,28 @@ void hiaR_debug_line(const hia_debug_code *code, hia_text *out) {
 enum { UNIT = 1, FUNCTION, INLINED, ORIGIN };
 
 enum { /* DW_TAG, DW_AT and DW_FORM */
-  TAG_COMPILE_UNIT = 0x11,
-  TAG_INLINED_SUBROUTINE = 0x1d,
-  TAG_SUBPROGRAM = 0x2e,
-  AT_NAME = 0x03,
-  AT_STMT_LIST = 0x10,
-  AT_LOW_PC = 0x11,
-  AT_HIGH_PC = 0x12,
-  AT_LANGUAGE = 0x13,
-  AT_COMP_DIR = 0x1b,
-  AT_INLINE = 0x20,
-  AT_PRODUCER = 0x25,
-  AT_ABSTRACT_ORIGIN = 0x31,
-  AT_DECL_FILE = 0x3a,
-  AT_DECL_LINE = 0x3b,
-  AT_CALL_FILE = 0x58,
-  AT_CALL_LINE = 0x59,
-  FORM_ADDR = 0x01,
-  FORM_DATA4 = 0x06,
-  FORM_STRING = 0x08,
-  FORM_DATA1 = 0x0b,
-  FORM_REF4 = 0x13,
-  FORM_SEC_OFFSET = 0x17,
+       TAG_COMPILE_UNIT = 0x11,
+       TAG_INLINED_SUBROUTINE = 0x1d,
+       TAG_SUBPROGRAM = 0x2e,
+       AT_NAME = 0x03,
+       AT_STMT_LIST = 0x10,
+       AT_LOW_PC = 0x11,
+       AT_HIGH_PC = 0x12,
+       AT_LANGUAGE = 0x13,
+       AT_COMP_DIR = 0x1b,
+       AT_INLINE = 0x20,
+       AT_PRODUCER = 0x25,
+       AT_ABSTRACT_ORIGIN = 0x31,
+       AT_DECL_FILE = 0x3a,
+       AT_DECL_LINE = 0x3b,
+       AT_CALL_FILE = 0x58,
+       AT_CALL_LINE = 0x59,
+       FORM_ADDR = 0x01,
+       FORM_DATA4 = 0x06,
+       FORM_STRING = 0x08,
+       FORM_DATA1 = 0x0b,
+       FORM_REF4 = 0x13,
+       FORM_SEC_OFFSET = 0x17,
 };
 
 static const struct form {

@@ -105,12 +105,15 @@ typedef enum section {
   N_SECTIONS
 } section;
 
-static const char *const names[N_SECTIONS] = {
-    [NONE] = "",           [TEXT] = ".text",
-    [NAMES] = ".shstrtab", [STRINGS] = ".strtab",
-    [SYMBOLS] = ".symtab", [LINE] = ".debug_line",
-    [ABBREV] = ".debug_abbrev", [INFO] = ".debug_info",
-    [FRAME] = ".debug_frame"};
+static const char *const names[N_SECTIONS] = {[NONE] = "",
+                                              [TEXT] = ".text",
+                                              [NAMES] = ".shstrtab",
+                                              [STRINGS] = ".strtab",
+                                              [SYMBOLS] = ".symtab",
+                                              [LINE] = ".debug_line",
+                                              [ABBREV] = ".debug_abbrev",
+                                              [INFO] = ".debug_info",
+                                              [FRAME] = ".debug_frame"};
 
 static void put_names(Elf64_Shdr *headers, hia_text *out) {
   size_t from = out->len;
@@ -170,16 +173,16 @@ static void describe_sections(const hia_debug_code *code, Elf64_Shdr *headers) {
 }
 
 void hiaR_debug_symbol_file(const hia_debug_code *code, hia_text *out) {
-  Elf64_Ehdr head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-                                 EV_CURRENT},
-                     .e_type = ET_REL,
-                     .e_machine = HIA_ARCH_MACHINE,
-                     .e_version = EV_CURRENT,
-                     .e_shoff = sizeof head,
-                     .e_ehsize = sizeof head,
-                     .e_shentsize = sizeof(Elf64_Shdr),
-                     .e_shnum = N_SECTIONS,
-                     .e_shstrndx = NAMES};
+  Elf64_Ehdr head = {
+      .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+      .e_type = ET_REL,
+      .e_machine = HIA_ARCH_MACHINE,
+      .e_version = EV_CURRENT,
+      .e_shoff = sizeof head,
+      .e_ehsize = sizeof head,
+      .e_shentsize = sizeof(Elf64_Shdr),
+      .e_shnum = N_SECTIONS,
+      .e_shstrndx = NAMES};
   Elf64_Shdr headers[N_SECTIONS] = {{0}};
   describe_sections(code, headers);
   size_t file = out->len;

@@ -89,12 +89,6 @@ static void dump_frames(const hia_debug_code *code, const hia_outline_function *
   end_record(out, record);
 }
 
-/* perf makes an object file for each number. */
-static uint64_t next_number(void) {
-  static _Atomic uint64_t number;
-  return number++;
-}
-
 static void dump_code(const hia_debug_code *code, const hia_outline_function *f, hia_text *out) {
   size_t size = f->end - f->pc, record = begin_record(out, DUMP_LOAD);
   hiaR_put(out, (uint64_t)getpid(), 4);
@@ -102,7 +96,7 @@ static void dump_code(const hia_debug_code *code, const hia_outline_function *f,
   hiaR_put(out, code->text + f->pc, 8); /* where it runs, and where it is */
   hiaR_put(out, code->text + f->pc, 8);
   hiaR_put(out, size, 8);
-  hiaR_put(out, next_number(), 8);
+  hiaR_put(out, 0, 8); /* its number, see `complete` */
   hiaR_put_string(out, hiaR_outline_names(code->outline) + f->name);
   hiaR_text_add(out, (const char *)(code->text + f->pc), size);
   hiaR_put_at(out, record + 4, out->len - record); /* perf takes what is behind it for code */
@@ -183,13 +177,19 @@ static bool mark(const perf_file *file) {
   return mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, file->fd, 0) != MAP_FAILED;
 }
 
-/* Sets the times of the records, which are in order in the file. */
-static void set_times(char *records, size_t n) {
+/* Sets what depends on the order of the records in the file: their times, and the numbers of
+ * functions, for each of which perf makes an object file. */
+static void complete(char *records, size_t n) {
+  enum { SIZE = 4, TIME = 8, NUMBER = 48 };
+  static uint64_t number;
   uint64_t now = hiaR_now();
   for (size_t at = 0; at < n;) {
-    uint32_t size;
-    memcpy(&size, records + at + 4, sizeof size);
-    memcpy(records + at + 8, &now, sizeof now);
+    uint32_t kind, size;
+    memcpy(&kind, records + at, sizeof kind);
+    memcpy(&size, records + at + SIZE, sizeof size);
+    memcpy(records + at + TIME, &now, sizeof now);
+    if (kind == DUMP_LOAD) memcpy(records + at + NUMBER, &number, sizeof number);
+    number += kind == DUMP_LOAD;
     at += size;
   }
 }
@@ -211,7 +211,7 @@ static void write_dump(const hia_text *dump, char why[HIA_DEBUG_WHY]) {
     dump_file.is_tried = true;
     return;
   }
-  set_times(dump->data, dump->len);
+  complete(dump->data, dump->len);
   bool is_new = !dump_file.is_tried;
   if (!create(&dump_file, path, why)) return;
   if ((is_new && (!write_header(&dump_file) || !mark(&dump_file))) ||

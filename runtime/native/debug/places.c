@@ -7,8 +7,7 @@ const char *hiaR_debug_file(const hia_places *places) {
 }
 
 hia_debug_place hiaR_debug_place(const hia_places *places, uint32_t loc) {
-  hia_debug_place place = {
-      .function = "?", .file = hiaR_debug_file(places), .outer = HIA_NONE};
+  hia_debug_place place = {.function = "?", .file = hiaR_debug_file(places), .outer = HIA_NONE};
   if (loc >= places->n_locs) return place;
   const hia_image_loc *l = &places->locs[loc];
   if (l->fn < places->strings_size) place.function = places->strings + l->fn;
