@@ -38,7 +38,7 @@ bool hiaJ_object_function(const hia_object *object, uint64_t i, const char **nam
  * if the word has no relocation. Relocations are in order of position: *next is a cursor. */
 bool hiaJ_object_place(const hia_object *object, const hia_elf_section *elf_section, uint64_t at,
                        uint64_t *next, uint32_t *section, uint64_t *offset);
-/* The same of a word that refers to .text; false, too, if it refers to another ELF section. */
+/* Does so for words that refer to .text; false, too, if the word refers to another ELF section. */
 bool hiaJ_object_target(const hia_object *object, const hia_elf_section *elf_section, uint64_t at,
                         uint64_t *next, uint64_t *offset);
 

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What debuggers and profilers are told, read back: GDB's list, files of perf, and what binutils say
- * of a symbol file. */
+/* What debuggers and profilers are told, read back: GDB's list, files of perf, and what binutils
+ * say of a symbol file. */
 #ifndef HELPER_DEBUG_H
 #define HELPER_DEBUG_H
 
@@ -81,8 +81,7 @@ static inline char *ask(const struct jit_code_entry *file, const char *command) 
   cr_assert_not_null(pipe);
   test_text text = {0};
   char piece[4096];
-  for (size_t n; (n = fread(piece, 1, sizeof piece, pipe)) > 0;)
-    test_text_take(&text, piece, n);
+  for (size_t n; (n = fread(piece, 1, sizeof piece, pipe)) > 0;) test_text_take(&text, piece, n);
   cr_assert_eq(pclose(pipe), 0, "%s: %s", command, text.data);
   unlink(path);
   return text.data;

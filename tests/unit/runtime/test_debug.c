@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* runtime/native/debug, outline: code made by hand, and what debuggers and profilers are told of it;
- * files that cannot be written. test_engine_debug.c has code of programs. */
+/* runtime/native/debug, outline: code made by hand, and what debuggers and profilers are told of
+ * it; files that cannot be written. test_engine_debug.c has code of programs. */
 #include "runtime/base/loc.h"
 #include "runtime/native/debug/debug.h"
 #include "tests/unit/helpers/debug.h"
@@ -39,8 +39,8 @@ static const struct made {
           .tables = {.head = {.text_size = 0xa0, .n_lines = N_LINES},
                      .rows = {{4, 2, 0}, {0x10, HIA_NONE, 0}, {0x20, 6, 0}, {0x44, 4, 0}}}};
 
-static const hia_image_loc locs[] = {{3, 4, 0, HIA_NONE}, {5, 7, 0, HIA_NONE},
-                                     {10, 4, 2, HIA_NONE}, {12, 9, 2, 4},
+static const hia_image_loc locs[] = {{3, 4, 0, HIA_NONE},         {5, 7, 0, HIA_NONE},
+                                     {10, 4, 2, HIA_NONE},        {12, 9, 2, 4},
                                      {12, 1, HIA_LOC_ELEMENT, 1}, {1, 1, 4, HIA_NONE}};
 static const hia_places places = {.locs = locs,
                                   .n_locs = HIA_LEN(locs),
@@ -113,7 +113,8 @@ static void expect_row(const char *text, const char *file, unsigned line, unsign
     if (n >= sizeof row) continue;
     memcpy(row, at_line, n);
     row[n] = 0;
-    if (strncmp(row, file, strlen(file)) == 0 && strstr(row, number) && strstr(row, address)) return;
+    if (strncmp(row, file, strlen(file)) == 0 && strstr(row, number) && strstr(row, address))
+      return;
   }
   cr_assert_fail("no row %s:%u at %#x in:\n%s", file, line, at, text);
 }
@@ -139,7 +140,8 @@ static void expect_functions(const struct jit_code_entry *file) {
   cr_assert(inlined && !strstr(inlined + 1, "(DW_TAG_inlined_subroutine)"), "%s", text);
   expect_in(inlined, "DW_AT_call_line   : 0x5");
   char range[64], origin[32];
-  snprintf(range, sizeof range, "DW_AT_low_pc      : 0x%lx", (unsigned long)(uintptr_t)bytes + 0x20);
+  snprintf(range, sizeof range, "DW_AT_low_pc      : 0x%lx",
+           (unsigned long)(uintptr_t)bytes + 0x20);
   expect_in(inlined, range);
   expect_in(inlined, "DW_AT_high_pc     : 0x13");
   const char *at = strstr(inlined, "DW_AT_abstract_origin: <0x");
