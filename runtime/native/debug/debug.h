@@ -7,7 +7,7 @@
  * One would let LLVM write its debug information, and hand that on. But it has numbers of locations
  * in the place of lines (lower/lower.h), and a cache would have to keep it.
  *
- *   debug.c     what hosts of this folder call
+ *   debug.c     who is told what
  *   places.c    the rows of positions of a function
  *   dwarf.c     lines, functions and frames as DWARF
  *   gdb.c       symbol files in memory, and their registration
