@@ -214,10 +214,14 @@ static void put_range(const describing *d, uint32_t pc, uint32_t to) {
   hiaR_put(d->out, to - pc, 4);
 }
 
+/* Each row has entries of its own, so a longer chain is cut: its innermost calls are shown. */
+enum { MAX_INLINED = 64 };
+
 /* The positions of a row, from the inlined body to the function of the code. */
 static void put_inlined(describing *d, uint32_t loc, uint32_t pc, uint32_t to) {
   HIA_VEC(hia_debug_place) chain = {0};
-  for (uint32_t i = loc; i != HIA_NONE; i = chain.data[chain.len - 1].outer)
+  for (uint32_t i = loc; i != HIA_NONE && chain.len <= MAX_INLINED;
+       i = chain.data[chain.len - 1].outer)
     hiaR_push(d->out->arena, &chain, hiaR_debug_place(d->code->places, i));
   for (uint32_t i = chain.len; i-- > 1;) {
     const hia_debug_place *call = &chain.data[i];
