@@ -94,11 +94,10 @@ static hia_function *run(const fixture *f) {
 /* ---- the same of compiled code and of code from the cache ---- */
 
 /* What binutils say of a symbol file, with addresses in the code counted from its begin. */
-static char *describe(const struct jit_code_entry *file) {
+static void describe_file(const struct jit_code_entry *file, test_text *out) {
   const Elf64_Shdr *code = section_named(file, ".text");
   char *said = ask(file, "objdump -t --dwarf=decodedline,info,frames-interp");
   const char *begin = strstr(said, "SYMBOL TABLE");
-  test_text out = {0};
   cr_assert_not_null(begin, "%s", said);
   for (const char *c = begin; *c;) {
     size_t n = strspn(c, "0123456789abcdef");
@@ -108,10 +107,17 @@ static char *describe(const struct jit_code_entry *file) {
       snprintf(offset, sizeof offset, "+%" PRIx64, number - code->sh_addr);
     else
       snprintf(offset, sizeof offset, "%.*s", n ? (int)(n < 31 ? n : 31) : 1, c);
-    test_text_take(&out, offset, strlen(offset));
+    test_text_take(out, offset, strlen(offset));
     c += n ? n : 1;
   }
   free(said);
+}
+
+/* What they say of all files: of each codegen unit there is one. */
+static char *describe(void) {
+  test_text out = {0};
+  for (const struct jit_code_entry *f = __jit_debug_descriptor.first_entry; f; f = f->next_entry)
+    describe_file(f, &out);
   return out.data;
 }
 
@@ -154,8 +160,8 @@ Test(engine_debug, code_from_the_cache_is_seen_as_code_just_compiled) {
     hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
     hia_function_get_stats(size, &stats);
     cr_assert_eq(stats.load_ns > 0, i == 2, "%s", f.log);
-    cr_assert_eq(n_symbol_files(), 1);
-    symbols[i] = describe(__jit_debug_descriptor.first_entry);
+    cr_assert_gt(n_symbol_files(), 0);
+    symbols[i] = describe();
     maps[i] = describe_map(map_size);
     end(&f);
     cr_assert_eq(n_symbol_files(), 0);
@@ -189,7 +195,7 @@ Test(engine_debug, flags_of_debuggers_do_not_change_what_is_in_the_cache) {
     hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
     hia_function_get_stats(run(&f), &stats);
     cr_assert_eq(stats.load_ns > 0, HAS_CACHE && i > 0);
-    cr_assert_eq(n_symbol_files(), i == 1);
+    cr_assert_eq(n_symbol_files() > 0, i == 1);
     end(&f);
   }
   remove_folder();
@@ -216,7 +222,7 @@ static unsigned compare_frames(const hia_unit *unit, const struct jit_code_entry
   return n;
 }
 
-/* The same of lines. */
+/* Compares lines in the same way. */
 static unsigned compare_lines(const hia_unit *unit, const struct jit_code_entry *file) {
   char *said = ask(file, "objdump --dwarf=decodedline -w");
   unsigned n = 0;
@@ -240,10 +246,12 @@ Test(engine_debug, frames_and_lines_are_those_of_the_walker) {
   fixture f;
   begin(&f, HIA_FLAG_GDB, false);
   const hia_unit *unit = unit_of(run(&f));
-  cr_assert_eq(n_symbol_files(), 1);
-  const struct jit_code_entry *file = __jit_debug_descriptor.first_entry;
-  cr_assert_gt(compare_frames(unit, file), 10);
-  cr_assert_gt(compare_lines(unit, file), 4);
+  unsigned n_frames = 0, n_lines = 0;
+  for (const struct jit_code_entry *i = __jit_debug_descriptor.first_entry; i; i = i->next_entry) {
+    n_frames += compare_frames(unit, i);
+    n_lines += compare_lines(unit, i);
+  }
+  cr_assert(n_frames > 10 && n_lines > 4, "%u, %u", n_frames, n_lines);
   end(&f);
   remove_folder();
 }
