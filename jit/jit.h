@@ -60,22 +60,24 @@ typedef struct hia_backend {
                         hia_compile_report *report, hia_error **error);
   /* Returns the entry of a root, or of a function that is forked; else NULL. */
   hia_native_entry (*entry)(const hia_code *code, hia_fn_id f);
-  /* Compiles what hosts call of a graph, of one side, to laid-out code (runtime/native/load.h) of
-   * the session's allocator. It refers to nothing of this process but the runtime; whoever loads it
-   * fills in its record (runtime/native/module.h). Plain functions are those of the roots that can
+  /* Compiles what hosts call of a graph, of one side, to what a cache has of it, in the arena of
+   * `comp`. It refers to nothing of this process but the runtime; whoever loads it fills in its
+   * record (runtime/native/module.h). Plain functions are those of the roots that can
    * be ones (hiaG_not_plain). */
   hia_status (*host_side)(hia_session *session, const hia_graph *g,
-                          const hia_compile_options *options, hia_host_side side, void **laid,
-                          size_t *size, hia_error **error);
+                          const hia_compile_options *options, hia_host_side side, hia_comp *comp,
+                          hia_entry_unit *out, hia_error **error);
   const hia_unwinder *(*unwinder)(const hia_code *code); /* without locs */
   /* The object file of one of the codegen units, as long as the code lives: relocatable, with
    * nothing of this process in it. NULL: there are fewer units. What hosts call has objects of its
    * own. */
   const void *(*object)(const hia_code *code, uint32_t unit, size_t *size);
-  /* For a cache: what code consists of, in the arena of `comp`, to which it may throw; where a fork
-   * calls a function the tables have its number, plus 1. False: it cannot be taken apart. */
-  bool (*units)(const hia_code *code, hia_comp *comp, const hia_entry_unit **units, uint32_t *n);
-  const hia_entry_at *(*entries)(const hia_code *code); /* by function */
+  /* For a cache and for debuggers: what code of this graph consists of, in the arena of `comp`, to
+   * which it may throw; where a fork calls a function the tables have its number, plus 1. False: it
+   * cannot be taken apart. */
+  bool (*units)(const hia_code *code, const hia_graph *g, hia_comp *comp,
+                const hia_entry_unit **units, uint32_t *n);
+  const hia_units *(*loaded)(const hia_code *code);
   void (*release)(hia_session *session, hia_code *code);
   /* Compiles a HIA_STATIC graph to an object file, of the session's allocator. ARGUMENT if there is
    * no such CPU. */

@@ -102,6 +102,9 @@ void hiaL_pays_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id callee);
 void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_id root);
 /* Writes the name of the loop that a root's map entry runs. */
 void hiaL_map_loop_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
+/* The name of a function of the graph, in the arena. The number makes it unique. */
+const char *hiaL_function_name(hia_arena *arena, const char *graph_name, hia_fn_id id);
+#define HIA_HOST_CALL_SYMBOL "hia_host_call_" /* N: calls host function N */
 /* An attribute of functions without a context and with short loops: these get no safepoint. */
 #define HIA_KERNEL_ATTRIBUTE "hia-kernel"
 /* Functions that run on the host's stack, and constants that are not the program's, are in ELF

@@ -155,6 +155,11 @@ const tool_row tool_rows[] = {
      "end the command when a run takes longer than this: 2, 0.5"},
     {OPT_CACHE, RUN | BENCH | TRAIN | GRADIENTS | CACHE, "cache", "DIR", NULL,
      "the folder that keeps native code for the next time, or off; else HIATON_CACHE says that"},
+    {OPT_PERF, RUN | BENCH | TRAIN | GRADIENTS, "perf", "KIND", "map jitdump",
+     "functions and lines for perf: a map of symbols, or a dump of code for perf inject --jit; in "
+     "/tmp"},
+    {OPT_GDB, RUN | BENCH | TRAIN | GRADIENTS, "gdb", NULL, NULL,
+     "functions and lines of native code for GDB and LLDB"},
     {OPT_BUDGET, RUN | BENCH | TRAIN | GRADIENTS, "budget", "SECONDS", NULL,
      "after this time of compiling, compile the rest without optimising (10)"},
     {OPT_FUEL, RUN, "fuel", "N", NULL,
@@ -485,6 +490,11 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_TIMEOUT:
     return hiaR_word_time(operand, &o->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
   case OPT_CACHE: o->cache = operand; return NULL;
+  case OPT_PERF:
+    if (!parse_word(row, operand, strlen(operand), &index)) return "map or jitdump";
+    o->engine.flags |= index ? HIA_FLAG_JITDUMP : HIA_FLAG_PERF_MAP;
+    return NULL;
+  case OPT_GDB: o->engine.flags |= HIA_FLAG_GDB; return NULL;
   case OPT_BUDGET:
     return hiaR_word_time(operand, &o->engine.budget_ns) ? NULL : "a number of seconds, as in 0.5";
   case OPT_FUEL:

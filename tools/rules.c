@@ -90,7 +90,7 @@ static const struct rule {
      has_expression,
      "has no effect with -e: a graph defines no names"},
     {RUN | BENCH | TRAIN | GRADIENTS,
-     {OPT_LEVEL, OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_UNCHECKED},
+     {OPT_LEVEL, OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_UNCHECKED, OPT_PERF, OPT_GDB},
      is_never_native,
      "is for native code, which --engine jit alone makes"},
     {RUN | BENCH,

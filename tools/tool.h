@@ -57,6 +57,8 @@ typedef enum tool_option {
   OPT_TIMEOUT,
   OPT_BUDGET,
   OPT_CACHE,
+  OPT_PERF,
+  OPT_GDB,
   OPT_FUEL,
   OPT_TRAP_NAN,
   OPT_BATCHING,

@@ -65,6 +65,14 @@ typedef enum hia_engine_flag {
      while none of its operands is or has (docs/language.md, "Traps of NaN"). What is built for
      other programs has such traps too. Without it NaNs are values like others. */
   HIA_FLAG_TRAP_NAN = 1 << 9,
+  /* Debuggers and profilers get to know native code: its functions, and the lines of the program
+     (docs/native.md, "Profilers and debuggers"). It costs time and memory for each function that is
+     made ready, and nothing in runs. What fails of it is a line in the log. */
+  HIA_FLAG_GDB = 1 << 10,      /* GDB and LLDB, by symbol files in memory */
+  HIA_FLAG_PERF_MAP = 1 << 11, /* perf, by the file /tmp/perf-PID.map, which stays */
+  /* perf, by the file jit-PID.dump in the folder JITDUMPDIR, an environment variable, or else in
+     /tmp, which stays; `perf inject --jit` reads it */
+  HIA_FLAG_JITDUMP = 1 << 12,
 } hia_engine_flag;
 
 /* HIA_ENGINE_OPTIONS_INIT holds the default of each field. */

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "jit/cache/entry.h"
 #include "runtime/base/loc.h"
+#include "runtime/native/load.h"
 #include "runtime/native/module.h"
 
 #define MAGIC "hiaentry"
@@ -27,6 +28,7 @@
   X(CALLS_HOST, 1) /* by unit */                                                                   \
   X(LAID, 1)                                                                                       \
   X(TABLES, 1)                                                                                     \
+  X(OUTLINE, 1)                                                                                    \
   X(CELLS, sizeof(uint32_t))
 
 typedef enum section {
@@ -109,6 +111,7 @@ static void put_all(writing *w, const hia_entry *e, const uint8_t *calls_host) {
     const hia_entry_unit *u = &e->units[i];
     put(w, u->laid, u->laid_size);
     put(w, u->tables, u->tables_size);
+    put(w, u->outline, u->outline_size);
     put(w, u->cells, u->n_cells);
   }
 }
@@ -267,7 +270,12 @@ static bool is_unit(const hia_entry *e, const hia_entry_unit *u) {
   const hia_entry_facts *f = e->facts;
   for (uint32_t i = 0; i < u->n_cells; i++)
     if (u->cells[i] >= f->n_fns) return false;
-  return hiaR_tables_check(u->tables, u->tables_size, f->n_fns, e->n_locs);
+  if (!hiaR_tables_check(u->tables, u->tables_size, f->n_fns, e->n_locs)) return false;
+  if (!u->outline_size) return !u->laid_size;
+  hia_laid_code laid;
+  if (u->laid_size < sizeof laid) return false;
+  memcpy(&laid, u->laid, sizeof laid);
+  return hiaR_outline_check(u->outline, u->outline_size, laid.code_size, e->n_locs);
 }
 
 bool hiaJ_entry_read(const void *bytes, size_t size, hia_arena *arena, hia_entry *e) {
@@ -316,7 +324,9 @@ bool hiaJ_entry_read(const void *bytes, size_t size, hia_arena *arena, hia_entry
     u->laid_size = (size_t)n;
     u->tables = get(&r, first + 1, &n);
     u->tables_size = (size_t)n;
-    u->cells = get32(&r, first + 2, &u->n_cells);
+    u->outline = get(&r, first + 2, &n);
+    u->outline_size = (size_t)n;
+    u->cells = get32(&r, first + 3, &u->n_cells);
     u->calls_host = calls_host[i];
     if (r.is_bad || !is_unit(e, u)) return false;
   }

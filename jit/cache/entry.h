@@ -12,6 +12,7 @@
 #ifndef HIA_ENTRY_H
 #define HIA_ENTRY_H
 
+#include "runtime/native/outline.h"
 #include "runtime/native/tables.h"
 
 /* A file whose contents the code depends on: libraries of the compiler. */
@@ -44,6 +45,8 @@ typedef struct hia_entry_unit {
   size_t laid_size;
   const hia_tables *tables;
   size_t tables_size;
+  const hia_outline *outline;
+  size_t outline_size;
   const uint32_t *cells; /* by cell: the function of another unit that it is for */
   uint32_t n_cells;
   bool calls_host; /* it has a table of host functions */

@@ -146,6 +146,7 @@ static bool use_entry(loading *l, const hia_entry *e) {
                                                .loc = facts->loc},
                                      .result_names = result_names_of(e, arena),
                                      .native = (hia_native_entry)(uintptr_t)entry};
+  hiaJ_show(module->engine, unit, unit->units, e->units, e->n_units);
   return true;
 }
 
@@ -316,7 +317,8 @@ static bool make_entry(storing *s, hia_entry *e) {
   hiaR_text_init(&strings, arena);
   hiaR_text_add(&strings, "", 1);
   if (!hiaJ_compiler_files(&strings, &e->files, &e->n_files)) return false;
-  if (!engine->backend->units(unit->code, &s->comp, &e->units, &e->n_units)) return false;
+  if (!engine->backend->units(unit->code, unit->graph, &s->comp, &e->units, &e->n_units))
+    return false;
   hia_entry_facts *facts = HIA_NEW(arena, hia_entry_facts);
   *facts = (hia_entry_facts){.flags = (unit->facts.is_counted ? HIA_ENTRY_COUNTED : 0u) |
                                       (unit->facts.has_params ? HIA_ENTRY_PARAMS : 0u) |
@@ -341,7 +343,7 @@ static bool make_entry(storing *s, hia_entry *e) {
   e->loc_names_size = (size_t)unit->places.strings_size;
   e->origins = find_origins(unit, arena);
   store_externs(e, unit->graph, &strings);
-  store_callees(e, unit, engine->backend->entries(unit->code), &strings);
+  store_callees(e, unit, hiaR_units_entries(engine->backend->loaded(unit->code)), &strings);
   e->strings = strings.data;
   e->strings_size = strings.len;
   return true;

@@ -25,8 +25,9 @@ static void describe_engine(hia_text *key, const hia_module *module, hia_traits 
   const hia_engine_options *o = &engine->options;
   hiaR_text_addf(key, "abi %u %llx\n", HIA_RT_ABI, (unsigned long long)HIA_RT_ABI_HASH);
   hiaR_text_addf(key, "engine %d level %d flags %x batching %u parallel %u without %s\n",
-                 has_effects(module) && o->kind == HIA_ENGINE_AUTO, o->opt_level, o->flags,
-                 (unsigned)o->batching, o->threads > 1, engine->disabled ? engine->disabled : "");
+                 has_effects(module) && o->kind == HIA_ENGINE_AUTO, o->opt_level,
+                 o->flags & ~(uint32_t)HIA_SHOW_FLAGS, (unsigned)o->batching, o->threads > 1,
+                 engine->disabled ? engine->disabled : "");
   hiaR_text_addf(key, "traits %x\n", hiaJ_exact_traits(traits));
 }
 

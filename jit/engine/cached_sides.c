@@ -12,10 +12,9 @@
 typedef struct side_job {
   const hia_fn_version *version;
   hia_host_side side;
-  hia_comp comp;        /* of what is made for it */
-  hia_cached_file file; /* that is loaded */
-  const void *laid;     /* that is stored */
-  size_t laid_size;
+  hia_comp comp;              /* of what is made for it */
+  hia_cached_file file;       /* that is loaded */
+  const hia_entry_unit *made; /* that is stored */
   bool is_loaded;
 } side_job;
 
@@ -73,7 +72,8 @@ static bool use_side(side_job *s, const char *name, const hia_text *key, hia_ent
       !is_side_of(e, s->version))
     return false;
   return hiaR_code_load(&engine->allocator, e->units[0].laid, e->units[0].laid_size,
-                        &s->version->unit->sides[s->side], NULL) == HIA_OK;
+                        &s->version->unit->sides[s->side], NULL) == HIA_OK &&
+         hiaJ_bind_side(s->version, s->side, &e->units[0]);
 }
 
 static void drop_file(side_job *s) {
@@ -117,8 +117,12 @@ static void store_side(side_job *s) {
                            .loc = HIA_NONE,
                            .n_params = r->n_params,
                            .n_results = r->n_results};
-  hia_entry_unit unit = {
-      .laid = s->laid, .laid_size = s->laid_size, .tables = &none, .tables_size = sizeof none};
+  hia_entry_unit unit = {.laid = s->made->laid,
+                         .laid_size = s->made->laid_size,
+                         .tables = &none,
+                         .tables_size = sizeof none,
+                         .outline = s->made->outline,
+                         .outline_size = s->made->outline_size};
   hia_entry e = {.facts = &facts, .types = v->unit->facts.types, .units = &unit, .n_units = 1};
   char name[HIA_STORE_NAME + 1];
   hiaR_text_init(&strings, arena);
@@ -131,10 +135,10 @@ static void store_side(side_job *s) {
     hiaJ_store_by_graph(engine_of(s)->store, &graph_key, name, arena);
 }
 
-void hiaJ_cached_store_side(const hia_fn_version *v, hia_host_side side, const void *laid,
-                            size_t size) {
+void hiaJ_cached_store_side(const hia_fn_version *v, hia_host_side side,
+                            const hia_entry_unit *made) {
   if (!may_cache_side(v)) return;
-  side_job s = {.version = v, .side = side, .laid = laid, .laid_size = size};
+  side_job s = {.version = v, .side = side, .made = made};
   hiaR_comp_init(&s.comp, &v->function->module->engine->allocator);
   if (HIA_TRY(&s.comp)) store_side(&s);
   hiaR_comp_free(&s.comp);

@@ -12,6 +12,7 @@
  *   module.c, load.c, try.c      modules; loaded from text; work on one, under its lock
  *   module_types.c, inspect.c    the types of a module, and introspection
  *   find.c, functions.c          functions by name; the objects that stand for them
+ *   show.c                       native code, shown to debuggers and profilers
  *   unit.c, ready.c              building and compiling; versions of functions, made when needed
  *   cached.c, cached_keys.c, cached_sides.c   the cache of native code (cached.h)
  *   later.c                      making versions on a thread of the engine
@@ -35,6 +36,7 @@
 #include "jit/jit.h"
 #include "runtime/format/stream.h"
 #include "runtime/interp/run.h"
+#include "runtime/native/debug/debug.h"
 #include "runtime/native/units.h"
 #include "runtime/param/param.h"
 #include "runtime/run/error.h"
@@ -264,6 +266,7 @@ typedef struct hia_unit {
   hia_code *code;
   hia_units *units; /* code from the cache, instead of `code`; its entry follows */
   hia_cached_file cached;
+  hia_debug_symbols *symbols; /* of its code, for debuggers; NULL: they have none */
   hia_text graph_key;    /* cached.c: describes the graph as it was built; empty: it is not known */
   uint32_t n_built_locs; /* that this graph had */
   hia_shapes *shapes;    /* NULL: its runs make no objects */
@@ -555,6 +558,21 @@ const hia_host_target *hiaJ_hosts_of(const hia_module *module, const hia_graph *
 /* The options of this engine for the passes. */
 hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits);
 
+/* ---- show.c: native code, shown to debuggers and profilers ---- */
+
+/* The flags of the engine that ask for that, and who is told then (native/debug/debug.h). */
+enum { HIA_SHOW_FLAGS = HIA_FLAG_GDB | HIA_FLAG_PERF_MAP | HIA_FLAG_JITDUMP };
+unsigned hiaJ_debug_readers(const hia_engine *engine);
+/* Shows what was loaded, if the engine should. `n` units of an entry, or of code that was compiled;
+ * the unit's places are set. */
+void hiaJ_show(hia_engine *engine, hia_unit *unit, const hia_units *loaded,
+               const hia_entry_unit *units, uint32_t n);
+/* Shows the unit's code, which was compiled of its graph. */
+void hiaJ_show_compiled(hia_engine *engine, hia_unit *unit);
+/* Shows what hosts call. It has no positions: where it calls the program, that has them. */
+void hiaJ_show_side(hia_engine *engine, hia_unit *unit, const hia_loaded_code *side,
+                    const hia_entry_unit *made);
+
 /* ---- cached.c: the cache of native code ---- */
 
 /* Fills the unit, which is new, with code that the cache has for such a version. False: it has
@@ -569,14 +587,18 @@ bool hiaJ_cached_load_graph(hia_unit *unit, hia_function *function, hia_traits t
 void hiaJ_cached_store(hia_unit *unit, const hia_function *function, hia_traits traits);
 /* ---- cached_sides.c: what hosts call, in the cache ---- */
 
-/* Loads what hosts call, of one side, into its unit; its record is not filled in. False: the cache
- * has none for this version. The caller holds the unit's lock. */
+/* Loads what hosts call, of one side, into its unit, and binds it. False: the cache has none for
+ * this version. The caller holds the unit's lock. */
 bool hiaJ_cached_load_side(const hia_fn_version *version, hia_host_side side);
-/* Stores such code, laid out, if it may be. The caller holds the unit's lock. */
-void hiaJ_cached_store_side(const hia_fn_version *version, hia_host_side side, const void *laid,
-                            size_t size);
+/* Stores such code, if it may be. The caller holds the unit's lock. */
+void hiaJ_cached_store_side(const hia_fn_version *version, hia_host_side side,
+                            const hia_entry_unit *made);
 
 /* ---- sides.c: what hosts call ---- */
+
+/* Fills in the record of a side that was loaded of `made`, and shows the side. False: it is none of
+ * this version; then it is released. The caller holds the unit's lock. */
+bool hiaJ_bind_side(const hia_fn_version *version, hia_host_side side, const hia_entry_unit *made);
 
 /* The function that a host calls for the version, of one side. *out stays NULL, without an error,
  * if the version's code comes from the cache, which does not have that: then a version with

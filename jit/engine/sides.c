@@ -119,25 +119,28 @@ static bool find(const wanted *want, uintptr_t *address) {
   return hiaR_code_symbol(want->version->unit->sides[want->side], name, address);
 }
 
-/* Fills in the record of a side that has just been loaded. False: it is none of this version. */
-static bool bind(const wanted *want) {
-  hia_loaded_code **code = &want->version->unit->sides[want->side];
+bool hiaJ_bind_side(const hia_fn_version *v, hia_host_side side, const hia_entry_unit *made) {
+  const wanted want = {.version = v, .side = side};
+  hia_loaded_code **code = &v->unit->sides[side];
   uintptr_t address;
-  if (find(want, &address) && fill_in(want)) return true;
+  if (find(&want, &address) && fill_in(&want)) {
+    hiaJ_show_side(v->function->module->engine, v->unit, *code, made);
+    return true;
+  }
   hiaR_code_release(*code);
   *code = NULL;
   return false;
 }
 
-static hia_status use(const wanted *want, const void *laid, size_t size) {
+static hia_status use(const wanted *want, const hia_entry_unit *made) {
   const hia_allocator *allocator = &want->version->function->module->engine->allocator;
   hia_loaded_code **code = &want->version->unit->sides[want->side];
-  hia_status status = hiaR_code_load(allocator, laid, size, code, want->error);
+  hia_status status = hiaR_code_load(allocator, made->laid, made->laid_size, code, want->error);
   if (status != HIA_OK) return status;
-  if (!bind(want))
+  if (!hiaJ_bind_side(want->version, want->side, made))
     return hiaJ_fail(allocator, want->error, HIA_INTERNAL, NULL,
                      "LLVM made code for hosts that is not understood");
-  hiaJ_cached_store_side(want->version, want->side, laid, size);
+  hiaJ_cached_store_side(want->version, want->side, made);
   return HIA_OK;
 }
 
@@ -147,15 +150,16 @@ static hia_status compile(wanted *want) {
   hia_compile_options options = hiaJ_compile_options(engine);
   options.is_fuelled = (want->version->traits & HIA_VERSION_FUELLED) != 0;
   hia_error *cause = NULL;
-  void *laid;
-  size_t size;
+  hia_entry_unit made;
+  hia_comp comp;
+  hiaR_comp_init(&comp, &engine->allocator);
   /* LLVM's frames cannot be unwound: from here on nothing may throw. */
   unit->comp.armed = false;
   hia_status status = engine->backend->host_side(engine->session, unit->graph, &options, want->side,
-                                                 &laid, &size, &cause);
-  if (status != HIA_OK) return hiaJ_fail_compile(&engine->allocator, want->error, status, cause);
-  status = use(want, laid, size);
-  hiaR_free(&engine->allocator, laid, size);
+                                                 &comp, &made, &cause);
+  status = status == HIA_OK ? use(want, &made)
+                            : hiaJ_fail_compile(&engine->allocator, want->error, status, cause);
+  hiaR_comp_free(&comp);
   return status;
 }
 
@@ -164,7 +168,7 @@ static hia_status have(wanted *want) {
   hia_status status = refuse(want);
   if (status != HIA_OK || unit->sides[want->side]) return status;
   if (!unit->types_of_entries) unit->types_of_entries = types_of_entries(unit);
-  if (hiaJ_cached_load_side(want->version, want->side) && bind(want)) return HIA_OK;
+  if (hiaJ_cached_load_side(want->version, want->side)) return HIA_OK;
   return unit->graph ? compile(want) : HIA_OK;
 }
 

@@ -25,6 +25,7 @@ hia_unit *hiaJ_unit_new(hia_engine *engine) {
 }
 
 void hiaJ_unit_unload(hia_engine *engine, hia_unit *unit) {
+  hiaR_debug_hide(&unit->symbols);
   hiaR_free(&engine->allocator, unit->shapes, unit->shapes_size);
   hiaR_units_release(unit->units);
   if (unit->cached.bytes) hiaJ_store_free(engine->store, unit->cached.bytes, unit->cached.size);
@@ -34,6 +35,7 @@ void hiaJ_unit_unload(hia_engine *engine, hia_unit *unit) {
 }
 
 static void end(hia_engine *engine, hia_unit *unit) {
+  hiaR_debug_hide(&unit->symbols);
   if (unit->image) hiaR_image_free(unit->image);
   for (int i = 0; i < HIA_N_HOST_SIDES; i++) hiaR_code_release(unit->sides[i]);
   if (unit->code) engine->backend->release(engine->session, unit->code);
@@ -300,6 +302,7 @@ static hia_status compile(hia_module *module, hia_unit *unit, uint64_t *open_ns,
   }
   unit->unwinder = *engine->backend->unwinder(unit->code);
   unit->unwinder.locs = unit->places.locs;
+  hiaJ_show_compiled(engine, unit);
   return HIA_OK;
 }
 

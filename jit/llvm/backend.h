@@ -6,6 +6,7 @@
 
 #include "jit/jit.h"
 #include "lower/lower.h"
+#include "runtime/native/outline.h"
 #include "runtime/native/units.h"
 #include "runtime/run/error.h"
 #include <llvm-c/Error.h>
@@ -33,9 +34,11 @@ bool hiaJ_object_open(hia_object *object, const void *bytes, size_t size);
  * .text. False if there are no more symbols. */
 bool hiaJ_object_function(const hia_object *object, uint64_t i, const char **name,
                           uint64_t *offset);
-/* The offset in .text that the word at `at` of an ELF section refers to. False if the word has no
- * relocation, or one that refers to another ELF section. Relocations are in order of position:
- * *next is a cursor. */
+/* The ELF section, and the offset in it, that the word at `at` of an ELF section refers to. False
+ * if the word has no relocation. Relocations are in order of position: *next is a cursor. */
+bool hiaJ_object_place(const hia_object *object, const hia_elf_section *elf_section, uint64_t at,
+                       uint64_t *next, uint32_t *section, uint64_t *offset);
+/* Does so for words that refer to .text; false, too, if the word refers to another ELF section. */
 bool hiaJ_object_target(const hia_object *object, const hia_elf_section *elf_section, uint64_t at,
                         uint64_t *next, uint64_t *offset);
 
@@ -52,7 +55,7 @@ typedef struct hia_object_section {
 typedef struct hia_object_symbol {
   const char *name;
   uint32_t section; /* its number, or SHN_ */
-  bool is_local, is_weak;
+  bool is_function, is_local, is_weak;
   uint64_t value; /* offset in the section; of SHN_COMMON: alignment */
   uint64_t size;
 } hia_object_symbol;
@@ -88,8 +91,10 @@ bool hiaJ_object_finish(const hia_object *object, const hia_tables *tables, unsi
 typedef struct hia_laid_code hia_laid_code; /* runtime/native/load.h */
 /* Links an object as far as that is possible without addresses of this process. The block,
  * hiaR_laid_size bytes, is in the arena of `comp`; throws, HIA_INTERNAL if the object has what is
- * not understood. */
-hia_laid_code *hiaJ_link(hia_comp *comp, const hia_object *object);
+ * not understood. Unless `places` is NULL, *places becomes where each ELF section begins in the
+ * loaded code, or HIA_NOT_LOADED, in the same arena. */
+hia_laid_code *hiaJ_link(hia_comp *comp, const hia_object *object, const uint64_t **places);
+#define HIA_NOT_LOADED     UINT64_MAX
 #define HIA_NOT_UNDERSTOOD "LLVM made an object file that is not understood"
 
 /* ---- frames.c: the frame tables ---- */
@@ -113,6 +118,15 @@ bool hiaJ_frames_find(void *frames, uintptr_t return_address, hia_frame_row *row
 /* The size of the largest frame in the object, in bytes. HIA_INTERNAL if a frame cannot be read. */
 hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
                                size_t *largest);
+
+/* ---- outline.c ---- */
+
+/* The outline of an object of the graph, which lies at `places` in laid-out code (hiaJ_link). In
+ * the arena of `comp`; throws. */
+hia_outline *hiaJ_outline_make(hia_comp *comp, const hia_object *object, const uint64_t *places,
+                               const hia_laid_code *laid, const hia_graph *g);
+/* Leaves out where functions are defined. */
+void hiaJ_outline_unplace(hia_outline *outline);
 
 /* ---- session.c ---- */
 
@@ -197,12 +211,12 @@ bool hiaJ_has_all_entries(const hia_graph *g, const hia_entry_at *entries); /* o
 /* What hia_backend has under these names. */
 hia_native_entry hiaJ_code_entry(const hia_code *code, hia_fn_id f);
 hia_status hiaJ_host_side(hia_session *session, const hia_graph *g,
-                          const hia_compile_options *options, hia_host_side side, void **laid,
-                          size_t *size, hia_error **error);
+                          const hia_compile_options *options, hia_host_side side, hia_comp *comp,
+                          hia_entry_unit *out, hia_error **error);
 const hia_unwinder *hiaJ_code_unwinder(const hia_code *code);
-const hia_entry_at *hiaJ_code_entries(const hia_code *code);
-bool hiaJ_code_units(const hia_code *code, hia_comp *comp, const hia_entry_unit **units,
-                     uint32_t *n);
+const hia_units *hiaJ_code_loaded(const hia_code *code);
+bool hiaJ_code_units(const hia_code *code, const hia_graph *g, hia_comp *comp,
+                     const hia_entry_unit **units, uint32_t *n);
 const void *hiaJ_code_object(const hia_code *code, uint32_t unit, size_t *size);
 
 /* ---- cpu.c ---- */

@@ -103,7 +103,7 @@ static hia_status load_units(hia_code *code, hia_comp *comp, const hia_graph *g,
   hia_unit_code *codes = HIA_NEW_ARRAY(&comp->arena, hia_unit_code, code->n_units);
   for (uint32_t i = 0; i < code->n_units; i++) {
     unit *u = &code->units[i];
-    const hia_laid_code *laid = u->is_called ? hiaJ_link(comp, &u->object) : NULL;
+    const hia_laid_code *laid = u->is_called ? hiaJ_link(comp, &u->object, NULL) : NULL;
     codes[i] = (hia_unit_code){.laid = laid,
                                .laid_size = laid ? (size_t)hiaR_laid_size(laid) : 0,
                                .cells = u->o.cells,
@@ -176,12 +176,11 @@ hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_loaded_ob
   return status;
 }
 
-const hia_entry_at *hiaJ_code_entries(const hia_code *code) {
-  return hiaR_units_entries(code->loaded);
-}
+const hia_units *hiaJ_code_loaded(const hia_code *code) { return code->loaded; }
 
 hia_native_entry hiaJ_code_entry(const hia_code *code, hia_fn_id f) {
-  return f < code->n_fns ? (hia_native_entry)(uintptr_t)hiaJ_code_entries(code)[f].entry : NULL;
+  return f < code->n_fns ? (hia_native_entry)(uintptr_t)hiaR_units_entries(code->loaded)[f].entry
+                         : NULL;
 }
 
 const hia_unwinder *hiaJ_code_unwinder(const hia_code *code) { return &code->unwinder; }
@@ -198,33 +197,44 @@ uint64_t hiaJ_code_bytes(const hia_code *code) {
   return bytes;
 }
 
-/* ---- for a cache ---- */
+/* ---- for a cache, and for debuggers ---- */
 
 /* Where an entry stands for the address, the number of its function stands in the tables, plus 1.
  */
 static hia_entry_at *numbered(const hia_code *code, hia_comp *comp) {
-  const hia_entry_at *at = hiaJ_code_entries(code);
+  const hia_entry_at *at = hiaR_units_entries(code->loaded);
   hia_entry_at *numbers = HIA_NEW_ARRAY(&comp->arena, hia_entry_at, code->n_fns);
   for (size_t f = 0; f < code->n_fns; f++)
     numbers[f] = (hia_entry_at){at[f].entry ? f + 1 : 0, at[f].pays ? f + 1 : 0, 0};
   return numbers;
 }
 
-bool hiaJ_code_units(const hia_code *code, hia_comp *comp, const hia_entry_unit **out,
-                     uint32_t *n) {
+/* Lays an object out, and notes where its functions are. */
+static hia_entry_unit describe(hia_comp *comp, const hia_object *object, const hia_graph *g,
+                               bool has_places) {
+  const uint64_t *places;
+  const hia_laid_code *laid = hiaJ_link(comp, object, &places);
+  hia_outline *outline = hiaJ_outline_make(comp, object, places, laid, g);
+  if (!has_places) hiaJ_outline_unplace(outline);
+  return (hia_entry_unit){.laid = laid,
+                          .laid_size = (size_t)hiaR_laid_size(laid),
+                          .outline = outline,
+                          .outline_size = (size_t)hiaR_outline_size(outline)};
+}
+
+bool hiaJ_code_units(const hia_code *code, const hia_graph *g, hia_comp *comp,
+                     const hia_entry_unit **out, uint32_t *n) {
   hia_entry_unit *units = HIA_NEW_ARRAY(&comp->arena, hia_entry_unit, code->n_units);
   const hia_entries entries = {numbered(code, comp), code->n_fns, 0};
   for (uint32_t i = 0; i < code->n_units; i++) {
     const unit *u = &code->units[i];
-    const hia_laid_code *laid = u->is_called ? hiaJ_link(comp, &u->object) : NULL;
     const hia_tables *tables = hiaJ_frames_make(comp, &u->object, entries);
-    units[i] = (hia_entry_unit){.laid = laid,
-                                .laid_size = laid ? (size_t)hiaR_laid_size(laid) : 0,
-                                .tables = tables,
-                                .tables_size = hiaR_tables_size(tables),
-                                .cells = u->o.cells,
-                                .n_cells = u->o.n_cells,
-                                .calls_host = u->o.calls_host};
+    if (u->is_called) units[i] = describe(comp, &u->object, g, true);
+    units[i].tables = tables;
+    units[i].tables_size = hiaR_tables_size(tables);
+    units[i].cells = u->o.cells;
+    units[i].n_cells = u->o.n_cells;
+    units[i].calls_host = u->o.calls_host;
   }
   *out = units;
   *n = code->n_units;
@@ -233,37 +243,28 @@ bool hiaJ_code_units(const hia_code *code, hia_comp *comp, const hia_entry_unit 
 
 /* ---- what hosts call ---- */
 
-static hia_status lay_out(hia_session *session, const hia_object *object, void **laid, size_t *size,
-                          hia_error **error) {
-  hia_comp comp;
-  hiaR_comp_init(&comp, session->allocator);
+static hia_status describe_side(const hia_session *session, hia_comp *comp,
+                                const hia_object *object, const hia_graph *g, hia_entry_unit *out,
+                                hia_error **error) {
   volatile hia_status status = HIA_OK;
-  if (HIA_TRY(&comp)) {
-    const hia_laid_code *made = hiaJ_link(&comp, object);
-    *size = (size_t)hiaR_laid_size(made);
-    *laid = hiaR_alloc(session->allocator, *size);
-    if (*laid)
-      memcpy(*laid, made, *size);
-    else
-      status = hiaR_fail_memory(session->allocator, error);
-  } else {
-    status = hiaR_fail_comp(session->allocator, error, &comp);
-  }
-  hiaR_comp_free(&comp);
+  if (HIA_TRY(comp))
+    *out = describe(comp, object, g, false);
+  else
+    status = hiaR_fail_comp(session->allocator, error, comp);
+  comp->armed = false;
   return status;
 }
 
 hia_status hiaJ_host_side(hia_session *session, const hia_graph *g,
-                          const hia_compile_options *options, hia_host_side side, void **laid,
-                          size_t *size, hia_error **error) {
+                          const hia_compile_options *options, hia_host_side side, hia_comp *comp,
+                          hia_entry_unit *out, hia_error **error) {
   hia_loaded_objects objects;
   hia_compile_report report;
   hia_object object;
-  *laid = NULL;
   hia_status status = hiaJ_compile(session, g, options, side, NULL, &objects, &report, error);
   if (status) return status;
   status = open_object(&object, objects.units[0].bytes)
-               ? lay_out(session, &object, laid, size, error)
+               ? describe_side(session, comp, &object, g, out, error)
                : hiaJ_not_understood(session, error);
   hiaJ_objects_free(session, &objects);
   return status;

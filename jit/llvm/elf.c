@@ -99,8 +99,8 @@ bool hiaJ_object_function(const hia_object *o, uint64_t i, const char **name, ui
   return true;
 }
 
-bool hiaJ_object_target(const hia_object *o, const hia_elf_section *elf_section, uint64_t at,
-                        uint64_t *next, uint64_t *offset) {
+bool hiaJ_object_place(const hia_object *o, const hia_elf_section *elf_section, uint64_t at,
+                       uint64_t *next, uint32_t *section, uint64_t *offset) {
   for (; *next < elf_section->n_relocations; ++*next) {
     Elf64_Rela relocation;
     memcpy(&relocation, elf_section->relocations + *next * sizeof relocation, sizeof relocation);
@@ -110,10 +110,18 @@ bool hiaJ_object_target(const hia_object *o, const hia_elf_section *elf_section,
     if (!symbol_at(o, ELF64_R_SYM(relocation.r_info), &symbol)) return false;
     /* The type of the relocation (absolute, or relative to the word) does not matter: the tables
      * are read from the file, where only the symbol and the addend are of use. */
+    *section = symbol.st_shndx;
     *offset = symbol.st_value + (uint64_t)relocation.r_addend;
-    return symbol.st_shndx == o->text_index && *offset <= o->text.size;
+    return true;
   }
   return false;
+}
+
+bool hiaJ_object_target(const hia_object *o, const hia_elf_section *elf_section, uint64_t at,
+                        uint64_t *next, uint64_t *offset) {
+  uint32_t section;
+  return hiaJ_object_place(o, elf_section, at, next, &section, offset) &&
+         section == o->text_index && *offset <= o->text.size;
 }
 
 /* ---- all of it, for link.c ---- */
@@ -150,6 +158,7 @@ bool hiaJ_object_symbol(const hia_object *o, uint64_t i, hia_object_symbol *out)
                              .section = symbol.st_shndx,
                              .value = symbol.st_value,
                              .size = symbol.st_size,
+                             .is_function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC,
                              .is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL,
                              .is_weak = ELF64_ST_BIND(symbol.st_info) == STB_WEAK};
   return true;

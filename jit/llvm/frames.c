@@ -18,7 +18,7 @@
  *
  * A call's return address is the first byte behind it, which may belong to another line or, after a
  * call that never returns, to another function: rows are looked up one byte before. */
-#include "jit/llvm/backend.h"
+#include "jit/llvm/dwarf.h"
 #include "runtime/native/arch/arch.h"
 #include "runtime/native/tables.h"
 #include <stdatomic.h>
@@ -53,58 +53,6 @@ typedef struct making {
   HIA_VEC(hia_fork_arg) args;
 } making;
 
-/* ---- a cursor over bytes: reading past the end gives zeros and sets `bad` ---- */
-
-typedef struct cursor {
-  const unsigned char *at, *end;
-  bool bad;
-} cursor;
-
-static uint64_t fixed(cursor *c, unsigned n) {
-  uint64_t value = 0;
-  if ((size_t)(c->end - c->at) < n) {
-    c->bad = true;
-    c->at = c->end;
-    return 0;
-  }
-  for (unsigned i = 0; i < n; i++) value |= (uint64_t)c->at[i] << (8 * i);
-  c->at += n;
-  return value;
-}
-static uint64_t uleb(cursor *c) {
-  uint64_t value = 0, byte;
-  unsigned shift = 0;
-  do {
-    byte = fixed(c, 1);
-    if (shift < 64) value |= (byte & 0x7f) << shift;
-    shift += 7;
-  } while (byte & 0x80);
-  return value;
-}
-static int64_t sleb(cursor *c) {
-  uint64_t value = 0, byte;
-  unsigned shift = 0;
-  do {
-    byte = fixed(c, 1);
-    if (shift < 64) value |= (byte & 0x7f) << shift;
-    shift += 7;
-  } while (byte & 0x80);
-  if (shift < 64 && (byte & 0x40)) value |= ~(uint64_t)0 << shift;
-  return (int64_t)value;
-}
-static void skip(cursor *c, uint64_t n) {
-  if (n > (uint64_t)(c->end - c->at)) c->bad = true;
-  c->at = c->bad ? c->end : c->at + n;
-}
-/* The next n bytes as a cursor of their own. */
-static cursor slice(cursor *c, uint64_t n) {
-  cursor part = {c->at, c->at, c->bad};
-  skip(c, n);
-  part.bad = c->bad;
-  if (!part.bad) part.end = c->at;
-  return part;
-}
-
 static void add_row(hia_comp *comp, hia_frame_list *list, uint64_t pc, uint32_t what,
                     uint64_t number) {
   hia_frame_at row = {(uint32_t)pc, what, (uint32_t)number};
@@ -138,44 +86,6 @@ typedef struct rule {
 #define STACK_POINTER 7u /* DWARF's number of rsp */
 #define MAX_SAVED     8u /* nesting of remember_state */
 
-typedef struct cie {
-  uint64_t code_align;
-  int64_t data_align;
-  bool has_augmentation;
-  uint64_t encoding; /* of addresses in its FDEs */
-  cursor initial;
-} cie;
-
-static bool read_cie(cursor c, cie *out) {
-  *out = (cie){0};
-  fixed(&c, 4); /* its id, 0 */
-  if (fixed(&c, 1) != 1) return false;
-  bool has_encoding = false;
-  char augmentation[8] = "";
-  for (unsigned i = 0;; i++) {
-    char letter = (char)fixed(&c, 1);
-    if (!letter) break;
-    if (i >= sizeof augmentation - 1) return false;
-    augmentation[i] = letter;
-  }
-  out->code_align = uleb(&c);
-  out->data_align = sleb(&c);
-  uleb(&c); /* the register of the return address */
-  if (augmentation[0] == 'z') {
-    out->has_augmentation = true;
-    cursor data = slice(&c, uleb(&c));
-    for (const char *letter = augmentation + 1; *letter; letter++) {
-      if (*letter != 'R') return false; /* a personality, for one: our functions have none */
-      out->encoding = fixed(&data, 1);
-      has_encoding = true;
-    }
-  } else if (augmentation[0]) {
-    return false;
-  }
-  out->initial = c;
-  return !c.bad && has_encoding && out->encoding == 0x1b; /* relative, signed, 4 bytes */
-}
-
 typedef struct unwind {
   hia_comp *comp;
   hia_frame_list *list;
@@ -194,26 +104,26 @@ static void advance(unwind *u, uint64_t delta) {
 }
 
 /* Runs call frame instructions. False if one is not known. */
-static bool run_rules(unwind *u, const cie *info, cursor c) {
+static bool run_rules(unwind *u, const hia_cie *info, hia_cursor c) {
   while (c.at < c.end && !c.bad) {
-    uint64_t op = fixed(&c, 1);
+    uint64_t op = hiaJ_fixed(&c, 1);
     switch (op >> 6) {
     case 1: advance(u, (op & 0x3f) * info->code_align); continue;
-    case 2: uleb(&c); continue; /* where a register is saved */
+    case 2: hiaJ_uleb(&c); continue; /* where a register is saved */
     case 3: continue;
     default: break;
     }
     switch (op) {
-    case 0x00: break;                                              /* nop */
-    case 0x02: advance(u, fixed(&c, 1) * info->code_align); break; /* advance_loc1, 2, 4 */
-    case 0x03: advance(u, fixed(&c, 2) * info->code_align); break;
-    case 0x04: advance(u, fixed(&c, 4) * info->code_align); break;
-    case 0x05: uleb(&c), uleb(&c); break; /* offset_extended */
-    case 0x06:                            /* restore_extended */
-    case 0x07:                            /* undefined */
-    case 0x08: uleb(&c); break;           /* same_value */
-    case 0x09: uleb(&c), uleb(&c); break; /* register */
-    case 0x0a:                            /* remember_state */
+    case 0x00: break;                                                   /* nop */
+    case 0x02: advance(u, hiaJ_fixed(&c, 1) * info->code_align); break; /* advance_loc1, 2, 4 */
+    case 0x03: advance(u, hiaJ_fixed(&c, 2) * info->code_align); break;
+    case 0x04: advance(u, hiaJ_fixed(&c, 4) * info->code_align); break;
+    case 0x05: hiaJ_uleb(&c), hiaJ_uleb(&c); break; /* offset_extended */
+    case 0x06:                                      /* restore_extended */
+    case 0x07:                                      /* undefined */
+    case 0x08: hiaJ_uleb(&c); break;                /* same_value */
+    case 0x09: hiaJ_uleb(&c), hiaJ_uleb(&c); break; /* register */
+    case 0x0a:                                      /* remember_state */
       if (u->n_saved == MAX_SAVED) return false;
       u->saved[u->n_saved++] = u->now;
       break;
@@ -222,13 +132,13 @@ static bool run_rules(unwind *u, const cie *info, cursor c) {
       u->now = u->saved[--u->n_saved];
       break;
     case 0x0c: /* def_cfa */
-      u->now.reg = uleb(&c);
-      u->now.offset = uleb(&c);
+      u->now.reg = hiaJ_uleb(&c);
+      u->now.offset = hiaJ_uleb(&c);
       break;
-    case 0x0d: u->now.reg = uleb(&c); break;
-    case 0x0e: u->now.offset = uleb(&c); break;
-    case 0x13: u->now.offset = (uint64_t)(sleb(&c) * info->data_align); break;
-    case 0x2e: uleb(&c); break; /* GNU_args_size */
+    case 0x0d: u->now.reg = hiaJ_uleb(&c); break;
+    case 0x0e: u->now.offset = hiaJ_uleb(&c); break;
+    case 0x13: u->now.offset = (uint64_t)(hiaJ_sleb(&c) * info->data_align); break;
+    case 0x2e: hiaJ_uleb(&c); break; /* GNU_args_size */
     default: return false;
     }
   }
@@ -238,51 +148,24 @@ static bool run_rules(unwind *u, const cie *info, cursor c) {
 /* Reads .eh_frame. False if a part of it is not understood; the rows of the rest are there. */
 static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes *sizes) {
   hia_frame_list *list = &sizes->frames;
-  const hia_elf_section *elf_section = &object->eh_frame;
-  cursor c = {elf_section->data, elf_section->data ? elf_section->data + elf_section->size : NULL,
-              false};
-  uint64_t relocation = 0;
-  cie info = {0};
-  bool has_info = false, all = true;
-  const unsigned char *info_at = NULL;
-  while (c.end - c.at >= 4) {
-    uint64_t length = fixed(&c, 4);
-    if (length == 0) break;
-    if (length >= 0xfffffff0u) return false;
-    const unsigned char *start = c.at;
-    cursor entry = slice(&c, length);
-    if (entry.bad) return false;
-    cursor peek = entry;
-    uint64_t id = fixed(&peek, 4);
-    if (id == 0) {
-      has_info = read_cie(entry, &info);
-      info_at = start - 4;
-      all &= has_info;
-      continue;
-    }
-    /* A function. All of ours share the CIE before them. */
-    if (!has_info || start - id != info_at) {
-      all = false;
-      continue;
-    }
-    uint64_t pc, offset = (uint64_t)(peek.at - elf_section->data);
-    if (!hiaJ_object_target(object, elf_section, offset, &relocation, &pc))
-      continue; /* not in .text: code for the host, or a constructor that a sanitizer added */
-    fixed(&peek, 4);
-    uint64_t size = fixed(&peek, 4);
-    if (size > object->text.size - pc) return false;
-    if (info.has_augmentation) skip(&peek, uleb(&peek));
-    unwind u = {.comp = comp, .list = list, .pc = pc, .end = pc + size};
-    if (run_rules(&u, &info, info.initial) && run_rules(&u, &info, peek)) {
+  hia_eh_frame reader = hiaJ_eh_frame(object);
+  hia_fde fde;
+  bool all = true;
+  while (hiaJ_eh_frame_next(&reader, &fde)) {
+    if (fde.section != object->text_index)
+      continue; /* code for the host, or a constructor that a sanitizer added */
+    if (fde.pc > object->text.size || fde.size > object->text.size - fde.pc) return false;
+    unwind u = {.comp = comp, .list = list, .pc = fde.pc, .end = fde.pc + fde.size};
+    if (run_rules(&u, &fde.cie, fde.cie.initial) && run_rules(&u, &fde.cie, fde.rules)) {
       advance(&u, u.end - u.pc);
     } else {
       all = false;
       add_row(comp, list, u.pc, HIA_NO_FRAME, 0);
     }
     add_row(comp, list, u.end, HIA_NO_FRAME, 0);
-    add_row(comp, &sizes->functions, pc, (uint32_t)u.end, 0);
+    add_row(comp, &sizes->functions, fde.pc, (uint32_t)u.end, 0);
   }
-  return all;
+  return all && !reader.is_bad;
 }
 
 /* ---- .debug_line ---- */
@@ -294,13 +177,13 @@ typedef struct line_program {
 } line_program;
 
 /* LLVM writes line 0, with whatever column came before, where an instruction has no location. */
-static bool run_lines(hia_comp *comp, const hia_object *object, const line_program *p, cursor c,
+static bool run_lines(hia_comp *comp, const hia_object *object, const line_program *p, hia_cursor c,
                       uint64_t *relocation, hia_frame_list *list) {
   uint64_t pc = 0;
   uint64_t line = 1, column = 0;
   bool is_text = true; /* false: the sequence is of another ELF section */
   while (c.at < c.end && !c.bad) {
-    uint64_t op = fixed(&c, 1);
+    uint64_t op = hiaJ_fixed(&c, 1);
     if (op >= p->opcode_base) {
       uint64_t adjusted = op - p->opcode_base;
       pc += adjusted / p->line_range * p->min_length;
@@ -310,8 +193,8 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
     }
     switch (op) {
     case 0: { /* extended */
-      cursor operand = slice(&c, uleb(&c));
-      uint64_t extended = fixed(&operand, 1);
+      hia_cursor operand = hiaJ_slice(&c, hiaJ_uleb(&c));
+      uint64_t extended = hiaJ_fixed(&operand, 1);
       if (extended == 1) { /* end_sequence */
         if (is_text) add_row(comp, list, pc, 0, 0);
         pc = 0;
@@ -327,13 +210,13 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
     case 1: /* copy */
       if (is_text) add_row(comp, list, pc, (uint32_t)line, line ? column : 0);
       break;
-    case 2: pc += uleb(&c) * p->min_length; break; /* advance_pc */
-    case 3: line += (uint64_t)sleb(&c); break;     /* advance_line */
-    case 5: column = uleb(&c); break;              /* set_column */
+    case 2: pc += hiaJ_uleb(&c) * p->min_length; break; /* advance_pc */
+    case 3: line += (uint64_t)hiaJ_sleb(&c); break;     /* advance_line */
+    case 5: column = hiaJ_uleb(&c); break;              /* set_column */
     case 8: /* const_add_pc */ pc += (255 - p->opcode_base) / p->line_range * p->min_length; break;
-    case 9: pc += fixed(&c, 2); break; /* fixed_advance_pc */
+    case 9: pc += hiaJ_fixed(&c, 2); break; /* fixed_advance_pc */
     default:
-      for (unsigned i = 0; i < p->lengths[op]; i++) uleb(&c);
+      for (unsigned i = 0; i < p->lengths[op]; i++) hiaJ_uleb(&c);
     }
     if (is_text && pc > object->text.size) return false;
   }
@@ -342,26 +225,26 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
 
 static bool read_lines(hia_comp *comp, const hia_object *object, hia_frame_list *list) {
   const hia_elf_section *elf_section = &object->debug_line;
-  cursor c = {elf_section->data, elf_section->data ? elf_section->data + elf_section->size : NULL,
-              false};
+  hia_cursor c = hiaJ_cursor(elf_section);
   uint64_t relocation = 0;
   while (c.end - c.at >= 4) {
-    uint64_t length = fixed(&c, 4);
+    uint64_t length = hiaJ_fixed(&c, 4);
     if (length >= 0xfffffff0u) return false;
-    cursor unit = slice(&c, length);
-    uint64_t version = fixed(&unit, 2);
+    hia_cursor unit = hiaJ_slice(&c, length);
+    uint64_t version = hiaJ_fixed(&unit, 2);
     if (version < 3 || version > 5) return false;
-    if (version == 5) fixed(&unit, 2); /* sizes of addresses and of segment selectors */
-    uint64_t header_length = fixed(&unit, 4);
-    cursor header = slice(&unit, header_length);
+    if (version == 5) hiaJ_fixed(&unit, 2); /* sizes of addresses and of segment selectors */
+    uint64_t header_length = hiaJ_fixed(&unit, 4);
+    hia_cursor header = hiaJ_slice(&unit, header_length);
     line_program p = {0};
-    p.min_length = fixed(&header, 1);
-    if (version >= 4) fixed(&header, 1); /* operations per instruction */
-    fixed(&header, 1);                   /* is_stmt: of no interest */
-    p.line_base = (int8_t)fixed(&header, 1);
-    p.line_range = fixed(&header, 1);
-    p.opcode_base = fixed(&header, 1);
-    for (uint64_t i = 1; i < p.opcode_base; i++) p.lengths[i] = (unsigned char)fixed(&header, 1);
+    p.min_length = hiaJ_fixed(&header, 1);
+    if (version >= 4) hiaJ_fixed(&header, 1); /* operations per instruction */
+    hiaJ_fixed(&header, 1);                   /* is_stmt: of no interest */
+    p.line_base = (int8_t)hiaJ_fixed(&header, 1);
+    p.line_range = hiaJ_fixed(&header, 1);
+    p.opcode_base = hiaJ_fixed(&header, 1);
+    for (uint64_t i = 1; i < p.opcode_base; i++)
+      p.lengths[i] = (unsigned char)hiaJ_fixed(&header, 1);
     if (header.bad || unit.bad || p.line_range == 0 || p.opcode_base == 0) return false;
     if (!run_lines(comp, object, &p, unit, &relocation, list)) return false;
   }
@@ -375,11 +258,11 @@ typedef struct table {
   const unsigned char *data;
   uint64_t n;
 } table;
-static table read_table(cursor *c, unsigned words) {
-  table t = {.n = fixed(c, 4)};
+static table read_table(hia_cursor *c, unsigned words) {
+  table t = {.n = hiaJ_fixed(c, 4)};
   t.data = c->at;
   if (t.n > (uint64_t)(c->end - c->at) / (4 * words)) c->bad = true;
-  skip(c, c->bad ? 0 : t.n * 4 * words);
+  hiaJ_skip(c, c->bad ? 0 : t.n * 4 * words);
   return t;
 }
 static uint32_t word_at(const table *t, uint64_t i) {
@@ -407,18 +290,17 @@ static void add_forking(making *m, const table *functions, uint64_t pc, uint64_t
  * the distance of the function's fork data from the stack pointer. */
 static void read_fork_frames(making *m, const table *functions) {
   const hia_elf_section *elf_section = &m->object->fork_frames;
-  cursor c = {elf_section->data, elf_section->data ? elf_section->data + elf_section->size : NULL,
-              false};
+  hia_cursor c = hiaJ_cursor(elf_section);
   uint64_t relocation = 0;
   while (c.at < c.end) {
     uint64_t pc, at = (uint64_t)(c.at - elf_section->data);
     uint32_t offset;
     if (!hiaJ_object_target(m->object, elf_section, at, &relocation, &pc)) return;
-    skip(&c, 8);
-    uint64_t number = fixed(&c, 4);
+    hiaJ_skip(&c, 8);
+    uint64_t number = hiaJ_fixed(&c, 4);
     size_t length = hiaR_arch_frame_offset(c.at, (size_t)(c.end - c.at), &offset);
     if (!length || c.bad) return;
-    skip(&c, length);
+    hiaJ_skip(&c, length);
     add_forking(m, functions, pc, number, offset);
   }
 }
@@ -445,8 +327,7 @@ static bool are_sound(const table *functions, const table *sites, const table *a
 
 static void read_forks(making *m) {
   const hia_elf_section *elf_section = &m->object->forks;
-  cursor c = {elf_section->data, elf_section->data ? elf_section->data + elf_section->size : NULL,
-              false};
+  hia_cursor c = hiaJ_cursor(elf_section);
   if (!elf_section->data) return;
   table functions = read_table(&c, HIA_FORK_FUNCTION_WORDS);
   table rows = read_table(&c, HIA_FORK_SITE_WORDS);

@@ -11,16 +11,16 @@
  * address within code, one of 32 bits, thread-local storage) does not occur in what hiaton has LLVM
  * generate, and is refused.
  *
- * .eh_frame is left out: nothing unwinds through generated code but hiaton itself, which reads the
- * object file (frames.c). Constructors, which sanitizers add, are laid out but not called. */
+ * .eh_frame is left out: hiaton unwinds through generated code by frame tables (frames.c), and what
+ * debuggers need of it is in the outline (outline.c). Constructors, which sanitizers add, are laid
+ * out but not called. */
 #include "jit/llvm/backend.h"
 #include "runtime/native/arch/arch.h"
 #include "runtime/native/load.h"
 #include <elf.h>
 #include <stdlib.h>
 
-/* An offset of what is not loaded. */
-#define NOWHERE UINT64_MAX
+#define NOWHERE HIA_NOT_LOADED
 /* What lies further away cannot be reached by a distance of 32 bits. */
 #define MAX_LOADED ((uint64_t)INT32_MAX)
 
@@ -366,7 +366,13 @@ static void new_block(linking *l) {
   write_names(l, imports);
 }
 
-hia_laid_code *hiaJ_link(hia_comp *comp, const hia_object *object) {
+static const uint64_t *list_places(const linking *l) {
+  uint64_t *places = HIA_NEW_ARRAY(&l->comp->arena, uint64_t, l->n_sections);
+  for (uint32_t i = 0; i < l->n_sections; i++) places[i] = l->sections[i].at;
+  return places;
+}
+
+hia_laid_code *hiaJ_link(hia_comp *comp, const hia_object *object, const uint64_t **places) {
   linking l = {.comp = comp, .object = object};
   read_sections(&l);
   read_symbols(&l);
@@ -377,5 +383,6 @@ hia_laid_code *hiaJ_link(hia_comp *comp, const hia_object *object) {
   copy_sections(&l);
   each_relocation(&l, apply);
   write_slots(&l);
+  if (places) *places = list_places(&l);
   return l.laid;
 }

@@ -45,25 +45,6 @@ static LLVMValueRef results(hia_emit *e, hia_node_id yield) {
   return n > WIDTH ? all : inner;
 }
 
-/* The name in symbol tables and debuggers: letters, digits and _, but no dots, at which gdb cuts
- * names. The function's index makes it unique. */
-static const char *symbol(hia_emit *e, hia_fn_id id) {
-  hia_text text;
-  hiaR_text_init(&text, &e->comp->scratch);
-  bool was_letter = false;
-  for (const char *c = hiaG_fn(e->g, id)->name; *c; c++) {
-    bool is_letter =
-        (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
-    if (is_letter)
-      hiaR_text_add(&text, c, 1);
-    else if (was_letter)
-      hiaR_text_add(&text, "_", 1);
-    was_letter = is_letter;
-  }
-  hiaR_text_addf(&text, "%s%u", was_letter ? "_" : "", id);
-  return text.data;
-}
-
 enum { HIDDEN = 1 }; /* parameters before a function's own: the context */
 
 static void zero_extended(hia_emit *e, hia_fn_id id, LLVMValueRef function) {
@@ -147,7 +128,8 @@ static void export_code(hia_emit *e, hia_fn_id id, LLVMTypeRef type, LLVMValueRe
 void hiaL_declare(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   LLVMTypeRef type = type_of(e, fn);
-  LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
+  LLVMValueRef f = LLVMAddFunction(
+      e->module, hiaL_function_name(&e->comp->scratch, hiaG_fn(e->g, id)->name, id), type);
   e->unit.fns[id] = (hia_declared){type, f, NULL};
   /* What plain functions and kernels call: the runtime never enters it. */
   bool is_on_the_side = e->options->host == HIA_HOST_PLAIN || hiaL_is_for_kernels(e);

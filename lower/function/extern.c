@@ -141,7 +141,7 @@ static LLVMValueRef host_call(hia_emit *e, uint32_t number) {
   if (host->call) return host->call;
   LLVMBasicBlockRef here = hiaL_here(e);
   char name[32];
-  snprintf(name, sizeof name, "hia_host_call_%u", number);
+  snprintf(name, sizeof name, HIA_HOST_CALL_SYMBOL "%u", number);
   LLVMTypeRef type = LLVMFunctionType(e->types[HIA_I32], &e->ptr, 1, false);
   host->call = LLVMAddFunction(e->module, name, type);
   LLVMSetLinkage(host->call, LLVMInternalLinkage);
@@ -220,7 +220,9 @@ void hiaL_emit_HOST(hia_emit *e, hia_node_id n) {
   uint32_t number = (uint32_t)hiaL_node(e, n)->imm;
   const hia_extern *x = extern_at(e, number);
   hia_host_target target = target_of(e, number);
+  hiaL_set_debug_loc(e, hiaL_node(e, n)->loc, false); /* for debuggers */
   LLVMValueRef answer = target.is_safe ? call_near(e, n, number) : call_far(e, n, number);
+  hiaL_no_debug_loc(e);
   if (target.returns_status) fail_unless_ok(e, n, number, answer);
   if (target.is_safe && !by_pointer(e, number)) {
     hiaL_out(e, n, 0, answer);

@@ -24,6 +24,24 @@ void hiaL_map_loop_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
   snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_map_loop_%u", root);
 }
 
+/* Letters, digits and _, but no dots, at which gdb cuts names. */
+const char *hiaL_function_name(hia_arena *arena, const char *graph_name, hia_fn_id id) {
+  hia_text text;
+  hiaR_text_init(&text, arena);
+  bool was_letter = false;
+  for (const char *c = graph_name; *c; c++) {
+    bool is_letter =
+        (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
+    if (is_letter)
+      hiaR_text_add(&text, c, 1);
+    else if (was_letter)
+      hiaR_text_add(&text, "_", 1);
+    was_letter = is_letter;
+  }
+  hiaR_text_addf(&text, "%s%u", was_letter ? "_" : "", id);
+  return text.data;
+}
+
 /* ---- functions that are found by name ---- */
 
 LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type) {

@@ -18,6 +18,7 @@
  *   values.c, exchange.c         arguments and results that are values
  *   tables.c, abi.c              frame tables; the version of the ABI
  *   load.c, symbols.c            laid-out code, loaded; what it may refer to
+ *   outline.c, debug/            its functions; what debuggers and profilers are told of them
  *   arch/                        the change of stack, and the stubs, for each kind of processor
  *
  * Two circles are left among them, since the recursion is real. A poll puts a return barrier into a

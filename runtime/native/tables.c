@@ -121,6 +121,14 @@ bool hiaR_tables_find(const hia_tables *t, uintptr_t text, uintptr_t return_addr
   return true;
 }
 
+const hia_table_line *hiaR_tables_lines(const hia_tables *t, uint32_t pc, uint32_t *n) {
+  rows r = rows_of(t);
+  uint32_t first = AT(r.lines, t->n_lines, pc);
+  first = first == t->n_lines ? 0 : first + (r.lines[first].pc < pc);
+  *n = t->n_lines - first;
+  return r.lines + first;
+}
+
 bool hiaR_tables_unwind(void *user, uintptr_t return_address, hia_frame_row *row) {
   const hia_linked_tables *linked = user;
   uintptr_t text = (uintptr_t)linked->anchor - linked->tables->anchor;

@@ -54,6 +54,9 @@ bool hiaR_tables_check(const void *bytes, size_t size, uint32_t n_fns, uint32_t 
 bool hiaR_tables_find(const hia_tables *tables, uintptr_t text, uintptr_t return_address,
                       hia_frame_row *row);
 
+/* The rows of calls from offset `pc` on, *n of them. */
+const hia_table_line *hiaR_tables_lines(const hia_tables *tables, uint32_t pc, uint32_t *n);
+
 /* The tables of an object that was linked, and one address in its code. */
 typedef struct hia_linked_tables {
   const hia_tables *tables;

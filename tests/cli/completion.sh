@@ -52,6 +52,7 @@ done
 c '--threads --time --timeout --trace --trap-nan' hiaton run --t
 c '--threads --time --timeout --trace --trap-nan' hiaton run a.hia 5 --t
 c 'interp' hiaton run --engine i
+c 'jitdump map' hiaton run --perf ''
 c 'auto expand interp jit' hiaton run --engine ''
 c 'interp' hiaton run --engine = i
 c 'auto expand interp jit' hiaton run --engine =

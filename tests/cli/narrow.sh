@@ -59,7 +59,7 @@ runtime/heap/tensor.h ((uint32_t)dtype << 8 | rank)
 # Bytes and halves of what they are cut from.
 jit/llvm/frames.c (how >> 16)
 jit/llvm/frames.c (how >> 24)
-jit/llvm/frames.c fixed(&header
+jit/llvm/frames.c hiaJ_fixed(&header
 jit/llvm/frames.c how
 runtime/base/base.h number
 runtime/base/type.h word

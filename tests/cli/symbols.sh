@@ -17,12 +17,19 @@ verdict() { # WHAT OFFENDERS
   fi
 }
 
+# Two names that debuggers look for (runtime/native/debug/gdb.c). In archives they are weak: LLVM has them, too.
+gdb='__jit_debug_(register_code|descriptor)'
 for library in "$libraries"/libhiaton*.so; do
   name=$(basename "$library")
   # name@@node of each defined symbol; the nodes themselves are absolute symbols.
   symbols=$(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $3 }')
   verdict "$name: only hia_ names outside of HIATON_PRIVATE" \
-    "$(printf '%s\n' "$symbols" | grep -v '^hia_[a-z0-9_]*@@HIATON_0$' | grep -v '^hia[A-Z]_[A-Za-z0-9_]*@@HIATON_PRIVATE$' | grep .)"
+    "$(printf '%s\n' "$symbols" | grep -v '^hia_[a-z0-9_]*@@HIATON_0$' |
+      grep -Ev "^(hia[A-Z]_[A-Za-z0-9_]*|$gdb)@@HIATON_PRIVATE\$" | grep .)"
+  if [ "$name" = libhiaton_rt.so ]; then
+    verdict "$name: what GDB looks for" "$(for symbol in register_code descriptor; do
+      printf '%s\n' "$symbols" | grep -q "^__jit_debug_$symbol@@" || echo "$symbol"; done)"
+  fi
   if [ "$name" = libhiaton_llvm.so ]; then
     verdict "$name: one table" "$(printf '%s\n' "$symbols" | grep -v '^hiaJ_backend@@HIATON_PRIVATE$')"
   fi
@@ -33,8 +40,8 @@ done
 for library in "$libraries"/libhiaton*.a; do
   [ -e "$library" ] || continue
   verdict "$(basename "$library"): only names that begin with hia_, or hia and the letter of a folder" \
-    "$(nm -g --defined-only "$library" | awk 'NF == 3 { print $3 }' | sort -u |
-      grep -Ev '^hia([A-Z])?_[A-Za-z0-9_]+$|^__+(odr_)?[a-z]+san_')"
+    "$(nm -g --defined-only "$library" | awk 'NF == 3 { print $3 $2 }' | sort -u |
+      grep -Ev "^hia([A-Z])?_[A-Za-z0-9_]+\$|^__+(odr_)?[a-z]+san_|^$gdb[WV]\$")"
 done
 
 needs() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }

@@ -1,5 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* x86-64: the switch to the engine's stack and back (arch.h). */
+/* x86-64: the switch to the engine's stack and back (arch.h).
+ *
+ * What changes the stack is marked as the frame of a signal handler: debuggers expect of no other
+ * frame that its caller may be on another stack, and end a backtrace where the caller's has a lower
+ * address. */
 #include "runtime/native/arch/x86_64.inc"
 
         .text
@@ -34,6 +38,7 @@
         .p2align 4
 hiaR_arch_enter:
         .cfi_startproc
+        .cfi_signal_frame
         open_frame
         movq    %rsi, %rsp
         movq    %rcx, %rdi
@@ -105,6 +110,7 @@ hiaR_arch_call:
         .p2align 4
 hiaR_arch_visit:
         .cfi_startproc
+        .cfi_signal_frame
         pushq   %rbp
         .cfi_def_cfa_offset 16
         .cfi_offset %rbp, -16

@@ -15,7 +15,7 @@ static inline hia_status load_object_file(const hia_allocator *allocator, const 
   hiaR_comp_init(&comp, allocator);
   volatile hia_status status = HIA_OK;
   if (HIA_TRY(&comp)) {
-    hia_laid_code *laid = hiaJ_link(&comp, &object);
+    hia_laid_code *laid = hiaJ_link(&comp, &object, NULL);
     status = hiaR_code_load(allocator, laid, hiaR_laid_size(laid), out, error);
   } else {
     status = hiaR_fail_comp(allocator, error, &comp);

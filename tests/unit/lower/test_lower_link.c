@@ -177,8 +177,8 @@ Test(link, the_same_block_each_time) {
   world_init(&w);
   NO_THROW(&w.e, {
     bytes b = object_of(&w, many_kinds, 2);
-    hia_laid_code *first = hiaJ_link(&w.e.comp, &b.object),
-                  *second = hiaJ_link(&w.e.comp, &b.object);
+    hia_laid_code *first = hiaJ_link(&w.e.comp, &b.object, NULL),
+                  *second = hiaJ_link(&w.e.comp, &b.object, NULL);
     size_t size = hiaR_laid_size(first);
     cr_assert_eq(size, hiaR_laid_size(second));
     cr_assert_eq(memcmp(first, second, size), 0);
@@ -298,7 +298,7 @@ Test(link, the_block_of_a_function) {
     hiaJ_compiler_put(w.session, compiler);
     hia_object object;
     cr_assert(hiaJ_object_open(&object, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer)));
-    hia_laid_code *laid = hiaJ_link(&w.e.comp, &object);
+    hia_laid_code *laid = hiaJ_link(&w.e.comp, &object, NULL);
     cr_assert_eq(hiaR_code_check(laid, hiaR_laid_size(laid)), HIA_OK);
     if (getenv("HIA_UPDATE")) {
       FILE *file = fopen(HIA_TEST_DIR "/fuzz/code/fib", "wb");
