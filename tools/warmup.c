@@ -30,12 +30,12 @@ typedef struct measurement {
   /* What is measured now; the line on the terminal is made of it, on another thread. */
   _Atomic uint64_t run; /* from 1; 0: the trials */
   _Atomic uint64_t runs;
-  _Atomic int way;
+  _Atomic int column;
 } measurement;
 
 static void say(void *user, char *text, size_t size) {
   const measurement *m = user;
-  const char *name = warmup_name((warmup_way)m->way);
+  const char *name = warmup_name((warmup_column)m->column);
   uint64_t run = m->run, runs = m->runs;
   if (run)
     snprintf(text, size, ", process %ju of %ju: %s", (uintmax_t)run, (uintmax_t)runs, name);
@@ -81,19 +81,19 @@ static int remove_folder(measurement *m, int code) {
 
 /* Runs a process. Returns an exit status. */
 static int run(measurement *m, warmup_job *job, warmup_outcome *outcome) {
-  m->way = (int)job->way;
+  m->column = (int)job->column;
   job->options = m->o;
-  job->cache = job->way == WARMUP_CACHED ? m->folder : NULL;
+  job->cache = job->column == WARMUP_CACHED ? m->folder : NULL;
   int code = warmup_run(job, outcome);
   m->interrupted = outcome->interrupted;
   return code;
 }
 
 static int try_out(measurement *m) {
-  static const warmup_way ways[] = {[INTERP] = WARMUP_INTERP, [NATIVE] = WARMUP_CACHED};
+  static const warmup_column columns[] = {[INTERP] = WARMUP_INTERP, [NATIVE] = WARMUP_CACHED};
   int code = EXIT_FINE;
   for (size_t i = 0; i < 2 && code == EXIT_FINE; i++) {
-    warmup_job job = {.way = ways[i], .is_trial = true, .max_calls = 1};
+    warmup_job job = {.column = columns[i], .is_trial = true, .max_calls = 1};
     job.max_ns = m->o->curve.max_ns / TRIAL;
     code = run(m, &job, &m->result->trials[i]);
   }
@@ -108,27 +108,27 @@ static void plan(measurement *m) {
   const warmup_outcome *native = &r->trials[NATIVE];
   uint64_t wanted = native->n ? SPAN * native->ns[0] : left;
   r->runs = tool_has(m->o, OPT_RUNS) ? m->o->runs : RUNS;
-  while (!tool_has(m->o, OPT_RUNS) && r->runs > 1 && left / (N_WARMUP_WAYS * r->runs) < wanted)
+  while (!tool_has(m->o, OPT_RUNS) && r->runs > 1 && left / (N_WARMUP_COLUMNS * r->runs) < wanted)
     r->runs--;
-  r->max_ns = left / (N_WARMUP_WAYS * r->runs);
+  r->max_ns = left / (N_WARMUP_COLUMNS * r->runs);
   m->runs = r->runs;
 }
 
 static int make_points(warmup_result *r) {
   bool has_memory = true;
-  for (size_t way = 0; way < N_WARMUP_WAYS; way++)
+  for (size_t column = 0; column < N_WARMUP_COLUMNS; column++)
     for (size_t k = 0; k < WARMUP_MAX_POINTS; k++)
-      has_memory &= tool_series_init(&r->curves[way].points[k], r->runs);
+      has_memory &= tool_series_init(&r->curves[column].points[k], r->runs);
   return has_memory ? EXIT_FINE : tool_fail(NULL, HIA_MEMORY);
 }
 
-static int measure_one(measurement *m, warmup_way way) {
+static int measure_one(measurement *m, warmup_column column) {
   warmup_result *r = m->result;
   warmup_outcome outcome;
-  warmup_job job = {.way = way, .max_calls = m->o->curve.max_calls, .max_ns = r->max_ns};
+  warmup_job job = {.column = column, .max_calls = m->o->curve.max_calls, .max_ns = r->max_ns};
   int code = run(m, &job, &outcome);
   for (size_t k = 0; k < WARMUP_MAX_POINTS; k++) {
-    tool_series *s = &r->curves[way].points[k];
+    tool_series *s = &r->curves[column].points[k];
     if (k < outcome.n)
       s->ns[s->n++] = outcome.ns[k];
     else
@@ -145,9 +145,9 @@ static int measure(measurement *m) {
   plan(m);
   code = make_points(m->result);
   for (uint64_t i = 0; i < m->result->runs; i++)
-    for (int way = 0; code == EXIT_FINE && way < N_WARMUP_WAYS; way++) {
+    for (int column = 0; code == EXIT_FINE && column < N_WARMUP_COLUMNS; column++) {
       m->run = i + 1;
-      code = measure_one(m, (warmup_way)way);
+      code = measure_one(m, (warmup_column)column);
     }
   return code;
 }
@@ -194,11 +194,11 @@ static void evaluate(const tool_options *o, warmup_result *r) {
   for (size_t k = 0; k < WARMUP_MAX_POINTS; k++) {
     r->calls[k] = UINT64_C(1) << k;
     if (r->calls[k] > o->curve.max_calls) r->calls[k] = o->curve.max_calls;
-    for (size_t way = 0; way < N_WARMUP_WAYS; way++) {
-      tool_series *s = &r->curves[way].points[k];
+    for (size_t column = 0; column < N_WARMUP_COLUMNS; column++) {
+      tool_series *s = &r->curves[column].points[k];
       tool_series_sort(s);
       uint64_t ns = tool_series_median(s);
-      r->curves[way].ms[k] = ns == UINT64_MAX ? (double)NAN : (double)ns / 1e6;
+      r->curves[column].ms[k] = ns == UINT64_MAX ? (double)NAN : (double)ns / 1e6;
       if (ns != UINT64_MAX) r->n = k + 1;
     }
   }
@@ -232,8 +232,8 @@ int tool_warmup_curve(const tool_options *options) {
   if (code == EXIT_FINE) code = begin(&m);
   if (code == EXIT_FINE) code = measure_and_clean(&m);
   if (code == EXIT_FINE) code = report(options, r);
-  for (size_t way = 0; r && way < N_WARMUP_WAYS; way++)
-    for (size_t k = 0; k < WARMUP_MAX_POINTS; k++) tool_series_free(&r->curves[way].points[k]);
+  for (size_t column = 0; r && column < N_WARMUP_COLUMNS; column++)
+    for (size_t k = 0; k < WARMUP_MAX_POINTS; k++) tool_series_free(&r->curves[column].points[k]);
   if (r) free(r->signature);
   free(r);
   return code;

@@ -13,20 +13,20 @@
 #define WARMUP_MAX_POINTS 33
 
 /* The columns. */
-typedef enum warmup_way {
+typedef enum warmup_column {
   WARMUP_INTERP,
   WARMUP_JIT,    /* compile, then run */
   WARMUP_AUTO,   /* begin interpreted, go over to native code */
   WARMUP_CACHED, /* auto, with the function's native code in the cache */
-  N_WARMUP_WAYS
-} warmup_way;
-const char *warmup_name(warmup_way way);
+  N_WARMUP_COLUMNS
+} warmup_column;
+const char *warmup_name(warmup_column column);
 
 /* ---- warmup_process.c: one process ---- */
 
 typedef struct warmup_job {
   const tool_options *options;
-  warmup_way way;
+  warmup_column column;
   const char *cache;  /* the folder; NULL: none */
   bool is_trial;      /* one call; its result is wanted, and native code is stored in the cache */
   uint64_t max_calls; /* notes the time after 1, 2, 4, ... calls, and after this many */
@@ -64,7 +64,7 @@ typedef struct warmup_result {
   uint64_t max_ns;                   /* of a process */
   uint64_t calls[WARMUP_MAX_POINTS]; /* after which the times are */
   size_t n;                          /* points that a column has a median of */
-  warmup_curve curves[N_WARMUP_WAYS];
+  warmup_curve curves[N_WARMUP_COLUMNS];
   bool is_loaded;           /* the processes of the last column have found native code */
   warmup_outcome trials[2]; /* of the interpreter and of native code */
 } warmup_result;

@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const char *warmup_name(warmup_way way) {
-  static const char *const names[N_WARMUP_WAYS] = {"interp", "jit", "auto", "cached"};
-  return names[way];
+const char *warmup_name(warmup_column column) {
+  static const char *const names[N_WARMUP_COLUMNS] = {"interp", "jit", "auto", "cached"};
+  return names[column];
 }
 
 /* What a process writes, in this order; at the end of a failure stands the text of its error. */
@@ -33,7 +33,7 @@ typedef struct message {
 
 /* ---- in the process ---- */
 
-typedef struct worker {
+typedef struct runner {
   const warmup_job *job;
   int to; /* the pipe */
   uint64_t start;
@@ -42,7 +42,7 @@ typedef struct worker {
   hia_function *function;
   tool_arguments args;
   hia_run_options run;
-} worker;
+} runner;
 
 static void send_bytes(int to, const void *bytes, size_t n) {
   for (const char *at = bytes; n > 0;) {
@@ -55,22 +55,22 @@ static void send_bytes(int to, const void *bytes, size_t n) {
 }
 
 /* Takes the error, which may be NULL. */
-static void send_failure(const worker *w, hia_error *error, hia_status status) {
+static void send_failure(const runner *r, hia_error *error, hia_status status) {
   const message m = {.kind = FAILURE, .status = status};
-  send_bytes(w->to, &m, sizeof m);
-  if (error) send_bytes(w->to, hia_error_text(error), strlen(hia_error_text(error)));
+  send_bytes(r->to, &m, sizeof m);
+  if (error) send_bytes(r->to, hia_error_text(error), strlen(hia_error_text(error)));
   hia_error_free(error);
 }
 
-static bool has_loaded(const worker *w) {
+static bool has_loaded(const runner *r) {
   hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
-  return hia_function_get_stats(w->function, &stats) == HIA_OK && stats.load_ns > 0;
+  return hia_function_get_stats(r->function, &stats) == HIA_OK && stats.load_ns > 0;
 }
 
-static void send_mark(const worker *w, uint64_t n_calls) {
-  message m = {.kind = MARK, .ns = tool_now() - w->start};
-  m.is_loaded = n_calls == 1 && w->job->way == WARMUP_CACHED && has_loaded(w);
-  send_bytes(w->to, &m, sizeof m);
+static void send_mark(const runner *r, uint64_t n_calls) {
+  message m = {.kind = MARK, .ns = tool_now() - r->start};
+  m.is_loaded = n_calls == 1 && r->job->column == WARMUP_CACHED && has_loaded(r);
+  send_bytes(r->to, &m, sizeof m);
 }
 
 /* FNV-1a. */
@@ -81,21 +81,25 @@ static bool digest(void *sum, const char *bytes, size_t n) {
   return true;
 }
 
-static hia_status send_result(const worker *w, const hia_value *value, hia_error **error) {
-  tool_text text;
+/* Appends to the text of a message, which has room for what a table shows. */
+static bool append(void *user, const char *bytes, size_t n) {
+  message *m = user;
+  size_t len = strlen(m->text), room = sizeof m->text - 1 - len;
+  memcpy(m->text + len, bytes, n < room ? n : room);
+  return true;
+}
+
+static hia_status send_result(const runner *r, const hia_value *value, hia_error **error) {
   message m = {.kind = RESULT, .digest = UINT64_C(0xcbf29ce484222325)};
   hia_status status = hia_value_write(value, UINT64_MAX, digest, &m.digest, NULL, error);
-  if (status != HIA_OK) return status;
-  if (tool_value_text(value, TOOL_MAX_SHOWN, &text) == EXIT_FINE)
-    snprintf(m.text, sizeof m.text, "%s", text.text);
-  free(text.text);
-  send_bytes(w->to, &m, sizeof m);
-  return HIA_OK;
+  if (status == HIA_OK) status = hia_value_write(value, TOOL_MAX_SHOWN, append, &m, NULL, error);
+  if (status == HIA_OK) send_bytes(r->to, &m, sizeof m);
+  return status;
 }
 
 /* The process ends when it has worked for job->max_ns. */
-static void begin_timer(const worker *w) {
-  uint64_t passed = tool_now() - w->start, most = w->job->max_ns;
+static void begin_timer(const runner *r) {
+  uint64_t passed = tool_now() - r->start, most = r->job->max_ns;
   uint64_t us = passed < most ? (most - passed) / 1000 + 1 : 1;
   struct itimerval timer = {.it_value = {(time_t)(us / 1000000), (suseconds_t)(us % 1000000)}};
   setitimer(ITIMER_REAL, &timer, NULL);
@@ -104,64 +108,65 @@ static void begin_timer(const worker *w) {
 static void end_timer(void) { setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL); }
 
 /* Returns an exit status; its mistakes have been reported. */
-static int load(worker *w) {
-  static const hia_engine_kind kinds[N_WARMUP_WAYS] = {HIA_ENGINE_INTERP, HIA_ENGINE_JIT,
-                                                       HIA_ENGINE_AUTO, HIA_ENGINE_AUTO};
-  const warmup_job *job = w->job;
+static int load(runner *r) {
+  static const hia_engine_kind kinds[N_WARMUP_COLUMNS] = {HIA_ENGINE_INTERP, HIA_ENGINE_JIT,
+                                                          HIA_ENGINE_AUTO, HIA_ENGINE_AUTO};
+  const warmup_job *job = r->job;
   tool_options own = *job->options;
   own.engine.cache = job->cache;
-  int code = tool_load(&own, kinds[job->way], &w->engine, &w->module);
-  if (code == EXIT_FINE) code = tool_function(&own, w->module, &w->function);
+  int code = tool_load(&own, kinds[job->column], &r->engine, &r->module);
+  if (code == EXIT_FINE) code = tool_function(&own, r->module, &r->function);
   uint64_t args = tool_now();
-  if (code == EXIT_FINE) code = tool_args(w->engine, &w->function, &own, false, &w->args);
-  w->start += tool_now() - args; /* reading them is the same in all engines */
-  w->run = (hia_run_options)HIA_RUN_OPTIONS_INIT;
-  w->run.timeout_ns = own.timeout_ns;
-  return code == EXIT_FINE ? tool_fuel(&own, &w->run) : code;
+  if (code == EXIT_FINE) code = tool_args(r->engine, &r->function, &own, false, &r->args);
+  r->start += tool_now() - args; /* reading them is the same in all engines */
+  r->run = (hia_run_options)HIA_RUN_OPTIONS_INIT;
+  r->run.timeout_ns = own.timeout_ns;
+  return code == EXIT_FINE ? tool_fuel(&own, &r->run) : code;
 }
 
-static hia_status call(worker *w, hia_value **result, hia_error **error) {
-  return hia_run(w->function, w->args.values, w->job->options->n_args, &w->run, result, error);
+static hia_status call(runner *r, hia_value **result, hia_error **error) {
+  return hia_run(r->function, r->args.values, r->job->options->n_args, &r->run, result, error);
 }
 
-static hia_status measure(worker *w, hia_error **error) {
+static hia_status measure(runner *r, hia_error **error) {
   hia_status status = HIA_OK;
-  for (uint64_t n = 1; status == HIA_OK && n <= w->job->max_calls; n++) {
+  for (uint64_t n = 1; status == HIA_OK && n <= r->job->max_calls; n++) {
     hia_value *result;
-    status = call(w, &result, error);
+    status = call(r, &result, error);
     hia_value_free(result);
-    if (status == HIA_OK && ((n & (n - 1)) == 0 || n == w->job->max_calls)) send_mark(w, n);
+    if (status == HIA_OK && ((n & (n - 1)) == 0 || n == r->job->max_calls)) send_mark(r, n);
   }
   return status;
 }
 
-static hia_status try_out(worker *w, hia_error **error) {
+static hia_status try_out(runner *r, hia_error **error) {
   hia_value *result;
-  hia_status status =
-      w->job->way == WARMUP_CACHED ? hia_function_prepare_for(w->function, &w->run, error) : HIA_OK;
-  if (status == HIA_OK) status = call(w, &result, error);
+  hia_status status = r->job->column == WARMUP_CACHED
+                          ? hia_function_prepare_for(r->function, &r->run, error)
+                          : HIA_OK;
+  if (status == HIA_OK) status = call(r, &result, error);
   if (status != HIA_OK) return status;
   end_timer(); /* what follows is not measured */
-  send_mark(w, 1);
-  status = send_result(w, result, error);
+  send_mark(r, 1);
+  status = send_result(r, result, error);
   hia_value_free(result);
   return status;
 }
 
 /* Ends the process. Only a trial frees what it has: that waits for native code to be stored. */
 _Noreturn static void work(const warmup_job *job, int to) {
-  worker w = {.job = job, .to = to, .start = tool_now()};
+  runner r = {.job = job, .to = to, .start = tool_now()};
   hia_error *error = NULL;
-  int code = load(&w);
+  int code = load(&r);
   if (code == EXIT_FINE) {
-    begin_timer(&w);
-    hia_status status = (job->is_trial ? try_out : measure)(&w, &error);
-    if (status != HIA_OK) send_failure(&w, error, status);
+    begin_timer(&r);
+    hia_status status = (job->is_trial ? try_out : measure)(&r, &error);
+    if (status != HIA_OK) send_failure(&r, error, status);
   }
   if (job->is_trial) {
-    tool_free_args(&w.args, job->options->n_args);
-    hia_module_free(w.module);
-    hia_engine_free(w.engine);
+    tool_free_args(&r.args, job->options->n_args);
+    hia_module_free(r.module);
+    hia_engine_free(r.engine);
   }
   fflush(stdout); /* what the program may have printed */
   fflush(stderr);
@@ -184,13 +189,13 @@ static void begin_process(pid_t parent) {
 /* ---- in its parent ---- */
 
 /* The bytes that have come. */
-typedef struct input {
+typedef struct received {
   char *bytes;
   size_t len, room;
-} input;
+} received;
 
 /* Appends what can be read. Returns 0 at the end, and -1 with errno set for an error. */
-static ssize_t receive(int from, input *in) {
+static ssize_t receive(int from, received *in) {
   if (in->len == in->room) {
     size_t room = in->room ? 2 * in->room : 64 * sizeof(message);
     char *bytes = realloc(in->bytes, room);
@@ -204,7 +209,7 @@ static ssize_t receive(int from, input *in) {
 }
 
 /* Receives to the end. Returns 0, or an errno; *interrupted: a signal that came before the end. */
-static int receive_all(int from, int signals, input *in, int *interrupted) {
+static int receive_all(int from, int signals, received *in, int *interrupted) {
   struct pollfd files[] = {{.fd = from, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
   for (;;) {
     if (poll(files, 2, -1) < 0) {
@@ -232,7 +237,7 @@ static int report_failure(const message *m, const char *text, size_t len) {
 }
 
 /* Reads the messages, of which the last one may be cut off. Returns an exit status. */
-static int understand(const input *in, warmup_outcome *o) {
+static int understand(const received *in, warmup_outcome *o) {
   message m;
   for (size_t at = 0; in->len - at >= sizeof m;) {
     memcpy(&m, in->bytes + at, sizeof m);
@@ -262,14 +267,14 @@ static int judge(const warmup_job *job, int status) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return EXIT_FINE;
   tool_progress_end();
   if (WIFEXITED(status)) return WEXITSTATUS(status); /* it has reported a mistake */
-  fprintf(stderr, "error: the process of `%s` was ended by signal %d: %s\n", warmup_name(job->way),
-          WTERMSIG(status), strsignal(WTERMSIG(status)));
+  fprintf(stderr, "error: the process of `%s` was ended by signal %d: %s\n",
+          warmup_name(job->column), WTERMSIG(status), strsignal(WTERMSIG(status)));
   return EXIT_PROGRAM;
 }
 
 /* Follows a process to its end. */
 static int follow(const warmup_job *job, pid_t pid, int from, int signals, warmup_outcome *o) {
-  input in = {.bytes = NULL};
+  received in = {.bytes = NULL};
   int wrong = receive_all(from, signals, &in, &o->interrupted), status = 0;
   if (wrong || o->interrupted) kill(pid, SIGKILL);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -7,15 +7,15 @@
 /* ---- what follows from the curves ---- */
 
 /* The time of auto, and the better one of interp and jit, at a point; NAN: not known. */
-typedef struct comparison {
+typedef struct point_cost {
   double best, auto_ms, ratio;
-} comparison;
+} point_cost;
 
-static comparison compare(const warmup_result *r, size_t k) {
-  double best =
-      fmin(r->curves[WARMUP_INTERP].ms[k], r->curves[WARMUP_JIT].ms[k]); /* if one is NAN */
-  double auto_ms = r->curves[WARMUP_AUTO].ms[k];
-  return (comparison){best, auto_ms, auto_ms / best};
+static point_cost cost_at(const warmup_result *r, size_t k) {
+  const warmup_curve *c = r->curves;
+  double best = fmin(c[WARMUP_INTERP].ms[k], c[WARMUP_JIT].ms[k]); /* a NAN does not count */
+  double auto_ms = c[WARMUP_AUTO].ms[k];
+  return (point_cost){best, auto_ms, auto_ms / best};
 }
 
 /* Where the curves of interp and jit cross. */
@@ -31,8 +31,8 @@ typedef struct crossing {
 } crossing;
 
 /* Milliseconds of a call between two points. */
-static double slope(const warmup_result *r, warmup_way way, size_t from, size_t to) {
-  const double *ms = r->curves[way].ms;
+static double slope(const warmup_result *r, warmup_column column, size_t from, size_t to) {
+  const double *ms = r->curves[column].ms;
   return (ms[to] - ms[from]) / ((double)r->calls[to] - (double)r->calls[from]);
 }
 
@@ -105,17 +105,17 @@ static void print_ms(double ms) {
 }
 
 static void print_table(const warmup_result *r) {
-  printf("%s, %ju process%s of %s for each column; milliseconds from nothing to the end of so "
-         "many "
-         "calls\n\n%10s",
-         r->signature, (uintmax_t)r->runs, r->runs == 1 ? "" : "es", warmup_process_time(r),
-         "calls");
-  for (int way = 0; way < N_WARMUP_WAYS; way++) printf(" %12s", warmup_name((warmup_way)way));
+  printf("%s, %ju process%s of %s for each column; milliseconds from nothing to the end of so many "
+         "calls\n\n",
+         r->signature, (uintmax_t)r->runs, r->runs == 1 ? "" : "es", warmup_process_time(r));
+  printf("%10s", "calls");
+  for (int column = 0; column < N_WARMUP_COLUMNS; column++)
+    printf(" %12s", warmup_name((warmup_column)column));
   printf("  auto/best\n");
   for (size_t k = 0; k < r->n; k++) {
     printf("%10ju", (uintmax_t)r->calls[k]);
-    for (size_t way = 0; way < N_WARMUP_WAYS; way++) print_ms(r->curves[way].ms[k]);
-    double ratio = compare(r, k).ratio;
+    for (size_t column = 0; column < N_WARMUP_COLUMNS; column++) print_ms(r->curves[column].ms[k]);
+    double ratio = cost_at(r, k).ratio;
     if (isnan(ratio))
       printf(" %10s\n", "-");
     else
@@ -143,10 +143,10 @@ static void print_crossing(const warmup_result *r) {
   if (c.payment == PAYS_FIRST)
     puts("native code pays from the first call on: jit is faster than interp");
   else if (c.payment == PAYS_LATER)
-    printf("native code pays from about %.0f calls on, %.1f ms: there jit overtakes interp\n",
+    printf("native code pays from about %.0f calls on (%.1f ms): there jit overtakes interp\n",
            rounded(c.calls), c.ms);
   else if (c.payment == PAYS_UNKNOWN)
-    printf("native code was not ready within %s, the time of a process: --max-time gives more\n",
+    printf("jit has ended no call within %s, the time of a process: --max-time gives more\n",
            warmup_process_time(r));
   else if (isnan(c.calls))
     printf("native code does not pay within %s: interp is faster than jit\n", last);
@@ -157,10 +157,10 @@ static void print_crossing(const warmup_result *r) {
 }
 
 /* What a call takes in the end, in milliseconds; NAN: a single one has ended. */
-static double last_slope(const warmup_result *r, warmup_way way) {
+static double last_slope(const warmup_result *r, warmup_column column) {
   size_t n = 0;
-  while (n < r->n && !isnan(r->curves[way].ms[n])) n++;
-  return n > 1 ? slope(r, way, n - 2, n - 1) : (double)NAN;
+  while (n < r->n && !isnan(r->curves[column].ms[n])) n++;
+  return n > 1 ? slope(r, column, n - 2, n - 1) : (double)NAN;
 }
 
 static void print_calls(const warmup_result *r) {
@@ -171,8 +171,8 @@ static void print_calls(const warmup_result *r) {
 
 static void print_cost(const warmup_result *r) {
   extreme cost = {0, 0};
-  for (size_t k = 0; k < r->n; k++) note(&cost, compare(r, k).ratio, k);
-  comparison c = compare(r, cost.at);
+  for (size_t k = 0; k < r->n; k++) note(&cost, cost_at(r, k).ratio, k);
+  point_cost c = cost_at(r, cost.at);
   if (cost.ratio > 1)
     printf("auto costs most at %s: %.2f ms in place of %.2f ms, the better of interp and jit\n",
            calls_text(r, cost.at), c.auto_ms, c.best);
@@ -205,8 +205,8 @@ static void print_results(const warmup_result *r) {
 
 static json_t *json_real_or_null(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
-static json_t *json_curve(const warmup_result *r, size_t way) {
-  const warmup_curve *c = &r->curves[way];
+static json_t *json_curve(const warmup_result *r, size_t column) {
+  const warmup_curve *c = &r->curves[column];
   json_t *points = json_array();
   int failed = 0;
   for (size_t k = 0; k < r->n && !isnan(c->ms[k]); k++)
@@ -214,7 +214,7 @@ static json_t *json_curve(const warmup_result *r, size_t way) {
         json_array_append_new(points, json_pack("{s:I, s:o}", "calls", (json_int_t)r->calls[k],
                                                 "total_ns", tool_series_json(&c->points[k])));
   if (!failed)
-    return json_pack("{s:s, s:o}", "column", warmup_name((warmup_way)way), "points", points);
+    return json_pack("{s:s, s:o}", "column", warmup_name((warmup_column)column), "points", points);
   json_decref(points);
   return NULL;
 }
@@ -228,8 +228,8 @@ static int report_json(const tool_options *options, const warmup_result *r) {
   int failed = 0;
   for (size_t i = 0; i < options->n_args; i++)
     failed |= json_array_append_new(arguments, tool_json_text(options->args[i]));
-  for (size_t way = 0; way < N_WARMUP_WAYS; way++)
-    failed |= json_array_append_new(curves, json_curve(r, way));
+  for (size_t column = 0; column < N_WARMUP_COLUMNS; column++)
+    failed |= json_array_append_new(curves, json_curve(r, column));
   crossing c = find_crossing(r);
   json_t *root = json_pack(
       "{s:s, s:o, s:s, s:o, s:I, s:I, s:o, s:o, s:b, s:b, s:b, s:o, s:o}", "hiaton", hia_version(),
@@ -260,14 +260,15 @@ int warmup_report(const tool_options *options, const warmup_result *r) {
 
 int warmup_plot(const tool_options *options, const warmup_result *r) {
   if (!options->curve.plot) return EXIT_FINE;
-  static const char *const colors[N_WARMUP_WAYS] = {"#d9772b", "#2f6db5", "#3a9a5b", "#8a5aa8"};
+  static const char *const colors[N_WARMUP_COLUMNS] = {"#d9772b", "#2f6db5", "#3a9a5b", "#8a5aa8"};
   double x[WARMUP_MAX_POINTS];
   char title[512], mark[64];
-  plot_curve curves[N_WARMUP_WAYS];
-  for (size_t way = 0; way < N_WARMUP_WAYS; way++)
-    curves[way] = (plot_curve){warmup_name((warmup_way)way), colors[way], r->curves[way].ms};
+  plot_curve curves[N_WARMUP_COLUMNS];
+  for (size_t column = 0; column < N_WARMUP_COLUMNS; column++)
+    curves[column] =
+        (plot_curve){warmup_name((warmup_column)column), colors[column], r->curves[column].ms};
   for (size_t k = 0; k < r->n; k++) x[k] = (double)r->calls[k];
-  const plot_panel panel = {"milliseconds from nothing", curves, N_WARMUP_WAYS, PLOT_LOG, false};
+  const plot_panel panel = {"milliseconds from nothing", curves, N_WARMUP_COLUMNS, PLOT_LOG, false};
   crossing c = find_crossing(r);
   snprintf(title, sizeof title, "%s: %s", tool_source_name(options), r->signature);
   snprintf(mark, sizeof mark, "native code pays from about %.0f calls on", rounded(c.calls));

@@ -4,6 +4,7 @@
 # ends. No test asserts how long something takes. (bench_json.c reads its JSON.)
 #
 #   warmup.sh HIATON SOURCE-DIR [--sanitized]
+# shellcheck disable=SC2016 # backquotes
 set -u
 hang=$((300 * ${HIA_TEST_SLOWNESS:-1})) # seconds after which a command is taken to hang
 hiaton=$1
@@ -14,6 +15,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 mkdir tmp
+endless=endless$$.hia # no other process has this word in its command line
 export TMPDIR=$work/tmp HIATON_CACHE=$work/cache # of the user
 
 passed=0 failed=0
@@ -29,8 +31,8 @@ left() { # WHAT: nothing is left
   if [ -e cache ]; then bad "$1: the cache of the user is not the command's" "$(ls -A cache)"; fi
   if working; then bad "$1: a process is left"; fi
 }
-# True if a process has the word endless.hia in its command line.
-working() { grep -qal endless.hia /proc/[0-9]*/cmdline 2>/dev/null; }
+# True if so many processes work on the program that never ends.
+working() { [ "$(grep -al "[e]ndless$$" /proc/[0-9]*/cmdline 2>/dev/null | wc -l)" -ge "${1:-1}" ]; }
 
 # t WHAT STATUS PATTERN-OF-OUTPUT PATTERN-OF-ERRORS WORD...; '' is nothing at all
 t() {
@@ -57,7 +59,7 @@ fn square(x) = x * x
 fn never_again(n: i32) -> i32 = if dup(n) > 20 then 1 / (n - n) else n
 fn process() -> i32 = getpid()
 END
-echo 'fn main(n: i32) -> i32 = loop (i = 0) while i < n { i / 2 }' >endless.hia
+echo 'fn main(n: i32) -> i32 = loop (i = 0) while i < n { i / 2 }' >"$endless"
 fib=("$examples/fib.hia" --fn fib 12)
 time=$((3 * hang)) # so much that --max-calls ends every process
 
@@ -103,13 +105,13 @@ t 'an expression' 0 'result: .1, 2, 3.' '' -e '[1, 2, 3]' --runs 1 --max-calls 2
 t 'fuel and threads' 0 'result: 233' '' "${fib[@]}" --fuel 1M --runs 1 --max-calls 2 --max-time $time
 t 'two threads' 0 'result: 233' '' "${fib[@]}" --threads 2 --runs 1 --max-calls 2 --max-time $time
 timeout "$hang" "$hiaton" bench --warmup-curve - --fn fib 12 --runs 2 --max-calls 2 --max-time $time <"$examples/fib.hia" >out 2>err
-if [ $? = 0 ] && grep -qx 'result: 233' out; then ok; else bad 'standard input' "$(cat out err)"; fi
+if grep -qx 'result: 233' out; then ok; else bad 'standard input' "$(cat out err)"; fi
 
 # ---- the picture ----
 
 t 'a picture' 0 'result: 233' '' "${fib[@]}" --runs 1 --max-calls 8 --max-time $time --plot curve.svg
 if ! command -v python3 >/dev/null; then
-  grep -q '</svg>' curve.svg && ok || bad 'it is no SVG' "$(cat curve.svg)"
+  if grep -q '</svg>' curve.svg; then ok; else bad 'it is no SVG' "$(cat curve.svg)"; fi
 elif python3 -c '
 import xml.etree.ElementTree as tree
 svg = tree.parse("curve.svg").getroot()
@@ -137,14 +139,14 @@ if [ $? = 1 ] && cmp -s err expected; then ok; else bad 'it fails as in bench' "
 t 'one that fails later' 1 '' '^programs.hia:4:[0-9]*: error.div-zero' programs.hia --fn never_again 2 --max-time $time
 t 'engines that disagree' 1 'results: [0-9]+ interpreted, [0-9]+ in native code' '^error: the engines disagree$' \
   programs.hia --fn process --runs 1 --max-calls 2 --max-time $time
-t 'past its deadline' 1 '' 'error.deadline.: past the deadline: more than 100 ms' endless.hia 5 --timeout 0.1 --max-time $time
+t 'past its deadline' 1 '' 'error.deadline.: past the deadline: more than 100 ms' "$endless" 5 --timeout 0.1 --max-time $time
 t 'no fuel' 1 '' 'error.fuel.: out of fuel' "${fib[@]}" --fuel 5
 t 'no call ends' 1 '' '^error: no call has ended within 0.* s, the time of a process: --max-time gives more$' \
-  endless.hia 5 --max-time 0.3
+  "$endless" 5 --max-time 0.3
 t 'a program with an error' 1 '' 'E0[0-9]*' -e 'x'
-t 'no such function' 2 '' 'error.not-found.' endless.hia --fn other
-t 'a wrong argument' 2 '' 'argument 1' endless.hia yes
-t 'too few arguments' 2 '' 'takes 1 argument, not 0' endless.hia
+t 'no such function' 2 '' 'error.not-found.' "$endless" --fn other
+t 'a wrong argument' 2 '' 'argument 1' "$endless" yes
+t 'too few arguments' 2 '' 'takes 1 argument, not 0' "$endless"
 t 'a picture that cannot be written' 1 '' 'cannot write none/x.svg: ' "${fib[@]}" --plot none/x.svg
 TMPDIR=$work/none t 'no place for the cache' 1 '' "cannot write $work/none/hiaton-.*: No such file" "${fib[@]}"
 
@@ -165,17 +167,16 @@ done
 
 # ---- interruptions ----
 
-# Waits until a process that is measured works; $1 is its parent.
+# Waits until a process that is measured works beside its parent, $1.
 await_child() {
   local n=0
-  while ! { [ -n "$(ls -A tmp)" ] && [ -n "$(cat "/proc/$1/task/$1/children" 2>/dev/null)" ]; } &&
-    kill -0 "$1" 2>/dev/null && [ $n -lt $((20 * hang)) ]; do
+  while ! working 2 && kill -0 "$1" 2>/dev/null && [ $n -lt $((20 * hang)) ]; do
     sleep 0.05
     n=$((n + 1))
   done
 }
 begin_endless() { # COMMAND...: in the background
-  "$@" "$hiaton" bench --warmup-curve endless.hia 5 --max-time $((100 * hang)) >out 2>err </dev/null &
+  "$@" "$hiaton" bench --warmup-curve "$endless" 5 --max-time $((100 * hang)) >out 2>err </dev/null &
   pid=$!
   await_child $pid
 }
