@@ -145,7 +145,8 @@ int train_log_epoch(const char *path, const train_state *state);
 
 /* ---- train_plot.c: --plot FILE ---- */
 
-/* Draws the epochs of the state, of which there is one at least. `title` stands above, `metric` is the name of the metric or NULL.
+/* Draws the epochs of the state, of which there is one at least. `title` stands above, `metric` is
+ * the name of the metric or NULL.
  * Returns an exit status. */
 int train_plot(const char *path, const train_state *state, const char *title, const char *metric);
 

@@ -58,6 +58,7 @@ extern impure fn getpid() -> i32
 fn square(x) = x * x
 fn never_again(n: i32) -> i32 = if dup(n) > 20 then 1 / (n - n) else n
 fn process() -> i32 = getpid()
+fn ends_no_more(n: i32) -> i32 = if dup(n) > 60 then loop (i = 0) while i < n { i / 2 } else n
 END
 echo 'fn main(n: i32) -> i32 = loop (i = 0) while i < n { i / 2 }' >"$endless"
 fib=("$examples/fib.hia" --fn fib 12)
@@ -141,6 +142,8 @@ t 'engines that disagree' 1 'results: [0-9]+ interpreted, [0-9]+ in native code'
   programs.hia --fn process --runs 1 --max-calls 2 --max-time $time
 t 'past its deadline' 1 '' 'error.deadline.: past the deadline: more than 100 ms' "$endless" 5 --timeout 0.1 --max-time $time
 t 'no fuel' 1 '' 'error.fuel.: out of fuel' "${fib[@]}" --fuel 5
+t 'calls that end, and one that does not' 0 '
+ +1 .*result: 2' '' programs.hia --fn ends_no_more 2 --max-time $((4 * ${HIA_TEST_SLOWNESS:-1}))
 t 'no call ends' 1 '' '^error: no call has ended within 0.* s, the time of a process: --max-time gives more$' \
   "$endless" 5 --max-time 0.3
 t 'a program with an error' 1 '' 'E0[0-9]*' -e 'x'
