@@ -1,49 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton bench: compile and run times of one call, by engine and number of threads. */
 #include "runtime/program/command_words.h"
-#include "tools/json.h"
+#include "tools/measure.h"
+#include "tools/warmup.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-typedef struct series {
-  uint64_t *ns; /* `runs` of them, in the order in which they were measured */
-  uint64_t *sorted;
-  size_t n;
-} series;
-
-static int compare(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
-static bool series_init(series *s, unsigned runs) {
-  s->n = 0;
-  s->ns = calloc(runs, sizeof *s->ns);
-  s->sorted = calloc(runs, sizeof *s->sorted);
-  return s->ns && s->sorted;
-}
-
-static void series_free(series *s) {
-  free(s->ns);
-  free(s->sorted);
-}
-
-static void series_sort(series *s) {
-  memcpy(s->sorted, s->ns, s->n * sizeof *s->ns);
-  qsort(s->sorted, s->n, sizeof *s->sorted, compare);
-}
-
-/* The median of a sorted series. */
-static uint64_t series_median(const series *s) {
-  uint64_t high = s->sorted[s->n / 2];
-  return s->n % 2 ? high : high - (high - s->sorted[s->n / 2 - 1]) / 2;
-}
-
-static void series_print(const series *s) {
-  printf(" %10.3f  %10.3f %10.3f ", (double)series_median(s) / 1e6, (double)s->sorted[0] / 1e6,
-         (double)s->sorted[s->n - 1] / 1e6);
-}
 
 /* One engine with its threads: the module stays loaded, and each measured compilation is of a
  * module loaded anew. */
@@ -54,11 +16,10 @@ typedef struct lane {
   hia_module *module;
   hia_function *function;
   tool_arguments args;
-  series compile, run;
+  tool_series compile, run;
   hia_run_stats used;
   hia_value *result;           /* of the last run */
-  char *text;                  /* the beginning of it, as it is reported */
-  bool is_cut;                 /* there is more of it */
+  tool_text text;              /* the beginning of it, as it is reported */
   double speed_up, efficiency; /* over the engine's first number of threads */
   double per_second;           /* elements of the array that it is called with; or 0 */
 } lane;
@@ -108,7 +69,7 @@ static int measure_compile(const tool_options *options, lane *l, const char *nam
 }
 
 static int lane_open(lane *l, const tool_options *options) {
-  if (!series_init(&l->compile, options->runs) || !series_init(&l->run, options->runs))
+  if (!tool_series_init(&l->compile, options->runs) || !tool_series_init(&l->run, options->runs))
     return tool_fail(NULL, HIA_MEMORY);
   tool_options own = *options;
   own.engine.threads = l->threads;
@@ -122,10 +83,10 @@ static void lane_close(lane *l, const tool_options *options) {
   tool_free_args(&l->args, options->n_args);
   hia_module_free(l->module);
   hia_engine_free(l->engine);
-  series_free(&l->compile);
-  series_free(&l->run);
+  tool_series_free(&l->compile);
+  tool_series_free(&l->run);
   hia_value_free(l->result);
-  free(l->text);
+  free(l->text.text);
 }
 
 /* What is measured now. The line on the terminal is made of it, on another thread. */
@@ -199,59 +160,35 @@ static size_t count_elements(const tool_options *options, const lane *l) {
 
 /* ---- results ---- */
 
-/* A column of a table has room for the beginning of a result. */
-enum { MAX_SHOWN = 60 };
-
-static bool append(void *file, const char *bytes, size_t n) {
-  return fwrite(bytes, 1, n, file) == n;
-}
-
-/* Writes what is to be reported of the result to l->text: as much as run prints, or as a table has
- * room for. */
-static int show_result(const tool_options *options, lane *l) {
-  size_t len;
-  FILE *to = open_memstream(&l->text, &len);
-  hia_error *error = NULL;
-  if (!to) return tool_fail(NULL, HIA_MEMORY);
-  uint64_t most = options->json ? HIA_MAX_PRINTED : MAX_SHOWN;
-  hia_status status = hia_value_write(l->result, most, append, to, &l->is_cut, &error);
-  bool is_bad = fclose(to) != 0 || status == HIA_IO; /* the stream is in memory */
-  if (!is_bad && status == HIA_OK) return EXIT_FINE;
-  hia_error_free(error);
-  return tool_fail(NULL, HIA_MEMORY);
-}
-
 /* A text, and how much of it another one has been found to have. */
 typedef struct comparison {
-  char *text;
-  size_t len, at;
+  tool_text text;
+  size_t at;
 } comparison;
 
 static bool is_next(void *user, const char *bytes, size_t n) {
   comparison *c = user;
-  bool is_same = n <= c->len - c->at && memcmp(c->text + c->at, bytes, n) == 0;
+  bool is_same = n <= c->text.len - c->at && memcmp(c->text.text + c->at, bytes, n) == 0;
   c->at += is_same ? n : 0;
   return is_same;
 }
 
 /* Compares the results to their ends, also what is not reported of them: *is_same. */
 static int compare_results(const lane *lanes, size_t n, bool *is_same) {
-  comparison c = {.text = NULL};
-  FILE *to = open_memstream(&c.text, &c.len);
+  comparison c = {.at = 0};
   hia_error *error = NULL;
-  if (!to) return tool_fail(NULL, HIA_MEMORY);
-  hia_status status = hia_value_write(lanes[0].result, UINT64_MAX, append, to, NULL, &error);
-  if (fclose(to) != 0 || status == HIA_IO) status = HIA_MEMORY;
+  hia_status status = HIA_OK;
+  int code = tool_value_text(lanes[0].result, UINT64_MAX, &c.text);
   *is_same = true;
-  for (size_t i = 1; i < n && status == HIA_OK && *is_same; i++) {
+  for (size_t i = 1; i < n && code == EXIT_FINE && status == HIA_OK && *is_same; i++) {
     c.at = 0;
     status = hia_value_write(lanes[i].result, UINT64_MAX, is_next, &c, NULL, &error);
-    *is_same = status == HIA_OK && c.at == c.len;
+    *is_same = status == HIA_OK && c.at == c.text.len;
     if (status == HIA_IO) status = HIA_OK; /* is_next has found a difference */
   }
-  free(c.text);
+  free(c.text.text);
   hia_error_free(error);
-  return status == HIA_OK ? EXIT_FINE : tool_fail(NULL, status);
+  return status == HIA_OK ? code : tool_fail(NULL, status);
 }
 
 /* Computes medians, speed-ups and efficiencies, and whether all lanes return the same result. */
@@ -259,16 +196,22 @@ static int evaluate(const tool_options *options, lane *lanes, size_t n, bool *is
   int code = compare_results(lanes, n, is_same);
   for (size_t i = 0; i < n && code == EXIT_FINE; i++) {
     lane *l = &lanes[i];
-    code = show_result(options, l);
-    series_sort(&l->compile);
-    series_sort(&l->run);
+    /* As much as run prints, or as a table has room for. */
+    code = tool_value_text(l->result, options->json ? HIA_MAX_PRINTED : TOOL_MAX_SHOWN, &l->text);
+    tool_series_sort(&l->compile);
+    tool_series_sort(&l->run);
     const lane *first = &lanes[i - i % options->n_threads];
-    l->speed_up = (double)series_median(&first->run) / (double)series_median(&l->run);
+    l->speed_up = (double)tool_series_median(&first->run) / (double)tool_series_median(&l->run);
     /* The work a thread does, over that with the lane's first number of threads. */
-    l->per_second = (double)count_elements(options, l) * 1e9 / (double)series_median(&l->run);
+    l->per_second = (double)count_elements(options, l) * 1e9 / (double)tool_series_median(&l->run);
     l->efficiency = l->speed_up * first->threads / l->threads;
   }
   return code;
+}
+
+static void print_times(const tool_series *s) {
+  printf(" %10.3f  %10.3f %10.3f ", (double)tool_series_median(s) / 1e6, (double)s->sorted[0] / 1e6,
+         (double)s->sorted[s->n - 1] / 1e6);
 }
 
 static void report(const tool_options *options, const lane *lanes, size_t n) {
@@ -284,17 +227,17 @@ static void report(const tool_options *options, const lane *lanes, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const lane *l = &lanes[i];
     printf("%-7s %7u ", tool_engine_name(l->kind), l->threads);
-    series_print(&l->compile);
-    series_print(&l->run);
+    print_times(&l->compile);
+    print_times(&l->run);
     if (has_several) printf(" %7.2fx  %10.3f", l->speed_up, l->efficiency);
     if (elements) printf(" %12.1f", l->per_second);
-    printf("  %s\n", l->text);
+    printf("  %s\n", l->text.text);
   }
   if ((options->engine.flags & HIA_FLAG_COUNT)) {
     puts("");
     tool_count(stdout, options, &lanes[0].used);
   }
-  if (!lanes[0].is_cut) return;
+  if (!lanes[0].text.is_cut) return;
   tool_flush();
   fputs("the results are shortened: `hiaton run` shows more, and writes them whole with -o\n",
         stderr);
@@ -305,18 +248,6 @@ static void report(const tool_options *options, const lane *lanes, size_t n) {
 /* null for a ratio to a run of no measurable length. */
 static json_t *json_ratio(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
-static json_t *json_series(const series *s) {
-  json_t *samples = json_array();
-  for (size_t i = 0; i < s->n; i++)
-    if (json_array_append_new(samples, json_integer((json_int_t)s->ns[i])) != 0) {
-      json_decref(samples);
-      return NULL;
-    }
-  return json_pack("{s:I, s:I, s:I, s:o}", "median", (json_int_t)series_median(s), "fastest",
-                   (json_int_t)s->sorted[0], "slowest", (json_int_t)s->sorted[s->n - 1], "samples",
-                   samples);
-}
-
 /* Takes `value`. Returns 0 if it is there, like Jansson. */
 static int json_add(json_t *row, const char *name, json_t *value) {
   return json_object_set_new(row, name, value);
@@ -325,13 +256,13 @@ static int json_add(json_t *row, const char *name, json_t *value) {
 static json_t *json_lane(const tool_options *options, const lane *l) {
   json_t *row = json_pack(
       "{s:s, s:I, s:o, s:o, s:o*, s:I, s:I, s:o, s:o, s:o}", "engine", tool_engine_name(l->kind),
-      "threads", (json_int_t)l->threads, "compile_ns", json_series(&l->compile), "run_ns",
-      json_series(&l->run), "per_second", l->per_second > 0 ? json_ratio(l->per_second) : NULL,
+      "threads", (json_int_t)l->threads, "compile_ns", tool_series_json(&l->compile), "run_ns",
+      tool_series_json(&l->run), "per_second", l->per_second > 0 ? json_ratio(l->per_second) : NULL,
       "heap_bytes", (json_int_t)l->used.heap_bytes, "system_bytes",
       (json_int_t)l->used.system_bytes, "speed_up", json_ratio(l->speed_up), "efficiency",
-      json_ratio(l->efficiency), "result", tool_json_text(l->text));
+      json_ratio(l->efficiency), "result", tool_json_text(l->text.text));
   if (!row) return NULL;
-  int failed = l->is_cut ? json_add(row, "result_is_cut", json_true()) : 0;
+  int failed = l->text.is_cut ? json_add(row, "result_is_cut", json_true()) : 0;
   if ((options->engine.flags & HIA_FLAG_COUNT)) {
     bool is_counted = l->used.is_counted;
     uint64_t calls = tool_calls(options, &l->used);
@@ -363,6 +294,7 @@ static int report_json(const tool_options *options, const lane *lanes, size_t n,
 }
 
 int tool_bench(const tool_options *options) {
+  if (options->curve.is_wanted) return tool_warmup_curve(options);
   tool_options own = *options;
   if (own.n_engines == 0)
     for (unsigned kind = HIA_ENGINE_JIT; kind <= HIA_ENGINE_EXPAND; kind++)

@@ -22,7 +22,6 @@ static void print_values(const tool_row *row, const char *before) {
 static bool is_of(const tool_row *row, const tool_command *command) {
   return row->commands & command->bit;
 }
-static const char *dashes(const tool_row *row) { return row->name[1] ? "--" : "-"; }
 static bool is_list(const tool_row *row) {
   return row->operand && strcmp(row->operand, "LIST") == 0;
 }
@@ -49,7 +48,7 @@ static bool takes_program(const tool_command *command) {
 static void bash_command(const tool_command *command) {
   printf("    %s)\n      options='--help", command->name);
   for (const tool_row *row = tool_rows; row->name; row++)
-    if (is_of(row, command) && row->id != OPT_HELP) printf(" %s%s", dashes(row), row->name);
+    if (is_of(row, command) && row->id != OPT_HELP) printf(" %s%s", tool_dashes(row), row->name);
   printf("'\n      words='");
   print_words(command, " ");
   printf("'\n      %s\n      case $option in\n",
@@ -60,7 +59,7 @@ static void bash_command(const tool_command *command) {
                        : !row->values    ? "any"
                        : is_list(row)    ? "list"
                                          : "word";
-    printf("        %s%s) kind=%s", dashes(row), row->name, kind);
+    printf("        %s%s) kind=%s", tool_dashes(row), row->name, kind);
     if (row->values && !tool_is_file(row)) {
       printf(" values='");
       print_values(row, " ");
@@ -166,7 +165,7 @@ static void zsh_option(const tool_row *row) {
   bool may_repeat = row->id == OPT_FN && row->commands & (DUMP | BUILD);
   fputs("        '", stdout);
   if (row->id == OPT_HELP) fputs("(- *)", stdout);
-  printf("%s%s%s%s[", may_repeat ? "*" : "", dashes(row), row->name,
+  printf("%s%s%s%s[", may_repeat ? "*" : "", tool_dashes(row), row->name,
          !row->operand  ? ""
          : row->name[1] ? "="
                         : "+");

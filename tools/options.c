@@ -1,13 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The options of all commands, in one table: parsing and --help both come from it. */
+/* The options of all commands, in one table, and how they are parsed; --help comes from it too. */
 #include "runtime/program/command_words.h"
 #include "tools/tool.h"
 #include <float.h>
 #include <getopt.h>
 #include <stdio.h>
-
-/* The commands that are about a program. */
-#define ALL (RUN | CHECK | DUMP | BENCH | BUILD | TRAIN | GRADIENTS)
 
 const tool_row tool_rows[] = {
     {OPT_FN, RUN | BENCH | GRADIENTS, "fn", "NAME", NULL,
@@ -127,7 +124,16 @@ const tool_row tool_rows[] = {
      "its end"},
     {OPT_COUNT, RUN | DUMP | BENCH, "count", NULL, NULL,
      "count calls and loop rounds of the source; of a graph only if it was dumped with --count"},
-    {OPT_RUNS, BENCH, "runs", "N", NULL, "measured runs of each engine, after one to warm up (10)"},
+    {OPT_RUNS, BENCH, "runs", "N", NULL,
+     "measured runs of each engine, after one to warm up (10); of --warmup-curve processes (5)"},
+    {OPT_WARMUP_CURVE, BENCH, "warmup-curve", NULL, NULL,
+     "how long calls take from nothing, by their number: interp, jit, auto, and auto with a warm "
+     "cache"},
+    {OPT_MAX_CALLS, BENCH, "max-calls", "N", NULL,
+     "of --warmup-curve: at most N calls in a process; else as many as there is time for"},
+    {OPT_MAX_TIME, BENCH, "max-time", "SECONDS", NULL,
+     "of --warmup-curve: measure for this long in all (10)"},
+    {OPT_PLOT, BENCH, "plot", "FILE", ".svg", "of --warmup-curve: draw it, as FILE.svg"},
     {OPT_JSON, BENCH, "json", NULL, NULL,
      "print JSON instead of a table, times in nanoseconds, each sample too: docs/bench.md"},
     {OPT_JSON, GRADIENTS, "json", NULL, NULL,
@@ -195,7 +201,8 @@ const tool_row tool_rows[] = {
      "code that leaves large products of floats to OpenBLAS, which rounds as the machine has it"},
     {OPT_VERIFY, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "verify", NULL, NULL,
      "check the graph after every pass"},
-    {OPT_HELP, ALL | HELP | COMPLETION | EXPLAIN | CACHE, "help", NULL, NULL, "this list"},
+    {OPT_HELP, ABOUT_PROGRAM | HELP | COMPLETION | EXPLAIN | CACHE, "help", NULL, NULL,
+     "this list"},
     {.name = NULL},
 };
 #define N_ROWS (sizeof tool_rows / sizeof tool_rows[0] - 1)
@@ -222,65 +229,14 @@ const tool_command *tool_find_command(const char *name) {
   return NULL;
 }
 
-/* A name of one letter is a short option. */
-static const char *dashes(const tool_row *row) { return row->name[1] ? "--" : "-"; }
-
 const char *tool_option_name(tool_option option) {
   static char name[32];
   for (size_t i = 0; i < N_ROWS; i++) {
     if (tool_rows[i].id != option) continue;
-    snprintf(name, sizeof name, "%s%s", dashes(&tool_rows[i]), tool_rows[i].name);
+    snprintf(name, sizeof name, "%s%s", tool_dashes(&tool_rows[i]), tool_rows[i].name);
     break;
   }
   return name;
-}
-
-static bool takes_file(const tool_command *command) { return command->bit & ALL; }
-
-/* ---- help ---- */
-
-/* An option and its operand, as --help has them. */
-static int print_left(const tool_row *row, char *text, size_t size) {
-  return snprintf(text, size, "%s%s%s%s", dashes(row), row->name, row->operand ? " " : "",
-                  row->operand ? row->operand : "");
-}
-
-void tool_help(const tool_command *command) {
-  char left[32];
-  int width = 19;
-  printf("usage: hiaton %s [OPTION...] %s\n\n%c%s.\n\n", command->name, command->operands,
-         toupper((unsigned char)command->summary[0]), command->summary + 1);
-  for (size_t i = 0; i < N_ROWS; i++) {
-    int n = print_left(&tool_rows[i], left, sizeof left);
-    if (tool_rows[i].commands & command->bit && n > width) width = n;
-  }
-  for (size_t i = 0; i < N_ROWS; i++) {
-    if (!(tool_rows[i].commands & command->bit)) continue;
-    print_left(&tool_rows[i], left, sizeof left);
-    printf("  %-*s %s\n", width, left, tool_rows[i].help);
-  }
-  if (command->bit & BUILD)
-    fputs("\nWith --exe and --shared each ARG is a word for the linker, such as other.o or -lz, "
-          "which is\n"
-          "called by cc or, if it is set, $CC. --static calls ar, or $AR.\n",
-          stdout);
-  if (takes_file(command)) fputs("\nA FILE of - is standard input.\n", stdout);
-  if (strstr(command->operands, "ARG"))
-    fputs(
-        "\nOptions and arguments may be mixed. A word that starts with - and a digit, and -inf, is "
-        "an\nargument; after -- every word is.\n",
-        stdout);
-  if (command->bit & (RUN | BENCH | GRADIENTS))
-    fputs(
-        "An ARG of @FILE is the value that the file has as text, @FILE.hiav a saved one, @FILE.npy "
-        "a\ntensor of NumPy, @FILE.npz:NAME one of its archives, and @FILE.ptb trees in "
-        "brackets.\n",
-        stdout);
-  if (command->bit & DUMP) {
-    fputs("\nThe graph passes, in order:\n", stdout);
-    for (size_t i = 0; hia_pass_name(i); i++)
-      printf("  %-19s %s\n", hia_pass_name(i), hia_pass_doc(i));
-  }
 }
 
 /* ---- operands of options ---- */
@@ -423,7 +379,8 @@ static const char *set_training(tool_options *o, const tool_row *row, const char
   case OPT_RESUME: t->may_resume = true; return NULL;
   case OPT_LOG: return set_target(o, row->id, operand, &t->log);
   case OPT_NO_CHECKPOINT: t->has_no_checkpoint = true; return NULL;
-  case OPT_PLOT: return set_target(o, row->id, operand, &t->plot);
+  case OPT_PLOT:
+    return set_target(o, row->id, operand, o->command == BENCH ? &o->curve.plot : &t->plot);
   default: return "an option of this command";
   }
 }
@@ -471,6 +428,13 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     o->runs = (unsigned)number;
     return NULL;
   case OPT_JSON: o->json = true; return NULL;
+  case OPT_WARMUP_CURVE: o->curve.is_wanted = true; return NULL;
+  case OPT_MAX_CALLS:
+    return hiaR_word_number(operand, 1, UINT32_MAX, &o->curve.max_calls)
+               ? NULL
+               : "a number from 1 to 4294967295";
+  case OPT_MAX_TIME:
+    return hiaR_word_time(operand, &o->curve.max_ns) ? NULL : "a number of seconds, as in 0.5";
   case OPT_STAGE:
     if (!parse_word(row, operand, strlen(operand), &index))
       return "ast, graph, static, llvm, llvm-opt, asm, tape or batches";
@@ -572,7 +536,7 @@ static int bad_option(const tool_command *command, int id, const char *word) {
 static int set_wrong(const tool_command *command, const tool_row *row, const char *operand,
                      const char *wanted) {
   if (!row->operand) return tool_usage(command, "--%s should be %s", row->name, wanted);
-  return tool_usage(command, "%s%s: `%s` should be %s", dashes(row), row->name,
+  return tool_usage(command, "%s%s: `%s` should be %s", tool_dashes(row), row->name,
                     operand ? operand : "", wanted);
 }
 
@@ -684,6 +648,7 @@ int tool_parse(const tool_command *command, int argc, char **argv, tool_options 
   const tool_gradients gradients = {.check = HIA_GRADIENT_CHECK_OPTIONS_INIT};
   *o = (tool_options){.training = training,
                       .gradients = gradients,
+                      .curve = {.max_calls = UINT32_MAX, .max_ns = UINT64_C(10000000000)},
                       .command = command->bit,
                       .engine = engine,
                       .dump = dump,
@@ -693,7 +658,7 @@ int tool_parse(const tool_command *command, int argc, char **argv, tool_options 
   o->args = argv + 1;
   int code = parse_options(command, argc, argv, o);
   if (code != EXIT_FINE || o->wants_help) return code;
-  if (!takes_file(command)) {
+  if (!tool_takes_file(command)) {
     if (o->n_args > 1) return tool_usage(command, "`%s` is one word too many", o->args[1]);
     if (command->bit & CACHE && o->n_args && !is_cache_action(o->args[0]))
       return tool_usage(command, "`%s` should be size, list, verify or clear", o->args[0]);

@@ -47,10 +47,17 @@ static void handle_signals(void) {
   }
 }
 
+void tool_ending_signals(sigset_t *set) {
+  sigemptyset(set);
+  for (size_t i = 0; i < N_ENDS; i++) {
+    struct sigaction now;
+    if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(set, ends[i]);
+  }
+}
+
 void tool_hold_signals(sigset_t *before) {
   sigset_t set;
-  sigemptyset(&set);
-  for (size_t i = 0; i < N_ENDS; i++) sigaddset(&set, ends[i]);
+  tool_ending_signals(&set);
   sigprocmask(SIG_BLOCK, &set, before);
 }
 

@@ -1,14 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* --plot FILE: losses and the metric over the epochs, as an SVG that needs no other file.
- *
- * A panel is a frame with two axes and some curves. A value that is no finite number interrupts its
- * curve. The scale of the losses is logarithmic if the largest is more than 50 times the smallest,
- * and all are above 0. */
-#include "tools/train.h"
+/* Curves as an SVG. */
+#include "tools/plot.h"
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
 /* The picture, and each frame in it. */
@@ -21,28 +16,27 @@
 #define BOTTOM      56
 #define FRAME_WIDTH (WIDTH - LEFT - RIGHT)
 #define MAX_TICKS   32
-/* Curves of few epochs have a dot for each. */
+/* Curves of few points have a dot for each. */
 #define MAX_DOTS 40
 
-typedef struct curve {
-  const char *name, *color;
-  size_t offset; /* of its number in a train_epoch */
-} curve;
-
-typedef struct panel {
-  const char *label;
-  const curve *curves;
-  size_t n_curves;
-  double top;       /* of the frame */
-  double low, high; /* of the axis; logarithms if is_log */
+/* An axis from its low end to its high one; logarithms if is_log. */
+typedef struct axis {
+  double low, high;
   bool is_log;
-  bool is_high_good; /* the curve of the best is at the top */
-} panel;
+} axis;
+
+/* The panel that is drawn. */
+typedef struct frame {
+  const plot_panel *panel;
+  double top;
+  axis y;
+} frame;
 
 typedef struct drawing {
   tool_output output;
   bool is_bad; /* a write has failed */
-  const train_state *state;
+  const plot *plot;
+  axis x;
 } drawing;
 
 static void put(drawing *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -72,21 +66,14 @@ static void put_text(drawing *d, const char *text) {
 
 /* ---- scales ---- */
 
-static double value_of(const train_epoch *e, const curve *c) {
-  double x;
-  memcpy(&x, (const char *)e + c->offset, sizeof x);
-  return x;
+static double scaled(const axis *a, double x) { return a->is_log ? log10(x) : x; }
+/* The place on the axis, from 0 to 1; an axis of one point has it in the middle. */
+static double place(const axis *a, double x) {
+  return a->high > a->low ? (scaled(a, x) - a->low) / (a->high - a->low) : 0.5;
 }
 
-static double scaled(const panel *p, double x) { return p->is_log ? log10(x) : x; }
-
-static double x_of(const drawing *d, double epoch) {
-  double n = (double)d->state->n_epochs;
-  return LEFT + (n > 1 ? (epoch - 1) / (n - 1) : 0.5) * FRAME_WIDTH;
-}
-static double y_of(const panel *p, double x) {
-  return p->top + HEIGHT * (1 - (scaled(p, x) - p->low) / (p->high - p->low));
-}
+static double x_of(const drawing *d, double x) { return LEFT + place(&d->x, x) * FRAME_WIDTH; }
+static double y_of(const frame *f, double y) { return f->top + HEIGHT * (1 - place(&f->y, y)); }
 
 /* The distance of ticks, 1, 2 or 5 times a power of ten, of which about `n` lie in `range`. */
 static double spacing_of(double range, double n) {
@@ -96,146 +83,169 @@ static double spacing_of(double range, double n) {
 }
 
 /* Finds the least and the largest value of a panel; false if there is none. */
-static bool find_range(const drawing *d, const panel *p, double *low, double *high) {
+static bool find_range(const drawing *d, const plot_panel *p, double *low, double *high) {
   *low = INFINITY;
   *high = -INFINITY;
-  for (size_t i = 0; i < d->state->n_epochs; i++)
+  for (size_t i = 0; i < d->plot->n; i++)
     for (size_t k = 0; k < p->n_curves; k++) {
-      double x = value_of(&d->state->epochs[i], &p->curves[k]);
-      if (!isfinite(x)) continue;
-      *low = fmin(*low, x);
-      *high = fmax(*high, x);
+      double y = p->curves[k].y[i];
+      if (!isfinite(y)) continue;
+      *low = fmin(*low, y);
+      *high = fmax(*high, y);
     }
   return *low <= *high;
 }
 
-static void set_scale(const drawing *d, panel *p, bool may_be_log) {
-  double low, high;
-  if (!find_range(d, p, &low, &high)) low = high = 0;
-  p->is_log = may_be_log && low > 0 && high / low > 50;
-  low = scaled(p, low);
-  high = scaled(p, high);
-  /* A bit of space above and below, also where all values are equal. */
-  double range = high - low;
-  if (!(range > 1e-9 * fmax(fabs(low), fabs(high)))) range = fmax(fabs(high), 1e-3);
-  p->low = low - 0.06 * range;
-  p->high = high + 0.06 * range;
-  if (low >= 0 && p->low < 0 && !p->is_log) p->low = 0;
+static axis x_axis(const plot *p) {
+  axis a = {.is_log = p->is_x_log};
+  a.low = scaled(&a, p->x[0]);
+  a.high = scaled(&a, p->x[p->n - 1]);
+  return a;
 }
 
-/* The values at ticks of the vertical axis. */
-static size_t find_ticks(const panel *p, double *ticks) {
+static axis y_axis(const drawing *d, const plot_panel *p) {
+  double low, high;
+  bool is_log = p->scale == PLOT_LOG;
+  if (!find_range(d, p, &low, &high)) low = high = is_log;
+  axis a = {.is_log = is_log || (p->scale == PLOT_FREE && low > 0 && high / low > 50)};
+  low = scaled(&a, low);
+  high = scaled(&a, high);
+  /* A bit of space above and below, also where all values are equal; and a decade at least, which
+   * has ticks. */
+  double range = high - low;
+  if (a.is_log && range < 1) {
+    low = floor(low);
+    high = fmax(high, low + 1);
+    range = high - low;
+  }
+  if (!(range > 1e-9 * fmax(fabs(low), fabs(high)))) range = fmax(fabs(high), 1e-3);
+  a.low = low - 0.06 * range;
+  a.high = high + 0.06 * range;
+  if (low >= 0 && a.low < 0 && !a.is_log) a.low = 0;
+  return a;
+}
+
+/* The values at the ticks of an axis. */
+static size_t find_ticks(const axis *a, double *ticks) {
   size_t n = 0;
-  if (!p->is_log) {
-    double spacing = spacing_of(p->high - p->low, 5);
-    for (double k = ceil(p->low / spacing); k * spacing <= p->high && n < MAX_TICKS; k++)
+  if (!a->is_log) {
+    double spacing = spacing_of(a->high - a->low, 5);
+    for (double k = ceil(a->low / spacing); k * spacing <= a->high && n < MAX_TICKS; k++)
       ticks[n++] = k * spacing;
     return n;
   }
   static const double few[] = {1, 2, 5};
-  bool has_few = p->high - p->low < 3; /* decades */
-  double stride = ceil((p->high - p->low) / 10);
-  for (double k = floor(p->low); k <= p->high; k += stride)
+  bool has_few = a->high - a->low < 3; /* decades */
+  double stride = fmax(1, ceil((a->high - a->low) / 10));
+  for (double k = floor(a->low); k <= a->high; k += stride)
     for (size_t i = 0; i < (has_few ? 3 : 1); i++) {
       double x = few[i] * pow(10, k), at = log10(x);
-      if (at >= p->low && at <= p->high && n < MAX_TICKS) ticks[n++] = x;
+      if (at >= a->low && at <= a->high && n < MAX_TICKS) ticks[n++] = x;
     }
+  return n;
+}
+
+/* The axis of what is counted from 1. */
+static size_t find_counts(double last, double *ticks) {
+  size_t n = 0;
+  double spacing = fmax(1, spacing_of(last, 8));
+  for (double k = spacing == 1 ? 1 : 0; k <= last && n < MAX_TICKS; k += spacing)
+    ticks[n++] = k < 1 ? 1 : k; /* 1, 10, 20 and so on */
   return n;
 }
 
 /* ---- drawing ---- */
 
-static void draw_axes(drawing *d, const panel *p) {
-  double ticks[MAX_TICKS], bottom = p->top + HEIGHT;
-  size_t n = find_ticks(p, ticks);
+static void draw_x_axis(drawing *d, double bottom) {
+  const plot *p = d->plot;
+  double ticks[MAX_TICKS];
+  size_t n = p->is_x_log ? find_ticks(&d->x, ticks) : find_counts(p->x[p->n - 1], ticks);
   for (size_t i = 0; i < n; i++) {
-    double y = y_of(p, ticks[i]);
+    double x = x_of(d, ticks[i]);
+    put(d, "<path class=\"tick\" d=\"M%.2f %.2fv5\"/>\n", x, bottom);
+    put(d, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">%.0f</text>\n", x, bottom + 20,
+        ticks[i]);
+  }
+}
+
+static void draw_axes(drawing *d, const frame *f) {
+  double ticks[MAX_TICKS], bottom = f->top + HEIGHT;
+  size_t n = find_ticks(&f->y, ticks);
+  for (size_t i = 0; i < n; i++) {
+    double y = y_of(f, ticks[i]);
     put(d, "<path class=\"grid\" d=\"M%d %.2fH%d\"/>\n", LEFT, y, WIDTH - RIGHT);
     put(d, "<text x=\"%d\" y=\"%.2f\" text-anchor=\"end\">%.5g</text>\n", LEFT - 10, y + 4,
         ticks[i]);
   }
-  double last = (double)d->state->n_epochs, spacing = fmax(1, spacing_of(last, 8));
-  for (double k = spacing == 1 ? 1 : 0; k <= last; k += spacing) {
-    double epoch = k < 1 ? 1 : k; /* 1, 10, 20 and so on */
-    put(d, "<path class=\"tick\" d=\"M%.2f %.2fv5\"/>\n", x_of(d, epoch), bottom);
-    put(d, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">%.0f</text>\n", x_of(d, epoch),
-        bottom + 20, epoch);
-  }
-  put(d, "<path class=\"axis\" d=\"M%d %.2fV%.2fH%d\"/>\n", LEFT, p->top, bottom, WIDTH - RIGHT);
-  put(d, "<text class=\"label\" x=\"%d\" y=\"%.2f\" text-anchor=\"middle\">epoch</text>\n",
+  draw_x_axis(d, bottom);
+  put(d, "<path class=\"axis\" d=\"M%d %.2fV%.2fH%d\"/>\n", LEFT, f->top, bottom, WIDTH - RIGHT);
+  put(d, "<text class=\"label\" x=\"%d\" y=\"%.2f\" text-anchor=\"middle\">",
       LEFT + FRAME_WIDTH / 2, bottom + 40);
+  put_text(d, d->plot->x_label);
+  put(d, "</text>\n");
   put(d,
       "<text class=\"label\" transform=\"translate(18 %.2f) rotate(-90)\" "
       "text-anchor=\"middle\">",
-      p->top + HEIGHT / 2.0);
-  put_text(d, p->label);
+      f->top + HEIGHT / 2.0);
+  put_text(d, f->panel->label);
   put(d, "</text>\n");
 }
 
-static void draw_curve(drawing *d, const panel *p, const curve *c) {
+static void draw_curve(drawing *d, const frame *f, const plot_curve *c) {
+  const plot *p = d->plot;
   bool is_down = false; /* the pen */
   put(d, "<path class=\"curve\" stroke=\"%s\" d=\"", c->color);
-  for (size_t i = 0; i < d->state->n_epochs; i++) {
-    double x = value_of(&d->state->epochs[i], c);
-    if (isfinite(x)) put(d, "%c%.2f %.2f", is_down ? 'L' : 'M', x_of(d, (double)i + 1), y_of(p, x));
-    is_down = isfinite(x);
+  for (size_t i = 0; i < p->n; i++) {
+    double y = c->y[i];
+    if (isfinite(y)) put(d, "%c%.2f %.2f", is_down ? 'L' : 'M', x_of(d, p->x[i]), y_of(f, y));
+    is_down = isfinite(y);
   }
   put(d, "\"/>\n");
-  for (size_t i = 0; d->state->n_epochs <= MAX_DOTS && i < d->state->n_epochs; i++) {
-    double x = value_of(&d->state->epochs[i], c);
-    if (isfinite(x))
-      put(d, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"2.5\" fill=\"%s\"/>\n", x_of(d, (double)i + 1),
-          y_of(p, x), c->color);
-  }
+  for (size_t i = 0; p->n <= MAX_DOTS && i < p->n; i++)
+    if (isfinite(c->y[i]))
+      put(d, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"2.5\" fill=\"%s\"/>\n", x_of(d, p->x[i]),
+          y_of(f, c->y[i]), c->color);
 }
 
 /* Above the frame, at the right, the first name leftmost. */
-static void draw_legend(drawing *d, const panel *p) {
+static void draw_legend(drawing *d, const frame *f) {
   double right = WIDTH - RIGHT;
-  for (size_t i = p->n_curves; i-- > 0;) {
-    const curve *c = &p->curves[i];
-    put(d, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"end\">", right, p->top - 8);
+  for (size_t i = f->panel->n_curves; i-- > 0;) {
+    const plot_curve *c = &f->panel->curves[i];
+    put(d, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"end\">", right, f->top - 8);
     put_text(d, c->name);
     put(d, "</text>\n");
-    right -= 6.3 * (double)strlen(c->name) + 8; /* about as wide as the text */
+    right -= 6.8 * (double)strlen(c->name) + 8; /* about as wide as the text */
     put(d, "<path class=\"curve\" stroke=\"%s\" d=\"M%.2f %.2fh-20\"/>\n", c->color, right,
-        p->top - 12);
+        f->top - 12);
     right -= 40;
   }
 }
 
-/* A line at the epoch that is the best. */
-static void draw_best(drawing *d, const panel *p) {
-  const train_epoch *best = train_best(d->state);
-  if (!best) return;
-  size_t epoch = (size_t)(best - d->state->epochs) + 1;
-  double x = x_of(d, (double)epoch);
+static void draw_mark(drawing *d, const frame *f) {
+  if (!isfinite(d->plot->mark)) return;
+  double x = x_of(d, d->plot->mark);
   bool is_right = x > WIDTH / 2.0;
-  put(d, "<path class=\"best\" d=\"M%.2f %.2fv%d\"/>\n", x, p->top, HEIGHT);
-  put(d, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\">best: %zu</text>\n",
-      x + (is_right ? -6 : 6), p->is_high_good ? p->top + HEIGHT - 8 : p->top + 13,
-      is_right ? "end" : "start", epoch);
+  put(d, "<path class=\"best\" d=\"M%.2f %.2fv%d\"/>\n", x, f->top, HEIGHT);
+  put(d, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\">", x + (is_right ? -6 : 6),
+      f->panel->is_mark_low ? f->top + HEIGHT - 8 : f->top + 13, is_right ? "end" : "start");
+  put_text(d, d->plot->mark_text);
+  put(d, "</text>\n");
 }
 
-static void draw_panel(drawing *d, panel *p, bool may_be_log) {
-  set_scale(d, p, may_be_log);
-  draw_axes(d, p);
-  draw_best(d, p);
-  for (size_t i = 0; i < p->n_curves; i++) draw_curve(d, p, &p->curves[i]);
-  draw_legend(d, p);
+static void draw_panel(drawing *d, size_t i) {
+  const plot_panel *p = &d->plot->panels[i];
+  const frame f = {p, TOP + (double)i * (HEIGHT + GAP), y_axis(d, p)};
+  draw_axes(d, &f);
+  draw_mark(d, &f);
+  for (size_t k = 0; k < p->n_curves; k++) draw_curve(d, &f, &p->curves[k]);
+  draw_legend(d, &f);
 }
 
-static void draw(drawing *d, const char *title, const char *metric, bool has_dev) {
-  const curve losses[] = {{"training", "#2f6db5", offsetof(train_epoch, loss)},
-                          {"dev", "#d9772b", offsetof(train_epoch, dev_loss)}};
-  const curve metrics[] = {{"dev", "#d9772b", offsetof(train_epoch, metric)}};
-  panel loss = {.label = "loss", .curves = losses, .n_curves = has_dev ? 2 : 1, .top = TOP};
-  panel second = {.label = metric,
-                  .curves = metrics,
-                  .n_curves = 1,
-                  .top = TOP + HEIGHT + GAP,
-                  .is_high_good = true};
-  int height = TOP + HEIGHT + BOTTOM + (metric ? HEIGHT + GAP : 0);
+static void draw(drawing *d) {
+  const plot *p = d->plot;
+  int height = TOP + BOTTOM + (int)p->n_panels * (HEIGHT + GAP) - GAP;
+  d->x = x_axis(p);
   put(d,
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
@@ -250,24 +260,20 @@ static void draw(drawing *d, const char *title, const char *metric, bool has_dev
          ".curve { fill: none; stroke-width: 2; stroke-linejoin: round }\n"
          "</style>\n");
   put(d, "<title>");
-  put_text(d, title);
+  put_text(d, p->title);
   put(d, "</title>\n<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", WIDTH, height);
   put(d, "<text class=\"title\" x=\"%d\" y=\"28\">", LEFT);
-  put_text(d, title);
+  put_text(d, p->title);
   put(d, "</text>\n");
-  draw_panel(d, &loss, true);
-  if (metric) draw_panel(d, &second, false);
+  for (size_t i = 0; i < p->n_panels; i++) draw_panel(d, i);
   put(d, "</svg>\n");
 }
 
-int train_plot(const char *path, const train_state *state, const char *title, const char *metric) {
-  if (!path) return EXIT_FINE;
-  drawing d = {.state = state};
-  bool has_dev = false;
-  for (size_t i = 0; i < state->n_epochs; i++) has_dev |= !isnan(state->epochs[i].dev_loss);
+int plot_write(const char *path, const plot *p) {
+  drawing d = {.plot = p};
   bool is_open = tool_output_open(&d.output, path);
   if (!is_open) d.output.wrong = errno;
-  if (is_open) draw(&d, title, metric, has_dev);
+  if (is_open) draw(&d);
   tool_output_close(&d.output, is_open && !d.is_bad);
   return d.output.wrong ? tool_cannot_write(path, d.output.wrong) : EXIT_FINE;
 }

@@ -103,6 +103,8 @@ void tool_progress_end(void) {
   pthread_cond_destroy(&progress.changed);
 }
 
+void tool_progress_forget(void) { progress.is_running = false; }
+
 void tool_progress_print(const char *text) {
   bool is_shown = progress.is_running;
   if (is_shown) pthread_mutex_lock(&progress.lock);

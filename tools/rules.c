@@ -55,6 +55,11 @@ static bool has_no_tensors(const tool_options *o) {
   return o->params == NULL;
 }
 static bool reads_params(const tool_options *o) { return o->params != NULL; }
+static bool has_curve(const tool_options *o) { return o->curve.is_wanted; }
+static bool has_no_curve(const tool_options *o) { return !o->curve.is_wanted; }
+static bool has_curve_and_several_threads(const tool_options *o) {
+  return o->curve.is_wanted && o->n_threads > 1;
+}
 static bool builds_vocab(const tool_options *o) { return o->build_vocab != NULL; }
 
 static bool has_no_momentum(const tool_options *o) {
@@ -85,6 +90,17 @@ static const struct rule {
   const char *why; /* behind the option's name */
 } rules[] = {
     {RUN | BENCH | DUMP | GRADIENTS, {OPT_FN}, has_expression, "has no effect with -e"},
+    {BENCH,
+     {OPT_ENGINE},
+     has_curve,
+     "has no effect with --warmup-curve, which measures interp, jit and auto"},
+    {BENCH,
+     {OPT_CACHE},
+     has_curve,
+     "has no effect with --warmup-curve, which makes a folder of its own and removes it"},
+    {BENCH, {OPT_COUNT}, has_curve, "has no effect with --warmup-curve, which shows times alone"},
+    {BENCH, {OPT_THREADS}, has_curve_and_several_threads, "is one number with --warmup-curve"},
+    {BENCH, {OPT_MAX_CALLS, OPT_MAX_TIME, OPT_PLOT}, has_no_curve, "is for --warmup-curve"},
     {RUN | CHECK | BENCH | DUMP | GRADIENTS,
      {OPT_FROM_IR},
      has_expression,

@@ -1,8 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* --time: what a command has spent its time on, and what its runs have used. */
+/* The clock; and --time: what a command has spent its time on, and what its runs have used. */
 #include "tools/tool.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
+
+uint64_t tool_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 void tool_report_phase(const char *name, uint64_t ns, const char *what) {
   if (ns) fprintf(stderr, "%-10s %10.3f ms   %s\n", name, (double)ns / 1e6, what);

@@ -47,6 +47,9 @@ typedef enum tool_option {
   OPT_COUNT,
   OPT_RUNS,
   OPT_JSON,
+  OPT_WARMUP_CURVE,
+  OPT_MAX_CALLS,
+  OPT_MAX_TIME,
   OPT_STAGE,
   OPT_AFTER,
   OPT_FORMAT,
@@ -121,7 +124,8 @@ enum {
   CACHE = 1024,
   HELP = 128,
   TRAIN = 256,
-  GRADIENTS = 512
+  GRADIENTS = 512,
+  ABOUT_PROGRAM = RUN | CHECK | DUMP | BENCH | BUILD | TRAIN | GRADIENTS
 };
 
 /* An option of some commands: parsing, --help, the manual page and the completion of shells come
@@ -171,6 +175,14 @@ typedef struct tool_gradients {
   const char *wrt;                  /* names, separated by commas; NULL: all */
 } tool_gradients;
 
+/* What bench --warmup-curve has beyond bench. */
+typedef struct tool_curve {
+  bool is_wanted;
+  uint64_t max_calls; /* of a process */
+  uint64_t max_ns;    /* of all processes together */
+  const char *plot;   /* a file; or NULL */
+} tool_curve;
+
 typedef struct tool_options {
   int command;            /* RUN, ... */
   bool given[N_OPTIONS];  /* the options that are there */
@@ -203,6 +215,7 @@ typedef struct tool_options {
   tool_target targets[MAX_OUTPUTS]; /* all files that will be written */
   size_t n_targets;
   tool_training training;    /* of train */
+  tool_curve curve;          /* of bench */
   tool_gradients gradients;  /* of check-gradients */
   hia_engine_options engine; /* but for its kind; in bench but for its threads */
   const char *cache;         /* --cache; or NULL */
@@ -219,12 +232,21 @@ const tool_command *tool_find_command(const char *name); /* or NULL */
 /* Fills *options from the words behind the command's name. Returns EXIT_FINE, or reports the
  * mistake and returns EXIT_USAGE. options->args points into argv. */
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *options);
-void tool_help(const tool_command *command);
 /* An option's name with its dashes. */
 const char *tool_option_name(tool_option option);
+static inline const char *tool_dashes(const tool_row *row) { /* one letter is a short option */
+  return row->name[1] ? "--" : "-";
+}
+static inline bool tool_takes_file(const tool_command *command) { /* it is about a program */
+  return command->bit & ABOUT_PROGRAM;
+}
 static inline bool tool_has(const tool_options *options, tool_option option) {
   return options->given[option];
 }
+
+/* ---- help.c: --help ---- */
+
+void tool_help(const tool_command *command);
 
 /* ---- rules.c: words that exclude each other ---- */
 
@@ -314,7 +336,9 @@ int tool_result_fits(const char *path, const hia_function *function);
 /* Prints or saves what the function has returned. */
 int tool_result(const char *path, const hia_function *function, const hia_value *value);
 
-/* ---- time.c: --time ---- */
+/* ---- time.c: the clock, and --time ---- */
+
+uint64_t tool_now(void); /* in nanoseconds, of a clock that does not jump */
 
 /* Prints a line on standard error, unless there is nothing to report. */
 void tool_report_phase(const char *name, uint64_t ns, const char *what);
@@ -341,7 +365,9 @@ char *tool_output_target(const char *path, bool *is_file);
  * device and inode, so hard and symbolic links are seen through. */
 bool tool_is_same_file(const char *a, const char *b);
 
-/* Blocks signals that would end the program, such as that of Ctrl-C, until they are released. */
+/* The signals that users and systems send, and that would end the program. */
+void tool_ending_signals(sigset_t *set);
+/* Blocks them until they are released. */
 void tool_hold_signals(sigset_t *before);
 void tool_release_signals(const sigset_t *before);
 /* Notes a file, or the folder of the files noted after it, to be removed if a signal ends the
@@ -365,6 +391,9 @@ typedef void (*tool_say)(void *user, char *text, size_t size);
 void tool_progress_begin(const hia_function *function, tool_say say, void *user);
 /* Erases the line. tool_fail does that, too; without a line it does nothing. */
 void tool_progress_end(void);
+/* Forgets the line, without touching it: in a process that was forked from the one that shows it.
+ */
+void tool_progress_forget(void);
 /* Prints a text, whose last line ends, on standard error, above the line if there is one. */
 void tool_progress_print(const char *text);
 

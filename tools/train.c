@@ -63,26 +63,26 @@ static int save_checkpoint(training *r) {
   size_t size;
   sigset_t before;
   hia_error *error;
-  uint64_t start = train_now();
+  uint64_t start = tool_now();
   char *extra = train_encode(&r->state, &r->deciding, &size);
   if (!extra) return tool_fail(NULL, HIA_MEMORY);
   tool_hold_signals(&before);
   hia_status status = hia_trainer_save(r->trainer, r->t->checkpoint, extra, size, &error);
   tool_release_signals(&before);
   free(extra);
-  r->times.write_ns += train_now() - start;
+  r->times.write_ns += tool_now() - start;
   return status == HIA_OK ? EXIT_FINE : fail_to_write(error, status);
 }
 
 static int save_params(training *r) {
   if (!r->t->save) return EXIT_FINE;
-  uint64_t start = train_now();
+  uint64_t start = tool_now();
   sigset_t before;
   hia_error *error;
   tool_hold_signals(&before);
   hia_status status = hia_params_save(hia_module_params(r->module), r->t->save, &error);
   tool_release_signals(&before);
-  r->times.write_ns += train_now() - start;
+  r->times.write_ns += tool_now() - start;
   return status == HIA_OK ? EXIT_FINE : fail_to_write(error, status);
 }
 
@@ -168,10 +168,10 @@ static int make_step(training *r) {
   double norm = hia_trainer_norm(r->trainer);
   if (!isfinite(loss)) return diverged(r, "the loss", loss);
   if (!isfinite(norm)) return diverged(r, "the norm of the gradient", norm);
-  uint64_t update = train_now();
+  uint64_t update = tool_now();
   status = hia_trainer_update(r->trainer, &error);
   if (status != HIA_OK) return tool_fail(error, status);
-  r->times.update_ns += train_now() - update;
+  r->times.update_ns += tool_now() - update;
   compiled = r->state.compile_seconds - compiled;
   count_batch(r, size, loss, norm, train_seconds_since(&start) - compiled);
   train_note(r, size, false);

@@ -105,7 +105,6 @@ void train_report(const training *r);
 int train_gradient(training *r, hia_value *const *batch, double *loss);
 /* Calls a function of the examples of --dev. */
 int train_call_on_dev(training *r, hia_function *f, hia_value **result);
-uint64_t train_now(void); /* in nanoseconds, of a clock that does not jump */
 /* Prints the times on standard error. */
 void train_report_time(const training *r);
 
@@ -144,9 +143,10 @@ int train_log_begin(const char *path, const train_state *state);
 /* Appends a line for the last epoch of the state. */
 int train_log_epoch(const char *path, const train_state *state);
 
-/* ---- plot.c: --plot FILE ---- */
+/* ---- train_plot.c: --plot FILE ---- */
 
-/* Draws the epochs of the state. `title` stands above, `metric` is the name of the metric or NULL.
+/* Draws the epochs of the state, of which there is one at least. `title` stands above, `metric` is
+ * the name of the metric or NULL.
  * Returns an exit status. */
 int train_plot(const char *path, const train_state *state, const char *title, const char *metric);
 

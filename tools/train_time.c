@@ -4,12 +4,6 @@
  * compiling. */
 #include "tools/train.h"
 
-uint64_t train_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void add_run(hia_run_stats *sum, const hia_run_stats *one) {
   sum->run_ns += one->run_ns;
   sum->firings += one->firings;
@@ -40,9 +34,9 @@ int train_gradient(training *r, hia_value *const *batch, double *loss) {
   run.stats = &used;
   run.timeline = r->timeline;
   uint32_t versions = count_versions(r);
-  uint64_t start = train_now();
+  uint64_t start = tool_now();
   hia_status status = hia_trainer_gradient(r->trainer, batch, 1, &run, loss, &error);
-  uint64_t ns = train_now() - start;
+  uint64_t ns = tool_now() - start;
   if (count_versions(r) != versions && ns > used.run_ns)
     r->state.compile_seconds += (double)(ns - used.run_ns) / 1e9;
   add_run(&r->times.used, &used);

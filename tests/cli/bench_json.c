@@ -200,6 +200,63 @@ static void cut(void) {
   json_decref(root);
 }
 
+/* Checks a column of a warm-up curve of three processes that have made 1, 2, 4 and 6 calls. */
+static bool is_curve(json_t *curve, const char *wanted) {
+  static const json_int_t calls[] = {1, 2, 4, 6};
+  const char *column;
+  json_t *points, *point;
+  size_t i;
+  json_int_t last = 0;
+  if (json_unpack_ex(curve, NULL, JSON_STRICT, "{s:s, s:o}", "column", &column, "points",
+                     &points) != 0 ||
+      strcmp(column, wanted) != 0 || json_array_size(points) != 4)
+    return false;
+  json_array_foreach(points, i, point) {
+    json_int_t n;
+    json_t *times;
+    if (json_unpack_ex(point, NULL, JSON_STRICT, "{s:I, s:o}", "calls", &n, "total_ns", &times) !=
+        0)
+      return false;
+    json_int_t median = json_integer_value(json_object_get(times, "median"));
+    if (n != calls[i] || !is_series(times, 3) || median <= last) return false;
+    last = median;
+  }
+  return true;
+}
+
+static void warmup_curve(const char *sources) {
+  static const char *const columns[] = {"interp", "jit", "auto", "cached"};
+  char words[512];
+  snprintf(
+      words, sizeof words,
+      "'%s/examples/fib.hia' --fn fib 12 --warmup-curve --runs 3 --max-calls 6 --max-time 1000",
+      sources);
+  int status, is_extrapolated, is_cached, is_same;
+  json_t *root = run(words, &status);
+  check(status == 0, "exit status", words);
+  const char *version, *file, *function, *result;
+  json_t *arguments, *calls, *ms, *curves;
+  json_int_t runs, threads;
+  bool fits =
+      json_unpack_ex(root, NULL, JSON_STRICT,
+                     "{s:s, s:s, s:s, s:o, s:I, s:I, s:o, s:o, s:b, s:b, s:b, s:s, s:o}", "hiaton",
+                     &version, "file", &file, "function", &function, "arguments", &arguments,
+                     "runs", &runs, "threads", &threads, "pays_from_calls", &calls, "pays_from_ms",
+                     &ms, "pays_is_extrapolated", &is_extrapolated, "cache_is_used", &is_cached,
+                     "agree", &is_same, "result", &result, "curves", &curves) == 0;
+  check(fits, "fields", words);
+  if (fits) {
+    check(runs == 3 && threads == 1 && is_same && strcmp(result, "233") == 0, "numbers", words);
+    check(strcmp(function, "fib(n: i32) -> i32") == 0, "function", words);
+    check(json_is_null(calls) == json_is_null(ms), "where it pays", words);
+    check(json_is_null(calls) || json_number_value(calls) >= 1, "calls", words);
+    check(json_array_size(curves) == 4, "number of columns", words);
+    for (size_t i = 0; i < 4; i++)
+      check(is_curve(json_array_get(curves, i), columns[i]), columns[i], words);
+  }
+  json_decref(root);
+}
+
 /* A run that fails prints no JSON. */
 static void failing(const char *sources) {
   char words[512];
@@ -220,6 +277,7 @@ int main(int argc, char **argv) {
   array(argv[3]);
   tuple(argv[3]);
   cut();
+  if (has_native) warmup_curve(argv[2]);
   failing(argv[2]);
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;

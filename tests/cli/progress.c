@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* progress HIATON FOLDER-TO-WRITE-TO: the line that long work shows on a terminal. Standard error
- * of hiaton is a pseudo-terminal here. */
+/* progress HIATON FOLDER-TO-WRITE-TO [--no-native]: the line that long work shows on a terminal.
+ * Standard error of hiaton is a pseudo-terminal here. */
 #include "tests/unit/helpers/time.h"
 
 #include <fcntl.h>
@@ -137,6 +137,16 @@ static void bench(void) {
   check(!strchr(printed, '\r'), "the table has none");
 }
 
+/* A call that does not end: each process is ended when its time is over. */
+static void warmup_curve(void) {
+  const char *words[] = {"bench", endless, "1", "--warmup-curve", "--max-time", slowly(3.0), NULL};
+  check(run(true, 80, words) == 1, "a warm-up curve of no call");
+  check(strstr(shown, " s, warming up: interp") || strstr(shown, " s, warming up: cached"),
+        "which trial");
+  check(strstr(shown, " s, process 1 of 1: ") != NULL, "which process");
+  check(is_erased("error: no call has ended"), "no line is left before the error");
+}
+
 /* Trees from a file that is large enough for a stream: 18 MB, of few words. */
 static void stream(void) {
   enum { TREES = 3000, WORD = 6000 };
@@ -199,6 +209,7 @@ int main(int argc, char **argv) {
   if (argc < 3) return 2;
   hiaton = argv[1];
   snprintf(folder, sizeof folder, "%s", argv[2]);
+  bool has_native = argc < 4 || strcmp(argv[3], "--no-native") != 0;
   endless =
       write_file("endless.hia", "fn main(n: i32) -> i32 = loop (i = 0) while i < n { i / 2 }\n"
                                 "fn slow(n: i32) -> i32 = loop (i = 0) while i < n { i + 1 }\n");
@@ -206,6 +217,7 @@ int main(int argc, char **argv) {
   narrow_run();
   short_run();
   bench();
+  if (has_native) warmup_curve();
   stream();
   training();
   printf("%d passed, %d failed, 0 skipped\n", passed, failed);

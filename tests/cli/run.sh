@@ -987,6 +987,9 @@ calls_in_bench() { # WHAT PATTERN WORD...
 }
 calls_in_bench 'bench counts as run does' '^21891 calls, 0 loop rounds$' examples/fib.hia --fn fib 20
 calls_in_bench 'bench of a graph that has lost them' '^calls are not known' --from-ir "$work/uncounted.ir" 20
+if [ $native = no ]; then
+  t 'a warm-up curve without native code' 1 '' 'error\[unsupported\]' bench examples/fib.hia 5 --warmup-curve --max-calls 2
+fi
 bench_engines=interp
 [ $native = yes ] && bench_engines=jit,interp
 if "$hiaton" bench examples/fib.hia --engine $bench_engines --runs 2 --threads 1,2,3 15 >"$work/out" &&
