@@ -3,7 +3,7 @@
  * next to the interpreter and to native code that is compiled first; with a cache of native code
  * and without one; and next to other languages.
  *
- *   bench_start [--quick | --check] [--runs N] [--only curve | process | steady]
+ *   bench_start [--quick | --check] [--runs N] [--only curve | core | process | steady]
  *
  * Times are of the clock, since compiling has a core of its own where there is one. Processes that
  * are compared take turns. */
@@ -202,21 +202,30 @@ static const curve curves[] = {
     {"sieve", DATA, "sieve", {0}, 0, {100, 10000, 100000, 300000, 1000000}},
 };
 
+static bool is_pinned; /* processes have one core */
+
+/* A core is left for the compiler, where there are several. */
+static const char *curve_threads(void) {
+  static char threads[16];
+  snprintf(threads, sizeof threads, "%u", is_pinned || bench_cores() < 2 ? 1 : bench_cores() - 1);
+  return threads;
+}
+
 static command curve_command(const curve *c, const char *size, char args[2][16],
                              const char *engine) {
   command all = {{HIA_PROGRAM, "run", c->file, "--fn", c->function, "--engine", engine, "--cache",
-                  "off", size, NULL}};
-  for (size_t k = 0; k < c->n_args; k++) all.words[10 + k] = args[k];
+                  "off", "--threads", curve_threads(), size, NULL}};
+  for (size_t k = 0; k < c->n_args; k++) all.words[12 + k] = args[k];
   return all;
 }
 
 static void measure_curve(const curve *c, int runs) {
-  double most = bench_cores() > 1 ? MAX_CURVE : MAX_CURVE_ONE;
+  double most = bench_cores() > 1 && !is_pinned ? MAX_CURVE : MAX_CURVE_ONE;
   for (size_t i = 0; i < MAX_SIZES && c->sizes[i] && !(bench_is_quick() && i); i++) {
     char size[16], args[2][16], row[64];
     snprintf(size, sizeof size, "%d", c->sizes[i]);
     for (size_t k = 0; k < c->n_args; k++) snprintf(args[k], sizeof args[k], "%d", c->args[k]);
-    snprintf(row, sizeof row, "%s(%s)", c->name, size);
+    snprintf(row, sizeof row, "%s(%s)%s", c->name, size, is_pinned ? ", one core" : "");
     const command all[] = {curve_command(c, size, args, "interp"),
                            curve_command(c, size, args, "jit"),
                            curve_command(c, size, args, "auto")};
@@ -230,11 +239,15 @@ static void measure_curve(const curve *c, int runs) {
   }
 }
 
-static void measure_curves(int runs) {
-  printf("\n%-24s %10s %10s %10s", "whole processes, ms", "interp", "jit", "auto");
+static void measure_curves(int runs, bool on_one_core) {
+  printf("\n%-24s %10s %10s %10s", on_one_core ? "on one core, ms" : "whole processes, ms",
+         "interp", "jit", "auto");
   bench_print_target_heading("auto/better");
   puts("");
+  is_pinned = on_one_core;
+  bench_pin(on_one_core);
   for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) measure_curve(&curves[i], runs);
+  bench_pin(false);
 }
 
 /* ---- steady state ---- */
@@ -292,10 +305,11 @@ int main(int argc, char **argv) {
       is_known = false;
   }
   if (only && strcmp(only, "curve") != 0 && strcmp(only, "process") != 0 &&
-      strcmp(only, "steady") != 0)
+      strcmp(only, "steady") != 0 && strcmp(only, "core") != 0)
     is_known = false;
   if (!is_known || runs < 1 || runs > MAX_RUNS) {
-    fprintf(stderr, "usage: %s [--quick | --check] [--runs N] [--only curve | process | steady]\n",
+    fprintf(stderr,
+            "usage: %s [--quick | --check] [--runs N] [--only curve | core | process | steady]\n",
             argv[0]);
     return 2;
   }
@@ -307,7 +321,8 @@ int main(int argc, char **argv) {
     measure_model(runs);
     measure_others(runs);
   }
-  if (!only || strcmp(only, "curve") == 0) measure_curves(runs);
+  if (!only || strcmp(only, "curve") == 0) measure_curves(runs, false);
+  if (!only || strcmp(only, "core") == 0) measure_curves(runs, true);
   if (!only || strcmp(only, "steady") == 0) measure_steady_state(runs);
   bench_process(
       (const char *const[]){HIA_PROGRAM, "cache", "clear", "--cache", cache_folder, NULL});

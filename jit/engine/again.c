@@ -5,7 +5,6 @@
 
 /* A run is mostly in kernels if that is where it was at so many of these looks, and if they take
  * longer than native code could make short by fusing and batching them. */
-enum { MIN_LOOKS = 4 };
 #define KERNEL_SHARE 0.6
 #define KERNEL_NS    1e5
 
@@ -73,10 +72,10 @@ void hiaJ_tier_leave(hia_engine *engine, hia_tier_run *run) {
 
 /* ---- native code is ready ---- */
 
-static bool is_in_kernels(hia_tier_run *run) {
+bool hiaJ_tier_is_in_kernels(hia_tier_run *run) {
   unsigned looks = atomic_load_explicit(&run->n_looks, memory_order_relaxed),
            busy = atomic_load_explicit(&run->n_busy, memory_order_relaxed);
-  if (looks < MIN_LOOKS || busy < KERNEL_SHARE * looks) return false;
+  if (looks < HIA_TIER_LOOKS || busy < KERNEL_SHARE * looks) return false;
   double n = (double)(atomic_load_explicit(&run->activity.n, memory_order_relaxed) / 2 + 1);
   double in_kernels = (double)(hiaR_now() - run->began_at) * busy / looks;
   return in_kernels / n > KERNEL_NS;
@@ -88,7 +87,7 @@ void hiaJ_tier_ready(const hia_fn_version *v) {
   for (hia_tier_run *run = engine->interpreted; run; run = run->next)
     if (run->version->function == v->function &&
         hiaJ_exact_traits(run->version->traits) == hiaJ_exact_traits(v->traits) &&
-        !is_in_kernels(run))
+        !hiaJ_tier_is_in_kernels(run))
       hiaR_scope_again(run->scope);
   pthread_mutex_unlock(&engine->later_lock);
 }

@@ -623,6 +623,9 @@ hia_status hiaJ_ready(hia_function *function, hia_traits traits, const hia_fn_ve
  * the compilation. */
 hia_status hiaJ_ready_for(hia_function *function, hia_traits traits, const hia_run_options *options,
                           const hia_fn_version **version, hia_error **error);
+/* Waits for a native version that was requested. NULL: there is none, or the scope was cancelled.
+ */
+const hia_fn_version *hiaJ_await_native(const hia_fn_version *version, hia_cancel_scope *scope);
 /* A version with native code, from the cache; NULL: it has none. */
 const hia_fn_version *hiaJ_cached_version(hia_function *function, hia_traits traits);
 /* Finds the making of such a version, or begins one, which is `is_new` then. NULL: no memory. The
@@ -683,10 +686,16 @@ bool hiaJ_lacks_native(const hia_function *function, hia_traits traits);
 /* Puts a run into hia_engine.interpreted, and takes it out. */
 void hiaJ_tier_enter(hia_engine *engine, hia_tier_run *run);
 void hiaJ_tier_leave(hia_engine *engine, hia_tier_run *run);
+/* True if a run is mostly in kernels, as far as HIA_TIER_LOOKS looks or more show. */
+enum { HIA_TIER_LOOKS = 4 };
+bool hiaJ_tier_is_in_kernels(hia_tier_run *run);
 /* A native version is ready: its runs that gain by it begin again. */
 void hiaJ_tier_ready(const hia_fn_version *version);
 
 /* ---- tier.c: runs that begin in the interpreter ---- */
+
+/* How much there is to compile of a unit; hia_engine.ns_per_node is the time for one. */
+double hiaJ_work_of(const hia_unit *unit);
 
 /* Begins to watch a run of such a version. The scope is open. *limits gets what the interpreter
  * reads and writes for it. */

@@ -15,6 +15,9 @@
  * that repeats a run with short timeouts gets its function in the end. */
 static const uint64_t unneeded_ns = 1000000000;
 
+/* A thread that waits for native code looks so often whether its run was cancelled. */
+enum { AWAIT_NS = 2000000 };
+
 /* Compiling for a run may always take this much memory, even if the run's own limit is lower. */
 static const size_t least_memory = (size_t)16 << 20;
 
@@ -161,7 +164,7 @@ static void end(hia_making *m, hia_status status) {
 static void learn(hia_engine *engine, const hia_unit *unit) {
   const hia_function_stats *s = &unit->stats;
   if (!unit->code || !s->nodes || s->hurried) return;
-  double ns = (double)(s->emit_ns + s->optimize_ns + s->codegen_ns) / (double)s->nodes;
+  double ns = (double)(s->emit_ns + s->optimize_ns + s->codegen_ns) / hiaJ_work_of(unit);
   pthread_mutex_lock(&engine->lock);
   engine->ns_per_node += (ns - engine->ns_per_node) / 4;
   pthread_mutex_unlock(&engine->lock);
@@ -288,6 +291,25 @@ hia_status hiaJ_ready(hia_function *f, hia_traits traits, const hia_fn_version *
                       hia_error **error) {
   *version = hiaJ_version(f, traits);
   return *version ? HIA_OK : ready(f, traits, NULL, 0, version, error);
+}
+
+const hia_fn_version *hiaJ_await_native(const hia_fn_version *v, hia_cancel_scope *scope) {
+  hia_module *module = v->function->module;
+  hia_traits traits = hiaJ_exact_traits(v->traits) | HIA_VERSION_NATIVE;
+  const hia_fn_version *native;
+  pthread_mutex_lock(&module->making_lock);
+  while (!(native = hiaJ_version(v->function, traits)) && hiaR_scope_status(scope) == HIA_OK &&
+         find_making(module, v->function, traits)) {
+    /* The scope wakes a context, not this thread. */
+    struct timespec at;
+    clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_nsec += AWAIT_NS;
+    at.tv_sec += at.tv_nsec / 1000000000;
+    at.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&module->made, &module->making_lock, &at);
+  }
+  pthread_mutex_unlock(&module->making_lock);
+  return native;
 }
 
 /* Called on the thread that ends the run. */

@@ -357,6 +357,11 @@ static hia_status run_in_tiers(running *r, const hia_fn_version **f) {
   const hia_fn_version *native = hiaJ_tier_end(&tier, status);
   if (status == HIA_AGAIN && !hiaR_scope_not_again(&r->watch.scope))
     status = hiaR_scope_status(&r->watch.scope);
+  if (status == HIA_AGAIN && !native) { /* on one core */
+    native = hiaJ_await_native(*f, &r->watch.scope);
+    hia_status ended = hiaR_scope_status(&r->watch.scope);
+    if (ended != HIA_OK && ended != HIA_AGAIN) status = ended;
+  }
   if (status == HIA_AGAIN) {
     hia_ring *ring = hiaR_ring_of(r->options->timeline, 0);
     hiaR_event(ring, HIA_EVENT_RUN_END, HIA_AGAIN);

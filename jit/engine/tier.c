@@ -15,24 +15,38 @@
  * all, has it compiled, and then looks again and again to see whether it is in a kernel. On one
  * core compiling takes the run's time. There, as in the problem of renting skis, waiting for as
  * long as compiling takes gives at most twice the better of both, and nothing that does not know L
- * can give less. */
+ * can give less. Then the run ends, so that the compiler has the core to itself, and is made again
+ * when code is ready, or in the interpreter if none can be made. */
 #include "jit/engine/engine.h"
 
 #define FIRST_NS UINT64_C(1000000)
 #define LOOK_NS  UINT64_C(1000000)
 
 /* What opening the compiler takes, which has to be guessed when it matters. */
-#define OPEN_NS 4e7
+#define OPEN_NS     1.4e7
+#define OBJECT_NODE 3
 
 /* ---- when to compile ---- */
 
-/* The interpreter's time after which a function is compiled. */
-static uint64_t first_ns(const hia_fn_version *v) {
+/* A node of a function with objects becomes more code, which counts references. */
+double hiaJ_work_of(const hia_unit *unit) {
+  return (double)unit->stats.nodes * (unit->shapes ? OBJECT_NODE : 1);
+}
+
+/* What compiling the version's function is expected to take. */
+static double expected_ns(const hia_fn_version *v) {
   hia_engine *engine = v->function->module->engine;
-  if (engine->cores > 1) return FIRST_NS;
   pthread_mutex_lock(&engine->lock);
-  double ns = (engine->session ? 0 : OPEN_NS) + engine->ns_per_node * (double)v->unit->stats.nodes;
+  double ns = (engine->session ? 0 : OPEN_NS) + engine->ns_per_node * hiaJ_work_of(v->unit);
   pthread_mutex_unlock(&engine->lock);
+  return ns;
+}
+
+/* The interpreter's time after which a function is compiled. On one core a run is looked at some
+ * times before that. */
+static uint64_t first_ns(const hia_fn_version *v) {
+  if (v->function->module->engine->cores > 1) return FIRST_NS;
+  double ns = expected_ns(v) - HIA_TIER_LOOKS * (double)LOOK_NS;
   return ns > (double)FIRST_NS ? (uint64_t)ns : FIRST_NS;
 }
 
@@ -43,12 +57,28 @@ static void request(hia_tier_run *run) {
   hiaJ_make_later(v->function, hiaJ_exact_traits(v->traits) | HIA_VERSION_NATIVE, NULL);
 }
 
-static void look(hia_alarm *alarm) {
-  hia_tier_run *run = (hia_tier_run *)(void *)((char *)alarm - offsetof(hia_tier_run, alarm));
-  if (!run->is_requested) request(run);
+static void note_activity(hia_tier_run *run) {
   uint64_t n = atomic_load_explicit(&run->activity.n, memory_order_relaxed);
   atomic_fetch_add_explicit(&run->n_looks, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&run->n_busy, n & 1, memory_order_relaxed);
+}
+
+/* On one core it is known first whether the run is in kernels, which it should go on with. Effects
+ * are replayed to native code only, and there may be none. */
+static void request_on_one_core(hia_tier_run *run) {
+  if (atomic_load_explicit(&run->n_looks, memory_order_relaxed) < HIA_TIER_LOOKS) return;
+  request(run);
+  if (!run->version->function->is_impure && !hiaJ_tier_is_in_kernels(run))
+    hiaR_scope_again(run->scope);
+}
+
+static void look(hia_alarm *alarm) {
+  hia_tier_run *run = (hia_tier_run *)(void *)((char *)alarm - offsetof(hia_tier_run, alarm));
+  note_activity(run);
+  if (!run->is_requested && run->version->function->module->engine->cores > 1)
+    request(run);
+  else if (!run->is_requested)
+    request_on_one_core(run);
   if (!hiaJ_lacks_native(run->version->function, run->version->traits))
     alarm->again = hiaR_now() + LOOK_NS;
 }

@@ -279,6 +279,34 @@ Test(engine_tiers, deadlines_and_cancels_end_runs_of_both_tiers) {
   end(&f);
 }
 
+/* On one core a run ends, and waits for native code. */
+Test(engine_tiers, on_one_core_a_run_waits_for_native_code) {
+  NEEDS_NATIVE;
+  fixture f;
+  int32_t x;
+  hia_run_stats used;
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  begin(&f, 2);
+  f.engine->cores = 1;
+  cr_assert_eq(run(&f, "fib", 38, NULL, &x, &used, NULL), HIA_OK);
+  cr_assert(x == 63245986 && used.tier == HIA_TIER_NATIVE && used.n_restarts == 1);
+  cr_assert_eq(run(&f, "tree", 19, NULL, &x, &used, NULL), HIA_OK);
+  cr_assert_eq(x, 1 << 19);
+  /* Effects are not replayed to the interpreter, so this one goes on meanwhile. */
+  f.function = find(&f, "count");
+  cr_assert_eq(run(&f, "count", 0, NULL, &x, &used, NULL), HIA_OK);
+  cr_assert(x == f.n_next - 1 && used.tier == HIA_TIER_NATIVE);
+  end(&f);
+  /* Deadlines that end it in the interpreter, while it waits, and in native code. */
+  for (uint64_t ms = 5; ms <= 80; ms += 15) {
+    begin(&f, 2);
+    f.engine->cores = 1;
+    options.timeout_ns = ms * 1000000;
+    cr_assert_eq(run(&f, "spin", 1, &options, &x, &used, NULL), HIA_DEADLINE);
+    end(&f);
+  }
+}
+
 static hia_status fail_to_compile(hia_session *session, const hia_graph *g,
                                   const hia_compile_options *options, hia_code **out,
                                   hia_compile_report *report, hia_error **error) {
@@ -308,6 +336,21 @@ Test(engine_tiers, what_cannot_be_compiled_is_interpreted) {
   cr_assert(line && strstr(line, "made to fail"), "%s", f.log);
   cr_assert_null(strstr(line + 1, "stays interpreted"), "it is tried once: %s", f.log);
   cr_assert_eq(hia_function_prepare(find(&f, "fib"), NULL), HIA_OK);
+  end(&f);
+}
+
+/* The run that waits for it is made again in the interpreter. */
+Test(engine_tiers, what_cannot_be_compiled_on_one_core_is_interpreted) {
+  static const hia_backend broken = {.compile = fail_to_compile};
+  fixture f;
+  int32_t x;
+  hia_run_stats used;
+  begin(&f, 2);
+  f.engine->cores = 1;
+  f.engine->native_tried = true;
+  f.engine->backend = &broken;
+  cr_assert_eq(run(&f, "fib", 32, NULL, &x, &used, NULL), HIA_OK);
+  cr_assert(x == 3524578 && used.tier == HIA_TIER_IMAGE && used.n_restarts == 1);
   end(&f);
 }
 
