@@ -22,6 +22,7 @@ enum { MAX_RUNS = 99, N_SIZES = 3, MAX_SECONDS = 60 /* of a process */ };
  * make it more; costs that do not grow make it less in a small program. */
 #define MAX_GROWTH        2.5
 #define MAX_MEMORY_GROWTH 2.3
+#define MAX_GRADIENT      3.0 /* times the compile time of the function */
 
 /* ---- programs ---- */
 
@@ -327,6 +328,9 @@ static const form forms[] = {
 };
 enum { N_FORMS = sizeof forms / sizeof *forms };
 
+/* True if it has gradients of the functions of the form before it. */
+static bool is_gradient(const form *f) { return strstr(f->name, ", gradient") != NULL; }
+
 static const form *find_form(const char *name) {
   for (size_t i = 0; i < N_FORMS; i++)
     if (strcmp(forms[i].name, name) == 0) return &forms[i];
@@ -414,8 +418,17 @@ static void print_row(const form *f, unsigned n, const measured *m, const measur
   fflush(stdout);
 }
 
+/* Of the largest size. */
+static void print_gradient(const form *f, const measured *gradient, const measured *function) {
+  char row[64];
+  snprintf(row, sizeof row, "%s/function", f->name);
+  printf("%-32s", row);
+  bench_print_target(row, "ms", gradient->ms / function->ms, 2, BENCH_AT_MOST(MAX_GRADIENT));
+  puts("");
+}
+
 static void measure_form(const char *self, const form *f, int runs) {
-  static measured all[N_SIZES][MAX_RUNS];
+  static measured all[N_SIZES][MAX_RUNS], before;
   size_t n_sizes = bench_is_quick() ? 1 : N_SIZES;
   /* In turn, so that a slow moment of the machine affects all sizes. */
   for (int r = 0; r < runs; r++)
@@ -428,6 +441,8 @@ static void measure_form(const char *self, const form *f, int runs) {
     print_row(f, bench_is_quick() ? f->quick : f->sizes[k], m, smaller, k + 1 == n_sizes);
     smaller = m;
   }
+  if (is_gradient(f)) print_gradient(f, smaller, &before);
+  before = *smaller;
 }
 
 int main(int argc, char **argv) {
@@ -470,6 +485,8 @@ int main(int argc, char **argv) {
   bench_print_target_heading("growth");
   printf(" %8s\n", "KiB code");
   for (size_t i = 0; i < N_FORMS; i++)
-    if (!only || strcmp(only, forms[i].name) == 0) measure_form(argv[0], &forms[i], runs);
+    if (!only || strcmp(only, forms[i].name) == 0 ||
+        (i + 1 < N_FORMS && is_gradient(&forms[i + 1]) && strcmp(only, forms[i + 1].name) == 0))
+      measure_form(argv[0], &forms[i], runs);
   return bench_end();
 }

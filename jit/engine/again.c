@@ -50,6 +50,13 @@ bool hiaJ_may_begin_again(const hia_fn_version *v) {
   return is_auto(v->function) && !v->native && !hiaJ_lacks_native(v->function, v->traits);
 }
 
+/* A node of a function with objects becomes more code, which counts references. */
+enum { OBJECT_NODE = 3 };
+
+double hiaJ_work_of(const hia_unit *unit) {
+  return (double)unit->stats.nodes * (unit->shapes ? OBJECT_NODE : 1);
+}
+
 /* ---- runs ---- */
 
 void hiaJ_tier_enter(hia_engine *engine, hia_tier_run *run) {

@@ -683,6 +683,8 @@ hia_traits hiaJ_exact_traits(hia_traits traits);
 const hia_fn_version *hiaJ_native_version(const hia_function *function, hia_traits traits);
 /* True if there can be no native version. */
 bool hiaJ_lacks_native(const hia_function *function, hia_traits traits);
+/* How much there is to compile of a unit; hia_engine.ns_per_node is the time for one. */
+double hiaJ_work_of(const hia_unit *unit);
 /* Puts a run into hia_engine.interpreted, and takes it out. */
 void hiaJ_tier_enter(hia_engine *engine, hia_tier_run *run);
 void hiaJ_tier_leave(hia_engine *engine, hia_tier_run *run);
@@ -693,9 +695,6 @@ bool hiaJ_tier_is_in_kernels(hia_tier_run *run);
 void hiaJ_tier_ready(const hia_fn_version *version);
 
 /* ---- tier.c: runs that begin in the interpreter ---- */
-
-/* How much there is to compile of a unit; hia_engine.ns_per_node is the time for one. */
-double hiaJ_work_of(const hia_unit *unit);
 
 /* Begins to watch a run of such a version. The scope is open. *limits gets what the interpreter
  * reads and writes for it. */

@@ -23,15 +23,9 @@
 #define LOOK_NS  UINT64_C(1000000)
 
 /* What opening the compiler takes, which has to be guessed when it matters. */
-#define OPEN_NS     1.4e7
-#define OBJECT_NODE 3
+#define OPEN_NS 1.4e7
 
 /* ---- when to compile ---- */
-
-/* A node of a function with objects becomes more code, which counts references. */
-double hiaJ_work_of(const hia_unit *unit) {
-  return (double)unit->stats.nodes * (unit->shapes ? OBJECT_NODE : 1);
-}
 
 /* What compiling the version's function is expected to take. */
 static double expected_ns(const hia_fn_version *v) {
