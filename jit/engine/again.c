@@ -51,10 +51,10 @@ bool hiaJ_may_begin_again(const hia_fn_version *v) {
 }
 
 /* A node of a function with objects becomes more code, which counts references. */
-enum { OBJECT_NODE = 3 };
+#define OBJECT_NODE 3.0
 
 double hiaJ_work_of(const hia_unit *unit) {
-  return (double)unit->stats.nodes * (unit->shapes ? OBJECT_NODE : 1);
+  return (double)unit->stats.nodes * (unit->shapes ? OBJECT_NODE : 1.0);
 }
 
 /* ---- runs ---- */

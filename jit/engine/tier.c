@@ -40,7 +40,7 @@ static double expected_ns(const hia_fn_version *v) {
  * times before that. */
 static uint64_t first_ns(const hia_fn_version *v) {
   if (v->function->module->engine->cores > 1) return FIRST_NS;
-  double ns = expected_ns(v) - HIA_TIER_LOOKS * (double)LOOK_NS;
+  double ns = expected_ns(v) - (double)(HIA_TIER_LOOKS * LOOK_NS);
   return ns > (double)FIRST_NS ? (uint64_t)ns : FIRST_NS;
 }
 

@@ -65,7 +65,7 @@ void hiaL_find_skips(hia_emit *e) {
     const hia_flow *flow = hiaL_flow(e, then);
     bool goes_on = flow->skip.then && flow->skips_from == to.side;
     hiaL_flow(e, before)->skip = goes_on ? flow->skip : to;
-    hiaL_flow(e, before)->skips_from = (uint8_t)side;
+    hiaL_flow(e, before)->skips_from = side;
   }
 }
 
@@ -73,6 +73,6 @@ LLVMBasicBlockRef hiaL_skip_block(hia_emit *e, hia_region_id then) {
   hia_skip to = hiaL_flow(e, then)->skip;
   hia_flow *flow = hiaL_flow(e, to.then);
   if (!flow->entry) flow->entry = hiaL_block(e, "skip");
-  flow->entered = (uint8_t)to.side;
+  flow->entered = to.side;
   return flow->entry;
 }

@@ -66,8 +66,8 @@ typedef struct hia_flow {
   bool is_joined;            /* branch: it is such an inner branch */
   bool is_hollow[2];         /* branch: THEN, or ELSE, has no instructions and no block */
   hia_skip skip;           /* branch: where the edge of its hollow side leads (function/skips.c) */
-  uint8_t skips_from;      /* which side that is, if there is such an edge */
-  uint8_t entered;         /* the side at which such edges enter it, if `entry` is not NULL */
+  uint32_t skips_from;     /* which side that is, if there is such an edge */
+  uint32_t entered;        /* the side at which such edges enter it, if `entry` is not NULL */
   LLVMBasicBlockRef entry; /* an empty block, which they lead to; or NULL */
   hia_path path;           /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
   hia_loop_forks forks;    /* loop */
