@@ -127,7 +127,7 @@ Test(long, gradients_of_straight_lines) {
   uint64_t random = 3;
   for (unsigned i = 0; i < 6; i++) {
     test_text text = {0};
-    put_lines(&text, &random, 60 << i % 3);
+    put_lines(&text, &random, 60u << i % 3);
     program native = open(HIA_ENGINE_JIT, text.data), interp = open(HIA_ENGINE_INTERP, text.data);
     for (int k = -6; k <= 6; k++) {
       hia_value *args[2] = {hia_value_f64(native.engine, 0.3 * k),
