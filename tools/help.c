@@ -35,7 +35,7 @@ void tool_help(const tool_command *command) {
         "\nOptions and arguments may be mixed. A word that starts with - and a digit, and -inf, is "
         "an\nargument; after -- every word is.\n",
         stdout);
-  if (command->bit & (RUN | BENCH | GRADIENTS))
+  if (command->bit & (RUN | BENCH | GRADIENTS | PROFILE))
     fputs(
         "An ARG of @FILE is the value that the file has as text, @FILE.hiav a saved one, @FILE.npy "
         "a\ntensor of NumPy, @FILE.npz:NAME one of its archives, and @FILE.ptb trees in "

@@ -35,6 +35,7 @@ static int run(const tool_options *options) {
   case BUILD: return tool_build(options);
   case TRAIN: return tool_train(options);
   case GRADIENTS: return tool_check_gradients(options);
+  case PROFILE: return tool_profile(options);
   case COMPLETION: return tool_completion(options);
   case EXPLAIN: return tool_explain(options);
   case CACHE: return tool_cache(options);

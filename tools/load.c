@@ -17,7 +17,7 @@ int tool_open(const tool_options *options, hia_engine_kind kind, hia_engine **en
   hia_error *error;
   hia_engine_options engine_options = options->engine;
   engine_options.kind = kind;
-  if (options->command & (RUN | TRAIN | GRADIENTS) || tool_has(options, OPT_CACHE))
+  if (options->command & (RUN | TRAIN | GRADIENTS | PROFILE) || tool_has(options, OPT_CACHE))
     engine_options.cache = tool_cache_folder(options);
   hia_status status = hia_engine_new(&engine_options, engine, &error);
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);

@@ -7,13 +7,13 @@
 #include <stdio.h>
 
 const tool_row tool_rows[] = {
-    {OPT_FN, RUN | BENCH | GRADIENTS, "fn", "NAME", NULL,
+    {OPT_FN, RUN | BENCH | GRADIENTS | PROFILE, "fn", "NAME", NULL,
      "the function to call, fact or fact(i64); else main"},
     {OPT_FN, DUMP, "fn", "NAME", NULL,
      "a function to show, with all it calls; may be repeated. Else all whose types are known"},
     {OPT_FN, BUILD, "fn", "NAME", NULL,
      "a function to build, fact(i64); may be repeated. Else all whose types are known, or main"},
-    {OPT_EXPRESSION, RUN | CHECK | DUMP | BENCH | GRADIENTS, "e", "EXPR", NULL,
+    {OPT_EXPRESSION, RUN | CHECK | DUMP | BENCH | GRADIENTS | PROFILE, "e", "EXPR", NULL,
      "an expression in place of a function; it may use the definitions of FILE: -e 'fib(20)'"},
     {OPT_OUTPUT, RUN, "o", "FILE", ".hiav .npy .npz",
      "write the result to FILE.hiav or, for NumPy, to FILE.npy or FILE.npz"},
@@ -65,9 +65,9 @@ const tool_row tool_rows[] = {
      "the largest step of the differences; else chosen for each number by its magnitude"},
     {OPT_SAMPLES, GRADIENTS, "samples", "N", NULL,
      "of a larger tensor compare N elements, and all along two random directions (100)"},
-    {OPT_VOCAB, RUN | BENCH | TRAIN | GRADIENTS, "vocab", "FILE", NULL,
+    {OPT_VOCAB, RUN | BENCH | TRAIN | GRADIENTS | PROFILE, "vocab", "FILE", NULL,
      "the words of trees in @FILE.ptb, one a line; any other is the word <unk>"},
-    {OPT_LABELS, RUN | BENCH | TRAIN | GRADIENTS, "labels", "FILE", NULL,
+    {OPT_LABELS, RUN | BENCH | TRAIN | GRADIENTS | PROFILE, "labels", "FILE", NULL,
      "the labels of trees in @FILE.ptb, one a line; without it labels are numbers"},
     {OPT_BUILD_VOCAB, RUN | TRAIN, "build-vocab", "FILE", NULL,
      "write the words of the trees in @FILE.ptb, one a line, in the order in which they come"},
@@ -79,7 +79,7 @@ const tool_row tool_rows[] = {
     {OPT_SEED, GRADIENTS, "seed", "N", NULL,
      "the number from which the params are made, unless there is --params, and from which elements "
      "of large tensors are chosen (0)"},
-    {OPT_PARAMS, RUN | BENCH | TRAIN | GRADIENTS, "params", "FILE", NULL,
+    {OPT_PARAMS, RUN | BENCH | TRAIN | GRADIENTS | PROFILE, "params", "FILE", NULL,
      "read the params from FILE.safetensors or FILE.npz"},
     {OPT_SEED, BUILD, "seed", "N", NULL,
      "what is built makes its params from this number (0), unless it is given others"},
@@ -87,7 +87,7 @@ const tool_row tool_rows[] = {
      "what is built holds the params of FILE.safetensors or FILE.npz"},
     {OPT_SAVE_PARAMS, RUN, "save-params", "FILE", ".safetensors .npz",
      "write the params to FILE.safetensors or FILE.npz, before the run"},
-    {OPT_CONVERT, RUN | BENCH | GRADIENTS, "convert", NULL, NULL,
+    {OPT_CONVERT, RUN | BENCH | GRADIENTS | PROFILE, "convert", NULL, NULL,
      "convert elements of @FILE.npy, of @FILE.npz and of --params to the dtype that is declared"},
     {OPT_CONVERT, BUILD | TRAIN, "convert", NULL, NULL,
      "convert elements of --params to the dtype that is declared"},
@@ -105,12 +105,12 @@ const tool_row tool_rows[] = {
     {OPT_MAP, BUILD, "map", NULL, NULL,
      "also functions that compute all rows of columns: P_fib_map"},
     {OPT_PARALLEL, BUILD, "parallel", NULL, NULL, "code that several threads can run at once"},
-    {OPT_ENGINE, RUN | TRAIN | GRADIENTS, "engine", "NAME", "jit interp expand auto",
+    {OPT_ENGINE, RUN | TRAIN | GRADIENTS | PROFILE, "engine", "NAME", "jit interp expand auto",
      "auto (interp at first, native code for what takes longer; the default), jit (native code), "
      "interp (tagged tokens) or expand (graph copies)"},
     {OPT_ENGINE, BENCH, "engine", "LIST", "jit interp expand auto",
      "which engines, separated by commas (jit,interp,expand); also auto"},
-    {OPT_THREADS, RUN | TRAIN | GRADIENTS, "threads", "N", NULL,
+    {OPT_THREADS, RUN | TRAIN | GRADIENTS | PROFILE, "threads", "N", NULL,
      "threads of the run; 0, the default: as many as there are cores"},
     {OPT_THREADS, DUMP, "threads", "N", NULL,
      "from 2 on: the graph or code for a run on several threads"},
@@ -133,11 +133,14 @@ const tool_row tool_rows[] = {
      "of --warmup-curve: at most N calls in a process; else as many as there is time for"},
     {OPT_MAX_TIME, BENCH, "max-time", "SECONDS", NULL,
      "of --warmup-curve: measure for this long in all (10)"},
+    {OPT_MAX_TIME, PROFILE, "max-time", "SECONDS", NULL,
+     "run it again and again for this long (1), and at least once"},
     {OPT_PLOT, BENCH, "plot", "FILE", ".svg", "of --warmup-curve: draw it, as FILE.svg"},
     {OPT_JSON, BENCH, "json", NULL, NULL,
      "print JSON instead of a table, times in nanoseconds, each sample too: docs/bench.md"},
     {OPT_JSON, GRADIENTS, "json", NULL, NULL,
      "print JSON instead of lines of text, every derivative too: docs/gradients.md"},
+    {OPT_JSON, PROFILE, "json", NULL, NULL, "print JSON, with every line that was counted"},
     {OPT_JSON, CHECK, "json", NULL, NULL, "print the errors as JSON, for editors: docs/errors.md"},
     {OPT_STAGE, DUMP, "stage", "STAGE", "ast graph static llvm llvm-opt asm tape batches",
      "ast, graph (as built), static (tagged; the default), llvm, llvm-opt, asm, tape (what "
@@ -145,28 +148,28 @@ const tool_row tool_rows[] = {
     {OPT_AFTER, DUMP, "after", "PASS", "PASS", "the graph as this pass leaves it"},
     {OPT_FORMAT, DUMP, "format", "FORMAT", "text dot",
      "text, which can be read back, or dot (ast, graph, static), for Graphviz"},
-    {OPT_FROM_IR, RUN | CHECK | DUMP | BENCH | BUILD | GRADIENTS, "from-ir", NULL, NULL,
+    {OPT_FROM_IR, RUN | CHECK | DUMP | BENCH | BUILD | GRADIENTS | PROFILE, "from-ir", NULL, NULL,
      "FILE is a graph, as dump --stage graph and static write it"},
-    {OPT_NO_EXTERN, RUN | BENCH | TRAIN | GRADIENTS, "no-extern", NULL, NULL,
+    {OPT_NO_EXTERN, RUN | BENCH | TRAIN | GRADIENTS | PROFILE, "no-extern", NULL, NULL,
      "the program may not call C functions: for programs that you do not trust"},
-    {OPT_MAX_DEPTH, RUN | BENCH | TRAIN | GRADIENTS, "max-depth", "BYTES", NULL,
+    {OPT_MAX_DEPTH, RUN | BENCH | TRAIN | GRADIENTS | PROFILE, "max-depth", "BYTES", NULL,
      "stack that a run may use: 500K, 64M, 2G, none (2G; of frames 4G, of expand 8G; and seven "
      "eighths of the memory that is left)"},
-    {OPT_MAX_MEMORY, RUN | BENCH | TRAIN | GRADIENTS, "max-memory", "BYTES", NULL,
+    {OPT_MAX_MEMORY, RUN | BENCH | TRAIN | GRADIENTS | PROFILE, "max-memory", "BYTES", NULL,
      "memory that a run may use in all, or none; of native code its values in memory, without its "
      "stack (seven eighths of the memory that is left)"},
     {OPT_TIMEOUT, RUN, "timeout", "SECONDS", NULL,
      "end the run after this time, which includes compiling: 2, 0.5"},
     {OPT_TIMEOUT, BENCH, "timeout", "SECONDS", NULL,
      "end the command when a run takes longer than this: 2, 0.5"},
-    {OPT_CACHE, RUN | BENCH | TRAIN | GRADIENTS | CACHE, "cache", "DIR", NULL,
+    {OPT_CACHE, RUN | BENCH | TRAIN | GRADIENTS | PROFILE | CACHE, "cache", "DIR", NULL,
      "the folder that keeps native code for the next time, or off; else HIATON_CACHE says that"},
-    {OPT_PERF, RUN | BENCH | TRAIN | GRADIENTS, "perf", "KIND", "map jitdump",
+    {OPT_PERF, RUN | BENCH | TRAIN | GRADIENTS | PROFILE, "perf", "KIND", "map jitdump",
      "functions and lines for perf: a map of symbols, or a dump of code for perf inject --jit; in "
      "/tmp"},
-    {OPT_GDB, RUN | BENCH | TRAIN | GRADIENTS, "gdb", NULL, NULL,
+    {OPT_GDB, RUN | BENCH | TRAIN | GRADIENTS | PROFILE, "gdb", NULL, NULL,
      "functions and lines of native code for GDB and LLDB"},
-    {OPT_BUDGET, RUN | BENCH | TRAIN | GRADIENTS, "budget", "SECONDS", NULL,
+    {OPT_BUDGET, RUN | BENCH | TRAIN | GRADIENTS | PROFILE, "budget", "SECONDS", NULL,
      "after this time of compiling, compile the rest without optimising (10)"},
     {OPT_FUEL, RUN, "fuel", "N", NULL,
      "end the run when it would make more calls, loop rounds and work on tensors: 500, 20K, 5M "
@@ -178,28 +181,28 @@ const tool_row tool_rows[] = {
      "end the run at the operation whose result is NaN first, with its chain of calls"},
     {OPT_TRAP_NAN, DUMP, "trap-nan", NULL, NULL, "the graph or code for a run with --trap-nan"},
     {OPT_TRAP_NAN, BUILD, "trap-nan", NULL, NULL, "code that fails where an operation makes NaN"},
-    {OPT_BATCHING, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "batching", "MODE",
+    {OPT_BATCHING, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS | PROFILE, "batching", "MODE",
      "none segments all",
      "what native code computes for many calls at a time: nothing, operations on tensors among "
      "which are products with large params, or with any (segments)"},
-    {OPT_REUSE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "reuse", "MODE", "on off",
+    {OPT_REUSE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS | PROFILE, "reuse", "MODE", "on off",
      "of what is batched, compute what has equal operands once; and what depends on integers and "
      "params alone once until a param changes (on)"},
-    {OPT_LEVEL, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "opt", "LEVEL", "0 1 2 3",
+    {OPT_LEVEL, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS | PROFILE, "opt", "LEVEL", "0 1 2 3",
      "optimisation of native code, 0 to 3 (3)"},
-    {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "no-pass", "LIST", "PASS all",
-     "graph passes to leave out, separated by commas, or all"},
-    {OPT_NO_MERGE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "no-merge", NULL, NULL,
+    {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS | PROFILE, "no-pass", "LIST",
+     "PASS all", "graph passes to leave out, separated by commas, or all"},
+    {OPT_NO_MERGE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS | PROFILE, "no-merge", NULL, NULL,
      "native code that makes equal calls of a function as often as written: to compare"},
     {OPT_ALWAYS_FORK, RUN | DUMP | BENCH, "always-fork", NULL, NULL,
      "native code for several threads on one too: to measure what it costs"},
     {OPT_UNCHECKED, RUN | DUMP | BENCH | BUILD, "unchecked", NULL, NULL,
      "native code without its entry check and limits: to measure what it costs"},
-    {OPT_FAST_PRODUCTS, RUN | BENCH | TRAIN | GRADIENTS, "fast-products", NULL, NULL,
+    {OPT_FAST_PRODUCTS, RUN | BENCH | TRAIN | GRADIENTS | PROFILE, "fast-products", NULL, NULL,
      "leave large products of floats to OpenBLAS, which rounds as the machine has it"},
     {OPT_FAST_PRODUCTS, BUILD, "fast-products", NULL, NULL,
      "code that leaves large products of floats to OpenBLAS, which rounds as the machine has it"},
-    {OPT_VERIFY, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS, "verify", NULL, NULL,
+    {OPT_VERIFY, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS | PROFILE, "verify", NULL, NULL,
      "check the graph after every pass"},
     {OPT_HELP, ABOUT_PROGRAM | HELP | COMPLETION | EXPLAIN | CACHE, "help", NULL, NULL,
      "this list"},
@@ -216,6 +219,8 @@ const tool_command tool_commands[] = {
     {TRAIN, "train", "FILE", "train the params of a program: they follow the gradient of its loss"},
     {GRADIENTS, "check-gradients", "FILE [ARG...]",
      "compare the gradient of a function with differences of its values"},
+    {PROFILE, "profile", "FILE [ARG...]",
+     "say in which functions and lines a program spends its time"},
     {COMPLETION, "completion", "SHELL", "print what completes commands and options in bash or zsh"},
     {CACHE, "cache", "[ACTION]", "the cache of native code: its size, or list, verify, clear"},
     {EXPLAIN, "explain", "[CODE]", "say what the code of an error means, or list the codes"},
@@ -641,18 +646,20 @@ static bool is_cache_action(const char *word) {
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *o) {
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
-  if (command->bit & (RUN | TRAIN | GRADIENTS)) engine.threads = hiaR_word_cores();
+  if (command->bit & (RUN | TRAIN | GRADIENTS | PROFILE)) engine.threads = hiaR_word_cores();
   engine.flags |= HIA_FLAG_PROCESS_SYMBOLS;
   const tool_training training = {
       .loss = "loss", .epochs = 10, .batch = 32, .trainer = HIA_TRAINER_OPTIONS_INIT};
   const tool_gradients gradients = {.check = HIA_GRADIENT_CHECK_OPTIONS_INIT};
-  *o = (tool_options){.training = training,
-                      .gradients = gradients,
-                      .curve = {.max_calls = UINT32_MAX, .max_ns = UINT64_C(10000000000)},
-                      .command = command->bit,
-                      .engine = engine,
-                      .dump = dump,
-                      .runs = 10};
+  *o = (tool_options){
+      .training = training,
+      .gradients = gradients,
+      .curve = {.max_calls = UINT32_MAX,
+                .max_ns = command->bit == PROFILE ? UINT64_C(1000000000) : UINT64_C(10000000000)},
+      .command = command->bit,
+      .engine = engine,
+      .dump = dump,
+      .runs = 10};
   o->threads[o->n_threads++] = engine.threads;
   /* Operands move to the front of argv: there is always room, since one was read for each. */
   o->args = argv + 1;

@@ -48,7 +48,7 @@ static bool has_no_trees(const tool_options *o) {
 }
 /* No file has tensors that could be converted. */
 static bool has_no_tensors(const tool_options *o) {
-  for (size_t i = 0; o->command & (RUN | BENCH | GRADIENTS) && i < o->n_args; i++) {
+  for (size_t i = 0; o->command & (RUN | BENCH | GRADIENTS | PROFILE) && i < o->n_args; i++) {
     hia_word_kind kind = hiaR_word_kind(o->args[i]);
     if (kind == HIA_WORD_NPY || kind == HIA_WORD_NPZ) return false;
   }
@@ -89,7 +89,7 @@ static const struct rule {
   bool (*is_wrong)(const tool_options *options);
   const char *why; /* behind the option's name */
 } rules[] = {
-    {RUN | BENCH | DUMP | GRADIENTS, {OPT_FN}, has_expression, "has no effect with -e"},
+    {RUN | BENCH | DUMP | GRADIENTS | PROFILE, {OPT_FN}, has_expression, "has no effect with -e"},
     {BENCH,
      {OPT_ENGINE},
      has_curve,
@@ -101,11 +101,11 @@ static const struct rule {
     {BENCH, {OPT_COUNT}, has_curve, "has no effect with --warmup-curve, which shows times alone"},
     {BENCH, {OPT_THREADS}, has_curve_and_several_threads, "is one number with --warmup-curve"},
     {BENCH, {OPT_MAX_CALLS, OPT_MAX_TIME, OPT_PLOT}, has_no_curve, "is for --warmup-curve"},
-    {RUN | CHECK | BENCH | DUMP | GRADIENTS,
+    {RUN | CHECK | BENCH | DUMP | GRADIENTS | PROFILE,
      {OPT_FROM_IR},
      has_expression,
      "has no effect with -e: a graph defines no names"},
-    {RUN | BENCH | TRAIN | GRADIENTS,
+    {RUN | BENCH | TRAIN | GRADIENTS | PROFILE,
      {OPT_LEVEL, OPT_NO_MERGE, OPT_ALWAYS_FORK, OPT_UNCHECKED, OPT_PERF, OPT_GDB},
      is_never_native,
      "is for native code, which --engine jit alone makes"},
@@ -122,7 +122,7 @@ static const struct rule {
      has_more_threads_than_fuel,
      "above 1 has no effect with --fuel: such runs are on one thread"},
     {BUILD, {OPT_PARALLEL}, has_fuel, "has no effect with --fuel: such calls are on one thread"},
-    {RUN | BENCH | TRAIN | GRADIENTS,
+    {RUN | BENCH | TRAIN | GRADIENTS | PROFILE,
      {OPT_THREADS},
      has_more_threads_than_expand,
      "above 1 has no effect with --engine expand, which is on one thread"},
@@ -130,7 +130,7 @@ static const struct rule {
      {OPT_VOCAB, OPT_LABELS, OPT_BUILD_VOCAB},
      has_no_examples_in_brackets,
      "is for trees: neither --data nor --dev is FILE.ptb"},
-    {RUN | BENCH | GRADIENTS,
+    {RUN | BENCH | GRADIENTS | PROFILE,
      {OPT_VOCAB, OPT_LABELS, OPT_BUILD_VOCAB},
      has_no_trees,
      "is for trees: there is no argument @FILE.ptb"},
@@ -138,7 +138,7 @@ static const struct rule {
      {OPT_SEED},
      reads_params,
      "has no effect with --params, which has all values"},
-    {RUN | BENCH | GRADIENTS,
+    {RUN | BENCH | GRADIENTS | PROFILE,
      {OPT_CONVERT},
      has_no_tensors,
      "is for tensors in files: there is no @FILE.npy, no @FILE.npz and no --params"},

@@ -93,3 +93,24 @@ int tool_source_load(const tool_options *o, hia_engine *engine, hia_module **mod
   hia_status status = tool_source_try(o, engine, module, &error);
   return status == HIA_OK ? EXIT_FINE : tool_source_fail(o, error, status);
 }
+
+bool tool_source_line(const tool_options *o, const char *file, uint32_t line, const char **text,
+                      size_t *len) {
+  const char *at = NULL, *end = NULL;
+  if (strcmp(file, HIA_EXPRESSION) == 0 && o->expression) {
+    at = o->expression;
+    end = at + strlen(at);
+  } else if (strcmp(file, tool_source_name(o)) == 0 && read_input(o) == HIA_OK && input.text) {
+    at = input.text;
+    end = at + input.len;
+  }
+  for (; at && line > 1; line--) {
+    at = memchr(at, '\n', (size_t)(end - at));
+    if (at) at++;
+  }
+  if (!at || !line) return false;
+  const char *newline = memchr(at, '\n', (size_t)(end - at));
+  *text = at;
+  *len = (size_t)((newline ? newline : end) - at);
+  return true;
+}

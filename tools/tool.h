@@ -122,10 +122,11 @@ enum {
   COMPLETION = 32,
   EXPLAIN = 64,
   CACHE = 1024,
+  PROFILE = 2048,
   HELP = 128,
   TRAIN = 256,
   GRADIENTS = 512,
-  ABOUT_PROGRAM = RUN | CHECK | DUMP | BENCH | BUILD | TRAIN | GRADIENTS
+  ABOUT_PROGRAM = RUN | CHECK | DUMP | BENCH | BUILD | TRAIN | GRADIENTS | PROFILE
 };
 
 /* An option of some commands: parsing, --help, the manual page and the completion of shells come
@@ -267,6 +268,10 @@ hia_status tool_source_try(const tool_options *options, hia_engine *engine, hia_
                            hia_error **error);
 /* The name of the program in messages. */
 const char *tool_source_name(const tool_options *options);
+/* A line of the program's text, from 1 on; it lives as long as the process. False: there is none.
+ */
+bool tool_source_line(const tool_options *options, const char *file, uint32_t line,
+                      const char **text, size_t *len);
 
 /* ---- message.c: what the program says ---- */
 
@@ -406,6 +411,7 @@ int tool_bench(const tool_options *options);
 int tool_build(const tool_options *options);
 int tool_train(const tool_options *options);
 int tool_check_gradients(const tool_options *options);
+int tool_profile(const tool_options *options);
 int tool_completion(const tool_options *options);
 int tool_cache(const tool_options *options);
 int tool_explain(const tool_options *options);

@@ -15,6 +15,7 @@ typedef struct hia_engine hia_engine;     /* compiler and workers: what programs
 typedef struct hia_module hia_module;     /* a checked program */
 typedef struct hia_function hia_function; /* a function of a module */
 typedef struct hia_cancel hia_cancel;     /* a switch that ends runs */
+typedef struct hia_profile hia_profile;   /* where the time of runs goes: profile.h */
 typedef struct hia_timeline hia_timeline; /* what the threads of runs did, and when: dump.h */
 
 /* The version of the library that is loaded, "0.1.0". */
@@ -450,8 +451,10 @@ typedef struct hia_run_options {
      call functions that do no more; or if it is generic. HIA_IO if the file has changed since it
      was opened */
   hia_stream *const *streams;
+  hia_profile *profile; /* counts where the run spends its time; NULL: none does */
 } hia_run_options;
-#define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0, 0, 0, NULL}
+#define HIA_RUN_OPTIONS_INIT                                                                       \
+  {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0, 0, 0, NULL, NULL}
 
 /* As hia_function_prepare, for runs with these options (NULL: the defaults): runs with fuel, and
  * runs with streams, have versions of their own. HIA_UNSUPPORTED if the function cannot have fuel

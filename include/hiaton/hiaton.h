@@ -97,6 +97,7 @@
 #include <hiaton/gradients.h> /* checking gradients */
 #include <hiaton/inspect.h>   /* the functions and types of a module, as data */
 #include <hiaton/params.h>    /* the params of a module, or of an object file */
+#include <hiaton/profile.h>   /* where the time of runs goes, by line */
 #include <hiaton/tensors.h>   /* tensors as parameters of typed entries */
 #include <hiaton/training.h>  /* training params */
 #include <hiaton/values.h>    /* values made with the memory of an engine */

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls: arguments in, the engine's way of running, the result or the failure out. */
-#include "jit/engine/engine.h"
+#include "jit/engine/profile.h"
 #include "runtime/heap/audit.h"
 #include "runtime/kernel/blas.h"
 #include "runtime/run/events.h"
@@ -334,9 +334,14 @@ static hia_status enter(running *r, const hia_fn_version *f, const hia_limits *l
 /* Runs the version, and takes its results out of its heap. */
 static hia_status run_version(running *r, const hia_fn_version *f, hia_limits limits) {
   hia_engine *engine = r->engine;
+  hia_sampling sampling;
+  hia_status status =
+      hiaJ_sampling_begin(&sampling, r->options->profile, engine, &f->unit->places, &limits);
+  if (status != HIA_OK) return r->failure->status = status;
   hia_heap *heap = f->unit->shapes ? &r->context->heap : NULL;
   if (heap) begin_heap(heap, engine, f->unit, &limits);
-  hia_status status = hiaJ_watch_status(&r->watch, enter(r, f, &limits));
+  status = hiaJ_watch_status(&r->watch, enter(r, f, &limits));
+  hiaJ_sampling_end(&sampling);
   if (!heap) return status;
 #ifdef HIA_CENSUS
   if (status == HIA_OK) audit(heap, engine, f, r->results);

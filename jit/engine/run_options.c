@@ -7,7 +7,7 @@ hia_traits hiaJ_traits_for(const hia_run_options *options) {
          (options->streams ? HIA_VERSION_STREAMS : 0u);
 }
 
-HIA_SIZED(hia_run_options, streams);
+HIA_SIZED(hia_run_options, profile);
 HIA_SIZED(hia_run_stats, n_restarts);
 
 /* Returns the smaller of two limits; 0: none. */

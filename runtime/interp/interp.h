@@ -80,6 +80,7 @@ struct hia_worker {
   uint32_t n_woken;
   uint64_t due, patience; /* while frames are woken: calls until, and between, comparisons */
   uint32_t epoch;         /* of the failure with which the current chain was compared */
+  uint32_t sampled;       /* the sampler's tick at which it was looked at last */
   uint32_t reluctance;    /* calls before the next request for a thread of the pool */
   bool is_leaving;        /* its thread goes back to the pool */
   bool is_shared;         /* the run has other workers: counts change by atomic operations */

@@ -114,6 +114,8 @@ typedef struct hia_context_run {
   unsigned max_workers;
   hia_timeline *timeline; /* or NULL */
   hia_ring *ring;
+  struct hia_sampler *sampler; /* of the limits, or NULL */
+  uint32_t sampled;            /* its tick at which this worker was looked at last */
 } hia_context_run;
 
 /* watch.c: brief runs. */
@@ -247,6 +249,15 @@ void hiaR_restore_limit(hia_context *context);
 hia_status hiaR_end_status(hia_context *context);
 /* Any thread: makes the next safepoint of a worker poll, and wakes the worker if it sleeps. */
 void hiaR_poke(hia_context *context);
+
+/* ---- sampled.c: profiles by sampling (run/sampler.h) ---- */
+
+/* The worker begins to work on a run with this sampler, or NULL; and ends. */
+void hiaR_sampled_begin(hia_context *context, struct hia_sampler *sampler);
+void hiaR_sampled_end(hia_context *context);
+/* Adds where the worker is, if that is due. The run has a sampler. `sp`, `pc`: where compiled code
+ * is. */
+void hiaR_sampled_look(hia_context *context, const char *sp, uintptr_t pc);
 
 /* ---- failure.c ---- */
 

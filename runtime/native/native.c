@@ -52,9 +52,11 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   }
   if (context->run.pool) hiaR_team_begin(context, entry);
   hia_invocation root = {.failure = failure};
+  hiaR_sampled_begin(context, limits ? limits->sampler : NULL);
   hiaR_invoke(context, &root, entry, block);
   atomic_store_explicit(&context->run.number, run + 1, memory_order_release);
   hiaR_run_end(context, usage);
+  hiaR_sampled_end(context);
   usage->calls = context->calls;
   usage->rounds = context->rounds;
   usage->steals = context->jobs.steals;

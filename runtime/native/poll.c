@@ -9,6 +9,7 @@
  *   - The run is too deep.
  *   - Another thread has requested its end, or a job, and set the limit to its maximum
  *     (hiaR_poke).
+ *   - A profile is due to know where the run is (sampled.c).
  *   - The run has just begun and may have helpers: they are called at its first poll, unless the
  *     run is expected to be brief (watch.c). */
 #include "runtime/base/left.h"
@@ -36,6 +37,7 @@ static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
   hia_status status = hiaR_end_status(context);
   if (status) return status;
   if ((uintptr_t)sp < context->depth.hard || !may_reach(context, sp)) return HIA_DEPTH;
+  if (context->run.sampler) hiaR_sampled_look(context, sp, pc);
   if (context->run.pool) hiaR_serve(context, sp, pc);
   return HIA_OK;
 }

@@ -141,6 +141,7 @@ hia_team *hiaR_team_new(hia_context *context) {
   team->is_limited = context->depth.is_limited;
   team->scope = context->run.scope;
   team->timeline = context->run.timeline;
+  team->sampler = context->run.sampler;
   team->heap = context->local.heap;
   team->heap_run = team->heap ? team->heap->run : 0;
   team->shapes = context->run.shapes;
@@ -324,7 +325,9 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
     hia_job *job = hiaR_try_steal(context, NULL, true);
     if (job) {
       keep_apart(thread, team, job->owner);
+      hiaR_sampled_begin(context, team->sampler);
       run_outermost(team, context, job, &peak);
+      hiaR_sampled_end(context);
       thread->pause = hiaR_backoff_start();
     }
     leave_rundown(team, context);

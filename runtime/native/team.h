@@ -28,6 +28,7 @@ struct hia_team {
   bool is_limited;         /* as in the context */
   hia_cancel_scope *scope; /* hia_limits.scope */
   hia_timeline *timeline;
+  struct hia_sampler *sampler;
   hia_heap *heap; /* NULL: the run makes no objects */
   uint64_t heap_run;
   const hia_shapes *shapes;

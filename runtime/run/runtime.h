@@ -189,8 +189,9 @@ typedef struct hia_limits {
   /* The values of the program's params, by their numbers (param/param.h); NULL: it has none. */
   const hia_word *params;
   /* NULL unless the run may begin again in native code (jit/engine/tier.c). */
-  hia_effects *effects;   /* the interpreter adds to them; native code takes from them */
-  hia_activity *activity; /* of the interpreter */
+  hia_effects *effects;        /* the interpreter adds to them; native code takes from them */
+  hia_activity *activity;      /* of the interpreter */
+  struct hia_sampler *sampler; /* sampler.h: counts where the run is; NULL: nothing does */
 } hia_limits;
 /* Bytes that a run may use where no limit is set: of stack, of the interpreter's frames, and of the
  * copies of graphs that `expand` makes. Ten million calls of most functions need less, and a

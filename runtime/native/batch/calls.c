@@ -34,6 +34,7 @@ HIA_UNINSTRUMENTED void hiaR_native_finish(hia_context *context, const char *sp,
 
 HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc) {
   if (context->batching.settle) hiaR_batch_settle(context, sp, pc);
+  if (HIA_UNLIKELY(context->run.sampler)) hiaR_sampled_look(context, sp, pc);
 }
 
 HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segment *segment,

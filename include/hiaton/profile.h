@@ -1,0 +1,61 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Where the time of runs goes, by function and line: a profile by sampling
+ * (docs/profile.md). hiaton.h includes this file.
+ *
+ * A clock ticks while a run with a profile is under way (hia_run_options.profile). After a tick
+ * each of its workers counts the line that it is at, and the lines of the calls that have led
+ * there, at its next safepoint: in native code a call, a round of a loop, or where it waits for
+ * what is computed in batches; in the interpreter a call. What takes long without a safepoint is
+ * counted at the next one. It costs next to nothing: some microseconds a tick. No signals are
+ * used. */
+#ifndef HIATON_PROFILE_H
+#define HIATON_PROFILE_H
+
+#include <hiaton/engine.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A profile may be passed to any number of runs, also of several modules, and at once. It keeps
+ * what it counts by the names of functions and files. Thread-safe, except for hia_profile_free.
+ * `tick_ns`: from one tick to the next; 0: a millisecond. `allocator` is copied; NULL: malloc.
+ * NULL: no memory. */
+HIA_API hia_profile *hia_profile_new(const hia_allocator *allocator, uint64_t tick_ns);
+/* No run may be using it. `profile` may be NULL. */
+HIA_API void hia_profile_free(hia_profile *profile);
+
+/* A line of a function. */
+typedef struct hia_profile_line {
+  size_t size;                 /* sizeof(hia_profile_line) */
+  const char *function, *file; /* live as long as the profile */
+  uint32_t line, reserved;     /* of the file, from 1 on */
+  uint64_t self, total;        /* ticks at this line; and at it or in what it calls, where a line
+                                  that recurs counts once */
+} hia_profile_line;
+#define HIA_PROFILE_LINE_INIT {sizeof(hia_profile_line), NULL, NULL, 0, 0, 0, 0}
+
+/* What was counted up to now, of all threads together. */
+typedef struct hia_profile_sum {
+  size_t size;      /* sizeof(hia_profile_sum) */
+  uint64_t tick_ns; /* from one tick to the next */
+  uint64_t ticks;   /* that workers have counted */
+  uint64_t unknown; /* among them those of which nothing is known, as of the function that a run
+                       begins in, before its first call */
+  uint64_t n_lines; /* that were counted */
+} hia_profile_sum;
+#define HIA_PROFILE_SUM_INIT {sizeof(hia_profile_sum), 0, 0, 0, 0}
+
+/* Fills in *sum, which the caller has initialised with HIA_PROFILE_SUM_INIT. HIA_ARGUMENT if it has
+ * not. Runs that are under way are not in it. */
+HIA_API hia_status hia_profile_get_sum(hia_profile *profile, hia_profile_sum *sum);
+/* Fills in *line, which the caller has initialised with HIA_PROFILE_LINE_INIT, with line i of
+ * those that were counted: those with most ticks of their own come first. HIA_ARGUMENT if there are
+ * fewer, or it is not initialised. While runs go on, the order may change from call to call. */
+HIA_API hia_status hia_profile_get_line(hia_profile *profile, uint64_t i, hia_profile_line *line);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

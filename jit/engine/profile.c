@@ -1,0 +1,249 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Profiles by sampling: what a run has counted by location (runtime/run/sampler.h), added up by
+ * function and line. */
+#include "jit/engine/profile.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TICK_NS UINT64_C(1000000)
+
+typedef HIA_VEC(hia_profile_line) profile_lines;
+
+struct hia_profile {
+  hia_comp comp; /* of its names and lines */
+  hia_allocator allocator;
+  pthread_mutex_t lock;
+  hia_clock *clock; /* its own, since it ticks from run to run, also of several engines; or NULL */
+  hia_alarm alarm;
+  hia_sampling *samplings; /* of the runs that are under way */
+  uint64_t tick_ns, ticks, unknown, random;
+  profile_lines lines;
+  bool is_sorted;
+};
+
+/* ---- profiles ---- */
+
+hia_profile *hia_profile_new(const hia_allocator *allocator, uint64_t tick_ns) {
+  if (!allocator) allocator = &hiaR_malloc;
+  if (!hiaR_is_whole(allocator)) return NULL;
+  hia_profile *p = hiaR_alloc(allocator, sizeof *p);
+  if (!p) return NULL;
+  p->allocator = *allocator;
+  p->tick_ns = tick_ns ? tick_ns : DEFAULT_TICK_NS;
+  hiaR_comp_init(&p->comp, &p->allocator);
+  pthread_mutex_init(&p->lock, NULL);
+  return p;
+}
+
+void hia_profile_free(hia_profile *p) {
+  if (!p) return;
+  const hia_allocator allocator = p->allocator;
+  if (p->clock) hiaR_alarm_clear(p->clock, &p->alarm);
+  hiaR_clock_free(p->clock);
+  pthread_mutex_destroy(&p->lock);
+  hiaR_comp_free(&p->comp);
+  hiaR_free(&allocator, p, sizeof *p);
+}
+
+static int by_ticks(const void *a, const void *b) {
+  const hia_profile_line *x = a, *y = b;
+  if (x->self != y->self) return x->self < y->self ? 1 : -1;
+  if (x->total != y->total) return x->total < y->total ? 1 : -1;
+  return x->line != y->line ? (x->line > y->line ? 1 : -1) : strcmp(x->function, y->function);
+}
+
+hia_status hia_profile_get_sum(hia_profile *p, hia_profile_sum *sum) {
+  if (!p || !sum || sum->size < sizeof *sum) return HIA_ARGUMENT;
+  pthread_mutex_lock(&p->lock);
+  sum->tick_ns = p->tick_ns;
+  sum->ticks = p->ticks;
+  sum->unknown = p->unknown;
+  sum->n_lines = p->lines.len;
+  pthread_mutex_unlock(&p->lock);
+  return HIA_OK;
+}
+
+hia_status hia_profile_get_line(hia_profile *p, uint64_t i, hia_profile_line *line) {
+  if (!p || !line || line->size < sizeof *line) return HIA_ARGUMENT;
+  pthread_mutex_lock(&p->lock);
+  bool is_there = i < p->lines.len;
+  if (is_there && !p->is_sorted)
+    qsort(p->lines.data, p->lines.len, sizeof *p->lines.data, by_ticks);
+  p->is_sorted |= is_there;
+  if (is_there) *line = p->lines.data[i];
+  pthread_mutex_unlock(&p->lock);
+  return is_there ? HIA_OK : HIA_ARGUMENT;
+}
+
+/* ---- adding what a run has counted ---- */
+
+/* The line of a function that is in no profile yet gets an entry. Throws. */
+static hia_profile_line *find_line(hia_profile *p, const char *function, const char *file,
+                                   uint32_t line) {
+  for (uint32_t i = 0; i < p->lines.len; i++) {
+    hia_profile_line *l = &p->lines.data[i];
+    if (l->line == line && strcmp(l->function, function) == 0 && strcmp(l->file, file) == 0)
+      return l;
+  }
+  hia_profile_line fresh = HIA_PROFILE_LINE_INIT;
+  fresh.function = hiaR_arena_printf(&p->comp.arena, "%s", function);
+  fresh.file = hiaR_arena_printf(&p->comp.arena, "%s", file);
+  fresh.line = line;
+  hiaR_push(&p->comp.arena, &p->lines, fresh);
+  return &p->lines.data[p->lines.len - 1];
+}
+
+static const char *function_at(const hia_places *places, uint32_t loc) {
+  uint32_t fn = places->locs[loc].fn;
+  return fn < places->strings_size ? places->strings + fn : "";
+}
+
+static const char *file_at(const hia_places *places, uint32_t loc) {
+  if (strcmp(function_at(places, loc), HIA_EXPRESSION) == 0) return HIA_EXPRESSION;
+  return places->file ? places->file : "";
+}
+
+static void add_rows(hia_profile *p, const hia_sampling *s) {
+  for (uint32_t row = 0; row < s->n_rows; row++) {
+    const hia_sample_count *count = &s->sampler.rows[row];
+    uint64_t total = atomic_load_explicit(&count->total, memory_order_relaxed);
+    if (!total) continue;
+    uint32_t loc = s->loc_of[row];
+    hia_profile_line *line = find_line(p, function_at(s->places, loc), file_at(s->places, loc),
+                                       s->places->locs[loc].line);
+    line->self += atomic_load_explicit(&count->self, memory_order_relaxed);
+    line->total += total;
+  }
+}
+
+static void add(hia_profile *p, const hia_sampling *s) {
+  pthread_mutex_lock(&p->lock);
+  p->ticks += atomic_load_explicit(&s->sampler.n, memory_order_relaxed);
+  p->unknown += atomic_load_explicit(&s->sampler.unknown, memory_order_relaxed);
+  p->is_sorted = false;
+  if (HIA_TRY(&p->comp)) add_rows(p, s); /* without memory, lines are left out */
+  p->comp.armed = false;
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- a run ---- */
+
+typedef struct place {
+  const hia_image_loc *at;
+  uint32_t loc;
+} place;
+
+static int by_line(const void *a, const void *b) {
+  const hia_image_loc *x = ((const place *)a)->at, *y = ((const place *)b)->at;
+  if (x->fn != y->fn) return x->fn < y->fn ? -1 : 1;
+  return x->line != y->line ? (x->line < y->line ? -1 : 1) : 0;
+}
+
+/* Numbers the lines of functions: a row for each. Throws. */
+static void find_rows(hia_sampling *s) {
+  hia_arena *arena = &s->comp.arena;
+  uint32_t n = hiaR_u32(s->places->n_locs);
+  place *sorted = HIA_NEW_ARRAY(arena, place, (size_t)n + 1);
+  uint32_t *row_of = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 1);
+  s->loc_of = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 1);
+  for (uint32_t i = 0; i < n; i++) sorted[i] = (place){&s->places->locs[i], i};
+  if (n) qsort(sorted, n, sizeof *sorted, by_line);
+  for (uint32_t i = 0; i < n; i++) {
+    if (i == 0 || by_line(&sorted[i - 1], &sorted[i]) != 0) s->loc_of[s->n_rows++] = sorted[i].loc;
+    row_of[sorted[i].loc] = s->n_rows - 1;
+  }
+  s->sampler.row_of = row_of;
+  s->sampler.n_locs = n;
+  s->sampler.rows = HIA_NEW_ARRAY(arena, hia_sample_count, (size_t)s->n_rows + 1);
+}
+
+/* ---- ticks ---- */
+
+/* From three quarters of a tick to five, so that ticks do not keep step with the program. */
+static uint64_t next_tick(hia_profile *p) {
+  p->random = p->random * 6364136223846793005u + 1442695040888963407u;
+  return p->tick_ns - p->tick_ns / 4 + (p->random >> 33) % (p->tick_ns / 2 + 1);
+}
+
+static void ring(hia_alarm *alarm) {
+  hia_profile *p = (hia_profile *)(void *)((char *)alarm - offsetof(hia_profile, alarm));
+  pthread_mutex_lock(&p->lock);
+  for (hia_sampling *s = p->samplings; s; s = s->next) hiaR_sampler_tick(&s->sampler);
+  alarm->again = hiaR_now() + next_tick(p);
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* The clock goes on between runs. If it began with each run, short ones would have no tick. The
+ * caller holds the lock. */
+static hia_status start_clock(hia_profile *p) {
+  if (p->clock) return HIA_OK;
+  hia_status status = hiaR_clock_new(&p->allocator, &p->clock);
+  if (status != HIA_OK) return status;
+  p->alarm.at = hiaR_now() + next_tick(p);
+  p->alarm.ring = ring;
+  status = hiaR_alarm_set(p->clock, &p->alarm);
+  if (status == HIA_OK) return HIA_OK;
+  hiaR_clock_free(p->clock);
+  p->clock = NULL;
+  return status;
+}
+
+static hia_status enter(hia_sampling *s) {
+  hia_profile *p = s->profile;
+  pthread_mutex_lock(&p->lock);
+  hia_status status = start_clock(p);
+  if (status == HIA_OK) {
+    s->next = p->samplings;
+    if (s->next) s->next->prev = s;
+    p->samplings = s;
+  }
+  pthread_mutex_unlock(&p->lock);
+  return status;
+}
+
+static void leave(hia_sampling *s) {
+  hia_profile *p = s->profile;
+  pthread_mutex_lock(&p->lock);
+  if (s->next) s->next->prev = s->prev;
+  if (s->prev)
+    s->prev->next = s->next;
+  else
+    p->samplings = s->next;
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- begin, and end ---- */
+
+static void drop(hia_sampling *s) {
+  hiaR_sampler_free(&s->sampler);
+  hiaR_comp_free(&s->comp);
+  s->profile = NULL;
+}
+
+hia_status hiaJ_sampling_begin(hia_sampling *s, hia_profile *profile, hia_engine *engine,
+                               const hia_places *places, hia_limits *limits) {
+  *s = (hia_sampling){.profile = profile, .places = places};
+  if (!profile) return HIA_OK;
+  hiaR_comp_init(&s->comp, &engine->allocator);
+  hiaR_sampler_init(&s->sampler);
+  volatile hia_status status = HIA_OK;
+  if (HIA_TRY(&s->comp))
+    find_rows(s);
+  else
+    status = s->comp.status;
+  s->comp.armed = false;
+  if (status == HIA_OK) status = enter(s);
+  if (status != HIA_OK) {
+    drop(s);
+    return status;
+  }
+  limits->sampler = &s->sampler;
+  return HIA_OK;
+}
+
+void hiaJ_sampling_end(hia_sampling *s) {
+  if (!s->profile) return;
+  leave(s);
+  add(s->profile, s);
+  drop(s);
+}

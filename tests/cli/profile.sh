@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
+# hiaton profile: the lines on which a program spends its time, as a table and as JSON.
+#
+#   profile.sh HIATON
+set -u
+export HIATON_CACHE=off # what a run compiles is what the test sees
+hiaton=$1
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+passed=0 failed=0
+
+verdict() { # WHAT OK GOT
+  if [ "$2" = yes ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s\ngot:\n%s\n' "$1" "$3"
+  fi
+}
+has() { # WHAT PATTERN TEXT
+  grep -qE -- "$2" <<< "$3" && verdict "$1" yes || verdict "$1: $2" no "$3"
+}
+
+# `busy` takes a thousand times as long as `brief`; `deep` recurs, and calls `work` from one line.
+cat > p.hia << 'END'
+fn busy(n: i32) -> i64 = {
+  let (_, s) = loop (i = 0, s: i64 = 1) while i < n {
+    (i + 1, bxor(s * 6364136223846793005, s / 7 + 1))
+  };
+  s
+}
+fn brief(n: i32) -> i64 = i64(n) * 3
+fn work(n: i32) -> i64 =
+  bxor(busy(n), brief(n))
+fn deep(k: i32, n: i32) -> i64 =
+  if k == 0 then 0
+  else work(n + k) + deep(k - 1, n)
+fn slow(n: i32) -> i64 = if n < 2 then 1 else bxor(slow(n - 1), i64(n)) + slow(n - 2)
+fn calls(n: i32) -> i64 =
+  slow(n) + i64(n)
+fn main(k: i32) -> i64 = deep(k, 20000)
+fn fails(n: i32) -> i32 = 1 / n
+END
+
+# Native code: the loop is what takes the time, below all of its callers.
+for threads in 1 2; do
+  got=$("$hiaton" profile p.hia 5 --engine jit --threads $threads --max-time 0.3 2>&1)
+  has "native, $threads threads: the first line" '^[0-9]+ runs? in [0-9.]+ s, native code; [0-9]+ samples, one every 1 ms' "$got"
+  has "native, $threads threads: the loop" '^ *[5-9][0-9][.0-9]*% .*busy +p.hia:2  let \(_, s\) = loop|^ *100.0% .*busy +p.hia:2 ' "$got"
+  has "native, $threads threads: a caller" '^ *[0-9.]+% +([5-9][0-9]|100)[.0-9]*% +work +p.hia:9  bxor' "$got"
+  has "native, $threads threads: a recursive line counts once" '^ *[0-9.]+% +([5-9][0-9]|100)[.0-9]*% +deep +p.hia:12 ' "$got"
+done
+got=$("$hiaton" profile p.hia --fn calls 22 --engine interp --max-time 0.3 2>&1)
+has 'interpreted: the first line' ', interpreted; ' "$got"
+has 'interpreted: the recursion' '^ *([5-9][0-9]|100)[.0-9]*% .* slow +p.hia:13 ' "$got"
+has 'interpreted: the caller' '^ *[0-9.]+% +([5-9][0-9]|100)[.0-9]*% +calls +p.hia:15 ' "$got"
+got=$("$hiaton" profile p.hia -e 'deep(4, 20000) + 1' --engine auto --max-time 0.3 2>&1)
+has 'an expression has lines of its own' '<expr>:1  deep\(4, 20000\) \+ 1' "$got"
+
+# JSON.
+got=$("$hiaton" profile p.hia 5 --json --max-time 0.2 2>&1)
+if command -v python3 > /dev/null; then
+  checked=$(python3 -c '
+import json, sys
+p = json.load(sys.stdin)
+lines = p["lines"]
+assert p["schema"] == 1 and p["runs"] >= 1 and p["tick_ns"] == 1000000 and p["tier"] == "native", p
+assert lines and lines[0]["function"] == "busy" and lines[0]["line"] == 2, lines
+assert all(l["self"] <= l["total"] <= p["samples"] for l in lines)
+assert sum(l["self"] for l in lines) + p["unknown"] == p["samples"]
+assert [l["self"] for l in lines] == sorted((l["self"] for l in lines), reverse=True)
+print("fine")' <<< "$got" 2>&1)
+  [ "$checked" = fine ] && verdict 'JSON' yes || verdict 'JSON' no "$checked"
+fi
+
+# Errors.
+got=$("$hiaton" profile p.hia --fn fails 0 2>&1)
+[ $? = 1 ] && verdict 'a failure' yes || verdict 'a failure' no "$got"
+has 'a failure' 'error\[div-zero\]' "$got"
+got=$("$hiaton" profile p.hia 5 --max-time soon 2>&1)
+[ $? = 2 ] && verdict 'no time' yes || verdict 'no time' no "$got"
+got=$("$hiaton" profile p.hia 5 6 2>&1)
+[ $? = 2 ] && verdict 'too many arguments' yes || verdict 'too many arguments' no "$got"
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]
