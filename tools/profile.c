@@ -32,8 +32,7 @@ static int run_all(profiling *p, hia_function *function, const tool_arguments *a
   tool_progress_begin(function, say, p);
   do {
     hia_value *result = NULL;
-    status =
-        hia_run(function, args->values, options->n_args, &run_options, &result, &error);
+    status = hia_run(function, args->values, options->n_args, &run_options, &result, &error);
     hia_value_free(result);
     if (status != HIA_OK) {
       tool_progress_end();
@@ -71,7 +70,8 @@ static int print_table(const profiling *p, const hia_profile_sum *sum) {
   uint64_t n = sum->n_lines < MOST_LINES ? sum->n_lines : MOST_LINES;
   for (uint64_t i = 0; i < n && hia_profile_get_line(p->profile, i, &line) == HIA_OK; i++)
     if (strlen(line.function) > width) width = strlen(line.function);
-  printf("%" PRIu64 " run%s in %.3f s, %s; %" PRIu64 " samples, one every %.3g ms of each thread\n\n",
+  printf("%" PRIu64 " run%s in %.3f s, %s; %" PRIu64
+         " samples, one every %.3g ms of each thread\n\n",
          p->runs, p->runs == 1 ? "" : "s", (double)p->ns / 1e9, tier_of(p), sum->ticks,
          (double)sum->tick_ns / 1e6);
   printf("%7s %7s  %-*s  line\n", "self", "total", (int)width, "function");
@@ -95,11 +95,13 @@ static int print_json(const profiling *p, const hia_function *function,
   json_t *lines = json_array();
   hia_profile_line line = HIA_PROFILE_LINE_INIT;
   int failed = 0;
-  for (uint64_t i = 0; i < sum->n_lines && hia_profile_get_line(p->profile, i, &line) == HIA_OK; i++)
+  for (uint64_t i = 0; i < sum->n_lines; i++) {
+    if (hia_profile_get_line(p->profile, i, &line) != HIA_OK) continue;
     failed |= json_array_append_new(
         lines, json_pack("{s:o, s:o, s:I, s:I, s:I}", "function", tool_json_text(line.function),
                          "file", tool_json_text(line.file), "line", (json_int_t)line.line, "self",
                          (json_int_t)line.self, "total", (json_int_t)line.total));
+  }
   json_t *root =
       json_pack("{s:s, s:i, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "hiaton", hia_version(),
                 "schema", 1, "file", tool_json_text(tool_source_name(p->options)), "function",

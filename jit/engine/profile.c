@@ -2,6 +2,7 @@
 /* Profiles by sampling: what a run has counted by location (runtime/run/sampler.h), added up by
  * function and line. */
 #include "jit/engine/profile.h"
+#include "runtime/native/sampled.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +227,7 @@ hia_status hiaJ_sampling_begin(hia_sampling *s, hia_profile *profile, hia_engine
   if (!profile) return HIA_OK;
   hiaR_comp_init(&s->comp, &engine->allocator);
   hiaR_sampler_init(&s->sampler);
+  s->sampler.native = &hiaR_native_samples;
   volatile hia_status status = HIA_OK;
   if (HIA_TRY(&s->comp))
     find_rows(s);

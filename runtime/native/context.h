@@ -250,15 +250,6 @@ hia_status hiaR_end_status(hia_context *context);
 /* Any thread: makes the next safepoint of a worker poll, and wakes the worker if it sleeps. */
 void hiaR_poke(hia_context *context);
 
-/* ---- sampled.c: profiles by sampling (run/sampler.h) ---- */
-
-/* The worker begins to work on a run with this sampler, or NULL; and ends. */
-void hiaR_sampled_begin(hia_context *context, struct hia_sampler *sampler);
-void hiaR_sampled_end(hia_context *context);
-/* Adds where the worker is, if that is due. The run has a sampler. `sp`, `pc`: where compiled code
- * is. */
-void hiaR_sampled_look(hia_context *context, const char *sp, uintptr_t pc);
-
 /* ---- failure.c ---- */
 
 /* On the engine's stack: notes how the innermost invocation fails, and leaves it: by an operation

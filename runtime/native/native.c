@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A run of compiled code from its begin to its end. */
 #include "runtime/native/context.h"
+#include "runtime/native/sampled.h"
 #include "runtime/native/team.h"
 
 void hiaR_run_end(hia_context *context, hia_usage *usage) {

@@ -16,6 +16,7 @@
 #include "runtime/native/barrier.h"
 #include "runtime/native/context.h"
 #include "runtime/native/job.h"
+#include "runtime/native/sampled.h"
 
 /* True if the machine has memory left for the stack down to `sp`. */
 static bool may_reach(hia_context *context, const char *sp) {
@@ -37,7 +38,7 @@ static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
   hia_status status = hiaR_end_status(context);
   if (status) return status;
   if ((uintptr_t)sp < context->depth.hard || !may_reach(context, sp)) return HIA_DEPTH;
-  if (context->run.sampler) hiaR_sampled_look(context, sp, pc);
+  hiaR_sampled_look(context, sp, pc);
   if (context->run.pool) hiaR_serve(context, sp, pc);
   return HIA_OK;
 }

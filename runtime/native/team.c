@@ -10,6 +10,7 @@
 #include "runtime/native/team.h"
 #include "runtime/native/context.h"
 #include "runtime/native/job.h"
+#include "runtime/native/sampled.h"
 
 #if defined(HIA_STRESS) || defined(HIA_FIBERS) /* sanitizers make every run long */
 enum { BRIEF_NS = 2000000 };

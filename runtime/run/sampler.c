@@ -1,25 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/run/sampler.h"
 
-void hiaR_sampler_init(hia_sampler *s) {
-  atomic_init(&s->ticks, 0);
-  atomic_init(&s->n, 0);
-  atomic_init(&s->unknown, 0);
-  s->n_workers = 0;
-  pthread_mutex_init(&s->lock, NULL);
-}
-
-void hiaR_sampler_free(hia_sampler *s) { pthread_mutex_destroy(&s->lock); }
-
-void hiaR_sampler_enter(hia_sampler *s, void (*wake)(void *worker), void *worker) {
-  if (!s) return;
+static void enter(hia_sampler *s, void (*wake)(void *worker), void *worker) {
   pthread_mutex_lock(&s->lock);
   if (s->n_workers < HIA_MAX_SAMPLED) s->workers[s->n_workers++] = (hia_sampled){wake, worker};
   pthread_mutex_unlock(&s->lock);
 }
 
-void hiaR_sampler_leave(hia_sampler *s, void *worker) {
-  if (!s) return;
+static void leave(hia_sampler *s, void *worker) {
   pthread_mutex_lock(&s->lock);
   for (uint32_t i = 0; i < s->n_workers; i++)
     if (s->workers[i].worker == worker) {
@@ -49,7 +37,7 @@ static bool is_among(const uint32_t *rows, uint32_t n, uint32_t row) {
 }
 
 /* A row that is there several times, since it recurs, is counted once. */
-void hiaR_sample(hia_sampler *s, const hia_backtrace *backtrace, uint32_t ticks) {
+static void add(hia_sampler *s, const hia_backtrace *backtrace, uint32_t ticks) {
   uint32_t seen[2 * HIA_BACKTRACE_ENDS], n = 0;
   uint64_t length = backtrace->length, skipped = 0;
   atomic_fetch_add_explicit(&s->n, ticks, memory_order_relaxed);
@@ -64,3 +52,15 @@ void hiaR_sample(hia_sampler *s, const hia_backtrace *backtrace, uint32_t ticks)
   }
   if (n == 0) atomic_fetch_add_explicit(&s->unknown, ticks, memory_order_relaxed);
 }
+
+void hiaR_sampler_init(hia_sampler *s) {
+  static const hia_sampler_calls calls = {enter, leave, add};
+  s->calls = &calls;
+  atomic_init(&s->ticks, 0);
+  atomic_init(&s->n, 0);
+  atomic_init(&s->unknown, 0);
+  s->n_workers = 0;
+  pthread_mutex_init(&s->lock, NULL);
+}
+
+void hiaR_sampler_free(hia_sampler *s) { pthread_mutex_destroy(&s->lock); }

@@ -26,7 +26,25 @@ typedef struct hia_sampled {
   void *worker;
 } hia_sampled;
 
+/* What engines call, and how native code is sampled (native/sampled.h). These are tables, so that
+ * programs that were compiled ahead of time, which have no profiles, need not have any of it. */
+struct hia_context;
+struct hia_sampler;
+typedef struct hia_native_samples {
+  void (*begin)(struct hia_context *context, struct hia_sampler *sampler);
+  void (*end)(struct hia_context *context);
+  void (*look)(struct hia_context *context, const char *sp, uintptr_t pc);
+} hia_native_samples;
+
+typedef struct hia_sampler_calls {
+  void (*enter)(struct hia_sampler *sampler, void (*wake)(void *worker), void *worker);
+  void (*leave)(struct hia_sampler *sampler, void *worker);
+  void (*add)(struct hia_sampler *sampler, const hia_backtrace *backtrace, uint32_t ticks);
+} hia_sampler_calls;
+
 typedef struct hia_sampler {
+  const hia_sampler_calls *calls;
+  const hia_native_samples *native;
   _Atomic uint32_t ticks;
   const uint32_t *row_of; /* by location: its row */
   uint64_t n_locs;
@@ -42,19 +60,26 @@ void hiaR_sampler_init(hia_sampler *sampler);
 void hiaR_sampler_free(hia_sampler *sampler); /* no worker is at work */
 
 /* A worker begins to work, and ends. `sampler` may be NULL. Any thread. */
-void hiaR_sampler_enter(hia_sampler *sampler, void (*wake)(void *worker), void *worker);
-void hiaR_sampler_leave(hia_sampler *sampler, void *worker);
+static inline void hiaR_sampler_enter(hia_sampler *sampler, void (*wake)(void *worker),
+                                      void *worker) {
+  if (HIA_UNLIKELY(sampler)) sampler->calls->enter(sampler, wake, worker);
+}
+static inline void hiaR_sampler_leave(hia_sampler *sampler, void *worker) {
+  if (HIA_UNLIKELY(sampler)) sampler->calls->leave(sampler, worker);
+}
 /* A tick: all workers at work come to a safepoint soon. Any thread. */
 void hiaR_sampler_tick(hia_sampler *sampler);
 
 /* Returns the ticks since a worker was looked at last, and sets *seen, which says when that was. */
 static inline uint32_t hiaR_sampler_due(const hia_sampler *sampler, uint32_t *seen) {
-  uint32_t ticks = atomic_load_explicit(&sampler->ticks, memory_order_relaxed),
-           due = ticks - *seen;
+  uint32_t ticks = atomic_load_explicit(&sampler->ticks, memory_order_relaxed), due = ticks - *seen;
   *seen = ticks;
   return due;
 }
 /* Adds what a worker was doing for so many ticks. Any thread. */
-void hiaR_sample(hia_sampler *sampler, const hia_backtrace *backtrace, uint32_t ticks);
+static inline void hiaR_sample(hia_sampler *sampler, const hia_backtrace *backtrace,
+                               uint32_t ticks) {
+  sampler->calls->add(sampler, backtrace, ticks);
+}
 
 #endif

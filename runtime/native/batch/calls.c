@@ -2,6 +2,7 @@
 /* What compiled code calls, by the stubs of arch/: to note a row, to settle, and at the end of an
  * entry. */
 #include "runtime/native/batch/rows.h"
+#include "runtime/native/sampled.h"
 
 #ifdef HIA_STRESS
 enum { MOST_BYTES = 256 << 10, MOST_HANDED = 2 << 10 };
@@ -34,7 +35,7 @@ HIA_UNINSTRUMENTED void hiaR_native_finish(hia_context *context, const char *sp,
 
 HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc) {
   if (context->batching.settle) hiaR_batch_settle(context, sp, pc);
-  if (HIA_UNLIKELY(context->run.sampler)) hiaR_sampled_look(context, sp, pc);
+  hiaR_sampled_look(context, sp, pc);
 }
 
 HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segment *segment,
