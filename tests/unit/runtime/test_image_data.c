@@ -1,6 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Data in images: both engines, with counts, limits and threads; and what the check of an image
  * says about types. */
+#include "runtime/heap/tensor.h"
+#include "runtime/image/loaded.h"
+#include "runtime/value/value.h"
 #include "tests/unit/helpers/image.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -373,6 +376,44 @@ Test(image_data, damage_is_refused_or_harmless) {
     }
   }
   cr_assert_gt(n_refused, 100);
+  cr_assert_gt(n_loaded, 0);
+  free(h);
+  image_discard(&p);
+}
+
+/* The sizes that a constructor declares: a place beyond the table of them is refused, since whoever
+ * checks an object against them reads what stands there. */
+Test(image_data, declared_sizes_lie_in_their_table) {
+  image_program p =
+      image_of("type Leaf = Leaf(x: f32[3])\n"
+               "fn main(n: i64) -> f32[3] = match Leaf([1.0, 2.0, 3.0]) { Leaf(x) => x "
+               "}\n",
+               false, NULL);
+  cr_assert(p.image, "%s", p.error);
+  hia_image_header *h = malloc(p.size);
+  memcpy(h, p.bytes, p.size);
+  hia_ctor *ctors = (void *)((char *)h + h->ctors.at);
+  uint32_t i = 0;
+  while (i < h->ctors.n && !ctors[i].n_sizes) i++;
+  cr_assert_lt(i, h->ctors.n);
+  const hia_ctor saved = ctors[i];
+  static _Alignas(hia_tensor) char memory[sizeof(hia_tensor) + HIA_MAX_RANK * sizeof(int64_t)];
+  hia_tensor *three = (void *)memory;
+  three->dims[0] = 3;
+  hia_word object[3];
+  for (uint32_t k = 0; k < HIA_LEN(object); k++) object[k] = (hia_word)(uintptr_t)three;
+  unsigned n_loaded = 0;
+  for (uint64_t place = 0; place < UINT32_MAX; place = place < 200 ? place + 1 : place * 2 + 1) {
+    ctors[i].sizes = (uint32_t)place;
+    hia_loaded *image = NULL;
+    if (!loads(h, &image)) continue;
+    cr_assert_leq(place + saved.n_sizes, image->types.n_parts);
+    hia_size_misfit misfit;
+    hiaR_sizes_fit(&image->types, &image->types.ctors[i], object, &misfit);
+    n_loaded++;
+    hiaR_image_free(image);
+  }
+  ctors[i] = saved;
   cr_assert_gt(n_loaded, 0);
   free(h);
   image_discard(&p);

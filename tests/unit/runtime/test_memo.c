@@ -1,10 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Results that are kept: what was kept is found, by its whole key alone, whichever thread kept it;
- * there is a bound, and no memory is no failure. */
+/* Results that are kept: what was kept is found, by its whole key alone; there is a
+ * bound, and no memory is no failure. tests/stress/memo.c has several threads. */
 #include "runtime/param/memo.h"
 #include "tests/unit/helpers/memory.h"
 #include <criterion/criterion.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 static const int64_t dims[2] = {3, 2};
@@ -82,24 +81,4 @@ Test(memo, without_memory) {
   cr_assert_gt(hiaR_memo_bytes(memo), before);
   hiaR_memo_free(memo);
   cr_assert_eq(heap.blocks, 0);
-}
-
-static void *keep_all(void *memo) {
-  for (hia_word i = 0; i < 20000; i++) {
-    const float *x = find(memo, 1, i / 2, 7);
-    if (x) cr_assert_eq(*x, (float)(i / 2));
-    keep(memo, 1, i / 2, 7, (float)(i / 2));
-  }
-  return NULL;
-}
-
-Test(memo, by_several_threads) {
-  pthread_t threads[4];
-  hia_memo *memo = hiaR_memo_new(&hiaR_malloc), *one = hiaR_memo_new(&hiaR_malloc);
-  for (int i = 0; i < 4; i++) cr_assert_eq(pthread_create(&threads[i], NULL, keep_all, memo), 0);
-  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-  keep_all(one);
-  cr_assert_eq(hiaR_memo_bytes(memo), hiaR_memo_bytes(one)); /* nothing twice */
-  hiaR_memo_free(one);
-  hiaR_memo_free(memo);
 }
