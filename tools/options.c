@@ -185,6 +185,9 @@ const tool_row tool_rows[] = {
      "none segments all",
      "what native code computes for many calls at a time: nothing, operations on tensors among "
      "which are products with large params, or with any (segments)"},
+    {OPT_SPECULATE, RUN | BENCH | PROFILE, "speculate", "MODE", "on off eager",
+     "make versions of functions that assume what arguments were three times, never, or at once "
+     "(on)"},
     {OPT_REUSE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS | PROFILE, "reuse", "MODE", "on off",
      "of what is batched, compute what has equal operands once; and what depends on integers and "
      "params alone once until a param changes (on)"},
@@ -475,6 +478,11 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     if (!parse_word(row, operand, strlen(operand), &index)) return "none, segments or all";
     o->engine.batching =
         (const hia_batching[]){HIA_BATCH_NONE, HIA_BATCH_SEGMENTS, HIA_BATCH_ALL}[index];
+    return NULL;
+  case OPT_SPECULATE:
+    if (!parse_word(row, operand, strlen(operand), &index)) return "on, off or eager";
+    o->engine.speculate =
+        (const hia_speculate[]){HIA_SPECULATE_ON, HIA_SPECULATE_OFF, HIA_SPECULATE_EAGER}[index];
     return NULL;
   case OPT_REUSE:
     if (!parse_word(row, operand, strlen(operand), &index)) return "on or off";

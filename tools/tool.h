@@ -65,6 +65,7 @@ typedef enum tool_option {
   OPT_FUEL,
   OPT_TRAP_NAN,
   OPT_BATCHING,
+  OPT_SPECULATE,
   OPT_REUSE,
   OPT_LEVEL,
   OPT_NO_PASS,

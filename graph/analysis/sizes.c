@@ -322,12 +322,15 @@ static void compare_round(finding *f, hia_node_id loop, hia_node_id yield) {
   }
 }
 
-/* Bounds of parts are sums of sizes. */
-static void add_integers(const finding *f, hia_node_id n) {
+/* Bounds of parts are computed from sizes. */
+static void compute_integer(const finding *f, hia_node_id n) {
   hia_value_id v = f->fn->nodes.data[n].outs;
   if (hiaG_type(f->fn, v) != HIA_I64 || f->of[v].integer != HIA_NONE) return;
   int64_t a = number_of(f, in(f, n, 0)), b = number_of(f, in(f, n, 1));
-  if (a >= 0 && b >= 0 && b <= INT64_MAX - a) f->of[v].integer = hiaG_size_of_number(f->s, a + b);
+  hia_word words[3] = {hiaR_from_i64(a), hiaR_from_i64(b)}, word;
+  if (a < 0 || b < 0) return;
+  if (hiaR_scalar_eval(f->fn->nodes.data[n].op, HIA_I64, 0, words, &word) != HIA_OK) return;
+  if (hiaR_to_i64(word) >= 0) f->of[v].integer = hiaG_size_of_number(f->s, hiaR_to_i64(word));
 }
 
 /* At the end of a region. */
@@ -355,7 +358,10 @@ static void look_at(finding *f, hia_node_id n) {
   switch (node->op) {
   case HIA_OP_YIELD: end_of(f, n); return;
   case HIA_OP_DIM: f->of[node->outs].integer = axis(f, in(f, n, 0), (uint32_t)node->imm); return;
-  case HIA_OP_ADD: add_integers(f, n); break;
+  case HIA_OP_ADD:
+  case HIA_OP_SUB:
+  case HIA_OP_MUL:
+  case HIA_OP_DIV: compute_integer(f, n); break;
   case HIA_OP_IF:
   case HIA_OP_LOOP: return; /* when their regions were seen */
   case HIA_OP_ARG: {

@@ -242,6 +242,10 @@ typedef struct hia_graph {
    * So the engines test that. Counts of references are made anew (refs/forget.c). */
   bool is_read;
   bool has_refs;     /* the pass `refs` has counted the references of all functions */
+  /* It is of a version that assumes something of its arguments (graph/assume): CONST nodes may be
+   * objects, by their addresses, and params from `first_argument` on are arguments. */
+  bool is_assumed;
+  uint32_t first_argument;
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
   bool is_unrolled;  /* some recursion was unrolled */
   bool batches_all;  /* hiaG_batch takes products with all params, and not only with large ones */

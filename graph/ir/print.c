@@ -193,7 +193,10 @@ static void ctor_name(const printer *p, hia_type type, uint64_t number) {
 static void constant(const printer *p, hia_type type, hia_word w) {
   char buf[40];
   if (!hiaG_is_scalar(type)) {
-    ctor_name(p, type, w);
+    if (w >= HIA_FIRST_ADDRESS)
+      word(p, "object");
+    else
+      ctor_name(p, type, w);
     return;
   }
   if (type == HIA_F32 || type == HIA_F64)

@@ -322,13 +322,41 @@ static bool fold_cast(folding *f, hia_node_id n) {
   return is_wider && become(f, n, x);
 }
 
-/* Reads of a value that is made in sight. An arm that will turn out not to be taken may hold reads
- * of the wrong constructor, which stay. */
+/* The object that a value is; NULL: it is none that is known. */
+static const void *object_of(const folding *f, hia_value_id v) {
+  const hia_node *def = hiaG_def(f->fn, v);
+  bool is_object = f->g->is_assumed && def->op == HIA_OP_CONST && def->imm >= HIA_FIRST_ADDRESS;
+  return is_object && !hiaG_is_scalar(hiaG_type(f->fn, v)) ? (const void *)(uintptr_t)def->imm
+                                                           : NULL;
+}
+
+/* A read becomes the word that stands at `at`, unless that is a tensor. */
+static void become_word(folding *f, hia_node_id n, const hia_layout_word *at, const char *base) {
+  hia_type type = hiaG_type(f->fn, hiaG_out(f->fn, n, 0));
+  hia_word word = hiaR_load((hia_repr)at->repr, base + at->at);
+  hia_type_kind kind = hiaG_is_scalar(type) ? HIA_KIND_DATA : hiaG_type_kind(f->g->types, type);
+  if (kind == HIA_KIND_DATA || (kind == HIA_KIND_ARRAY && word >= HIA_FIRST_ADDRESS))
+    become_const(f, n, word);
+}
+
+static void fold_field(folding *f, hia_node_id n, const hia_counted *object) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  hia_type_table types = hiaG_type_table(f->g->types);
+  const hia_ctor *ctor = hiaR_ctor(&types, hiaG_type(f->fn, in(f, n, 0)), HIA_IMM_A(node->imm));
+  const hia_layout_word *at = &types.layout_words[ctor->layout.first + HIA_IMM_B(node->imm)];
+  if (object->ctor == HIA_IMM_A(node->imm)) become_word(f, n, at, (const char *)object);
+}
+
+/* Reads of a value that is made in sight, or is known. An arm that will turn out not to be taken
+ * may hold reads of the wrong constructor, which stay. */
 static void fold_data(folding *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n], *value = hiaG_def(f->fn, in(f, n, 0));
+  const hia_counted *object = object_of(f, in(f, n, 0));
   if (value->op != HIA_OP_CONST && value->op != HIA_OP_DATA) return;
   if (node->op == HIA_OP_CTOR)
-    become_const(f, n, value->imm);
+    become_const(f, n, object ? object->ctor : value->imm);
+  else if (object)
+    fold_field(f, n, object);
   else if (value->op == HIA_OP_DATA && value->imm == HIA_IMM_A(node->imm))
     become(f, n, f->fn->edges.data[value->ins + HIA_IMM_B(node->imm)]);
 }
@@ -337,8 +365,18 @@ static void fold_data(folding *f, hia_node_id n) {
 static void fold_array(folding *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n], *array = hiaG_def(f->fn, in(f, n, 0));
   hia_type type = hiaG_type(f->fn, in(f, n, 0));
-  uint32_t n_words = f->g->types->entries.data[type - HIA_FIRST_TYPE].layout.n;
+  const hia_layout *layout = &f->g->types->entries.data[type - HIA_FIRST_TYPE].layout;
+  uint32_t n_words = layout->n;
   hia_word index;
+  const hia_array *known = object_of(f, in(f, n, 0));
+  if (known) {
+    if (node->op == HIA_OP_LEN)
+      become_const(f, n, known->n);
+    else if (hiaG_is_const(f->fn, in(f, n, 1), &index) && index < known->n)
+      become_word(f, n, &f->g->types->layout_words.data[layout->first + node->imm],
+                  known->data + index * layout->size);
+    return;
+  }
   /* As long as the array before. The length of that one is not asked for instead: it would have to
    * stay alive, and `set` could not change it in place. */
   while (node->op == HIA_OP_LEN && (array->op == HIA_OP_SET || array->op == HIA_OP_FILLED))
@@ -384,12 +422,14 @@ static void fold_stack(folding *f, hia_node_id n) {
   f->fn->nodes.data[n].imm = number;
 }
 
-/* The size of an axis of a tensor, where it is known: of a literal, and of a field that declares
- * it: whoever makes data checks that. A graph of text may make data otherwise. HIA_DIM_UNKNOWN. */
+/* The size of an axis of a tensor, where it is known: of a literal or a param, and of a field that
+ * declares it: whoever makes data checks that. A graph of text may make data otherwise.
+ * HIA_DIM_UNKNOWN. */
 static hia_dim size_of(const folding *f, hia_value_id v, uint32_t axis) {
   const hia_tensor_literal *literal = literal_of(f, v);
   const hia_node *def = hiaG_def(f->fn, v);
   if (literal) return literal->shape.dims[axis];
+  if (def->op == HIA_OP_PARAM) return f->g->params.data[def->imm].shape.dims[axis];
   if (def->op != HIA_OP_FIELD || f->g->is_read) return HIA_DIM_UNKNOWN;
   hia_type_table types = hiaG_type_table(f->g->types);
   hia_type data = hiaG_type(f->fn, f->fn->edges.data[def->ins]);

@@ -3,6 +3,7 @@
  *
  *   text, builder ──► frontend ──► function graphs
  *                                       │
+ *                                  [specialise]    versions that assume something of arguments
  *                                      grad        gradients become calls
  *                                     [trap]       only if NaN is to be found
  *                                    elements      what failures say of comprehensions
@@ -41,6 +42,7 @@
  * graph after each pass. All of that, and --help, reads the table below. */
 #include "graph/pipeline/pass.h"
 #include "graph/analysis/effects.h"
+#include "graph/assume/assume.h"
 #include "graph/batch/batch.h"
 #include "graph/grad/grad.h"
 #include "graph/ir/graph.h"
@@ -49,6 +51,10 @@
 #include "graph/verify/verify.h"
 
 const hia_pass hiaG_passes[] = {
+    {.name = "specialise",
+     .graph = hiaG_specialise,
+     .only_for = HIA_FOR_ASSUMPTIONS,
+     .doc = "what a version assumes of its arguments, in the functions that get them"},
     {.name = "grad", .graph = hiaG_grad, .is_required = true, .doc = "gradients become calls"},
     {.name = "trap",
      .graph = hiaG_trap,
@@ -199,12 +205,13 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
   hiaR_arena_free(&g->comp->scratch);
 }
 
-static bool is_for(const hia_pass *pass, const hia_pass_options *options) {
+static bool is_for(const hia_pass *pass, const hia_graph *g, const hia_pass_options *options) {
   switch (pass->only_for) {
   case HIA_FOR_ALL: return true;
   case HIA_FOR_TRAPS: return options->trap_nan;
   case HIA_FOR_FUEL: return options->fuel;
   case HIA_FOR_STREAMS: return options->streams;
+  case HIA_FOR_ASSUMPTIONS: return g->is_assumed;
   case HIA_FOR_BATCHES: /* what fails between operations on tensors would end every segment */
     return options->batch != HIA_BATCH_NONE && !options->fuel && !options->trap_nan;
   }
@@ -233,7 +240,7 @@ void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
     hiaR_look(g->comp);
     bool has_time = pass->is_cheap || !hiaR_is_late(g->comp);
     bool is_wanted = pass->is_required || (has_time && !is_listed(options->disabled, pass->name));
-    if (is_wanted && pass->use <= options->use && is_for(pass, options)) {
+    if (is_wanted && pass->use <= options->use && is_for(pass, g, options)) {
       uint64_t start = options->after ? hiaR_now() : 0;
       hiaG_run_pass(g, pass);
       uint64_t taken = options->after ? hiaR_now() - start : 0;

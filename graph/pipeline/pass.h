@@ -12,10 +12,11 @@ typedef enum hia_pass_use {
 } hia_pass_use;
 typedef enum hia_pass_for {
   HIA_FOR_ALL,
-  HIA_FOR_TRAPS,   /* only for a graph in which operations that make NaN fail */
-  HIA_FOR_FUEL,    /* only for a graph that is to run with fuel */
-  HIA_FOR_STREAMS, /* only for a graph that is to run with streams */
-  HIA_FOR_BATCHES, /* only for one that may compute operations later, and several at a time */
+  HIA_FOR_TRAPS,       /* only for a graph in which operations that make NaN fail */
+  HIA_FOR_FUEL,        /* only for a graph that is to run with fuel */
+  HIA_FOR_STREAMS,     /* only for a graph that is to run with streams */
+  HIA_FOR_ASSUMPTIONS, /* only for one of a version that assumes something of arguments */
+  HIA_FOR_BATCHES,     /* only for one that may compute operations later, and several at a time */
 } hia_pass_for;
 typedef struct hia_pass {
   const char *name, *doc;

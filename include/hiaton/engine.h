@@ -76,6 +76,15 @@ typedef enum hia_engine_flag {
   HIA_FLAG_JITDUMP = 1 << 12,
 } hia_engine_flag;
 
+/* Whether an engine of HIA_ENGINE_AUTO makes versions of functions that assume what their arguments
+ * were in the last runs (docs/speculation.md). Results do not depend on it. */
+typedef enum hia_speculate {
+  HIA_SPECULATE_ON,    /* when arguments were the same three times, and runs have taken as long as
+                          compiling does */
+  HIA_SPECULATE_OFF,   /* never */
+  HIA_SPECULATE_EAGER, /* after one run: for tests and measurements */
+} hia_speculate;
+
 /* HIA_ENGINE_OPTIONS_INIT holds the default of each field. */
 typedef struct hia_engine_options {
   size_t size;                    /* sizeof(hia_engine_options) */
@@ -116,6 +125,8 @@ typedef struct hia_engine_options {
   /* That all files of the folder may have together. When several processes store at once, they may
      have more for a while, by what these store at that moment. 256 MiB */
   uint64_t cache_bytes;
+  hia_speculate speculate; /* HIA_SPECULATE_ON */
+  uint32_t reserved;       /* 0 */
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -133,7 +144,9 @@ typedef struct hia_engine_options {
    NULL,                                                                                           \
    10000000000u,                                                                                   \
    NULL,                                                                                           \
-   (uint64_t)256 << 20}
+   (uint64_t)256 << 20,                                                                            \
+   HIA_SPECULATE_ON,                                                                               \
+   0}
 
 /* Makes an engine; `options` may be NULL for the defaults. This is cheap: nothing is started or
  * loaded before it is needed. HIA_ARGUMENT if an option is not valid or is of a later version. */
@@ -421,10 +434,13 @@ typedef struct hia_run_stats {
   uint64_t interpreted_ns;
   hia_tier tier;       /* what the run has ended in */
   uint32_t n_restarts; /* how often it has begun again: 0 or 1 */
+  uint32_t version;    /* number of the version that it used, which assumes something of arguments
+                          (docs/speculation.md); 0: the general one */
+  uint32_t reserved;   /* 0 */
 } hia_run_stats;
 #define HIA_RUN_STATS_INIT                                                                         \
   {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,      \
-   HIA_TIER_NONE,         0}
+   HIA_TIER_NONE,         0, 0, 0}
 
 typedef struct hia_run_options {
   size_t size;

@@ -18,6 +18,7 @@
  *   later.c                      making versions on a thread of the engine
  *   again.c, tier.c              image or native code; runs that begin in the interpreter, and may
  *                                begin again in native code
+ *   speculate.c, special.c, assumed.c   versions that assume something of arguments (speculate.h)
  *   run.c, run_options.c         calls; their options
  *   entry.c, sides.c             what hosts call: typed entries, plain functions, maps
  *   host.c, cancel.c             host functions; ending runs
@@ -59,7 +60,9 @@ enum {
   HIA_VERSION_IMAGE = 1 << 3,   /* it has none; only tests require that */
   HIA_VERSION_ENTRIES = 1 << 4, /* what hosts call can be compiled: it has a graph, as no code from
                                    the cache has */
+  HIA_VERSION_NUMBER = 15 << 8, /* not 0: it assumes something of its arguments (speculate.h) */
 };
+static inline hia_traits hiaJ_number(unsigned number) { return number << 8; }
 
 /* ---- engine.c: what modules and runs use of an engine; life.c: making and freeing ---- */
 
@@ -99,10 +102,12 @@ struct hia_engine {
   bool has_host_pool;       /* the threads are the host's, so no thread of the engine compiles */
   atomic_uint next_builder; /* tag of the next builder (builder.c) */
 
-  unsigned cores;         /* that the process may use */
-  hia_store *store;       /* the cache; NULL: there is none */
-  uint64_t again_at;      /* tests set it: hia_activity.again_at of all runs, which begin in the
-                             interpreter then */
+  unsigned cores;    /* that the process may use */
+  hia_store *store;  /* the cache; NULL: there is none */
+  uint64_t again_at; /* tests set it: hia_activity.again_at of all runs, which begin in the
+                        interpreter then */
+  /* Tests set it: not 0 if versions are made after each first run, of assumptions at random. */
+  uint32_t assume_seed;
   hia_pool *compilers;    /* of the host's threads, one of which compiles; NULL: the engine's do */
   bool sanitizes_objects; /* tests set it: ThreadSanitizer sees no order that objects make by
                              themselves, and would report races with the runtime */
@@ -215,6 +220,8 @@ hia_status hiaJ_fail_compile(const hia_allocator *allocator, hia_error **error, 
 /* ---- timeline.c ---- */
 
 typedef struct hia_fn_version hia_fn_version;
+typedef struct hia_special hia_special;
+typedef struct hia_speculation hia_speculation;
 
 /* A run of a version of the function, which is ready, begins to record to its timeline (or NULL).
  * What the compiler has done for it is recorded first. HIA_ARGUMENT if a thread is reading the
@@ -300,6 +307,7 @@ struct hia_fn_version {
   hia_traits traits;
   hia_unit *unit;
   hia_fn_id root;
+  hia_special *special; /* what it assumes; NULL: nothing */
   hia_root_facts facts;
   const char *const *result_names; /* by word of the result (hiaG_result_names) */
   uint32_t entry;                  /* of unit->image */
@@ -366,8 +374,9 @@ struct hia_function {
                              NULL if it is generic */
   bool is_impure;
   atomic_uint_fast64_t n_runs;
-  atomic_uint_fast64_t interpreted_ns; /* by runs that native code may take over */
-  atomic_uint lacks;                   /* bit t: there can be no native version with traits t */
+  atomic_uint_fast64_t interpreted_ns;    /* by runs that native code may take over */
+  _Atomic(hia_speculation *) speculation; /* speculate.h; NULL: no run was looked at so far */
+  atomic_uint lacks;                      /* bit t: there can be no native version with traits t */
 
   _Atomic(hia_fn_version *)
       versions; /* newest first; versions are only added, under the module's making_lock */
@@ -611,7 +620,7 @@ hia_status hiaJ_host_function(const hia_fn_version *version, hia_host_side side,
 /* Returns a version that a run which requires these traits can use, or NULL. */
 static inline const hia_fn_version *hiaJ_version(const hia_function *function, hia_traits traits) {
   const hia_fn_version *v = atomic_load_explicit(&function->versions, memory_order_acquire);
-  const hia_traits exact = HIA_VERSION_FUELLED | HIA_VERSION_STREAMS;
+  const hia_traits exact = HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_NUMBER;
   while (v && ((v->traits ^ traits) & exact || traits & ~v->traits)) v = v->next;
   return v;
 }

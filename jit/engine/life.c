@@ -41,6 +41,9 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
   if ((unsigned)o->batching > HIA_BATCH_ALL)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "batching %u; there are 0 to 2",
                      (unsigned)o->batching);
+  if ((unsigned)o->speculate > HIA_SPECULATE_EAGER)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "speculate %u; there are 0 to 2",
+                     (unsigned)o->speculate);
   if (o->flags & ~(uint32_t)ALL_FLAGS)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "flags 0x%x; there are those up to 0x%x",
                      o->flags, ALL_FLAGS);
@@ -79,7 +82,7 @@ static void open_cache(hia_engine *engine, const char *path) {
   hia_error_free(error);
 }
 
-HIA_SIZED(hia_engine_options, cache_bytes);
+HIA_SIZED(hia_engine_options, reserved);
 
 hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
   if (error) *error = NULL;

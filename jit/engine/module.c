@@ -2,7 +2,7 @@
 /* Modules: making, keeping and freeing them. */
 #include "graph/grad/grad.h"
 #include "graph/read/read.h"
-#include "jit/engine/engine.h"
+#include "jit/engine/speculate.h"
 
 hia_module *hiaJ_module_new(hia_engine *engine) {
   hia_module *module = hiaR_alloc(&engine->allocator, sizeof *module);
@@ -25,6 +25,7 @@ void hiaJ_module_keep(hia_module *module) {
 void hiaJ_module_release(hia_module *module) {
   if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1) return;
   hia_engine *engine = module->engine;
+  for (hia_function *f = module->functions; f; f = f->next) hiaJ_speculation_free(f);
   while (module->units) {
     hia_unit *unit = module->units;
     module->units = unit->next;

@@ -9,7 +9,7 @@
  * LLVM cannot be interrupted. So a run that can be ended has the unit made by another thread, and
  * stops waiting for it when the run is ended; a run that cannot be ended makes the unit itself.
  * The compilation checks now and then whether it is still needed. */
-#include "jit/engine/engine.h"
+#include "jit/engine/speculate.h"
 
 /* A compilation that no run needs any more may continue until this time after its begin: a host
  * that repeats a run with short timeouts gets its function in the end. */
@@ -128,7 +128,8 @@ static void log_ready(const hia_making *m) {
     return;
   }
   hiaJ_log(engine, "%s is ready%s after %.2f ms, %llu bytes of %s", m->function->name,
-           m->traits & HIA_VERSION_FUELLED   ? " for runs with fuel"
+           m->traits & HIA_VERSION_NUMBER    ? " for arguments like those of late"
+           : m->traits & HIA_VERSION_FUELLED ? " for runs with fuel"
            : m->traits & HIA_VERSION_STREAMS ? " for runs with streams"
                                              : "",
            (double)ns / 1e6, (unsigned long long)(s->code_bytes + s->image_bytes),
@@ -172,14 +173,14 @@ static void learn(hia_engine *engine, const hia_unit *unit) {
 
 static void begin_again(const hia_unit *unit) {
   for (uint32_t i = 0; hiaJ_has_code(unit) && i < unit->n_versions; i++)
-    hiaJ_tier_ready(&unit->versions[i]);
+    if (!unit->versions[i].special) hiaJ_tier_ready(&unit->versions[i]);
 }
 
 /* The function stays interpreted, and no run has it made again. */
 static void note_failure(const hia_making *m, hia_status status) {
   hia_engine *engine = m->function->module->engine;
   if (engine->options.kind != HIA_ENGINE_AUTO || !(m->traits & HIA_VERSION_NATIVE)) return;
-  if (status == HIA_CANCELLED) return;
+  if (status == HIA_CANCELLED || m->traits & HIA_VERSION_NUMBER) return;
   hia_traits others = m->traits & ~(hia_traits)HIA_VERSION_NATIVE;
   atomic_fetch_or(&m->function->lacks, 1u << others);
   hiaJ_log(engine, "%s stays interpreted: %s", m->function->name,
@@ -207,8 +208,11 @@ void hiaJ_make(hia_making *m) {
     hiaJ_unit_free(engine, unit);
     note_failure(m, status);
   }
+  bool is_special = (traits & HIA_VERSION_NUMBER) != 0;
+  if (is_special) hiaJ_special_made(m->function);
   end(m, status);
-  if (status == HIA_OK) hiaJ_cached_store(unit, function, traits); /* nobody waits for that */
+  if (status == HIA_OK && !is_special)
+    hiaJ_cached_store(unit, function, traits); /* nobody waits for that */
 }
 
 /* Two threads may both come here for one function: then it has two versions, which are equal. */
@@ -229,6 +233,7 @@ const hia_fn_version *hiaJ_cached_version(hia_function *f, hia_traits traits) {
 }
 
 void hiaJ_abandon(hia_making *m, hia_status status) {
+  if (m->traits & HIA_VERSION_NUMBER) hiaJ_special_made(m->function);
   hiaJ_unit_free(m->function->module->engine, m->unit);
   end(m, status);
 }

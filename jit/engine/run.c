@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls: arguments in, the engine's way of running, the result or the failure out. */
 #include "jit/engine/profile.h"
+#include "jit/engine/speculate.h"
 #include "runtime/heap/audit.h"
 #include "runtime/kernel/blas.h"
 #include "runtime/run/events.h"
@@ -309,7 +310,8 @@ static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_w
 typedef struct running {
   hia_engine *engine;
   const hia_run_options *options;
-  hia_word *words, *results; /* results stand behind the arguments */
+  hia_value *const *args;
+  hia_word *words, *results; /* of args; results stand behind them */
   leaving *left;
   hia_failure *failure;
   hia_usage *usage;
@@ -382,6 +384,22 @@ static hia_status run_in_tiers(running *r, const hia_fn_version **f) {
   return status;
 }
 
+/* What the version reads of its arguments as params joins those of the program, which this
+ * releases.
+ */
+static hia_status bind(running *r, hia_special *special, hia_param_state **params) {
+  hia_param_state *bound = NULL;
+  if (!special->n_bound) return HIA_OK;
+  bool has_own = special->n_specs > special->n_bound;
+  hia_status status =
+      hiaJ_assumed_params(special, r->args, r->words, has_own ? *params : NULL, &bound);
+  if (status != HIA_OK) return status;
+  hiaR_state_release(*params);
+  *params = bound;
+  r->limits.params = hiaR_state_words(bound);
+  return HIA_OK;
+}
+
 /* The run sees the params as they are now. */
 static hia_status run_words(running *r, const hia_fn_version **f) {
   hia_engine *engine = r->engine;
@@ -399,12 +417,14 @@ static hia_status run_words(running *r, const hia_fn_version **f) {
     if (!r->context) return r->failure->status = HIA_MEMORY;
   }
   hia_param_state *params = NULL;
+  hia_special *special = (*f)->special;
   status = hiaJ_watch_begin(&r->watch, engine, r->options, begins_again,
                             is_native ? hiaR_context_notify : NULL,
                             is_native ? r->context->context : NULL, &r->limits);
   bool is_watched = status == HIA_OK;
   if (status == HIA_OK && (*f)->unit->facts.has_params)
     status = hold_params(*f, &r->limits, &params);
+  if (status == HIA_OK && special) status = bind(r, special, &params);
   if (status == HIA_OK) status = begins_again ? run_in_tiers(r, f) : run_version(r, *f, r->limits);
   if (is_watched) status = hiaJ_watch_end(&r->watch, status);
   if (r->context) hiaJ_context_put(engine, r->context);
@@ -414,7 +434,7 @@ static hia_status run_words(running *r, const hia_fn_version **f) {
 
 static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns,
                        bool is_counted, const uint64_t *fuel_left, hia_tier tier,
-                       uint64_t interpreted_ns) {
+                       uint64_t interpreted_ns, uint32_t number) {
   hia_run_stats filled = {.size = sizeof filled,
                           .run_ns = run_ns,
                           .calls = usage->calls,
@@ -437,7 +457,8 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                           .batch_reused = usage->batch.reused,
                           .interpreted_ns = interpreted_ns,
                           .tier = tier,
-                          .n_restarts = interpreted_ns != 0};
+                          .n_restarts = interpreted_ns != 0,
+                          .version = number};
   if (options->stats)
     hiaR_sized_copy_out(&filled, sizeof filled, options->stats, options->stats->size);
 }
@@ -471,11 +492,21 @@ static hia_value *make_result(hia_function *f, hia_value *const *args,
   return hiaR_value_new(allocator, f->result.info, left->objects, words);
 }
 
+/* Goes over to a version that assumes what these arguments are. */
+static void choose(const hia_function *f, const hia_fn_version **version,
+                   const hia_run_options *options, const hia_word *words) {
+  if (hiaJ_exact_traits((*version)->traits) || options->profile) return;
+  const hia_fn_version *special = hiaJ_special_version(f, words);
+  if (!special) return;
+  *version = special;
+  if (options->timeline) hiaJ_timeline_version(options->timeline, special);
+}
+
 static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_value *const *args,
                             const hia_run_options *options, uint64_t compiling_ns,
                             hia_value **result, hia_error **error) {
   hia_engine *engine = f->module->engine;
-  atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
+  uint64_t n_runs = atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
   size_t n_args = f->n_param_words + (options->has_fuel ? 1u : 0u);
   size_t n_results = f->result.info->n_words + (options->has_fuel ? 1u : 0u);
   block b;
@@ -490,13 +521,17 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     at += args[i] ? args[i]->type->n_words : 1;
   }
   if (options->has_fuel) *at = options->fuel;
+  if (atomic_load_explicit(&f->speculation, memory_order_relaxed))
+    choose(f, &version, options, b.words);
+  bool is_looked_at = hiaJ_is_looked_at(f, version, n_runs);
   hia_word *results = b.words + n_args;
   hia_failure failure; /* most of it is its backtrace, which need not be cleared */
   hiaR_failure_clear(&failure);
   hia_usage usage = {0};
   hia_ring *ring = hiaR_ring_of(options->timeline, 0);
   hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaR_timeline_name(ring->timeline, f->name) : 0);
-  uint64_t start = options->stats ? hiaR_now() : 0; /* a fifth of a short call's time */
+  uint64_t start =
+      options->stats || is_looked_at ? hiaR_now() : 0; /* a fifth of a short call's time */
   hia_run_options left; /* of the time that it has: compiling took some */
   const hia_run_options *limits = options;
   if (compiling_ns && options->timeout_ns) {
@@ -507,18 +542,21 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   leaving out = {NULL, false};
   running r = {.engine = engine,
                .options = limits,
+               .args = args,
                .words = b.words,
                .results = results,
                .left = &out,
                .failure = &failure,
                .usage = &usage};
   hia_status status = run_words(&r, &version);
-  uint64_t run_ns = options->stats ? hiaR_now() - start : 0;
+  uint64_t run_ns = start ? hiaR_now() - start : 0;
+  if (is_looked_at && status == HIA_OK) hiaJ_look(f, version, args, b.words, run_ns);
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
   bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));
   uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
   give_stats(options, &usage, run_ns, version->unit->facts.is_counted, is_known ? &fuel_left : NULL,
-             version->native ? HIA_TIER_NATIVE : HIA_TIER_IMAGE, r.interpreted_ns);
+             version->native ? HIA_TIER_NATIVE : HIA_TIER_IMAGE, r.interpreted_ns,
+             (version->traits & HIA_VERSION_NUMBER) >> 8);
   give_back_fuel(options, is_known ? fuel_left : 0);
   hia_status lost = HIA_OK;
   if (status == HIA_MEMORY && options->streams)
@@ -555,7 +593,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   hia_run_options complete;
   hia_status status = hiaJ_run_options(f, options, &complete, error);
   if (status != HIA_OK) return status;
-  give_stats(&complete, &(hia_usage){0}, 0, false, NULL, HIA_TIER_NONE,
+  give_stats(&complete, &(hia_usage){0}, 0, false, NULL, HIA_TIER_NONE, 0,
              0); /* until there is a run */
   if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
   const given g = {.args = args, .streams = complete.streams};

@@ -8,7 +8,7 @@ hia_traits hiaJ_traits_for(const hia_run_options *options) {
 }
 
 HIA_SIZED(hia_run_options, profile);
-HIA_SIZED(hia_run_stats, n_restarts);
+HIA_SIZED(hia_run_stats, reserved);
 
 /* Returns the smaller of two limits; 0: none. */
 static size_t stricter(size_t a, size_t b) { return a && (!b || a < b) ? a : b; }

@@ -9,7 +9,7 @@
 #include "graph/grad/grad.h"
 #include "graph/passes/passes.h"
 #include "graph/read/read.h"
-#include "jit/engine/engine.h"
+#include "jit/engine/speculate.h"
 #include "runtime/base/loc.h"
 
 static void begin(hia_engine *engine, hia_unit *unit) {
@@ -205,6 +205,8 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
   uint64_t start = unit->build_at = hiaR_now();
   hia_status status = build_graph(module, j, error);
+  if (status == HIA_OK && j->traits & HIA_VERSION_NUMBER)
+    status = hiaJ_assume(unit, hiaJ_special_of(j->function, j->traits), error);
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < unit->n_versions; i++)
     unit->versions[i].result_names =
@@ -355,8 +357,9 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   job *j = user;
   hia_unit *unit = j->unit;
   hia_engine *engine = module->engine;
-  hiaJ_cached_note(unit, j->function, j->traits);
-  if (hiaJ_cached_load_graph(unit, j->function, j->traits)) return HIA_OK;
+  bool is_special = (j->traits & HIA_VERSION_NUMBER) != 0;
+  if (!is_special) hiaJ_cached_note(unit, j->function, j->traits);
+  if (!is_special && hiaJ_cached_load_graph(unit, j->function, j->traits)) return HIA_OK;
   run_passes(module, unit, j->traits);
   set_places(module, unit);
   count_nodes(unit);
@@ -375,7 +378,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < unit->n_versions; i++) {
     hia_fn_version *v = &unit->versions[i];
-    v->traits = (j->traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS)) |
+    v->traits = (j->traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_NUMBER)) |
                 (is_native ? HIA_VERSION_NATIVE | HIA_VERSION_ENTRIES : HIA_VERSION_IMAGE);
     v->unit = unit;
     if (is_native)
@@ -390,6 +393,7 @@ hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits tra
                           uint64_t *open_ns, hia_error **error) {
   job j = {.unit = unit, .function = function, .traits = traits, .open_ns = open_ns};
   *open_ns = 0;
-  if (hiaJ_cached_load(unit, function, traits)) return HIA_OK;
+  bool is_special = (traits & HIA_VERSION_NUMBER) != 0;
+  if (!is_special && hiaJ_cached_load(unit, function, traits)) return HIA_OK;
   return hiaJ_module_try_halves(function->module, &unit->comp, build, finish, &j, error);
 }

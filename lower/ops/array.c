@@ -144,9 +144,27 @@ static LLVMValueRef no_array(hia_emit *e) {
   return hiaL_variable(e, name, LLVMConstNull(words));
 }
 
+/* The array whose address a constant is, which the graph assumes (graph/assume); NULL: none. */
+static const hia_array *assumed_array(LLVMValueRef constant) {
+  if (!LLVMIsAConstantExpr(constant) || LLVMGetConstOpcode(constant) != LLVMIntToPtr) return NULL;
+  LLVMValueRef word = LLVMGetOperand(constant, 0);
+  uint64_t address = LLVMIsAConstantInt(word) ? LLVMConstIntGetZExtValue(word) : 0;
+  return address >= HIA_FIRST_ADDRESS ? (const hia_array *)(uintptr_t)address : NULL;
+}
+
+/* What is known of a constant. Nodes of constants emit nothing: they may stand where no code does.
+ */
+static hia_array_value constant_array(hia_emit *e, LLVMValueRef ref) {
+  const hia_array *array = assumed_array(ref);
+  if (!array) return (hia_array_value){hiaL_number(e, 64, 0), ref, NULL};
+  LLVMValueRef data =
+      LLVMConstIntToPtr(hiaL_number(e, 64, (uint64_t)(uintptr_t)array->data), e->ptr);
+  return (hia_array_value){hiaL_number(e, 64, array->n), data, NULL};
+}
+
 /* Any array: its head is loaded. */
 static hia_array_value load_head(hia_emit *e, LLVMValueRef ref) {
-  if (LLVMIsConstant(ref)) return (hia_array_value){hiaL_number(e, 64, 0), ref, NULL};
+  if (LLVMIsConstant(ref)) return constant_array(e, ref);
   LLVMValueRef head = LLVMBuildSelect(e->b, hiaL_is_number(e, ref), no_array(e), ref, "head");
   LLVMValueRef n = LLVMBuildLoad2(e->b, e->types[HIA_I64],
                                   hiaL_byte_at(e, head, offsetof(hia_array, n), ""), "length");

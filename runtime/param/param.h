@@ -26,7 +26,8 @@ typedef struct hia_param_values {
   hia_status (*fill)(void *user, uint32_t i,
                      void *to); /* writes the elements of param i, or fails */
   void *user;
-  hia_param_state *from;      /* another state of the same params: the value is shared */
+  hia_param_state *from; /* another state of the same params, or of the first of them: the value
+                            is shared */
   const void *const *lasting; /* by param: outlive the state, which refers to them; NULL: no such */
   uint64_t seed;              /* for the initialiser */
   /* The initialiser asks it now and then, and ends if it returns true. NULL: never. */

@@ -167,6 +167,7 @@ static hia_status set(hia_param_state *p, uint32_t i, const hia_param_values *va
   const void *elements = values->elements ? values->elements[i] : NULL;
   const hia_param_state *from = values->from;
   bool is_scalar = spec->shape.rank == 0, is_made = elements || values->fill;
+  if (from && i >= from->n) from = NULL;
   const void *lasting = values->lasting && !is_made && !from ? values->lasting[i] : NULL;
   if (!is_made && from) {
     share(p, i, from);

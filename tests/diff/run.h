@@ -18,6 +18,7 @@ typedef struct diff_way {
   bool always_fork, no_merging, no_reuse; /* of native code */
   hia_batching batch;
   bool cached;          /* its code comes from a cache, which is made for it */
+  bool assumes;         /* versions that assume things of arguments, at random */
   bool through_text;    /* the graph is printed and read back, and that graph is run */
   hia_stage stage;      /* of that graph */
   const char *after;    /* and the pass; NULL: as built */

@@ -1,0 +1,104 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The graphs of versions that assume something, and the params of their runs. */
+#include "jit/engine/speculate.h"
+#include "runtime/heap/tensor.h"
+
+/* ---- the graph ---- */
+
+/* Takes back what is of no use. Where gradients are computed no branch may be decided before: else
+ * nothing would be added for the arm that is not taken, in place of a zero, and the sign of a zero
+ * could differ. */
+static void take_back(const hia_special *s, hia_assumption *a, bool lasts, bool has_gradients) {
+  bool is_word = a->kind == HIA_ASSUME_WORD || a->kind == HIA_ASSUME_THIS;
+  if (!lasts && !s->assumes_all && is_word) a->kind = HIA_ASSUME_NOTHING;
+  if (!lasts && !s->assumes_all && a->kind == HIA_ASSUME_PARAM) a->kind = HIA_ASSUME_SIZES;
+  if (has_gradients && is_word) a->kind = HIA_ASSUME_NOTHING;
+}
+
+hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) {
+  hia_graph *g = unit->graph;
+  hia_fn_id root = unit->versions[0].root;
+  uint32_t n = hiaG_fn(g, root)->n_params;
+  bool *lasts = HIA_NEW_ARRAY(&unit->comp.arena, bool, n + 1), is_some = false;
+  bool has_gradients = hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD);
+  hiaG_find_lasting(g, root, lasts);
+  special->n_bound = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    hia_assumption *a = &special->of[i];
+    take_back(special, a, lasts[i], has_gradients);
+    is_some |=
+        a->kind != HIA_ASSUME_NOTHING && (special->assumes_all || a->kind != HIA_ASSUME_SIZES);
+    special->n_bound += a->kind == HIA_ASSUME_PARAM;
+  }
+  if (!is_some)
+    return hiaJ_fail(&special->function->module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
+                     "no assumption would be of use");
+  unit->versions[0].root = hiaG_assume(g, root, special->of);
+  unit->versions[0].special = special;
+  special->specs = g->params.data;
+  special->n_specs = g->params.len;
+  return HIA_OK;
+}
+
+/* ---- params ---- */
+
+/* True if nobody can change the elements: they lie behind the tensor's dims, and not in memory that
+ * the host lends. */
+static bool is_own(hia_word word) {
+  const hia_tensor *t = hiaR_tensor(word);
+  char *first = hiaR_tensor_first_element((hia_tensor *)(uintptr_t)t, hiaR_tensor_bytes(t));
+  return t->data == first;
+}
+
+static bool is_for(const hia_special *s, const hia_word *words, uint32_t n,
+                   const hia_param_state *program) {
+  bool fits = s->state && s->program == program;
+  for (uint32_t i = 0; i < n && fits; i++)
+    fits = s->of[i].kind != HIA_ASSUME_PARAM || (words[i] == s->words[i] && is_own(words[i]));
+  return fits;
+}
+
+static hia_status new_state(const hia_special *s, const hia_word *words, uint32_t n,
+                            hia_param_state *program, hia_param_state **out) {
+  const hia_allocator *allocator = &s->function->module->engine->allocator;
+  size_t size = s->n_specs * sizeof(void *);
+  const void **elements = hiaR_alloc(allocator, size);
+  if (!elements) return HIA_MEMORY;
+  uint32_t at = s->n_specs - s->n_bound;
+  for (uint32_t i = 0; i < n; i++)
+    if (s->of[i].kind == HIA_ASSUME_PARAM) elements[at++] = hiaR_tensor(words[i])->data;
+  const hia_param_values values = {.from = program, .lasting = elements};
+  hia_status status = hiaR_state_new(s->specs, s->n_specs, &values, allocator, out);
+  hiaR_free(allocator, (void *)(uintptr_t)elements, size);
+  return status;
+}
+
+/* The state is kept for the next run, and the arguments' objects as long as it is. */
+static void keep(hia_special *s, hia_value *const *args, const hia_word *words, uint32_t n,
+                 hia_param_state *program, hia_param_state *state) {
+  hiaR_state_release(s->state);
+  hiaR_state_release(s->program);
+  s->state = hiaR_state_hold(state);
+  s->program = program ? hiaR_state_hold(program) : NULL;
+  memcpy(s->words, words, n * sizeof *words);
+  for (uint32_t i = 0; i < s->function->arity; i++) {
+    hiaR_objects_release(s->lent[i]);
+    s->lent[i] = args[i]->objects ? hiaR_objects_hold(args[i]->objects) : NULL;
+  }
+}
+
+hia_status hiaJ_assumed_params(hia_special *s, hia_value *const *args, const hia_word *words,
+                               hia_param_state *program, hia_param_state **out) {
+  uint32_t n = s->function->n_param_words;
+  pthread_mutex_lock(&s->lock);
+  bool is_kept = is_for(s, words, n, program);
+  if (is_kept) *out = hiaR_state_hold(s->state);
+  pthread_mutex_unlock(&s->lock);
+  if (is_kept) return HIA_OK;
+  hia_status status = new_state(s, words, n, program, out);
+  if (status != HIA_OK) return status;
+  pthread_mutex_lock(&s->lock);
+  keep(s, args, words, n, program, *out);
+  pthread_mutex_unlock(&s->lock);
+  return HIA_OK;
+}

@@ -1,0 +1,192 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* What is steady among the arguments of a function, and versions that assume it, requested. */
+#include "jit/engine/speculate.h"
+#include "runtime/heap/tensor.h"
+#include "runtime/value/walk.h"
+
+enum {
+  STEADY = 3,        /* looks; the number is Janus's (Jeong et al., NSDI 2019, section 3.1) */
+  ALL_LOOKS = 8,     /* the first runs of a function, which are all looked at */
+  LOOK_EVERY = 16,   /* of the others */
+  CHANGES = 3,       /* of a size or a number, behind which it counts as varying; */
+  EVICTIONS = 64,    /* and of objects, among more than can be remembered */
+  MAX_OBJECTS = 256, /* of an argument whose objects are assumed: code grows with them */
+};
+/* Runs of a function must have taken so long before a version is made, if it is not known how long
+ * compiling takes. */
+#define COMPILE_NS 50000000u
+
+static bool is_eager(const hia_engine *engine) {
+  return engine->options.speculate == HIA_SPECULATE_EAGER || engine->assume_seed;
+}
+
+static bool may_speculate(const hia_function *f) {
+  const hia_engine_options *o = &f->module->engine->options;
+  return o->kind == HIA_ENGINE_AUTO && o->speculate != HIA_SPECULATE_OFF && f->module->program &&
+         !f->loss && f->n_param_words && !hiaJ_lacks_native(f, HIA_VERSION_GENERAL);
+}
+
+bool hiaJ_is_looked_at(const hia_function *f, const hia_fn_version *version, uint64_t n) {
+  if (version->special || hiaJ_exact_traits(version->traits) || !may_speculate(f)) return false;
+  return n < ALL_LOOKS || n % LOOK_EVERY == 0 || is_eager(f->module->engine);
+}
+
+/* ---- looking ---- */
+
+static void see_object(hia_seen *seen, hia_word word) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < HIA_SEEN_OBJECTS; i++) {
+    if (seen->objects[i] == word) {
+      seen->n_seen[i]++;
+      return;
+    }
+    if (seen->n_seen[i] < seen->n_seen[at]) at = i;
+  }
+  seen->n_evicted += seen->n_seen[at] != 0;
+  seen->objects[at] = word;
+  seen->n_seen[at] = 1;
+}
+
+static uint32_t n_seen(const hia_seen *seen, hia_word word) {
+  for (uint32_t i = 0; i < HIA_SEEN_OBJECTS; i++)
+    if (seen->objects[i] == word) return seen->n_seen[i];
+  return 0;
+}
+
+static void see(hia_seen *seen, const hia_type_table *types, hia_type type, hia_word word) {
+  hia_dims dims = {0};
+  bool is_scalar = hiaR_is_scalar(type);
+  bool is_tensor = !is_scalar && hiaR_type_kind(types, type) == HIA_KIND_TENSOR;
+  if (is_tensor) dims = hiaR_tensor_dims(hiaR_tensor(word));
+  bool is_same = seen->word == word, has_same = memcmp(&seen->dims, &dims, sizeof dims) == 0;
+  seen->n_words += !is_same && seen->n_same_word;
+  seen->n_dims += !has_same && seen->n_same_dims;
+  seen->n_same_word = is_same ? seen->n_same_word + 1 : 1;
+  seen->n_same_dims = has_same ? seen->n_same_dims + 1 : 1;
+  seen->word = word;
+  seen->dims = dims;
+  if (!is_scalar && !is_tensor && word >= HIA_FIRST_ADDRESS) see_object(seen, word);
+}
+
+/* True if the value has so few objects that code can be made for each of them. */
+static bool is_small(const hia_engine *engine, const hia_type_table *types, hia_type type,
+                     hia_word word) {
+  hia_walk walk = {.types = types, .allocator = &engine->allocator};
+  hiaR_walk_from(&walk, type, word);
+  while (walk.n_objects <= MAX_OBJECTS && hiaR_walk_next(&walk)) hiaR_walk_done(&walk);
+  bool is_small = walk.n_objects <= MAX_OBJECTS && !walk.is_out;
+  hiaR_walk_free(&walk);
+  return is_small;
+}
+
+static hia_assumption_kind tensor_kind(const hia_type_table *types, hia_type type,
+                                       const hia_tensor *t) {
+  hia_dtype dtype = hiaR_type_entry(types, type)->element;
+  bool is_float = dtype == HIA_F32 || dtype == HIA_F64;
+  return is_float && hiaJ_lies_as_param(t) ? HIA_ASSUME_PARAM : HIA_ASSUME_SIZES;
+}
+
+/* What varies again and again is not assumed any more. */
+static hia_assumption assume_of(const hia_engine *engine, const hia_type_table *types,
+                                hia_type type, const hia_seen *seen) {
+  hia_assumption a = {.kind = HIA_ASSUME_NOTHING, .word = seen->word, .dims = seen->dims};
+  uint32_t steady = is_eager(engine) ? 1 : STEADY;
+  if (hiaR_is_scalar(type)) {
+    if (seen->n_same_word >= steady && seen->n_words < CHANGES) a.kind = HIA_ASSUME_WORD;
+  } else if (hiaR_type_kind(types, type) == HIA_KIND_TENSOR) {
+    if (seen->n_same_dims >= steady && seen->n_dims < CHANGES)
+      a.kind = tensor_kind(types, type, hiaR_tensor(seen->word));
+  } else if (n_seen(seen, seen->word) >= steady && seen->n_evicted < EVICTIONS &&
+             is_small(engine, types, type, seen->word)) {
+    a.kind = HIA_ASSUME_THIS;
+  }
+  return a;
+}
+
+/* True if it would be a version like one that was made, or could not be. */
+static bool is_known(const hia_speculation *s, const hia_assumption *of, uint32_t n,
+                     uint32_t n_made) {
+  for (uint32_t k = 0; k < n_made; k++) {
+    bool is_same = true;
+    for (uint32_t i = 0; i < n && is_same; i++) {
+      const hia_assumption *a = &s->specials[k].of[i], *b = &of[i];
+      bool has_word = b->kind == HIA_ASSUME_THIS || b->kind == HIA_ASSUME_WORD;
+      is_same = a->asked == b->kind && (!has_word || a->word == b->word) &&
+                memcmp(&a->dims, &b->dims, sizeof a->dims) == 0;
+    }
+    if (is_same) return true;
+  }
+  return false;
+}
+
+/* Tests: every second assumption, and those of no use, too. */
+static void choose_at_random(const hia_engine *engine, hia_special *x, uint32_t i) {
+  x->assumes_all = engine->assume_seed != 0;
+  if (!x->assumes_all) return;
+  uint64_t random = hiaR_mix(engine->assume_seed, i);
+  if (random & 1) x->of[i].kind = HIA_ASSUME_NOTHING;
+  if (random & 2 && x->of[i].kind == HIA_ASSUME_PARAM) x->of[i].kind = HIA_ASSUME_SIZES;
+}
+
+/* Fills in the assumptions of the next version. False: there is none to be made. */
+static bool decide(hia_speculation *s, hia_function *f, const hia_fn_version *version,
+                   hia_value *const *args, uint32_t n_made) {
+  const hia_engine *engine = f->module->engine;
+  const hia_type_table *types = &version->unit->facts.types;
+  hia_special *x = &s->specials[n_made];
+  if (!hiaJ_special_init(x, f)) return false;
+  bool is_some = false;
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < f->arity; i++) {
+    bool has_object = false;
+    for (uint32_t k = 0; k < args[i]->type->n_words; k++, at++) {
+      hia_assumption *a = &x->of[at];
+      *a = assume_of(engine, types, version->facts.params[at], &s->seen[at]);
+      choose_at_random(engine, x, at);
+      a->asked = a->kind;
+      is_some |= a->kind != HIA_ASSUME_NOTHING;
+      has_object |= a->kind == HIA_ASSUME_THIS;
+    }
+    hiaR_objects_release(x->objects[i]);
+    x->objects[i] = has_object && args[i]->objects ? hiaR_objects_hold(args[i]->objects) : NULL;
+  }
+  return is_some && !is_known(s, x->of, f->n_param_words, n_made);
+}
+
+static bool has_paid(const hia_speculation *s, const hia_function *f,
+                     const hia_fn_version *version) {
+  const hia_function_stats *stats = &version->unit->stats;
+  uint64_t compile_ns = stats->emit_ns + stats->optimize_ns + stats->codegen_ns;
+  double runs = (double)atomic_load_explicit(&f->n_runs, memory_order_relaxed);
+  return (double)s->ns / s->n_looks * runs > (double)(compile_ns ? compile_ns : COMPILE_NS);
+}
+
+/* An eager engine has the version before the run's result is returned. */
+static void make(hia_function *f, uint32_t number) {
+  hia_traits traits = HIA_VERSION_NATIVE | hiaJ_number(number);
+  const hia_fn_version *version;
+  if (is_eager(f->module->engine))
+    hiaJ_ready(f, traits, &version, NULL);
+  else if (hiaJ_make_later(f, traits, NULL) != HIA_OK)
+    hiaJ_special_made(f);
+}
+
+void hiaJ_look(hia_function *f, const hia_fn_version *version, hia_value *const *args,
+               const hia_word *words, uint64_t ns) {
+  hia_speculation *s = hiaJ_speculation_of(f);
+  if (!s || pthread_mutex_trylock(&s->lock)) return;
+  uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
+  for (uint32_t i = 0; i < f->n_param_words; i++)
+    see(&s->seen[i], &version->unit->facts.types, version->facts.params[i], words[i]);
+  s->n_looks++;
+  s->ns += ns;
+  bool is_time = is_eager(f->module->engine) || (s->n_looks >= STEADY && has_paid(s, f, version));
+  bool is_wanted =
+      !s->is_making && n_made < HIA_MAX_SPECIALS && is_time && decide(s, f, version, args, n_made);
+  if (is_wanted) {
+    s->is_making = true;
+    atomic_store_explicit(&s->n_made, n_made + 1, memory_order_release);
+  }
+  pthread_mutex_unlock(&s->lock);
+  if (is_wanted) make(f, n_made + 1);
+}
