@@ -268,6 +268,9 @@ static void branch_results(const finding *f, hia_node_id branch) {
                            hiaG_yield_of(f->fn, node->regions + 1)};
   for (uint32_t i = 0; i < node->n_outs; i++) {
     hia_value_id v = node->outs + i, a = in(f, yields[0], i), b = in(f, yields[1], i);
+    if (hiaG_type(f->fn, v) == HIA_I64 && f->of[v].integer == HIA_NONE && number_of(f, a) >= 0 &&
+        number_of(f, a) == number_of(f, b))
+      f->of[v].integer = hiaG_size_of_number(f->s, number_of(f, a));
     if (!is_tensor(f, v) || f->of[v].axes) continue;
     uint32_t rank = rank_of(f, v);
     hia_size *out = room(f, v);

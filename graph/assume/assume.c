@@ -10,6 +10,9 @@ static hia_value_id param_of(hia_graph *g, hia_fn *fn, hia_type type, const hia_
   snprintf(name, sizeof name, "argument.%u", g->params.len);
   hia_param_spec spec = {
       .name = name, .dtype = hiaG_dtype(g->types, type), .init = HIA_INIT_FULL, .shape = *dims};
+  g->argument_shapes[g->n_arguments++] = *dims;
+  for (uint32_t i = 0; hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD) && i < dims->rank; i++)
+    spec.shape.dims[i] = HIA_DIM_UNKNOWN;
   uint32_t param = hiaG_param_new(g, &spec);
   return hiaG_out(fn, hiaG_add(g, fn, 0, HIA_OP_PARAM, NULL, 0, &type, 1, param, fn->loc), 0);
 }
@@ -52,6 +55,7 @@ hia_fn_id hiaG_assume(hia_graph *g, hia_fn_id root, const hia_assumption *of) {
   like->is_root = false;
   g->is_assumed = true;
   g->first_argument = g->params.len;
+  g->argument_shapes = HIA_NEW_ARRAY(&g->comp->arena, hia_dims, fn->n_params + 1);
   hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->arena, hia_value_id, fn->n_params + 1);
   for (uint32_t i = 0; i < fn->n_params; i++) ins[i] = assumed(g, fn, i, &of[i]);
   hia_node_id call = hiaG_add(g, fn, 0, HIA_OP_CALL, ins, fn->n_params, fn->results, fn->n_results,

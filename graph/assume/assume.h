@@ -43,7 +43,11 @@ hia_fn_id hiaG_assume(hia_graph *g, hia_fn_id root, const hia_assumption *of);
  * argument is of use many times in a run. `out`: by word of the arguments. Uses scratch memory. */
 void hiaG_find_lasting(hia_graph *g, hia_fn_id root, bool *out);
 
-/* specialise.c: copies of functions for constants and params that calls hand on. */
+/* ---- specialise.c: copies of functions for what calls hand on ---- */
+
+/* Constants, and params that are arguments; as pass. */
 void hiaG_specialise(hia_graph *g);
+/* The same of calls and gradients of all functions, of params from g->first_argument on. */
+void hiaG_specialise_gradients(hia_graph *g);
 
 #endif

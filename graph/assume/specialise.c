@@ -97,7 +97,7 @@ static hia_fn_id find(specialising *s, hia_fn_id of, const stand_in *given) {
   while ((i = hiaR_index_next(&s->index, hash, &at)) != HIA_NONE)
     if (s->copies.data[i].of == of && is_same(s->copies.data[i].given, given, n))
       return s->copies.data[i].id;
-  if (s->n_nodes > MAX_NODES) return HIA_NONE;
+  if (s->n_nodes > MAX_NODES && !s->has_gradients) return HIA_NONE;
   hia_fn_id id = copy_for(s, of, given);
   hiaR_index_add(s->arena, &s->index, hash, s->copies.len);
   hiaR_push(s->arena, &s->copies, (special){of, id, given});
@@ -158,15 +158,19 @@ static void specialise_call(specialising *s, hia_fn *fn, hia_node_id n, bool is_
   fn->nodes.data[n].imm = imm;
 }
 
-void hiaG_specialise(hia_graph *g) {
+static void specialise(hia_graph *g, bool only_roots) {
   specialising s = {.g = g,
                     .arena = &g->comp->scratch,
                     .has_gradients = hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD)};
   HIA_EACH_FN(g, f)
-    if (hiaG_fn(g, f)->is_root) hiaR_push(s.arena, &s.todo, f);
+    if (!only_roots || hiaG_fn(g, f)->is_root) hiaR_push(s.arena, &s.todo, f);
   for (uint32_t i = 0; i < s.todo.len; i++) {
     hia_fn *fn = hiaG_fn(g, s.todo.data[i]);
-    HIA_EACH_NODE(fn, n) specialise_call(&s, fn, n, fn->is_root);
+    HIA_EACH_NODE(fn, n) specialise_call(&s, fn, n, only_roots && fn->is_root);
     hiaR_look(g->comp);
   }
 }
+
+void hiaG_specialise(hia_graph *g) { specialise(g, true); }
+
+void hiaG_specialise_gradients(hia_graph *g) { specialise(g, false); }

@@ -80,6 +80,8 @@ bool hiaG_batch_simplify(hia_graph *g);
 void hiaG_batch_begin(hia_batcher *b, hia_graph *g);
 /* Returns the constant size of an axis, or -1. */
 int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis);
+/* The number that an i64 is, if it is the size of something; -1: that is not known. */
+int64_t hiaG_batch_integer(const hia_batcher *b, hia_fn_id f, hia_value_id v);
 /* True if all sizes are constant: then dims[0 .. rank) are set. A scalar has none. */
 bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
                       int64_t dims[HIA_MAX_RANK]);

@@ -98,6 +98,13 @@ static void check_index(simplifying *s, hia_node_id n, bool is_label) {
   s->is_changed = true;
 }
 
+/* An i64 that is computed from sizes, or kept as one, and is known. */
+static void simplify_integer(simplifying *s, hia_node_id n) {
+  hia_value_id v = s->fn->nodes.data[n].outs;
+  int64_t number_of_it = v < s->n_values ? hiaG_batch_integer(s->b, s->f, v) : -1;
+  if (number_of_it >= 0) replace(s, n, number(s, n, number_of_it));
+}
+
 static void simplify(simplifying *s, hia_node_id n) {
   const hia_node node = s->fn->nodes.data[n];
   int64_t size;
@@ -108,6 +115,13 @@ static void simplify(simplifying *s, hia_node_id n) {
     if (size >= 0) replace(s, n, number(s, n, size));
     break;
   }
+  case HIA_OP_FIELD:
+  case HIA_OP_ADD:
+  case HIA_OP_SUB:
+  case HIA_OP_MUL:
+  case HIA_OP_DIV:
+    if (hiaG_type(s->fn, node.outs) == HIA_I64) simplify_integer(s, n);
+    break;
   case HIA_OP_ZEROS: simplify_zeros(s, n); break;
   case HIA_OP_EXPECT: simplify_expect(s, n); break;
   case HIA_OP_FIT: simplify_fit(s, n); break;

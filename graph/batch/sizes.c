@@ -11,7 +11,7 @@ enum { TIMES = 4 };
 /* What is known of one word, in all objects that were seen. */
 typedef struct known {
   bool is_seen;
-  int64_t dims[HIA_MAX_RANK]; /* -1: not constant */
+  int64_t dims[HIA_MAX_RANK]; /* of a tensor; of an i64 the first. -1: not constant */
 } known;
 
 typedef struct finding {
@@ -32,7 +32,17 @@ static void forget(known *k) {
   for (uint32_t i = 0; i < HIA_MAX_RANK; i++) k->dims[i] = -1;
 }
 
-static void add(finding *f, known *k, const hia_batch_fn *fn, hia_type type, hia_value_id v) {
+/* An i64 that is the size of something; -1: that is not known. */
+static int64_t integer_of(const finding *f, const hia_value_sizes *sizes, const hia_fn *fn,
+                          hia_value_id v) {
+  hia_word word;
+  if (hiaG_is_const(fn, v, &word)) return hiaR_to_i64(word) < 0 ? -1 : hiaR_to_i64(word);
+  return sizes->integer == HIA_NONE ? -1 : hiaG_size_number(&f->b->s, sizes->integer);
+}
+
+/* What a value of function `id` has, is what the word has. */
+static void add(finding *f, known *k, hia_fn_id id, hia_type type, hia_value_id v) {
+  const hia_batch_fn *fn = &f->b->fns[id];
   uint32_t rank = rank_of(f, type);
   for (uint32_t i = 0; i < rank; i++) {
     const hia_size *axes = fn->sizes[v].axes;
@@ -42,11 +52,17 @@ static void add(finding *f, known *k, const hia_batch_fn *fn, hia_type type, hia
     else if (k->dims[i] != size)
       k->dims[i] = -1;
   }
+  if (type == HIA_I64) {
+    int64_t number = integer_of(f, &fn->sizes[v], hiaG_fn(f->b->g, id), v);
+    k->dims[0] = !k->is_seen || k->dims[0] == number ? number : -1;
+  }
   k->is_seen = true;
 }
 
 static void seed(finding *f, hia_value_sizes *sizes, hia_type type, const known *k) {
   uint32_t rank = rank_of(f, type);
+  if (type == HIA_I64 && k->is_seen && k->dims[0] >= 0)
+    sizes->integer = hiaG_size_of_number(&f->b->s, k->dims[0]);
   if (!rank || !k->is_seen) return;
   sizes->axes = HIA_NEW_ARRAY(f->b->arena, hia_size, rank);
   for (uint32_t i = 0; i < rank; i++) sizes->axes[i] = hiaG_size_or_new(&f->b->s, k->dims[i]);
@@ -122,31 +138,30 @@ static void find_outside(hia_batcher *b) {
 typedef struct storing {
   finding *f;
   const hia_fn *fn;
-  const hia_batch_fn *of;
+  hia_fn_id id;
 } storing;
 
 static void store(void *user, uint32_t i, hia_value_id v, uint32_t word) {
   storing *s = user;
   (void)i;
-  add(s->f, &s->f->layout_words[word], s->of, hiaG_type(s->fn, v), v);
+  add(s->f, &s->f->layout_words[word], s->id, hiaG_type(s->fn, v), v);
 }
 
 /* Passes the sizes known in a function to its callees' parameters, its results and the objects that
  * it makes. */
 static void propagate(finding *f, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(f->b->g, id);
-  const hia_batch_fn *facts = &f->b->fns[id];
-  storing s = {f, fn, facts};
+  storing s = {f, fn, id};
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
     hiaG_batch_stores(f->b->g, fn, n, store, &s);
     if (node->op == HIA_OP_CALL)
       for (uint32_t i = 0; i < node->n_ins; i++)
-        add(f, &f->params[hiaG_callee(node)][i], facts, hiaG_type(fn, hiaG_in(fn, n, i)),
+        add(f, &f->params[hiaG_callee(node)][i], id, hiaG_type(fn, hiaG_in(fn, n, i)),
             hiaG_in(fn, n, i));
     if (node->op == HIA_OP_YIELD && node->region == 0)
       for (uint32_t i = 0; i < node->n_ins; i++)
-        add(f, &f->results[id][i], facts, fn->results[i], hiaG_in(fn, n, i));
+        add(f, &f->results[id][i], id, fn->results[i], hiaG_in(fn, n, i));
   }
 }
 
@@ -216,6 +231,11 @@ static void find_sizes(hia_batcher *b) {
 int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis) {
   const hia_size *axes = b->fns[f].sizes[v].axes;
   return axes ? hiaG_size_number(&b->s, axes[axis]) : -1;
+}
+
+int64_t hiaG_batch_integer(const hia_batcher *b, hia_fn_id f, hia_value_id v) {
+  hia_size size = b->fns[f].sizes[v].integer;
+  return size == HIA_NONE ? -1 : hiaG_size_number(&b->s, size);
 }
 
 bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,

@@ -39,7 +39,10 @@ static void make(hia_grad *d, uint32_t version) {
   hiaG_grad_find_sizes(&b);
   hiaG_grad_find_reruns(&b);
   hiaG_grad_back(&b);
+  hiaG_grad_know_arguments(d->g, true);
+  if (d->g->n_arguments) hiaG_grad_find_sizes(&b);
   hiaG_grad_sizes(&b);
+  hiaG_grad_know_arguments(d->g, false);
   hiaG_grad_kept(&b);
   hiaG_grad_remove_sizes(&b);
   hiaG_compact(d->g, b.back);
@@ -239,7 +242,12 @@ static void replace_all(hia_graph *g) {
 
 void hiaG_grad(hia_graph *g) {
   uint32_t n = g->fns.len;
-  if (hiaG_has_gradients(g)) replace_all(g);
+  if (hiaG_has_gradients(g)) {
+    hiaG_grad_make_proxies(g);
+    replace_all(g);
+    hiaG_grad_remove_proxies(g);
+    hiaG_sweep(g);
+  }
   /* What this has made stays marked, so that it is not inlined next to the call that it repeats. */
   for (hia_fn_id f = 0; f < n; f++) hiaG_fn(g, f)->is_recomputed = false;
   forget_own(g);

@@ -16,6 +16,7 @@
  * layout.c, kept.c and read_tape.c say only how.
  *
  *   grad.c      the pass: `grad` nodes become calls; the order of the work
+ *   proxy.c     arguments that last are params while functions are differentiated
  *   version.c   the versions of a function, declared
  *   inline.c    what is differentiated has the bodies of small helpers in it
  *   active.c    which values vary
@@ -299,5 +300,13 @@ static inline bool hiaG_grad_is_size(const hia_back *b, const hia_grad_kept *kep
 }
 /* Lays out the tapes, and builds the body of f.kept. */
 void hiaG_grad_kept(hia_back *b);
+
+/* ---- proxy.c ---- */
+
+void hiaG_grad_make_proxies(hia_graph *g);   /* before `grad` nodes are replaced */
+void hiaG_grad_remove_proxies(hia_graph *g); /* and behind that */
+/* The sizes of arguments that a version assumes are known, or not: which gradients are added up as
+ * sums must not depend on them, but what these become may. */
+void hiaG_grad_know_arguments(hia_graph *g, bool are_known);
 
 #endif

@@ -119,25 +119,32 @@ static hia_value_id operand(const simplifying *s, hia_value_id v, uint32_t i) {
   return hiaG_in(s->back, s->back->values.data[v].node, i);
 }
 
+/* The number that an i64 is; below 0: it is not known. */
+static int64_t integer_of(const simplifying *s, hia_value_id v) {
+  hia_word word;
+  hia_size size = s->of.data[v].integer;
+  if (hiaG_is_const(s->back, v, &word)) return hiaR_to_i64(word);
+  return size == HIA_NONE ? -1 : hiaG_size_number(&s->b->sizes, size);
+}
+
 /* Lists the parts of a sum. False: it has others, or they are not known. */
 static bool list_parts(simplifying *s, hia_value_id sum, parts *list) {
   hia_u32vec left = {0};
   hiaR_push(s->arena, &left, sum);
   while (left.len) {
     hia_value_id v = left.data[--left.len];
+    if (list->len + left.len + 2 > HIA_SUM_TILES) return false; /* as `collect` */
     if (is_part_of_sum(s, v, HIA_SUM_BOTH)) {
       hiaR_push(s->arena, &left, operand(s, v, 0));
       hiaR_push(s->arena, &left, operand(s, v, 1));
       continue;
     }
-    hia_word from;
-    if (!is_part_of_sum(s, v, HIA_SUM_PART) || !hiaG_is_const(s->back, operand(s, v, 0), &from) ||
-        !is_part_of_sum(s, operand(s, v, 1), HIA_SUM_DENSE))
+    if (!is_part_of_sum(s, v, HIA_SUM_PART) || !is_part_of_sum(s, operand(s, v, 1), HIA_SUM_DENSE))
       return false;
     hia_value_id x = operand(s, operand(s, v, 1), 0);
-    int64_t n = number_of(s, x, 0), at = hiaR_to_i64(from);
+    int64_t n = number_of(s, x, 0), at = integer_of(s, operand(s, v, 0));
     if (n < 0 || at < 0 || n > INT64_MAX - at) return false;
-    hiaR_push(s->arena, list, (part){at, at + n, x});
+    if (n > 0) hiaR_push(s->arena, list, (part){at, at + n, x});
   }
   return true;
 }

@@ -217,6 +217,12 @@ typedef struct hia_gradient_of {
   hia_wrt *wrt;   /* none of them twice */
 } hia_gradient_of;
 
+/* A parameter of a function that a param stands for. */
+typedef struct hia_proxy {
+  hia_fn_id fn;
+  uint32_t param;
+} hia_proxy;
+
 typedef enum hia_graph_state { HIA_FUNCTIONS, HIA_STATIC } hia_graph_state;
 
 typedef struct hia_graph {
@@ -241,11 +247,17 @@ typedef struct hia_graph {
    * FIELD may name a wrong constructor, a FILL be out of range, a tensor that is pending be read.
    * So the engines test that. Counts of references are made anew (refs/forget.c). */
   bool is_read;
-  bool has_refs;     /* the pass `refs` has counted the references of all functions */
+  bool has_refs; /* the pass `refs` has counted the references of all functions */
   /* It is of a version that assumes something of its arguments (graph/assume): CONST nodes may be
    * objects, by their addresses, and params from `first_argument` on are arguments. */
   bool is_assumed;
-  uint32_t first_argument;
+  uint32_t first_argument, n_arguments;
+  hia_dims *argument_shapes; /* of these params; behind the pass `grad` their specs have them, too:
+                                what gradients add up, and how, must not depend on sizes */
+  /* While functions are differentiated, params from first_proxy on stand for parameters of
+   * functions (grad/proxy.c). */
+  uint32_t first_proxy;
+  HIA_VEC(hia_proxy) proxies;
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
   bool is_unrolled;  /* some recursion was unrolled */
   bool batches_all;  /* hiaG_batch takes products with all params, and not only with large ones */

@@ -35,9 +35,14 @@ hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) 
                      "no assumption would be of use");
   unit->versions[0].root = hiaG_assume(g, root, special->of);
   unit->versions[0].special = special;
-  special->specs = g->params.data;
-  special->n_specs = g->params.len;
   return HIA_OK;
+}
+
+void hiaJ_assumed(hia_unit *unit) {
+  hia_special *special = unit->versions[0].special;
+  if (!special) return;
+  special->specs = unit->graph->params.data;
+  special->n_specs = unit->graph->params.len;
 }
 
 /* ---- params ---- */

@@ -88,6 +88,8 @@ void hiaJ_look(hia_function *f, const hia_fn_version *version, hia_value *const 
 /* Puts what the version assumes into the graph of its unit, which has just been built. Assumptions
  * that are of no use are taken back; HIA_UNSUPPORTED if none is left. In a try of the module. */
 hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error);
+/* Notes what runs of the version need, once all passes have run. */
+void hiaJ_assumed(hia_unit *unit);
 /* The params of a run of the version, held for the caller: those of the program (NULL: it has
  * none), and arguments. HIA_MEMORY. */
 hia_status hiaJ_assumed_params(hia_special *special, hia_value *const *args, const hia_word *words,

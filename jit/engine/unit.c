@@ -361,6 +361,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   if (!is_special) hiaJ_cached_note(unit, j->function, j->traits);
   if (!is_special && hiaJ_cached_load_graph(unit, j->function, j->traits)) return HIA_OK;
   run_passes(module, unit, j->traits);
+  hiaJ_assumed(unit);
   set_places(module, unit);
   count_nodes(unit);
   hia_status status = find_externs(module, unit->graph, error);

@@ -30,4 +30,8 @@ typedef enum hia_sum_ctor {
 /* True if a type consists of what a sum consists of; then *dtype and *rank are set. */
 bool hiaR_sum_of(const hia_type_table *types, hia_type type, hia_dtype *dtype, uint32_t *rank);
 
+/* A sum of at most so many parts that are all of a tensor, one behind the other, is their
+ * concatenation: nothing is added, so that zeros keep their signs. */
+enum { HIA_SUM_TILES = 64 };
+
 #endif

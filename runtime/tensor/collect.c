@@ -441,6 +441,72 @@ static hia_status walk(collecting *c, hia_word sum) {
   return need_elements(c);
 }
 
+/* ---- parts that are all of the tensor ---- */
+
+/* A tensor at rows from .. to of axis 0. */
+typedef struct tile {
+  int64_t from, to;
+  const hia_tensor *x;
+} tile;
+
+static tile tile_of(const collecting *c, hia_word sum) {
+  tile none = {-1, -1, NULL};
+  hia_word x = word_at(sum, FIRST);
+  int64_t from = hiaR_to_i64(word_at(sum, SECOND));
+  if (x < HIA_FIRST_ADDRESS || hiaR_object(x)->ctor != HIA_SUM_DENSE || !is_sound(x)) return none;
+  const hia_tensor *t = tensor_at(x, FIRST);
+  if (from < 0 || from > c->own_rows || t->dims[0] > c->own_rows - from) return none;
+  for (uint32_t i = 1; i < c->shape.rank; i++)
+    if (t->dims[i] != c->shape.dims[i]) return none;
+  return (tile){from, from + t->dims[0], t};
+}
+
+/* Puts a tile among n others, which are in the order of their rows; one without rows is none. */
+static uint32_t put_tile(tile *tiles, uint32_t n, tile t) {
+  if (t.from == t.to) return n;
+  uint32_t at = n;
+  for (; at && tiles[at - 1].from > t.from; at--) tiles[at] = tiles[at - 1];
+  tiles[at] = t;
+  return n + 1;
+}
+
+/* Returns how many parts the sum consists of, if it consists of parts that are tensors, and these
+ * are all of the result, one behind the other; else 0. */
+static uint32_t find_tiles(const collecting *c, hia_word sum, tile tiles[HIA_SUM_TILES]) {
+  hia_word left[HIA_SUM_TILES];
+  uint32_t n_left = 0, n = 0;
+  left[n_left++] = sum;
+  while (n_left) {
+    hia_word next = left[--n_left];
+    if (next < HIA_FIRST_ADDRESS) return 0;
+    unsigned ctor = hiaR_object(next)->ctor;
+    if (ctor != HIA_SUM_BOTH && ctor != HIA_SUM_PART) return 0;
+    if (n + n_left + 2 > HIA_SUM_TILES) return 0;
+    if (ctor == HIA_SUM_BOTH) {
+      left[n_left++] = word_at(next, SECOND);
+      left[n_left++] = word_at(next, FIRST);
+      continue;
+    }
+    tile t = tile_of(c, next);
+    if (!t.x) return 0;
+    n = put_tile(tiles, n, t);
+  }
+  int64_t at = 0;
+  for (uint32_t i = 0; i < n; at = tiles[i++].to)
+    if (tiles[i].from != at) return 0;
+  return at == c->own_rows ? n : 0;
+}
+
+static hia_status put_tiles(collecting *c, const tile *tiles, uint32_t n) {
+  hia_status status = make_result(c);
+  for (uint32_t i = 0; i < n && !status; i++) {
+    char *to = element_at(c, (uint64_t)tiles[i].from * c->below[0]);
+    bool is_done = hiaR_work_copy(&c->work, to, tiles[i].x->data, hiaR_tensor_bytes(tiles[i].x));
+    if (!is_done) status = HIA_CANCELLED;
+  }
+  return status;
+}
+
 /* ---- the rows that a sum touches ---- */
 
 static bool touch(collecting *c, int64_t i) {
@@ -584,7 +650,9 @@ static hia_status collect_in(collecting *c, hia_word sum) {
   for (uint32_t i = c->shape.rank; i--; below *= (uint64_t)c->shape.dims[i]) c->below[i] = below;
   c->len = below;
   c->window.rows = c->shape.dims[0];
-  hia_status status = walk(c, sum);
+  tile tiles[HIA_SUM_TILES];
+  uint32_t n_tiles = c->rows ? 0 : find_tiles(c, sum, tiles);
+  hia_status status = n_tiles ? put_tiles(c, tiles, n_tiles) : walk(c, sum);
   if (!status && c->only) { /* its reference is the sum's */
     hiaR_dup(c->only, c->env->is_shared);
     c->result->is_tensor = true;
