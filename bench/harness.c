@@ -153,6 +153,7 @@ static void open_engine(bench_program *p, const bench_options *options) {
   engine.batching = options->batch;
   if (!options->reuse) engine.flags |= HIA_FLAG_NO_REUSE;
   engine.disabled_passes = options->disabled_passes;
+  engine.speculate = options->speculate;
   bench_check(hia_engine_new(&engine, &p->engine, &error), &error);
   if (options->kind == HIA_ENGINE_JIT) bench_check(hia_engine_native(p->engine, &error), &error);
 }

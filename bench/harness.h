@@ -66,6 +66,7 @@ typedef struct bench_options {
   hia_batching batch;
   bool reuse; /* on by default in hiaton, like merge_calls */
   bool fuel;  /* runs are metered, with more fuel than they can use */
+  hia_speculate speculate;
   const char *disabled_passes;
 } bench_options;
 /* Ends the benchmark with the error if there is one. `error` is read after the call that sets it;

@@ -1,0 +1,611 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Measures versions of functions that assume what their arguments are
+ * (hia_engine_options.speculate): how near they come to programs that say the same themselves, what
+ * they bring, and what choosing among them costs. The programs are in bench/speculate.hia.
+ *
+ *   bench_speculate [--quick | --check] [--runs N] [--only NAME]
+ *
+ * NAME is lstm, expressions, sizes, constants, varying, choice or narrow. What is compared takes
+ * turns, on one thread, after its versions are there. Figures are medians of the processor time of
+ * that thread; ratios are medians of those of the pairs. */
+#include "bench/harness.h"
+#include "bench/networks.h"
+#include "bench/treebank.h"
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_RUNS = 99, MAX_ARGS = 8, MAX_CALLS = 10, FEW_POINTS = 1000 };
+
+#define MIN_MS               30.0 /* of one figure */
+#define SPEED_OF_LSTM        0.95 /* of the program that has params and sizes */
+#define SPEED_OF_EXPRESSION  0.8  /* of the same written out */
+#define SPEED_OF_EXPRESSIONS 0.7
+#define MIN_OF_CONSTANTS     1.2
+#define MAX_VERSIONS         4    /* of sizes that vary */
+#define MAX_COMPILING        0.05 /* ms, in the second half of the runs */
+#define MAX_CHOICE           1.1
+#define MAX_NARROW           1.05
+
+static const char *only; /* NULL: all */
+static int runs;
+
+static bool is_chosen(const char *name) { return !only || strcmp(only, name) == 0; }
+
+static void fail(const char *what) {
+  fflush(stdout);
+  perror(what);
+  exit(1);
+}
+
+/* ---- calls ---- */
+
+typedef struct call {
+  hia_function *function;
+  hia_value *args[MAX_ARGS];
+  size_t n_args;
+} call;
+
+/* One of two things that are compared: calls that are made in turn. */
+typedef struct side {
+  bench_program program;
+  hia_speculate speculate;
+  call calls[MAX_CALLS];
+  size_t n_calls;
+} side;
+
+static bench_options options_of(hia_speculate speculate) {
+  return (bench_options){.kind = HIA_ENGINE_AUTO,
+                         .threads = 1,
+                         .merge_calls = true,
+                         .batch = HIA_BATCH_SEGMENTS,
+                         .reuse = true,
+                         .speculate = speculate};
+}
+
+static side side_open(const char *function, hia_speculate speculate) {
+  bench_options options = options_of(speculate);
+  return (side){.program = bench_open(HIA_BENCH "/speculate.hia", function, &options),
+                .speculate = speculate};
+}
+
+static void call_free(const call *c) {
+  for (size_t i = 0; i < c->n_args; i++) hia_value_free(c->args[i]);
+}
+
+static void side_close(side *s) {
+  for (size_t i = 0; i < s->n_calls; i++) call_free(&s->calls[i]);
+  bench_close(&s->program);
+}
+
+/* Adds a call of the side's function, which has no arguments so far. */
+static call *add_call(side *s) {
+  call *c = &s->calls[s->n_calls++];
+  c->function = s->program.function;
+  return c;
+}
+
+static void add(call *c, hia_value *arg) {
+  if (!arg) bench_check(HIA_MEMORY, NULL);
+  c->args[c->n_args++] = arg;
+}
+
+static void add_text(call *c, const char *text) {
+  hia_value *value;
+  hia_error *error;
+  bench_check(hia_value_parse(c->function, c->n_args, text, &value, &error), &error);
+  add(c, value);
+}
+
+static void add_number(call *c, long long n) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", n);
+  add_text(c, text);
+}
+
+/* A tensor of f32 of these sizes, with elements that are always the same. */
+static hia_value *tensor(const call *c, size_t param, int64_t n, int64_t m) {
+  const int64_t dims[2] = {n, m};
+  size_t len = (size_t)(n * (m ? m : 1));
+  float *x = malloc(len * sizeof *x);
+  hia_value *value;
+  hia_error *error;
+  uint64_t state = 88172645463325252u;
+  if (!x) fail("memory");
+  for (size_t i = 0; i < len; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    x[i] = (float)((double)(state >> 40) / (double)(1 << 24) - 0.5) * 0.25f;
+  }
+  bench_check(
+      hia_data_tensor(NULL, hia_function_param_type(c->function, param), dims, x, &value, &error),
+      &error);
+  free(x);
+  return value;
+}
+
+static void add_tensor(call *c, int64_t n, int64_t m) { add(c, tensor(c, c->n_args, n, m)); }
+
+static hia_value *run(const call *c, hia_run_stats *stats) {
+  hia_value *result;
+  hia_error *error;
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.stats = stats;
+  bench_check(hia_run(c->function, c->args, c->n_args, &options, &result, &error), &error);
+  return result;
+}
+
+/* The number of the version that a run uses; 0: the general one. */
+static uint32_t version_of(const call *c) {
+  hia_run_stats stats = HIA_RUN_STATS_INIT;
+  hia_value_free(run(c, &stats));
+  return stats.version;
+}
+
+static double calls_ms(const side *s, int times) {
+  double start = bench_cpu();
+  for (int i = 0; i < times; i++)
+    for (size_t k = 0; k < s->n_calls; k++) hia_value_free(run(&s->calls[k], NULL));
+  return bench_cpu() - start;
+}
+
+/* ---- versions ---- */
+
+static size_t n_without_version(const side *s) {
+  size_t n = 0;
+  for (size_t i = 0; i < s->n_calls; i++) n += version_of(&s->calls[i]) == 0;
+  return n;
+}
+
+/* Makes the calls in turn until each of them uses a version, or time is up. */
+static void await_versions(const side *s) {
+  double end = bench_now() + (bench_is_quick() ? 2e3 : 10e3);
+  bool waits = s->speculate == HIA_SPECULATE_ON;
+  while (waits) waits = n_without_version(s) && bench_now() < end;
+}
+
+/* Says what has none. */
+static void print_lacking(size_t n, size_t of) {
+  if (n && of == 1)
+    printf("no version");
+  else if (n)
+    printf("no version for %zu of %zu", n, of);
+}
+
+/* ---- comparing ---- */
+
+static void compare_results(const char *row, const side sides[2]) {
+  for (size_t i = 0; i < sides[0].n_calls; i++) {
+    char text[2][64];
+    for (int k = 0; k < 2; k++) {
+      hia_value *result = run(&sides[k].calls[i], NULL);
+      hia_value_format(result, text[k], sizeof text[k]);
+      hia_value_free(result);
+    }
+    if (strcmp(text[0], text[1]) != 0) bench_wrong("%s: %s instead of %s", row, text[0], text[1]);
+  }
+}
+
+/* How often all calls are made for one figure, which then takes some hundredths of a second. */
+static int times_of(const side *s) {
+  int times = 1;
+  while (!bench_is_quick() && calls_ms(s, times) < MIN_MS) times *= 2;
+  return times;
+}
+
+/* The time of one call of each side, on average, and the ratio of the first one to the second. */
+typedef struct figures {
+  double ms[2], ratio;
+} figures;
+
+static figures take_turns(const char *row, const side sides[2]) {
+  double each[2][MAX_RUNS], ratios[MAX_RUNS];
+  compare_results(row, sides);
+  int times = times_of(&sides[0]);
+  for (int i = 0; i < runs; i++) {
+    for (int k = 0; k < 2; k++)
+      each[k][i] = calls_ms(&sides[k], times) / times / (double)sides[k].n_calls;
+    ratios[i] = each[0][i] / each[1][i];
+  }
+  return (figures){{bench_median(each[0], (size_t)runs), bench_median(each[1], (size_t)runs)},
+                   bench_median(ratios, (size_t)runs)};
+}
+
+static void print_heading(const char *title, const char *first, const char *second,
+                          const char *ratio) {
+  printf("%-36s %11s %11s", title, first, second);
+  bench_print_target_heading(ratio);
+  printf("\n");
+}
+
+static void print_row(const char *row, double a, double b, const char *column, double ratio,
+                      bench_target target) {
+  printf("%-36s %11.4g %11.4g", row, a, b);
+  bench_print_target(row, column, ratio, 3, target);
+}
+
+/* How many times as fast the first side is as the second one. */
+static void measure_speed(const char *row, const side sides[2], const char *column,
+                          bench_target target) {
+  figures f = take_turns(row, sides);
+  print_row(row, f.ms[0], f.ms[1], column, 1 / f.ratio, target);
+  if (sides[0].speculate == HIA_SPECULATE_ON)
+    print_lacking(n_without_version(&sides[0]), sides[0].n_calls);
+  printf("\n");
+  fflush(stdout);
+}
+
+/* ---- a network whose weights are arguments ---- */
+
+static bench_treebank treebank;
+
+static void measure_lstm(const char *row, hia_speculate speculate, bool reuse,
+                         bench_target target) {
+  const bench_network *network = &bench_networks[BENCH_TREE_LSTM];
+  bench_options options = options_of(speculate);
+  options.reuse = reuse;
+  side sides[2] = {
+      {.program = bench_open(HIA_BENCH "/speculate.hia", "loss", &options), .speculate = speculate},
+      {.program = bench_network_open_batched(network, 1, HIA_BATCH_SEGMENTS, reuse)}};
+  call *calls[2];
+  size_t n = bench_network_sentences(network);
+  for (int k = 0; k < 2; k++) {
+    calls[k] = add_call(&sides[k]);
+    add(calls[k], bench_network_trees(&sides[k].program, &treebank, 0, n));
+  }
+  for (size_t i = 0; network->weights[i].name; i++) {
+    hia_value *weight;
+    hia_error *error;
+    bench_check(hia_module_param(sides[1].program.module, i, &weight, &error), &error);
+    add(calls[0], weight);
+  }
+  await_versions(&sides[0]);
+  measure_speed(row, sides, "speed", target);
+  for (int k = 0; k < 2; k++) side_close(&sides[k]);
+}
+
+static void measure_lstms(void) {
+  char folder[] = "/tmp/hiaton-bench-XXXXXX";
+  bench_target target = BENCH_AT_LEAST(SPEED_OF_LSTM);
+  if (!mkdtemp(folder)) fail(folder);
+  treebank = bench_treebank_write(folder);
+  if (treebank.is_generated) puts("the treebank is generated: HIATON_SST_DIR is not set");
+  bench_networks_write_weights("treelstm");
+  print_heading("weights of a TreeLSTM, ms", "arguments", "params", "speed");
+  measure_lstm("with versions", HIA_SPECULATE_ON, false, target);
+  measure_lstm("with versions, equal nodes shared", HIA_SPECULATE_ON, true, target);
+  measure_lstm("without versions", HIA_SPECULATE_OFF, false, BENCH_NO_TARGET);
+  printf("\n");
+  bench_treebank_remove(&treebank);
+  rmdir(folder);
+}
+
+/* ---- an interpreter of expressions ---- */
+
+static hia_function *function_of(const side *s, const char *stem, size_t i) {
+  char name[64];
+  hia_function *f;
+  hia_error *error;
+  snprintf(name, sizeof name, "%s_%zu", stem, i);
+  bench_check(hia_module_function(s->program.module, name, &f, &error), &error);
+  bench_check(hia_function_prepare(f, &error), &error);
+  return f;
+}
+
+/* Adds a call with expression i, at so many points. */
+static void add_interpreted(side *s, size_t i, long long n_points) {
+  const call expression = {.function = function_of(s, "expression", i)};
+  call *c = add_call(s);
+  add(c, run(&expression, NULL));
+  add_number(c, n_points);
+}
+
+static void change_points(call *c, long long n_points) {
+  hia_value_free(c->args[--c->n_args]);
+  add_number(c, n_points);
+}
+
+/* Versions are made at few points: they do not depend on the number. */
+static void measure_expressions(const char *row, hia_speculate speculate, size_t n,
+                                bench_target target) {
+  long long n_points = bench_is_quick() ? 1000 : 1000000;
+  side sides[2] = {side_open("interpret", speculate), side_open("direct_0", HIA_SPECULATE_OFF)};
+  for (size_t i = 0; i < n; i++) {
+    add_interpreted(&sides[0], i, FEW_POINTS);
+    call *c = add_call(&sides[1]);
+    c->function = function_of(&sides[1], "direct", i);
+    add_number(c, n_points);
+  }
+  await_versions(&sides[0]);
+  for (size_t i = 0; i < n; i++) change_points(&sides[0].calls[i], n_points);
+  measure_speed(row, sides, "speed", target);
+  for (int k = 0; k < 2; k++) side_close(&sides[k]);
+}
+
+static void measure_interpreter(void) {
+  print_heading("expressions, ms", "interpreted", "written out", "speed");
+  measure_expressions("one expression", HIA_SPECULATE_ON, 1, BENCH_AT_LEAST(SPEED_OF_EXPRESSION));
+  measure_expressions("ten expressions in turn", HIA_SPECULATE_ON, 10,
+                      BENCH_AT_LEAST(SPEED_OF_EXPRESSIONS));
+  measure_expressions("one, without versions", HIA_SPECULATE_OFF, 1, BENCH_NO_TARGET);
+  printf("\n");
+}
+
+/* ---- what versions bring ---- */
+
+/* The function with versions and without, on the arguments that `add_args` adds. */
+static void measure_gain(const char *row, const char *function, void (*add_args)(call *),
+                         bench_target target) {
+  side sides[2] = {side_open(function, HIA_SPECULATE_ON), side_open(function, HIA_SPECULATE_OFF)};
+  for (int k = 0; k < 2; k++) add_args(add_call(&sides[k]));
+  await_versions(&sides[0]);
+  measure_speed(row, sides, "off/on", target);
+  for (int k = 0; k < 2; k++) side_close(&sides[k]);
+}
+
+static void add_matrices(call *c) {
+  add_tensor(c, 64, 64);
+  add_tensor(c, 64, 64);
+}
+static void add_products(call *c) {
+  add_matrices(c);
+  add_number(c, bench_is_quick() ? 2 : 100);
+}
+static void add_products_of_a_row(call *c) {
+  add_tensor(c, 1, 64);
+  add_tensor(c, 64, 64);
+  add_number(c, bench_is_quick() ? 2 : 1000);
+}
+static void add_vector(call *c) {
+  add_tensor(c, 64, 0);
+  add_number(c, bench_is_quick() ? 20 : 10000);
+}
+
+static void measure_sizes(void) {
+  print_heading("sizes that are the same, ms", "on", "off", "off/on");
+  measure_gain("a product of 64 rows", "product", add_matrices, BENCH_NO_TARGET);
+  measure_gain("products of 64 rows in a loop", "products", add_products, BENCH_NO_TARGET);
+  measure_gain("products of a row in a loop", "products", add_products_of_a_row, BENCH_NO_TARGET);
+  measure_gain("a vector of 64 in a loop", "halve", add_vector, BENCH_NO_TARGET);
+  printf("\n");
+}
+
+static void add_points(call *c) { add_number(c, bench_is_quick() ? 1000 : 1000000); }
+static void add_exponent(call *c) { add_text(c, "5"), add_points(c); }
+static void add_mode(call *c) { add_text(c, "3"), add_points(c); }
+static void add_array(call *c) { add_text(c, "[(2.0,0),(-1.5,1),(0.5,2),(3.0,3)]"), add_points(c); }
+static void add_coefficients(call *c) { add_text(c, "[2.0,-1.5,0.5,3.0]"), add_points(c); }
+
+static void measure_constants(void) {
+  bench_target target = BENCH_AT_LEAST(MIN_OF_CONSTANTS);
+  print_heading("values that are the same, ms", "on", "off", "off/on");
+  measure_gain("an exponent", "powers", add_exponent, target);
+  measure_gain("an array of four coefficients", "polynomial", add_array, target);
+  measure_gain("a tensor of four coefficients", "polynomial_of_tensor", add_coefficients, target);
+  measure_gain("a mode", "modes", add_mode, BENCH_NO_TARGET);
+  printf("\n");
+}
+
+/* ---- sizes that vary ---- */
+
+enum { MAX_SIZE = 64 };
+
+static uint64_t n_versions(const side *s) {
+  hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
+  bench_check(hia_function_get_stats(s->program.function, &stats), NULL);
+  return stats.versions;
+}
+
+/* Runs with sizes at random; the first argument is a tensor of that many rows. */
+static void run_varying(const call *like, hia_value *const *by_size, int n, uint64_t *state) {
+  call c = *like;
+  for (int i = 0; i < n; i++) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    c.args[0] = by_size[(*state >> 33) % MAX_SIZE];
+    hia_value_free(run(&c, NULL));
+  }
+}
+
+/* What is being compiled now ends. */
+static void await_compiler(void) { usleep(bench_is_quick() ? 100000 : 1000000); }
+
+static void measure_varying_of(const char *row, const char *function, int64_t n_columns,
+                               void (*add_rest)(call *)) {
+  int half = bench_is_quick() ? 50 : 250;
+  side s = side_open(function, HIA_SPECULATE_ON);
+  hia_value *by_size[MAX_SIZE];
+  uint64_t general = n_versions(&s), state = 1;
+  call *c = add_call(&s);
+  add_tensor(c, 1, n_columns);
+  add_rest(c);
+  for (int i = 0; i < MAX_SIZE; i++) by_size[i] = tensor(c, 0, i + 1, n_columns);
+  run_varying(c, by_size, half, &state);
+  await_compiler();
+  uint64_t early = n_versions(&s) - general;
+  double others = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - bench_cpu();
+  run_varying(c, by_size, half, &state);
+  await_compiler();
+  others = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - bench_cpu() - others;
+  uint64_t all = n_versions(&s) - general;
+  printf("%-36s", row);
+  bench_print_target(row, "versions", (double)all, 0, BENCH_AT_MOST(MAX_VERSIONS));
+  bench_print_target(row, "made later", (double)(all - early), 0, BENCH_AT_MOST(0));
+  bench_print_target(row, "compiling later, ms", others > 0 ? others : 0, 2,
+                     BENCH_AT_MOST(MAX_COMPILING));
+  printf("\n");
+  fflush(stdout);
+  for (int i = 0; i < MAX_SIZE; i++) hia_value_free(by_size[i]);
+  side_close(&s);
+}
+
+static void add_square(call *c) { add_tensor(c, 64, 64); }
+static void add_many_rounds(call *c) { add_number(c, 20000); }
+
+static void measure_varying(void) {
+  printf("%-36s", "sizes at random");
+  bench_print_target_heading("versions");
+  bench_print_target_heading("made later");
+  bench_print_target_heading("compiling later, ms");
+  printf("\n");
+  measure_varying_of("a vector", "halve", 0, add_many_rounds);
+  measure_varying_of("rows, and a matrix that stays", "rows", 64, add_square);
+  printf("\n");
+}
+
+/* ---- what choosing costs ---- */
+
+/* Has versions made for sizes 4, 5 and 6. */
+static void make_versions_of_sizes(const side *s) {
+  for (int64_t size = 4; size < 7; size++) {
+    side one = {.program = s->program, .speculate = HIA_SPECULATE_ON};
+    call *c = add_call(&one);
+    add_tensor(c, size, 0);
+    add_number(c, 10000);
+    await_versions(&one);
+    if (!version_of(c)) printf("no version for size %lld\n", (long long)size);
+    call_free(c);
+  }
+}
+
+/* Other sizes, in turn: so none of them seems to be steady. */
+static void add_other_sizes(side *s) {
+  for (int64_t size = 7; size < 10; size++) {
+    call *c = add_call(s);
+    add_tensor(c, size, 0);
+    add_number(c, 1);
+  }
+}
+
+static void measure_misses(void) {
+  const char *row = "three versions";
+  side sides[2] = {side_open("halve", HIA_SPECULATE_ON), side_open("halve", HIA_SPECULATE_OFF)};
+  make_versions_of_sizes(&sides[0]);
+  for (int k = 0; k < 2; k++) add_other_sizes(&sides[k]);
+  figures f = take_turns(row, sides);
+  print_row(row, f.ms[0] * 1e6, f.ms[1] * 1e6, "on/off", f.ratio, BENCH_AT_MOST(MAX_CHOICE));
+  if (n_without_version(&sides[0]) < sides[0].n_calls) printf("a version fits");
+  printf("\n");
+  fflush(stdout);
+  for (int k = 0; k < 2; k++) side_close(&sides[k]);
+}
+
+/* A call with the first of n expressions, each of which has a version. */
+static side open_with_versions(size_t n) {
+  side s = side_open("interpret", HIA_SPECULATE_ON);
+  for (size_t i = 0; i < n; i++) {
+    side one = {.program = s.program, .speculate = HIA_SPECULATE_ON};
+    add_interpreted(&one, i, FEW_POINTS);
+    await_versions(&one);
+    if (!version_of(&one.calls[0])) printf("no version for expression %zu\n", i);
+    if (i == 0)
+      s.calls[s.n_calls++] = one.calls[0];
+    else
+      call_free(&one.calls[0]);
+  }
+  change_points(&s.calls[0], 1);
+  return s;
+}
+
+/* The version that was made first is tried last. */
+static void measure_hits(void) {
+  const char *row = "the last of eight versions";
+  side sides[2] = {open_with_versions(8), open_with_versions(1)};
+  figures f = take_turns(row, sides);
+  print_row(row, f.ms[0] * 1e6, f.ms[1] * 1e6, "eight/one", f.ratio, BENCH_NO_TARGET);
+  if (version_of(&sides[0].calls[0]) != 1) printf("another version fits");
+  printf("\n");
+  fflush(stdout);
+  for (int k = 0; k < 2; k++) side_close(&sides[k]);
+}
+
+static void measure_choice(void) {
+  print_heading("runs that no version fits, ns", "on", "off", "on/off");
+  measure_misses();
+  printf("\n");
+  print_heading("runs that a version fits, ns", "eight", "one", "eight/one");
+  measure_hits();
+  printf("\n");
+}
+
+/* ---- programs that gain nothing from batches ---- */
+
+/* Versions that the engine wants are there afterwards. */
+static void warm_up(const side *s) {
+  double end = bench_now() + (bench_is_quick() ? 0 : 1e3);
+  do {
+    calls_ms(s, 10);
+  } while (bench_now() < end);
+}
+
+static void measure_narrow_of(const char *row, const char *function, void (*add_args)(call *)) {
+  bench_options options = options_of(HIA_SPECULATE_ON);
+  options.batch = HIA_BATCH_NONE;
+  side sides[2] = {side_open(function, HIA_SPECULATE_ON),
+                   {.program = bench_open(HIA_BENCH "/speculate.hia", function, &options)}};
+  for (int k = 0; k < 2; k++) {
+    add_args(add_call(&sides[k]));
+    warm_up(&sides[k]);
+  }
+  figures f = take_turns(row, sides);
+  print_row(row, f.ms[0], f.ms[1], "default/none", f.ratio, BENCH_AT_MOST(MAX_NARROW));
+  printf("\n");
+  fflush(stdout);
+  for (int k = 0; k < 2; k++) side_close(&sides[k]);
+}
+
+static void add_length(call *c) { add_number(c, bench_is_quick() ? 10 : 1000); }
+static void add_elements(call *c) { add_number(c, bench_is_quick() ? 4 : 64); }
+static void add_sentence(call *c) {
+  char text[256] = "[1";
+  for (int i = 1; i < (bench_is_quick() ? 4 : 40); i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), ",%d", i * 37 % 100);
+  strcat(text, "]");
+  add_text(c, text);
+}
+
+static void measure_narrow(void) {
+  print_heading("narrow programs, ms", "default", "no batches", "default/none");
+  measure_narrow_of("a chain", "chain", add_length);
+  measure_narrow_of("early exits", "early_exit", add_elements);
+  measure_narrow_of("a tagger", "tagger", add_sentence);
+}
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    void (*measure)(void);
+  } groups[] = {
+      {"lstm", measure_lstms},      {"expressions", measure_interpreter},
+      {"sizes", measure_sizes},     {"constants", measure_constants},
+      {"varying", measure_varying}, {"choice", measure_choice},
+      {"narrow", measure_narrow},
+  };
+  enum { N_GROUPS = sizeof groups / sizeof *groups };
+  bool is_known = true;
+  runs = 21;
+  for (int i = 1; i < argc; i++) {
+    if (bench_take_option(argv[i]))
+      continue;
+    else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
+      runs = atoi(argv[++i]);
+    else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+      only = argv[++i];
+    else
+      is_known = false;
+  }
+  bool is_group = !only;
+  for (size_t i = 0; i < N_GROUPS && !is_group; i++) is_group = is_chosen(groups[i].name);
+  if (!is_known || !is_group || runs < 1 || runs > MAX_RUNS) {
+    fprintf(stderr,
+            "usage: %s [--quick | --check] [--runs N]\n"
+            "       [--only lstm|expressions|sizes|constants|varying|choice|narrow]\n",
+            argv[0]);
+    return 2;
+  }
+  if (bench_is_quick()) runs = 3;
+  bench_print_machine();
+  for (size_t i = 0; i < N_GROUPS; i++)
+    if (is_chosen(groups[i].name)) groups[i].measure();
+  return bench_end();
+}
