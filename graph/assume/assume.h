@@ -47,7 +47,7 @@ void hiaG_find_lasting(hia_graph *g, hia_fn_id root, bool *out);
 
 /* Constants, and params that are arguments; as pass. */
 void hiaG_specialise(hia_graph *g);
-/* The same of calls and gradients of all functions, of params from g->first_argument on. */
+/* Copies for params from g->first_argument on, of what all functions call and differentiate. */
 void hiaG_specialise_gradients(hia_graph *g);
 
 #endif

@@ -5,14 +5,23 @@
 
 /* ---- the graph ---- */
 
-/* Takes back what is of no use. Where gradients are computed no branch may be decided before: else
- * nothing would be added for the arm that is not taken, in place of a zero, and the sign of a zero
- * could differ. */
-static void take_back(const hia_special *s, hia_assumption *a, bool lasts, bool has_gradients) {
+/* Where gradients are computed no branch may be decided before: else nothing would be added for the
+ * arm that is not taken, in place of a zero, and the sign of a zero could differ. */
+void hiaJ_take_back(const hia_special *s, hia_assumption *a, bool lasts, bool has_gradients) {
   bool is_word = a->kind == HIA_ASSUME_WORD || a->kind == HIA_ASSUME_THIS;
   if (!lasts && !s->assumes_all && is_word) a->kind = HIA_ASSUME_NOTHING;
   if (!lasts && !s->assumes_all && a->kind == HIA_ASSUME_PARAM) a->kind = HIA_ASSUME_SIZES;
   if (has_gradients && is_word) a->kind = HIA_ASSUME_NOTHING;
+}
+
+/* Later decisions take back at once what is of no use. */
+static void note_lasting(hia_function *f, const bool *lasts, bool has_gradients) {
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  pthread_mutex_lock(&s->lock);
+  if (!s->lasts) s->lasts = hiaR_alloc(&f->module->engine->allocator, f->n_param_words);
+  if (s->lasts) memcpy(s->lasts, lasts, f->n_param_words);
+  s->has_gradients = has_gradients;
+  pthread_mutex_unlock(&s->lock);
 }
 
 hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) {
@@ -22,10 +31,11 @@ hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) 
   bool *lasts = HIA_NEW_ARRAY(&unit->comp.arena, bool, n + 1), is_some = false;
   bool has_gradients = hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD);
   hiaG_find_lasting(g, root, lasts);
+  note_lasting(special->function, lasts, has_gradients);
   special->n_bound = 0;
   for (uint32_t i = 0; i < n; i++) {
     hia_assumption *a = &special->of[i];
-    take_back(special, a, lasts[i], has_gradients);
+    hiaJ_take_back(special, a, lasts[i], has_gradients);
     is_some |=
         a->kind != HIA_ASSUME_NOTHING && (special->assumes_all || a->kind != HIA_ASSUME_SIZES);
     special->n_bound += a->kind == HIA_ASSUME_PARAM;

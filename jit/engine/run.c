@@ -506,7 +506,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
                             const hia_run_options *options, uint64_t compiling_ns,
                             hia_value **result, hia_error **error) {
   hia_engine *engine = f->module->engine;
-  uint64_t n_runs = atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
   size_t n_args = f->n_param_words + (options->has_fuel ? 1u : 0u);
   size_t n_results = f->result.info->n_words + (options->has_fuel ? 1u : 0u);
   block b;
@@ -523,7 +523,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   if (options->has_fuel) *at = options->fuel;
   if (atomic_load_explicit(&f->speculation, memory_order_relaxed))
     choose(f, &version, options, b.words);
-  bool is_looked_at = hiaJ_is_looked_at(f, version, n_runs);
+  bool is_looked_at = hiaJ_is_looked_at(f, version);
   hia_word *results = b.words + n_args;
   hia_failure failure; /* most of it is its backtrace, which need not be cleared */
   hiaR_failure_clear(&failure);

@@ -51,6 +51,7 @@ void hiaJ_speculation_free(hia_function *f) {
     hiaR_free(allocator, x->lent, f->arity * sizeof(hia_objects *));
     pthread_mutex_destroy(&x->lock);
   }
+  hiaR_free(allocator, s->lasts, f->n_param_words);
   hiaR_free(allocator, s->seen, f->n_param_words * sizeof *s->seen);
   pthread_mutex_destroy(&s->lock);
   hiaR_free(allocator, s, sizeof *s);

@@ -7,8 +7,9 @@
 enum {
   STEADY = 3,        /* looks; the number is Janus's (Jeong et al., NSDI 2019, section 3.1) */
   ALL_LOOKS = 8,     /* the first runs of a function, which are all looked at */
-  LOOK_EVERY = 16,   /* of the others */
+  LOOK_EVERY = 16,   /* of the others, on average */
   CHANGES = 3,       /* of a size or a number, behind which it counts as varying; */
+  FORGET = 16,       /* looks that were the same, behind which earlier changes do not count; */
   EVICTIONS = 64,    /* and of objects, among more than can be remembered */
   MAX_OBJECTS = 256, /* of an argument whose objects are assumed: code grows with them */
 };
@@ -26,9 +27,20 @@ static bool may_speculate(const hia_function *f) {
          !f->loss && f->n_param_words && !hiaJ_lacks_native(f, HIA_VERSION_GENERAL);
 }
 
-bool hiaJ_is_looked_at(const hia_function *f, const hia_fn_version *version, uint64_t n) {
+/* One would look at every 16th run. But arguments that take turns would then be seen only if their
+ * number had no factor in common with 16: so the distance varies. */
+static uint64_t distance(uint64_t n) { return LOOK_EVERY - 3 + n * 5 % 8; }
+
+bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version) {
   if (version->special || hiaJ_exact_traits(version->traits) || !may_speculate(f)) return false;
-  return n < ALL_LOOKS || n % LOOK_EVERY == 0 || is_eager(f->module->engine);
+  hia_speculation *s = hiaJ_speculation_of(f);
+  if (!s) return false;
+  uint64_t n = atomic_fetch_add_explicit(&s->n_general, 1, memory_order_relaxed);
+  if (n < ALL_LOOKS || is_eager(f->module->engine)) return true;
+  uint64_t next = atomic_load_explicit(&s->next_look, memory_order_relaxed);
+  if (n < next) return false;
+  atomic_store_explicit(&s->next_look, n + distance(n), memory_order_relaxed);
+  return true;
 }
 
 /* ---- looking ---- */
@@ -63,6 +75,8 @@ static void see(hia_seen *seen, const hia_type_table *types, hia_type type, hia_
   seen->n_dims += !has_same && seen->n_same_dims;
   seen->n_same_word = is_same ? seen->n_same_word + 1 : 1;
   seen->n_same_dims = has_same ? seen->n_same_dims + 1 : 1;
+  if (seen->n_same_word >= FORGET) seen->n_words = 0;
+  if (seen->n_same_dims >= FORGET) seen->n_dims = 0;
   seen->word = word;
   seen->dims = dims;
   if (!is_scalar && !is_tensor && word >= HIA_FIRST_ADDRESS) see_object(seen, word);
@@ -111,8 +125,9 @@ static bool is_known(const hia_speculation *s, const hia_assumption *of, uint32_
     for (uint32_t i = 0; i < n && is_same; i++) {
       const hia_assumption *a = &s->specials[k].of[i], *b = &of[i];
       bool has_word = b->kind == HIA_ASSUME_THIS || b->kind == HIA_ASSUME_WORD;
-      is_same = a->asked == b->kind && (!has_word || a->word == b->word) &&
-                memcmp(&a->dims, &b->dims, sizeof a->dims) == 0;
+      bool has_dims = b->kind == HIA_ASSUME_SIZES || b->kind == HIA_ASSUME_PARAM;
+      is_same = a->kind == b->kind && (!has_word || a->word == b->word) &&
+                (!has_dims || memcmp(&a->dims, &b->dims, sizeof a->dims) == 0);
     }
     if (is_same) return true;
   }
@@ -144,7 +159,8 @@ static bool decide(hia_speculation *s, hia_function *f, const hia_fn_version *ve
       *a = assume_of(engine, types, version->facts.params[at], &s->seen[at]);
       choose_at_random(engine, x, at);
       a->asked = a->kind;
-      is_some |= a->kind != HIA_ASSUME_NOTHING;
+      if (s->lasts) hiaJ_take_back(x, a, s->lasts[at], s->has_gradients);
+      is_some |= a->kind != HIA_ASSUME_NOTHING && (!s->lasts || a->kind != HIA_ASSUME_SIZES);
       has_object |= a->kind == HIA_ASSUME_THIS;
     }
     hiaR_objects_release(x->objects[i]);

@@ -51,8 +51,13 @@ struct hia_special {
 struct hia_speculation {
   pthread_mutex_t lock; /* of what follows */
   hia_seen *seen;       /* by word */
+  /* By word, once a version was asked for: what is known of it is of use. NULL: not known yet. */
+  bool *lasts;
+  bool has_gradients;
   uint32_t n_looks;
   uint64_t ns; /* of the runs that were looked at */
+  /* Runs of the general version, and the number of that which is looked at next. */
+  _Atomic uint64_t n_general, next_look;
   bool is_making;
   /* Numbers 1 to n_made are taken, by versions that are there, or that could not be made. */
   atomic_uint n_made;
@@ -77,8 +82,8 @@ const hia_fn_version *hiaJ_special_version(const hia_function *f, const hia_word
 
 /* ---- speculate.c ---- */
 
-/* True if the engine should look at the arguments of this run, number n of the function. */
-bool hiaJ_is_looked_at(const hia_function *f, const hia_fn_version *version, uint64_t n);
+/* Counts a run that begins in this version. True if the engine should look at its arguments. */
+bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version);
 /* Looks: a run of a version with these arguments took so long. May have a version made. */
 void hiaJ_look(hia_function *f, const hia_fn_version *version, hia_value *const *args,
                const hia_word *words, uint64_t ns);
@@ -88,6 +93,9 @@ void hiaJ_look(hia_function *f, const hia_fn_version *version, hia_value *const 
 /* Puts what the version assumes into the graph of its unit, which has just been built. Assumptions
  * that are of no use are taken back; HIA_UNSUPPORTED if none is left. In a try of the module. */
 hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error);
+/* Takes back what is of no use, given whether its argument lasts, and whether the function computes
+ * gradients. */
+void hiaJ_take_back(const hia_special *special, hia_assumption *a, bool lasts, bool has_gradients);
 /* Notes what runs of the version need, once all passes have run. */
 void hiaJ_assumed(hia_unit *unit);
 /* The params of a run of the version, held for the caller: those of the program (NULL: it has
