@@ -40,11 +40,12 @@ hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) 
         a->kind != HIA_ASSUME_NOTHING && (special->assumes_all || a->kind != HIA_ASSUME_SIZES);
     special->n_bound += a->kind == HIA_ASSUME_PARAM;
   }
+  unit->versions[0].special = special;
+  if (!is_some && special->is_narrow) return HIA_OK;
   if (!is_some)
     return hiaJ_fail(&special->function->module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
                      "no assumption would be of use");
   unit->versions[0].root = hiaG_assume(g, root, special->of);
-  unit->versions[0].special = special;
   return HIA_OK;
 }
 

@@ -493,8 +493,8 @@ static hia_value *make_result(hia_function *f, hia_value *const *args,
 }
 
 /* Goes over to a version that assumes what these arguments are. */
-static void choose(const hia_function *f, const hia_fn_version **version,
-                   const hia_run_options *options, const hia_word *words) {
+static void choose(hia_function *f, const hia_fn_version **version, const hia_run_options *options,
+                   const hia_word *words) {
   if (hiaJ_exact_traits((*version)->traits) || options->profile) return;
   const hia_fn_version *special = hiaJ_special_version(f, words);
   if (!special) return;
@@ -550,6 +550,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
                .usage = &usage};
   hia_status status = run_words(&r, &version);
   uint64_t run_ns = start ? hiaR_now() - start : 0;
+  if (status == HIA_OK) hiaJ_look_at_waves(f, version, &usage);
   if (is_looked_at && status == HIA_OK) hiaJ_look(f, version, args, b.words, run_ns);
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
   bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));

@@ -3,6 +3,9 @@
 #include "jit/engine/speculate.h"
 #include "runtime/heap/tensor.h"
 
+/* One of so many runs has batches although a version without them is there. */
+enum { PROBE_EVERY = 128 };
+
 /* ---- memory ---- */
 
 hia_speculation *hiaJ_speculation_of(hia_function *f) {
@@ -94,13 +97,23 @@ static bool holds(const hia_assumption *a, hia_word word) {
   return false;
 }
 
-const hia_fn_version *hiaJ_special_version(const hia_function *f, const hia_word *words) {
-  const hia_fn_version *v = atomic_load_explicit(&f->versions, memory_order_acquire);
+/* Waves may have become wide: then only a run with batches shows that. */
+static bool has_batches(hia_speculation *s) {
+  if (atomic_load_explicit(&s->is_wide, memory_order_relaxed)) return true;
+  if (!atomic_load_explicit(&s->n_narrow, memory_order_relaxed)) return false;
+  return atomic_fetch_add_explicit(&s->n_unbatched, 1, memory_order_relaxed) % PROBE_EVERY ==
+         PROBE_EVERY - 1;
+}
+
+const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words) {
+  const hia_fn_version *v = atomic_load_explicit(&f->versions, memory_order_acquire), *best = NULL;
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  bool is_batched = has_batches(s);
   for (; v; v = v->next) {
-    bool all = v->special != NULL;
-    for (uint32_t i = 0; i < f->n_param_words && all; i++)
-      all = holds(&v->special->of[i], words[i]);
-    if (all) return v;
+    const hia_special *x = v->special;
+    bool all = x && !(x->is_narrow && is_batched) && (!best || x->weight > best->special->weight);
+    for (uint32_t i = 0; all && i < f->n_param_words; i++) all = holds(&x->of[i], words[i]);
+    if (all) best = v;
   }
-  return NULL;
+  return best;
 }

@@ -8,6 +8,7 @@ enum {
   STEADY = 3,        /* looks; the number is Janus's (Jeong et al., NSDI 2019, section 3.1) */
   ALL_LOOKS = 8,     /* the first runs of a function, which are all looked at */
   LOOK_EVERY = 16,   /* of the others, on average */
+  NARROW = 8,        /* runs whose waves are narrow, before there is a version without batches */
   CHANGES = 3,       /* of a size or a number, behind which it counts as varying; */
   FORGET = 16,       /* looks that were the same, behind which earlier changes do not count; */
   EVICTIONS = 64,    /* and of objects, among more than can be remembered */
@@ -199,6 +200,62 @@ void hiaJ_look(hia_function *f, const hia_fn_version *version, hia_value *const 
   bool is_time = is_eager(f->module->engine) || (s->n_looks >= STEADY && has_paid(s, f, version));
   bool is_wanted =
       !s->is_making && n_made < HIA_MAX_SPECIALS && is_time && decide(s, f, version, args, n_made);
+  if (is_wanted) {
+    s->is_making = true;
+    atomic_store_explicit(&s->n_made, n_made + 1, memory_order_release);
+  }
+  pthread_mutex_unlock(&s->lock);
+  if (is_wanted) make(f, n_made + 1);
+}
+
+/* ---- waves ---- */
+
+/* True if waves were one row wide, as good as always, and no rows were equal to others. */
+static bool are_narrow(const hia_usage *usage) {
+  return usage->batch.rows < usage->batch.waves + usage->batch.waves / 4 &&
+         usage->batch.reused < usage->batch.rows / 8;
+}
+
+/* The next version assumes what this one does, and that nothing is gained by batches. */
+static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like, uint32_t n_made) {
+  hia_special *x = &s->specials[n_made];
+  if (!hiaJ_special_init(x, f)) return false;
+  for (uint32_t i = 0; i < f->n_param_words; i++)
+    x->of[i] = like ? like->of[i] : (hia_assumption){.kind = HIA_ASSUME_NOTHING};
+  for (uint32_t i = 0; like && i < f->arity; i++)
+    if (like->objects[i]) x->objects[i] = hiaR_objects_hold(like->objects[i]);
+  x->is_narrow = true;
+  return true;
+}
+
+/* True if there is a version without batches that assumes what this one does, or there could not be
+ * one. */
+static bool is_unbatched(const hia_speculation *s, const hia_function *f, const hia_special *like,
+                         uint32_t n_made) {
+  for (uint32_t k = 0; k < n_made; k++) {
+    const hia_special *x = &s->specials[k];
+    bool is_same = x->is_narrow;
+    for (uint32_t i = 0; i < f->n_param_words && is_same; i++)
+      is_same = memcmp(&x->of[i], like ? &like->of[i] : &(hia_assumption){0}, sizeof x->of[i]) == 0;
+    if (is_same) return true;
+  }
+  return false;
+}
+
+void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage) {
+  if (!usage->batch.waves || hiaJ_exact_traits(version->traits) || !may_speculate(f)) return;
+  hia_speculation *s = hiaJ_speculation_of(f);
+  if (!s || atomic_load_explicit(&s->is_wide, memory_order_relaxed)) return;
+  if (!are_narrow(usage)) {
+    atomic_store_explicit(&s->is_wide, true, memory_order_relaxed);
+    return;
+  }
+  unsigned n = atomic_fetch_add_explicit(&s->n_narrow, 1, memory_order_relaxed) + 1;
+  if (n < (is_eager(f->module->engine) ? 1 : NARROW) || pthread_mutex_trylock(&s->lock)) return;
+  uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
+  bool is_wanted = !s->is_making && n_made < HIA_MAX_SPECIALS &&
+                   !is_unbatched(s, f, version->special, n_made) &&
+                   unbatch(s, f, version->special, n_made);
   if (is_wanted) {
     s->is_making = true;
     atomic_store_explicit(&s->n_made, n_made + 1, memory_order_release);

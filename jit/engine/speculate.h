@@ -7,7 +7,11 @@
  * (graph/assume), on the thread that compiles. A run whose arguments are as a version assumes uses
  * it; each other run uses the general version.
  *
- * All assumptions are tested before a run begins. So none can fail within one, and a version
+ * A function whose waves (docs/batching.md) were one row wide gets a version without batches. That
+ * it fits is no matter of results: every now and then a run has batches all the same, and once its
+ * waves are wide there is no such version any more.
+ *
+ * All other assumptions are tested before a run begins. So none can fail within one, and a version
  * computes what the general one does.
  *
  *   special.c     the versions of a function: memory, and which of them a run uses
@@ -35,6 +39,7 @@ typedef struct hia_seen {
 /* What a version assumes. Constant once the version can be found, except under the lock. */
 struct hia_special {
   hia_function *function;
+  bool is_narrow;              /* nothing is batched: waves were narrow */
   bool assumes_all;            /* tests: what is of no use, too */
   hia_assumption *of;          /* by word of the arguments */
   hia_objects **objects;       /* by argument: held, since an object of it is assumed; or NULL */
@@ -59,6 +64,10 @@ struct hia_speculation {
   /* Runs of the general version, and the number of that which is looked at next. */
   _Atomic uint64_t n_general, next_look;
   bool is_making;
+  /* Runs with narrow waves, and none with others so far; of those without batches, how many. */
+  atomic_uint n_narrow;
+  atomic_bool is_wide;
+  _Atomic uint64_t n_unbatched;
   /* Numbers 1 to n_made are taken, by versions that are there, or that could not be made. */
   atomic_uint n_made;
   hia_special specials[HIA_MAX_SPECIALS];
@@ -78,7 +87,7 @@ void hiaJ_special_made(hia_function *f);
 /* True if the elements lie as those of a param do. */
 bool hiaJ_lies_as_param(const struct hia_tensor *t);
 /* The version whose assumptions hold of these words; NULL: there is none. */
-const hia_fn_version *hiaJ_special_version(const hia_function *f, const hia_word *words);
+const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words);
 
 /* ---- speculate.c ---- */
 
@@ -87,6 +96,8 @@ bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version);
 /* Looks: a run of a version with these arguments took so long. May have a version made. */
 void hiaJ_look(hia_function *f, const hia_fn_version *version, hia_value *const *args,
                const hia_word *words, uint64_t ns);
+/* A run of a version with batches has had these. May have a version without them made. */
+void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage);
 
 /* ---- assumed.c ---- */
 

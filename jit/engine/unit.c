@@ -229,6 +229,8 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
 
 static void run_passes(const hia_module *module, hia_unit *unit, hia_traits traits) {
   hia_pass_options options = hiaJ_pass_options(module->engine, traits);
+  if (unit->versions[0].special && unit->versions[0].special->is_narrow)
+    options.batch = HIA_BATCH_NONE;
   uint64_t start = unit->passes_at = hiaR_now();
   hiaG_run_passes(unit->graph, &options);
   unit->stats.passes_ns = hiaR_now() - start;
