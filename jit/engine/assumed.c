@@ -33,12 +33,14 @@ hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) 
   hiaG_find_lasting(g, root, lasts);
   note_lasting(special->function, lasts, has_gradients);
   special->n_bound = 0;
+  special->weight = special->is_narrow;
   for (uint32_t i = 0; i < n; i++) {
     hia_assumption *a = &special->of[i];
     hiaJ_take_back(special, a, lasts[i], has_gradients);
     is_some |=
         a->kind != HIA_ASSUME_NOTHING && (special->assumes_all || a->kind != HIA_ASSUME_SIZES);
     special->n_bound += a->kind == HIA_ASSUME_PARAM;
+    special->weight += 2 * (a->kind != HIA_ASSUME_NOTHING);
   }
   unit->versions[0].special = special;
   if (!is_some && special->is_narrow) return HIA_OK;

@@ -118,19 +118,23 @@ static hia_assumption assume_of(const hia_engine *engine, const hia_type_table *
   return a;
 }
 
-/* True if it would be a version like one that was made, or could not be. */
-static bool is_known(const hia_speculation *s, const hia_assumption *of, uint32_t n,
-                     uint32_t n_made) {
+static bool is_same(const hia_assumption *a, const hia_assumption *b) {
+  bool has_word = b->kind == HIA_ASSUME_THIS || b->kind == HIA_ASSUME_WORD;
+  bool has_dims = b->kind == HIA_ASSUME_SIZES || b->kind == HIA_ASSUME_PARAM;
+  return a->kind == b->kind && (!has_word || a->word == b->word) &&
+         (!has_dims || memcmp(&a->dims, &b->dims, sizeof a->dims) == 0);
+}
+
+/* True if it would be a version like one that was made, or could not be. `of`: NULL: nothing is
+ * assumed. */
+static bool is_known(const hia_speculation *s, const hia_assumption *of, bool is_narrow,
+                     uint32_t n_words, uint32_t n_made) {
+  static const hia_assumption nothing;
   for (uint32_t k = 0; k < n_made; k++) {
-    bool is_same = true;
-    for (uint32_t i = 0; i < n && is_same; i++) {
-      const hia_assumption *a = &s->specials[k].of[i], *b = &of[i];
-      bool has_word = b->kind == HIA_ASSUME_THIS || b->kind == HIA_ASSUME_WORD;
-      bool has_dims = b->kind == HIA_ASSUME_SIZES || b->kind == HIA_ASSUME_PARAM;
-      is_same = a->kind == b->kind && (!has_word || a->word == b->word) &&
-                (!has_dims || memcmp(&a->dims, &b->dims, sizeof a->dims) == 0);
-    }
-    if (is_same) return true;
+    bool is_it = s->specials[k].is_narrow == is_narrow;
+    for (uint32_t i = 0; i < n_words && is_it; i++)
+      is_it = is_same(&s->specials[k].of[i], of ? &of[i] : &nothing);
+    if (is_it) return true;
   }
   return false;
 }
@@ -167,7 +171,7 @@ static bool decide(hia_speculation *s, hia_function *f, const hia_fn_version *ve
     hiaR_objects_release(x->objects[i]);
     x->objects[i] = has_object && args[i]->objects ? hiaR_objects_hold(args[i]->objects) : NULL;
   }
-  return is_some && !is_known(s, x->of, f->n_param_words, n_made);
+  return is_some && !is_known(s, x->of, false, f->n_param_words, n_made);
 }
 
 static bool has_paid(const hia_speculation *s, const hia_function *f,
@@ -228,23 +232,10 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
   return true;
 }
 
-/* True if there is a version without batches that assumes what this one does, or there could not be
- * one. */
-static bool is_unbatched(const hia_speculation *s, const hia_function *f, const hia_special *like,
-                         uint32_t n_made) {
-  for (uint32_t k = 0; k < n_made; k++) {
-    const hia_special *x = &s->specials[k];
-    bool is_same = x->is_narrow;
-    for (uint32_t i = 0; i < f->n_param_words && is_same; i++)
-      is_same = memcmp(&x->of[i], like ? &like->of[i] : &(hia_assumption){0}, sizeof x->of[i]) == 0;
-    if (is_same) return true;
-  }
-  return false;
-}
-
 void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage) {
   if (!usage->batch.waves || hiaJ_exact_traits(version->traits) || !may_speculate(f)) return;
   hia_speculation *s = hiaJ_speculation_of(f);
+  const hia_special *like = version->special;
   if (!s || atomic_load_explicit(&s->is_wide, memory_order_relaxed)) return;
   if (!are_narrow(usage)) {
     atomic_store_explicit(&s->is_wide, true, memory_order_relaxed);
@@ -254,8 +245,8 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
   if (n < (is_eager(f->module->engine) ? 1 : NARROW) || pthread_mutex_trylock(&s->lock)) return;
   uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
   bool is_wanted = !s->is_making && n_made < HIA_MAX_SPECIALS &&
-                   !is_unbatched(s, f, version->special, n_made) &&
-                   unbatch(s, f, version->special, n_made);
+                   !is_known(s, like ? like->of : NULL, true, f->n_param_words, n_made) &&
+                   unbatch(s, f, like, n_made);
   if (is_wanted) {
     s->is_making = true;
     atomic_store_explicit(&s->n_made, n_made + 1, memory_order_release);

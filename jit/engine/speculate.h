@@ -39,8 +39,9 @@ typedef struct hia_seen {
 /* What a version assumes. Constant once the version can be found, except under the lock. */
 struct hia_special {
   hia_function *function;
-  bool is_narrow;              /* nothing is batched: waves were narrow */
-  bool assumes_all;            /* tests: what is of no use, too */
+  bool is_narrow;   /* nothing is batched: waves were narrow */
+  uint32_t weight;  /* how much it assumes: of several that fit, a run uses the one with the most */
+  bool assumes_all; /* tests: what is of no use, too */
   hia_assumption *of;          /* by word of the arguments */
   hia_objects **objects;       /* by argument: held, since an object of it is assumed; or NULL */
   const hia_param_spec *specs; /* of the graph: of the program, then of arguments */
@@ -86,7 +87,8 @@ hia_special *hiaJ_special_of(const hia_function *f, hia_traits traits);
 void hiaJ_special_made(hia_function *f);
 /* True if the elements lie as those of a param do. */
 bool hiaJ_lies_as_param(const struct hia_tensor *t);
-/* The version whose assumptions hold of these words; NULL: there is none. */
+/* Of the versions whose assumptions hold of these words, that which assumes most; NULL: there is
+ * none. */
 const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words);
 
 /* ---- speculate.c ---- */
