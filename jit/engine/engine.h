@@ -19,7 +19,7 @@
  *   again.c, tier.c              image or native code; runs that begin in the interpreter, and may
  *                                begin again in native code
  *   speculate.c, special.c, assumed.c   versions that assume something of arguments (speculate.h)
- *   explain.c, explain_facts.c, explain_text.c, explain_json.c   what is told of them (explain.h)
+ *   explain.c, explain_*.c       what is told of these versions (explain.h)
  *   run.c, run_options.c         calls; their options
  *   entry.c, sides.c             what hosts call: typed entries, plain functions, maps
  *   host.c, cancel.c             host functions; ending runs

@@ -96,6 +96,7 @@ static hia_special *end_making(hia_speculation *s, hia_special *x, hia_special_o
   if (x->outcome == HIA_SPECIAL_MAKING) {
     x->outcome = outcome;
     s->is_making = false;
+    s->hindrance = HIA_HINDRANCE_NO_LOOK;
     return x;
   }
   pthread_mutex_unlock(&s->lock);
