@@ -141,6 +141,7 @@ const tool_row tool_rows[] = {
     {OPT_JSON, GRADIENTS, "json", NULL, NULL,
      "print JSON instead of lines of text, every derivative too: docs/gradients.md"},
     {OPT_JSON, PROFILE, "json", NULL, NULL, "print JSON, with every line that was counted"},
+    {OPT_JSON, RUN, "json", NULL, NULL, "of --explain: as JSON"},
     {OPT_JSON, CHECK, "json", NULL, NULL, "print the errors as JSON, for editors: docs/errors.md"},
     {OPT_STAGE, DUMP, "stage", "STAGE", "ast graph static llvm llvm-opt asm tape batches",
      "ast, graph (as built), static (tagged; the default), llvm, llvm-opt, asm, tape (what "
@@ -188,6 +189,11 @@ const tool_row tool_rows[] = {
     {OPT_SPECULATE, RUN | BENCH | PROFILE, "speculate", "MODE", "on off eager",
      "make versions of functions that assume what arguments were three times, never, or at once "
      "(on)"},
+    {OPT_EXPLAIN, RUN, "explain", NULL, NULL,
+     "then say on standard error which versions of the function were made, and why: "
+     "docs/speculation.md"},
+    {OPT_REPEAT, RUN, "repeat", "N", NULL,
+     "run it N times with the same arguments; results and times are those of the last run (1)"},
     {OPT_REUSE, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS | PROFILE, "reuse", "MODE", "on off",
      "of what is batched, compute what has equal operands once; and what depends on integers and "
      "params alone once until a param changes (on)"},
@@ -436,6 +442,10 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     o->runs = (unsigned)number;
     return NULL;
   case OPT_JSON: o->json = true; return NULL;
+  case OPT_EXPLAIN: o->explains = true; return NULL;
+  case OPT_REPEAT:
+    return hiaR_word_number(operand, 1, UINT32_MAX, &o->repeat) ? NULL
+                                                                : "a number from 1 to 4294967295";
   case OPT_WARMUP_CURVE: o->curve.is_wanted = true; return NULL;
   case OPT_MAX_CALLS:
     return hiaR_word_number(operand, 1, UINT32_MAX, &o->curve.max_calls)
@@ -667,7 +677,8 @@ int tool_parse(const tool_command *command, int argc, char **argv, tool_options 
       .command = command->bit,
       .engine = engine,
       .dump = dump,
-      .runs = 10};
+      .runs = 10,
+      .repeat = 1};
   o->threads[o->n_threads++] = engine.threads;
   /* Operands move to the front of argv: there is always room, since one was read for each. */
   o->args = argv + 1;

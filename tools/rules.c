@@ -55,6 +55,7 @@ static bool has_no_tensors(const tool_options *o) {
   return o->params == NULL;
 }
 static bool reads_params(const tool_options *o) { return o->params != NULL; }
+static bool has_no_explanation(const tool_options *o) { return !o->explains; }
 static bool has_curve(const tool_options *o) { return o->curve.is_wanted; }
 static bool has_no_curve(const tool_options *o) { return !o->curve.is_wanted; }
 static bool has_curve_and_several_threads(const tool_options *o) {
@@ -101,6 +102,7 @@ static const struct rule {
     {BENCH, {OPT_COUNT}, has_curve, "has no effect with --warmup-curve, which shows times alone"},
     {BENCH, {OPT_THREADS}, has_curve_and_several_threads, "is one number with --warmup-curve"},
     {BENCH, {OPT_MAX_CALLS, OPT_MAX_TIME, OPT_PLOT}, has_no_curve, "is for --warmup-curve"},
+    {RUN, {OPT_JSON}, has_no_explanation, "is for --explain"},
     {RUN | CHECK | BENCH | DUMP | GRADIENTS | PROFILE,
      {OPT_FROM_IR},
      has_expression,

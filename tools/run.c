@@ -39,42 +39,91 @@ static const char *tier_of(const hia_run_stats *used) {
                                         : "";
 }
 
-/* *may_compile becomes true if a compilation may still go on: of a run that was ended by a limit,
- * or of one that was over before its code was ready. */
+/* A run, or several with the same arguments. */
+typedef struct running {
+  const tool_options *options;
+  hia_function *function;
+  const tool_arguments *args;
+  hia_run_options run;
+  hia_run_stats used; /* of the last run */
+  hia_value *result;  /* likewise; NULL: it has failed */
+} running;
+
+/* Runs it until it fails, and as often as it is to be run at most. */
+static hia_status run_all(running *r, hia_error **error) {
+  hia_status status = HIA_OK;
+  r->run.stats = &r->used;
+  for (uint64_t i = 0; i < r->options->repeat && status == HIA_OK; i++) {
+    hia_value_free(r->result);
+    status = hia_run(r->function, r->args->values, r->options->n_args, &r->run, &r->result, error);
+  }
+  return status;
+}
+
+/* True if a compilation may still go on: of a run that was ended by a limit, of one that was over
+ * before its code was ready, or of a version for the arguments of several runs. */
+static bool may_compile(const running *r, hia_status status) {
+  const tool_options *o = r->options;
+  if (status == HIA_DEADLINE) return true;
+  bool is_long = r->used.run_ns > SHORT_NS || o->repeat > 1;
+  bool is_last = r->used.tier == HIA_TIER_NATIVE && (o->repeat == 1 || r->used.version);
+  return is_auto(o) && is_long && !is_last;
+}
+
+static void report(const running *r) {
+  const tool_options *options = r->options;
+  if (options->time) {
+    hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
+    hia_function_get_stats(r->function, &cost);
+    tool_report_compile(&cost);
+    tool_report_phase("run", r->used.run_ns, is_auto(options) ? tier_of(&r->used) : "");
+    tool_report_phase("of which", r->used.interpreted_ns,
+                      "interpreted, before native code was ready");
+    tool_report_use(&cost, &r->used);
+  }
+  if ((options->engine.flags & HIA_FLAG_COUNT) && r->used.run_ns)
+    tool_count(stderr, options, &r->used);
+}
+
+static bool print_on_stderr(void *unused, const char *bytes, size_t len) {
+  (void)unused;
+  return fwrite(bytes, 1, len, stderr) == len;
+}
+
+static int explain(const running *r) {
+  hia_error *error;
+  hia_status status =
+      hia_function_explain(r->function, r->options->json, print_on_stderr, NULL, &error);
+  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
+}
+
+/* *is_compiling: see may_compile. */
 static int run_function(const tool_options *options, hia_function *function,
-                        const tool_arguments *args, hia_timeline *timeline, bool *may_compile) {
-  hia_run_stats used = HIA_RUN_STATS_INIT;
-  hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
-  run_options.stats = &used;
-  run_options.timeout_ns = options->timeout_ns;
-  run_options.timeline = timeline;
-  run_options.streams = args->streams;
-  int code = tool_fuel(options, &run_options);
+                        const tool_arguments *args, hia_timeline *timeline, bool *is_compiling) {
+  running r = {.options = options,
+               .function = function,
+               .args = args,
+               .run = HIA_RUN_OPTIONS_INIT,
+               .used = HIA_RUN_STATS_INIT};
+  r.run.timeout_ns = options->timeout_ns;
+  r.run.timeline = timeline;
+  r.run.streams = args->streams;
+  int code = tool_fuel(options, &r.run);
   if (code != EXIT_FINE) return code;
-  hia_value *result;
   hia_error *error;
   reading read = {args, options->n_args};
   tool_progress_begin(function, say, &read);
-  hia_status status =
-      hia_run(function, args->values, options->n_args, &run_options, &result, &error);
+  hia_status status = run_all(&r, &error);
   tool_progress_end();
-  *may_compile = status == HIA_DEADLINE ||
-                 (used.tier == HIA_TIER_IMAGE && used.run_ns > SHORT_NS && is_auto(options));
-  code =
-      status == HIA_OK ? tool_result(options->output, function, result) : tool_fail(error, status);
+  *is_compiling = may_compile(&r, status);
+  code = status == HIA_OK ? tool_result(options->output, function, r.result)
+                          : tool_fail(error, status);
   tool_flush(); /* the result first, also where both outputs go to one place */
-  if (options->time) {
-    hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
-    hia_function_get_stats(function, &cost);
-    tool_report_compile(&cost);
-    tool_report_phase("run", used.run_ns, is_auto(options) ? tier_of(&used) : "");
-    tool_report_phase("of which", used.interpreted_ns, "interpreted, before native code was ready");
-    tool_report_use(&cost, &used);
-  }
-  if ((options->engine.flags & HIA_FLAG_COUNT) && used.run_ns) tool_count(stderr, options, &used);
+  report(&r);
+  int explained = options->explains ? explain(&r) : EXIT_FINE;
   int trace = timeline ? tool_trace_end(options->trace, timeline) : EXIT_FINE;
-  if (code == EXIT_FINE) code = trace;
-  hia_value_free(result);
+  if (code == EXIT_FINE) code = explained != EXIT_FINE ? explained : trace;
+  hia_value_free(r.result);
   return code;
 }
 
@@ -85,15 +134,15 @@ int tool_run(const tool_options *options) {
   hia_timeline *timeline;
   tool_arguments args = {0};
   hia_engine_kind kind = kind_of(options);
-  bool may_compile = false;
+  bool is_compiling = false;
   int code = tool_trace_begin(options->trace, &timeline);
   if (code == EXIT_FINE) code = tool_result_begin(options->output);
   if (code == EXIT_FINE) code = tool_load(options, kind, &engine, &module);
   if (code == EXIT_FINE) code = tool_function(options, module, &function);
   if (code == EXIT_FINE) code = tool_args(engine, &function, options, true, &args);
   if (code == EXIT_FINE) code = tool_result_fits(options->output, function);
-  if (code == EXIT_FINE) code = run_function(options, function, &args, timeline, &may_compile);
-  if (may_compile) { /* ends the process without waiting for that compilation */
+  if (code == EXIT_FINE) code = run_function(options, function, &args, timeline, &is_compiling);
+  if (is_compiling) { /* ends the process without waiting for that compilation */
     tool_flush();
     fflush(stderr);
     _Exit(code);

@@ -66,6 +66,8 @@ typedef enum tool_option {
   OPT_TRAP_NAN,
   OPT_BATCHING,
   OPT_SPECULATE,
+  OPT_EXPLAIN,
+  OPT_REPEAT,
   OPT_REUSE,
   OPT_LEVEL,
   OPT_NO_PASS,
@@ -199,8 +201,9 @@ typedef struct tool_options {
   unsigned threads[MAX_COUNTS]; /* --threads; several in bench only. engine.threads is the first */
   size_t n_threads;
   unsigned max_asked_threads; /* the largest of --threads as written: 0 is the number of cores */
-  bool time, from_ir, json, wants_help;
-  unsigned runs;
+  bool time, from_ir, json, explains, wants_help;
+  unsigned runs;       /* of bench */
+  uint64_t repeat;     /* --repeat: runs of run */
   uint64_t timeout_ns; /* of the run; 0: none */
   bool has_fuel;       /* the run has this much: */
   uint64_t fuel;

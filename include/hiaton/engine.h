@@ -346,6 +346,16 @@ typedef struct hia_function_stats {
   {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE, 0, 0, 0, 0, 0}
 HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_function_stats *stats);
 
+/* Writes which versions of a function assume something of its arguments, and why: what each of them
+ * assumes and what for, how many runs have used it and what these gain, which runs did not fit it,
+ * and why there is no further one (docs/speculation.md, "It explains itself"). As lines of text for
+ * people, or as one document of JSON with the same facts. `write` is called once, with the whole.
+ * Runs go on meanwhile, and a later run may change all of it. Of an engine that makes no such
+ * versions it says that. HIA_ARGUMENT if the function is generic or there is no `write`; HIA_IO if
+ * `write` returned false; HIA_MEMORY. */
+HIA_API hia_status hia_function_explain(const hia_function *function, bool json, hia_write write,
+                                        void *user, hia_error **error);
+
 /* ---- typed entries ----
  *
  * A function of a program as a function of C, with parameters and results of C's types

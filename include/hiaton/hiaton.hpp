@@ -1116,6 +1116,13 @@ public:
     return {};
   }
 
+  // Which versions of it assume something of its arguments, and why, as hia_function_explain says.
+  result<std::string> explain(bool json = false) const {
+    return detail::written([&](hia_write write, void *user, hia_error **e) {
+      return hia_function_explain(at_, json, write, user, e);
+    });
+  }
+
   // Calls it with values; `options` as in hia_run.
   result<value> run(const std::vector<value> &args,
                     const hia_run_options *options = nullptr) const {

@@ -7,11 +7,17 @@
 
 /* Where gradients are computed no branch may be decided before: else nothing would be added for the
  * arm that is not taken, in place of a zero, and the sign of a zero could differ. */
-void hiaJ_take_back(const hia_special *s, hia_assumption *a, bool lasts, bool has_gradients) {
+void hiaJ_take_back(hia_special *s, uint32_t i, bool lasts, bool has_gradients) {
+  hia_assumption *a = &s->of[i];
   bool is_word = a->kind == HIA_ASSUME_WORD || a->kind == HIA_ASSUME_THIS;
-  if (!lasts && !s->assumes_all && is_word) a->kind = HIA_ASSUME_NOTHING;
-  if (!lasts && !s->assumes_all && a->kind == HIA_ASSUME_PARAM) a->kind = HIA_ASSUME_SIZES;
-  if (has_gradients && is_word) a->kind = HIA_ASSUME_NOTHING;
+  bool is_of_use = lasts || s->assumes_all;
+  if (is_word && (has_gradients || !is_of_use)) {
+    a->kind = HIA_ASSUME_NOTHING;
+    s->evidence[i].taken_back = is_of_use ? HIA_BACK_GRADIENTS : HIA_BACK_NO_USE;
+  } else if (a->kind == HIA_ASSUME_PARAM && !is_of_use) {
+    a->kind = HIA_ASSUME_SIZES;
+    s->evidence[i].taken_back = HIA_BACK_NO_USE;
+  }
 }
 
 /* Later decisions take back at once what is of no use. */
@@ -36,11 +42,11 @@ hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) 
   special->weight = special->is_narrow;
   for (uint32_t i = 0; i < n; i++) {
     hia_assumption *a = &special->of[i];
-    hiaJ_take_back(special, a, lasts[i], has_gradients);
+    hiaJ_take_back(special, i, lasts[i], has_gradients);
     is_some |=
         a->kind != HIA_ASSUME_NOTHING && (special->assumes_all || a->kind != HIA_ASSUME_SIZES);
     special->n_bound += a->kind == HIA_ASSUME_PARAM;
-    special->weight += 2 * (a->kind != HIA_ASSUME_NOTHING);
+    special->weight += a->kind != HIA_ASSUME_NOTHING ? 2 : 0;
   }
   unit->versions[0].special = special;
   if (!is_some && special->is_narrow) return HIA_OK;

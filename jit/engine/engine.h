@@ -19,6 +19,7 @@
  *   again.c, tier.c              image or native code; runs that begin in the interpreter, and may
  *                                begin again in native code
  *   speculate.c, special.c, assumed.c   versions that assume something of arguments (speculate.h)
+ *   explain.c, explain_*.c       what is told of these versions (explain.h)
  *   run.c, run_options.c         calls; their options
  *   entry.c, sides.c             what hosts call: typed entries, plain functions, maps
  *   host.c, cancel.c             host functions; ending runs
@@ -63,6 +64,9 @@ enum {
   HIA_VERSION_NUMBER = 15 << 8, /* not 0: it assumes something of its arguments (speculate.h) */
 };
 static inline hia_traits hiaJ_number(unsigned number) { return number << 8; }
+static inline unsigned hiaJ_number_of(hia_traits traits) {
+  return (traits & HIA_VERSION_NUMBER) >> 8;
+}
 
 /* ---- engine.c: what modules and runs use of an engine; life.c: making and freeing ---- */
 
@@ -230,6 +234,8 @@ hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *funct
                                const hia_fn_version *version, hia_error **error);
 /* The run goes over to another version. */
 void hiaJ_timeline_version(hia_timeline *timeline, const hia_fn_version *version);
+/* The version, as timelines name it. */
+uint32_t hiaJ_timeline_name(hia_timeline *timeline, const hia_fn_version *version);
 void hiaJ_timeline_end(hia_timeline *timeline);
 
 /* ---- modules: module.c, and load.c, which makes them ---- */
@@ -643,7 +649,7 @@ hia_making *hiaJ_making(hia_function *function, hia_traits traits, size_t max_me
 /* Makes the unit, and drops the making thread's reference. The caller holds no lock. */
 void hiaJ_make(hia_making *making);
 /* Fails if the function is NULL or generic. */
-hia_status hiaJ_need_instance(hia_function *f, hia_error **error);
+hia_status hiaJ_need_instance(const hia_function *f, hia_error **error);
 /* Ends a making that no thread has begun, likewise. */
 void hiaJ_abandon(hia_making *making, hia_status status);
 /* Tells a list of hosts (or NULL), and frees it. The caller holds no lock. */

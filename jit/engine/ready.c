@@ -112,12 +112,15 @@ static void log_loaded(const hia_function *f, const hia_unit *unit) {
            f->name, (double)unit->stats.load_ns / 1e6, (unsigned long long)unit->stats.code_bytes);
 }
 
+static uint64_t making_ns(const hia_unit *unit) {
+  const hia_function_stats *s = &unit->stats;
+  return s->build_ns + s->passes_ns + s->flatten_ns + s->emit_ns + s->optimize_ns + s->codegen_ns;
+}
+
 static void log_ready(const hia_making *m) {
   const hia_unit *unit = m->unit;
   const hia_function_stats *s = &unit->stats;
   const hia_engine *engine = m->function->module->engine;
-  uint64_t ns =
-      s->build_ns + s->passes_ns + s->flatten_ns + s->emit_ns + s->optimize_ns + s->codegen_ns;
   hiaJ_log_open(engine, m->open_ns);
   if (s->hurried)
     hiaJ_log(engine, "%s took longer than the budget of %.3g s: it is not optimised further%s",
@@ -132,7 +135,7 @@ static void log_ready(const hia_making *m) {
            : m->traits & HIA_VERSION_FUELLED ? " for runs with fuel"
            : m->traits & HIA_VERSION_STREAMS ? " for runs with streams"
                                              : "",
-           (double)ns / 1e6, (unsigned long long)(s->code_bytes + s->image_bytes),
+           (double)making_ns(unit) / 1e6, (unsigned long long)(s->code_bytes + s->image_bytes),
            unit->code ? "code" : "image");
 }
 
@@ -176,6 +179,10 @@ static void begin_again(const hia_unit *unit) {
     if (!unit->versions[i].special) hiaJ_tier_ready(&unit->versions[i]);
 }
 
+static const char *reason_of(const hia_making *m, hia_status status) {
+  return m->error ? hia_error_message(m->error, 0) : hiaR_status_message(status);
+}
+
 /* The function stays interpreted, and no run has it made again. */
 static void note_failure(const hia_making *m, hia_status status) {
   hia_engine *engine = m->function->module->engine;
@@ -183,8 +190,7 @@ static void note_failure(const hia_making *m, hia_status status) {
   if (status == HIA_CANCELLED || m->traits & HIA_VERSION_NUMBER) return;
   hia_traits others = m->traits & ~(hia_traits)HIA_VERSION_NATIVE;
   atomic_fetch_or(&m->function->lacks, 1u << others);
-  hiaJ_log(engine, "%s stays interpreted: %s", m->function->name,
-           m->error ? hia_error_message(m->error, 0) : hiaR_status_message(status));
+  hiaJ_log(engine, "%s stays interpreted: %s", m->function->name, reason_of(m, status));
 }
 
 void hiaJ_make(hia_making *m) {
@@ -194,6 +200,7 @@ void hiaJ_make(hia_making *m) {
   unit->comp.look = &m->look;
   const hia_function *function = m->function;
   hia_traits traits = m->traits;
+  bool is_special = hiaJ_number_of(traits) != 0;
   hia_status status = hiaJ_unit_make(unit, m->function, m->traits, &m->open_ns, &m->error);
   unit->comp.look = NULL;
   if (status == HIA_OK) {
@@ -203,13 +210,13 @@ void hiaJ_make(hia_making *m) {
     begin_again(unit);
     log_ready(m);
     learn(engine, unit);
+    if (is_special) hiaJ_special_made(m->function, traits, making_ns(unit));
   } else {
     hiaJ_log_open(engine, m->open_ns);
     hiaJ_unit_free(engine, unit);
     note_failure(m, status);
+    if (is_special) hiaJ_special_failed(m->function, traits, reason_of(m, status));
   }
-  bool is_special = (traits & HIA_VERSION_NUMBER) != 0;
-  if (is_special) hiaJ_special_made(m->function);
   end(m, status);
   if (status == HIA_OK && !is_special)
     hiaJ_cached_store(unit, function, traits); /* nobody waits for that */
@@ -233,7 +240,8 @@ const hia_fn_version *hiaJ_cached_version(hia_function *f, hia_traits traits) {
 }
 
 void hiaJ_abandon(hia_making *m, hia_status status) {
-  if (m->traits & HIA_VERSION_NUMBER) hiaJ_special_made(m->function);
+  if (hiaJ_number_of(m->traits))
+    hiaJ_special_failed(m->function, m->traits, hiaR_status_message(status));
   hiaJ_unit_free(m->function->module->engine, m->unit);
   end(m, status);
 }
@@ -346,7 +354,7 @@ hia_status hiaJ_ready_for(hia_function *f, hia_traits traits, const hia_run_opti
 
 /* ---- public ---- */
 
-hia_status hiaJ_need_instance(hia_function *f, hia_error **error) {
+hia_status hiaJ_need_instance(const hia_function *f, hia_error **error) {
   if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
   if (!f->is_generic) return HIA_OK;
   return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT,

@@ -375,8 +375,7 @@ static hia_status run_in_tiers(running *r, const hia_fn_version **f) {
     if (native) *f = native;
     if (ring) hiaJ_timeline_version(r->options->timeline, *f);
     r->interpreted_ns = hiaR_now() - tier.began_at;
-    hiaR_event(ring, HIA_EVENT_RUN_BEGIN,
-               ring ? hiaR_timeline_name(ring->timeline, (*f)->function->name) : 0);
+    hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaJ_timeline_name(ring->timeline, *f) : 0);
     r->limits.effects = &tier.effects;
     status = run_version(r, *f, r->limits);
   }
@@ -492,21 +491,23 @@ static hia_value *make_result(hia_function *f, hia_value *const *args,
   return hiaR_value_new(allocator, f->result.info, left->objects, words);
 }
 
-/* Goes over to a version that assumes what these arguments are. */
-static void choose(hia_function *f, const hia_fn_version **version, const hia_run_options *options,
+/* Goes over to a version that assumes what these arguments are. True if its time is to be taken. */
+static bool choose(hia_function *f, const hia_fn_version **version, const hia_run_options *options,
                    const hia_word *words) {
-  if (hiaJ_exact_traits((*version)->traits) || options->profile) return;
-  const hia_fn_version *special = hiaJ_special_version(f, words);
-  if (!special) return;
+  if (hiaJ_exact_traits((*version)->traits) || options->profile) return false;
+  uint64_t use;
+  const hia_fn_version *special = hiaJ_special_version(f, words, &use);
+  if (!special) return false;
   *version = special;
   if (options->timeline) hiaJ_timeline_version(options->timeline, special);
+  return hiaJ_is_timed(use);
 }
 
 static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_value *const *args,
                             const hia_run_options *options, uint64_t compiling_ns,
                             hia_value **result, hia_error **error) {
   hia_engine *engine = f->module->engine;
-  atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
+  uint64_t n_runs = atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
   size_t n_args = f->n_param_words + (options->has_fuel ? 1u : 0u);
   size_t n_results = f->result.info->n_words + (options->has_fuel ? 1u : 0u);
   block b;
@@ -521,17 +522,17 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     at += args[i] ? args[i]->type->n_words : 1;
   }
   if (options->has_fuel) *at = options->fuel;
-  if (atomic_load_explicit(&f->speculation, memory_order_relaxed))
-    choose(f, &version, options, b.words);
+  bool is_timed = atomic_load_explicit(&f->speculation, memory_order_relaxed) &&
+                  choose(f, &version, options, b.words);
   bool is_looked_at = hiaJ_is_looked_at(f, version);
   hia_word *results = b.words + n_args;
   hia_failure failure; /* most of it is its backtrace, which need not be cleared */
   hiaR_failure_clear(&failure);
   hia_usage usage = {0};
   hia_ring *ring = hiaR_ring_of(options->timeline, 0);
-  hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaR_timeline_name(ring->timeline, f->name) : 0);
-  uint64_t start =
-      options->stats || is_looked_at ? hiaR_now() : 0; /* a fifth of a short call's time */
+  hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaJ_timeline_name(ring->timeline, version) : 0);
+  bool has_clock = options->stats || is_looked_at || is_timed; /* a fifth of a short call's time */
+  uint64_t start = has_clock ? hiaR_now() : 0;
   hia_run_options left; /* of the time that it has: compiling took some */
   const hia_run_options *limits = options;
   if (compiling_ns && options->timeout_ns) {
@@ -551,13 +552,15 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   hia_status status = run_words(&r, &version);
   uint64_t run_ns = start ? hiaR_now() - start : 0;
   if (status == HIA_OK) hiaJ_look_at_waves(f, version, &usage);
-  if (is_looked_at && status == HIA_OK) hiaJ_look(f, version, args, b.words, run_ns);
+  if (is_timed && status == HIA_OK) hiaJ_special_timed(version->special, run_ns);
+  if (is_looked_at && status == HIA_OK)
+    hiaJ_look(f, &(hia_looked_at){version, args, b.words, n_runs, run_ns, r.interpreted_ns});
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
   bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));
   uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
   give_stats(options, &usage, run_ns, version->unit->facts.is_counted, is_known ? &fuel_left : NULL,
              version->native ? HIA_TIER_NATIVE : HIA_TIER_IMAGE, r.interpreted_ns,
-             (version->traits & HIA_VERSION_NUMBER) >> 8);
+             hiaJ_number_of(version->traits));
   give_back_fuel(options, is_known ? fuel_left : 0);
   hia_status lost = HIA_OK;
   if (status == HIA_MEMORY && options->streams)

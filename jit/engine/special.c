@@ -2,27 +2,34 @@
 /* Versions that assume something of arguments: their memory, and which of them a run uses. */
 #include "jit/engine/speculate.h"
 #include "runtime/heap/tensor.h"
+#include <stdio.h>
 
 /* One of so many runs has batches although a version without them is there. */
 enum { PROBE_EVERY = 128 };
 
 /* ---- memory ---- */
 
+static void free_speculation(hia_speculation *s, const hia_function *f) {
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  hiaR_free(allocator, s->lasts, f->n_param_words);
+  hiaR_free(allocator, s->seen, f->n_param_words * sizeof *s->seen);
+  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) pthread_mutex_destroy(&s->specials[k].lock);
+  pthread_mutex_destroy(&s->lock);
+  hiaR_free(allocator, s, sizeof *s);
+}
+
+/* Locks are initialised before another thread can find them. */
 hia_speculation *hiaJ_speculation_of(hia_function *f) {
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire), *new;
   const hia_allocator *allocator = &f->module->engine->allocator;
   if (s) return s;
   new = hiaR_alloc(allocator, sizeof *new);
   if (!new) return NULL;
+  pthread_mutex_init(&new->lock, NULL);
+  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) pthread_mutex_init(&new->specials[k].lock, NULL);
   new->seen = hiaR_alloc(allocator, f->n_param_words * sizeof *new->seen);
-  if (new->seen && atomic_compare_exchange_strong(&f->speculation, &s, new)) {
-    pthread_mutex_init(&new->lock, NULL);
-    for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++)
-      pthread_mutex_init(&new->specials[k].lock, NULL);
-    return new;
-  }
-  hiaR_free(allocator, new->seen, f->n_param_words * sizeof *new->seen);
-  hiaR_free(allocator, new, sizeof *new);
+  if (new->seen && atomic_compare_exchange_strong(&f->speculation, &s, new)) return new;
+  free_speculation(new, f);
   return s;
 }
 
@@ -30,10 +37,11 @@ bool hiaJ_special_init(hia_special *x, hia_function *f) {
   const hia_allocator *allocator = &f->module->engine->allocator;
   x->function = f;
   if (!x->of) x->of = hiaR_alloc(allocator, f->n_param_words * sizeof *x->of);
+  if (!x->evidence) x->evidence = hiaR_alloc(allocator, f->n_param_words * sizeof *x->evidence);
   if (!x->words) x->words = hiaR_alloc(allocator, f->n_param_words * sizeof *x->words);
   if (!x->objects) x->objects = hiaR_alloc(allocator, f->arity * sizeof(hia_objects *));
   if (!x->lent) x->lent = hiaR_alloc(allocator, f->arity * sizeof(hia_objects *));
-  return x->of && x->words && x->objects && x->lent;
+  return x->of && x->evidence && x->words && x->objects && x->lent;
 }
 
 void hiaJ_speculation_free(hia_function *f) {
@@ -49,28 +57,81 @@ void hiaJ_speculation_free(hia_function *f) {
       if (x->lent) hiaR_objects_release(x->lent[i]);
     }
     hiaR_free(allocator, x->of, f->n_param_words * sizeof *x->of);
+    hiaR_free(allocator, x->evidence, f->n_param_words * sizeof *x->evidence);
     hiaR_free(allocator, x->words, f->n_param_words * sizeof *x->words);
     hiaR_free(allocator, x->objects, f->arity * sizeof(hia_objects *));
     hiaR_free(allocator, x->lent, f->arity * sizeof(hia_objects *));
-    pthread_mutex_destroy(&x->lock);
   }
-  hiaR_free(allocator, s->lasts, f->n_param_words);
-  hiaR_free(allocator, s->seen, f->n_param_words * sizeof *s->seen);
-  pthread_mutex_destroy(&s->lock);
-  hiaR_free(allocator, s, sizeof *s);
+  free_speculation(s, f);
   atomic_store_explicit(&f->speculation, NULL, memory_order_relaxed);
 }
 
 hia_special *hiaJ_special_of(const hia_function *f, hia_traits traits) {
   return &atomic_load_explicit(&f->speculation, memory_order_acquire)
-              ->specials[((traits & HIA_VERSION_NUMBER) >> 8) - 1];
+              ->specials[hiaJ_number_of(traits) - 1];
 }
 
-void hiaJ_special_made(hia_function *f) {
-  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+/* ---- made, or not ---- */
+
+static uint64_t used(const hia_speculation *s, uint32_t number) {
+  return atomic_load_explicit(&s->n_used[number], memory_order_relaxed);
+}
+
+/* Newer versions are tested first. So a run that uses the general one, or an older one, was not as
+ * this one assumes. */
+/* A run that uses one version would use another one that assumes more, or as much and is newer, if
+ * that did fit; except that some runs have batches although there is a version without them. */
+static bool is_before(const hia_special *x, const hia_special *other) {
+  return x->weight > other->weight + x->is_narrow || (x->weight == other->weight && x > other);
+}
+
+uint64_t hiaJ_special_unfit(const hia_speculation *s, uint32_t i) {
+  uint64_t n = used(s, 0);
+  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++)
+    if (k != i && is_before(&s->specials[i], &s->specials[k])) n += used(s, k + 1);
+  return n;
+}
+
+static void log_full(const hia_function *f, hia_traits traits) {
+  if (hiaJ_number_of(traits) < HIA_MAX_SPECIALS) return;
+  hiaJ_log(
+      f->module->engine,
+      "%s gets no further versions for its arguments: %u were made or tried, which is the most",
+      f->name, (unsigned)HIA_MAX_SPECIALS);
+}
+
+/* The version, which was being made, with the lock held, which the caller releases; NULL: it was
+ * not, and the lock is not held. */
+static hia_special *end_making(hia_speculation *s, hia_special *x, hia_special_outcome outcome) {
   pthread_mutex_lock(&s->lock);
-  s->is_making = false;
+  if (x->outcome == HIA_SPECIAL_MAKING) {
+    x->outcome = outcome;
+    s->is_making = false;
+    s->hindrance = HIA_HINDRANCE_NO_LOOK;
+    return x;
+  }
   pthread_mutex_unlock(&s->lock);
+  return NULL;
+}
+
+void hiaJ_special_made(hia_function *f, hia_traits traits, uint64_t compile_ns) {
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  hia_special *x = end_making(s, hiaJ_special_of(f, traits), HIA_SPECIAL_MADE);
+  if (!x) return;
+  x->compile_ns = compile_ns;
+  x->made_after = atomic_load_explicit(&f->n_runs, memory_order_relaxed);
+  x->unfit_before = hiaJ_special_unfit(s, hiaJ_number_of(traits) - 1);
+  pthread_mutex_unlock(&s->lock);
+  log_full(f, traits);
+}
+
+void hiaJ_special_failed(hia_function *f, hia_traits traits, const char *reason) {
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  hia_special *x = end_making(s, hiaJ_special_of(f, traits), HIA_SPECIAL_FAILED);
+  if (!x) return; /* this is the second one who says it */
+  snprintf(x->reason, sizeof x->reason, "%s", reason);
+  pthread_mutex_unlock(&s->lock);
+  log_full(f, traits);
 }
 
 /* ---- choosing ---- */
@@ -105,15 +166,28 @@ static bool has_batches(hia_speculation *s) {
          PROBE_EVERY - 1;
 }
 
-const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words) {
-  const hia_fn_version *v = atomic_load_explicit(&f->versions, memory_order_acquire), *best = NULL;
+uint32_t hiaJ_special_misfit(const hia_special *x, const hia_word *words) {
+  for (uint32_t i = 0; i < x->function->n_param_words; i++)
+    if (!holds(&x->of[i], words[i])) return i;
+  return HIA_NONE;
+}
+
+const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words, uint64_t *use) {
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  const hia_fn_version *v = atomic_load_explicit(&f->versions, memory_order_acquire), *best = NULL;
   bool is_batched = has_batches(s);
   for (; v; v = v->next) {
     const hia_special *x = v->special;
-    bool all = x && !(x->is_narrow && is_batched) && (!best || x->weight > best->special->weight);
-    for (uint32_t i = 0; all && i < f->n_param_words; i++) all = holds(&x->of[i], words[i]);
-    if (all) best = v;
+    bool may_be =
+        x && !(x->is_narrow && is_batched) && (!best || x->weight > best->special->weight);
+    if (may_be && hiaJ_special_misfit(x, words) == HIA_NONE) best = v;
   }
+  uint32_t number = best ? hiaJ_number_of(best->traits) : 0;
+  *use = atomic_fetch_add_explicit(&s->n_used[number], 1, memory_order_relaxed);
   return best;
+}
+
+void hiaJ_special_timed(hia_special *x, uint64_t ns) {
+  atomic_fetch_add_explicit(&x->n_timed, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&x->timed_ns, ns, memory_order_relaxed);
 }

@@ -5,14 +5,12 @@
 #include "runtime/value/walk.h"
 
 enum {
-  STEADY = 3,        /* looks; the number is Janus's (Jeong et al., NSDI 2019, section 3.1) */
-  ALL_LOOKS = 8,     /* the first runs of a function, which are all looked at */
-  LOOK_EVERY = 16,   /* of the others, on average */
-  NARROW = 8,        /* runs whose waves are narrow, before there is a version without batches */
-  CHANGES = 3,       /* of a size or a number, behind which it counts as varying; */
-  FORGET = 16,       /* looks that were the same, behind which earlier changes do not count; */
-  EVICTIONS = 64,    /* and of objects, among more than can be remembered */
-  MAX_OBJECTS = 256, /* of an argument whose objects are assumed: code grows with them */
+  ALL_LOOKS = 8,   /* the first runs of a function, which are all looked at */
+  LOOK_EVERY = 16, /* of the others, on average */
+  NARROW = 8,      /* runs whose waves are narrow, before there is a version without batches */
+  CHANGES = 3,     /* of a size or a number, behind which it counts as varying; */
+  FORGET = 16,     /* looks that were the same, behind which earlier changes do not count; */
+  EVICTIONS = 64,  /* and of objects, among more than can be remembered */
 };
 /* Runs of a function must have taken so long before a version is made, if it is not known how long
  * compiling takes. */
@@ -22,10 +20,14 @@ static bool is_eager(const hia_engine *engine) {
   return engine->options.speculate == HIA_SPECULATE_EAGER || engine->assume_seed;
 }
 
-static bool may_speculate(const hia_function *f) {
+hia_hindrance hiaJ_cannot_speculate(const hia_function *f) {
   const hia_engine_options *o = &f->module->engine->options;
-  return o->kind == HIA_ENGINE_AUTO && o->speculate != HIA_SPECULATE_OFF && f->module->program &&
-         !f->loss && f->n_param_words && !hiaJ_lacks_native(f, HIA_VERSION_GENERAL);
+  if (o->kind != HIA_ENGINE_AUTO) return HIA_HINDRANCE_ENGINE;
+  if (o->speculate == HIA_SPECULATE_OFF) return HIA_HINDRANCE_OFF;
+  if (!f->module->program) return HIA_HINDRANCE_GRAPH;
+  if (f->loss) return HIA_HINDRANCE_LOSS;
+  if (!f->n_param_words) return HIA_HINDRANCE_NO_ARGUMENTS;
+  return hiaJ_lacks_native(f, HIA_VERSION_GENERAL) ? HIA_HINDRANCE_NO_NATIVE : HIA_HINDRANCE_NONE;
 }
 
 /* One would look at every 16th run. But arguments that take turns would then be seen only if their
@@ -33,7 +35,9 @@ static bool may_speculate(const hia_function *f) {
 static uint64_t distance(uint64_t n) { return LOOK_EVERY - 3 + n * 5 % 8; }
 
 bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version) {
-  if (version->special || hiaJ_exact_traits(version->traits) || !may_speculate(f)) return false;
+  if (version->special || hiaJ_exact_traits(version->traits) ||
+      hiaJ_cannot_speculate(f) != HIA_HINDRANCE_NONE)
+    return false;
   hia_speculation *s = hiaJ_speculation_of(f);
   if (!s) return false;
   uint64_t n = atomic_fetch_add_explicit(&s->n_general, 1, memory_order_relaxed);
@@ -88,8 +92,8 @@ static bool is_small(const hia_engine *engine, const hia_type_table *types, hia_
                      hia_word word) {
   hia_walk walk = {.types = types, .allocator = &engine->allocator};
   hiaR_walk_from(&walk, type, word);
-  while (walk.n_objects <= MAX_OBJECTS && hiaR_walk_next(&walk)) hiaR_walk_done(&walk);
-  bool is_small = walk.n_objects <= MAX_OBJECTS && !walk.is_out;
+  while (walk.n_objects <= HIA_MAX_OBJECTS && hiaR_walk_next(&walk)) hiaR_walk_done(&walk);
+  bool is_small = walk.n_objects <= HIA_MAX_OBJECTS && !walk.is_out;
   hiaR_walk_free(&walk);
   return is_small;
 }
@@ -101,21 +105,56 @@ static hia_assumption_kind tensor_kind(const hia_type_table *types, hia_type typ
   return is_float && hiaJ_lies_as_param(t) ? HIA_ASSUME_PARAM : HIA_ASSUME_SIZES;
 }
 
+static hia_evidence of_values(uint32_t n_same, uint32_t n_changes, uint32_t n_looks,
+                              uint32_t steady) {
+  if (n_changes + 1 == n_looks && n_changes >= CHANGES)
+    return (hia_evidence){.why = HIA_WHY_DIFFERS, .n = n_looks};
+  if (n_changes >= CHANGES) return (hia_evidence){.why = HIA_WHY_VARIES, .n = n_changes};
+  return (hia_evidence){.why = n_same >= steady ? HIA_WHY_SAME : HIA_WHY_FEW, .n = n_same};
+}
+
+static hia_evidence of_objects(const hia_seen *seen, uint32_t steady) {
+  if (seen->word < HIA_FIRST_ADDRESS) return (hia_evidence){.why = HIA_WHY_NO_OBJECT};
+  if (seen->n_evicted >= EVICTIONS)
+    return (hia_evidence){.why = HIA_WHY_MANY, .n = seen->n_evicted};
+  uint32_t n = n_seen(seen, seen->word);
+  if (n < steady) return (hia_evidence){.why = HIA_WHY_FEW_SEEN, .n = n};
+  if (seen->is_large) return (hia_evidence){.why = HIA_WHY_LARGE, .n = n};
+  return (hia_evidence){.why = HIA_WHY_SEEN, .n = n};
+}
+
+uint32_t hiaJ_steady(const hia_function *f) { return is_eager(f->module->engine) ? 1 : HIA_STEADY; }
+
+hia_evidence hiaJ_evidence(const hia_speculation *s, const hia_function *f, uint32_t word,
+                           hia_type_kind kind) {
+  const hia_seen *seen = &s->seen[word];
+  uint32_t steady = hiaJ_steady(f);
+  if (kind == HIA_KIND_SCALAR)
+    return of_values(seen->n_same_word, seen->n_words, s->n_looks, steady);
+  if (kind == HIA_KIND_TENSOR)
+    return of_values(seen->n_same_dims, seen->n_dims, s->n_looks, steady);
+  return of_objects(seen, steady);
+}
+
 /* What varies again and again is not assumed any more. */
-static hia_assumption assume_of(const hia_engine *engine, const hia_type_table *types,
-                                hia_type type, const hia_seen *seen) {
-  hia_assumption a = {.kind = HIA_ASSUME_NOTHING, .word = seen->word, .dims = seen->dims};
-  uint32_t steady = is_eager(engine) ? 1 : STEADY;
-  if (hiaR_is_scalar(type)) {
-    if (seen->n_same_word >= steady && seen->n_words < CHANGES) a.kind = HIA_ASSUME_WORD;
-  } else if (hiaR_type_kind(types, type) == HIA_KIND_TENSOR) {
-    if (seen->n_same_dims >= steady && seen->n_dims < CHANGES)
-      a.kind = tensor_kind(types, type, hiaR_tensor(seen->word));
-  } else if (n_seen(seen, seen->word) >= steady && seen->n_evicted < EVICTIONS &&
-             is_small(engine, types, type, seen->word)) {
-    a.kind = HIA_ASSUME_THIS;
+static void assume(hia_speculation *s, hia_special *x, const hia_type_table *types, hia_type type,
+                   uint32_t at) {
+  const hia_function *f = x->function;
+  hia_seen *seen = &s->seen[at];
+  hia_type_kind kind = hiaR_type_kind(types, type);
+  seen->is_large = false;
+  hia_evidence e = hiaJ_evidence(s, f, at, kind);
+  if (e.why == HIA_WHY_SEEN && !is_small(f->module->engine, types, type, seen->word)) {
+    seen->is_large = true;
+    e.why = HIA_WHY_LARGE;
   }
-  return a;
+  hia_assumption *a = &x->of[at];
+  *a = (hia_assumption){.kind = HIA_ASSUME_NOTHING, .word = seen->word, .dims = seen->dims};
+  if (e.why == HIA_WHY_SEEN) a->kind = HIA_ASSUME_THIS;
+  if (e.why == HIA_WHY_SAME)
+    a->kind = kind == HIA_KIND_SCALAR ? HIA_ASSUME_WORD
+                                      : tensor_kind(types, type, hiaR_tensor(seen->word));
+  x->evidence[at] = e;
 }
 
 static bool is_same(const hia_assumption *a, const hia_assumption *b) {
@@ -144,68 +183,111 @@ static void choose_at_random(const hia_engine *engine, hia_special *x, uint32_t 
   x->assumes_all = engine->assume_seed != 0;
   if (!x->assumes_all) return;
   uint64_t random = hiaR_mix(engine->assume_seed, i);
-  if (random & 1) x->of[i].kind = HIA_ASSUME_NOTHING;
+  if (random & 1) {
+    x->of[i].kind = HIA_ASSUME_NOTHING;
+    x->evidence[i].why = HIA_WHY_LEFT_OUT;
+  }
   if (random & 2 && x->of[i].kind == HIA_ASSUME_PARAM) x->of[i].kind = HIA_ASSUME_SIZES;
 }
 
-/* Fills in the assumptions of the next version. False: there is none to be made. */
-static bool decide(hia_speculation *s, hia_function *f, const hia_fn_version *version,
-                   hia_value *const *args, uint32_t n_made) {
-  const hia_engine *engine = f->module->engine;
-  const hia_type_table *types = &version->unit->facts.types;
+/* Fills in the assumptions of the next version. */
+static hia_hindrance decide(hia_speculation *s, hia_function *f, const hia_looked_at *run,
+                            uint32_t n_made) {
+  const hia_type_table *types = &run->version->unit->facts.types;
   hia_special *x = &s->specials[n_made];
-  if (!hiaJ_special_init(x, f)) return false;
+  if (!hiaJ_special_init(x, f)) return HIA_HINDRANCE_MEMORY;
   bool is_some = false;
   uint32_t at = 0;
   for (uint32_t i = 0; i < f->arity; i++) {
+    hia_objects *objects = run->args[i]->objects;
     bool has_object = false;
-    for (uint32_t k = 0; k < args[i]->type->n_words; k++, at++) {
+    for (uint32_t k = 0; k < run->args[i]->type->n_words; k++, at++) {
       hia_assumption *a = &x->of[at];
-      *a = assume_of(engine, types, version->facts.params[at], &s->seen[at]);
-      choose_at_random(engine, x, at);
+      assume(s, x, types, run->version->facts.params[at], at);
+      choose_at_random(f->module->engine, x, at);
       a->asked = a->kind;
-      if (s->lasts) hiaJ_take_back(x, a, s->lasts[at], s->has_gradients);
+      if (s->lasts) hiaJ_take_back(x, at, s->lasts[at], s->has_gradients);
       is_some |= a->kind != HIA_ASSUME_NOTHING && (!s->lasts || a->kind != HIA_ASSUME_SIZES);
       has_object |= a->kind == HIA_ASSUME_THIS;
     }
     hiaR_objects_release(x->objects[i]);
-    x->objects[i] = has_object && args[i]->objects ? hiaR_objects_hold(args[i]->objects) : NULL;
+    x->objects[i] = has_object && objects ? hiaR_objects_hold(objects) : NULL;
   }
-  return is_some && !is_known(s, x->of, false, f->n_param_words, n_made);
+  if (!is_some) return HIA_HINDRANCE_NOT_STEADY;
+  return is_known(s, x->of, false, f->n_param_words, n_made) ? HIA_HINDRANCE_KNOWN
+                                                             : HIA_HINDRANCE_NONE;
 }
 
-static bool has_paid(const hia_speculation *s, const hia_function *f,
-                     const hia_fn_version *version) {
+/* True if all runs of the function have taken as long as compiling it does, about. */
+static bool has_paid(hia_speculation *s, const hia_function *f, const hia_fn_version *version) {
   const hia_function_stats *stats = &version->unit->stats;
-  uint64_t compile_ns = stats->emit_ns + stats->optimize_ns + stats->codegen_ns;
+  uint64_t ns = stats->emit_ns + stats->optimize_ns + stats->codegen_ns;
   double runs = (double)atomic_load_explicit(&f->n_runs, memory_order_relaxed);
-  return (double)s->ns / s->n_looks * runs > (double)(compile_ns ? compile_ns : COMPILE_NS);
+  double runs_ns = (double)s->ns / s->n_looks * runs;
+  s->runs_ns = (uint64_t)runs_ns;
+  s->compile_ns = ns ? ns : COMPILE_NS;
+  return runs_ns > (double)s->compile_ns;
+}
+
+/* HIA_HINDRANCE_NONE: the next version is to be made. */
+static hia_hindrance hindrance(hia_speculation *s, hia_function *f, const hia_looked_at *run,
+                               uint32_t n_made) {
+  if (s->is_making) return HIA_HINDRANCE_MAKING;
+  if (n_made == HIA_MAX_SPECIALS) return HIA_HINDRANCE_FULL;
+  if (!is_eager(f->module->engine)) {
+    if (s->n_looks < HIA_STEADY) return HIA_HINDRANCE_FEW_LOOKS;
+    if (!has_paid(s, f, run->version)) return HIA_HINDRANCE_TIME;
+  }
+  return decide(s, f, run, n_made);
 }
 
 /* An eager engine has the version before the run's result is returned. */
 static void make(hia_function *f, uint32_t number) {
   hia_traits traits = HIA_VERSION_NATIVE | hiaJ_number(number);
   const hia_fn_version *version;
-  if (is_eager(f->module->engine))
+  if (is_eager(f->module->engine)) {
     hiaJ_ready(f, traits, &version, NULL);
-  else if (hiaJ_make_later(f, traits, NULL) != HIA_OK)
-    hiaJ_special_made(f);
+    return;
+  }
+  hia_status status = hiaJ_make_later(f, traits, NULL);
+  if (status != HIA_OK) hiaJ_special_failed(f, traits, hiaR_status_message(status));
 }
 
-void hiaJ_look(hia_function *f, const hia_fn_version *version, hia_value *const *args,
-               const hia_word *words, uint64_t ns) {
+static void see_time(hia_speculation *s, const hia_looked_at *run) {
+  s->n_looks++;
+  s->ns += run->ns;
+  if (run->interpreted_ns) return; /* partly native */
+  hia_timed *of = run->version->native ? &s->native : &s->interpreted;
+  of->n++;
+  of->ns += run->ns;
+}
+
+/* Which versions the run could not use. */
+static void see_misfits(hia_speculation *s, const hia_looked_at *run, uint32_t n_made) {
+  for (uint32_t k = 0; k < n_made; k++) {
+    hia_special *x = &s->specials[k];
+    uint32_t at = x->outcome == HIA_SPECIAL_MADE ? hiaJ_special_misfit(x, run->words) : HIA_NONE;
+    if (at == HIA_NONE) continue;
+    const hia_seen *seen = &s->seen[at];
+    x->misfit = (hia_misfit_run){x->misfit.n + 1, run->number + 1, at, seen->word, seen->dims};
+  }
+}
+
+void hiaJ_look(hia_function *f, const hia_looked_at *run) {
   hia_speculation *s = hiaJ_speculation_of(f);
+  const hia_fn_version *version = run->version;
   if (!s || pthread_mutex_trylock(&s->lock)) return;
   uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
   for (uint32_t i = 0; i < f->n_param_words; i++)
-    see(&s->seen[i], &version->unit->facts.types, version->facts.params[i], words[i]);
-  s->n_looks++;
-  s->ns += ns;
-  bool is_time = is_eager(f->module->engine) || (s->n_looks >= STEADY && has_paid(s, f, version));
-  bool is_wanted =
-      !s->is_making && n_made < HIA_MAX_SPECIALS && is_time && decide(s, f, version, args, n_made);
+    see(&s->seen[i], &version->unit->facts.types, version->facts.params[i], run->words[i]);
+  see_time(s, run);
+  see_misfits(s, run, n_made);
+  s->hindrance = hindrance(s, f, run, n_made);
+  bool is_wanted = s->hindrance == HIA_HINDRANCE_NONE;
   if (is_wanted) {
+    s->specials[n_made].outcome = HIA_SPECIAL_MAKING;
     s->is_making = true;
+    s->hindrance = HIA_HINDRANCE_NO_LOOK;
     atomic_store_explicit(&s->n_made, n_made + 1, memory_order_release);
   }
   pthread_mutex_unlock(&s->lock);
@@ -226,6 +308,7 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
   if (!hiaJ_special_init(x, f)) return false;
   for (uint32_t i = 0; i < f->n_param_words; i++)
     x->of[i] = like ? like->of[i] : (hia_assumption){.kind = HIA_ASSUME_NOTHING};
+  if (like) memcpy(x->evidence, like->evidence, f->n_param_words * sizeof *x->evidence);
   for (uint32_t i = 0; like && i < f->arity; i++)
     if (like->objects[i]) x->objects[i] = hiaR_objects_hold(like->objects[i]);
   x->is_narrow = true;
@@ -233,7 +316,9 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
 }
 
 void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage) {
-  if (!usage->batch.waves || hiaJ_exact_traits(version->traits) || !may_speculate(f)) return;
+  if (!usage->batch.waves || hiaJ_exact_traits(version->traits) ||
+      hiaJ_cannot_speculate(f) != HIA_HINDRANCE_NONE)
+    return;
   hia_speculation *s = hiaJ_speculation_of(f);
   const hia_special *like = version->special;
   if (!s || atomic_load_explicit(&s->is_wide, memory_order_relaxed)) return;
@@ -248,6 +333,7 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
                    !is_known(s, like ? like->of : NULL, true, f->n_param_words, n_made) &&
                    unbatch(s, f, like, n_made);
   if (is_wanted) {
+    s->specials[n_made].outcome = HIA_SPECIAL_MAKING;
     s->is_making = true;
     atomic_store_explicit(&s->n_made, n_made + 1, memory_order_release);
   }

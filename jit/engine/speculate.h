@@ -16,14 +16,69 @@
  *
  *   special.c     the versions of a function: memory, and which of them a run uses
  *   speculate.c   looks at arguments, and has versions made
- *   assumed.c     makes the graph of a version; the params that its runs read */
+ *   assumed.c     makes the graph of a version; the params that its runs read
+ *   explain.c     says which versions there are, and why (explain.h) */
 #ifndef HIA_SPECULATE_H
 #define HIA_SPECULATE_H
 
 #include "graph/assume/assume.h"
 #include "jit/engine/engine.h"
 
-enum { HIA_MAX_SPECIALS = 15, HIA_SEEN_OBJECTS = 16 };
+enum {
+  HIA_MAX_SPECIALS = 15,
+  HIA_SEEN_OBJECTS = 16,
+  HIA_STEADY = 3, /* looks, unless the engine is eager; the number is Janus's (Jeong et al., NSDI
+                     2019, section 3.1) */
+  HIA_MAX_OBJECTS = 256, /* of an argument whose objects are assumed: code grows with them */
+};
+
+/* What the looks have shown of a word; each has a number of looks, of changes or of objects. The
+ * first two are steady. */
+typedef enum hia_why {
+  HIA_WHY_SAME,      /* it was so in the last looks */
+  HIA_WHY_SEEN,      /* the object was there in so many looks */
+  HIA_WHY_FEW,       /* it was so in too few looks, the last ones */
+  HIA_WHY_FEW_SEEN,  /* the object was there in too few looks */
+  HIA_WHY_DIFFERS,   /* it was another one in every look */
+  HIA_WHY_VARIES,    /* it has changed too often */
+  HIA_WHY_MANY,      /* its objects were more than can be remembered */
+  HIA_WHY_NO_OBJECT, /* it is a constructor without fields */
+  HIA_WHY_LARGE,     /* it has too many objects */
+  HIA_WHY_LEFT_OUT,  /* by a test */
+} hia_why;
+
+/* Why what was asked is not assumed. */
+typedef enum hia_taken_back {
+  HIA_BACK_NOT,
+  HIA_BACK_NO_USE,    /* nothing of the graph lasts that could use it */
+  HIA_BACK_GRADIENTS, /* gradients are computed */
+} hia_taken_back;
+
+typedef struct hia_evidence {
+  hia_why why;
+  uint32_t n;
+  hia_taken_back taken_back;
+} hia_evidence;
+
+/* Why there is no further version. */
+typedef enum hia_hindrance {
+  HIA_HINDRANCE_NO_LOOK, /* at a run, since the last version was made */
+  HIA_HINDRANCE_FEW_LOOKS,
+  HIA_HINDRANCE_TIME, /* runs have not taken as long as compiling does */
+  HIA_HINDRANCE_NOT_STEADY,
+  HIA_HINDRANCE_KNOWN, /* such a version was made, or could not be */
+  HIA_HINDRANCE_MAKING,
+  HIA_HINDRANCE_FULL,
+  HIA_HINDRANCE_MEMORY,
+  /* There will never be one: */
+  HIA_HINDRANCE_ENGINE, /* it does not choose for itself */
+  HIA_HINDRANCE_OFF,
+  HIA_HINDRANCE_GRAPH, /* the module was read as one */
+  HIA_HINDRANCE_LOSS,  /* the function computes gradients for the host */
+  HIA_HINDRANCE_NO_ARGUMENTS,
+  HIA_HINDRANCE_NO_NATIVE,
+  HIA_HINDRANCE_NONE,
+} hia_hindrance;
 
 /* One word of a function's arguments, as far as the looks have shown it. */
 typedef struct hia_seen {
@@ -34,15 +89,32 @@ typedef struct hia_seen {
   /* Data and arrays that runs get in turn, and how often each of them was seen. */
   hia_word objects[HIA_SEEN_OBJECTS];
   uint32_t n_seen[HIA_SEEN_OBJECTS], n_evicted;
+  bool is_large; /* the last object that was steady has too many objects */
 } hia_seen;
 
-/* What a version assumes. Constant once the version can be found, except under the lock. */
+/* The last run that was looked at and was not as a version assumes. */
+typedef struct hia_misfit_run {
+  uint32_t n;    /* such runs among those that were looked at */
+  uint64_t run;  /* its number, from 1 */
+  uint32_t at;   /* the first word that did not fit */
+  hia_word word; /* what it was */
+  hia_dims dims;
+} hia_misfit_run;
+
+typedef enum hia_special_outcome {
+  HIA_SPECIAL_MAKING,
+  HIA_SPECIAL_MADE,
+  HIA_SPECIAL_FAILED, /* it could not be made */
+} hia_special_outcome;
+
+/* What a version assumes. Constant once the version can be found, except under a lock. */
 struct hia_special {
   hia_function *function;
   bool is_narrow;   /* nothing is batched: waves were narrow */
   uint32_t weight;  /* how much it assumes: of several that fit, a run uses the one with the most */
   bool assumes_all; /* tests: what is of no use, too */
   hia_assumption *of;          /* by word of the arguments */
+  hia_evidence *evidence;      /* likewise */
   hia_objects **objects;       /* by argument: held, since an object of it is assumed; or NULL */
   const hia_param_spec *specs; /* of the graph: of the program, then of arguments */
   uint32_t n_specs, n_bound;   /* n_bound of them are of arguments */
@@ -51,7 +123,22 @@ struct hia_special {
   hia_param_state *program, *state; /* held; NULL: there are none */
   hia_word *words;                  /* of the arguments that they were made for */
   hia_objects **lent;               /* by argument: held as long as `state` is kept */
+
+  /* The time of some of its runs. */
+  atomic_uint_fast64_t n_timed, timed_ns;
+  /* The speculation's lock protects what follows. */
+  hia_special_outcome outcome;
+  char reason[128];    /* FAILED: why */
+  uint64_t made_after; /* runs of the function; and how many of them could not use it */
+  uint64_t unfit_before;
+  uint64_t compile_ns;
+  hia_misfit_run misfit;
 };
+
+/* Runs, and the time that they took together. */
+typedef struct hia_timed {
+  uint64_t n, ns;
+} hia_timed;
 
 /* What an engine knows of a function's arguments. */
 struct hia_speculation {
@@ -61,7 +148,11 @@ struct hia_speculation {
   bool *lasts;
   bool has_gradients;
   uint32_t n_looks;
-  uint64_t ns; /* of the runs that were looked at */
+  uint64_t ns; /* of the runs that were looked at; of them, those that were native throughout, and
+                  those of the interpreter alone: */
+  hia_timed native, interpreted;
+  hia_hindrance hindrance;      /* at the last look; with TIME the time of all runs, about, and */
+  uint64_t runs_ns, compile_ns; /* that of compiling */
   /* Runs of the general version, and the number of that which is looked at next. */
   _Atomic uint64_t n_general, next_look;
   bool is_making;
@@ -72,6 +163,10 @@ struct hia_speculation {
   /* Numbers 1 to n_made are taken, by versions that are there, or that could not be made. */
   atomic_uint n_made;
   hia_special specials[HIA_MAX_SPECIALS];
+
+  /* Runs by the number of the version that they have used, 0 being the general one; since there is
+   * a speculation. A run writes nothing else here that other runs read. */
+  atomic_uint_fast64_t n_used[HIA_MAX_SPECIALS + 1];
 };
 
 /* ---- special.c ---- */
@@ -83,21 +178,51 @@ void hiaJ_speculation_free(hia_function *f);
 bool hiaJ_special_init(hia_special *special, hia_function *f);
 /* The assumptions of the version with these traits. */
 hia_special *hiaJ_special_of(const hia_function *f, hia_traits traits);
-/* The version that was being made is there, or could not be made. */
-void hiaJ_special_made(hia_function *f);
+/* The version with these traits, which was being made, is there, after so much time of compiling;
+ * or it could not be made, which may be said twice. The caller holds no lock. */
+void hiaJ_special_made(hia_function *f, hia_traits traits, uint64_t compile_ns);
+void hiaJ_special_failed(hia_function *f, hia_traits traits, const char *reason);
+/* Runs whose arguments were not as version number i + 1 assumes, or that had another version
+ * before it could be found. The caller holds the lock. */
+uint64_t hiaJ_special_unfit(const hia_speculation *s, uint32_t i);
 /* True if the elements lie as those of a param do. */
 bool hiaJ_lies_as_param(const struct hia_tensor *t);
+/* The first of these words that is not as the version assumes; HIA_NONE: all are. */
+uint32_t hiaJ_special_misfit(const hia_special *special, const hia_word *words);
 /* Of the versions whose assumptions hold of these words, that which assumes most; NULL: there is
- * none. */
-const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words);
+ * none. Counts the run: it is number *use of those that use this version, or none, from 0. */
+const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words, uint64_t *use);
+/* True if the time of a run is to be taken, which is number `use` of those of a version: reading
+ * the clock takes a tenth of a short run. */
+static inline bool hiaJ_is_timed(uint64_t use) {
+  enum { FIRST = 8, EVERY = 16, MANY = 1024, SELDOM = 256 };
+  return use < FIRST || use % (use < MANY ? EVERY : SELDOM) == 0;
+}
+void hiaJ_special_timed(hia_special *special, uint64_t ns);
 
 /* ---- speculate.c ---- */
 
+/* A run of a version that assumes nothing, to be looked at. */
+typedef struct hia_looked_at {
+  const hia_fn_version *version; /* in which it has ended */
+  hia_value *const *args;
+  const hia_word *words;
+  uint64_t number;         /* of the function's runs, from 0 */
+  uint64_t ns;             /* that it took */
+  uint64_t interpreted_ns; /* of that, before native code took over; 0: it did not */
+} hia_looked_at;
+
+/* Why there can be no versions of the function; HIA_HINDRANCE_NONE: there can. */
+hia_hindrance hiaJ_cannot_speculate(const hia_function *f);
 /* Counts a run that begins in this version. True if the engine should look at its arguments. */
 bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version);
-/* Looks: a run of a version with these arguments took so long. May have a version made. */
-void hiaJ_look(hia_function *f, const hia_fn_version *version, hia_value *const *args,
-               const hia_word *words, uint64_t ns);
+/* Looks at a run that has ended. May have a version made. */
+void hiaJ_look(hia_function *f, const hia_looked_at *run);
+/* In how many looks something must be the same. */
+uint32_t hiaJ_steady(const hia_function *f);
+/* What the looks have shown of a word of this kind. The caller holds the lock. */
+hia_evidence hiaJ_evidence(const hia_speculation *s, const hia_function *f, uint32_t word,
+                           hia_type_kind kind);
 /* A run of a version with batches has had these. May have a version without them made. */
 void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage);
 
@@ -106,9 +231,9 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
 /* Puts what the version assumes into the graph of its unit, which has just been built. Assumptions
  * that are of no use are taken back; HIA_UNSUPPORTED if none is left. In a try of the module. */
 hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error);
-/* Takes back what is of no use, given whether its argument lasts, and whether the function computes
- * gradients. */
-void hiaJ_take_back(const hia_special *special, hia_assumption *a, bool lasts, bool has_gradients);
+/* Takes back what is of no use of word i, given whether that lasts, and whether the function
+ * computes gradients. */
+void hiaJ_take_back(hia_special *special, uint32_t i, bool lasts, bool has_gradients);
 /* Notes what runs of the version need, once all passes have run. */
 void hiaJ_assumed(hia_unit *unit);
 /* The params of a run of the version, held for the caller: those of the program (NULL: it has

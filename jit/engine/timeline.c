@@ -3,14 +3,25 @@
  * functions that jobs may call. */
 #include "jit/engine/engine.h"
 #include "runtime/run/events.h"
+#include <stdio.h>
+
+uint32_t hiaJ_timeline_name(hia_timeline *timeline, const hia_fn_version *version) {
+  const char *name = version->function->name;
+  unsigned number = hiaJ_number_of(version->traits);
+  if (!number) return hiaR_timeline_name(timeline, name);
+  char text[256];
+  snprintf(text, sizeof text, "%.200s, version %u", name, number);
+  return hiaR_timeline_name(timeline, text);
+}
 
 /* Records the phases of a unit. The unit keeps how long each phase took and, for each
  * sequence of phases without a break, when the first began or the last ended. */
-static void record_phases(hia_timeline *timeline, const hia_function *f, const hia_unit *unit) {
-  const hia_module *module = f->module;
+static void record_phases(hia_timeline *timeline, const hia_fn_version *version) {
+  const hia_unit *unit = version->unit;
+  const hia_module *module = version->function->module;
   const hia_function_stats *s = &unit->stats;
   uint32_t file = hiaR_timeline_name(timeline, module->source.name);
-  uint32_t name = hiaR_timeline_name(timeline, f->name);
+  uint32_t name = hiaJ_timeline_name(timeline, version);
   uint64_t parsed = module->load_at + module->parse_ns;
   uint64_t optimized = unit->compiled_at - s->codegen_ns, emitted = optimized - s->optimize_ns;
   const hia_span spans[] = {
@@ -45,7 +56,7 @@ void hiaJ_timeline_version(hia_timeline *timeline, const hia_fn_version *version
   pthread_mutex_lock(&module->lock);
   hia_unit *unit = version->unit;
   if (unit->recorded_at != timeline->made_at) {
-    record_phases(timeline, version->function, unit);
+    record_phases(timeline, version);
     record_callees(timeline, module->engine->backend, unit);
   }
   unit->recorded_at = timeline->made_at;

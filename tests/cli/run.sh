@@ -77,6 +77,7 @@ fn main() = f(2)'
 program order 'fn f(n: i32, d: i32) -> i32 = if n == 0 then 1 / d else f(n - 1, d) + f(n - 1, d - 1) % 7
 fn main(n: i32) -> i32 = 1 + f(n, 5)'
 every 'fib' 0 10946 '' run examples/fib.hia 20
+every 'a run again and again' 0 10946 '' run examples/fib.hia 20 --repeat 3
 every 'ack' 0 21 '' run examples/ack.hia 2 9
 every 'tak' 0 5 '' run examples/tak.hia 12 8 4
 every 'primes' 0 2339 '' run examples/primes.hia 500

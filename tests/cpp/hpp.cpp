@@ -470,6 +470,9 @@ static void building(const hiaton::engine &engine) {
   hiaton::module module = builder.finish().value();
   CHECK(module.function("twice").value().call<std::int32_t>(engine, 21).value() == 42);
   CHECK(module.dump().value().find("twice") != std::string::npos);
+  const hiaton::function of = module.function("twice").value();
+  CHECK(of.explain().value().find("twice(x: i32) -> i32: 1 run\n") == 0);
+  CHECK(of.explain(true).value().find("\"schema\": 1") != std::string::npos);
   hia_build_part(b, x, 3);
   CHECK(builder.finish().status() == HIA_ARGUMENT);
 }

@@ -90,6 +90,8 @@ Test(api_bad_input, null_functions_and_values) {
   REFUSED(HIA_ARGUMENT, "no function", hia_function_prepare, NULL);
   cr_assert_eq(hia_function_get_stats(NULL, &stats), HIA_ARGUMENT);
   cr_assert_eq(hia_function_get_stats(w.fib, NULL), HIA_ARGUMENT);
+  REFUSED(HIA_ARGUMENT, "no function", hia_function_explain, NULL, false, test_text_take, NULL);
+  REFUSED(HIA_ARGUMENT, "no write function", hia_function_explain, w.fib, false, NULL, NULL);
 
   REFUSED(HIA_ARGUMENT, "no function", hia_call, NULL, &w.n, 1, &result);
   cr_assert_null(result);

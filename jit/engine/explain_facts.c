@@ -1,0 +1,176 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a function's versions, copied. */
+#include "jit/engine/explain.h"
+#include "runtime/value/value.h"
+#include <stdio.h>
+
+enum { MOST_BYTES = 60 }; /* of a value that is shown */
+
+/* ---- names and types of words ---- */
+
+static void name_words(hia_told *t, const hia_type_info *type, const char *name, uint32_t *at) {
+  size_t n = hia_type_info_len(type);
+  if (n == 0) {
+    t->types[*at] = type;
+    t->names[(*at)++] = name;
+  }
+  for (size_t i = 0; i < n; i++)
+    name_words(t, hia_type_info_part(type, i), hiaR_arena_printf(&t->comp.arena, "%s.%zu", name, i),
+               at);
+}
+
+static void name_all(hia_told *t) {
+  const hia_function *f = t->function;
+  hia_arena *arena = &t->comp.arena;
+  uint32_t at = 0;
+  t->types = HIA_NEW_ARRAY(arena, const hia_type_info *, f->n_param_words + 1);
+  t->names = HIA_NEW_ARRAY(arena, const char *, f->n_param_words + 1);
+  for (uint32_t i = 0; i < f->arity; i++) {
+    const char *name = f->params[i].name;
+    if (!name) name = hiaR_arena_printf(arena, "argument %u", i + 1);
+    name_words(t, f->params[i].info, name, &at);
+  }
+}
+
+/* ---- values ---- */
+
+typedef struct short_text {
+  char bytes[MOST_BYTES + 8];
+  size_t len;
+} short_text;
+
+/* Throws nothing, since what prints could not free its memory. */
+static bool take(void *user, const char *bytes, size_t n) {
+  short_text *text = user;
+  if (n > sizeof text->bytes - text->len) n = sizeof text->bytes - text->len;
+  memcpy(text->bytes + text->len, bytes, n);
+  text->len += n;
+  return true;
+}
+
+static const char *value_text(hia_told *t, const hia_type_info *type, hia_word word) {
+  short_text text = {.len = 0};
+  const hia_sink sink = {take, &text};
+  if (hiaR_value_print(&type->types->table, type->type, &word, t->comp.arena.allocator, MOST_BYTES,
+                       &sink, NULL) == HIA_MEMORY)
+    hiaR_throw(&t->comp, HIA_MEMORY, "out of memory: printing a value");
+  return hiaR_arena_strndup(&t->comp.arena, text.bytes, text.len);
+}
+
+static const char *sizes_text(hia_told *t, const hia_type_info *type, const hia_dims *dims) {
+  char text[32 + 21 * HIA_MAX_RANK];
+  hia_dtype dtype;
+  hia_type_info_dtype(hia_type_info_element(type), &dtype);
+  hiaR_shape_describe(dtype, dims, text, sizeof text);
+  return hiaR_arena_printf(&t->comp.arena, "%s", text);
+}
+
+/* ---- words ---- */
+
+/* An object is shown only if a version holds it: others may have been freed. */
+static void show(hia_told *t, hia_told_word *w, uint32_t i, hia_word word, const hia_dims *dims) {
+  hia_assumption_kind kind = w->kind == HIA_ASSUME_NOTHING ? w->asked : w->kind;
+  if (kind == HIA_ASSUME_WORD || kind == HIA_ASSUME_THIS)
+    w->what = value_text(t, t->types[i], word);
+  else if (kind != HIA_ASSUME_NOTHING)
+    w->what = sizes_text(t, t->types[i], dims);
+}
+
+/* While it is being made, kinds may change, and evidence is added. */
+static void fill_words(hia_told *t, hia_told_version *v, const hia_special *x) {
+  uint32_t n = t->function->n_param_words;
+  v->words = HIA_NEW_ARRAY(&t->comp.arena, hia_told_word, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    hia_told_word *w = &v->words[i];
+    bool is_making = x->outcome == HIA_SPECIAL_MAKING;
+    w->asked = x->of[i].asked;
+    w->kind = is_making ? w->asked : x->of[i].kind;
+    w->evidence.why = x->evidence[i].why;
+    w->evidence.n = x->evidence[i].n;
+    if (!is_making) w->evidence.taken_back = x->evidence[i].taken_back;
+    show(t, w, i, x->of[i].word, &x->of[i].dims);
+  }
+}
+
+static void fill_looks(hia_told *t, const hia_speculation *s) {
+  uint32_t n = t->function->n_param_words;
+  t->words = HIA_NEW_ARRAY(&t->comp.arena, hia_told_word, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    hia_told_word *w = &t->words[i];
+    hia_type_kind kind = hia_type_info_kind(t->types[i]);
+    w->evidence = hiaJ_evidence(s, t->function, i, kind);
+    w->kind = w->evidence.why == HIA_WHY_SEEN   ? HIA_ASSUME_THIS
+              : w->evidence.why != HIA_WHY_SAME ? HIA_ASSUME_NOTHING
+              : kind == HIA_KIND_SCALAR         ? HIA_ASSUME_WORD
+                                                : HIA_ASSUME_SIZES;
+    w->asked = w->kind;
+    if (w->kind != HIA_ASSUME_THIS) show(t, w, i, s->seen[i].word, &s->seen[i].dims);
+  }
+}
+
+/* ---- versions ---- */
+
+static const char *misfit_text(hia_told *t, const hia_special *x) {
+  const hia_misfit_run *m = &x->misfit;
+  const hia_type_info *type = t->types[m->at];
+  hia_type_kind kind = hia_type_info_kind(type);
+  if (kind == HIA_KIND_TENSOR) {
+    const char *sizes = sizes_text(t, type, &m->dims);
+    bool has_sizes = memcmp(&m->dims, &x->of[m->at].dims, sizeof m->dims) == 0;
+    return !has_sizes
+               ? sizes
+               : hiaR_arena_printf(&t->comp.arena,
+                                   "%s with elements that do not lie as those of a param", sizes);
+  }
+  if (kind != HIA_KIND_SCALAR && m->word >= HIA_FIRST_ADDRESS) return "another object";
+  return value_text(t, type, m->word);
+}
+
+static void fill_version(hia_told *t, const hia_speculation *s, uint32_t k) {
+  const hia_special *x = &s->specials[k];
+  hia_told_version *v = &t->versions[k];
+  v->number = k + 1;
+  v->outcome = x->outcome;
+  v->is_narrow = x->is_narrow;
+  v->n_used = atomic_load_explicit(&s->n_used[k + 1], memory_order_relaxed);
+  v->timed.ns = atomic_load_explicit(&x->timed_ns, memory_order_relaxed);
+  v->timed.n = atomic_load_explicit(&x->n_timed, memory_order_relaxed);
+  fill_words(t, v, x);
+  if (x->outcome == HIA_SPECIAL_FAILED)
+    v->reason = hiaR_arena_printf(&t->comp.arena, "%s", x->reason);
+  if (x->outcome != HIA_SPECIAL_MADE) return;
+  v->made_after = x->made_after;
+  v->compile_ns = x->compile_ns;
+  v->n_unfit = hiaJ_special_unfit(s, k) - x->unfit_before;
+  v->misfit = x->misfit;
+  if (x->misfit.n) v->misfit_what = misfit_text(t, x);
+}
+
+static hia_hindrance hindrance(const hia_told *t, const hia_speculation *s) {
+  hia_hindrance never = hiaJ_cannot_speculate(t->function);
+  if (never != HIA_HINDRANCE_NONE) return never;
+  if (!s) return HIA_HINDRANCE_NO_LOOK;
+  if (s->is_making) return HIA_HINDRANCE_MAKING;
+  return t->n_versions == HIA_MAX_SPECIALS ? HIA_HINDRANCE_FULL : s->hindrance;
+}
+
+void hiaJ_told_fill(hia_told *t, const hia_speculation *s) {
+  const hia_function *f = t->function;
+  name_all(t);
+  t->n_runs = t->n_general = atomic_load_explicit(&f->n_runs, memory_order_relaxed);
+  t->steady = hiaJ_steady(f);
+  if (s) {
+    t->n_looks = s->n_looks;
+    t->native = s->native;
+    t->interpreted = s->interpreted;
+    t->runs_ns = s->runs_ns;
+    t->compile_ns = s->compile_ns;
+    t->n_versions = atomic_load_explicit(&s->n_made, memory_order_relaxed);
+    t->versions = HIA_NEW_ARRAY(&t->comp.arena, hia_told_version, t->n_versions + 1);
+    for (uint32_t k = 0; k < t->n_versions; k++) fill_version(t, s, k);
+    for (uint32_t k = 0; k < t->n_versions; k++)
+      t->n_general -= t->versions[k].n_used < t->n_general ? t->versions[k].n_used : t->n_general;
+    if (s->n_looks) fill_looks(t, s);
+  }
+  t->hindrance = hindrance(t, s);
+}
