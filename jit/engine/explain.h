@@ -22,7 +22,7 @@ typedef struct hia_told_word {
 typedef struct hia_told_version {
   uint32_t number;
   hia_special_outcome outcome;
-  bool is_narrow; /* nothing is batched */
+  bool is_narrow;     /* nothing is batched */
   const char *reason; /* FAILED: why */
   uint64_t made_after, compile_ns, n_used;
   hia_timed timed;

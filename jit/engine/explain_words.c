@@ -44,7 +44,8 @@ static const char *no_use(hia_assumption_kind asked) {
   }
 }
 
-static const char *nothing(hia_told *t, const hia_told_word *w) {
+static const char *nothing(hia_told *t, const hia_told_version *v, const hia_told_word *w) {
+  if (v->is_narrow && !w->evidence.taken_back) return "is not assumed here";
   switch (w->evidence.taken_back) {
   case HIA_BACK_NO_USE:
     return hiaR_arena_printf(&t->comp.arena, "is not assumed: it would be of no use, as %s",
@@ -80,7 +81,7 @@ const char *hiaJ_told_assumption(hia_told *t, const hia_told_version *v, const h
   case HIA_ASSUME_SIZES: return sizes(t, v, w);
   case HIA_ASSUME_PARAM:
     return hiaR_arena_printf(arena, "is read as a param of the run, %s: so in %s", w->what, so_in);
-  default: return nothing(t, w);
+  default: return nothing(t, v, w);
   }
 }
 

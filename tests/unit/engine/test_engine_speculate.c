@@ -351,7 +351,8 @@ static const char *after_value(const char *at) {
   if (*at == '{') return after_items(at, '}', true);
   if (*at == '[') return after_items(at, ']', false);
   if (*at == '"') return after_text(at);
-  if (strncmp(at, "null", 4) == 0) return at + 4;
+  if (strncmp(at, "null", 4) == 0 || strncmp(at, "true", 4) == 0) return at + 4;
+  if (strncmp(at, "false", 5) == 0) return at + 5;
   const char *end = at;
   while (isdigit((unsigned char)*end) || *end == '.') end++;
   return end > at ? end : NULL;
@@ -660,5 +661,62 @@ Test(engine_speculate, timelines) {
   test_text_free(&t);
   hia_timeline_free(options.timeline);
   for (int i = 0; i < 2; i++) hia_value_free(args[i]);
+  close_program(&p);
+}
+
+/* ---- versions without batches ---- */
+
+static const char narrow_text[] =
+    "param A: f32[64, 64] = glorot_uniform()\n"
+    "fn chain(n: i64) -> f32[64] = if n == 0 then full(0.1, 64) else tanh(A @ chain(n - 1))\n"
+    "fn wide(n: i64, m: i64) -> f32 = sum([sum(chain(n)) for i in 0..m])\n"
+    "fn narrow(n: i64, m: i64) -> f32 = sum(chain(n)) + f32(m)\n";
+
+static uint32_t run_numbers(const program *p, int64_t n, int64_t m, uint64_t *rows) {
+  hia_run_stats stats = HIA_RUN_STATS_INIT;
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  hia_value *args[2] = {hia_value_i64(p->engine, n), hia_value_i64(p->engine, m)}, *result = NULL;
+  options.stats = &stats;
+  cr_assert_eq(hia_run(p->function, args, 2, &options, &result, NULL), HIA_OK);
+  hia_value_free(result);
+  for (int i = 0; i < 2; i++) hia_value_free(args[i]);
+  *rows = stats.batch_rows;
+  return stats.version;
+}
+
+/* Once waves are wide, runs have batches again, for good. */
+Test(engine_speculate, waves_of_one_row) {
+  NEEDS_NATIVE;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.speculate = HIA_SPECULATE_EAGER;
+  options.flags = HIA_FLAG_NO_REUSE;
+  program p = open_program(&options, narrow_text, "narrow");
+  uint64_t rows;
+  cr_assert_eq(hia_function_prepare(p.function, NULL), HIA_OK);
+  cr_assert_eq(run_numbers(&p, 20, 1, &rows), 0);
+  cr_assert_gt(rows, 0);
+  unsigned n_batched = 0;
+  for (int i = 0; i < 300; i++) {
+    uint32_t version = run_numbers(&p, 20, 1 + i % 2, &rows);
+    cr_assert(version != 0 || rows > 0);
+    n_batched += rows > 0;
+  }
+  cr_assert(n_batched >= 2 && n_batched < 10, "%u", n_batched);
+  test_text told = explained(&p, WORDS("is not assumed here"));
+  cr_assert(strstr(told.data, "nothing is batched"), "%s", told.data);
+  test_text_free(&told);
+  close_program(&p);
+  p = open_program(&options, narrow_text, "wide");
+  cr_assert_eq(hia_function_prepare(p.function, NULL), HIA_OK);
+  run_numbers(&p, 20, 1, &rows); /* as narrow as the chain */
+  cr_assert_gt(rows, 0);
+  for (int i = 0; i < 4; i++) run_numbers(&p, 20, 1, &rows);
+  cr_assert_eq(rows, 0);
+  unsigned n_wide = 0;
+  for (int i = 0; i < 300; i++) {
+    run_numbers(&p, 5, 40, &rows);
+    n_wide += rows > 0;
+  }
+  cr_assert_gt(n_wide, 150);
   close_program(&p);
 }
