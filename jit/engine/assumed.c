@@ -64,6 +64,26 @@ void hiaJ_assumed(hia_unit *unit) {
   special->n_specs = unit->graph->params.len;
 }
 
+/* In the order of hiaG_assume. */
+void hiaJ_assumed_from_cache(hia_unit *unit, hia_special *x) {
+  const hia_fn_version *v = &unit->versions[0];
+  const hia_params *own = &x->function->module->params;
+  hia_param_spec *specs =
+      HIA_NEW_ARRAY(&unit->comp.arena, hia_param_spec, (size_t)own->n + v->facts.n_params + 1);
+  if (own->n) memcpy(specs, own->specs, own->n * sizeof *specs);
+  x->n_bound = 0;
+  x->weight = x->is_narrow;
+  for (uint32_t i = 0; i < v->facts.n_params; i++) {
+    x->weight += x->of[i].kind != HIA_ASSUME_NOTHING ? 2 : 0;
+    if (x->of[i].kind != HIA_ASSUME_PARAM) continue;
+    hia_dtype dtype = (hia_dtype)hiaR_type_entry(&unit->facts.types, v->facts.params[i])->element;
+    specs[own->n + x->n_bound++] =
+        (hia_param_spec){.name = "", .dtype = dtype, .init = HIA_INIT_FULL, .shape = x->of[i].dims};
+  }
+  x->specs = specs;
+  x->n_specs = own->n + x->n_bound;
+}
+
 /* ---- params ---- */
 
 /* True if nobody can change the elements: they lie behind the tensor's dims, and not in memory that

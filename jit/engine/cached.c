@@ -8,6 +8,7 @@
 #include "jit/engine/cached.h"
 #include "graph/ir/print.h"
 #include "jit/cache/machine.h"
+#include "jit/engine/speculate.h"
 #include "runtime/base/loc.h"
 #include "runtime/native/units.h"
 
@@ -135,17 +136,22 @@ static bool use_entry(loading *l, const hia_entry *e) {
   unit->n_versions = 1;
   unit->versions = HIA_NEW(arena, hia_fn_version);
   uint64_t entry = hiaR_units_entries(unit->units)[facts->root].entry;
-  *unit->versions = (hia_fn_version){.function = l->function,
-                                     .traits = hiaJ_exact_traits(l->traits) | HIA_VERSION_NATIVE,
-                                     .unit = unit,
-                                     .root = facts->root,
-                                     .facts = {.params = e->words,
-                                               .results = e->words + facts->n_params,
-                                               .n_params = facts->n_params,
-                                               .n_results = facts->n_results,
-                                               .loc = facts->loc},
-                                     .result_names = result_names_of(e, arena),
-                                     .native = (hia_native_entry)(uintptr_t)entry};
+  hia_traits number = l->traits & HIA_VERSION_NUMBER;
+  hia_special *special = number ? hiaJ_special_of(l->function, number) : NULL;
+  *unit->versions =
+      (hia_fn_version){.function = l->function,
+                       .traits = hiaJ_exact_traits(l->traits) | number | HIA_VERSION_NATIVE,
+                       .special = special,
+                       .unit = unit,
+                       .root = facts->root,
+                       .facts = {.params = e->words,
+                                 .results = e->words + facts->n_params,
+                                 .n_params = facts->n_params,
+                                 .n_results = facts->n_results,
+                                 .loc = facts->loc},
+                       .result_names = result_names_of(e, arena),
+                       .native = (hia_native_entry)(uintptr_t)entry};
+  if (special) hiaJ_assumed_from_cache(unit, special);
   hiaJ_show(module->engine, unit, unit->units, e->units, e->n_units);
   return true;
 }

@@ -10,6 +10,7 @@
  * small file with the name of the entry. */
 #include "jit/cache/machine.h"
 #include "jit/engine/cached.h"
+#include "jit/engine/speculate.h"
 
 /* ---- keys ---- */
 
@@ -62,6 +63,7 @@ bool hiaJ_rest_of_key(hia_text *key, const hia_function *f, hia_traits traits) {
   hiaR_text_addf(key, "function %s", f->loss ? f->loss->signature : f->signature);
   describe_gradients(key, f);
   hiaR_text_addf(key, "\n");
+  if (!hiaJ_special_describe(key, f, traits)) return false;
   describe_hosts(key, module);
   return true;
 }

@@ -14,10 +14,9 @@
  *   find.c, functions.c          functions by name; the objects that stand for them
  *   show.c                       native code, shown to debuggers and profilers
  *   unit.c, ready.c              building and compiling; versions of functions, made when needed
- *   cached.c, cached_keys.c, cached_sides.c   the cache of native code (cached.h)
- *   later.c                      making versions on a thread of the engine
- *   again.c, tier.c              image or native code; runs that begin in the interpreter, and may
- *                                begin again in native code
+ *   cached.c, cached_keys.c, cached_sides.c, cached_versions.c   the cache of native code
+ * (cached.h) later.c                      making versions on a thread of the engine again.c, tier.c
+ * image or native code; runs that begin in the interpreter, and may begin again in native code
  *   speculate.c, special.c, assumed.c   versions that assume something of arguments (speculate.h)
  *   explain.c, explain_*.c       what is told of these versions (explain.h)
  *   run.c, run_options.c         calls; their options

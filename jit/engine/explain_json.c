@@ -82,7 +82,8 @@ static const char *const reasons[] = {
     [HIA_WHY_FEW] = "few-looks",     [HIA_WHY_FEW_SEEN] = "seldom-seen",
     [HIA_WHY_DIFFERS] = "differs",   [HIA_WHY_VARIES] = "varies",
     [HIA_WHY_MANY] = "many-objects", [HIA_WHY_NO_OBJECT] = "no-object",
-    [HIA_WHY_LARGE] = "large",       [HIA_WHY_LEFT_OUT] = "left-out"};
+    [HIA_WHY_LARGE] = "large",       [HIA_WHY_LEFT_OUT] = "left-out",
+    [HIA_WHY_RECALLED] = "recalled"};
 static const char *const backs[] = {
     [HIA_BACK_NOT] = NULL, [HIA_BACK_NO_USE] = "no-use", [HIA_BACK_GRADIENTS] = "gradients"};
 static const char *const states[] = {

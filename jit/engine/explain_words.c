@@ -45,7 +45,8 @@ static const char *no_use(hia_assumption_kind asked) {
 }
 
 static const char *nothing(hia_told *t, const hia_told_version *v, const hia_told_word *w) {
-  if (v->is_narrow && !w->evidence.taken_back) return "is not assumed here";
+  bool is_other = v->is_narrow || w->evidence.why == HIA_WHY_RECALLED;
+  if (is_other && !w->evidence.taken_back) return "is not assumed here";
   switch (w->evidence.taken_back) {
   case HIA_BACK_NO_USE:
     return hiaR_arena_printf(&t->comp.arena, "is not assumed: it would be of no use, as %s",
@@ -57,30 +58,35 @@ static const char *nothing(hia_told *t, const hia_told_version *v, const hia_tol
   }
 }
 
+static const char *so(hia_told *t, const hia_told_word *w) {
+  if (w->evidence.why == HIA_WHY_RECALLED) return "so in another process, says the cache";
+  return hiaR_arena_printf(&t->comp.arena, "so in %s", looks(t, w->evidence.n));
+}
+
 /* What is assumed of the sizes alone. */
 static const char *sizes(hia_told *t, const hia_told_version *v, const hia_told_word *w) {
-  const char *so_in = looks(t, w->evidence.n), *besides = "", *why = "";
+  const char *so_in = so(t, w), *besides = "", *why = "";
   if (v->outcome == HIA_SPECIAL_FAILED) {
     besides = "; that alone is of no use";
   } else if (w->evidence.taken_back == HIA_BACK_NO_USE) {
     besides = "; as a param it would be of no use, as ";
     why = no_use(w->asked);
   }
-  return hiaR_arena_printf(&t->comp.arena, "has the sizes %s: so in %s%s%s", w->what, so_in,
-                           besides, why);
+  return hiaR_arena_printf(&t->comp.arena, "has the sizes %s: %s%s%s", w->what, so_in, besides,
+                           why);
 }
 
 const char *hiaJ_told_assumption(hia_told *t, const hia_told_version *v, const hia_told_word *w) {
   hia_arena *arena = &t->comp.arena;
-  const char *so_in = looks(t, w->evidence.n);
+  const char *so_in = so(t, w);
   switch (w->kind) {
-  case HIA_ASSUME_WORD: return hiaR_arena_printf(arena, "is %s: so in %s", w->what, so_in);
+  case HIA_ASSUME_WORD: return hiaR_arena_printf(arena, "is %s: %s", w->what, so_in);
   case HIA_ASSUME_THIS:
     return hiaR_arena_printf(arena, "is this object, %s: seen %s", w->what,
                              times(t, w->evidence.n));
   case HIA_ASSUME_SIZES: return sizes(t, v, w);
   case HIA_ASSUME_PARAM:
-    return hiaR_arena_printf(arena, "is read as a param of the run, %s: so in %s", w->what, so_in);
+    return hiaR_arena_printf(arena, "is read as a param of the run, %s: %s", w->what, so_in);
   default: return nothing(t, v, w);
   }
 }

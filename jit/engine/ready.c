@@ -218,8 +218,9 @@ void hiaJ_make(hia_making *m) {
     if (is_special) hiaJ_special_failed(m->function, traits, reason_of(m, status));
   }
   end(m, status);
-  if (status == HIA_OK && !is_special)
-    hiaJ_cached_store(unit, function, traits); /* nobody waits for that */
+  if (status != HIA_OK) return; /* nobody waits for what follows */
+  hiaJ_cached_store(unit, function, traits);
+  if (is_special) hiaJ_cached_store_versions(function);
 }
 
 /* Two threads may both come here for one function: then it has two versions, which are equal. */

@@ -617,6 +617,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
     hia_traits traits = hiaJ_traits_for(&complete);
     version = hiaJ_first_version(f, traits);
     if (!version && is_auto(f)) version = hiaJ_cached_version(f, traits | HIA_VERSION_NATIVE);
+    if (version && version->unit->units) hiaJ_recall_versions(version, args);
     uint64_t start = version ? 0 : hiaR_now();
     if (!version)
       status = hiaJ_ready_for(f, hiaJ_first_traits(f, traits), &complete, &version, error);

@@ -44,6 +44,21 @@ bool hiaJ_special_init(hia_special *x, hia_function *f) {
   return x->of && x->evidence && x->words && x->objects && x->lent;
 }
 
+bool hiaJ_is_decided(const hia_function *f, hia_traits traits) {
+  if (!hiaJ_number_of(traits)) return true;
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  pthread_mutex_lock(&s->lock);
+  bool is_decided = s->lasts && !hiaJ_special_of(f, traits)->assumes_all;
+  pthread_mutex_unlock(&s->lock);
+  return is_decided;
+}
+
+hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f) {
+  uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
+  if (n_made == HIA_MAX_SPECIALS) return NULL;
+  return hiaJ_special_init(&s->specials[n_made], f) ? &s->specials[n_made] : NULL;
+}
+
 void hiaJ_speculation_free(hia_function *f) {
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
   const hia_allocator *allocator = &f->module->engine->allocator;

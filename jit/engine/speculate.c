@@ -340,3 +340,56 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
   pthread_mutex_unlock(&s->lock);
   if (is_wanted) make(f, n_made + 1);
 }
+
+/* ---- what other processes have found ---- */
+
+typedef struct recalling {
+  hia_function *function;
+  hia_speculation *speculation;
+  const hia_word *words;
+} recalling;
+
+/* Loads the version if the arguments are as it assumes. */
+static void recall(void *user, hia_special *x) {
+  const recalling *r = user;
+  hia_speculation *s = r->speculation;
+  uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
+  if (hiaJ_special_misfit(x, r->words) != HIA_NONE) return;
+  const hia_fn_version *v =
+      hiaJ_cached_version(r->function, HIA_VERSION_NATIVE | hiaJ_number(n_made + 1));
+  if (!v) return;
+  x->outcome = HIA_SPECIAL_MADE;
+  atomic_store_explicit(&s->n_made, n_made + 1, memory_order_release);
+}
+
+/* No version is made meanwhile. False: one is being made. */
+static bool reserve(hia_speculation *s) {
+  pthread_mutex_lock(&s->lock);
+  bool is_free = !s->is_making;
+  s->is_making = true;
+  pthread_mutex_unlock(&s->lock);
+  return is_free;
+}
+
+void hiaJ_recall_versions(const hia_fn_version *general, hia_value *const *args) {
+  hia_function *f = general->function;
+  if (hiaJ_exact_traits(general->traits) || hiaJ_cannot_speculate(f) != HIA_HINDRANCE_NONE) return;
+  hia_speculation *s = hiaJ_speculation_of(f);
+  if (!s || atomic_exchange_explicit(&s->has_recalled, true, memory_order_relaxed)) return;
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  size_t size = f->n_param_words * sizeof(hia_word);
+  hia_word *words = hiaR_alloc(allocator, size), *at = words;
+  if (!words) return;
+  for (uint32_t i = 0; i < f->arity; i++) {
+    memcpy(at, args[i]->words, args[i]->type->n_words * sizeof *at);
+    at += args[i]->type->n_words;
+  }
+  recalling r = {f, s, words};
+  if (reserve(s)) {
+    hiaJ_cached_versions(general, s, recall, &r);
+    pthread_mutex_lock(&s->lock);
+    s->is_making = false;
+    pthread_mutex_unlock(&s->lock);
+  }
+  hiaR_free(allocator, words, size);
+}

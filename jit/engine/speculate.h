@@ -45,6 +45,7 @@ typedef enum hia_why {
   HIA_WHY_NO_OBJECT, /* it is a constructor without fields */
   HIA_WHY_LARGE,     /* it has too many objects */
   HIA_WHY_LEFT_OUT,  /* by a test */
+  HIA_WHY_RECALLED,  /* another process has found it, says the cache */
 } hia_why;
 
 /* Why what was asked is not assumed. */
@@ -159,6 +160,7 @@ struct hia_speculation {
   /* Runs with narrow waves, and none with others so far; of those without batches, how many. */
   atomic_uint n_narrow;
   atomic_bool is_wide;
+  atomic_bool has_recalled; /* versions that are in the cache were looked for */
   _Atomic uint64_t n_unbatched;
   /* Numbers 1 to n_made are taken, by versions that are there, or that could not be made. */
   atomic_uint n_made;
@@ -181,6 +183,8 @@ hia_special *hiaJ_special_of(const hia_function *f, hia_traits traits);
 /* The version with these traits, which was being made, is there, after so much time of compiling;
  * or it could not be made, which may be said twice. The caller holds no lock. */
 void hiaJ_special_made(hia_function *f, hia_traits traits, uint64_t compile_ns);
+/* True if nothing of what the version with these traits assumes can still be taken back. */
+bool hiaJ_is_decided(const hia_function *f, hia_traits traits);
 void hiaJ_special_failed(hia_function *f, hia_traits traits, const char *reason);
 /* Runs whose arguments were not as version number i + 1 assumes, or that had another version
  * before it could be found. The caller holds the lock. */
@@ -189,7 +193,7 @@ uint64_t hiaJ_special_unfit(const hia_speculation *s, uint32_t i);
 bool hiaJ_lies_as_param(const struct hia_tensor *t);
 /* The first of these words that is not as the version assumes; HIA_NONE: all are. */
 uint32_t hiaJ_special_misfit(const hia_special *special, const hia_word *words);
-/* Of the versions whose assumptions hold of these words, that which assumes most; NULL: there is
+/* Returns that version whose assumptions hold of these words and which assumes most; NULL: there is
  * none. Counts the run: it is number *use of those that use this version, or none, from 0. */
 const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words, uint64_t *use);
 /* True if the time of a run is to be taken, which is number `use` of those of a version: reading
@@ -200,7 +204,26 @@ static inline bool hiaJ_is_timed(uint64_t use) {
 }
 void hiaJ_special_timed(hia_special *special, uint64_t ns);
 
+/* The assumptions that the next version gets, which have their memory; NULL: there are as many
+ * versions as there may be, or there is no memory. The caller holds the lock. */
+hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f);
+
+/* ---- cached_versions.c: versions in the cache ---- */
+
+/* Says in a key what the version with these traits assumes. False: it cannot be kept. */
+bool hiaJ_special_describe(hia_text *key, const hia_function *f, hia_traits traits);
+/* Stores the list of the function's versions. */
+void hiaJ_cached_store_versions(const hia_function *f);
+/* Hands over the versions of the list that is in the cache, each as the next one of the function.
+ * Nobody else makes versions of it meanwhile. */
+typedef void hia_recall(void *user, hia_special *special);
+void hiaJ_cached_versions(const hia_fn_version *general, hia_speculation *s, hia_recall *recall,
+                          void *user);
+
 /* ---- speculate.c ---- */
+
+/* The general version comes from the cache: versions for such arguments may be there, too. */
+void hiaJ_recall_versions(const hia_fn_version *general, hia_value *const *args);
 
 /* A run of a version that assumes nothing, to be looked at. */
 typedef struct hia_looked_at {
@@ -236,6 +259,8 @@ hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error);
 void hiaJ_take_back(hia_special *special, uint32_t i, bool lasts, bool has_gradients);
 /* Notes what runs of the version need, once all passes have run. */
 void hiaJ_assumed(hia_unit *unit);
+/* Does the same for a unit that comes from the cache. In a try. */
+void hiaJ_assumed_from_cache(hia_unit *unit, hia_special *special);
 /* The params of a run of the version, held for the caller: those of the program (NULL: it has
  * none), and arguments. HIA_MEMORY. */
 hia_status hiaJ_assumed_params(hia_special *special, hia_value *const *args, const hia_word *words,

@@ -396,7 +396,6 @@ hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits tra
                           uint64_t *open_ns, hia_error **error) {
   job j = {.unit = unit, .function = function, .traits = traits, .open_ns = open_ns};
   *open_ns = 0;
-  bool is_special = (traits & HIA_VERSION_NUMBER) != 0;
-  if (!is_special && hiaJ_cached_load(unit, function, traits)) return HIA_OK;
+  if (hiaJ_is_decided(function, traits) && hiaJ_cached_load(unit, function, traits)) return HIA_OK;
   return hiaJ_module_try_halves(function->module, &unit->comp, build, finish, &j, error);
 }
