@@ -1,15 +1,18 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Versions that assume something of arguments: which runs use them, what they assume, and that
  * nothing else depends on them. */
+#include "jit/cache/store.h"
 #include "jit/engine/speculate.h"
 #include "tests/unit/helpers/memory.h"
 #include "tests/unit/helpers/program.h"
 #include "tests/unit/helpers/text.h"
+#include <hiaton/cache.h>
 #include <hiaton/dlpack.h>
 
 #include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static const char text[] =
     "type E = X | C(v: f64) | Add(a: E, b: E) | Div(a: E, b: E)\n"
@@ -719,4 +722,94 @@ Test(engine_speculate, waves_of_one_row) {
   }
   cr_assert_gt(n_wide, 150);
   close_program(&p);
+}
+
+/* ---- versions in the cache ---- */
+
+static program open_cached(hia_speculate mode, const char *folder, const char *name) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.speculate = mode;
+  options.cache = folder;
+  return open_program(&options, text, name);
+}
+
+/* Runs `net` in an engine of its own, and returns the version that the first run used. */
+static uint32_t start_with(const char *folder, hia_speculate mode, const char *w, const char *b,
+                           const char *expected) {
+  program p = open_cached(mode, folder, "net");
+  hia_value *args[3] = {parse(&p, 0, "3"), parse(&p, 1, w), parse(&p, 2, b)};
+  char out[64];
+  if (mode == HIA_SPECULATE_EAGER) cr_assert_eq(hia_function_prepare(p.function, NULL), HIA_OK);
+  uint32_t version = run(&p, args, 3, out, sizeof out);
+  cr_assert_str_eq(out, expected);
+  for (int i = 0; i < 3; i++) hia_value_free(args[i]);
+  close_program(&p);
+  return version;
+}
+
+typedef struct list_file {
+  hia_store *store;
+  char name[HIA_STORE_NAME + 1];
+  char bytes[20000];
+  size_t size, body; /* where the list begins */
+} list_file;
+
+static void find_list(void *user, const hia_store_file *file) {
+  list_file *l = user;
+  size_t size;
+  char *bytes = hiaJ_store_read(l->store, file->name, &size);
+  static const char word[] = "\nversions\n";
+  char *at = bytes ? memmem(bytes, size, word, sizeof word - 1) : NULL;
+  if (at && size < sizeof l->bytes) {
+    memcpy(l->name, file->name, sizeof l->name);
+    memcpy(l->bytes, bytes, size);
+    l->size = size;
+    l->body = (size_t)(at - bytes) + sizeof word - 1;
+  }
+  if (bytes) hiaJ_store_free(l->store, bytes, size);
+}
+
+Test(engine_speculate, versions_in_the_cache) {
+  NEEDS_NATIVE;
+  char folder[] = "/tmp/hia_speculate-XXXXXX";
+  cr_assert_not_null(mkdtemp(folder));
+  static const char other[] = "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]";
+  program q = open(HIA_SPECULATE_OFF, "net");
+  hia_value *args[3] = {parse(&q, 0, "3"), parse(&q, 1, W[0]), parse(&q, 2, "[1, 2]")};
+  char expected[64], expected_other[64];
+  run(&q, args, 3, expected, sizeof expected);
+  for (int i = 1; i < 3; i++) hia_value_free(args[i]);
+  args[1] = parse(&q, 1, other);
+  args[2] = parse(&q, 2, "[1, 2, 3]");
+  run(&q, args, 3, expected_other, sizeof expected_other);
+  for (int i = 0; i < 3; i++) hia_value_free(args[i]);
+  close_program(&q);
+
+  cr_assert_eq(start_with(folder, HIA_SPECULATE_ON, W[0], "[1, 2]", expected), 0);
+  cr_assert_eq(start_with(folder, HIA_SPECULATE_EAGER, W[0], "[1, 2]", expected), 0);
+  cr_assert_eq(start_with(folder, HIA_SPECULATE_ON, W[0], "[1, 2]", expected), 1);
+  cr_assert_eq(start_with(folder, HIA_SPECULATE_OFF, W[0], "[1, 2]", expected), 0);
+  cr_assert_eq(start_with(folder, HIA_SPECULATE_ON, other, "[1, 2, 3]", expected_other), 0);
+
+  /* The list cut short, and with other numbers: versions of other assumptions are not there. */
+  static list_file l;
+  cr_assert_eq(hiaJ_store_open(&hiaR_malloc, folder, 1 << 30, &l.store, NULL), HIA_OK);
+  cr_assert_eq(hiaJ_store_each(l.store, false, find_list, &l), HIA_OK);
+  cr_assert_gt(l.body, 0);
+  static char changed[sizeof l.bytes];
+  unsigned n_special = 0;
+  for (size_t i = l.body; i < l.size; i++) {
+    cr_assert(hiaJ_store_write(l.store, l.name, l.bytes, i));
+    n_special += start_with(folder, HIA_SPECULATE_ON, W[0], "[1, 2]", expected) != 0;
+    for (const char *c = "9 -x"; *c; c++) {
+      memcpy(changed, l.bytes, l.size);
+      changed[i] = *c;
+      cr_assert(hiaJ_store_write(l.store, l.name, changed, l.size));
+      n_special += start_with(folder, HIA_SPECULATE_ON, W[0], "[1, 2]", expected) != 0;
+    }
+  }
+  cr_assert_lt(n_special, 3 * (l.size - l.body)); /* a change of what is not assumed is none */
+  hiaJ_store_close(l.store);
+  hia_cache_clear(folder, false, NULL);
+  rmdir(folder);
 }
