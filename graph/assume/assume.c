@@ -3,17 +3,14 @@
 #include "graph/assume/assume.h"
 #include "graph/ir/build.h"
 #include "graph/ir/walk.h"
-#include <stdio.h>
 
-static hia_value_id param_of(hia_graph *g, hia_fn *fn, hia_type type, const hia_dims *dims) {
-  char name[32];
-  snprintf(name, sizeof name, "argument.%u", g->params.len);
-  hia_param_spec spec = {
-      .name = name, .dtype = hiaG_dtype(g->types, type), .init = HIA_INIT_FULL, .shape = *dims};
-  g->argument_shapes[g->n_arguments++] = *dims;
-  for (uint32_t i = 0; hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD) && i < dims->rank; i++)
-    spec.shape.dims[i] = HIA_DIM_UNKNOWN;
-  uint32_t param = hiaG_param_new(g, &spec);
+static hia_value_id param_of(hia_graph *g, hia_fn *fn, uint32_t i, const hia_dims *dims) {
+  hia_type type = fn->params[i];
+  hia_dims shape = *dims;
+  for (uint32_t k = 0; hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD) && k < dims->rank; k++)
+    shape.dims[k] = HIA_DIM_UNKNOWN;
+  uint32_t param = hiaG_argument_new(g, hiaG_dtype(g->types, type), &shape,
+                                     &(hia_argument){.word = i, .shape = *dims});
   return hiaG_out(fn, hiaG_add(g, fn, 0, HIA_OP_PARAM, NULL, 0, &type, 1, param, fn->loc), 0);
 }
 
@@ -38,7 +35,7 @@ static hia_value_id assumed(hia_graph *g, hia_fn *fn, uint32_t i, const hia_assu
   case HIA_ASSUME_WORD:
   case HIA_ASSUME_THIS: return hiaG_const(g, fn, 0, type, of->word, fn->loc);
   case HIA_ASSUME_SIZES: return expect(g, fn, i, &of->dims);
-  case HIA_ASSUME_PARAM: return param_of(g, fn, type, &of->dims);
+  case HIA_ASSUME_PARAM: return param_of(g, fn, i, &of->dims);
   default: return i;
   }
 }
@@ -55,7 +52,6 @@ hia_fn_id hiaG_assume(hia_graph *g, hia_fn_id root, const hia_assumption *of) {
   like->is_root = false;
   g->is_assumed = true;
   g->first_argument = g->params.len;
-  g->argument_shapes = HIA_NEW_ARRAY(&g->comp->arena, hia_dims, fn->n_params + 1);
   hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->arena, hia_value_id, fn->n_params + 1);
   for (uint32_t i = 0; i < fn->n_params; i++) ins[i] = assumed(g, fn, i, &of[i]);
   hia_node_id call = hiaG_add(g, fn, 0, HIA_OP_CALL, ins, fn->n_params, fn->results, fn->n_results,

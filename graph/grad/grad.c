@@ -40,7 +40,7 @@ static void make(hia_grad *d, uint32_t version) {
   hiaG_grad_find_reruns(&b);
   hiaG_grad_back(&b);
   hiaG_grad_know_arguments(d->g, true);
-  if (d->g->n_arguments) hiaG_grad_find_sizes(&b);
+  if (d->g->arguments.len) hiaG_grad_find_sizes(&b);
   hiaG_grad_sizes(&b);
   hiaG_grad_know_arguments(d->g, false);
   hiaG_grad_kept(&b);

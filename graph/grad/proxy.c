@@ -241,9 +241,9 @@ void hiaG_grad_remove_proxies(hia_graph *g) {
 }
 
 void hiaG_grad_know_arguments(hia_graph *g, bool are_known) {
-  for (uint32_t i = 0; g->is_assumed && i < g->n_arguments; i++) {
+  for (uint32_t i = 0; i < g->arguments.len; i++) {
     hia_dims *shape = &g->params.data[g->first_argument + i].shape;
     for (uint32_t k = 0; k < shape->rank; k++)
-      shape->dims[k] = are_known ? g->argument_shapes[i].dims[k] : HIA_DIM_UNKNOWN;
+      shape->dims[k] = are_known ? g->arguments.data[i].shape.dims[k] : HIA_DIM_UNKNOWN;
   }
 }

@@ -4,6 +4,7 @@
 #include "graph/ir/build.h"
 #include "graph/ir/op_type.h"
 #include "graph/ir/sums.h"
+#include <stdio.h>
 
 hia_graph *hiaG_new(hia_comp *comp, hia_types *types, const char *file) {
   hia_graph *g = HIA_NEW(&comp->arena, hia_graph);
@@ -231,6 +232,15 @@ uint32_t hiaG_param_new(hia_graph *g, const hia_param_spec *spec) {
   copied.name = hiaR_arena_printf(&g->comp->arena, "%s", spec->name);
   hiaR_push(&g->comp->arena, &g->params, copied);
   return g->params.len - 1;
+}
+
+uint32_t hiaG_argument_new(hia_graph *g, hia_dtype dtype, const hia_dims *shape,
+                           const hia_argument *argument) {
+  char name[32];
+  snprintf(name, sizeof name, "argument.%u", g->arguments.len);
+  hiaR_push(&g->comp->arena, &g->arguments, *argument);
+  hia_param_spec spec = {.name = name, .dtype = dtype, .init = HIA_INIT_FULL, .shape = *shape};
+  return hiaG_param_new(g, &spec);
 }
 
 uint32_t hiaG_literal_new(hia_graph *g, hia_dtype dtype, const hia_dims *shape) {

@@ -32,6 +32,11 @@ uint32_t hiaG_param_new(hia_graph *g, const hia_param_spec *spec);
 /* Returns the type of a param's value. */
 hia_type hiaG_param_type(hia_types *types, const hia_param_spec *spec);
 
+/* Adds a param for a tensor that is an argument, or of a known object (graph->arguments), which is
+ * copied. `shape`: of its spec. */
+uint32_t hiaG_argument_new(hia_graph *g, hia_dtype dtype, const hia_dims *shape,
+                           const hia_argument *argument);
+
 /* Adds a literal, whose elements are all 0: the caller puts them there. HIA_NONE: no memory could
  * hold it. */
 uint32_t hiaG_literal_new(hia_graph *g, hia_dtype dtype, const hia_dims *shape);

@@ -217,6 +217,15 @@ typedef struct hia_gradient_of {
   hia_wrt *wrt;   /* none of them twice */
 } hia_gradient_of;
 
+/* A tensor that is read as a param: an argument of the root, or of an object that is known. */
+typedef struct hia_argument {
+  uint32_t word;   /* of the root's arguments; NONE: it is `tensor` */
+  hia_word tensor; /* which lives as long as the code */
+  /* Of the param; behind the pass `grad` its spec has it, too: what gradients add up, and how, must
+   * not depend on sizes. */
+  hia_dims shape;
+} hia_argument;
+
 /* A parameter of a function that a param stands for. */
 typedef struct hia_proxy {
   hia_fn_id fn;
@@ -251,9 +260,8 @@ typedef struct hia_graph {
   /* It is of a version that assumes something of its arguments (graph/assume): CONST nodes may be
    * objects, by their addresses, and params from `first_argument` on are arguments. */
   bool is_assumed;
-  uint32_t first_argument, n_arguments;
-  hia_dims *argument_shapes; /* of these params; behind the pass `grad` their specs have them, too:
-                                what gradients add up, and how, must not depend on sizes */
+  uint32_t first_argument;
+  HIA_VEC(hia_argument) arguments;
   /* While functions are differentiated, params from first_proxy on stand for parameters of
    * functions (grad/proxy.c). */
   uint32_t first_proxy;

@@ -21,6 +21,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/walk.h"
 #include "graph/passes/passes.h"
+#include "runtime/heap/tensor.h"
 
 typedef struct folding {
   hia_graph *g;
@@ -330,10 +331,33 @@ static const void *object_of(const folding *f, hia_value_id v) {
                                                            : NULL;
 }
 
-/* A read becomes the word that stands at `at`, unless that is a tensor. */
+/* The param that stands for a tensor of a known object. */
+static uint32_t argument_of(hia_graph *g, hia_word word) {
+  const hia_tensor *t = hiaR_tensor(word);
+  hia_dims shape = hiaR_tensor_dims(t);
+  for (uint32_t i = 0; i < g->arguments.len; i++)
+    if (g->arguments.data[i].word == HIA_NONE && g->arguments.data[i].tensor == word)
+      return g->first_argument + i;
+  return hiaG_argument_new(g, hiaR_tensor_dtype(t), &shape,
+                           &(hia_argument){.word = HIA_NONE, .tensor = word, .shape = shape});
+}
+
+static void become_param(folding *f, hia_node_id n, hia_word word) {
+  hia_node *node = &f->fn->nodes.data[n];
+  if (word < HIA_FIRST_ADDRESS || !hiaR_tensor_lies_as_param(hiaR_tensor(word))) return;
+  node->op = HIA_OP_PARAM;
+  node->n_ins = 0;
+  node->imm = argument_of(f->g, word);
+}
+
+/* A read becomes the word that stands at `at`; a tensor becomes a param. */
 static void become_word(folding *f, hia_node_id n, const hia_layout_word *at, const char *base) {
   hia_type type = hiaG_type(f->fn, hiaG_out(f->fn, n, 0));
   hia_word word = hiaR_load((hia_repr)at->repr, base + at->at);
+  if (!hiaG_is_scalar(type) && hiaG_type_kind(f->g->types, type) == HIA_KIND_TENSOR) {
+    become_param(f, n, word);
+    return;
+  }
   hia_type_kind kind = hiaG_is_scalar(type) ? HIA_KIND_DATA : hiaG_type_kind(f->g->types, type);
   if (kind == HIA_KIND_DATA || (kind == HIA_KIND_ARRAY && word >= HIA_FIRST_ADDRESS))
     become_const(f, n, word);

@@ -38,14 +38,12 @@ hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) 
   bool has_gradients = hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD);
   hiaG_find_lasting(g, root, lasts);
   note_lasting(special->function, lasts, has_gradients);
-  special->n_bound = 0;
   special->weight = special->is_narrow;
   for (uint32_t i = 0; i < n; i++) {
     hia_assumption *a = &special->of[i];
     hiaJ_take_back(special, i, lasts[i], has_gradients);
     is_some |=
         a->kind != HIA_ASSUME_NOTHING && (special->assumes_all || a->kind != HIA_ASSUME_SIZES);
-    special->n_bound += a->kind == HIA_ASSUME_PARAM;
     special->weight += a->kind != HIA_ASSUME_NOTHING ? 2 : 0;
   }
   unit->versions[0].special = special;
@@ -62,6 +60,8 @@ void hiaJ_assumed(hia_unit *unit) {
   if (!special) return;
   special->specs = unit->graph->params.data;
   special->n_specs = unit->graph->params.len;
+  special->bound = unit->graph->arguments.data;
+  special->n_bound = unit->graph->arguments.len;
 }
 
 /* In the order of hiaG_assume. */
@@ -71,12 +71,15 @@ void hiaJ_assumed_from_cache(hia_unit *unit, hia_special *x) {
   hia_param_spec *specs =
       HIA_NEW_ARRAY(&unit->comp.arena, hia_param_spec, (size_t)own->n + v->facts.n_params + 1);
   if (own->n) memcpy(specs, own->specs, own->n * sizeof *specs);
+  hia_argument *bound = HIA_NEW_ARRAY(&unit->comp.arena, hia_argument, v->facts.n_params + 1);
+  x->bound = bound;
   x->n_bound = 0;
   x->weight = x->is_narrow;
   for (uint32_t i = 0; i < v->facts.n_params; i++) {
     x->weight += x->of[i].kind != HIA_ASSUME_NOTHING ? 2 : 0;
     if (x->of[i].kind != HIA_ASSUME_PARAM) continue;
     hia_dtype dtype = (hia_dtype)hiaR_type_entry(&unit->facts.types, v->facts.params[i])->element;
+    bound[x->n_bound] = (hia_argument){.word = i, .shape = x->of[i].dims};
     specs[own->n + x->n_bound++] =
         (hia_param_spec){.name = "", .dtype = dtype, .init = HIA_INIT_FULL, .shape = x->of[i].dims};
   }
@@ -102,15 +105,17 @@ static bool is_for(const hia_special *s, const hia_word *words, uint32_t n,
   return fits;
 }
 
-static hia_status new_state(const hia_special *s, const hia_word *words, uint32_t n,
-                            hia_param_state *program, hia_param_state **out) {
+static hia_status new_state(const hia_special *s, const hia_word *words, hia_param_state *program,
+                            hia_param_state **out) {
   const hia_allocator *allocator = &s->function->module->engine->allocator;
   size_t size = s->n_specs * sizeof(void *);
   const void **elements = hiaR_alloc(allocator, size);
   if (!elements) return HIA_MEMORY;
-  uint32_t at = s->n_specs - s->n_bound;
-  for (uint32_t i = 0; i < n; i++)
-    if (s->of[i].kind == HIA_ASSUME_PARAM) elements[at++] = hiaR_tensor(words[i])->data;
+  const void **at = elements + (s->n_specs - s->n_bound);
+  for (uint32_t i = 0; i < s->n_bound; i++) {
+    const hia_argument *b = &s->bound[i];
+    at[i] = hiaR_tensor(b->word == HIA_NONE ? b->tensor : words[b->word])->data;
+  }
   const hia_param_values values = {.from = program, .lasting = elements};
   hia_status status = hiaR_state_new(s->specs, s->n_specs, &values, allocator, out);
   hiaR_free(allocator, (void *)(uintptr_t)elements, size);
@@ -139,7 +144,7 @@ hia_status hiaJ_assumed_params(hia_special *s, hia_value *const *args, const hia
   if (is_kept) *out = hiaR_state_hold(s->state);
   pthread_mutex_unlock(&s->lock);
   if (is_kept) return HIA_OK;
-  hia_status status = new_state(s, words, n, program, out);
+  hia_status status = new_state(s, words, program, out);
   if (status != HIA_OK) return status;
   pthread_mutex_lock(&s->lock);
   keep(s, args, words, n, program, *out);

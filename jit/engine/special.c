@@ -151,10 +151,6 @@ void hiaJ_special_failed(hia_function *f, hia_traits traits, const char *reason)
 
 /* ---- choosing ---- */
 
-bool hiaJ_lies_as_param(const hia_tensor *t) {
-  return (uintptr_t)t->data % HIA_TENSOR_ALIGN == 0 || hiaR_tensor_bytes(t) < HIA_TENSOR_ALIGNED;
-}
-
 static bool has_dims(const hia_tensor *t, const hia_dims *dims) {
   for (uint32_t i = 0; i < dims->rank; i++)
     if (t->dims[i] != dims->dims[i]) return false;
@@ -168,7 +164,7 @@ static bool holds(const hia_assumption *a, hia_word word) {
   case HIA_ASSUME_THIS: return word == a->word;
   case HIA_ASSUME_SIZES: return has_dims(hiaR_tensor(word), &a->dims);
   case HIA_ASSUME_PARAM:
-    return has_dims(hiaR_tensor(word), &a->dims) && hiaJ_lies_as_param(hiaR_tensor(word));
+    return has_dims(hiaR_tensor(word), &a->dims) && hiaR_tensor_lies_as_param(hiaR_tensor(word));
   }
   return false;
 }

@@ -102,7 +102,7 @@ static hia_assumption_kind tensor_kind(const hia_type_table *types, hia_type typ
                                        const hia_tensor *t) {
   hia_dtype dtype = hiaR_type_entry(types, type)->element;
   bool is_float = dtype == HIA_F32 || dtype == HIA_F64;
-  return is_float && hiaJ_lies_as_param(t) ? HIA_ASSUME_PARAM : HIA_ASSUME_SIZES;
+  return is_float && hiaR_tensor_lies_as_param(t) ? HIA_ASSUME_PARAM : HIA_ASSUME_SIZES;
 }
 
 static hia_evidence of_values(uint32_t n_same, uint32_t n_changes, uint32_t n_looks,

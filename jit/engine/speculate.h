@@ -118,7 +118,8 @@ struct hia_special {
   hia_evidence *evidence;      /* likewise */
   hia_objects **objects;       /* by argument: held, since an object of it is assumed; or NULL */
   const hia_param_spec *specs; /* of the graph: of the program, then of arguments */
-  uint32_t n_specs, n_bound;   /* n_bound of them are of arguments */
+  uint32_t n_specs, n_bound;   /* n_bound of them are of arguments: */
+  const hia_argument *bound;
 
   pthread_mutex_t lock;             /* of what follows: the params of the last run */
   hia_param_state *program, *state; /* held; NULL: there are none */
@@ -189,8 +190,6 @@ void hiaJ_special_failed(hia_function *f, hia_traits traits, const char *reason)
 /* Runs whose arguments were not as version number i + 1 assumes, or that had another version
  * before it could be found. The caller holds the lock. */
 uint64_t hiaJ_special_unfit(const hia_speculation *s, uint32_t i);
-/* True if the elements lie as those of a param do. */
-bool hiaJ_lies_as_param(const struct hia_tensor *t);
 /* The first of these words that is not as the version assumes; HIA_NONE: all are. */
 uint32_t hiaJ_special_misfit(const hia_special *special, const hia_word *words);
 /* Returns that version whose assumptions hold of these words and which assumes most; NULL: there is

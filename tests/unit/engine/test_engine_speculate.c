@@ -25,6 +25,11 @@ static const char text[] =
     "  L(x) => relu(W @ (x * ones(len(b))) + b),\n"
     "  N(l, r) => relu(W @ (fold(l, W, b) + fold(r, W, b)) + b) }\n"
     "fn full(d: i32) -> T = if d == 0 then L(1) else N(full(d - 1), full(d - 1))\n"
+    "type M = M(w: f32[?, ?], b: f32[?])\n"
+    "fn in_record(t: T, m: M) -> f32[?] = match m { M(w, b) => match t {\n"
+    "  L(x) => relu(w @ (x * ones(len(b))) + b),\n"
+    "  N(l, r) => relu(w @ (in_record(l, m) + in_record(r, m)) + b) } }\n"
+    "fn net_in_record(d: i32, m: M) -> f32 = sum(in_record(full(d), m))\n"
     "fn net(d: i32, W: f32[?, ?], b: f32[?]) -> f32 = sum(fold(full(d), W, b))\n"
     "fn pairs(p: (i64, (E, i64))) = total(p.1.0, p.1.1) + f64(p.0)\n"
     "fn power(x: f64, n: i64) -> f64 = if n == 0 then 1 else x * power(x, n - 1)\n"
@@ -166,6 +171,27 @@ Test(engine_speculate, tensors_as_params) {
 }
 
 static void release_nothing(DLManagedTensorVersioned *t) { (void)t; }
+
+/* So are weights that are fields of an object, if it is the same. */
+Test(engine_speculate, tensors_of_an_object) {
+  NEEDS_NATIVE;
+  program p = open(HIA_SPECULATE_EAGER, "net_in_record"), q = open(HIA_SPECULATE_OFF, "net");
+  for (int k = 0; k < 2; k++) {
+    char record[128], general[64], special[64];
+    snprintf(record, sizeof record, "M(%s, [1, 2])", W[k]);
+    hia_value *args[2] = {parse(&p, 0, "3"), parse(&p, 1, record)};
+    hia_value *same[3] = {args[0], parse(&q, 1, W[k]), parse(&q, 2, "[1, 2]")};
+    run(&q, same, 3, general, sizeof general);
+    for (int i = 0; i < 3; i++) {
+      cr_assert_eq(run(&p, args, 2, special, sizeof special), i ? (uint32_t)k + 1 : 0);
+      cr_assert_str_eq(special, general);
+    }
+    for (int i = 0; i < 2; i++) hia_value_free(args[i]);
+    for (int i = 1; i < 3; i++) hia_value_free(same[i]);
+  }
+  close_program(&p);
+  close_program(&q);
+}
 
 /* Memory that the host lends may change between calls. */
 Test(engine_speculate, memory_that_is_lent) {
