@@ -24,7 +24,7 @@ void hiaJ_take_back(hia_special *s, uint32_t i, bool lasts, bool has_gradients) 
 static void note_lasting(hia_function *f, const bool *lasts, bool has_gradients) {
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
   pthread_mutex_lock(&s->lock);
-  if (!s->lasts) s->lasts = hiaR_alloc(&f->module->engine->allocator, f->n_param_words);
+  if (!s->lasts) s->lasts = hiaR_alloc(&f->module->engine->allocator, (size_t)f->n_param_words + 1);
   if (s->lasts) memcpy(s->lasts, lasts, f->n_param_words);
   s->has_gradients = has_gradients;
   pthread_mutex_unlock(&s->lock);

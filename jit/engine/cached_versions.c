@@ -162,7 +162,7 @@ static bool know_lasting(hia_speculation *s, bool *lasts, bool has_gradients) {
 static void take_list(reader *r, hia_speculation *s, const hia_fn_version *general,
                       hia_recall *recall, void *user) {
   const hia_function *f = general->function;
-  bool *lasts = hiaR_alloc(&f->module->engine->allocator, f->n_param_words);
+  bool *lasts = hiaR_alloc(&f->module->engine->allocator, (size_t)f->n_param_words + 1);
   if (!lasts) return;
   r->is_wrong |= !take_word(r, "lasts");
   for (uint32_t i = 0; i < f->n_param_words && !r->is_wrong; i++) lasts[i] = take_number(r, 1) != 0;
@@ -170,7 +170,7 @@ static void take_list(reader *r, hia_speculation *s, const hia_fn_version *gener
   bool has_gradients = take_number(r, 1) != 0;
   take_end(r);
   if (r->is_wrong || !know_lasting(s, lasts, has_gradients)) {
-    hiaR_free(&f->module->engine->allocator, lasts, f->n_param_words);
+    hiaR_free(&f->module->engine->allocator, lasts, (size_t)f->n_param_words + 1);
     return;
   }
   hia_special *x;

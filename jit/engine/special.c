@@ -9,10 +9,13 @@ enum { PROBE_EVERY = 128 };
 
 /* ---- memory ---- */
 
+/* One more than there are: a function without arguments has versions, too. */
+static size_t words_of(const hia_function *f) { return (size_t)f->n_param_words + 1; }
+
 static void free_speculation(hia_speculation *s, const hia_function *f) {
   const hia_allocator *allocator = &f->module->engine->allocator;
-  hiaR_free(allocator, s->lasts, f->n_param_words);
-  hiaR_free(allocator, s->seen, f->n_param_words * sizeof *s->seen);
+  hiaR_free(allocator, s->lasts, words_of(f));
+  hiaR_free(allocator, s->seen, words_of(f) * sizeof *s->seen);
   for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) pthread_mutex_destroy(&s->specials[k].lock);
   pthread_mutex_destroy(&s->lock);
   hiaR_free(allocator, s, sizeof *s);
@@ -27,7 +30,7 @@ hia_speculation *hiaJ_speculation_of(hia_function *f) {
   if (!new) return NULL;
   pthread_mutex_init(&new->lock, NULL);
   for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) pthread_mutex_init(&new->specials[k].lock, NULL);
-  new->seen = hiaR_alloc(allocator, f->n_param_words * sizeof *new->seen);
+  new->seen = hiaR_alloc(allocator, words_of(f) * sizeof *new->seen);
   if (new->seen && atomic_compare_exchange_strong(&f->speculation, &s, new)) return new;
   free_speculation(new, f);
   return s;
@@ -36,11 +39,12 @@ hia_speculation *hiaJ_speculation_of(hia_function *f) {
 bool hiaJ_special_init(hia_special *x, hia_function *f) {
   const hia_allocator *allocator = &f->module->engine->allocator;
   x->function = f;
-  if (!x->of) x->of = hiaR_alloc(allocator, f->n_param_words * sizeof *x->of);
-  if (!x->evidence) x->evidence = hiaR_alloc(allocator, f->n_param_words * sizeof *x->evidence);
-  if (!x->words) x->words = hiaR_alloc(allocator, f->n_param_words * sizeof *x->words);
-  if (!x->objects) x->objects = hiaR_alloc(allocator, f->arity * sizeof(hia_objects *));
-  if (!x->lent) x->lent = hiaR_alloc(allocator, f->arity * sizeof(hia_objects *));
+  if (!x->of) x->of = hiaR_alloc(allocator, words_of(f) * sizeof *x->of);
+  if (!x->evidence) x->evidence = hiaR_alloc(allocator, words_of(f) * sizeof *x->evidence);
+  if (!x->words) x->words = hiaR_alloc(allocator, words_of(f) * sizeof *x->words);
+  if (!x->objects)
+    x->objects = hiaR_alloc(allocator, ((size_t)f->arity + 1) * sizeof(hia_objects *));
+  if (!x->lent) x->lent = hiaR_alloc(allocator, ((size_t)f->arity + 1) * sizeof(hia_objects *));
   return x->of && x->evidence && x->words && x->objects && x->lent;
 }
 
@@ -71,11 +75,11 @@ void hiaJ_speculation_free(hia_function *f) {
       if (x->objects) hiaR_objects_release(x->objects[i]);
       if (x->lent) hiaR_objects_release(x->lent[i]);
     }
-    hiaR_free(allocator, x->of, f->n_param_words * sizeof *x->of);
-    hiaR_free(allocator, x->evidence, f->n_param_words * sizeof *x->evidence);
-    hiaR_free(allocator, x->words, f->n_param_words * sizeof *x->words);
-    hiaR_free(allocator, x->objects, f->arity * sizeof(hia_objects *));
-    hiaR_free(allocator, x->lent, f->arity * sizeof(hia_objects *));
+    hiaR_free(allocator, x->of, words_of(f) * sizeof *x->of);
+    hiaR_free(allocator, x->evidence, words_of(f) * sizeof *x->evidence);
+    hiaR_free(allocator, x->words, words_of(f) * sizeof *x->words);
+    hiaR_free(allocator, x->objects, ((size_t)f->arity + 1) * sizeof(hia_objects *));
+    hiaR_free(allocator, x->lent, ((size_t)f->arity + 1) * sizeof(hia_objects *));
   }
   free_speculation(s, f);
   atomic_store_explicit(&f->speculation, NULL, memory_order_relaxed);

@@ -26,8 +26,15 @@ hia_hindrance hiaJ_cannot_speculate(const hia_function *f) {
   if (o->speculate == HIA_SPECULATE_OFF) return HIA_HINDRANCE_OFF;
   if (!f->module->program) return HIA_HINDRANCE_GRAPH;
   if (f->loss) return HIA_HINDRANCE_LOSS;
-  if (!f->n_param_words) return HIA_HINDRANCE_NO_ARGUMENTS;
-  return hiaJ_lacks_native(f, HIA_VERSION_GENERAL) ? HIA_HINDRANCE_NO_NATIVE : HIA_HINDRANCE_NONE;
+  if (hiaJ_lacks_native(f, HIA_VERSION_GENERAL)) return HIA_HINDRANCE_NO_NATIVE;
+  return f->n_param_words ? HIA_HINDRANCE_NONE : HIA_HINDRANCE_NO_ARGUMENTS;
+}
+
+/* Versions without batches need no arguments. */
+static bool may_have_versions(const hia_function *f, const hia_fn_version *version) {
+  hia_hindrance hindrance = hiaJ_cannot_speculate(f);
+  return !hiaJ_exact_traits(version->traits) &&
+         (hindrance == HIA_HINDRANCE_NONE || hindrance == HIA_HINDRANCE_NO_ARGUMENTS);
 }
 
 /* One would look at every 16th run. But arguments that take turns would then be seen only if their
@@ -316,9 +323,7 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
 }
 
 void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage) {
-  if (!usage->batch.waves || hiaJ_exact_traits(version->traits) ||
-      hiaJ_cannot_speculate(f) != HIA_HINDRANCE_NONE)
-    return;
+  if (!usage->batch.waves || !may_have_versions(f, version)) return;
   hia_speculation *s = hiaJ_speculation_of(f);
   const hia_special *like = version->special;
   if (!s || atomic_load_explicit(&s->is_wide, memory_order_relaxed)) return;
@@ -373,11 +378,11 @@ static bool reserve(hia_speculation *s) {
 
 void hiaJ_recall_versions(const hia_fn_version *general, hia_value *const *args) {
   hia_function *f = general->function;
-  if (hiaJ_exact_traits(general->traits) || hiaJ_cannot_speculate(f) != HIA_HINDRANCE_NONE) return;
+  if (!may_have_versions(f, general)) return;
   hia_speculation *s = hiaJ_speculation_of(f);
   if (!s || atomic_exchange_explicit(&s->has_recalled, true, memory_order_relaxed)) return;
   const hia_allocator *allocator = &f->module->engine->allocator;
-  size_t size = f->n_param_words * sizeof(hia_word);
+  size_t size = ((size_t)f->n_param_words + 1) * sizeof(hia_word);
   hia_word *words = hiaR_alloc(allocator, size), *at = words;
   if (!words) return;
   for (uint32_t i = 0; i < f->arity; i++) {
