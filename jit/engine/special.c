@@ -105,7 +105,8 @@ static bool is_before(const hia_special *x, const hia_special *other) {
 }
 
 uint64_t hiaJ_special_unfit(const hia_speculation *s, uint32_t i) {
-  uint64_t n = used(s, 0);
+  bool is_unbatched = s->specials[i].is_narrow && s->specials[i].weight == 1;
+  uint64_t n = is_unbatched ? 0 : used(s, 0);
   for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) {
     bool is_made = s->specials[k].outcome == HIA_SPECIAL_MADE; /* else a thread may be at it */
     if (k != i && is_made && is_before(&s->specials[i], &s->specials[k])) n += used(s, k + 1);
