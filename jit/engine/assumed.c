@@ -28,6 +28,9 @@ static void note_lasting(hia_function *f, const bool *lasts, bool has_gradients)
   if (s->lasts) memcpy(s->lasts, lasts, f->n_param_words);
   s->has_gradients = has_gradients;
   pthread_mutex_unlock(&s->lock);
+  bool is_some = f->module->engine->assume_seed != 0;
+  for (uint32_t i = 0; i < f->n_param_words; i++) is_some |= lasts[i];
+  atomic_store_explicit(&f->has_no_use, !is_some, memory_order_relaxed);
 }
 
 hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) {

@@ -381,7 +381,9 @@ struct hia_function {
   atomic_uint_fast64_t n_runs;
   atomic_uint_fast64_t interpreted_ns;    /* by runs that native code may take over */
   _Atomic(hia_speculation *) speculation; /* speculate.h; NULL: no run was looked at so far */
-  atomic_uint lacks;                      /* bit t: there can be no native version with traits t */
+  atomic_uint n_specials;                 /* versions that assume something */
+  atomic_bool has_no_use; /* nothing that is known of its arguments would be of use */
+  atomic_uint lacks;      /* bit t: there can be no native version with traits t */
 
   _Atomic(hia_fn_version *)
       versions; /* newest first; versions are only added, under the module's making_lock */

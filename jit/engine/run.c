@@ -522,7 +522,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     at += args[i] ? args[i]->type->n_words : 1;
   }
   if (options->has_fuel) *at = options->fuel;
-  bool is_timed = atomic_load_explicit(&f->speculation, memory_order_relaxed) &&
+  bool is_timed = atomic_load_explicit(&f->n_specials, memory_order_acquire) &&
                   choose(f, &version, options, b.words);
   bool is_looked_at = hiaJ_is_looked_at(f, version);
   hia_word *results = b.words + n_args;

@@ -42,6 +42,7 @@ static bool may_have_versions(const hia_function *f, const hia_fn_version *versi
 static uint64_t distance(uint64_t n) { return LOOK_EVERY - 3 + n * 5 % 8; }
 
 bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version) {
+  if (atomic_load_explicit(&f->has_no_use, memory_order_relaxed)) return false;
   if (version->special || hiaJ_exact_traits(version->traits) ||
       hiaJ_cannot_speculate(f) != HIA_HINDRANCE_NONE)
     return false;
