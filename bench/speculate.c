@@ -325,6 +325,7 @@ static void measure_all_lstms(void) {
   measure_lstm("without versions", "loss", HIA_SPECULATE_OFF, false, BENCH_NO_TARGET);
   measure_lstm("its gradient, with versions", "slopes", HIA_SPECULATE_ON, false,
                BENCH_AT_LEAST(SPEED_OF_GRADIENT));
+  if (bench_is_quick()) return; /* what follows is compiled above, and takes seconds to compile */
   measure_lstm("its gradient, without versions", "slopes", HIA_SPECULATE_OFF, false,
                BENCH_NO_TARGET);
 }
@@ -358,9 +359,8 @@ static void add_tagger(call *c) {
 }
 
 /* All calls have the weights of the first one. */
-static void measure_tagger(void) {
-  side sides[2] = {side_open("bilstm", HIA_SPECULATE_ON), side_open("bilstm", HIA_SPECULATE_OFF)};
-  print_heading("weights of a BiLSTM, ms", "on", "off", "off/on");
+static void measure_tagger_of(const char *row, const char *function, bench_target target) {
+  side sides[2] = {side_open(function, HIA_SPECULATE_ON), side_open(function, HIA_SPECULATE_OFF)};
   for (int k = 0; k < 2; k++) {
     call *first = add_call(&sides[k]);
     add_tagger(first);
@@ -372,8 +372,14 @@ static void measure_tagger(void) {
     for (size_t i = 0; i < sides[k].n_calls; i++) add_tokens(&sides[k].calls[i], (int)i);
   }
   await_versions(&sides[0]);
-  measure_speed("sentences of 40 tokens", sides, "off/on", BENCH_AT_LEAST(MIN_OF_TAGGER));
+  measure_speed(row, sides, "off/on", target);
   for (int k = 0; k < 2; k++) side_close(&sides[k]);
+}
+
+static void measure_tagger(void) {
+  print_heading("weights of a BiLSTM, ms", "on", "off", "off/on");
+  measure_tagger_of("sentences of 40 tokens", "tag", BENCH_AT_LEAST(MIN_OF_TAGGER));
+  measure_tagger_of("the same, its sizes named", "named_tag", BENCH_NO_TARGET);
   printf("\n");
 }
 
