@@ -276,7 +276,7 @@ static call *add_sentences(side *s) {
   return c;
 }
 
-/* The same with arguments: the params of this program. */
+/* Opens the TreeLSTM with arguments: the params of this program. */
 static side open_with_arguments(const char *function, const bench_options *options,
                                 const bench_program *params) {
   const bench_weight *weights = bench_networks[BENCH_TREE_LSTM].weights;
