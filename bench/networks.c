@@ -280,22 +280,36 @@ bench_program bench_network_open(const bench_network *network, unsigned threads)
 
 bench_program bench_network_open_batched(const bench_network *network, unsigned threads,
                                          hia_batching batch, bool reuse) {
-  char path[MAX_PATH];
-  bench_network_file(network, path);
   bench_options options = {
       .kind = HIA_ENGINE_JIT, .threads = threads, .batch = batch, .reuse = reuse};
-  bench_program p = bench_open_with(path, network->more, network->function, &options);
+  return bench_network_open_with(network, &options);
+}
+
+bench_program bench_network_open_with(const bench_network *network, const bench_options *options) {
+  char path[MAX_PATH];
+  bench_network_file(network, path);
+  bench_program p = bench_open_with(path, network->more, network->function, options);
   load_weights(network, &p);
   return p;
 }
 
-bench_runner bench_runner_open(const bench_network *network, const bench_treebank *treebank) {
+static bench_runner runner_of(const bench_network *network, const bench_treebank *treebank,
+                              bench_program program) {
   bench_runner r = {.network = network,
-                    .program = bench_network_open(network, 1),
+                    .program = program,
                     .n = bench_network_sentences(network),
                     .n_args = network->input == BENCH_ROOTS ? 2 : 1};
   read_sentences(&r, treebank);
   return r;
+}
+
+bench_runner bench_runner_open(const bench_network *network, const bench_treebank *treebank) {
+  return runner_of(network, treebank, bench_network_open(network, 1));
+}
+
+bench_runner bench_runner_open_with(const bench_network *network, const bench_treebank *treebank,
+                                    const bench_options *options) {
+  return runner_of(network, treebank, bench_network_open_with(network, options));
 }
 
 void bench_runner_close(bench_runner *r) {

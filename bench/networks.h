@@ -50,6 +50,7 @@ void bench_networks_write_sentences(const bench_treebank *treebank);
 bench_program bench_network_open(const bench_network *network, unsigned threads);
 bench_program bench_network_open_batched(const bench_network *network, unsigned threads,
                                          hia_batching batch, bool reuse);
+bench_program bench_network_open_with(const bench_network *network, const bench_options *options);
 
 /* A network that is ready to run, with its sentences: each is the arguments of one call. */
 typedef struct bench_runner {
@@ -59,6 +60,8 @@ typedef struct bench_runner {
   size_t n, n_args;
 } bench_runner;
 bench_runner bench_runner_open(const bench_network *network, const bench_treebank *treebank);
+bench_runner bench_runner_open_with(const bench_network *network, const bench_treebank *treebank,
+                                    const bench_options *options);
 void bench_runner_close(bench_runner *runner);
 
 /* The trees of the treebank from `first` on, n of them, or those that are left: an array, for this

@@ -5,9 +5,9 @@
  *
  *   bench_speculate [--quick | --check] [--runs N] [--only NAME]
  *
- * NAME is lstm, expressions, sizes, constants, varying, choice or narrow. What is compared takes
- * turns, on one thread, after its versions are there. Figures are medians of the processor time of
- * that thread; ratios are medians of those of the pairs. */
+ * NAME is lstm, tagger, expressions, sizes, constants, varying, choice, narrow or contributions.
+ * What is compared takes turns, on one thread, after its versions are there. Figures are medians of
+ * the processor time of that thread; ratios are medians of those of the pairs. */
 #include "bench/harness.h"
 #include "bench/networks.h"
 #include "bench/treebank.h"
@@ -17,13 +17,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_RUNS = 99, MAX_ARGS = 8, MAX_CALLS = 10, FEW_POINTS = 1000 };
+enum { MAX_RUNS = 99, MAX_ARGS = 10, MAX_CALLS = 32, FEW_POINTS = 1000 };
 
 #define MIN_MS               30.0 /* of one figure */
 #define SPEED_OF_LSTM        0.95 /* of the program that has params and sizes */
+#define SPEED_OF_GRADIENT    0.9  /* of its gradient */
 #define SPEED_OF_EXPRESSION  0.8  /* of the same written out */
 #define SPEED_OF_EXPRESSIONS 0.7
 #define MIN_OF_CONSTANTS     1.2
+#define MIN_OF_TAGGER        1.1
 #define MAX_VERSIONS         4    /* of sizes that vary */
 #define MAX_COMPILING        0.05 /* ms, in the second half of the runs */
 #define MAX_CHOICE           1.1
@@ -45,7 +47,7 @@ static void fail(const char *what) {
 typedef struct call {
   hia_function *function;
   hia_value *args[MAX_ARGS];
-  size_t n_args;
+  size_t n_args, n_lent; /* the first ones are another's */
 } call;
 
 /* One of two things that are compared: calls that are made in turn. */
@@ -72,7 +74,7 @@ static side side_open(const char *function, hia_speculate speculate) {
 }
 
 static void call_free(const call *c) {
-  for (size_t i = 0; i < c->n_args; i++) hia_value_free(c->args[i]);
+  for (size_t i = c->n_lent; i < c->n_args; i++) hia_value_free(c->args[i]);
 }
 
 static void side_close(side *s) {
@@ -175,15 +177,31 @@ static void print_lacking(size_t n, size_t of) {
 
 /* ---- comparing ---- */
 
+static bool write_to(void *user, const char *bytes, size_t len) {
+  return fwrite(bytes, 1, len, user) == len;
+}
+
+/* The whole result of a call; the caller frees it. */
+static char *result_of(const call *c) {
+  char *text = NULL;
+  size_t len;
+  FILE *to = open_memstream(&text, &len);
+  hia_error *error;
+  if (!to) fail("memory");
+  hia_value *result = run(c, NULL);
+  bench_check(hia_value_write(result, UINT64_MAX, write_to, to, NULL, &error), &error);
+  hia_value_free(result);
+  if (fclose(to) != 0) fail("memory");
+  return text;
+}
+
 static void compare_results(const char *row, const side sides[2]) {
   for (size_t i = 0; i < sides[0].n_calls; i++) {
-    char text[2][64];
-    for (int k = 0; k < 2; k++) {
-      hia_value *result = run(&sides[k].calls[i], NULL);
-      hia_value_format(result, text[k], sizeof text[k]);
-      hia_value_free(result);
-    }
-    if (strcmp(text[0], text[1]) != 0) bench_wrong("%s: %s instead of %s", row, text[0], text[1]);
+    char *text[2] = {result_of(&sides[0].calls[i]), result_of(&sides[1].calls[i])};
+    if (strcmp(text[0], text[1]) != 0)
+      bench_wrong("%s: %.60s instead of %.60s", row, text[0], text[1]);
+    free(text[0]);
+    free(text[1]);
   }
 }
 
@@ -240,45 +258,129 @@ static void measure_speed(const char *row, const side sides[2], const char *colu
 
 static bench_treebank treebank;
 
-static void measure_lstm(const char *row, hia_speculate speculate, bool reuse,
-                         bench_target target) {
-  const bench_network *network = &bench_networks[BENCH_TREE_LSTM];
-  bench_options options = options_of(speculate);
-  options.reuse = reuse;
-  side sides[2] = {
-      {.program = bench_open(HIA_BENCH "/speculate.hia", "loss", &options), .speculate = speculate},
-      {.program = bench_network_open_batched(network, 1, HIA_BATCH_SEGMENTS, reuse)}};
-  call *calls[2];
-  size_t n = bench_network_sentences(network);
-  for (int k = 0; k < 2; k++) {
-    calls[k] = add_call(&sides[k]);
-    add(calls[k], bench_network_trees(&sides[k].program, &treebank, 0, n));
-  }
-  for (size_t i = 0; network->weights[i].name; i++) {
+/* The TreeLSTM with params. */
+static bench_program open_with_params(bool has_gradient, bool reuse) {
+  static const char gradient[] =
+      "fn slopes(trees: [Tree]) = value_and_grad(loss, wrt = (Wx, bx, U, bu, Wc, bc))(trees)\n";
+  bench_network network = bench_networks[BENCH_TREE_LSTM];
+  network.more = has_gradient ? gradient : NULL;
+  network.function = has_gradient ? "slopes" : "loss";
+  return bench_network_open_batched(&network, 1, HIA_BATCH_SEGMENTS, reuse);
+}
+
+/* Adds a call with the sentences. */
+static call *add_sentences(side *s) {
+  call *c = add_call(s);
+  size_t n = bench_network_sentences(&bench_networks[BENCH_TREE_LSTM]);
+  add(c, bench_network_trees(&s->program, &treebank, 0, n));
+  return c;
+}
+
+/* Opens the TreeLSTM with arguments: the params of this program. */
+static side open_with_arguments(const char *function, const bench_options *options,
+                                const bench_program *params) {
+  const bench_weight *weights = bench_networks[BENCH_TREE_LSTM].weights;
+  side s = {.program = bench_open(HIA_BENCH "/speculate.hia", function, options),
+            .speculate = options->speculate};
+  call *c = add_sentences(&s);
+  for (size_t i = 0; weights[i].name; i++) {
     hia_value *weight;
     hia_error *error;
-    bench_check(hia_module_param(sides[1].program.module, i, &weight, &error), &error);
-    add(calls[0], weight);
+    bench_check(hia_module_param(params->module, i, &weight, &error), &error);
+    add(c, weight);
   }
+  return s;
+}
+
+static void measure_lstm(const char *row, const char *function, hia_speculate speculate, bool reuse,
+                         bench_target target) {
+  bench_options options = options_of(speculate);
+  options.reuse = reuse;
+  side params = {.program = open_with_params(strcmp(function, "slopes") == 0, reuse)};
+  add_sentences(&params);
+  side sides[2] = {open_with_arguments(function, &options, &params.program), params};
   await_versions(&sides[0]);
   measure_speed(row, sides, "speed", target);
   for (int k = 0; k < 2; k++) side_close(&sides[k]);
 }
 
-static void measure_lstms(void) {
+/* The sentences, in a folder that is removed at the end. */
+static void with_treebank(void (*measure)(void)) {
   char folder[] = "/tmp/hiaton-bench-XXXXXX";
-  bench_target target = BENCH_AT_LEAST(SPEED_OF_LSTM);
   if (!mkdtemp(folder)) fail(folder);
   treebank = bench_treebank_write(folder);
   if (treebank.is_generated) puts("the treebank is generated: HIATON_SST_DIR is not set");
-  bench_networks_write_weights("treelstm");
-  print_heading("weights of a TreeLSTM, ms", "arguments", "params", "speed");
-  measure_lstm("with versions", HIA_SPECULATE_ON, false, target);
-  measure_lstm("with versions, equal nodes shared", HIA_SPECULATE_ON, true, target);
-  measure_lstm("without versions", HIA_SPECULATE_OFF, false, BENCH_NO_TARGET);
+  measure();
   printf("\n");
   bench_treebank_remove(&treebank);
   rmdir(folder);
+}
+
+static void measure_all_lstms(void) {
+  bench_target target = BENCH_AT_LEAST(SPEED_OF_LSTM);
+  bench_networks_write_weights("treelstm");
+  print_heading("weights of a TreeLSTM, ms", "arguments", "params", "speed");
+  measure_lstm("with versions", "loss", HIA_SPECULATE_ON, false, target);
+  measure_lstm("with versions, equal nodes shared", "loss", HIA_SPECULATE_ON, true, target);
+  measure_lstm("without versions", "loss", HIA_SPECULATE_OFF, false, BENCH_NO_TARGET);
+  measure_lstm("its gradient, with versions", "slopes", HIA_SPECULATE_ON, false,
+               BENCH_AT_LEAST(SPEED_OF_GRADIENT));
+  if (bench_is_quick()) return; /* what follows is compiled above, and takes seconds to compile */
+  measure_lstm("its gradient, without versions", "slopes", HIA_SPECULATE_OFF, false,
+               BENCH_NO_TARGET);
+}
+
+static void measure_lstms(void) { with_treebank(measure_all_lstms); }
+
+/* ---- a tagger whose weights are arguments ---- */
+
+enum { WORDS = 1000, EMBEDDING = 100, HIDDEN = 128, TAGS = 30, TAGGED = 8, TOKENS = 40 };
+
+/* The tokens of sentence i. */
+static void add_tokens(call *c, int i) {
+  char text[16 * TOKENS] = "[";
+  for (int k = 0; k < TOKENS; k++) {
+    size_t len = strlen(text);
+    snprintf(text + len, sizeof text - len, "%s%d", k ? "," : "", (i * 389 + k * 37) % WORDS);
+  }
+  strcat(text, "]");
+  add_text(c, text);
+}
+
+static void add_tagger(call *c) {
+  add_tensor(c, WORDS, EMBEDDING);
+  for (int direction = 0; direction < 2; direction++) {
+    add_tensor(c, 4 * HIDDEN, EMBEDDING);
+    add_tensor(c, 4 * HIDDEN, HIDDEN);
+    add_tensor(c, 4 * HIDDEN, 0);
+  }
+  add_tensor(c, TAGS, 2 * HIDDEN);
+  add_tensor(c, TAGS, 0);
+}
+
+/* All calls have the weights of the first one. */
+static void measure_tagger_of(const char *row, const char *function, bench_target target) {
+  side sides[2] = {side_open(function, HIA_SPECULATE_ON), side_open(function, HIA_SPECULATE_OFF)};
+  for (int k = 0; k < 2; k++) {
+    call *first = add_call(&sides[k]);
+    add_tagger(first);
+    for (int i = 1; i < (bench_is_quick() ? 2 : TAGGED); i++) {
+      call *c = add_call(&sides[k]);
+      *c = *first;
+      c->n_lent = c->n_args;
+    }
+    for (size_t i = 0; i < sides[k].n_calls; i++) add_tokens(&sides[k].calls[i], (int)i);
+  }
+  await_versions(&sides[0]);
+  measure_speed(row, sides, "off/on", target);
+  for (int k = 0; k < 2; k++) side_close(&sides[k]);
+}
+
+static void measure_tagger(void) {
+  print_heading("weights of a BiLSTM, ms", "on", "off", "off/on");
+  measure_tagger_of("sentences of 40 tokens", "tag", BENCH_AT_LEAST(MIN_OF_TAGGER));
+  measure_tagger_of("the same, its sizes named", "named_tag", BENCH_NO_TARGET);
+  printf("\n");
 }
 
 /* ---- an interpreter of expressions ---- */
@@ -374,6 +476,12 @@ static void measure_sizes(void) {
 static void add_points(call *c) { add_number(c, bench_is_quick() ? 1000 : 1000000); }
 static void add_exponent(call *c) { add_text(c, "5"), add_points(c); }
 static void add_mode(call *c) { add_text(c, "3"), add_points(c); }
+static void add_four_rounds(call *c) { add_text(c, "4"), add_points(c); }
+static void add_no_training(call *c) {
+  add_text(c, "false");
+  add_tensor(c, 64, 0);
+  add_number(c, bench_is_quick() ? 100 : 100000);
+}
 static void add_array(call *c) { add_text(c, "[(2.0,0),(-1.5,1),(0.5,2),(3.0,3)]"), add_points(c); }
 static void add_coefficients(call *c) { add_text(c, "[2.0,-1.5,0.5,3.0]"), add_points(c); }
 
@@ -384,6 +492,8 @@ static void measure_constants(void) {
   measure_gain("an array of four coefficients", "polynomial", add_array, target);
   measure_gain("a tensor of four coefficients", "polynomial_of_tensor", add_coefficients, target);
   measure_gain("a mode", "modes", add_mode, BENCH_NO_TARGET);
+  measure_gain("a branch that is never taken", "cells", add_no_training, target);
+  measure_gain("a loop of four rounds", "settle", add_four_rounds, target);
   printf("\n");
 }
 
@@ -571,15 +681,89 @@ static void measure_narrow(void) {
   measure_narrow_of("a tagger", "tagger", add_sentence);
 }
 
+/* ---- contributions, one by one ---- */
+
+/* The network with versions and without, a sentence at a time. */
+static void measure_network(const bench_network *network) {
+  bench_runner runners[2];
+  side sides[2] = {{.speculate = HIA_SPECULATE_ON}, {.speculate = HIA_SPECULATE_OFF}};
+  for (int k = 0; k < 2; k++) {
+    bench_options options = options_of(sides[k].speculate);
+    options.merge_calls = options.reuse = false; /* as `bench models` has them */
+    runners[k] = bench_runner_open_with(network, &treebank, &options);
+    sides[k].program = runners[k].program;
+    for (size_t i = 0; i < runners[k].n && i < MAX_CALLS; i++) {
+      call *c = add_call(&sides[k]);
+      c->n_lent = c->n_args = runners[k].n_args;
+      memcpy(c->args, runners[k].args[i], c->n_args * sizeof *c->args);
+    }
+    warm_up(&sides[k]);
+  }
+  measure_speed(network->title, sides, "off/on", BENCH_NO_TARGET);
+  for (int k = 0; k < 2; k++) bench_runner_close(&runners[k]);
+}
+
+/* The TreeLSTM with versions of these options, over the default without versions. */
+static void measure_part(const char *row, bench_options options, const bench_program *params) {
+  bench_options general = options_of(HIA_SPECULATE_OFF);
+  general.reuse = options.reuse;
+  side sides[2] = {open_with_arguments("loss", &options, params),
+                   open_with_arguments("loss", &general, params)};
+  await_versions(&sides[0]);
+  measure_speed(row, sides, "off/on", BENCH_NO_TARGET);
+  for (int k = 0; k < 2; k++) side_close(&sides[k]);
+}
+
+/* The pass `specialise` hands on what is assumed; batches need it. */
+static void measure_parts(void) {
+  static const struct {
+    const char *row, *disabled;
+    hia_batching batch;
+    bool reuse;
+  } parts[] = {
+      {"no specialise, no batches", "specialise", HIA_BATCH_NONE, false},
+      {"no specialise", "specialise", HIA_BATCH_SEGMENTS, false},
+      {"no batches", NULL, HIA_BATCH_NONE, false},
+      {"all", NULL, HIA_BATCH_SEGMENTS, false},
+      {"all, equal nodes shared", NULL, HIA_BATCH_SEGMENTS, true},
+  };
+  enum { N_PARTS = sizeof parts / sizeof *parts };
+  bench_program params = open_with_params(false, false);
+  for (size_t i = 0; i < (bench_is_quick() ? 1 : N_PARTS); i++) {
+    bench_options options = options_of(HIA_SPECULATE_ON);
+    options.disabled_passes = parts[i].disabled;
+    options.batch = parts[i].batch;
+    options.reuse = parts[i].reuse;
+    measure_part(parts[i].row, options, &params);
+  }
+  bench_close(&params);
+}
+
+static void measure_all_contributions(void) {
+  bench_networks_write_weights(NULL);
+  print_heading("params, a sentence at a time, ms", "on", "off", "off/on");
+  for (size_t i = 0; i < BENCH_TREE_RNN_LOOP; i++) measure_network(&bench_networks[i]);
+  printf("\n");
+  print_heading("weights of a TreeLSTM, ms", "on", "off", "off/on");
+  measure_parts();
+}
+
+static void measure_contributions(void) { with_treebank(measure_all_contributions); }
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*measure)(void);
   } groups[] = {
-      {"lstm", measure_lstms},      {"expressions", measure_interpreter},
-      {"sizes", measure_sizes},     {"constants", measure_constants},
-      {"varying", measure_varying}, {"choice", measure_choice},
+      {"lstm", measure_lstms},
+      {"tagger", measure_tagger},
+      {"expressions", measure_interpreter},
+      {"sizes", measure_sizes},
+      {"constants", measure_constants},
+      {"varying", measure_varying},
+      {"choice", measure_choice},
       {"narrow", measure_narrow},
+      {"contributions", measure_contributions},
   };
   enum { N_GROUPS = sizeof groups / sizeof *groups };
   bool is_known = true;
@@ -599,7 +783,8 @@ int main(int argc, char **argv) {
   if (!is_known || !is_group || runs < 1 || runs > MAX_RUNS) {
     fprintf(stderr,
             "usage: %s [--quick | --check] [--runs N]\n"
-            "       [--only lstm|expressions|sizes|constants|varying|choice|narrow]\n",
+            "       [--only lstm|tagger|expressions|sizes|constants|varying|choice|narrow|"
+            "contributions]\n",
             argv[0]);
     return 2;
   }

@@ -612,7 +612,8 @@ static type any_type(gen *g, uint32_t i) {
 }
 
 static gen_program *make(uint64_t seed, diff_sample *s) {
-  static const uint32_t sizes[] = {1, 2, 3, 4, 5, 8, 17};
+  static const uint32_t small[] = {1, 2, 3, 4, 5, 8, 17}, large[] = {8, 16, 20, 24, 32, 48, 64};
+  const uint32_t *sizes = s->is_large ? large : small;
   gen g = {.r = {seed * 977 + 5}, .out = &s->source};
   g.dtype = chance(&g, 50) ? "f64" : "f32";
   for (uint32_t i = 0; i < N_SIZES; i++) do

@@ -12,12 +12,15 @@ static const char usage[] =
     "hia_diff --random [OPTION...]       generated programs\n"
     "hia_diff --grad [OPTION...]         gradients of generated programs\n"
     "hia_diff --batch [OPTION...]        generated programs with tensors that batch\n"
+    "hia_diff --slow [OPTION...]         generated programs that the default runs slower than\n"
+    "                                    another way; with --random, --data, --grad or --batch\n"
+    "                                    only these\n"
     "hia_diff --build [OPTION...]        generated programs, made by the builder\n"
     "hia_diff --rebuild PATH...          programs in files, made again by the builder\n"
     "hia_diff --mutate [OPTION...] [DIR] garbled programs, of those in DIR and of generated ones\n"
     "hia_diff --aot DIR PATH...          writes the programs' objects and what is expected to DIR\n"
     "hia_diff --emit --seed N [--size N] prints a generated program and how to run it, also "
-    "--grad, --batch\n"
+    "--grad, --batch, --slow\n"
     "hia_diff --write DIR [OPTION...]    writes generated programs with their expected results\n"
     "  --seed N       the first seed (1)\n"
     "  --count N      programs (1000, or no bound with --seconds)\n"
@@ -26,6 +29,7 @@ static const char usage[] =
     "  --data         generated programs have data types, arrays and comprehensions\n"
     "  --thorough     every program in every way, instead of an eighth of them in turn\n"
     "  --engines LIST of jit, interp, expand (all)\n"
+    "  --runs N       with --slow: the time of a way is the least of N (5)\n"
     "  --large        the large runs in every engine too\n"
     "  --shrink N     tries to make a failing program smaller (3000); 0: none\n"
     "  --save DIR     where shrunk programs go (.)\n"
@@ -51,13 +55,13 @@ static int emit(uint64_t seed, uint32_t size, bool has_data) {
 
 int main(int argc, char **argv) {
   bool random = false, mutate = false, build = false, rebuild = false, emits = false;
-  bool large = false, list = false, parallel = false;
+  bool large = false, list = false, parallel = false, slow = false;
   const diff_sort *sort = NULL;
   const char *engines = NULL, *only = NULL, *aot = NULL, *write = NULL;
   unsigned threads = 1;
   diff_random_options o = {.seed = 1, .shrink_tries = 3000, .save = "."};
   const char *paths[256];
-  uint32_t n_paths = 0, in_turn = 1;
+  uint32_t n_paths = 0, in_turn = 1, runs = 5;
   for (int i = 1; i < argc; i++) {
     const char *a = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
     unsigned long long number = value ? strtoull(value, NULL, 0) : 0;
@@ -82,6 +86,8 @@ int main(int argc, char **argv) {
       threads = (unsigned)number;
     else if (!strcmp(a, "--in-turn") && value && number)
       in_turn = (uint32_t)number;
+    else if (!strcmp(a, "--runs") && value && number)
+      runs = (uint32_t)number;
     else if (!strcmp(a, "--way") && value)
       only = value;
     else if (!strcmp(a, "--engines") && value)
@@ -94,6 +100,8 @@ int main(int argc, char **argv) {
         sort = &diff_gradients;
       else if (!strcmp(a, "--batch"))
         sort = &diff_batches;
+      else if (!strcmp(a, "--slow"))
+        slow = true;
       else if (!strcmp(a, "--mutate"))
         mutate = true;
       else if (!strcmp(a, "--build"))
@@ -122,6 +130,11 @@ int main(int argc, char **argv) {
     if (takes_value) i++;
   }
   if (!o.count && !o.seconds) o.count = 1000;
+  const char *sort_name = sort ? sort->name : o.has_data ? "data" : random ? "random" : NULL;
+  if (emits && slow) {
+    diff_slow_emit(&o, sort_name);
+    return 0;
+  }
   if (emits && sort) {
     diff_emit(sort, o.seed);
     return 0;
@@ -129,6 +142,10 @@ int main(int argc, char **argv) {
   if (emits) return emit(o.seed, o.size, o.has_data);
   diff_watch_init();
   diff_counts counts = {0, 0};
+  if (slow) {
+    diff_slow(&o, sort_name, runs);
+    return 0;
+  }
   if (build) {
     diff_build(&o, &counts);
     printf("%u passed, %u failed\n", counts.passed, counts.failed);

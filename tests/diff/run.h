@@ -163,6 +163,7 @@ typedef struct diff_sample {
   uint32_t n_args;
   /* How it is run. */
   bool has_traps, has_fuel;
+  bool is_large;    /* tensors are large enough to be batched by default */
   bool is_whole;    /* native ways run all functions, and else two in turn: */
   uint32_t in_turn; /* from this one on */
 } diff_sample;
@@ -187,6 +188,14 @@ extern const diff_sort diff_gradients, diff_batches; /* gradients.c, batches.c *
 void diff_compare(const diff_sort *sort, const diff_random_options *o, diff_way *ways,
                   uint32_t n_ways, diff_counts *counts);
 void diff_emit(const diff_sort *sort, uint64_t seed); /* prints a program and how to run it */
+
+/* ---- slow.c: generated programs that are slower than they could be ---- */
+
+/* Prints those that take longer by default than in another way. Of the options: seed, count,
+ * seconds and size. `only`: "random", "data", "grad" or "batch"; NULL: all in turn. `runs`: the
+ * time of a way is the least of so many. */
+void diff_slow(const diff_random_options *o, const char *only, uint32_t runs);
+void diff_slow_emit(const diff_random_options *o, const char *only);
 
 /* ---- build.c: generated programs, made by the builder ---- */
 
