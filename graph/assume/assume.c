@@ -107,6 +107,12 @@ static bool lasts_at(finding *l, hia_fn_id f, hia_node_id n, uint32_t operand, u
          lasts_of(l, called)[operand];
 }
 
+/* A parameter whose sizes have names is checked at first. */
+static hia_value_id param_of_value(const hia_fn *fn, hia_value_id v) {
+  while (hiaG_def(fn, v)->op == HIA_OP_EXPECT) v = hiaG_in(fn, fn->values.data[v].node, 0);
+  return v;
+}
+
 /* Operands of a loop are its variables: what the rounds hand on of a parameter is an outer value,
  * once hiaG_copy has run. */
 static bool find_in(finding *l, hia_fn_id f) {
@@ -114,7 +120,7 @@ static bool find_in(finding *l, hia_fn_id f) {
   bool *lasts = lasts_of(l, f), is_new = false;
   HIA_EACH_NODE(fn, n)
     for (uint32_t k = 0; k < fn->nodes.data[n].n_ins; k++) {
-      hia_value_id v = hiaG_in(fn, n, k);
+      hia_value_id v = param_of_value(fn, hiaG_in(fn, n, k));
       if (v >= fn->n_params || lasts[v] || !lasts_at(l, f, n, k, v)) continue;
       lasts[v] = is_new = true;
     }

@@ -32,7 +32,7 @@ typedef struct hia_entry_facts {
   uint32_t opt_level, spare;
   uint64_t nodes, code_bytes, max_frame;
 } hia_entry_facts;
-enum { HIA_ENTRY_COUNTED = 1, HIA_ENTRY_PARAMS = 2, HIA_ENTRY_SHAPES = 4 };
+enum { HIA_ENTRY_COUNTED = 1, HIA_ENTRY_PARAMS = 2, HIA_ENTRY_SHAPES = 4, HIA_ENTRY_SEGMENTS = 8 };
 
 /* A function that a job may call: for timelines. */
 typedef struct hia_entry_callee {

@@ -129,6 +129,7 @@ static bool use_entry(loading *l, const hia_entry *e) {
                                  .types = e->types,
                                  .names = names_of(e, arena),
                                  .n_fns = facts->n_fns};
+  unit->has_segments = (facts->flags & HIA_ENTRY_SEGMENTS) != 0;
   unit->stats.nodes = facts->nodes;
   unit->stats.code_bytes = facts->code_bytes;
   unit->stats.codegen_units = e->n_units;
@@ -328,6 +329,7 @@ static bool make_entry(storing *s, hia_entry *e) {
   hia_entry_facts *facts = HIA_NEW(arena, hia_entry_facts);
   *facts = (hia_entry_facts){.flags = (unit->facts.is_counted ? HIA_ENTRY_COUNTED : 0u) |
                                       (unit->facts.has_params ? HIA_ENTRY_PARAMS : 0u) |
+                                      (unit->has_segments ? HIA_ENTRY_SEGMENTS : 0u) |
                                       (unit->shapes ? HIA_ENTRY_SHAPES : 0u),
                              .root = v->root,
                              .n_fns = unit->facts.n_fns,

@@ -284,6 +284,7 @@ typedef struct hia_unit {
   hia_shapes *shapes;    /* NULL: its runs make no objects */
   size_t shapes_size;
   hia_unwinder unwinder; /* of `code` */
+  bool has_segments;     /* its code computes batches (docs/batching.md) */
   bool may_be_unset; /* the graph was read, and has what only passes make: words may be there that
                         nothing has set */
   struct hia_value_types *types_of_entries; /* hia_code_module.types; NULL: not needed so far;

@@ -62,8 +62,7 @@ static void put_version(hia_told *t, const hia_told_version *v, hia_text *out) {
   for (uint32_t i = 0; i < t->function->n_param_words; i++)
     hiaR_text_addf(out, "  %s %s\n", t->names[i], hiaJ_told_assumption(t, v, &v->words[i]));
   if (v->is_narrow)
-    hiaR_text_addf(out,
-                   "  nothing is batched: waves were one row wide in the last runs with batches\n");
+    hiaR_text_addf(out, "  nothing is batched: waves had few rows in the last runs with batches\n");
   if (v->outcome == HIA_SPECIAL_MADE) put_made(t, v, out);
 }
 

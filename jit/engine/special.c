@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 /* One of so many runs has batches although a version without them is there. */
-enum { PROBE_EVERY = 128 };
+enum { PROBE_EVERY = 128, TRIAL = 8 };
+/* Without batches a run must take at most this part of the time with them. */
+#define ENOUGH 0.95
 
 /* ---- memory ---- */
 
@@ -205,7 +207,34 @@ const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *word
   return best;
 }
 
+/* The mean time of runs that assume the same, and have batches; 0: it is not known. */
+static double batched_ns(hia_speculation *s, const hia_special *x) {
+  uint64_t n = 0, ns = 0;
+  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) {
+    hia_special *other = &s->specials[k];
+    if (other->outcome != HIA_SPECIAL_MADE || other->is_narrow) continue;
+    if (other->weight + 1 != x->weight) continue;
+    n += atomic_load_explicit(&other->n_timed, memory_order_relaxed);
+    ns += atomic_load_explicit(&other->timed_ns, memory_order_relaxed);
+  }
+  if (x->weight == 1) n = s->native.n, ns = s->native.ns;
+  return n ? (double)ns / (double)n : 0;
+}
+
+/* A version without batches has been tried: it must be faster. */
+static void judge(hia_special *x, uint64_t n) {
+  hia_speculation *s = atomic_load_explicit(&x->function->speculation, memory_order_acquire);
+  double ns = (double)atomic_load_explicit(&x->timed_ns, memory_order_relaxed) / (double)n;
+  pthread_mutex_lock(&s->lock);
+  double with = batched_ns(s, x);
+  pthread_mutex_unlock(&s->lock);
+  if (with > 0 && ns > with * ENOUGH)
+    atomic_store_explicit(&s->is_wide, true, memory_order_relaxed);
+}
+
 void hiaJ_special_timed(hia_special *x, uint64_t ns) {
-  atomic_fetch_add_explicit(&x->n_timed, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&x->timed_ns, ns, memory_order_relaxed);
+  uint64_t n = atomic_fetch_add_explicit(&x->n_timed, 1, memory_order_relaxed) + 1;
+  const hia_engine *engine = x->function->module->engine;
+  if (x->is_narrow && n == TRIAL && engine->options.speculate == HIA_SPECULATE_ON) judge(x, n);
 }

@@ -304,10 +304,12 @@ void hiaJ_look(hia_function *f, const hia_looked_at *run) {
 
 /* ---- waves ---- */
 
-/* True if waves were one row wide, as good as always, and no rows were equal to others. */
+/* True if batches may cost more than they save: there were none, although code was made for them;
+ * waves had few rows; or most rows were equal to others, which it takes time to find. */
 static bool are_narrow(const hia_usage *usage) {
-  return usage->batch.rows < usage->batch.waves + usage->batch.waves / 4 &&
-         usage->batch.reused < usage->batch.rows / 8;
+  enum { FEW = 4 };
+  uint64_t rows = usage->batch.rows, waves = usage->batch.waves;
+  return rows <= FEW * waves || usage->batch.reused > rows;
 }
 
 /* The next version assumes what this one does, and that nothing is gained by batches. */
@@ -324,7 +326,7 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
 }
 
 void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage) {
-  if (!usage->batch.waves || !may_have_versions(f, version)) return;
+  if (!version->unit->has_segments || !may_have_versions(f, version)) return;
   hia_speculation *s = hiaJ_speculation_of(f);
   const hia_special *like = version->special;
   if (!s || atomic_load_explicit(&s->is_wide, memory_order_relaxed)) return;

@@ -364,6 +364,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   if (!is_special && hiaJ_cached_load_graph(unit, j->function, j->traits)) return HIA_OK;
   run_passes(module, unit, j->traits);
   hiaJ_assumed(unit);
+  unit->has_segments = hiaG_has_op(unit->graph, HIA_OP_DEFER, HIA_OP_DEFER);
   set_places(module, unit);
   count_nodes(unit);
   hia_status status = find_externs(module, unit->graph, error);

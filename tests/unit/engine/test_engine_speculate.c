@@ -217,7 +217,7 @@ Test(engine_speculate, memory_that_is_lent) {
     for (int i = 0; i < 64 * 64; i++) elements[i] = i / 64 == i % 64 ? (float)k : 0;
     hia_value *args[3] = {d, lent_W, b};
     char out[64], expected[64];
-    cr_assert_eq(run(&p, args, 3, out, sizeof out), k > 1);
+    cr_assert_eq(run(&p, args, 3, out, sizeof out) != 0, k > 1);
     snprintf(expected, sizeof expected, "%.1f", 4.0 * 64 * k * k * k);
     cr_assert_str_eq(out, expected);
   }
