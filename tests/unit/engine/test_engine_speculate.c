@@ -230,7 +230,7 @@ Test(engine_speculate, memory_that_is_lent) {
 /* What varies again and again is not assumed: there are few versions, and then no more of them. */
 Test(engine_speculate, sizes_that_vary) {
   NEEDS_NATIVE;
-  program p = open(HIA_SPECULATE_EAGER, "net");
+  program p = open(HIA_SPECULATE_EAGER, "net"), q = open(HIA_SPECULATE_OFF, "net");
   hia_value *d = parse(&p, 0, "1");
   unsigned n_versions = 0;
   for (int i = 0; i < 200; i++) {
@@ -243,8 +243,10 @@ Test(engine_speculate, sizes_that_vary) {
       strcat(w, "]");
     }
     hia_value *args[3] = {d, parse(&p, 1, strcat(w, "]")), parse(&p, 2, strcat(b, "]"))};
-    char out[64];
+    char out[64], expected[64];
     run(&p, args, 3, out, sizeof out);
+    run(&q, args, 3, expected, sizeof expected);
+    cr_assert_str_eq(out, expected);
     hia_value_free(args[1]);
     hia_value_free(args[2]);
     unsigned n_made = atomic_load(&p.function->speculation->n_made);
@@ -254,6 +256,7 @@ Test(engine_speculate, sizes_that_vary) {
   cr_assert_leq(n_versions, 4);
   hia_value_free(d);
   close_program(&p);
+  close_program(&q);
 }
 
 Test(engine_speculate, off_and_by_itself) {
