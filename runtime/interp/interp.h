@@ -247,6 +247,8 @@ void hiaR_complete_run(hia_worker *w, hia_frame *root);
 /* Called when a pending child of f is to be entered: handles jobs, failures and the end of the
  * run. Returns the frame with pending children to go on with; NULL: the current chain has ended. */
 hia_frame *hiaR_poll(hia_worker *w, hia_frame *f);
+/* A profile is due to know where the worker takes memory: at this node of the frame. */
+void hiaR_took(hia_worker *w, const hia_frame *f, uint32_t node);
 /* The current chain has ended: at f, which waits for other workers, or completely (NULL). Returns
  * the frame to go on with; NULL: the run is over. */
 hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f);

@@ -353,9 +353,24 @@ static void begin_samples(hia_worker *w) {
   hia_sampler *sampler = w->run->limits->sampler;
   if (sampler) (void)hiaR_sampler_due(sampler, &w->sampled);
   hiaR_sampler_enter(sampler, wake_for_sample, w);
+  hiaR_sampler_begin_bytes(sampler, &w->heap);
 }
 
-static void end_samples(hia_worker *w) { hiaR_sampler_leave(w->run->limits->sampler, w); }
+static void end_samples(hia_worker *w) {
+  hia_sampler *sampler = w->run->limits->sampler;
+  hiaR_sampler_end_bytes(sampler, &w->heap);
+  hiaR_sampler_leave(sampler, w);
+}
+
+void hiaR_took(hia_worker *w, const hia_frame *f, uint32_t node) {
+  hia_sampler *sampler = w->run->limits->sampler;
+  uint32_t due = hiaR_sampler_due_bytes(sampler, &w->heap);
+  hia_backtrace backtrace;
+  hiaR_backtrace_clear(&backtrace);
+  hiaR_backtrace_push_site(&backtrace, w->run->image->locs, f->section->locs[node], false);
+  hiaR_backtrace_frames(w->run->image, f, &backtrace);
+  hiaR_sample_bytes(sampler, &backtrace, due);
+}
 
 static void look(hia_worker *w, const hia_frame *f) {
   hia_sampler *sampler = w->run->limits->sampler;
