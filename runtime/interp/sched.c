@@ -344,6 +344,10 @@ static bool must_end(const hia_limits *limits) {
 
 /* ---- a profile by sampling ---- */
 
+/* Of a deep recursion a sample has so many calls, the innermost: to read a million would take
+ * longer than from one tick to the next. */
+enum { SAMPLED_FRAMES = 500 };
+
 static void wake_for_sample(void *worker) {
   hia_worker *w = worker;
   atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
@@ -368,7 +372,7 @@ void hiaR_took(hia_worker *w, const hia_frame *f, uint32_t node) {
   hia_backtrace backtrace;
   hiaR_backtrace_clear(&backtrace);
   hiaR_backtrace_push_site(&backtrace, w->run->image->locs, f->section->locs[node], false);
-  hiaR_backtrace_frames(w->run->image, f, &backtrace);
+  hiaR_backtrace_frames(w->run->image, f, SAMPLED_FRAMES, &backtrace);
   hiaR_sample_bytes(sampler, &backtrace, due);
 }
 
@@ -378,7 +382,7 @@ static void look(hia_worker *w, const hia_frame *f) {
   if (!due) return;
   hia_backtrace backtrace;
   hiaR_backtrace_clear(&backtrace);
-  hiaR_backtrace_frames(w->run->image, f, &backtrace);
+  hiaR_backtrace_frames(w->run->image, f, SAMPLED_FRAMES, &backtrace);
   hiaR_sample(sampler, &backtrace, due);
 }
 
@@ -611,7 +615,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
       hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);
       hiaR_backtrace_elements(run.failed->section, hiaR_slots(run.failed), run.failed_node,
                               &failure->backtrace);
-      hiaR_backtrace_frames(image, run.failed, &failure->backtrace);
+      hiaR_backtrace_frames(image, run.failed, UINT64_MAX, &failure->backtrace);
     } else
       status =
           HIA_INTERNAL; /* tokens are missing: the check of the image should have rejected it */

@@ -25,7 +25,7 @@ static HIA_UNINSTRUMENTED void took(hia_context *context, uint32_t loc, const ch
   uint32_t due = hiaR_sampler_due_bytes(context->run.sampler, &context->local);
   hia_backtrace backtrace;
   hiaR_backtrace_clear(&backtrace);
-  hiaR_read_backtrace(context, loc, sp, pc, false, true, &backtrace);
+  hiaR_read_backtrace(context, loc, sp, pc, false, HIA_SAMPLED_FRAMES, &backtrace);
   hiaR_sample_bytes(context->run.sampler, &backtrace, due);
 }
 
@@ -36,7 +36,7 @@ static HIA_UNINSTRUMENTED void look(hia_context *context, const char *sp, uintpt
   hiaR_sampled_took(context, HIA_NONE, sp, pc);
   if (!due) return;
   hiaR_backtrace_clear(&backtrace);
-  hiaR_read_backtrace(context, HIA_NONE, sp, pc, false, true, &backtrace);
+  hiaR_read_backtrace(context, HIA_NONE, sp, pc, false, HIA_SAMPLED_FRAMES, &backtrace);
   hiaR_sample(context->run.sampler, &backtrace, due);
 }
 
