@@ -523,7 +523,7 @@ MAKE:
     hiaR_exhaust(w, f, action->index);
     goto failed;
   }
-  if (hiaR_local_is_due(&w->heap)) hiaR_took(w, f, action->index);
+  if (hiaR_local_is_due(&w->heap)) hiaR_samples_took(w, f, action->index);
   NEXT;
 
 NEXT_SHARE: {

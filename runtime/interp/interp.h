@@ -213,6 +213,16 @@ bool hiaR_is_earlier(hia_frame *a, hia_frame *b);
 void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, uint64_t most,
                            hia_backtrace *trace);
 
+/* ---- sampled.c: profiles ---- */
+
+/* The worker begins to work, and ends. The run may have no sampler. */
+void hiaR_samples_begin(hia_worker *w);
+void hiaR_samples_end(hia_worker *w);
+/* Adds where the worker is, if that is due. */
+void hiaR_samples_look(hia_worker *w, const hia_frame *f);
+/* The worker, for which hiaR_local_is_due, takes memory at this node of the frame. */
+void hiaR_samples_took(hia_worker *w, const hia_frame *f, uint32_t node);
+
 /* ---- interp.c: references ---- */
 
 /* Copies the arguments of a child, with references of their own. */
@@ -248,8 +258,6 @@ void hiaR_complete_run(hia_worker *w, hia_frame *root);
 /* Called when a pending child of f is to be entered: handles jobs, failures and the end of the
  * run. Returns the frame with pending children to go on with; NULL: the current chain has ended. */
 hia_frame *hiaR_poll(hia_worker *w, hia_frame *f);
-/* A profile is due to know where the worker takes memory: at this node of the frame. */
-void hiaR_took(hia_worker *w, const hia_frame *f, uint32_t node);
 /* The current chain has ended: at f, which waits for other workers, or completely (NULL). Returns
  * the frame to go on with; NULL: the run is over. */
 hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f);
