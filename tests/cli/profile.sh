@@ -98,7 +98,7 @@ for engine in jit interp; do
   has "memory, $engine: in all" '^4\.[3-9] MiB of memory taken a run; [0-9]+ samples, one every 512 KiB' "$got"
   has "memory, $engine: a line" '^ *[0-9.]+% +[0-9.]+% +[3-6][0-9]\.[0-9]% +[3-6][0-9]\.[0-9]% +(1\.[5-9]|2\.[0-9]|3\.0) MiB  make +m.hia:3  ' "$got"
   has "memory, $engine: another one" '^ *[0-9.]+% +[0-9.]+% +[3-6][0-9]\.[0-9]% +[3-6][0-9]\.[0-9]% +(1\.[5-9]|2\.[0-9]|3\.0) MiB  double +m.hia:5  ' "$got"
-  has "memory, $engine: a caller" '^ *[0-9.]+% +[0-9.]+% +0\.0% +[3-6][0-9]\.[0-9]% +lists +m.hia:9  ' "$got"
+  has "memory, $engine: a caller" '^ *[0-9.]+% +[0-9.]+% +0\.0% +[3-6][0-9]\.[0-9]% +lists +m.hia:8  ' "$got"
 done
 first=$(sed -n 6p <<< "$got")
 has 'memory comes first' ' m.hia:[35] ' "$first"
