@@ -19,6 +19,7 @@ struct hia_profile {
   hia_sampling *samplings; /* of the runs that are under way */
   uint64_t tick_ns, ticks, unknown, random;
   uint64_t sample, taken, unknown_taken; /* hia_profile_sum */
+  uint64_t phase;                        /* of the next run's sampler */
   profile_lines lines;
   bool is_sorted;
 };
@@ -223,6 +224,8 @@ static hia_status enter(hia_sampling *s) {
   pthread_mutex_lock(&p->lock);
   hia_status status = start_clock(p);
   atomic_init(&s->sampler.random, next_random(p));
+  atomic_init(&s->sampler.phase, p->phase);
+  p->phase += HIA_SAMPLER_STEP;
   if (status == HIA_OK) {
     s->next = p->samplings;
     if (s->next) s->next->prev = s;

@@ -4,7 +4,7 @@
 #include "runtime/interp/interp.h"
 #include "runtime/run/sampler.h"
 
-/* Of a deep recursion a sample has so many calls, the innermost: to read a million would take
+/* A sample of a deep recursion has so many calls, the innermost: to read a million would take
  * longer than from one tick to the next. */
 enum { SAMPLED_FRAMES = 500 };
 

@@ -66,15 +66,15 @@ static void add(hia_sampler *s, const hia_backtrace *backtrace, uint32_t ticks) 
 
 /* A number below n; any thread (splitmix64). */
 static uint64_t random_below(hia_sampler *s, uint64_t n) {
-  const uint64_t step = 0x9e3779b97f4a7c15;
-  uint64_t x = atomic_fetch_add_explicit(&s->random, step, memory_order_relaxed) + step;
+  uint64_t x = atomic_fetch_add_explicit(&s->random, HIA_SAMPLER_STEP, memory_order_relaxed);
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
   return (x ^ x >> 31) % n;
 }
 
 static void begin_bytes(hia_sampler *s, hia_local_heap *local) {
-  local->left = (int64_t)random_below(s, HIA_SAMPLED_BYTES);
+  uint64_t phase = atomic_fetch_add_explicit(&s->phase, HIA_SAMPLER_STEP, memory_order_relaxed);
+  local->left = (int64_t)((phase >> 32) * HIA_SAMPLED_BYTES >> 32);
 }
 
 /* Returns the samples that are due, of which a large block may be several, and how far it is to the

@@ -10,8 +10,9 @@
  * it takes from the heap (hia_local_heap.left), and each time that it has taken some more, it adds
  * where it takes memory now. The bytes from one such sample to the next vary, so that they do not
  * keep step with the program; how many they are on average is what each sample stands for. One
- * would have a worker go on counting where it ended its last task; but it begins each at random, so
- * that the samples of many brief tasks are as likely to be of any of their bytes.
+ * would have a worker go on counting where it ended its last task; but it begins each anew, at
+ * points that are spread evenly, so that samples of many brief tasks are as likely to be of any of
+ * their bytes.
  *
  * Engines read backtraces; rows are for the owner to choose: a position and the positions of the
  * calls around it stand for rows, such as lines of functions. */
@@ -26,6 +27,10 @@ enum {
   HIA_MAX_SAMPLED = 256,         /* workers; the ticks of others are not counted */
   HIA_SAMPLED_BYTES = 512 << 10, /* from one sample of memory to the next, on average */
 };
+
+/* 2^64 by the golden ratio: the multiples of it, modulo 2^64, are spread most evenly. From one run
+ * to the next phases are a step apart, too. */
+#define HIA_SAMPLER_STEP UINT64_C(0x9e3779b97f4a7c15)
 
 typedef struct hia_sample_count {
   _Atomic uint64_t self, total;      /* ticks in it, and in it or what it calls */
@@ -70,13 +75,14 @@ typedef struct hia_sampler {
   bool counts_bytes;
   _Atomic uint64_t n_taken, unknown_taken; /* samples of memory, likewise */
   _Atomic uint64_t random;
+  _Atomic uint64_t phase; /* where the next worker begins, of 2^64 */
   pthread_mutex_t lock;
   hia_sampled workers[HIA_MAX_SAMPLED]; /* those at work: the first n_workers */
   uint32_t n_workers;
 } hia_sampler;
 
 /* The caller sets the rows and locations, what is of native code, whether bytes are counted, and a
- * random number before a worker enters. */
+ * random number and a phase before a worker enters. */
 void hiaR_sampler_init(hia_sampler *sampler);
 void hiaR_sampler_free(hia_sampler *sampler); /* no worker is at work */
 
