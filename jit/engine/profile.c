@@ -14,6 +14,7 @@ struct hia_profile {
   hia_comp comp; /* of its names and lines */
   hia_allocator allocator;
   pthread_mutex_t lock;
+  pthread_mutex_t starting; /* of the clock; not `lock`, for which the clock waits when it rings */
   hia_clock *clock; /* its own, since it ticks from run to run, also of several engines; or NULL */
   hia_alarm alarm;
   hia_sampling *samplings; /* of the runs that are under way */
@@ -35,6 +36,7 @@ hia_profile *hia_profile_new(const hia_allocator *allocator, uint64_t tick_ns) {
   p->tick_ns = tick_ns ? tick_ns : DEFAULT_TICK_NS;
   hiaR_comp_init(&p->comp, &p->allocator);
   pthread_mutex_init(&p->lock, NULL);
+  pthread_mutex_init(&p->starting, NULL);
   return p;
 }
 
@@ -44,6 +46,7 @@ void hia_profile_free(hia_profile *p) {
   if (p->clock) hiaR_alarm_clear(p->clock, &p->alarm);
   hiaR_clock_free(p->clock);
   pthread_mutex_destroy(&p->lock);
+  pthread_mutex_destroy(&p->starting);
   hiaR_comp_free(&p->comp);
   hiaR_free(&allocator, p, sizeof *p);
 }
@@ -204,13 +207,11 @@ static void ring(hia_alarm *alarm) {
   pthread_mutex_unlock(&p->lock);
 }
 
-/* The clock goes on between runs. If it began with each run, short ones would have no tick. The
- * caller holds the lock. */
-static hia_status start_clock(hia_profile *p) {
-  if (p->clock) return HIA_OK;
+/* The caller holds the lock `starting`. */
+static hia_status new_clock(hia_profile *p) {
   hia_status status = hiaR_clock_new(&p->allocator, &p->clock);
   if (status != HIA_OK) return status;
-  p->alarm.at = hiaR_now() + next_tick(p);
+  p->alarm.at = hiaR_now() + p->tick_ns;
   p->alarm.ring = ring;
   status = hiaR_alarm_set(p->clock, &p->alarm);
   if (status == HIA_OK) return HIA_OK;
@@ -219,20 +220,28 @@ static hia_status start_clock(hia_profile *p) {
   return status;
 }
 
+/* The clock goes on between runs. If it began with each run, short ones would have no tick. */
+static hia_status start_clock(hia_profile *p) {
+  hia_status status = HIA_OK;
+  pthread_mutex_lock(&p->starting);
+  if (!p->clock) status = new_clock(p);
+  pthread_mutex_unlock(&p->starting);
+  return status;
+}
+
 static hia_status enter(hia_sampling *s) {
   hia_profile *p = s->profile;
-  pthread_mutex_lock(&p->lock);
   hia_status status = start_clock(p);
+  if (status != HIA_OK) return status;
+  pthread_mutex_lock(&p->lock);
   atomic_init(&s->sampler.random, next_random(p));
   atomic_init(&s->sampler.phase, p->phase);
   p->phase += HIA_SAMPLER_STEP;
-  if (status == HIA_OK) {
-    s->next = p->samplings;
-    if (s->next) s->next->prev = s;
-    p->samplings = s;
-  }
+  s->next = p->samplings;
+  if (s->next) s->next->prev = s;
+  p->samplings = s;
   pthread_mutex_unlock(&p->lock);
-  return status;
+  return HIA_OK;
 }
 
 static void leave(hia_sampling *s) {
