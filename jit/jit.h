@@ -25,6 +25,7 @@ typedef struct hia_compile_options {
   bool fast_products; /* HIA_CODE_FAST_PRODUCTS */
   bool reuse;         /* rows with equal operands are computed once */
   bool begins_again;  /* its runs may have begun in the interpreter */
+  bool counts_bytes;  /* of the objects that it makes, for profiles; an object file never does */
   bool
       is_fuelled; /* roots take fuel, and give what is left: what a host comes in by sees to that */
   bool sanitize;  /* instrument for the sanitizer the library itself is built with */

@@ -49,6 +49,7 @@ typedef struct hia_lower_options {
   bool fast_products; /* HIA_CODE_FAST_PRODUCTS */
   bool reuse;         /* rows with equal operands are computed once (native/batch/batch.h) */
   bool begins_again;  /* its runs may have begun in the interpreter (runtime/host/effects.h) */
+  bool counts_bytes;  /* the bytes of all objects that it makes (hia_local_heap.left) */
   hia_instrument instrument;
   /* By extern: what native code calls for it; only the flags are read. NULL: externs that raise
    * return a status, and none takes user data. */

@@ -135,6 +135,8 @@ const tool_row tool_rows[] = {
      "of --warmup-curve: measure for this long in all (10)"},
     {OPT_MAX_TIME, PROFILE, "max-time", "SECONDS", NULL,
      "run it again and again for this long (1), and at least once"},
+    {OPT_SORT, PROFILE, "sort", "BY", "time memory",
+     "which lines come first: those that take most time, or most memory (time)"},
     {OPT_PLOT, BENCH, "plot", "FILE", ".svg", "of --warmup-curve: draw it, as FILE.svg"},
     {OPT_JSON, BENCH, "json", NULL, NULL,
      "print JSON instead of a table, times in nanoseconds, each sample too: docs/bench.md"},
@@ -453,6 +455,10 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
                : "a number from 1 to 4294967295";
   case OPT_MAX_TIME:
     return hiaR_word_time(operand, &o->curve.max_ns) ? NULL : "a number of seconds, as in 0.5";
+  case OPT_SORT:
+    if (!parse_word(row, operand, strlen(operand), &index)) return "time or memory";
+    o->by_memory = index == 1;
+    return NULL;
   case OPT_STAGE:
     if (!parse_word(row, operand, strlen(operand), &index))
       return "ast, graph, static, llvm, llvm-opt, asm, tape or batches";

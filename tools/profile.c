@@ -2,6 +2,7 @@
 /* hiaton profile. docs/profile.md describes what it prints. */
 #include "tools/json.h"
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum { MOST_LINES = 25, TEXT_WIDTH = 60 };
 
@@ -12,6 +13,9 @@ typedef struct profiling {
   hia_profile *profile;
   hia_run_stats used; /* of the last run */
   uint64_t runs, ns;  /* of all runs */
+  hia_profile_sum sum;
+  hia_profile_line *lines; /* as --sort says */
+  uint64_t n_lines;
 } profiling;
 
 static void say(void *user, char *text, size_t size) {
@@ -45,14 +49,77 @@ static int run_all(profiling *p, hia_function *function, const tool_arguments *a
   return EXIT_FINE;
 }
 
+/* ---- what was counted ---- */
+
+static int by_memory(const void *a, const void *b) {
+  const hia_profile_line *x = a, *y = b;
+  if (x->taken != y->taken) return x->taken < y->taken ? 1 : -1;
+  if (x->total_taken != y->total_taken) return x->total_taken < y->total_taken ? 1 : -1;
+  return x->self != y->self ? (x->self < y->self ? 1 : -1) : 0;
+}
+
+/* Nothing runs any more, so the order of the profile's lines stays. False: no memory. */
+static bool read_lines(profiling *p) {
+  p->sum = (hia_profile_sum)HIA_PROFILE_SUM_INIT;
+  hia_profile_get_sum(p->profile, &p->sum);
+  p->lines = calloc((size_t)p->sum.n_lines + 1, sizeof *p->lines);
+  if (!p->lines) return false;
+  for (; p->n_lines < p->sum.n_lines; p->n_lines++) {
+    p->lines[p->n_lines] = (hia_profile_line)HIA_PROFILE_LINE_INIT;
+    if (hia_profile_get_line(p->profile, p->n_lines, &p->lines[p->n_lines]) != HIA_OK) break;
+  }
+  if (p->options->by_memory) qsort(p->lines, (size_t)p->n_lines, sizeof *p->lines, by_memory);
+  return true;
+}
+
 /* ---- the table ---- */
 
-static double percent(uint64_t ticks, const hia_profile_sum *sum) {
-  return sum->ticks ? 100 * (double)ticks / (double)sum->ticks : 0;
+static double percent(uint64_t part, uint64_t all) {
+  return all ? 100 * (double)part / (double)all : 0;
 }
 
 static const char *tier_of(const profiling *p) {
   return p->used.tier == HIA_TIER_NATIVE ? "native code" : "interpreted";
+}
+
+/* Bytes a run, as in `12.5 MiB`. */
+static void show_bytes(const profiling *p, uint64_t bytes, char text[16]) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double n = p->runs ? (double)bytes / (double)p->runs : 0;
+  unsigned unit = 0;
+  for (; n >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++) n /= 1024;
+  snprintf(text, 16, "%.*f %s", unit && n < 100 ? 1 : 0, n, units[unit]);
+}
+
+/* The number of samples of time and, if the program takes memory, of memory. */
+static void print_head(const profiling *p) {
+  const hia_profile_sum *sum = &p->sum;
+  char text[16];
+  printf("%" PRIu64 " run%s in %.3f s, %s; %" PRIu64 " samples, one every %.3g ms of each thread\n",
+         p->runs, p->runs == 1 ? "" : "s", (double)p->ns / 1e9, tier_of(p), sum->ticks,
+         (double)sum->tick_ns / 1e6);
+  if (!sum->taken) return;
+  show_bytes(p, sum->taken, text);
+  printf("%s of memory taken a run; %" PRIu64 " samples, one every %" PRIu64 " KiB\n", text,
+         sum->taken / sum->sample, sum->sample / 1024);
+}
+
+/* Above the columns; of a program that takes memory there are those of memory, too. */
+static void print_titles(const profiling *p, int width) {
+  bool has_memory = p->sum.taken != 0;
+  putchar('\n');
+  if (has_memory) printf("%7s %7s   %7s\n", "time", "", "memory");
+  printf("%7s %7s", "self", "total");
+  if (has_memory) printf("   %7s %7s %9s", "self", "total", "a run");
+  printf("  %-*s  line\n", width, "function");
+}
+
+static void print_memory(const profiling *p, uint64_t taken, uint64_t total) {
+  char text[16] = "";
+  if (!p->sum.taken) return;
+  if (taken) show_bytes(p, taken, text);
+  printf("   %6.1f%% %6.1f%% %9s", percent(taken, p->sum.taken), percent(total, p->sum.taken),
+         text);
 }
 
 static void print_text(const tool_options *options, const hia_profile_line *line) {
@@ -63,45 +130,63 @@ static void print_text(const tool_options *options, const hia_profile_line *line
   printf("  %.*s", (int)(len < TEXT_WIDTH ? len : TEXT_WIDTH), text);
 }
 
+static void print_unknown(const profiling *p) {
+  const hia_profile_sum *sum = &p->sum;
+  if (!sum->unknown && !sum->unknown_taken) return;
+  printf("%6.1f%% %7s", percent(sum->unknown, sum->ticks), "");
+  print_memory(p, sum->unknown_taken, sum->unknown_taken);
+  printf("  before the first call of a run, or where nothing is known\n");
+}
+
 /* A row for each line, and those behind the first ones in sum. */
-static int print_table(const profiling *p, const hia_profile_sum *sum) {
-  hia_profile_line line = HIA_PROFILE_LINE_INIT;
+static int print_table(const profiling *p) {
+  const hia_profile_sum *sum = &p->sum;
   size_t width = 8;
-  uint64_t n = sum->n_lines < MOST_LINES ? sum->n_lines : MOST_LINES;
-  for (uint64_t i = 0; i < n && hia_profile_get_line(p->profile, i, &line) == HIA_OK; i++)
-    if (strlen(line.function) > width) width = strlen(line.function);
-  printf("%" PRIu64 " run%s in %.3f s, %s; %" PRIu64
-         " samples, one every %.3g ms of each thread\n\n",
-         p->runs, p->runs == 1 ? "" : "s", (double)p->ns / 1e9, tier_of(p), sum->ticks,
-         (double)sum->tick_ns / 1e6);
-  printf("%7s %7s  %-*s  line\n", "self", "total", (int)width, "function");
-  for (uint64_t i = 0; i < n && hia_profile_get_line(p->profile, i, &line) == HIA_OK; i++) {
-    printf("%6.1f%% %6.1f%%  %-*s  %s:%u", percent(line.self, sum), percent(line.total, sum),
-           (int)width, line.function, line.file, (unsigned)line.line);
-    print_text(p->options, &line);
+  uint64_t n = p->n_lines < MOST_LINES ? p->n_lines : MOST_LINES;
+  for (uint64_t i = 0; i < n; i++)
+    if (strlen(p->lines[i].function) > width) width = strlen(p->lines[i].function);
+  print_head(p);
+  print_titles(p, (int)width);
+  for (uint64_t i = 0; i < n; i++) {
+    const hia_profile_line *line = &p->lines[i];
+    printf("%6.1f%% %6.1f%%", percent(line->self, sum->ticks), percent(line->total, sum->ticks));
+    print_memory(p, line->taken, line->total_taken);
+    printf("  %-*s  %s:%u", (int)width, line->function, line->file, (unsigned)line->line);
+    print_text(p->options, line);
     putchar('\n');
   }
-  if (n < sum->n_lines) printf("and %" PRIu64 " more lines\n", sum->n_lines - n);
-  if (sum->unknown)
-    printf("%6.1f%%          before the first call of a run, or where nothing is known\n",
-           percent(sum->unknown, sum));
+  if (n < p->n_lines) printf("and %" PRIu64 " more lines\n", p->n_lines - n);
+  print_unknown(p);
   return EXIT_FINE;
 }
 
 /* ---- --json ---- */
 
-static int print_json(const profiling *p, const hia_function *function,
-                      const hia_profile_sum *sum) {
-  json_t *lines = json_array();
-  hia_profile_line line = HIA_PROFILE_LINE_INIT;
-  int failed = 0;
-  for (uint64_t i = 0; i < sum->n_lines; i++) {
-    if (hia_profile_get_line(p->profile, i, &line) != HIA_OK) continue;
-    failed |= json_array_append_new(
-        lines, json_pack("{s:o, s:o, s:I, s:I, s:I}", "function", tool_json_text(line.function),
-                         "file", tool_json_text(line.file), "line", (json_int_t)line.line, "self",
-                         (json_int_t)line.self, "total", (json_int_t)line.total));
+static json_t *json_of_line(const hia_profile_line *line, bool has_memory) {
+  json_t *row = json_pack("{s:o, s:o, s:I, s:I, s:I}", "function", tool_json_text(line->function),
+                          "file", tool_json_text(line->file), "line", (json_int_t)line->line,
+                          "self", (json_int_t)line->self, "total", (json_int_t)line->total);
+  if (has_memory &&
+      (json_object_set_new(row, "taken", json_integer((json_int_t)line->taken)) ||
+       json_object_set_new(row, "total_taken", json_integer((json_int_t)line->total_taken)))) {
+    json_decref(row);
+    return NULL;
   }
+  return row;
+}
+
+static json_t *json_of_memory(const hia_profile_sum *sum) {
+  return json_pack("{s:I, s:I, s:I}", "sample", (json_int_t)sum->sample, "taken",
+                   (json_int_t)sum->taken, "unknown", (json_int_t)sum->unknown_taken);
+}
+
+/* `memory`, and the bytes of lines, are there if the program takes any. */
+static int print_json(const profiling *p, const hia_function *function) {
+  const hia_profile_sum *sum = &p->sum;
+  json_t *lines = json_array();
+  int failed = 0;
+  for (uint64_t i = 0; i < p->n_lines; i++)
+    failed |= json_array_append_new(lines, json_of_line(&p->lines[i], sum->taken != 0));
   json_t *root =
       json_pack("{s:s, s:i, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "hiaton", hia_version(),
                 "schema", 1, "file", tool_json_text(tool_source_name(p->options)), "function",
@@ -109,6 +194,7 @@ static int print_json(const profiling *p, const hia_function *function,
                 p->used.tier == HIA_TIER_NATIVE ? "native" : "image", "runs", (json_int_t)p->runs,
                 "ns", (json_int_t)p->ns, "tick_ns", (json_int_t)sum->tick_ns, "samples",
                 (json_int_t)sum->ticks, "unknown", (json_int_t)sum->unknown, "lines", lines);
+  if (root && sum->taken) failed |= json_object_set_new(root, "memory", json_of_memory(sum));
   if (failed) {
     json_decref(root);
     root = NULL;
@@ -121,14 +207,12 @@ static int print_json(const profiling *p, const hia_function *function,
 static int profile_function(const tool_options *options, hia_function *function,
                             const tool_arguments *args) {
   profiling p = {.options = options, .used = HIA_RUN_STATS_INIT};
-  hia_profile_sum sum = HIA_PROFILE_SUM_INIT;
   p.profile = hia_profile_new(NULL, 0);
   if (!p.profile) return tool_fail(NULL, HIA_MEMORY);
   int code = run_all(&p, function, args);
-  if (code == EXIT_FINE) {
-    hia_profile_get_sum(p.profile, &sum);
-    code = options->json ? print_json(&p, function, &sum) : print_table(&p, &sum);
-  }
+  if (code == EXIT_FINE && !read_lines(&p)) code = tool_fail(NULL, HIA_MEMORY);
+  if (code == EXIT_FINE) code = options->json ? print_json(&p, function) : print_table(&p);
+  free(p.lines);
   hia_profile_free(p.profile);
   return code;
 }
@@ -139,6 +223,9 @@ int tool_profile(const tool_options *options) {
   hia_function *function;
   tool_arguments args = {0};
   hia_engine_kind kind = options->n_engines ? options->engines[0] : HIA_ENGINE_AUTO;
+  tool_options own = *options;
+  own.engine.flags |= HIA_FLAG_PROFILE_MEMORY;
+  options = &own;
   int code = tool_load(options, kind, &engine, &module);
   if (code == EXIT_FINE) code = tool_function(options, module, &function);
   if (code == EXIT_FINE) code = tool_args(engine, &function, options, false, &args);

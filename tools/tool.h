@@ -50,6 +50,7 @@ typedef enum tool_option {
   OPT_WARMUP_CURVE,
   OPT_MAX_CALLS,
   OPT_MAX_TIME,
+  OPT_SORT,
   OPT_STAGE,
   OPT_AFTER,
   OPT_FORMAT,
@@ -202,6 +203,7 @@ typedef struct tool_options {
   size_t n_threads;
   unsigned max_asked_threads; /* the largest of --threads as written: 0 is the number of cores */
   bool time, from_ir, json, explains, wants_help;
+  bool by_memory;      /* of profile: --sort memory */
   unsigned runs;       /* of bench */
   uint64_t repeat;     /* --repeat: runs of run */
   uint64_t timeout_ns; /* of the run; 0: none */

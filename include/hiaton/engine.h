@@ -74,6 +74,9 @@ typedef enum hia_engine_flag {
   /* perf, by the file jit-PID.dump in the folder JITDUMPDIR, an environment variable, or else in
      /tmp, which stays; `perf inject --jit` reads it */
   HIA_FLAG_JITDUMP = 1 << 12,
+  /* Profiles of runs say where memory is taken, too (hiaton/profile.h). Native code then counts the
+     bytes of each object of data that it makes; what is built for other programs does not. */
+  HIA_FLAG_PROFILE_MEMORY = 1 << 13,
 } hia_engine_flag;
 
 /* Whether an engine of HIA_ENGINE_AUTO makes versions of functions that assume what their arguments

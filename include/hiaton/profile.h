@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of runs goes, by function and line: a profile by sampling
+/* Where the time of runs goes, and their memory, by function and line: a profile by sampling
  * (docs/profile.md). hiaton.h includes this file.
  *
  * A clock ticks while a run with a profile is under way (hia_run_options.profile). After a tick
@@ -7,7 +7,13 @@
  * there, at its next safepoint: in native code a call, a round of a loop, or where it waits for
  * what is computed in batches; in the interpreter a call. What takes long without a safepoint is
  * counted at the next one. It costs next to nothing: some microseconds a tick. No signals are
- * used. */
+ * used.
+ *
+ * In an engine with HIA_FLAG_PROFILE_MEMORY each worker also counts the bytes that it takes for
+ * data, arrays and tensors, and each time that it has taken some more it counts the line that takes
+ * memory then, with the lines of the calls that have led there. What was given back and is taken
+ * again counts again. What an object is made of in place, as of one that dies there, takes
+ * nothing. */
 #ifndef HIATON_PROFILE_H
 #define HIATON_PROFILE_H
 
@@ -32,8 +38,9 @@ typedef struct hia_profile_line {
   uint32_t line, reserved;     /* of the file, from 1 on */
   uint64_t self, total;        /* ticks at this line; and at it or in what it calls, where a line
                                   that recurs counts once */
+  uint64_t taken, total_taken; /* bytes of memory, likewise: multiples of hia_profile_sum.sample */
 } hia_profile_line;
-#define HIA_PROFILE_LINE_INIT {sizeof(hia_profile_line), NULL, NULL, 0, 0, 0, 0}
+#define HIA_PROFILE_LINE_INIT {sizeof(hia_profile_line), NULL, NULL, 0, 0, 0, 0, 0, 0}
 
 /* What was counted up to now, of all threads together. */
 typedef struct hia_profile_sum {
@@ -43,8 +50,12 @@ typedef struct hia_profile_sum {
   uint64_t unknown; /* among them those of which nothing is known, as of the function that a run
                        begins in, before its first call */
   uint64_t n_lines; /* that were counted */
+  uint64_t sample;  /* bytes from one sample of memory to the next, on average; 0: no run was in an
+                       engine with HIA_FLAG_PROFILE_MEMORY */
+  uint64_t taken;   /* bytes that runs have taken, as far as these samples show */
+  uint64_t unknown_taken; /* among them those of which nothing is known */
 } hia_profile_sum;
-#define HIA_PROFILE_SUM_INIT {sizeof(hia_profile_sum), 0, 0, 0, 0}
+#define HIA_PROFILE_SUM_INIT {sizeof(hia_profile_sum), 0, 0, 0, 0, 0, 0, 0}
 
 /* Fills in *sum, which the caller has initialised with HIA_PROFILE_SUM_INIT. HIA_ARGUMENT if it has
  * not. Runs that are under way are not in it. */

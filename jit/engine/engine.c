@@ -51,6 +51,7 @@ hia_compile_options hiaJ_compile_options(const hia_engine *engine) {
                                .fast_products = hiaJ_has(engine, HIA_FLAG_FAST_PRODUCTS),
                                .reuse = !hiaJ_has(engine, HIA_FLAG_NO_REUSE),
                                .begins_again = engine->options.kind == HIA_ENGINE_AUTO,
+                               .counts_bytes = hiaJ_has(engine, HIA_FLAG_PROFILE_MEMORY),
                                .sanitize = IS_SANITIZED};
 }
 

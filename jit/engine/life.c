@@ -22,7 +22,7 @@ static const char *unknown_pass(const char *list, size_t *len) {
   return NULL;
 }
 
-enum { ALL_FLAGS = 2 * HIA_FLAG_JITDUMP - 1 };
+enum { ALL_FLAGS = 2 * HIA_FLAG_PROFILE_MEMORY - 1 };
 
 static hia_status check_options(const hia_engine_options *o, const hia_allocator *allocator,
                                 hia_error **error) {

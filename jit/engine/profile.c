@@ -14,10 +14,13 @@ struct hia_profile {
   hia_comp comp; /* of its names and lines */
   hia_allocator allocator;
   pthread_mutex_t lock;
+  pthread_mutex_t starting; /* of the clock; not `lock`, for which the clock waits when it rings */
   hia_clock *clock; /* its own, since it ticks from run to run, also of several engines; or NULL */
   hia_alarm alarm;
   hia_sampling *samplings; /* of the runs that are under way */
   uint64_t tick_ns, ticks, unknown, random;
+  uint64_t sample, taken, unknown_taken; /* hia_profile_sum */
+  uint64_t phase;                        /* of the next run's sampler */
   profile_lines lines;
   bool is_sorted;
 };
@@ -33,6 +36,7 @@ hia_profile *hia_profile_new(const hia_allocator *allocator, uint64_t tick_ns) {
   p->tick_ns = tick_ns ? tick_ns : DEFAULT_TICK_NS;
   hiaR_comp_init(&p->comp, &p->allocator);
   pthread_mutex_init(&p->lock, NULL);
+  pthread_mutex_init(&p->starting, NULL);
   return p;
 }
 
@@ -42,6 +46,7 @@ void hia_profile_free(hia_profile *p) {
   if (p->clock) hiaR_alarm_clear(p->clock, &p->alarm);
   hiaR_clock_free(p->clock);
   pthread_mutex_destroy(&p->lock);
+  pthread_mutex_destroy(&p->starting);
   hiaR_comp_free(&p->comp);
   hiaR_free(&allocator, p, sizeof *p);
 }
@@ -50,28 +55,41 @@ static int by_ticks(const void *a, const void *b) {
   const hia_profile_line *x = a, *y = b;
   if (x->self != y->self) return x->self < y->self ? 1 : -1;
   if (x->total != y->total) return x->total < y->total ? 1 : -1;
+  if (x->taken != y->taken) return x->taken < y->taken ? 1 : -1;
   return x->line != y->line ? (x->line > y->line ? 1 : -1) : strcmp(x->function, y->function);
 }
 
+/* Callers with a header from before there were samples of memory have structures that end there. */
+HIA_SIZED(hia_profile_sum, unknown_taken);
+HIA_SIZED(hia_profile_line, total_taken);
+enum {
+  LEAST_SUM = offsetof(hia_profile_sum, sample),
+  LEAST_LINE = offsetof(hia_profile_line, taken),
+};
+
 hia_status hia_profile_get_sum(hia_profile *p, hia_profile_sum *sum) {
-  if (!p || !sum || sum->size < sizeof *sum) return HIA_ARGUMENT;
+  if (!p || !sum || sum->size < LEAST_SUM) return HIA_ARGUMENT;
   pthread_mutex_lock(&p->lock);
-  sum->tick_ns = p->tick_ns;
-  sum->ticks = p->ticks;
-  sum->unknown = p->unknown;
-  sum->n_lines = p->lines.len;
+  const hia_profile_sum own = {.tick_ns = p->tick_ns,
+                               .ticks = p->ticks,
+                               .unknown = p->unknown,
+                               .n_lines = p->lines.len,
+                               .sample = p->sample,
+                               .taken = p->taken,
+                               .unknown_taken = p->unknown_taken};
   pthread_mutex_unlock(&p->lock);
+  hiaR_sized_copy_out(&own, sizeof own, sum, sum->size);
   return HIA_OK;
 }
 
 hia_status hia_profile_get_line(hia_profile *p, uint64_t i, hia_profile_line *line) {
-  if (!p || !line || line->size < sizeof *line) return HIA_ARGUMENT;
+  if (!p || !line || line->size < LEAST_LINE) return HIA_ARGUMENT;
   pthread_mutex_lock(&p->lock);
   bool is_there = i < p->lines.len;
   if (is_there && !p->is_sorted)
     qsort(p->lines.data, p->lines.len, sizeof *p->lines.data, by_ticks);
   p->is_sorted |= is_there;
-  if (is_there) *line = p->lines.data[i];
+  if (is_there) hiaR_sized_copy_out(&p->lines.data[i], sizeof *line, line, line->size);
   pthread_mutex_unlock(&p->lock);
   return is_there ? HIA_OK : HIA_ARGUMENT;
 }
@@ -104,23 +122,35 @@ static const char *file_at(const hia_places *places, uint32_t loc) {
   return places->file ? places->file : "";
 }
 
+static uint64_t read_count(const _Atomic uint64_t *counter) {
+  return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static uint64_t read_bytes(const _Atomic uint64_t *samples) {
+  return read_count(samples) * HIA_SAMPLED_BYTES;
+}
+
 static void add_rows(hia_profile *p, const hia_sampling *s) {
   for (uint32_t row = 0; row < s->n_rows; row++) {
     const hia_sample_count *count = &s->sampler.rows[row];
-    uint64_t total = atomic_load_explicit(&count->total, memory_order_relaxed);
-    if (!total) continue;
+    if (!read_count(&count->total) && !read_count(&count->all_taken)) continue;
     uint32_t loc = s->loc_of[row];
     hia_profile_line *line = find_line(p, function_at(s->places, loc), file_at(s->places, loc),
                                        s->places->locs[loc].line);
-    line->self += atomic_load_explicit(&count->self, memory_order_relaxed);
-    line->total += total;
+    line->self += read_count(&count->self);
+    line->total += read_count(&count->total);
+    line->taken += read_bytes(&count->taken);
+    line->total_taken += read_bytes(&count->all_taken);
   }
 }
 
 static void add(hia_profile *p, const hia_sampling *s) {
   pthread_mutex_lock(&p->lock);
-  p->ticks += atomic_load_explicit(&s->sampler.n, memory_order_relaxed);
-  p->unknown += atomic_load_explicit(&s->sampler.unknown, memory_order_relaxed);
+  p->ticks += read_count(&s->sampler.n);
+  p->unknown += read_count(&s->sampler.unknown);
+  p->taken += read_bytes(&s->sampler.n_taken);
+  p->unknown_taken += read_bytes(&s->sampler.unknown_taken);
+  if (s->sampler.counts_bytes) p->sample = HIA_SAMPLED_BYTES;
   p->is_sorted = false;
   if (HIA_TRY(&p->comp)) add_rows(p, s); /* without memory, lines are left out */
   p->comp.armed = false;
@@ -160,10 +190,13 @@ static void find_rows(hia_sampling *s) {
 
 /* ---- ticks ---- */
 
+static uint64_t next_random(hia_profile *p) {
+  return p->random = p->random * 6364136223846793005u + 1442695040888963407u;
+}
+
 /* From three quarters of a tick to five, so that ticks do not keep step with the program. */
 static uint64_t next_tick(hia_profile *p) {
-  p->random = p->random * 6364136223846793005u + 1442695040888963407u;
-  return p->tick_ns - p->tick_ns / 4 + (p->random >> 33) % (p->tick_ns / 2 + 1);
+  return p->tick_ns - p->tick_ns / 4 + (next_random(p) >> 33) % (p->tick_ns / 2 + 1);
 }
 
 static void ring(hia_alarm *alarm) {
@@ -174,13 +207,11 @@ static void ring(hia_alarm *alarm) {
   pthread_mutex_unlock(&p->lock);
 }
 
-/* The clock goes on between runs. If it began with each run, short ones would have no tick. The
- * caller holds the lock. */
-static hia_status start_clock(hia_profile *p) {
-  if (p->clock) return HIA_OK;
+/* The caller holds the lock `starting`. */
+static hia_status new_clock(hia_profile *p) {
   hia_status status = hiaR_clock_new(&p->allocator, &p->clock);
   if (status != HIA_OK) return status;
-  p->alarm.at = hiaR_now() + next_tick(p);
+  p->alarm.at = hiaR_now() + p->tick_ns;
   p->alarm.ring = ring;
   status = hiaR_alarm_set(p->clock, &p->alarm);
   if (status == HIA_OK) return HIA_OK;
@@ -189,17 +220,28 @@ static hia_status start_clock(hia_profile *p) {
   return status;
 }
 
+/* The clock goes on between runs. If it began with each run, short ones would have no tick. */
+static hia_status start_clock(hia_profile *p) {
+  hia_status status = HIA_OK;
+  pthread_mutex_lock(&p->starting);
+  if (!p->clock) status = new_clock(p);
+  pthread_mutex_unlock(&p->starting);
+  return status;
+}
+
 static hia_status enter(hia_sampling *s) {
   hia_profile *p = s->profile;
-  pthread_mutex_lock(&p->lock);
   hia_status status = start_clock(p);
-  if (status == HIA_OK) {
-    s->next = p->samplings;
-    if (s->next) s->next->prev = s;
-    p->samplings = s;
-  }
+  if (status != HIA_OK) return status;
+  pthread_mutex_lock(&p->lock);
+  atomic_init(&s->sampler.random, next_random(p));
+  atomic_init(&s->sampler.phase, p->phase);
+  p->phase += HIA_SAMPLER_STEP;
+  s->next = p->samplings;
+  if (s->next) s->next->prev = s;
+  p->samplings = s;
   pthread_mutex_unlock(&p->lock);
-  return status;
+  return HIA_OK;
 }
 
 static void leave(hia_sampling *s) {
@@ -228,6 +270,7 @@ hia_status hiaJ_sampling_begin(hia_sampling *s, hia_profile *profile, hia_engine
   hiaR_comp_init(&s->comp, &engine->allocator);
   hiaR_sampler_init(&s->sampler);
   s->sampler.native = &hiaR_native_samples;
+  s->sampler.counts_bytes = hiaJ_has(engine, HIA_FLAG_PROFILE_MEMORY);
   volatile hia_status status = HIA_OK;
   if (HIA_TRY(&s->comp))
     find_rows(s);

@@ -72,6 +72,7 @@ static hia_lower_options lower_options(const job *j) {
                              .fast_products = j->options->fast_products,
                              .reuse = j->options->reuse,
                              .begins_again = j->options->begins_again && !j->plan,
+                             .counts_bytes = j->options->counts_bytes && !j->plan,
                              .instrument = instrument_of(j->options),
                              .hosts = j->plan ? NULL : j->options->hosts,
                              .names_hosts = j->plan != NULL,

@@ -7,6 +7,9 @@
  * for the size, which is one load, one test and one store. If the list is empty a stub fills it. It
  * keeps the caller's registers, so that nothing is spilled on the usual path.
  *
+ * An engine for profiles of memory has code that counts the bytes of these objects, too, and calls
+ * the stub when the profile is due to know where they are made (hia_local_heap.left).
+ *
  * AddressSanitizer sees free blocks as poisoned, their links too, and a census counts blocks
  * (heap.h). So in builds with one of these the stub makes every object. */
 #include "lower/kit/emit.h"
@@ -44,15 +47,32 @@ static bool is_listed(const hia_emit *e, uint32_t size) {
   return size <= HIA_HEAP_EXACT && !IS_WATCHED && e->options->instrument != HIA_INSTRUMENT_ASAN;
 }
 
+/* Where the bytes are counted that may be taken before a profile is due. */
+static LLVMValueRef left_at(hia_emit *e) {
+  return hiaL_byte_at(e, hiaL_field(e, HIA_FIELD_local), offsetof(hia_local_heap, left), "left");
+}
+
+/* The bytes that are left after an object of `size`; *is_empty becomes true, too, if it is due. */
+static LLVMValueRef count_bytes(hia_emit *e, uint32_t size, LLVMValueRef *is_empty) {
+  LLVMTypeRef i64 = e->types[HIA_I64];
+  LLVMValueRef left = LLVMBuildLoad2(e->b, i64, left_at(e), "left");
+  left = LLVMBuildSub(e->b, left, hiaL_number(e, 64, size), "left");
+  LLVMValueRef is_due = LLVMBuildICmp(e->b, LLVMIntSLT, left, LLVMConstNull(i64), "is_due");
+  *is_empty = LLVMBuildOr(e->b, *is_empty, is_due, "");
+  return left;
+}
+
 LLVMValueRef hiaL_new_block(hia_emit *e, uint32_t size, hia_loc_id loc) {
   if (!is_listed(e, size)) return hiaL_new_block_of(e, hiaL_number(e, 64, size), loc);
-  LLVMValueRef list = free_list(e, size);
+  LLVMValueRef list = free_list(e, size), left = NULL;
   LLVMValueRef first = LLVMBuildLoad2(e->b, e->ptr, list, "first");
   LLVMValueRef is_empty = LLVMBuildICmp(e->b, LLVMIntEQ, first, LLVMConstNull(e->ptr), "");
+  if (e->options->counts_bytes) left = count_bytes(e, size, &is_empty);
   LLVMBasicBlockRef empty = hiaL_block(e, "empty"), take = hiaL_block(e, "take"),
                     join = hiaL_block(e, "taken");
   hiaL_unlikely(e, is_empty, empty, take);
   hiaL_at(e, take);
+  if (left) LLVMBuildStore(e->b, left, left_at(e));
   LLVMBuildStore(e->b, LLVMBuildLoad2(e->b, e->ptr, first, "next"), list);
   LLVMBuildBr(e->b, join);
   hiaL_at(e, empty);

@@ -303,7 +303,7 @@ static hia_heap_chunk *new_chunk(hia_heap *heap, size_t least, size_t size) {
 /* ---- workers ---- */
 
 void hiaR_local_begin(hia_local_heap *local, hia_heap *heap) {
-  *local = (hia_local_heap){.heap = heap, .chunk_size = FIRST_CHUNK};
+  *local = (hia_local_heap){.heap = heap, .chunk_size = FIRST_CHUNK, .left = INT64_MAX};
 }
 
 static void push(hia_local_heap *local, unsigned class, void *at, size_t size) {
@@ -443,6 +443,7 @@ void *hiaR_heap_alloc(hia_local_heap *local, size_t size) {
     block = pop(local, class);
     UNPOISON(block, size);
   }
+  local->left -= (int64_t)size;
   count_blocks(local->heap, 1);
   return block;
 }

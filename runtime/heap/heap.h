@@ -44,6 +44,10 @@ typedef struct hia_local_heap {
   char *at, *end; /* the rest of its newest chunk */
   hia_heap *heap; /* NULL: it has none */
   size_t chunk_size;
+  /* The bytes that may be taken before a profile is due to know where (run/sampler.h); below 0: it
+     is. INT64_MAX, which a run does not use up: there is no profile. Generated code that takes from
+     a free list counts only in an engine for such profiles. */
+  int64_t left;
 } hia_local_heap;
 
 struct hia_heap {
@@ -113,6 +117,11 @@ void hiaR_heap_release(hia_local_heap *local, void *block, size_t size);
 unsigned hiaR_heap_class(size_t size);
 size_t hiaR_heap_class_size(unsigned class);
 
+/* True if a profile is due to know where the worker takes memory. */
+static inline bool hiaR_local_is_due(const hia_local_heap *local) {
+  return HIA_UNLIKELY(local->left < 0);
+}
+
 /* These do what hiaR_heap_alloc and hiaR_heap_release do, mostly without a call. `class` is that of
  * the size, or 0. A free block begins with the address of the next one. */
 static inline void *hiaR_heap_take(hia_local_heap *local, unsigned class, size_t size) {
@@ -120,6 +129,7 @@ static inline void *hiaR_heap_take(hia_local_heap *local, unsigned class, size_t
   hia_free_block *block = local->free[class];
   if (HIA_LIKELY(block)) {
     memcpy(&local->free[class], block, sizeof(void *));
+    local->left -= (int64_t)size;
     return block;
   }
 #else

@@ -26,7 +26,7 @@ static void end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t sit
       if (!child->is_loop)
         hiaR_backtrace_push_site(trace, run->image->locs, child->loc, child->is_tail);
     }
-    if (f) hiaR_backtrace_frames(run->image, f, trace);
+    if (f) hiaR_backtrace_frames(run->image, f, UINT64_MAX, trace);
   }
   pthread_mutex_unlock(&run->lock);
   hiaR_stop_run(run);

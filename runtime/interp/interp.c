@@ -519,9 +519,12 @@ UNPACK:
   if (HIA_LIKELY(unpack(w, slots, action))) NEXT;
   goto no_field;
 MAKE:
-  if (HIA_LIKELY(make(w, slots, action))) NEXT;
-  hiaR_exhaust(w, f, action->index);
-  goto failed;
+  if (HIA_UNLIKELY(!make(w, slots, action))) {
+    hiaR_exhaust(w, f, action->index);
+    goto failed;
+  }
+  if (hiaR_local_is_due(&w->heap)) hiaR_samples_took(w, f, action->index);
+  NEXT;
 
 NEXT_SHARE: {
   hia_word old = slots[action->to], ref = slots[action->slot];

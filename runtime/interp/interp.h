@@ -209,8 +209,19 @@ void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, const hia_cause *caus
 bool hiaR_is_too_late(hia_run *run, hia_frame *f);
 /* True if a's first pending child comes before b's. Both have pending children. */
 bool hiaR_is_earlier(hia_frame *a, hia_frame *b);
-/* Pushes the calls that the frame is inside of, with their elements. */
-void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, hia_backtrace *trace);
+/* Pushes the calls that the frame is inside of, with their elements, `most` of the innermost. */
+void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, uint64_t most,
+                           hia_backtrace *trace);
+
+/* ---- sampled.c: profiles ---- */
+
+/* The worker begins to work, and ends. The run may have no sampler. */
+void hiaR_samples_begin(hia_worker *w);
+void hiaR_samples_end(hia_worker *w);
+/* Adds where the worker is, if that is due. */
+void hiaR_samples_look(hia_worker *w, const hia_frame *f);
+/* The worker, for which hiaR_local_is_due, takes memory at this node of the frame. */
+void hiaR_samples_took(hia_worker *w, const hia_frame *f, uint32_t node);
 
 /* ---- interp.c: references ---- */
 

@@ -56,6 +56,7 @@ static bool fire_operation(hia_worker *w, hia_frame *f, const hia_instr *n) {
   count_operation(w);
   hia_status status = operate(w, slots, n->u.operation, &slots[n->to], &why);
   count_operation(w);
+  if (hiaR_local_is_due(&w->heap)) hiaR_samples_took(w, f, n->index);
   if (status == HIA_MEMORY) {
     hiaR_exhaust(w, f, n->index);
   } else if (status) {

@@ -101,8 +101,9 @@ bool hiaR_is_earlier(hia_frame *a, hia_frame *b) {
   return i < k;
 }
 
-void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, hia_backtrace *trace) {
-  for (; f->up.parent; f = hiaR_parent(f)) {
+void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, uint64_t most,
+                           hia_backtrace *trace) {
+  for (; f->up.parent && most; most--, f = hiaR_parent(f)) {
     const hia_child *child = hiaR_child_of(f);
     hia_frame *parent = hiaR_parent(f);
     hiaR_backtrace_elements(parent->section, hiaR_slots(parent), child->instr->index, trace);

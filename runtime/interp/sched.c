@@ -30,7 +30,6 @@
 #include "runtime/base/left.h"
 #include "runtime/interp/elements.h"
 #include "runtime/interp/interp.h"
-#include "runtime/run/sampler.h"
 
 #ifdef HIA_STRESS
 enum { GRACE = 0, BIRTH = 0, PATIENCE = 1, LOOK_NS = 100, STAY_NS = 20000 };
@@ -342,36 +341,11 @@ static bool must_end(const hia_limits *limits) {
   return !hiaR_scope_not_again(limits->scope);
 }
 
-/* ---- a profile by sampling ---- */
-
-static void wake_for_sample(void *worker) {
-  hia_worker *w = worker;
-  atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
-}
-
-static void begin_samples(hia_worker *w) {
-  hia_sampler *sampler = w->run->limits->sampler;
-  if (sampler) (void)hiaR_sampler_due(sampler, &w->sampled);
-  hiaR_sampler_enter(sampler, wake_for_sample, w);
-}
-
-static void end_samples(hia_worker *w) { hiaR_sampler_leave(w->run->limits->sampler, w); }
-
-static void look(hia_worker *w, const hia_frame *f) {
-  hia_sampler *sampler = w->run->limits->sampler;
-  uint32_t due = sampler ? hiaR_sampler_due(sampler, &w->sampled) : 0;
-  if (!due) return;
-  hia_backtrace backtrace;
-  hiaR_backtrace_clear(&backtrace);
-  hiaR_backtrace_frames(w->run->image, f, &backtrace);
-  hiaR_sample(sampler, &backtrace, due);
-}
-
 hia_frame *hiaR_poll(hia_worker *w, hia_frame *f) {
   hia_run *run = w->run;
   atomic_exchange(&w->poll, 0);
   count_polls(w);
-  look(w, f);
+  hiaR_samples_look(w, f);
   if (must_end(run->limits)) hiaR_end_run(w, HIA_CANCELLED, f, HIA_NONE);
   if (hiaR_is_over(run)) return NULL;
   if (atomic_load(&w->inbox)) {
@@ -494,9 +468,9 @@ static void worker_main(void *user) {
   hiaR_event(w->ring, HIA_EVENT_WORK_BEGIN, 0);
   atomic_fetch_add(&run->busy, 1);
   hia_frame *f = hiaR_find_work(w, NULL);
-  begin_samples(w);
+  hiaR_samples_begin(w);
   if (f) hiaR_work(w, f, hiaR_no_actions);
-  end_samples(w);
+  hiaR_samples_end(w);
   hiaR_event(w->ring, HIA_EVENT_WORK_END, 0);
   if (w->is_leaving) { /* other workers may start it again, on another thread */
     w->is_leaving = false;
@@ -523,16 +497,16 @@ static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *ar
   hia_status status = HIA_OK;
   hia_frame *root = hiaR_root_enter(w, s, args, &status);
   if (!root) return status;
-  begin_samples(w);
+  hiaR_samples_begin(w);
   if (run->n_workers == 1) {
     hiaR_work_alone(w, root, s->actions);
-    end_samples(w);
+    hiaR_samples_end(w);
     return HIA_OK;
   }
   atomic_init(&w->is_born, true);
   for (unsigned i = 1; i < run->n_workers; i++) set_idle(run->workers[i]);
   hiaR_work(w, root, s->actions);
-  end_samples(w);
+  hiaR_samples_end(w);
   await_threads(run);
   return HIA_OK;
 }
@@ -596,7 +570,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
       hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);
       hiaR_backtrace_elements(run.failed->section, hiaR_slots(run.failed), run.failed_node,
                               &failure->backtrace);
-      hiaR_backtrace_frames(image, run.failed, &failure->backtrace);
+      hiaR_backtrace_frames(image, run.failed, UINT64_MAX, &failure->backtrace);
     } else
       status =
           HIA_INTERNAL; /* tokens are missing: the check of the image should have rejected it */

@@ -35,7 +35,8 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
   }
   /* The thread that ends a run waits for it, so its backtrace may not take long. */
   bool is_ended = status == HIA_CANCELLED || status == HIA_DEADLINE;
-  hiaR_read_backtrace(context, loc, sp, pc, job != NULL, is_ended, &failure->backtrace);
+  hiaR_read_backtrace(context, loc, sp, pc, job != NULL, is_ended ? HIA_ENDED_FRAMES : UINT64_MAX,
+                      &failure->backtrace);
 }
 
 /* Not instrumented, like all functions that are left without returning. */

@@ -17,10 +17,10 @@
 #include "runtime/heap/operation.h"
 #include "runtime/native/native.h"
 
-#define HIA_RT_ABI        11
-#define HIA_RT_ABI_SYMBOL hia_rt_abi_11
+#define HIA_RT_ABI        12
+#define HIA_RT_ABI_SYMBOL hia_rt_abi_12
 /* Hash of all that the number covers: tests/unit/engine/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0xf54748ac99c8b7cfu
+#define HIA_RT_ABI_HASH 0x4835520827a7e1bau
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */

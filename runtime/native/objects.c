@@ -2,6 +2,7 @@
 /* What compiled code calls, by the stubs of arch/, to make, change and free objects, arrays and
  * tensors. */
 #include "runtime/native/context.h"
+#include "runtime/native/sampled.h"
 
 /* ---- objects ---- */
 
@@ -13,6 +14,7 @@ HIA_UNINSTRUMENTED void *hiaR_native_alloc(hia_context *context, size_t size, ui
     hiaR_leave(context, HIA_UNSUPPORTED, loc, 0, sp, pc, NULL);
   void *block = hiaR_heap_alloc(&context->local, size);
   if (HIA_UNLIKELY(!block)) hiaR_leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
+  hiaR_sampled_took(context, loc, sp, pc);
   return block;
 }
 
@@ -43,6 +45,7 @@ static HIA_UNINSTRUMENTED hia_word made(hia_context *context, hia_status how, hi
   if (HIA_UNLIKELY(how == HIA_CANCELLED))
     hiaR_leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
   if (HIA_UNLIKELY(how)) hiaR_leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
+  hiaR_sampled_took(context, loc, sp, pc);
   if (hiaR_array_len(array) > LONG / (context->run.shapes->list[base].size + 1)) {
     hia_status status = hiaR_end_status(context);
     if (HIA_UNLIKELY(status)) hiaR_leave(context, status, HIA_NONE, 0, sp, pc, NULL);
@@ -83,6 +86,7 @@ HIA_UNINSTRUMENTED hia_word hiaR_native_slice(hia_context *context, hia_word arr
     if (status) hiaR_leave(context, status, HIA_NONE, 0, sp, pc, NULL);
     hiaR_leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
   }
+  hiaR_sampled_took(context, loc, sp, pc);
   return slice;
 }
 
@@ -109,6 +113,7 @@ HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
   hia_misfortune why;
   hia_status status = operation->operate(&env, &operation->o, words, words, &why);
   if (has_crew && !status) status = hiaR_crew_leave(&crew);
+  hiaR_sampled_took(context, loc, sp, pc);
   if (HIA_LIKELY(!status)) return;
   if (status == HIA_CANCELLED)
     hiaR_leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);

@@ -9,14 +9,6 @@
 #include "runtime/native/barrier.h"
 #include "runtime/native/context.h"
 
-/* If a run is ended from outside, the walker reads so many of the innermost frames, in less than
- * 100 us. */
-#ifdef HIA_STRESS
-#define MAX_FRAMES 100u
-#else
-#define MAX_FRAMES 20000u
-#endif
-
 void hiaR_stack_walker_start(hia_stack_walker *walker, const hia_context *context, const char *sp,
                              uintptr_t pc) {
   walker->context = context;
@@ -64,8 +56,8 @@ static bool leap(hia_stack_walker *walker) {
 }
 
 void hiaR_read_backtrace(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
-                         bool is_inside, bool is_ended, hia_backtrace *backtrace) {
-  uint64_t left = is_ended ? MAX_FRAMES : UINT64_MAX;
+                         bool is_inside, uint64_t most, hia_backtrace *backtrace) {
+  uint64_t left = most;
   const hia_unwinder *unwinder = context->run.unwinder;
   if (!unwinder || !unwinder->locs) return;
   hia_backtrace_writer writer = {.backtrace = backtrace, .locs = unwinder->locs};

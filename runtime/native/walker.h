@@ -6,6 +6,14 @@
 #include "runtime/native/context.h"
 #include "runtime/run/runtime.h"
 
+/* How many of the innermost frames are read of a run that was ended from outside, in less than
+ * 100 us, and for a sample of a profile. */
+#ifdef HIA_STRESS
+enum { HIA_ENDED_FRAMES = 100, HIA_SAMPLED_FRAMES = 80 };
+#else
+enum { HIA_ENDED_FRAMES = 20000, HIA_SAMPLED_FRAMES = 250 };
+#endif
+
 /* The frames of compiled code on a worker's stack, of its innermost invocation, newest first. */
 typedef struct hia_stack_walker {
   const hia_context *context;
@@ -28,10 +36,10 @@ void hiaR_stack_walker_start(hia_stack_walker *walker, const hia_context *contex
 bool hiaR_stack_walker_next(hia_stack_walker *walker);
 /* Reads the backtrace of the innermost invocation off the stack, from where compiled code was.
  * Then come its elements of comprehensions.
- * `is_inside`: the address is that of a call whose callee is in the backtrace already. `is_ended`:
- * the run was ended from outside; of a deep stack the walker then reads the innermost frames, and
- * goes on at the outermost return barrier. */
+ * `is_inside`: the address is that of a call whose callee is in the backtrace already. Of a stack
+ * with more frames than `most` the walker reads that many of the innermost, and goes on at the
+ * outermost return barrier. */
 void hiaR_read_backtrace(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
-                         bool is_inside, bool is_ended, hia_backtrace *backtrace);
+                         bool is_inside, uint64_t most, hia_backtrace *backtrace);
 
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# hiaton profile: the lines on which a program spends its time, as a table and as JSON.
+# hiaton profile: the lines on which a program spends its time, and on which it takes memory, as a
+# table and as JSON.
 #
 #   profile.sh HIATON
 set -u
@@ -75,10 +76,57 @@ print("fine")' <<< "$got" 2>&1)
   [ "$checked" = fine ] && verdict 'JSON' yes || verdict 'JSON' no "$checked"
 fi
 
+# Memory: `make` and `double` take 24 bytes a cell each; the lists of 100 cells are dropped one after
+# the other. 2000 of them are 4.6 MiB each time.
+cat > m.hia << 'END'
+type List = Nil | Cons(h: i64, t: List)
+fn make(n: i64) -> List = loop (i = n, l = Nil) while i > 0 {
+  (i - 1, Cons(i, l)) }.1
+fn double(l: List) -> List = match l { Nil => Nil, Cons(h, t) =>
+  Cons(2 * h, double(t)) }
+fn sum(l: List, s: i64) -> i64 = match l { Nil => s, Cons(h, t) => sum(t, s + h) }
+fn lists(k: i64, m: i64, s: i64) -> i64 = if k == 0 then s else {
+  let l = make(m);
+  let d = double(l);
+  lists(k - 1, m, s + sum(l, 0) + sum(d, 0)) }
+fn main(k: i64, m: i64) -> i64 = lists(k, m, 0)
+fn deep(n: i64, d: i64) -> List = if n == 0 then Nil else Cons(n / d, deep(n - 1, d))
+fn depth(n: i64) -> i64 = sum(deep(n, 7), 0)
+END
+for engine in jit interp; do
+  got=$("$hiaton" profile m.hia 1000 100 --engine $engine --threads 1 --max-time 0.4 --sort memory 2>&1)
+  has "memory, $engine: in all" '^4\.[3-9] MiB of memory taken a run; [0-9]+ samples, one every 512 KiB' "$got"
+  has "memory, $engine: a line" '^ *[0-9.]+% +[0-9.]+% +[3-6][0-9]\.[0-9]% +[3-6][0-9]\.[0-9]% +(1\.[5-9]|2\.[0-9]|3\.0) MiB  make +m.hia:3  ' "$got"
+  has "memory, $engine: another one" '^ *[0-9.]+% +[0-9.]+% +[3-6][0-9]\.[0-9]% +[3-6][0-9]\.[0-9]% +(1\.[5-9]|2\.[0-9]|3\.0) MiB  double +m.hia:5  ' "$got"
+  has "memory, $engine: a caller" '^ *[0-9.]+% +[0-9.]+% +0\.0% +[3-6][0-9]\.[0-9]% +lists +m.hia:8  ' "$got"
+done
+first=$(sed -n 6p <<< "$got")
+has 'memory comes first' ' m.hia:[35] ' "$first"
+got=$("$hiaton" profile p.hia 5 --engine jit --max-time 0.1 --sort memory 2>&1)
+grep -q 'memory' <<< "$got" && verdict 'no memory' no "$got" || verdict 'no memory' yes
+# A sample of a recursion that is a million calls deep takes less than a tick.
+got=$(timeout 100 "$hiaton" profile m.hia --fn depth 1000000 --engine interp --max-time 0.1 2>&1)
+has 'a deep recursion' '^ *[0-9.]+% +[0-9.]+% .* deep +m.hia:12 ' "$got"
+got=$("$hiaton" profile m.hia 1000 100 --json --max-time 0.3 2>&1)
+if command -v python3 > /dev/null; then
+  checked=$(python3 -c '
+import json, sys
+p = json.load(sys.stdin)
+lines, memory = p["lines"], p["memory"]
+assert memory["sample"] == 512 * 1024 and memory["taken"] % memory["sample"] == 0, memory
+assert 0.7 < memory["taken"] / p["runs"] / (2 * 24 * 100000) < 1.3 or p["tier"] != "native", p
+assert all(l["taken"] <= l["total_taken"] <= memory["taken"] for l in lines)
+assert sum(l["taken"] for l in lines) + memory["unknown"] == memory["taken"]
+print("fine")' <<< "$got" 2>&1)
+  [ "$checked" = fine ] && verdict 'JSON of memory' yes || verdict 'JSON of memory' no "$checked"
+fi
+
 # Errors.
 got=$("$hiaton" profile p.hia --fn fails 0 2>&1)
 [ $? = 1 ] && verdict 'a failure' yes || verdict 'a failure' no "$got"
 has 'a failure' 'error\[div-zero\]' "$got"
+got=$("$hiaton" profile p.hia 5 --sort size 2>&1)
+[ $? = 2 ] && verdict 'no such order' yes || verdict 'no such order' no "$got"
 got=$("$hiaton" profile p.hia 5 --max-time soon 2>&1)
 [ $? = 2 ] && verdict 'no time' yes || verdict 'no time' no "$got"
 got=$("$hiaton" profile p.hia 5 6 2>&1)

@@ -253,8 +253,8 @@ Test(engine, options_without_sense) {
   o.batching = (hia_batching)(HIA_BATCH_ALL + 1);
   expect_error(hia_engine_new(&o, &engine, &error), &error, HIA_ARGUMENT, "batching");
   o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
-  o.flags = HIA_FLAG_VERIFY | HIA_FLAG_JITDUMP << 1;
-  expect_error(hia_engine_new(&o, &engine, &error), &error, HIA_ARGUMENT, "flags 0x2020");
+  o.flags = HIA_FLAG_VERIFY | HIA_FLAG_PROFILE_MEMORY << 1;
+  expect_error(hia_engine_new(&o, &engine, &error), &error, HIA_ARGUMENT, "flags 0x4020");
   hia_allocator incomplete = {0};
   o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
   o.allocator = &incomplete;

@@ -253,6 +253,7 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
 #include <hiaton/status.def>
 #define FIELD(type, field)                                                                         \
   add(&all, "%s.%s %zu %zu\n", #type, #field, offsetof(type, field), sizeof(((type *)0)->field));
+  FIELD(hia_local_heap, left)
   FIELD(hia_code_module, abi)
   FIELD(hia_code_module, flags)
   FIELD(hia_code_module, n_roots)
