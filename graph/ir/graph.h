@@ -221,8 +221,8 @@ typedef struct hia_gradient_of {
 typedef struct hia_argument {
   uint32_t word;   /* of the root's arguments; NONE: it is `tensor` */
   hia_word tensor; /* which lives as long as the code */
-  /* Of the param; behind the pass `grad` its spec has it, too: what gradients add up, and how, must
-   * not depend on sizes. */
+  /* The sizes, which behind the pass `grad` the param's spec has, too: what gradients add up, and
+   * how, must not depend on sizes. */
   hia_dims shape;
 } hia_argument;
 
