@@ -77,7 +77,7 @@ general = told["general"]
 assert general["runs"] == general["looked_at"] == 1 and general["interpreted"]["runs"] == 1, general
 assert general["native"] == {"runs": 0, "mean_ns": None}, general
 version, = told["versions"]
-assert list(version) == ["number", "state", "reason", "made_after", "compile_ns", "runs", "timed", "gain", "gain_over",
+assert list(version) == ["number", "state", "reason", "is_batched", "made_after", "compile_ns", "runs", "timed", "gain", "gain_over",
                          "misfits", "arguments"], version
 assert version["number"] == 1 and version["state"] == "made" and version["reason"] is None
 assert version["made_after"] == 1 and version["compile_ns"] > 0 and version["runs"] == version["timed"]["runs"] == 4
