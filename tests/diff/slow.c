@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define SLOW 1.2 /* times as long */
+#define SLOW           1.2 /* times as long */
+#define MIN_NS         1e6 /* of one figure, which is several calls if these are short */
+#define LONG_NS        5e7 /* a call that takes longer is measured twice only */
+#define MIN_DIFFERENCE 2e2 /* ns: what entering a run costs is not looked for */
 
 enum {
   WARM = 6,                /* calls before the first that is measured: versions are made */
-  MIN_NS = 1000000,        /* of one figure, which is several calls if these are short */
-  LONG_NS = 50000000,      /* a call that takes longer is measured twice only */
   TIMEOUT_NS = 2000000000, /* a call that takes longer is not measured */
-  MIN_DIFFERENCE = 200,    /* ns: what entering a run costs is not looked for */
   MAX_ARGS = 16,
   MAX_TIMES = 1 << 20,
   CONFIRMED = 2, /* times that a finding is measured again, */
@@ -144,8 +144,8 @@ static void take(ready *r) {
   for (uint32_t i = 0; i < r->times; i++) call(r, NULL);
   cpu = (now(CLOCK_THREAD_CPUTIME_ID) - cpu) / r->times;
   wall = (now(CLOCK_MONOTONIC) - wall) / r->times;
-  if (!r->wall || wall < r->wall) r->wall = wall;
-  if (!r->cpu || cpu < r->cpu) r->cpu = cpu;
+  if (r->wall <= 0 || wall < r->wall) r->wall = wall;
+  if (r->cpu <= 0 || cpu < r->cpu) r->cpu = cpu;
 }
 
 static void forget_figures(ready *r) { r->wall = r->cpu = 0; }
