@@ -155,7 +155,7 @@ static parts tiles(simplifying *s, hia_value_id sum, hia_value_id x) {
   parts list = {0}, none = {0};
   int64_t at = 0;
   if (number_of(s, x, 0) < 0 || !list_parts(s, sum, &list)) return none;
-  qsort(list.data, list.len, sizeof *list.data, by_from);
+  if (list.len) qsort(list.data, list.len, sizeof *list.data, by_from);
   for (uint32_t i = 0; i < list.len; i++) {
     if (list.data[i].from != at) return none;
     at = list.data[i].to;
