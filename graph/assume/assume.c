@@ -7,8 +7,8 @@
 static hia_value_id param_of(hia_graph *g, hia_fn *fn, uint32_t i, const hia_dims *dims) {
   hia_type type = fn->params[i];
   hia_dims shape = *dims;
-  for (uint32_t k = 0; hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD) && k < dims->rank; k++)
-    shape.dims[k] = HIA_DIM_UNKNOWN;
+  if (hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD)) /* hia_argument.shape */
+    for (uint32_t k = 0; k < dims->rank; k++) shape.dims[k] = HIA_DIM_UNKNOWN;
   uint32_t param = hiaG_argument_new(g, hiaG_dtype(g->types, type), &shape,
                                      &(hia_argument){.word = i, .shape = *dims});
   return hiaG_out(fn, hiaG_add(g, fn, 0, HIA_OP_PARAM, NULL, 0, &type, 1, param, fn->loc), 0);

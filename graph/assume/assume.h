@@ -4,8 +4,8 @@
  * A version is made of the same program as the general one. Its root becomes another function of
  * the same parameters, which calls the old one with what is assumed in place of what it was given:
  *
- *     fn loss(W, ts, n) assumed        W has the sizes 450 and 300, and is the same in all calls
- *       %W:f32[?, ?] = param loss.W    n is 7
+ *     fn loss(W, ts, n) assumed           W has the sizes 450 and 300, and is the same in all calls
+ *       %W:f32[?, ?] = param argument.0   n is 7
  *       %ts:[Tree] = arg 1
  *       %n:i32 = const 7
  *       %r:f32 = call loss %W, %ts, %n

@@ -16,7 +16,6 @@
 #include "graph/assume/assume.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
-#include "graph/ir/own_gradient.h"
 #include "graph/ir/walk.h"
 #include "graph/passes/passes.h"
 

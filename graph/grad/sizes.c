@@ -133,10 +133,10 @@ static bool list_parts(simplifying *s, hia_value_id sum, parts *list) {
   hiaR_push(s->arena, &left, sum);
   while (left.len) {
     hia_value_id v = left.data[--left.len];
-    if (list->len + left.len + 2 > HIA_SUM_TILES) return false; /* as `collect` */
+    if (list->len + left.len + 2 > HIA_SUM_TILES) return false; /* as `collect`, in its order */
     if (is_part_of_sum(s, v, HIA_SUM_BOTH)) {
-      hiaR_push(s->arena, &left, operand(s, v, 0));
       hiaR_push(s->arena, &left, operand(s, v, 1));
+      hiaR_push(s->arena, &left, operand(s, v, 0));
       continue;
     }
     if (!is_part_of_sum(s, v, HIA_SUM_PART) || !is_part_of_sum(s, operand(s, v, 1), HIA_SUM_DENSE))

@@ -4,8 +4,10 @@
 #include "runtime/heap/tensor.h"
 #include <stdio.h>
 
-/* One of so many runs has batches although a version without them is there. */
-enum { PROBE_EVERY = 128, TRIAL = 8 };
+enum {
+  PROBE_EVERY = 128, /* one of so many runs has batches although a version without them is there */
+  TRIAL = 8,         /* runs of a version without batches, before it is judged */
+};
 /* Without batches a run must take at most this part of the time with them. */
 #define ENOUGH 0.95
 
@@ -13,6 +15,10 @@ enum { PROBE_EVERY = 128, TRIAL = 8 };
 
 /* One more than there are: a function without arguments has versions, too. */
 static size_t words_of(const hia_function *f) { return (size_t)f->n_param_words + 1; }
+
+static size_t objects_of(const hia_function *f) {
+  return ((size_t)f->arity + 1) * sizeof(hia_objects *);
+}
 
 static void free_speculation(hia_speculation *s, const hia_function *f) {
   const hia_allocator *allocator = &f->module->engine->allocator;
@@ -38,16 +44,24 @@ hia_speculation *hiaJ_speculation_of(hia_function *f) {
   return s;
 }
 
-bool hiaJ_special_init(hia_special *x, hia_function *f) {
+/* What a decision against a version has left there goes. */
+hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f) {
   const hia_allocator *allocator = &f->module->engine->allocator;
+  uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
+  if (n_made == HIA_MAX_SPECIALS) return NULL;
+  hia_special *x = &s->specials[n_made];
   x->function = f;
+  x->is_narrow = false;
   if (!x->of) x->of = hiaR_alloc(allocator, words_of(f) * sizeof *x->of);
   if (!x->evidence) x->evidence = hiaR_alloc(allocator, words_of(f) * sizeof *x->evidence);
   if (!x->words) x->words = hiaR_alloc(allocator, words_of(f) * sizeof *x->words);
-  if (!x->objects)
-    x->objects = hiaR_alloc(allocator, ((size_t)f->arity + 1) * sizeof(hia_objects *));
-  if (!x->lent) x->lent = hiaR_alloc(allocator, ((size_t)f->arity + 1) * sizeof(hia_objects *));
-  return x->of && x->evidence && x->words && x->objects && x->lent;
+  if (!x->objects) x->objects = hiaR_alloc(allocator, objects_of(f));
+  if (!x->lent) x->lent = hiaR_alloc(allocator, objects_of(f));
+  for (uint32_t i = 0; x->objects && i < f->arity; i++) {
+    hiaR_objects_release(x->objects[i]);
+    x->objects[i] = NULL;
+  }
+  return x->of && x->evidence && x->words && x->objects && x->lent ? x : NULL;
 }
 
 bool hiaJ_is_decided(const hia_function *f, hia_traits traits) {
@@ -57,12 +71,6 @@ bool hiaJ_is_decided(const hia_function *f, hia_traits traits) {
   bool is_decided = s->lasts && !hiaJ_special_of(f, traits)->assumes_all;
   pthread_mutex_unlock(&s->lock);
   return is_decided;
-}
-
-hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f) {
-  uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
-  if (n_made == HIA_MAX_SPECIALS) return NULL;
-  return hiaJ_special_init(&s->specials[n_made], f) ? &s->specials[n_made] : NULL;
 }
 
 void hiaJ_speculation_free(hia_function *f) {
@@ -80,8 +88,8 @@ void hiaJ_speculation_free(hia_function *f) {
     hiaR_free(allocator, x->of, words_of(f) * sizeof *x->of);
     hiaR_free(allocator, x->evidence, words_of(f) * sizeof *x->evidence);
     hiaR_free(allocator, x->words, words_of(f) * sizeof *x->words);
-    hiaR_free(allocator, x->objects, ((size_t)f->arity + 1) * sizeof(hia_objects *));
-    hiaR_free(allocator, x->lent, ((size_t)f->arity + 1) * sizeof(hia_objects *));
+    hiaR_free(allocator, x->objects, objects_of(f));
+    hiaR_free(allocator, x->lent, objects_of(f));
   }
   free_speculation(s, f);
   atomic_store_explicit(&f->speculation, NULL, memory_order_relaxed);
@@ -98,8 +106,6 @@ static uint64_t used(const hia_speculation *s, uint32_t number) {
   return atomic_load_explicit(&s->n_used[number], memory_order_relaxed);
 }
 
-/* Newer versions are tested first. So a run that uses the general one, or an older one, was not as
- * this one assumes. */
 /* A run that uses one version would use another one that assumes more, or as much and is newer, if
  * that did fit; except that some runs have batches although there is a version without them. */
 static bool is_before(const hia_special *x, const hia_special *other) {

@@ -106,13 +106,6 @@ static bool is_small(const hia_engine *engine, const hia_type_table *types, hia_
   return is_small;
 }
 
-static hia_assumption_kind tensor_kind(const hia_type_table *types, hia_type type,
-                                       const hia_tensor *t) {
-  hia_dtype dtype = hiaR_type_entry(types, type)->element;
-  bool is_float = dtype == HIA_F32 || dtype == HIA_F64;
-  return is_float && hiaR_tensor_lies_as_param(t) ? HIA_ASSUME_PARAM : HIA_ASSUME_SIZES;
-}
-
 static hia_evidence of_values(uint32_t n_same, uint32_t n_changes, uint32_t n_looks,
                               uint32_t steady) {
   if (n_changes + 1 == n_looks && n_changes >= CHANGES)
@@ -160,8 +153,9 @@ static void assume(hia_speculation *s, hia_special *x, const hia_type_table *typ
   *a = (hia_assumption){.kind = HIA_ASSUME_NOTHING, .word = seen->word, .dims = seen->dims};
   if (e.why == HIA_WHY_SEEN) a->kind = HIA_ASSUME_THIS;
   if (e.why == HIA_WHY_SAME)
-    a->kind = kind == HIA_KIND_SCALAR ? HIA_ASSUME_WORD
-                                      : tensor_kind(types, type, hiaR_tensor(seen->word));
+    a->kind = kind == HIA_KIND_SCALAR                              ? HIA_ASSUME_WORD
+              : hiaR_tensor_lies_as_param(hiaR_tensor(seen->word)) ? HIA_ASSUME_PARAM
+                                                                   : HIA_ASSUME_SIZES;
   x->evidence[at] = e;
 }
 
@@ -202,8 +196,8 @@ static void choose_at_random(const hia_engine *engine, hia_special *x, uint32_t 
 static hia_hindrance decide(hia_speculation *s, hia_function *f, const hia_looked_at *run,
                             uint32_t n_made) {
   const hia_type_table *types = &run->version->unit->facts.types;
-  hia_special *x = &s->specials[n_made];
-  if (!hiaJ_special_init(x, f)) return HIA_HINDRANCE_MEMORY;
+  hia_special *x = hiaJ_special_next(s, f);
+  if (!x) return HIA_HINDRANCE_MEMORY;
   bool is_some = false;
   uint32_t at = 0;
   for (uint32_t i = 0; i < f->arity; i++) {
@@ -218,7 +212,6 @@ static hia_hindrance decide(hia_speculation *s, hia_function *f, const hia_looke
       is_some |= a->kind != HIA_ASSUME_NOTHING && (!s->lasts || a->kind != HIA_ASSUME_SIZES);
       has_object |= a->kind == HIA_ASSUME_THIS;
     }
-    hiaR_objects_release(x->objects[i]);
     x->objects[i] = has_object && objects ? hiaR_objects_hold(objects) : NULL;
   }
   if (!is_some) return HIA_HINDRANCE_NOT_STEADY;
@@ -313,9 +306,9 @@ static bool are_narrow(const hia_usage *usage) {
 }
 
 /* The next version assumes what this one does, and that nothing is gained by batches. */
-static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like, uint32_t n_made) {
-  hia_special *x = &s->specials[n_made];
-  if (!hiaJ_special_init(x, f)) return false;
+static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like) {
+  hia_special *x = hiaJ_special_next(s, f);
+  if (!x) return false;
   for (uint32_t i = 0; i < f->n_param_words; i++)
     x->of[i] = like ? like->of[i] : (hia_assumption){.kind = HIA_ASSUME_NOTHING};
   if (like) memcpy(x->evidence, like->evidence, f->n_param_words * sizeof *x->evidence);
@@ -339,7 +332,7 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
   uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
   bool is_wanted = !s->is_making && n_made < HIA_MAX_SPECIALS &&
                    !is_known(s, like ? like->of : NULL, true, f->n_param_words, n_made) &&
-                   unbatch(s, f, like, n_made);
+                   unbatch(s, f, like);
   if (is_wanted) {
     s->specials[n_made].outcome = HIA_SPECIAL_MAKING;
     s->is_making = true;
@@ -381,9 +374,10 @@ static bool reserve(hia_speculation *s) {
 
 void hiaJ_recall_versions(const hia_fn_version *general, hia_value *const *args) {
   hia_function *f = general->function;
-  if (!may_have_versions(f, general)) return;
-  hia_speculation *s = hiaJ_speculation_of(f);
-  if (!s || atomic_exchange_explicit(&s->has_recalled, true, memory_order_relaxed)) return;
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  if (s && atomic_load_explicit(&s->has_recalled, memory_order_relaxed)) return; /* most often */
+  if (!may_have_versions(f, general) || !(s = hiaJ_speculation_of(f))) return;
+  if (atomic_exchange_explicit(&s->has_recalled, true, memory_order_relaxed)) return;
   const hia_allocator *allocator = &f->module->engine->allocator;
   size_t size = ((size_t)f->n_param_words + 1) * sizeof(hia_word);
   hia_word *words = hiaR_alloc(allocator, size), *at = words;

@@ -177,8 +177,6 @@ struct hia_speculation {
 /* Made at the first request. NULL: no memory. */
 hia_speculation *hiaJ_speculation_of(hia_function *f);
 void hiaJ_speculation_free(hia_function *f);
-/* Gives assumptions their memory. False: there is none. It is freed with the function. */
-bool hiaJ_special_init(hia_special *special, hia_function *f);
 /* The assumptions of the version with these traits. */
 hia_special *hiaJ_special_of(const hia_function *f, hia_traits traits);
 /* The version with these traits, which was being made, is there, after so much time of compiling;
@@ -203,8 +201,9 @@ static inline bool hiaJ_is_timed(uint64_t use) {
 }
 void hiaJ_special_timed(hia_special *special, uint64_t ns);
 
-/* The assumptions that the next version gets, which have their memory; NULL: there are as many
- * versions as there may be, or there is no memory. The caller holds the lock. */
+/* The assumptions that the next version gets, which are to be filled in; NULL: there are as many
+ * versions as there may be, or there is no memory. The caller holds the lock, or nobody else makes
+ * versions meanwhile. */
 hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f);
 
 /* ---- cached_versions.c: versions in the cache ---- */

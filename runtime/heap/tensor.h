@@ -46,8 +46,6 @@ static inline uint32_t hiaR_dtype_size(hia_dtype dtype) { return hiaR_reprs[dtyp
 static inline hia_word *hiaR_tensor_owner(hia_tensor *view) {
   return (hia_word *)(void *)&view->dims[hiaR_tensor_rank(view)];
 }
-/* True if it has floats, and its elements lie as those of a param do. */
-static inline bool hiaR_tensor_lies_as_param(const hia_tensor *t);
 /* The number of elements. */
 static inline uint64_t hiaR_tensor_len(const hia_tensor *t) {
   uint64_t n = 1;
@@ -113,6 +111,7 @@ static inline void hiaR_tensor_put(hia_tensor *t, uint64_t i, hia_word word) {
   hiaR_store((hia_repr)dtype, t->data + i * hiaR_dtype_size(dtype), word);
 }
 
+/* True if it has floats, and its elements lie as those of a param do. */
 static inline bool hiaR_tensor_lies_as_param(const hia_tensor *t) {
   hia_dtype dtype = hiaR_tensor_dtype(t);
   bool is_aligned = (uintptr_t)t->data % HIA_TENSOR_ALIGN == 0;
