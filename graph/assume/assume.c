@@ -7,7 +7,7 @@
 static hia_value_id param_of(hia_graph *g, hia_fn *fn, uint32_t i, const hia_dims *dims) {
   hia_type type = fn->params[i];
   hia_dims shape = *dims;
-  if (hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD)) /* hia_argument.shape */
+  if (hiaG_has_gradients(g)) /* hia_argument.shape */
     for (uint32_t k = 0; k < dims->rank; k++) shape.dims[k] = HIA_DIM_UNKNOWN;
   uint32_t param = hiaG_argument_new(g, hiaG_dtype(g->types, type), &shape,
                                      &(hia_argument){.word = i, .shape = *dims});
@@ -41,15 +41,10 @@ static hia_value_id assumed(hia_graph *g, hia_fn *fn, uint32_t i, const hia_assu
 }
 
 hia_fn_id hiaG_assume(hia_graph *g, hia_fn_id root, const hia_assumption *of) {
-  hia_fn *like = hiaG_fn(g, root);
-  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, like->name, " assumed"), like->source, like->loc,
-                             like->params, like->n_params, like->results, like->n_results);
+  const hia_fn *like = hiaG_fn(g, root);
+  hia_fn_id id =
+      hiaG_root_new(g, root, " assumed", like->results, like->n_results, like->sig_result);
   hia_fn *fn = hiaG_fn(g, id);
-  fn->is_root = true;
-  fn->n_sig_params = like->n_sig_params;
-  fn->sig_params = like->sig_params;
-  fn->sig_result = like->sig_result;
-  like->is_root = false;
   g->is_assumed = true;
   g->first_argument = g->params.len;
   hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->arena, hia_value_id, fn->n_params + 1);

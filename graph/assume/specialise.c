@@ -158,9 +158,7 @@ static void specialise_call(specialising *s, hia_fn *fn, hia_node_id n, bool is_
 }
 
 static void specialise(hia_graph *g, bool only_roots) {
-  specialising s = {.g = g,
-                    .arena = &g->comp->scratch,
-                    .has_gradients = hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD)};
+  specialising s = {.g = g, .arena = &g->comp->scratch, .has_gradients = hiaG_has_gradients(g)};
   HIA_EACH_FN(g, f)
     if (!only_roots || hiaG_fn(g, f)->is_root) hiaR_push(s.arena, &s.todo, f);
   for (uint32_t i = 0; i < s.todo.len; i++) {

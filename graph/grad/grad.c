@@ -204,8 +204,6 @@ static bool replace_in(hia_grad *d, hia_fn *fn, bool *is_left) {
   return is_changed;
 }
 
-bool hiaG_has_gradients(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD); }
-
 /* Removes the gradient declarations of functions and externs, which no later pass reads, and
  * gradient functions that nothing calls any more. */
 static void forget_own(hia_graph *g) {

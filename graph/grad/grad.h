@@ -36,7 +36,5 @@ uint32_t hiaG_step_types(hia_types *types, const hia_param_spec *params, uint32_
  * of them, one or more, none a sum. */
 hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id differentiated, const hia_wrt *wrt,
                              uint32_t n);
-/* True if the graph has GRAD nodes. */
-bool hiaG_has_gradients(const hia_graph *g);
 
 #endif

@@ -76,17 +76,10 @@ static void collect(hia_graph *g, hia_fn *fn, uint32_t param, hia_value_id sum,
   out[1] = op(g, fn, HIA_OP_COLLECT_ROWS, (hia_value_id[]){sum, out[0], whole}, 3);
 }
 
-/* Adds a function with the parameters of another one, which will be the only root. */
-static hia_fn *new_root(hia_graph *g, const hia_fn *like, const char *suffix,
-                        const hia_type *results, uint32_t n_results) {
-  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, like->name, suffix), like->source, like->loc,
-                             like->params, like->n_params, results, n_results);
-  hia_fn *fn = hiaG_fn(g, id);
-  for (hia_fn_id f = 0; f < g->fns.len; f++) hiaG_fn(g, f)->is_root = f == id;
-  fn->n_sig_params = like->n_sig_params;
-  fn->sig_params = like->sig_params;
-  fn->sig_result = hiaG_tuple(g->types, results, n_results);
-  return fn;
+static hia_fn *new_root(hia_graph *g, hia_fn_id like, const char *suffix, const hia_type *results,
+                        uint32_t n_results) {
+  hia_type result = hiaG_tuple(g->types, results, n_results);
+  return hiaG_fn(g, hiaG_root_new(g, like, suffix, results, n_results, result));
 }
 
 /* Adds the node that differentiates a function at the parameters of `fn`, which are the same. */
@@ -105,7 +98,7 @@ hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id differentiated, const hia_w
   hia_value_id *outs = HIA_NEW_ARRAY(arena, hia_value_id, n + 1);
   types[0] = hiaG_fn(g, differentiated)->results[0];
   for (uint32_t i = 0; i < n; i++) types[1 + i] = hiaG_wrt_type(g, differentiated, &wrt[i]);
-  hia_fn *fn = new_root(g, hiaG_fn(g, differentiated), ".gradient", types, n + 1);
+  hia_fn *fn = new_root(g, differentiated, ".gradient", types, n + 1);
   hia_node_id node = differentiate(g, fn, differentiated, wrt, n, types);
   for (uint32_t i = 0; i <= n; i++) outs[i] = hiaG_out(fn, node, i);
   hiaG_yield(g, fn, 0, outs, n + 1);
@@ -128,7 +121,7 @@ hia_fn_id hiaG_step(hia_graph *g, hia_fn_id of, const bool *wanted) {
       of_grad[1 + wrt.len] = hiaG_wrt_type(g, of, &one);
       hiaR_push(arena, &wrt, one);
     }
-  hia_fn *fn = new_root(g, loss, ".step", types, n_types);
+  hia_fn *fn = new_root(g, of, ".step", types, n_types);
   hia_node_id node = differentiate(g, fn, of, wrt.data, wrt.len, of_grad);
   hia_value_id *outs = HIA_NEW_ARRAY(arena, hia_value_id, n_types);
   uint32_t n = 1;

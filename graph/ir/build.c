@@ -157,6 +157,19 @@ hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_i
   return g->fns.len - 1;
 }
 
+hia_fn_id hiaG_root_new(hia_graph *g, hia_fn_id of, const char *suffix, const hia_type *results,
+                        uint32_t n_results, hia_type result) {
+  const hia_fn *like = hiaG_fn(g, of);
+  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, like->name, suffix), like->source, like->loc,
+                             like->params, like->n_params, results, n_results);
+  hia_fn *fn = hiaG_fn(g, id);
+  for (hia_fn_id f = 0; f < g->fns.len; f++) hiaG_fn(g, f)->is_root = f == id;
+  fn->n_sig_params = like->n_sig_params;
+  fn->sig_params = like->sig_params;
+  fn->sig_result = result;
+  return id;
+}
+
 hia_value_id hiaG_computed(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                            const hia_value_id *ins, uint32_t n_ins, hia_dtype result, uint64_t imm,
                            hia_loc_id loc) {

@@ -15,6 +15,10 @@ hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name,
 hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_id loc,
                       const hia_type *params, uint32_t n_params, const hia_type *results,
                       uint32_t n_results);
+/* Adds a function with the parameters of another one, and a name that ends in `suffix`: it becomes
+ * the only root. `result`: as the host sees it. Its body is yet to be made. */
+hia_fn_id hiaG_root_new(hia_graph *g, hia_fn_id like, const char *suffix, const hia_type *results,
+                        uint32_t n_results, hia_type result);
 /* Returns a name that no function has which is still there: `of` with `suffix`, perhaps several
  * times. (A graph that was read may contain any name.) */
 const char *hiaG_new_name(hia_graph *g, const char *of, const char *suffix);

@@ -64,6 +64,8 @@ bool hiaG_has_op(const hia_graph *g, unsigned first, unsigned last) {
   return false;
 }
 
+bool hiaG_has_gradients(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD); }
+
 bool hiaG_has_destinations(const hia_graph *g) { return hiaG_has_op(g, HIA_OP_DEST, HIA_OP_TAKE); }
 
 bool hiaG_has_references(const hia_graph *g) {

@@ -332,6 +332,7 @@ bool hiaG_consumes(const hia_fn *fn, hia_node_id n);
 bool hiaG_has_references(const hia_graph *g);
 /* True if the graph has a node of one of these ops, first to last. */
 bool hiaG_has_op(const hia_graph *g, unsigned first, unsigned last);
+bool hiaG_has_gradients(const hia_graph *g); /* GRAD nodes */
 /* True if a parameter or a result of the function is not a scalar. */
 bool hiaG_exchanges_references(const hia_fn *fn);
 /* True if results are put at addresses (passes/cons.c). */

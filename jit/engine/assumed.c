@@ -38,7 +38,7 @@ hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) 
   hia_fn_id root = unit->versions[0].root;
   uint32_t n = hiaG_fn(g, root)->n_params;
   bool *lasts = HIA_NEW_ARRAY(&unit->comp.arena, bool, n + 1), is_some = false;
-  bool has_gradients = hiaG_has_op(g, HIA_OP_GRAD, HIA_OP_GRAD);
+  bool has_gradients = hiaG_has_gradients(g);
   hiaG_find_lasting(g, root, lasts);
   note_lasting(special->function, lasts, has_gradients);
   special->weight = special->is_narrow;

@@ -44,6 +44,8 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
   if ((unsigned)o->speculate > HIA_SPECULATE_EAGER)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "speculate %u; there are 0 to 2",
                      (unsigned)o->speculate);
+  if (o->reserved)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "an option of a later version");
   if (o->flags & ~(uint32_t)ALL_FLAGS)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "flags 0x%x; there are those up to 0x%x",
                      o->flags, ALL_FLAGS);

@@ -5,24 +5,12 @@
 #
 #   profile.sh HIATON
 set -u
+. "$(dirname "$0")/verdict.sh"
 export HIATON_CACHE=off # what a run compiles is what the test sees
 hiaton=$1
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
-passed=0 failed=0
-
-verdict() { # WHAT OK GOT
-  if [ "$2" = yes ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED: %s\ngot:\n%s\n' "$1" "$3"
-  fi
-}
-has() { # WHAT PATTERN TEXT
-  grep -qE -- "$2" <<< "$3" && verdict "$1" yes || verdict "$1: $2" no "$3"
-}
 
 # `busy` takes a thousand times as long as `brief`; `deep` recurs, and calls `work` from one line.
 cat > p.hia << 'END'

@@ -4,24 +4,12 @@
 #
 #   versions.sh HIATON SOURCE-DIR
 set -u
+. "$(dirname "$0")/verdict.sh"
 export HIATON_CACHE=off # what a run compiles is what the test sees
 hiaton=$1 sources=$2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$sources" || exit 2
-passed=0 failed=0
-
-verdict() { # WHAT OK GOT
-  if [ "$2" = yes ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED: %s\ngot:\n%s\n' "$1" "$3"
-  fi
-}
-has() { # WHAT PATTERN TEXT
-  grep -qE -- "$2" <<< "$3" && verdict "$1" yes || verdict "$1: $2" no "$3"
-}
 runs() { # WORD...: standard output and error are in $out and $err, the exit status in $status
   "$hiaton" run "$@" > "$work/out" 2> "$work/err"
   status=$?
