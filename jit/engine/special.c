@@ -52,6 +52,7 @@ hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f) {
   hia_special *x = &s->specials[n_made];
   x->function = f;
   x->is_narrow = false;
+  x->like = NULL;
   if (!x->of) x->of = hiaR_alloc(allocator, words_of(f) * sizeof *x->of);
   if (!x->evidence) x->evidence = hiaR_alloc(allocator, words_of(f) * sizeof *x->evidence);
   if (!x->words) x->words = hiaR_alloc(allocator, words_of(f) * sizeof *x->words);
@@ -214,16 +215,10 @@ const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *word
 }
 
 /* The mean time of runs that assume the same, and have batches; 0: it is not known. */
-static double batched_ns(hia_speculation *s, const hia_special *x) {
-  uint64_t n = 0, ns = 0;
-  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) {
-    hia_special *other = &s->specials[k];
-    if (other->outcome != HIA_SPECIAL_MADE || other->is_narrow) continue;
-    if (other->weight + 1 != x->weight) continue;
-    n += atomic_load_explicit(&other->n_timed, memory_order_relaxed);
-    ns += atomic_load_explicit(&other->timed_ns, memory_order_relaxed);
-  }
-  if (x->weight == 1) n = s->native.n, ns = s->native.ns;
+static double batched_ns(const hia_speculation *s, const hia_special *x) {
+  uint64_t n = s->native.n, ns = s->native.ns;
+  if (x->like) n = atomic_load_explicit(&x->like->n_timed, memory_order_relaxed);
+  if (x->like) ns = atomic_load_explicit(&x->like->timed_ns, memory_order_relaxed);
   return n ? (double)ns / (double)n : 0;
 }
 

@@ -315,6 +315,7 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
   for (uint32_t i = 0; like && i < f->arity; i++)
     if (like->objects[i]) x->objects[i] = hiaR_objects_hold(like->objects[i]);
   x->is_narrow = true;
+  x->like = like;
   return true;
 }
 

@@ -111,7 +111,8 @@ typedef enum hia_special_outcome {
 /* What a version assumes. Constant once the version can be found, except under a lock. */
 struct hia_special {
   hia_function *function;
-  bool is_narrow;   /* nothing is batched: waves were narrow */
+  bool is_narrow;          /* nothing is batched: waves were narrow */
+  const hia_special *like; /* is_narrow: the version with batches that assumes the same; or NULL */
   uint32_t weight;  /* how much it assumes: of several that fit, a run uses the one with the most */
   bool assumes_all; /* tests: what is of no use, too */
   hia_assumption *of;          /* by word of the arguments */

@@ -118,6 +118,22 @@ Test(engine_speculate, objects_that_die) {
   close_program(&p);
 }
 
+/* What a decision against a version has left goes before the next one. */
+Test(engine_speculate, what_was_not_used) {
+  NEEDS_NATIVE;
+  program p = open(HIA_SPECULATE_ON, "total");
+  hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
+  hia_speculation *s = hiaJ_speculation_of(p.function);
+  hia_special *x = hiaJ_special_next(s, p.function);
+  cr_assert(x && !x->objects[0]);
+  x->objects[0] = hiaR_objects_hold(objects);
+  x->is_narrow = true;
+  cr_assert_eq(hiaJ_special_next(s, p.function), x);
+  cr_assert(!x->is_narrow && !x->objects[0]);
+  hiaR_objects_release(objects); /* else memory is lost */
+  close_program(&p);
+}
+
 /* Failures, and their chains of calls, are those of the general version. */
 Test(engine_speculate, failures) {
   NEEDS_NATIVE;
@@ -279,6 +295,9 @@ Test(engine_speculate, off_and_by_itself) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.speculate = (hia_speculate)7;
   hia_engine *engine;
+  cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_ARGUMENT);
+  options = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
+  options.reserved = 1;
   cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_ARGUMENT);
 }
 
