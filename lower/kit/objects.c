@@ -8,7 +8,8 @@
  * keeps the caller's registers, so that nothing is spilled on the usual path.
  *
  * An engine for profiles of memory has code that counts the bytes of these objects, too, and calls
- * the stub when the profile is due to know where they are made (hia_local_heap.left).
+ * the stub when it is time for a sample of the profile, which says where they are made
+ * (hia_local_heap.left).
  *
  * AddressSanitizer sees free blocks as poisoned, their links too, and a census counts blocks
  * (heap.h). So in builds with one of these the stub makes every object. */

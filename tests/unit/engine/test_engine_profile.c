@@ -190,8 +190,9 @@ static void check_lists(hia_profile *profile, uint64_t expected) {
   cr_expect(is_near(total, sum.taken, 0.05), "%" PRIu64 " of %" PRIu64, total, sum.taken);
 }
 
-/* The same number of bytes by one run, and by runs that take less than from one sample to the next.
- * (A run of HIA_ENGINE_AUTO may begin again, and then takes more.) */
+/* A profile counts the same number of bytes for one long run as for many short ones that take the
+ * same together, each less than lies between two samples. (A run of HIA_ENGINE_AUTO may begin
+ * again, and then takes more.) */
 Test(engine_profile, bytes_of_lists) {
   static const hia_engine_kind kinds[] = {HIA_ENGINE_INTERP, HIA_ENGINE_JIT};
   enum { ALL = 13, FEW = 5 };
