@@ -142,7 +142,7 @@ static hia_fn_size size_of(const hia_fn *fn) {
     unsigned op = fn->nodes.data[n].op;
     /* Each operand of such a node is a store. */
     if (op == HIA_OP_ARRAY || op == HIA_OP_STACK) size.nodes += fn->nodes.data[n].n_ins;
-    if (op == HIA_OP_FAIL || op == HIA_OP_CHARGE) {
+    if (op == HIA_OP_FAIL || op == HIA_OP_GUARD || op == HIA_OP_CHARGE) {
       size.regions++;
     } else if (op == HIA_OP_AT || op == HIA_OP_SET || op == HIA_OP_SLICE) {
       size.nodes += op == HIA_OP_AT ? 3 : 10;

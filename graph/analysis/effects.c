@@ -60,6 +60,7 @@ static uint16_t of_node(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   case HIA_OP_MAP: /* becomes a loop; and there may not be memory for it */
   case HIA_OP_MERGE_LOOP: return of_op[node->op] | HIA_E_DIVERGES;
   case HIA_OP_GRAD: return of_op[node->op] | HIA_E_ALLOCATES;
+  case HIA_OP_OBSERVE:
   case HIA_OP_COUNT: return of_op[node->op] | HIA_E_COUNTS;
   case HIA_OP_FORK: return of_op[node->op] | HIA_E_FORKS;
   case HIA_OP_HOST: { /* a pure one is trusted to end, and may be called any number of times */

@@ -22,6 +22,7 @@ static hia_flat_node image_node(hia_flattener *f, const hia_node *n, hia_node_id
   hia_type type = n->n_ins ? hiaG_type(f->fn, hiaG_in(f->fn, id, 0)) : HIA_NONE;
   switch (n->op) {
   case HIA_OP_COUNT: return (hia_flat_node){.kind = HIA_KIND_COUNT, .what = (uint32_t)n->imm};
+  case HIA_OP_OBSERVE: return (hia_flat_node){.kind = HIA_KIND_OBSERVE, .what = (uint32_t)n->imm};
   case HIA_OP_LEND: return (hia_flat_node){.kind = HIA_KIND_LEND};
   case HIA_OP_REGAIN: return (hia_flat_node){.kind = HIA_KIND_REGAIN};
   case HIA_OP_FAIL: return (hia_flat_node){.kind = HIA_KIND_FAIL};

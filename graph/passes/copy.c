@@ -22,7 +22,8 @@ typedef struct copying {
 
 static bool is_anything(const hia_fn *fn, hia_value_id v) {
   unsigned op = hiaG_def(fn, v)->op;
-  return (op == HIA_OP_UNDEF && hiaG_is_scalar(hiaG_type(fn, v))) || op == HIA_OP_FAIL;
+  return (op == HIA_OP_UNDEF && hiaG_is_scalar(hiaG_type(fn, v))) || op == HIA_OP_FAIL ||
+         op == HIA_OP_GUARD;
 }
 
 /* The walk is at the YIELD of the ELSE; operands are rewritten. */

@@ -613,7 +613,8 @@ static hia_node_id take_head(folding *f, hia_node_id n) {
 }
 
 static bool is_anything(const folding *f, hia_value_id v) {
-  return op_of(f, v) == HIA_OP_UNDEF || op_of(f, v) == HIA_OP_FAIL;
+  unsigned op = op_of(f, v);
+  return op == HIA_OP_UNDEF || op == HIA_OP_FAIL || op == HIA_OP_GUARD;
 }
 
 /* Replaces results that are constant, or equal to the condition, whatever else the arms do. */

@@ -21,16 +21,34 @@ void hiaJ_take_back(hia_special *s, uint32_t i, bool lasts, bool has_gradients) 
 }
 
 /* Later decisions take back at once what is of no use. */
-static void note_lasting(hia_function *f, const bool *lasts, bool has_gradients) {
+static void note_lasting(hia_function *f, const bool *lasts, bool has_gradients, bool has_facts) {
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
   pthread_mutex_lock(&s->lock);
   if (!s->lasts) s->lasts = hiaR_alloc(&f->module->engine->allocator, (size_t)f->n_param_words + 1);
   if (s->lasts) memcpy(s->lasts, lasts, f->n_param_words);
   s->has_gradients = has_gradients;
   pthread_mutex_unlock(&s->lock);
-  bool is_some = f->module->engine->assume_seed != 0;
+  bool is_some = f->module->engine->assume_seed != 0 || has_facts;
   for (uint32_t i = 0; i < f->n_param_words; i++) is_some |= lasts[i];
   atomic_store_explicit(&f->has_no_use, !is_some, memory_order_relaxed);
+}
+
+/* Puts the facts into the graph. Those that are of no use are not assumed, by later versions
+ * neither if none is. */
+static void suppose(hia_unit *unit, hia_special *x) {
+  hia_arena *arena = &unit->comp.arena;
+  hia_point *points;
+  uint32_t n_points = hiaG_points(unit->graph, &points), n_used = 0;
+  hia_fact *facts = HIA_NEW_ARRAY(arena, hia_fact, (size_t)x->n_facts + 1);
+  bool *used = HIA_NEW_ARRAY(arena, bool, (size_t)x->n_facts + 1), is_wrong = false;
+  for (uint32_t i = 0; i < x->n_facts; i++) {
+    facts[i] = x->facts[i].fact;
+    is_wrong |= facts[i].point >= n_points;
+  }
+  if (!is_wrong)
+    n_used = hiaG_suppose(unit->graph, points, facts, x->n_facts, x->assumes_all, used);
+  for (uint32_t i = 0; i < x->n_facts; i++) x->facts[i].is_used = used[i];
+  x->has_facts = n_used != 0;
 }
 
 hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) {
@@ -39,9 +57,10 @@ hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) 
   uint32_t n = hiaG_fn(g, root)->n_params;
   bool *lasts = HIA_NEW_ARRAY(&unit->comp.arena, bool, n + 1), is_some = false;
   bool has_gradients = hiaG_has_gradients(g);
-  hiaG_find_lasting(g, root, lasts);
-  note_lasting(special->function, lasts, has_gradients);
-  special->weight = special->is_narrow;
+  hiaG_find_lasting(g, root, lasts); /* a loop that is unrolled counts as one */
+  if (special->n_facts) suppose(unit, special);
+  note_lasting(special->function, lasts, has_gradients, special->has_facts);
+  special->weight = special->is_narrow + 2u * special->has_facts;
   for (uint32_t i = 0; i < n; i++) {
     hia_assumption *a = &special->of[i];
     hiaJ_take_back(special, i, lasts[i], has_gradients);
@@ -50,7 +69,7 @@ hia_status hiaJ_assume(hia_unit *unit, hia_special *special, hia_error **error) 
     special->weight += a->kind != HIA_ASSUME_NOTHING ? 2 : 0;
   }
   unit->versions[0].special = special;
-  if (!is_some && special->is_narrow) return HIA_OK;
+  if (!is_some && (special->is_narrow || special->has_facts)) return HIA_OK;
   if (!is_some)
     return hiaJ_fail(&special->function->module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
                      "no assumption would be of use");
@@ -77,7 +96,7 @@ void hiaJ_assumed_from_cache(hia_unit *unit, hia_special *x) {
   hia_argument *bound = HIA_NEW_ARRAY(&unit->comp.arena, hia_argument, v->facts.n_params + 1);
   x->bound = bound;
   x->n_bound = 0;
-  x->weight = x->is_narrow;
+  x->weight = x->is_narrow + 2u * x->has_facts;
   for (uint32_t i = 0; i < v->facts.n_params; i++) {
     x->weight += x->of[i].kind != HIA_ASSUME_NOTHING ? 2 : 0;
     if (x->of[i].kind != HIA_ASSUME_PARAM) continue;

@@ -11,6 +11,8 @@
  *   0 0 0
  *   3 0 2 450 300        the kind of the assumption, the word, the rank, the sizes
  *   4 0 1 450
+ *   facts 1
+ *   10 1 1 1 1 0 2 30    the point, the word, whether it is used; where the point is
  *
  * It is text of numbers alone. What is not of that form is as if it were not there. */
 #include "jit/engine/cached.h"
@@ -30,6 +32,13 @@ static bool describe(hia_text *out, const hia_special *x, uint32_t n) {
     for (uint32_t k = 0; has_dims && k < a->dims.rank; k++)
       hiaR_text_addf(out, " %" PRId64, a->dims.dims[k]);
     hiaR_text_addf(out, "\n");
+  }
+  hiaR_text_addf(out, "facts %u\n", x->n_facts);
+  for (uint32_t i = 0; i < x->n_facts; i++) {
+    const hia_inside_fact *f = &x->facts[i];
+    hiaR_text_addf(out, "%u %" PRIu64 " %d %u %u %u %u %u\n", f->fact.point, f->fact.word,
+                   (int)f->is_used, (unsigned)f->place.kind, (unsigned)f->place.sight,
+                   f->place.param, f->place.line, f->place.col);
   }
   return true;
 }
@@ -138,6 +147,29 @@ static bool is_of_type(const hia_assumption *a, const hia_type_table *types, hia
   }
 }
 
+static void take_facts(reader *r, hia_special *x) {
+  enum { MOST = 1000 };
+  r->is_wrong |= !take_word(r, "facts");
+  uint32_t n = (uint32_t)take_number(r, MOST);
+  take_end(r);
+  r->is_wrong |= r->is_wrong || !hiaJ_inside_room(x, n);
+  x->has_facts = false;
+  for (uint32_t i = 0; i < x->n_facts && !r->is_wrong; i++) {
+    hia_inside_fact *f = &x->facts[i];
+    f->fact.point = (uint32_t)take_number(r, UINT32_MAX);
+    f->fact.word = take_number(r, UINT64_MAX);
+    f->is_used = take_number(r, 1) != 0;
+    f->place.kind = (hia_point_kind)take_number(r, HIA_POINT_ROUNDS);
+    f->place.sight = (hia_sight)take_number(r, HIA_SIGHT_I64);
+    f->place.param = (uint32_t)take_number(r, UINT32_MAX);
+    f->place.line = (uint32_t)take_number(r, UINT32_MAX);
+    f->place.col = (uint32_t)take_number(r, UINT32_MAX);
+    f->place.fn = f->place.name = "";
+    x->has_facts |= f->is_used;
+    take_end(r);
+  }
+}
+
 static bool take_version(reader *r, const hia_fn_version *general, hia_special *x) {
   if (!take_word(r, "version")) return false;
   x->is_narrow = take_number(r, 1) != 0;
@@ -148,6 +180,7 @@ static bool take_version(reader *r, const hia_fn_version *general, hia_special *
     take_assumption(r, &x->of[i]);
     r->is_wrong |= !is_of_type(&x->of[i], &general->unit->facts.types, general->facts.params[i]);
   }
+  if (!r->is_wrong) take_facts(r, x);
   return !r->is_wrong;
 }
 

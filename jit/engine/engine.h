@@ -57,10 +57,11 @@ enum {
   /* It has native code, as typed entries require. In an engine that makes native code alone, only
      versions that the budget ended have none. */
   HIA_VERSION_NATIVE = 1 << 1,
-  HIA_VERSION_IMAGE = 1 << 3,   /* it has none; only tests require that */
-  HIA_VERSION_ENTRIES = 1 << 4, /* what hosts call can be compiled: it has a graph, as no code from
-                                   the cache has */
-  HIA_VERSION_NUMBER = 15 << 8, /* not 0: it assumes something of its arguments (speculate.h) */
+  HIA_VERSION_IMAGE = 1 << 3,    /* it has none; only tests require that */
+  HIA_VERSION_ENTRIES = 1 << 4,  /* what hosts call can be compiled: it has a graph, as no code from
+                                    the cache has */
+  HIA_VERSION_OBSERVED = 1 << 5, /* an image that notes what comes to its points (observe.h) */
+  HIA_VERSION_NUMBER = 15 << 8,  /* not 0: it assumes something of its arguments (speculate.h) */
 };
 static inline hia_traits hiaJ_number(unsigned number) { return number << 8; }
 static inline unsigned hiaJ_number_of(hia_traits traits) {
@@ -628,7 +629,8 @@ hia_status hiaJ_host_function(const hia_fn_version *version, hia_host_side side,
 /* Returns a version that a run which requires these traits can use, or NULL. */
 static inline const hia_fn_version *hiaJ_version(const hia_function *function, hia_traits traits) {
   const hia_fn_version *v = atomic_load_explicit(&function->versions, memory_order_acquire);
-  const hia_traits exact = HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_NUMBER;
+  const hia_traits exact =
+      HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_OBSERVED | HIA_VERSION_NUMBER;
   while (v && ((v->traits ^ traits) & exact || traits & ~v->traits)) v = v->next;
   return v;
 }

@@ -19,6 +19,14 @@ typedef struct hia_told_word {
   const char *what; /* the number, the object, "f32[750, 300]"; NULL: nothing is known */
 } hia_told_word;
 
+/* What is assumed inside. */
+typedef struct hia_told_fact {
+  hia_point_place place;
+  const char *where, *what; /* "the condition at 2:30 in `ev`", "is always true"; "true" */
+  const char *is;
+  uint64_t n, n_failed;
+} hia_told_fact;
+
 typedef struct hia_told_version {
   uint32_t number;
   hia_special_outcome outcome;
@@ -30,6 +38,9 @@ typedef struct hia_told_version {
   hia_misfit_run misfit;
   const char *misfit_what; /* what its word was; NULL: no misfit was looked at */
   hia_told_word *words;
+  hia_told_fact *facts; /* those that are used */
+  uint32_t n_facts;
+  bool is_retired;
 } hia_told_version;
 
 typedef struct hia_told {
@@ -39,6 +50,7 @@ typedef struct hia_told {
   const char **names;          /* "p", or "p.0" for a part of a tuple */
   uint64_t n_runs, n_general;
   uint32_t n_looks, steady; /* steady: looks that are needed */
+  hia_timed observed;
   hia_timed native, interpreted;
   hia_hindrance hindrance;
   uint64_t runs_ns, compile_ns;

@@ -108,6 +108,52 @@ static void fill_looks(hia_told *t, const hia_speculation *s) {
   }
 }
 
+/* ---- what is assumed inside ---- */
+
+static const char *place_text(hia_told *t, const hia_point_place *p) {
+  hia_arena *arena = &t->comp.arena;
+  const char *in = p->fn[0] ? hiaR_arena_printf(arena, " in `%s`", p->fn) : "";
+  if (p->kind == HIA_POINT_PARAM) {
+    const char *of = p->fn[0]
+                         ? hiaR_arena_printf(arena, " of `%s`", p->fn)
+                         : hiaR_arena_printf(arena, " of the function at %u:%u", p->line, p->col);
+    return p->name[0] ? hiaR_arena_printf(arena, "`%s`%s", p->name, of)
+                      : hiaR_arena_printf(arena, "parameter %u%s", p->param + 1, of);
+  }
+  return hiaR_arena_printf(arena, "the %s at %u:%u%s",
+                           p->kind == HIA_POINT_BRANCH ? "condition" : "loop", p->line, p->col, in);
+}
+
+static const char *number_text(hia_told *t, const hia_point_place *p, hia_word word) {
+  if (p->sight == HIA_SIGHT_BOOL) return word ? "true" : "false";
+  return hiaR_arena_printf(&t->comp.arena, "%lld", (long long)hiaR_to_i64(word));
+}
+
+static const char *fact_text(hia_told *t, const hia_told_fact *f) {
+  switch (f->place.kind) {
+  case HIA_POINT_BRANCH: return hiaR_arena_printf(&t->comp.arena, "is always %s", f->is);
+  case HIA_POINT_PARAM: return hiaR_arena_printf(&t->comp.arena, "is %s", f->is);
+  default:
+    return hiaR_arena_printf(&t->comp.arena, "has %s round%s", f->is,
+                             strcmp(f->is, "1") == 0 ? "" : "s");
+  }
+}
+
+static void fill_inside(hia_told *t, hia_told_version *v, const hia_special *x) {
+  v->facts = HIA_NEW_ARRAY(&t->comp.arena, hia_told_fact, x->n_facts + 1);
+  for (uint32_t i = 0; i < x->n_facts; i++) {
+    const hia_inside_fact *of = &x->facts[i];
+    if (!of->is_used) continue;
+    hia_told_fact *f = &v->facts[v->n_facts++];
+    f->place = of->place;
+    f->n = of->n;
+    f->n_failed = atomic_load_explicit(&of->n_failed, memory_order_relaxed);
+    f->where = place_text(t, &of->place);
+    f->is = number_text(t, &of->place, of->fact.word);
+    f->what = fact_text(t, f);
+  }
+}
+
 /* ---- versions ---- */
 
 static const char *misfit_text(hia_told *t, const hia_special *x) {
@@ -141,6 +187,8 @@ static void fill_version(hia_told *t, const hia_speculation *s, uint32_t k) {
   if (x->outcome != HIA_SPECIAL_MADE) return;
   v->made_after = x->made_after;
   v->compile_ns = x->compile_ns;
+  fill_inside(t, v, x);
+  v->is_retired = atomic_load_explicit(&x->is_retired, memory_order_relaxed);
   v->n_unfit = hiaJ_special_unfit(s, k) - x->unfit_before;
   v->misfit = x->misfit;
   if (x->misfit.n) v->misfit_what = misfit_text(t, x);
@@ -163,6 +211,7 @@ void hiaJ_told_fill(hia_told *t, const hia_speculation *s) {
     t->n_looks = s->n_looks;
     t->native = s->native;
     t->interpreted = s->interpreted;
+    t->observed = (hia_timed){s->inside.n_runs, s->inside.ns};
     t->runs_ns = s->runs_ns;
     t->compile_ns = s->compile_ns;
     t->n_versions = atomic_load_explicit(&s->n_made, memory_order_relaxed);

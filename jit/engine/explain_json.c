@@ -91,6 +91,7 @@ static const char *const states[] = {
 static const char *const hindrances[] = {[HIA_HINDRANCE_NO_LOOK] = "no-look",
                                          [HIA_HINDRANCE_FEW_LOOKS] = "few-looks",
                                          [HIA_HINDRANCE_TIME] = "time",
+                                         [HIA_HINDRANCE_OBSERVE] = "observe",
                                          [HIA_HINDRANCE_NOT_STEADY] = "not-steady",
                                          [HIA_HINDRANCE_KNOWN] = "known",
                                          [HIA_HINDRANCE_MAKING] = "making",
@@ -141,6 +142,27 @@ static void put_words(writer *w, hia_told *t, const hia_told_version *v,
   shut(w, ']');
 }
 
+static void put_facts(writer *w, const hia_told_version *v) {
+  static const char *const points[] = {[HIA_POINT_PARAM] = "parameter",
+                                       [HIA_POINT_BRANCH] = "branch",
+                                       [HIA_POINT_ROUNDS] = "rounds"};
+  open(w, "facts", '[');
+  for (uint32_t i = 0; i < v->n_facts; i++) {
+    const hia_told_fact *f = &v->facts[i];
+    open(w, NULL, '{');
+    put_text(w, "kind", points[f->place.kind]);
+    put_text(w, "function", f->place.fn[0] ? f->place.fn : NULL);
+    put_text(w, "parameter", f->place.name[0] ? f->place.name : NULL);
+    put_number(w, "line", f->place.line);
+    put_number(w, "column", f->place.col);
+    put_text(w, "is", f->is);
+    put_number(w, "times", f->n);
+    put_number(w, "failed", f->n_failed);
+    shut(w, '}');
+  }
+  shut(w, ']');
+}
+
 static void put_gain(writer *w, const hia_told *t, const hia_told_version *v) {
   const char *than;
   double gain = hiaJ_told_gain(t, v, &than);
@@ -175,6 +197,7 @@ static void put_version(writer *w, hia_told *t, const hia_told_version *v) {
   put_text(w, "state", states[v->outcome]);
   put_text(w, "reason", v->reason);
   put_bool(w, "is_batched", !v->is_narrow);
+  put_bool(w, "is_retired", v->is_retired);
   put_number(w, "made_after", v->made_after);
   put_number(w, "compile_ns", v->compile_ns);
   put_number(w, "runs", v->n_used);
@@ -182,6 +205,7 @@ static void put_version(writer *w, hia_told *t, const hia_told_version *v) {
   put_gain(w, t, v);
   put_misfits(w, t, v);
   put_words(w, t, v, v->words);
+  put_facts(w, v);
   shut(w, '}');
 }
 
@@ -191,6 +215,8 @@ static void put_general(writer *w, const hia_told *t) {
   put_number(w, "looked_at", t->n_looks);
   put_timed(w, "native", t->native);
   put_timed(w, "interpreted", t->interpreted);
+  put_number(w, "observed", t->observed.n);
+  put_number(w, "observed_ns", t->observed.ns);
   shut(w, '}');
 }
 

@@ -15,6 +15,10 @@ static void put_general(const hia_told *t, hia_text *out) {
   hiaR_text_addf(out, "general version: %llu run%s, of which %u %s looked at\n",
                  (unsigned long long)t->n_general, plural(t->n_general), t->n_looks,
                  t->n_looks == 1 ? "was" : "were");
+  if (t->observed.n)
+    hiaR_text_addf(out, "  %llu of them %s observed, for %.3f ms\n",
+                   (unsigned long long)t->observed.n, t->observed.n == 1 ? "was" : "were",
+                   (double)t->observed.ns / 1e6);
   if (t->native.n) {
     put_time(out, "native code", t->native);
     hiaR_text_addf(out, "\n");
@@ -51,6 +55,21 @@ static void put_made(const hia_told *t, const hia_told_version *v, hia_text *out
   if (v->n_unfit) put_misfits(t, v, out);
 }
 
+static void put_facts(const hia_told_version *v, hia_text *out) {
+  for (uint32_t i = 0; i < v->n_facts; i++) {
+    const hia_told_fact *f = &v->facts[i];
+    hiaR_text_addf(out, "  %s %s: so ", f->where, f->what);
+    if (f->n)
+      hiaR_text_addf(out, "%llu time%s", (unsigned long long)f->n, plural(f->n));
+    else
+      hiaR_text_addf(out, "in another process, says the cache");
+    if (f->n_failed)
+      hiaR_text_addf(out, "; not so in %llu run%s, which began again",
+                     (unsigned long long)f->n_failed, plural(f->n_failed));
+    hiaR_text_addf(out, "\n");
+  }
+}
+
 static void put_version(hia_told *t, const hia_told_version *v, hia_text *out) {
   hiaR_text_addf(out, "\nversion %u ", (unsigned)v->number);
   if (v->outcome == HIA_SPECIAL_MAKING)
@@ -61,6 +80,8 @@ static void put_version(hia_told *t, const hia_told_version *v, hia_text *out) {
     hiaR_text_addf(out, "was made after run %llu\n", (unsigned long long)v->made_after);
   for (uint32_t i = 0; i < t->function->n_param_words; i++)
     hiaR_text_addf(out, "  %s %s\n", t->names[i], hiaJ_told_assumption(t, v, &v->words[i]));
+  put_facts(v, out);
+  if (v->is_retired) hiaR_text_addf(out, "  no run uses it any more, since this did not hold\n");
   if (v->is_narrow)
     hiaR_text_addf(out, "  nothing is batched: waves had few rows in the last runs with batches\n");
   if (v->outcome == HIA_SPECIAL_MADE) put_made(t, v, out);

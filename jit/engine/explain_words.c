@@ -126,6 +126,7 @@ const char *hiaJ_told_hindrance(hia_told *t) {
     return hiaR_arena_printf(
         arena, "all runs together have taken about %.3f ms, and compiling takes %.3f ms",
         (double)t->runs_ns / 1e6, (double)t->compile_ns / 1e6);
+  case HIA_HINDRANCE_OBSERVE: return "runs are to be observed first";
   case HIA_HINDRANCE_NOT_STEADY: return "no argument is steady";
   case HIA_HINDRANCE_KNOWN: return "what is steady was assumed before";
   case HIA_HINDRANCE_MAKING: return "one is being made";

@@ -132,10 +132,11 @@ static void log_ready(const hia_making *m) {
     return;
   }
   hiaJ_log(engine, "%s is ready%s after %.2f ms, %llu bytes of %s", m->function->name,
-           m->traits & HIA_VERSION_NUMBER    ? " for arguments like those of late"
-           : m->traits & HIA_VERSION_FUELLED ? " for runs with fuel"
-           : m->traits & HIA_VERSION_STREAMS ? " for runs with streams"
-                                             : "",
+           m->traits & HIA_VERSION_NUMBER     ? " for arguments like those of late"
+           : m->traits & HIA_VERSION_OBSERVED ? " for runs that are observed"
+           : m->traits & HIA_VERSION_FUELLED  ? " for runs with fuel"
+           : m->traits & HIA_VERSION_STREAMS  ? " for runs with streams"
+                                              : "",
            (double)making_ns(unit) / 1e6, (unsigned long long)(s->code_bytes + s->image_bytes),
            unit->code ? "code" : "image");
 }
@@ -217,6 +218,7 @@ void hiaJ_make(hia_making *m) {
     hiaJ_unit_free(engine, unit);
     note_failure(m, status);
     if (is_special) hiaJ_special_failed(m->function, traits, reason_of(m, status));
+    if (traits & HIA_VERSION_OBSERVED) hiaJ_inside_give_up(m->function);
   }
   end(m, status);
   if (status != HIA_OK) return; /* nobody waits for what follows */
@@ -244,6 +246,7 @@ const hia_fn_version *hiaJ_cached_version(hia_function *f, hia_traits traits) {
 void hiaJ_abandon(hia_making *m, hia_status status) {
   if (hiaJ_number_of(m->traits))
     hiaJ_special_failed(m->function, m->traits, hiaR_status_message(status));
+  if (m->traits & HIA_VERSION_OBSERVED) hiaJ_inside_give_up(m->function);
   hiaJ_unit_free(m->function->module->engine, m->unit);
   end(m, status);
 }

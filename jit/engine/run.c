@@ -315,7 +315,10 @@ typedef struct running {
   leaving *left;
   hia_failure *failure;
   hia_usage *usage;
-  uint64_t interpreted_ns; /* before it began again; 0: it has not */
+  uint64_t interpreted_ns;       /* before it began again; 0: it has not */
+  const hia_fn_version *general; /* that it would have without assumptions */
+  hia_observing *observing;
+  uint32_t n_failed; /* guards */
 
   hia_idle_context *context; /* or NULL */
   hia_watch watch;
@@ -355,6 +358,14 @@ static hia_status run_version(running *r, const hia_fn_version *f, hia_limits li
   return status;
 }
 
+/* The run begins again in this version. */
+static void begin_again(running *r, const hia_fn_version *f) {
+  hia_ring *ring = hiaR_ring_of(r->options->timeline, 0);
+  hiaR_event(ring, HIA_EVENT_RUN_END, HIA_AGAIN);
+  if (ring) hiaJ_timeline_version(r->options->timeline, f);
+  hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaJ_timeline_name(ring->timeline, f) : 0);
+}
+
 /* Runs an image that native code may take over; *f becomes the version that the run ends in. */
 static hia_status run_in_tiers(running *r, const hia_fn_version **f) {
   hia_tier_run tier;
@@ -370,12 +381,9 @@ static hia_status run_in_tiers(running *r, const hia_fn_version **f) {
     if (ended != HIA_OK && ended != HIA_AGAIN) status = ended;
   }
   if (status == HIA_AGAIN) {
-    hia_ring *ring = hiaR_ring_of(r->options->timeline, 0);
-    hiaR_event(ring, HIA_EVENT_RUN_END, HIA_AGAIN);
     if (native) *f = native;
-    if (ring) hiaJ_timeline_version(r->options->timeline, *f);
     r->interpreted_ns = hiaR_now() - tier.began_at;
-    hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaJ_timeline_name(ring->timeline, *f) : 0);
+    begin_again(r, *f);
     r->limits.effects = &tier.effects;
     status = run_version(r, *f, r->limits);
   }
@@ -383,20 +391,45 @@ static hia_status run_in_tiers(running *r, const hia_fn_version **f) {
   return status;
 }
 
-/* What the version reads of its arguments as params joins those of the program, which this
- * releases.
- */
-static hia_status bind(running *r, hia_special *special, hia_param_state **params) {
+/* Runs an image that observes, for some time; then the version. */
+static hia_status run_observed(running *r, const hia_fn_version **f, bool begins_again) {
+  hia_observing *o = r->observing;
+  hia_limits limits = r->limits;
+  limits.threads = 1;
+  limits.pool = NULL;
+  limits.observer = &o->observer;
+  uint64_t start = hiaR_now();
+  o->observer.end_at = start + o->most_ns;
+  hia_status status = run_version(r, o->version, limits);
+  o->ns = hiaR_now() - start;
+  if (status != HIA_AGAIN) {
+    *f = o->version;
+    return status;
+  }
+  begin_again(r, *f);
+  return begins_again ? run_in_tiers(r, f) : run_version(r, *f, r->limits);
+}
+
+/* Runs a version that assumes something; *f becomes the general one if a guard fails. `params`: of
+ * the program, or NULL. What the version reads of its arguments as params joins those. */
+static hia_status run_special(running *r, const hia_fn_version **f, hia_param_state *params) {
+  hia_special *special = (*f)->special;
   hia_param_state *bound = NULL;
-  if (!special->n_bound) return HIA_OK;
+  hia_limits limits = r->limits;
+  hia_status status = HIA_OK;
   bool has_own = special->n_specs > special->n_bound;
-  hia_status status =
-      hiaJ_assumed_params(special, r->args, r->words, has_own ? *params : NULL, &bound);
+  if (special->n_bound)
+    status = hiaJ_assumed_params(special, r->args, r->words, has_own ? params : NULL, &bound);
   if (status != HIA_OK) return status;
-  hiaR_state_release(*params);
-  *params = bound;
-  r->limits.params = hiaR_state_words(bound);
-  return HIA_OK;
+  if (bound) limits.params = hiaR_state_words(bound);
+  status = run_version(r, *f, limits);
+  hiaR_state_release(bound);
+  if (status != HIA_AGAIN) return status;
+  hiaJ_guard_failed(special, (uint64_t)r->failure->code);
+  r->n_failed++;
+  *f = r->general;
+  begin_again(r, *f);
+  return run_version(r, *f, r->limits);
 }
 
 /* The run sees the params as they are now. */
@@ -423,8 +456,11 @@ static hia_status run_words(running *r, const hia_fn_version **f) {
   bool is_watched = status == HIA_OK;
   if (status == HIA_OK && (*f)->unit->facts.has_params)
     status = hold_params(*f, &r->limits, &params);
-  if (status == HIA_OK && special) status = bind(r, special, &params);
-  if (status == HIA_OK) status = begins_again ? run_in_tiers(r, f) : run_version(r, *f, r->limits);
+  if (status == HIA_OK)
+    status = special        ? run_special(r, f, params)
+             : r->observing ? run_observed(r, f, begins_again)
+             : begins_again ? run_in_tiers(r, f)
+                            : run_version(r, *f, r->limits);
   if (is_watched) status = hiaJ_watch_end(&r->watch, status);
   if (r->context) hiaJ_context_put(engine, r->context);
   hiaR_state_release(params);
@@ -433,7 +469,7 @@ static hia_status run_words(running *r, const hia_fn_version **f) {
 
 static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns,
                        bool is_counted, const uint64_t *fuel_left, hia_tier tier,
-                       uint64_t interpreted_ns, uint32_t number) {
+                       uint64_t interpreted_ns, uint32_t n_failed, uint32_t number) {
   hia_run_stats filled = {.size = sizeof filled,
                           .run_ns = run_ns,
                           .calls = usage->calls,
@@ -456,7 +492,7 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                           .batch_reused = usage->batch.reused,
                           .interpreted_ns = interpreted_ns,
                           .tier = tier,
-                          .n_restarts = interpreted_ns != 0,
+                          .n_restarts = (interpreted_ns != 0) + n_failed,
                           .version = number};
   if (options->stats)
     hiaR_sized_copy_out(&filled, sizeof filled, options->stats, options->stats->size);
@@ -522,9 +558,12 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     at += args[i] ? args[i]->type->n_words : 1;
   }
   if (options->has_fuel) *at = options->fuel;
+  const hia_fn_version *general = version;
   bool is_timed = atomic_load_explicit(&f->n_specials, memory_order_acquire) &&
                   choose(f, &version, options, b.words);
   bool is_looked_at = hiaJ_is_looked_at(f, version);
+  hia_observing observing = {0};
+  if (is_looked_at && !options->profile) hiaJ_observing_begin(&observing, f, version);
   hia_word *results = b.words + n_args;
   hia_failure failure; /* most of it is its backtrace, which need not be cleared */
   hiaR_failure_clear(&failure);
@@ -548,18 +587,29 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
                .results = results,
                .left = &out,
                .failure = &failure,
-               .usage = &usage};
+               .usage = &usage,
+               .general = general,
+               .observing = observing.version ? &observing : NULL};
   hia_status status = run_words(&r, &version);
   uint64_t run_ns = start ? hiaR_now() - start : 0;
+  hiaJ_observing_end(&observing, f);
   if (status == HIA_OK) hiaJ_look_at_waves(f, version, &usage);
-  if (is_timed && status == HIA_OK) hiaJ_special_timed(version->special, run_ns);
+  if (is_timed && status == HIA_OK && version->special)
+    hiaJ_special_timed(version->special, run_ns);
   if (is_looked_at && status == HIA_OK)
-    hiaJ_look(f, &(hia_looked_at){version, args, b.words, n_runs, run_ns, r.interpreted_ns});
+    hiaJ_look(f, &(hia_looked_at){.version = observing.version ? general : version,
+                                  .args = args,
+                                  .words = b.words,
+                                  .number = n_runs,
+                                  .ns = run_ns,
+                                  .interpreted_ns = r.interpreted_ns,
+                                  .is_native = version->native != NULL,
+                                  .is_cut = observing.version && version != observing.version});
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
   bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));
   uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
   give_stats(options, &usage, run_ns, version->unit->facts.is_counted, is_known ? &fuel_left : NULL,
-             version->native ? HIA_TIER_NATIVE : HIA_TIER_IMAGE, r.interpreted_ns,
+             version->native ? HIA_TIER_NATIVE : HIA_TIER_IMAGE, r.interpreted_ns, r.n_failed,
              hiaJ_number_of(version->traits));
   give_back_fuel(options, is_known ? fuel_left : 0);
   hia_status lost = HIA_OK;
@@ -597,7 +647,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   hia_run_options complete;
   hia_status status = hiaJ_run_options(f, options, &complete, error);
   if (status != HIA_OK) return status;
-  give_stats(&complete, &(hia_usage){0}, 0, false, NULL, HIA_TIER_NONE, 0,
+  give_stats(&complete, &(hia_usage){0}, 0, false, NULL, HIA_TIER_NONE, 0, 0,
              0); /* until there is a run */
   if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
   const given g = {.args = args, .streams = complete.streams};

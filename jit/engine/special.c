@@ -22,6 +22,7 @@ static size_t objects_of(const hia_function *f) {
 
 static void free_speculation(hia_speculation *s, const hia_function *f) {
   const hia_allocator *allocator = &f->module->engine->allocator;
+  hiaJ_inside_free(&s->inside, allocator);
   hiaR_free(allocator, s->lasts, words_of(f));
   hiaR_free(allocator, s->seen, words_of(f) * sizeof *s->seen);
   for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) pthread_mutex_destroy(&s->specials[k].lock);
@@ -53,6 +54,8 @@ hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f) {
   x->function = f;
   x->is_narrow = false;
   x->like = NULL;
+  hiaJ_inside_room(x, 0);
+  x->has_facts = false;
   if (!x->of) x->of = hiaR_alloc(allocator, words_of(f) * sizeof *x->of);
   if (!x->evidence) x->evidence = hiaR_alloc(allocator, words_of(f) * sizeof *x->evidence);
   if (!x->words) x->words = hiaR_alloc(allocator, words_of(f) * sizeof *x->words);
@@ -69,7 +72,8 @@ bool hiaJ_is_decided(const hia_function *f, hia_traits traits) {
   if (!hiaJ_number_of(traits)) return true;
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
   pthread_mutex_lock(&s->lock);
-  bool is_decided = s->lasts && !hiaJ_special_of(f, traits)->assumes_all;
+  const hia_special *x = hiaJ_special_of(f, traits);
+  bool is_decided = s->lasts && !x->assumes_all && (!x->n_facts || x->has_facts);
   pthread_mutex_unlock(&s->lock);
   return is_decided;
 }
@@ -82,6 +86,7 @@ void hiaJ_speculation_free(hia_function *f) {
     hia_special *x = &s->specials[k];
     hiaR_state_release(x->state);
     hiaR_state_release(x->program);
+    if (x->function) hiaJ_inside_room(x, 0);
     for (uint32_t i = 0; i < f->arity; i++) {
       if (x->objects) hiaR_objects_release(x->objects[i]);
       if (x->lent) hiaR_objects_release(x->lent[i]);
@@ -205,8 +210,9 @@ const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *word
   bool is_batched = has_batches(s);
   for (; v; v = v->next) {
     const hia_special *x = v->special;
-    bool may_be =
-        x && !(x->is_narrow && is_batched) && (!best || x->weight > best->special->weight);
+    bool may_be = x && !(x->is_narrow && is_batched) &&
+                  !atomic_load_explicit(&x->is_retired, memory_order_relaxed) &&
+                  (!best || x->weight > best->special->weight);
     if (may_be && hiaJ_special_misfit(x, words) == HIA_NONE) best = v;
   }
   uint32_t number = best ? hiaJ_number_of(best->traits) : 0;

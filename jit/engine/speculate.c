@@ -15,6 +15,8 @@ enum {
 /* Runs of a function must have taken so long before a version is made, if it is not known how long
  * compiling takes. */
 #define COMPILE_NS 50000000u
+/* Of a run, the mean. */
+#define LONG_NS 1000000000u
 
 static bool is_eager(const hia_engine *engine) {
   return engine->options.speculate == HIA_SPECULATE_EAGER || engine->assume_seed;
@@ -168,11 +170,12 @@ static bool is_same(const hia_assumption *a, const hia_assumption *b) {
 
 /* True if it would be a version like one that was made, or could not be. `of`: NULL: nothing is
  * assumed. */
-static bool is_known(const hia_speculation *s, const hia_assumption *of, bool is_narrow,
+static bool is_known(const hia_speculation *s, const hia_special *x, bool is_narrow,
                      uint32_t n_words, uint32_t n_made) {
   static const hia_assumption nothing;
+  const hia_assumption *of = x ? x->of : NULL;
   for (uint32_t k = 0; k < n_made; k++) {
-    bool is_it = s->specials[k].is_narrow == is_narrow;
+    bool is_it = s->specials[k].is_narrow == is_narrow && hiaJ_inside_is_same(x, &s->specials[k]);
     for (uint32_t i = 0; i < n_words && is_it; i++)
       is_it = is_same(&s->specials[k].of[i], of ? &of[i] : &nothing);
     if (is_it) return true;
@@ -190,6 +193,11 @@ static void choose_at_random(const hia_engine *engine, hia_special *x, uint32_t 
     x->evidence[i].why = HIA_WHY_LEFT_OUT;
   }
   if (random & 2 && x->of[i].kind == HIA_ASSUME_PARAM) x->of[i].kind = HIA_ASSUME_SIZES;
+}
+
+/* A guard that fails near its end would cost so much that nothing is assumed inside such runs. */
+static bool is_long(const hia_speculation *s, const hia_function *f) {
+  return !is_eager(f->module->engine) && s->n_timed && s->ns / s->n_timed > LONG_NS;
 }
 
 /* Fills in the assumptions of the next version. */
@@ -214,9 +222,9 @@ static hia_hindrance decide(hia_speculation *s, hia_function *f, const hia_looke
     }
     x->objects[i] = has_object && objects ? hiaR_objects_hold(objects) : NULL;
   }
-  if (!is_some) return HIA_HINDRANCE_NOT_STEADY;
-  return is_known(s, x->of, false, f->n_param_words, n_made) ? HIA_HINDRANCE_KNOWN
-                                                             : HIA_HINDRANCE_NONE;
+  if (!is_long(s, f) && !hiaJ_inside_assume(x)) return HIA_HINDRANCE_MEMORY;
+  if (!is_some && !x->n_facts) return HIA_HINDRANCE_NOT_STEADY;
+  return is_known(s, x, false, f->n_param_words, n_made) ? HIA_HINDRANCE_KNOWN : HIA_HINDRANCE_NONE;
 }
 
 /* True if all runs of the function have taken as long as compiling it does, about. */
@@ -224,7 +232,7 @@ static bool has_paid(hia_speculation *s, const hia_function *f, const hia_fn_ver
   const hia_function_stats *stats = &version->unit->stats;
   uint64_t ns = stats->emit_ns + stats->optimize_ns + stats->codegen_ns;
   double runs = (double)atomic_load_explicit(&f->n_runs, memory_order_relaxed);
-  double runs_ns = (double)s->ns / s->n_looks * runs;
+  double runs_ns = s->n_timed ? (double)s->ns / s->n_timed * runs : 0;
   s->runs_ns = (uint64_t)runs_ns;
   s->compile_ns = ns ? ns : COMPILE_NS;
   return runs_ns > (double)s->compile_ns;
@@ -232,12 +240,18 @@ static bool has_paid(hia_speculation *s, const hia_function *f, const hia_fn_ver
 
 /* HIA_HINDRANCE_NONE: the next version is to be made. */
 static hia_hindrance hindrance(hia_speculation *s, hia_function *f, const hia_looked_at *run,
-                               uint32_t n_made) {
+                               uint32_t n_made, bool *observes) {
+  *observes = false;
   if (s->is_making) return HIA_HINDRANCE_MAKING;
   if (n_made == HIA_MAX_SPECIALS) return HIA_HINDRANCE_FULL;
   if (!is_eager(f->module->engine)) {
     if (s->n_looks < HIA_STEADY) return HIA_HINDRANCE_FEW_LOOKS;
     if (!has_paid(s, f, run->version)) return HIA_HINDRANCE_TIME;
+    if (!hiaJ_inside_is_decided(f, observes)) {
+      /* The next run may be observed. */
+      atomic_store_explicit(&s->next_look, 0, memory_order_relaxed);
+      return HIA_HINDRANCE_OBSERVE;
+    }
   }
   return decide(s, f, run, n_made);
 }
@@ -256,9 +270,11 @@ static void make(hia_function *f, uint32_t number) {
 
 static void see_time(hia_speculation *s, const hia_looked_at *run) {
   s->n_looks++;
+  if (run->is_cut) return;
+  s->n_timed++;
   s->ns += run->ns;
   if (run->interpreted_ns) return; /* partly native */
-  hia_timed *of = run->version->native ? &s->native : &s->interpreted;
+  hia_timed *of = run->is_native ? &s->native : &s->interpreted;
   of->n++;
   of->ns += run->ns;
 }
@@ -283,7 +299,8 @@ void hiaJ_look(hia_function *f, const hia_looked_at *run) {
     see(&s->seen[i], &version->unit->facts.types, version->facts.params[i], run->words[i]);
   see_time(s, run);
   see_misfits(s, run, n_made);
-  s->hindrance = hindrance(s, f, run, n_made);
+  bool observes;
+  s->hindrance = hindrance(s, f, run, n_made, &observes);
   bool is_wanted = s->hindrance == HIA_HINDRANCE_NONE;
   if (is_wanted) {
     s->specials[n_made].outcome = HIA_SPECIAL_MAKING;
@@ -293,6 +310,8 @@ void hiaJ_look(hia_function *f, const hia_looked_at *run) {
   }
   pthread_mutex_unlock(&s->lock);
   if (is_wanted) make(f, n_made + 1);
+  if (observes && hiaJ_make_later(f, HIA_VERSION_IMAGE | HIA_VERSION_OBSERVED, NULL) != HIA_OK)
+    hiaJ_inside_give_up(f);
 }
 
 /* ---- waves ---- */
@@ -316,7 +335,7 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
     if (like->objects[i]) x->objects[i] = hiaR_objects_hold(like->objects[i]);
   x->is_narrow = true;
   x->like = like;
-  return true;
+  return !like || hiaJ_inside_copy(x, like);
 }
 
 void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage) {
@@ -332,8 +351,7 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
   if (n < (is_eager(f->module->engine) ? 1 : NARROW) || pthread_mutex_trylock(&s->lock)) return;
   uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
   bool is_wanted = !s->is_making && n_made < HIA_MAX_SPECIALS &&
-                   !is_known(s, like ? like->of : NULL, true, f->n_param_words, n_made) &&
-                   unbatch(s, f, like);
+                   !is_known(s, like, true, f->n_param_words, n_made) && unbatch(s, f, like);
   if (is_wanted) {
     s->specials[n_made].outcome = HIA_SPECIAL_MAKING;
     s->is_making = true;

@@ -22,7 +22,7 @@
 #define HIA_SPECULATE_H
 
 #include "graph/assume/assume.h"
-#include "jit/engine/engine.h"
+#include "jit/engine/observe.h"
 
 enum {
   HIA_MAX_SPECIALS = 15,
@@ -65,7 +65,8 @@ typedef struct hia_evidence {
 typedef enum hia_hindrance {
   HIA_HINDRANCE_NO_LOOK, /* at a run, since the last version was made */
   HIA_HINDRANCE_FEW_LOOKS,
-  HIA_HINDRANCE_TIME, /* runs have not taken as long as compiling does */
+  HIA_HINDRANCE_TIME,    /* runs have not taken as long as compiling does */
+  HIA_HINDRANCE_OBSERVE, /* runs are to be observed first */
   HIA_HINDRANCE_NOT_STEADY,
   HIA_HINDRANCE_KNOWN, /* such a version was made, or could not be */
   HIA_HINDRANCE_MAKING,
@@ -115,9 +116,13 @@ struct hia_special {
   const hia_special *like; /* is_narrow: the version with batches that assumes the same; or NULL */
   uint32_t weight;  /* how much it assumes: of several that fit, a run uses the one with the most */
   bool assumes_all; /* tests: what is of no use, too */
-  hia_assumption *of;          /* by word of the arguments */
-  hia_evidence *evidence;      /* likewise */
-  hia_objects **objects;       /* by argument: held, since an object of it is assumed; or NULL */
+  hia_assumption *of;     /* by word of the arguments */
+  hia_evidence *evidence; /* likewise */
+  hia_objects **objects;  /* by argument: held, since an object of it is assumed; or NULL */
+  hia_inside_fact *facts; /* what is assumed inside; guards have their indices as numbers */
+  uint32_t n_facts;
+  bool has_facts;              /* some are used */
+  atomic_bool is_retired;      /* guards have failed: no run uses it any more */
   const hia_param_spec *specs; /* of the graph: of the program, then of arguments */
   uint32_t n_specs, n_bound;   /* n_bound of them are of arguments: */
   const hia_argument *bound;
@@ -150,15 +155,16 @@ struct hia_speculation {
   /* By word, once a version was asked for: what is known of it is of use. NULL: not known yet. */
   bool *lasts;
   bool has_gradients;
-  uint32_t n_looks;
-  uint64_t ns; /* of the runs that were looked at; of them, those that were native throughout, and
-                  those of the interpreter alone: */
+  uint32_t n_looks, n_timed; /* n_timed: but for observed ones */
+  uint64_t ns; /* of the runs that were looked at and timed; of them, those that were native
+                  throughout, and those of the interpreter alone: */
   hia_timed native, interpreted;
   hia_hindrance hindrance;      /* at the last look; with TIME the time of all runs, about, and */
   uint64_t runs_ns, compile_ns; /* that of compiling */
   /* Runs of the general version, and the number of that which is looked at next. */
   _Atomic uint64_t n_general, next_look;
   bool is_making;
+  hia_inside inside;
   /* Runs with narrow waves, and none with others so far; of those without batches, how many. */
   atomic_uint n_narrow;
   atomic_bool is_wide;
@@ -226,12 +232,14 @@ void hiaJ_recall_versions(const hia_fn_version *general, hia_value *const *args)
 
 /* A run of a version that assumes nothing, to be looked at. */
 typedef struct hia_looked_at {
-  const hia_fn_version *version; /* in which it has ended */
+  const hia_fn_version *version; /* in which it has ended; of an observed run the usual one */
   hia_value *const *args;
   const hia_word *words;
   uint64_t number;         /* of the function's runs, from 0 */
   uint64_t ns;             /* that it took */
   uint64_t interpreted_ns; /* of that, before native code took over; 0: it did not */
+  bool is_native;
+  bool is_cut; /* it was observed, and cut: the time says nothing */
 } hia_looked_at;
 
 /* Why there can be no versions of the function; HIA_HINDRANCE_NONE: there can. */

@@ -205,6 +205,8 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
   uint64_t start = unit->build_at = hiaR_now();
   hia_status status = build_graph(module, j, error);
+  if (status == HIA_OK && j->traits & HIA_VERSION_OBSERVED)
+    status = hiaJ_observe(unit, j->function, error);
   if (status == HIA_OK && j->traits & HIA_VERSION_NUMBER)
     status = hiaJ_assume(unit, hiaJ_special_of(j->function, j->traits), error);
   if (status != HIA_OK) return status;
@@ -359,7 +361,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   job *j = user;
   hia_unit *unit = j->unit;
   hia_engine *engine = module->engine;
-  bool is_special = (j->traits & HIA_VERSION_NUMBER) != 0;
+  bool is_special = (j->traits & (HIA_VERSION_NUMBER | HIA_VERSION_OBSERVED)) != 0;
   if (!is_special) hiaJ_cached_note(unit, j->function, j->traits);
   if (!is_special && hiaJ_cached_load_graph(unit, j->function, j->traits)) return HIA_OK;
   run_passes(module, unit, j->traits);
@@ -382,7 +384,8 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < unit->n_versions; i++) {
     hia_fn_version *v = &unit->versions[i];
-    v->traits = (j->traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_NUMBER)) |
+    v->traits = (j->traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_OBSERVED |
+                              HIA_VERSION_NUMBER)) |
                 (is_native ? HIA_VERSION_NATIVE | HIA_VERSION_ENTRIES : HIA_VERSION_IMAGE);
     v->unit = unit;
     if (is_native)

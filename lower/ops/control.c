@@ -7,15 +7,25 @@
 #include "graph/ir/region_order.h"
 #include "lower/ops/ops.h"
 
+/* The rest of this region is never executed, but its values must exist. */
+static void give_nothing(hia_emit *e, hia_node_id n) {
+  hiaL_at(e, hiaL_block(e, "dead"));
+  for (uint32_t i = 0; i < hiaL_node(e, n)->n_outs; i++)
+    hiaL_out(e, n, i, LLVMGetPoison(hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, i)))));
+}
+
 void hiaL_emit_FAIL(hia_emit *e, hia_node_id n) {
   LLVMValueRef code = hiaL_in(e, n, 0);
   if (hiaG_type(e->fn, hiaG_in(e->fn, n, 0)) == HIA_I32)
     code = LLVMBuildSExt(e->b, code, e->types[HIA_I64], "code");
   hiaL_fail(e, hiaL_node(e, n)->loc, HIA_FAILED, code);
-  /* The rest of this region is never executed, but its values must exist. */
-  hiaL_at(e, hiaL_block(e, "dead"));
-  for (uint32_t i = 0; i < hiaL_node(e, n)->n_outs; i++)
-    hiaL_out(e, n, i, LLVMGetPoison(hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, i)))));
+  give_nothing(e, n);
+}
+
+void hiaL_emit_GUARD(hia_emit *e, hia_node_id n) {
+  LLVMValueRef number = LLVMConstInt(e->types[HIA_I64], hiaL_node(e, n)->imm, false);
+  hiaL_fail(e, hiaL_node(e, n)->loc, HIA_AGAIN, number);
+  give_nothing(e, n);
 }
 
 void hiaL_emit_SWITCH(hia_emit *e, hia_node_id n) {

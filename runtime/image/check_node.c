@@ -56,6 +56,7 @@ static bool check_node_types(hia_image_checker *c, const hia_image_node *n) {
     return (!is_const || hiaR_check_read(c, s, ins[0], HIA_FIRST_TYPE)) &&
            hiaR_check_write(c, s, outs[0], HIA_NONE);
   }
+  if (n->kind == HIA_KIND_OBSERVE) return true; /* of any type */
   for (uint32_t i = 0; i < n->n_ins; i++) {
     hia_type type = HIA_NONE;
     if (n->kind == HIA_KIND_MOVE) type = hiaR_check_ref_type(c, s, outs[0]);
@@ -143,6 +144,7 @@ bool hiaR_check_node(hia_image_checker *c, const hia_image_node *n) {
   case HIA_KIND_COUNT:
     if (n->what > 1) return hiaR_check_bad(c, "a count of nothing");
     break;
+  case HIA_KIND_OBSERVE: ins = 1; break;
   case HIA_KIND_JOIN: break;
   case HIA_KIND_MAKE:
     if (n->what >= c->h->ctors.n || !c->ctors[n->what].n)

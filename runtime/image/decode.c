@@ -309,6 +309,7 @@ void hiaR_decode_section(hia_decoder *d, uint32_t number) {
       *d->switches = (hia_switch){0};
       in->u.branch = d->switches++;
       break;
+    case HIA_KIND_OBSERVE:
     case HIA_KIND_COUNT: in->u.imm = n->what; break;
     case HIA_KIND_HOST:
       *d->calls = d->prepared[n->what];

@@ -161,8 +161,9 @@ typedef enum hia_image_kind {
   HIA_KIND_NEW = 20,       /* in: how many elements */
   HIA_KIND_OPERATION = 21, /* what: kernel, of an op that takes tensors or makes them; imm: the
                               op's; ins, tensors or scalars, to out */
+  HIA_KIND_OBSERVE = 22,   /* what: point; in: what is seen there (run/observer.h) */
 } hia_image_kind;
-#define HIA_N_KINDS       22
+#define HIA_N_KINDS       23
 #define HIA_MAX_FIELD_SET 64u
 #define HIA_MAX_TAKING    63u /* operands of an OPERATION from this one on are never taken */
 

@@ -36,7 +36,7 @@ void hiaR_end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site)
   end_run(w, status, f, site, HIA_NONE);
 }
 
-void hiaR_exhaust(hia_worker *w, hia_frame *f, uint32_t node) {
+void hiaR_end_at(hia_worker *w, hia_status status, hia_frame *f, uint32_t node) {
   f->waiting++; /* so that the frame is never done */
-  end_run(w, HIA_MEMORY, f, HIA_NONE, node);
+  end_run(w, status, f, HIA_NONE, node);
 }

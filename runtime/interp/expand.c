@@ -419,6 +419,7 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
   case HIA_KIND_FIELD:
     if (!get(x, v, in)) cause.status = HIA_INTERNAL;
     break;
+  case HIA_KIND_OBSERVE: break;
   case HIA_KIND_LEND: *x->fuel = v[in->slot]; break;
   case HIA_KIND_REGAIN: v[in->to] = *x->fuel; break;
   case HIA_KIND_COUNT:

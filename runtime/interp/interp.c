@@ -520,7 +520,7 @@ UNPACK:
   goto no_field;
 MAKE:
   if (HIA_UNLIKELY(!make(w, slots, action))) {
-    hiaR_exhaust(w, f, action->index);
+    hiaR_end_at(w, HIA_MEMORY, f, action->index);
     goto failed;
   }
   if (hiaR_local_is_due(&w->heap)) hiaR_samples_took(w, f, action->index);

@@ -249,8 +249,8 @@ static inline bool hiaR_is_over(const hia_run *run) { return atomic_load(&run->s
 /* Ends the run at once because a resource ran out, when child `site` of f was to be entered (NONE:
  * somewhere in f). */
 void hiaR_end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site);
-/* Ends the run with HIA_MEMORY, because node number `node` of f had no memory. */
-void hiaR_exhaust(hia_worker *w, hia_frame *f, uint32_t node);
+/* Ends the run at node number `node` of f, which has not fired. */
+void hiaR_end_at(hia_worker *w, hia_status status, hia_frame *f, uint32_t node);
 
 /* ---- sched.c ---- */
 

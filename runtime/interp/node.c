@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that take longer than a call. */
 #include "runtime/interp/refs.h"
+#include "runtime/run/observer.h"
 
 void hiaR_free_value(hia_worker *w, hia_word ref, uint32_t base) {
   hiaR_object_free(&w->heap, w->run->image->shapes, ref, base, w->is_shared);
@@ -58,7 +59,7 @@ static bool fire_operation(hia_worker *w, hia_frame *f, const hia_instr *n) {
   count_operation(w);
   if (hiaR_local_is_due(&w->heap)) hiaR_samples_took(w, f, n->index);
   if (status == HIA_MEMORY) {
-    hiaR_exhaust(w, f, n->index);
+    hiaR_end_at(w, HIA_MEMORY, f, n->index);
   } else if (status) {
     hia_cause cause = hiaR_cause_of(status, &why);
     hiaR_fail(w, f, n->index, &cause);
@@ -89,11 +90,20 @@ static hia_status call_host(hia_run *run, hia_word *slots, const hia_host_instr 
   return status;
 }
 
+/* False: the run ends, since it has observed enough. */
+static bool observe(hia_worker *w, hia_frame *f, const hia_instr *n) {
+  hia_observer *observer = w->run->limits->observer;
+  if (!observer || hiaR_observe(observer, n->u.imm, hiaR_slots(f)[n->slot])) return true;
+  hiaR_end_at(w, HIA_AGAIN, f, n->index);
+  return false;
+}
+
 bool hiaR_fire_node(hia_worker *w, hia_frame *f, const hia_instr *n) {
   hia_word *slots = hiaR_slots(f);
   hia_status status;
   switch (n->kind) {
   case HIA_KIND_COUNT: w->counts[n->u.imm]++; return true;
+  case HIA_KIND_OBSERVE: return observe(w, f, n);
   case HIA_KIND_LEND: *w->run->fuel = slots[n->slot]; return true;
   case HIA_KIND_REGAIN: slots[n->to] = *w->run->fuel; return true;
   case HIA_KIND_FAIL: fail(w, f, n->index, HIA_FAILED, (int64_t)slots[n->slot]); return false;

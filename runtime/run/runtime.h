@@ -192,6 +192,8 @@ typedef struct hia_limits {
   hia_effects *effects;        /* the interpreter adds to them; native code takes from them */
   hia_activity *activity;      /* of the interpreter */
   struct hia_sampler *sampler; /* sampler.h: counts where the run is; NULL: nothing does */
+  /* observer.h: what the interpreter sees at points, with one worker; NULL: nothing looks */
+  struct hia_observer *observer;
 } hia_limits;
 /* Bytes that a run may use where no limit is set: of stack, of the interpreter's frames, and of the
  * copies of graphs that `expand` makes. Ten million calls of most functions need less, and a

@@ -1,0 +1,317 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Observed runs, and the facts that they show. */
+#include "jit/engine/observe.h"
+#include "jit/engine/speculate.h"
+
+enum {
+  MOST_VALUES = 1 << 17, /* of an observed run, and */
+  MOST_FACTS = 64,       /* of a version */
+  EAGER_LEAST = 16,      /* of HIA_OBSERVED_ENOUGH, in an eager engine */
+  FAILURES = 2,          /* of a guard, behind which its fact is not assumed any more, unless */
+  RARELY = 64,           /* it has held in so many runs for each of them */
+};
+/* An observed run may take this part of what all runs have taken, between these times. */
+#define SHARE    0.03
+#define LEAST_NS UINT64_C(100000)
+#define MOST_NS  UINT64_C(20000000)
+
+static bool is_eager(const hia_function *f) {
+  const hia_engine *engine = f->module->engine;
+  return engine->options.speculate == HIA_SPECULATE_EAGER || engine->assume_seed;
+}
+
+static hia_inside *inside_of(const hia_function *f) {
+  return &atomic_load_explicit(&f->speculation, memory_order_acquire)->inside;
+}
+
+/* ---- the image ---- */
+
+static hia_sight sight_of(const hia_types *types, hia_type type) {
+  static const hia_sight scalars[] = {[HIA_BOOL] = HIA_SIGHT_BOOL,
+                                      [HIA_I32] = HIA_SIGHT_I32,
+                                      [HIA_I64] = HIA_SIGHT_I64,
+                                      [HIA_F32] = HIA_SIGHT_F32,
+                                      [HIA_F64] = HIA_SIGHT_F64};
+  if (hiaG_is_scalar(type)) return scalars[type];
+  switch (hiaG_type_kind(types, type)) {
+  case HIA_KIND_TENSOR: return HIA_SIGHT_DIMS;
+  case HIA_KIND_ARRAY: return HIA_SIGHT_LEN;
+  case HIA_KIND_DATA: return HIA_SIGHT_CTOR;
+  default: return HIA_SIGHT_NOTHING;
+  }
+}
+
+/* A parameter that is a tuple has no name for each of its words. */
+static const char *name_of(const hia_module *module, const hia_graph *g, const hia_fn *fn,
+                           uint32_t param) {
+  const char *source = fn->source < g->names.len ? g->names.data[fn->source] : "";
+  hia_decl_id decl = hiaF_find(module->program, source, strlen(source));
+  if (decl == HIA_NONE || hiaF_arity(module->program, decl) != fn->n_params) return "";
+  const char *name = hiaF_param_name(module->program, decl, param);
+  return name ? name : "";
+}
+
+/* `p` is a point of the graph before it observes. */
+static hia_point_place place_of(const hia_module *module, const hia_graph *g, const hia_point *p) {
+  const hia_fn *fn = hiaG_fn(g, p->fn);
+  const hia_node *node = &fn->nodes.data[p->node];
+  bool is_param = p->kind == HIA_POINT_PARAM;
+  hia_loc_id at = is_param ? fn->loc : node->loc;
+  hia_loc loc = at == HIA_NONE ? (hia_loc){0} : g->locs.data[at];
+  return (hia_point_place){.kind = p->kind,
+                           .sight = sight_of(g->types, p->type),
+                           .type = p->type,
+                           .param = is_param ? HIA_IMM_A(node->imm) : 0,
+                           .line = loc.line,
+                           .col = loc.col,
+                           .fn = fn->source < g->names.len ? g->names.data[fn->source] : "",
+                           .name = is_param ? name_of(module, g, fn, HIA_IMM_A(node->imm)) : ""};
+}
+
+static void know_points(hia_function *f, const hia_point_place *places, uint32_t n) {
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  hia_inside *inside = &s->inside;
+  hia_observed *seen = hiaR_alloc(allocator, n * sizeof *seen);
+  bool *is_dead = hiaR_alloc(allocator, n);
+  pthread_mutex_lock(&s->lock);
+  inside->is_empty = !n || !seen || !is_dead;
+  if (inside->is_empty || inside->places) { /* or two threads have made it */
+    hiaR_free(allocator, seen, n * sizeof *seen);
+    hiaR_free(allocator, is_dead, n);
+  } else {
+    inside->places = places;
+    inside->n_points = n;
+    inside->seen = seen;
+    inside->is_dead = is_dead;
+    for (uint32_t i = 0; i < n; i++) seen[i].sight = places[i].sight;
+  }
+  pthread_mutex_unlock(&s->lock);
+}
+
+hia_status hiaJ_observe(hia_unit *unit, hia_function *f, hia_error **error) {
+  hia_graph *g = unit->graph;
+  hia_point *points;
+  uint32_t n = hiaG_points(g, &points);
+  hia_point_place *places = HIA_NEW_ARRAY(&unit->comp.arena, hia_point_place, (size_t)n + 1);
+  for (uint32_t i = 0; i < n; i++) places[i] = place_of(f->module, g, &points[i]);
+  hiaG_observe(g, points, n);
+  know_points(f, places, n);
+  if (n) return HIA_OK;
+  return hiaJ_fail(&f->module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
+                   "there is nothing to be seen of `%s`", f->name);
+}
+
+/* ---- observed runs ---- */
+
+static uint32_t n_wanted(const hia_inside *inside) {
+  bool is_enough = inside->n_runs >= HIA_OBSERVED_RUNS;
+  for (uint32_t i = 0; i < inside->n_points && !is_enough; i++)
+    is_enough = inside->seen[i].n >= HIA_OBSERVED_ENOUGH;
+  return inside->n_wanted + (is_enough ? 0 : HIA_OBSERVED_RUNS - inside->n_runs);
+}
+
+static uint64_t time_for(const hia_speculation *s, const hia_function *f) {
+  if (is_eager(f)) return MOST_NS;
+  double ns = SHARE * (double)s->runs_ns - (double)s->inside.ns;
+  if (ns < (double)LEAST_NS) return 0;
+  return ns < (double)MOST_NS ? (uint64_t)ns : MOST_NS;
+}
+
+/* Copies what observers begin with. The caller holds the lock. */
+static bool prepare(hia_observing *o, hia_speculation *s, const hia_function *f) {
+  hia_inside *inside = &s->inside;
+  o->most_ns = time_for(s, f);
+  if (inside->is_empty || inside->is_under_way || !inside->places || !n_wanted(inside) ||
+      !o->most_ns)
+    return false;
+  size_t size = inside->n_points * sizeof(hia_observed);
+  o->observer = (hia_observer){.points = hiaR_alloc(&f->module->engine->allocator, size),
+                               .n = inside->n_points,
+                               .left = MOST_VALUES};
+  if (!o->observer.points) return false;
+  for (uint32_t i = 0; i < inside->n_points; i++)
+    o->observer.points[i].sight = inside->seen[i].sight;
+  inside->is_under_way = true;
+  return true;
+}
+
+void hiaJ_observing_begin(hia_observing *o, hia_function *f, const hia_fn_version *version) {
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  const hia_traits traits = HIA_VERSION_IMAGE | HIA_VERSION_OBSERVED;
+  o->version = NULL;
+  if (f->is_impure || !s || pthread_mutex_trylock(&s->lock)) return;
+  bool is_wanted = !s->inside.is_empty, may_make = is_wanted && is_eager(f) && !s->inside.is_asked;
+  s->inside.is_asked |= may_make;
+  pthread_mutex_unlock(&s->lock);
+  if (!is_wanted) return;
+  const hia_fn_version *image = hiaJ_version(f, traits);
+  if (may_make) hiaJ_ready(f, traits, &image, NULL);
+  if (!image || version->special) return;
+  pthread_mutex_lock(&s->lock);
+  if (prepare(o, s, f)) o->version = image;
+  pthread_mutex_unlock(&s->lock);
+}
+
+void hiaJ_observing_end(hia_observing *o, hia_function *f) {
+  if (!o->version) return;
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  pthread_mutex_lock(&s->lock);
+  hia_inside *inside = &s->inside;
+  for (uint32_t i = 0; i < inside->n_points; i++)
+    hiaR_observed_add(&inside->seen[i], &o->observer.points[i]);
+  inside->is_under_way = false;
+  inside->n_runs++;
+  inside->ns += o->ns;
+  if (inside->n_wanted) inside->n_wanted--;
+  pthread_mutex_unlock(&s->lock);
+  hiaR_free(&f->module->engine->allocator, o->observer.points,
+            o->observer.n * sizeof *o->observer.points);
+}
+
+void hiaJ_inside_free(hia_inside *inside, const hia_allocator *allocator) {
+  hiaR_free(allocator, inside->seen, inside->n_points * sizeof *inside->seen);
+  hiaR_free(allocator, inside->is_dead, inside->n_points);
+}
+
+/* ---- facts ---- */
+
+bool hiaJ_inside_is_decided(hia_function *f, bool *is_wanted) {
+  hia_inside *inside = inside_of(f);
+  *is_wanted = false;
+  if (f->is_impure || inside->is_empty) return true;
+  *is_wanted = !inside->is_asked;
+  inside->is_asked = true;
+  return inside->places && !n_wanted(inside);
+}
+
+void hiaJ_inside_give_up(hia_function *f) {
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  pthread_mutex_lock(&s->lock);
+  s->inside.is_empty = true;
+  pthread_mutex_unlock(&s->lock);
+}
+
+/* How often something must have been so: what is seldom is of no use, and not certain. */
+static uint64_t least_of(const hia_function *f) {
+  const hia_engine *engine = f->module->engine;
+  return engine->assume_seed ? 1 : is_eager(f) ? EAGER_LEAST : HIA_OBSERVED_ENOUGH;
+}
+
+static bool is_fact(const hia_inside *inside, uint32_t i, uint64_t least) {
+  const hia_observed *p = &inside->seen[i];
+  bool is_exact =
+      p->sight == HIA_SIGHT_BOOL || p->sight == HIA_SIGHT_I32 || p->sight == HIA_SIGHT_I64;
+  return is_exact && !inside->is_dead[i] && p->n >= least && p->n_changes == 0;
+}
+
+bool hiaJ_inside_room(hia_special *x, uint32_t n) {
+  const hia_allocator *allocator = &x->function->module->engine->allocator;
+  hiaR_free(allocator, x->facts, x->n_facts * sizeof *x->facts);
+  x->n_facts = 0;
+  x->facts = n ? hiaR_alloc(allocator, n * sizeof *x->facts) : NULL;
+  if (x->facts) x->n_facts = n;
+  return x->facts || !n;
+}
+
+/* Tests: some facts are left out, and some are wrong, so that their guards fail. */
+static bool is_left_out(const hia_special *x, uint32_t i, hia_fact *fact) {
+  uint32_t seed = x->function->module->engine->assume_seed;
+  if (!seed) return false;
+  uint64_t random = hiaR_mix(seed, i + 1000);
+  if (random >> 1 & 1 && (random >> 2 & 7) == 0) fact->word ^= 1;
+  return random & 1;
+}
+
+bool hiaJ_inside_assume(hia_special *x) {
+  const hia_inside *inside = inside_of(x->function);
+  uint64_t least = least_of(x->function);
+  uint32_t n = 0;
+  hia_inside_fact *all = NULL;
+  if (inside->n_retired >= HIA_MOST_RETIRED || inside->is_empty) return hiaJ_inside_room(x, 0);
+  for (uint32_t i = 0; i < inside->n_points && n < MOST_FACTS; i++) n += is_fact(inside, i, least);
+  if (!hiaJ_inside_room(x, n)) return false;
+  all = x->facts;
+  n = 0;
+  for (uint32_t i = 0; i < inside->n_points && n < x->n_facts; i++) {
+    if (!is_fact(inside, i, least)) continue;
+    hia_fact fact = {i, inside->seen[i].last};
+    if (is_left_out(x, i, &fact)) continue;
+    all[n].fact = fact;
+    all[n].place = inside->places[i];
+    all[n++].n = inside->seen[i].n;
+  }
+  if (n == x->n_facts) return true;
+  /* Some were left out: the others move to a block of their own. */
+  hia_special shorter = {.function = x->function};
+  if (!hiaJ_inside_room(&shorter, n)) return false;
+  if (n) memcpy(shorter.facts, all, n * sizeof *all);
+  hiaJ_inside_room(x, 0);
+  x->facts = shorter.facts;
+  x->n_facts = n;
+  return true;
+}
+
+bool hiaJ_inside_copy(hia_special *to, const hia_special *from) {
+  if (!hiaJ_inside_room(to, from->n_facts)) return false;
+  for (uint32_t i = 0; i < from->n_facts; i++) {
+    to->facts[i].fact = from->facts[i].fact;
+    to->facts[i].place = from->facts[i].place;
+    to->facts[i].n = from->facts[i].n;
+  }
+  return true;
+}
+
+bool hiaJ_inside_is_same(const hia_special *a, const hia_special *b) {
+  uint32_t n = a ? a->n_facts : 0;
+  if (n != b->n_facts) return false;
+  for (uint32_t i = 0; i < n; i++)
+    if (a->facts[i].fact.point != b->facts[i].fact.point ||
+        a->facts[i].fact.word != b->facts[i].fact.word)
+      return false;
+  return true;
+}
+
+/* ---- guards ---- */
+
+static bool assumes(const hia_special *x, uint32_t point) {
+  for (uint32_t i = 0; i < x->n_facts; i++)
+    if (x->facts[i].is_used && x->facts[i].fact.point == point) return true;
+  return false;
+}
+
+/* No version assumes it any more. */
+static void retire(hia_speculation *s, uint32_t point) {
+  hia_inside *inside = &s->inside;
+  uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
+  if (point < inside->n_points) inside->is_dead[point] = true;
+  for (uint32_t k = 0; k < n_made; k++) {
+    hia_special *x = &s->specials[k];
+    if (x->outcome == HIA_SPECIAL_MADE && assumes(x, point))
+      atomic_store_explicit(&x->is_retired, true, memory_order_relaxed);
+  }
+  inside->n_retired++;
+  if (inside->n_retired >= HIA_MOST_RETIRED) inside->is_empty = true;
+  inside->n_wanted++;
+}
+
+void hiaJ_guard_failed(hia_special *x, uint64_t number) {
+  hia_function *f = x->function;
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  if (number >= x->n_facts) return;
+  hia_inside_fact *fact = &x->facts[number];
+  uint32_t n = atomic_fetch_add_explicit(&fact->n_failed, 1, memory_order_relaxed) + 1;
+  uint32_t at = (uint32_t)(x - s->specials) + 1;
+  uint64_t n_used = atomic_load_explicit(&s->n_used[at], memory_order_relaxed);
+  if (n < FAILURES || (uint64_t)n * RARELY < n_used) return;
+  pthread_mutex_lock(&s->lock);
+  bool is_first = !atomic_load_explicit(&x->is_retired, memory_order_relaxed);
+  if (is_first) retire(s, fact->fact.point);
+  pthread_mutex_unlock(&s->lock);
+  if (is_first)
+    hiaJ_log(
+        f->module->engine,
+        "version %u of %s is not used any more: what it assumes at %u:%u of the source did not "
+        "hold",
+        (unsigned)at, f->name, (unsigned)fact->place.line, (unsigned)fact->place.col);
+}
