@@ -5,7 +5,7 @@
  *
  *   bench_speculate [--quick | --check] [--runs N] [--only NAME]
  *
- * NAME is lstm, tagger, expressions, sizes, constants, varying, choice, narrow or contributions.
+ * NAME is lstm, tagger, expressions, sizes, constants, inside, varying, choice, narrow or contributions.
  * What is compared takes turns, on one thread, after its versions are there. Figures are medians of
  * the processor time of that thread; ratios are medians of those of the pairs. */
 #include "bench/harness.h"
@@ -30,6 +30,7 @@ enum { MAX_RUNS = 99, MAX_ARGS = 10, MAX_CALLS = 32, FEW_POINTS = 1000 };
 #define MAX_COMPILING        0.05 /* ms, in the second half of the runs */
 #define MAX_CHOICE           1.1
 #define MAX_NARROW           1.05
+#define MAX_FAILING          1.1
 
 static const char *only; /* NULL: all */
 static int runs;
@@ -497,6 +498,73 @@ static void measure_constants(void) {
   printf("\n");
 }
 
+/* ---- what is seen inside of runs ---- */
+
+enum { N_KINDS = 255, FEW_RUNS = 10 };
+
+/* A tensor of numbers, as text. */
+static void add_kinds(call *c, int leaf) {
+  char text[4 * N_KINDS + 3] = "[";
+  size_t at = 1;
+  for (int k = 0; k < N_KINDS; k++) {
+    int level = 31 - __builtin_clz((unsigned)k + 1), kind = level < 6 ? 1 + level % 2 : 0;
+    if (level == 6) kind = leaf;
+    at += (size_t)snprintf(text + at, sizeof text - at, "%d,", kind);
+  }
+  snprintf(text + at - 1, sizeof text - at + 1, "]");
+  add_text(c, text);
+}
+
+static void add_usual_kinds(call *c) {
+  add_kinds(c, 0);
+  add_number(c, bench_is_quick() ? 20 : 2000);
+}
+static void add_cells(call *c) {
+  add_text(c, "1000000");
+  add_tensor(c, 64, 0);
+  add_number(c, bench_is_quick() ? 100 : 100000);
+}
+static void add_filter(call *c) {
+  add_text(c, "[2.0,-1.5,0.5,3.0]");
+  add_text(c, "4");
+  add_points(c);
+}
+
+/* Each run has a guard that fails, from some time on. */
+static void measure_failures(void) {
+  const char *row = "guards that fail, after ten calls";
+  side sides[2] = {side_open("formula", HIA_SPECULATE_ON),
+                   side_open("formula", HIA_SPECULATE_OFF)};
+  for (int k = 0; k < 2; k++) add_usual_kinds(add_call(&sides[k]));
+  await_versions(&sides[0]);
+  if (n_without_version(&sides[0])) printf("no version\n");
+  for (int k = 0; k < 2; k++) {
+    call *c = &sides[k].calls[0];
+    hia_value_free(c->args[0]);
+    hia_value *n = c->args[1];
+    c->n_args = 0;
+    add_kinds(c, 3);
+    c->args[c->n_args++] = n;
+    for (int i = 0; i < FEW_RUNS; i++) hia_value_free(run(c, NULL));
+  }
+  figures f = take_turns(row, sides);
+  print_row(row, f.ms[0], f.ms[1], "off/on", 1 / f.ratio, BENCH_AT_LEAST(1 / MAX_FAILING));
+  printf("\n");
+  fflush(stdout);
+  for (int k = 0; k < 2; k++) side_close(&sides[k]);
+}
+
+static void measure_inside(void) {
+  bench_target target = BENCH_AT_LEAST(MIN_OF_CONSTANTS);
+  print_heading("what is seen inside of runs, ms", "on", "off", "off/on");
+  measure_gain("arms of a recursion, never taken", "formula", add_usual_kinds, BENCH_NO_TARGET);
+  measure_gain("an arm in a loop, never taken", "rare_cells", add_cells, target);
+  measure_gain("a loop of four rounds, in data", "filter", add_filter, target);
+  measure_gain("an exponent, in data", "raise_all", add_filter, target);
+  measure_failures();
+  printf("\n");
+}
+
 /* ---- sizes that vary ---- */
 
 enum { MAX_SIZE = 64 };
@@ -760,6 +828,7 @@ int main(int argc, char **argv) {
       {"expressions", measure_interpreter},
       {"sizes", measure_sizes},
       {"constants", measure_constants},
+      {"inside", measure_inside},
       {"varying", measure_varying},
       {"choice", measure_choice},
       {"narrow", measure_narrow},
@@ -783,7 +852,7 @@ int main(int argc, char **argv) {
   if (!is_known || !is_group || runs < 1 || runs > MAX_RUNS) {
     fprintf(stderr,
             "usage: %s [--quick | --check] [--runs N]\n"
-            "       [--only lstm|tagger|expressions|sizes|constants|varying|choice|narrow|"
+            "       [--only lstm|tagger|expressions|sizes|constants|inside|varying|choice|narrow|"
             "contributions]\n",
             argv[0]);
     return 2;

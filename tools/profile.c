@@ -6,6 +6,80 @@
 
 enum { MOST_LINES = 25, TEXT_WIDTH = 60 };
 
+/* ---- what runs do ---- */
+
+/* A point of the program, whose texts are copies. */
+typedef struct seen_point {
+  hia_observed_point at;
+  size_t order; /* in the program */
+} seen_point;
+
+typedef struct observed {
+  seen_point *points; /* those that were seen most often come first */
+  size_t n, room;
+  bool is_out;     /* of memory */
+  char *hindrance; /* why nothing was observed; NULL: something was */
+} observed;
+
+static const char *copy(observed *o, const char *text) {
+  char *bytes = text ? strdup(text) : NULL;
+  o->is_out |= text && !bytes;
+  return bytes;
+}
+
+static bool see_point(void *user, const hia_observed_point *point) {
+  observed *o = user;
+  if (o->n == o->room) {
+    size_t room = o->room ? 2 * o->room : 64;
+    seen_point *points = realloc(o->points, room * sizeof *points);
+    o->is_out |= !points;
+    if (!points) return false;
+    o->points = points;
+    o->room = room;
+  }
+  seen_point *p = &o->points[o->n];
+  *p = (seen_point){*point, o->n};
+  o->n++;
+  p->at.function = copy(o, point->function);
+  p->at.file = copy(o, point->file);
+  p->at.parameter = copy(o, point->parameter);
+  p->at.type = copy(o, point->type);
+  p->at.least = copy(o, point->least);
+  p->at.most = copy(o, point->most);
+  p->at.constructors = copy(o, point->constructors);
+  return !o->is_out;
+}
+
+static void free_observed(observed *o) {
+  for (size_t i = 0; i < o->n; i++) {
+    const hia_observed_point *p = &o->points[i].at;
+    const char *texts[] = {p->function, p->file, p->parameter, p->type,
+                           p->least,    p->most, p->constructors};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) free((void *)(uintptr_t)texts[k]);
+  }
+  free(o->points);
+  free(o->hindrance);
+}
+
+static int by_times(const void *a, const void *b) {
+  const seen_point *x = a, *y = b;
+  if (x->at.times != y->at.times) return x->at.times < y->at.times ? 1 : -1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* One run more, in the interpreter. False: no memory. */
+static bool observe(observed *o, hia_function *function, const tool_arguments *args, size_t n) {
+  enum { MOST_NS = 200000000 };
+  hia_error *error = NULL;
+  if (hia_function_observe(function, args->values, n, MOST_NS, see_point, o, &error) != HIA_OK) {
+    o->hindrance = strdup(hia_error_message(error, 0));
+    o->is_out |= !o->hindrance;
+  }
+  hia_error_free(error);
+  if (o->n) qsort(o->points, o->n, sizeof *o->points, by_times);
+  return !o->is_out;
+}
+
 /* ---- running ---- */
 
 typedef struct profiling {
@@ -16,6 +90,7 @@ typedef struct profiling {
   hia_profile_sum sum;
   hia_profile_line *lines; /* as --sort says */
   uint64_t n_lines;
+  observed observed;
 } profiling;
 
 static void say(void *user, char *text, size_t size) {
@@ -138,6 +213,55 @@ static void print_unknown(const profiling *p) {
   printf("  before the first call of a run, or where nothing is known\n");
 }
 
+/* "ev(e)", "ev 2:30". */
+static void show_place(const hia_observed_point *p, char *text, size_t size) {
+  if (p->of == HIA_POINT_OF_PARAMETER)
+    snprintf(text, size, "%s(%s)", p->function, p->parameter ? p->parameter : "...");
+  else
+    snprintf(text, size, "%s", p->function);
+}
+
+static void print_what(const hia_observed_point *p) {
+  if (p->of == HIA_POINT_OF_BRANCH) {
+    bool is_same = p->times_true == 0 || p->times_true == p->times;
+    if (is_same)
+      printf("condition: always %s", p->times_true ? "true" : "false");
+    else
+      printf("condition: true in %.1f%%", percent(p->times_true, p->times));
+    return;
+  }
+  printf("%s: ", p->of == HIA_POINT_OF_LOOP ? "rounds" : p->type);
+  if (p->constructors)
+    printf("%s", p->constructors);
+  else if (p->changes == 0)
+    printf("always %s", p->least);
+  else
+    printf("%s to %s", p->least, p->most);
+}
+
+/* What came to points of the program: those to which most came first. */
+static void print_points(const observed *o) {
+  size_t width = 8, n = 0;
+  char place[64];
+  for (; n < o->n && n < MOST_LINES && o->points[n].at.times; n++) {
+    show_place(&o->points[n].at, place, sizeof place);
+    if (strlen(place) > width) width = strlen(place);
+  }
+  if (!n) {
+    if (o->hindrance) printf("\nnothing is known of values: %s\n", o->hindrance);
+    return;
+  }
+  printf("\n%9s  %-*s  line\n", "times", (int)width, "values of");
+  for (size_t i = 0; i < n; i++) {
+    const hia_observed_point *p = &o->points[i].at;
+    show_place(p, place, sizeof place);
+    printf("%9" PRIu64 "  %-*s  %s:%u:%u  ", p->times, (int)width, place, p->file,
+           (unsigned)p->line, (unsigned)p->column);
+    print_what(p);
+    putchar('\n');
+  }
+}
+
 /* A row for each line, and those behind the first ones in sum. */
 static int print_table(const profiling *p) {
   const hia_profile_sum *sum = &p->sum;
@@ -157,6 +281,7 @@ static int print_table(const profiling *p) {
   }
   if (n < p->n_lines) printf("and %" PRIu64 " more lines\n", p->n_lines - n);
   print_unknown(p);
+  print_points(&p->observed);
   return EXIT_FINE;
 }
 
@@ -180,6 +305,30 @@ static json_t *json_of_memory(const hia_profile_sum *sum) {
                    (json_int_t)sum->taken, "unknown", (json_int_t)sum->unknown_taken);
 }
 
+static json_t *json_of_point(const hia_observed_point *p) {
+  static const char *const kinds[] = {[HIA_POINT_OF_PARAMETER] = "parameter",
+                                      [HIA_POINT_OF_BRANCH] = "condition",
+                                      [HIA_POINT_OF_LOOP] = "rounds"};
+  return json_pack("{s:s, s:o, s:s?, s:o, s:I, s:I, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?}", "kind",
+                   kinds[p->of], "function", tool_json_text(p->function), "parameter", p->parameter,
+                   "file", tool_json_text(p->file), "line", (json_int_t)p->line, "column",
+                   (json_int_t)p->column, "type", p->type, "times", (json_int_t)p->times, "changes",
+                   (json_int_t)p->changes, "true", (json_int_t)p->times_true, "least", p->least,
+                   "most", p->most, "constructors", p->constructors);
+}
+
+/* In the order of the program. */
+static json_t *json_of_points(const observed *o) {
+  json_t *points = json_array();
+  int failed = 0;
+  for (size_t i = 0; i < o->n; i++) failed |= json_array_append_new(points, json_null());
+  for (size_t i = 0; i < o->n; i++)
+    failed |= json_array_set_new(points, o->points[i].order, json_of_point(&o->points[i].at));
+  if (!failed) return points;
+  json_decref(points);
+  return NULL;
+}
+
 /* `memory`, and the bytes of lines, are there if the program takes any. */
 static int print_json(const profiling *p, const hia_function *function) {
   const hia_profile_sum *sum = &p->sum;
@@ -194,6 +343,7 @@ static int print_json(const profiling *p, const hia_function *function) {
                 p->used.tier == HIA_TIER_NATIVE ? "native" : "image", "runs", (json_int_t)p->runs,
                 "ns", (json_int_t)p->ns, "tick_ns", (json_int_t)sum->tick_ns, "samples",
                 (json_int_t)sum->ticks, "unknown", (json_int_t)sum->unknown, "lines", lines);
+  if (root) failed |= json_object_set_new(root, "points", json_of_points(&p->observed));
   if (root && sum->taken) failed |= json_object_set_new(root, "memory", json_of_memory(sum));
   if (failed) {
     json_decref(root);
@@ -210,9 +360,12 @@ static int profile_function(const tool_options *options, hia_function *function,
   p.profile = hia_profile_new(NULL, 0);
   if (!p.profile) return tool_fail(NULL, HIA_MEMORY);
   int code = run_all(&p, function, args);
-  if (code == EXIT_FINE && !read_lines(&p)) code = tool_fail(NULL, HIA_MEMORY);
+  if (code == EXIT_FINE &&
+      (!read_lines(&p) || !observe(&p.observed, function, args, options->n_args)))
+    code = tool_fail(NULL, HIA_MEMORY);
   if (code == EXIT_FINE) code = options->json ? print_json(&p, function) : print_table(&p);
   free(p.lines);
+  free_observed(&p.observed);
   hia_profile_free(p.profile);
   return code;
 }

@@ -7,7 +7,10 @@
  *                                                         { guard } else { r(r(a)) } }
  *                                                         else { guard } } else { guard }
  *
- * A branch stays where it was, since what stands in its arms may make sense there only. */
+ * A branch stays where it was if what stands in the arm makes sense there only, such as fields of a
+ * constructor. Else the guard comes first, and then what the arm does: other passes need not look
+ * into arms then. It does not matter which of a guard and a failure comes first, since the run
+ * begins again. */
 #include "graph/assume/points.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
@@ -71,8 +74,45 @@ static void empty(hia_fn *fn, hia_region_id region) {
   while (fn->regions.data[region].last != HIA_NONE) hiaG_remove(fn, fn->regions.data[region].last);
 }
 
+/* True if what stands in the arm makes sense there only. */
+static bool must_stay(const hia_fn *fn, hia_region_id arm) {
+  hia_node_id end = behind_arm(fn, arm);
+  for (hia_node_id n = fn->regions.data[arm].first; n != end; n = hiaG_walk_next(fn, n))
+    if (hiaR_ops[fn->nodes.data[n].op].traits & HIA_T_GUARDED) return true;
+  return false;
+}
+
+/* Adds a guard before node `at`: the condition is always this. */
+static void guard_before(supposing *s, hia_node_id at, hia_value_id condition, bool is_true,
+                         hia_loc_id loc) {
+  hia_node_id branch =
+      hiaG_insert(s->g, s->fn, at, HIA_OP_IF, &condition, 1, NULL, 0, 0, loc);
+  hia_region_id then = s->fn->nodes.data[branch].regions;
+  hiaG_yield(s->g, s->fn, then + !is_true, NULL, 0);
+  guard(s, then + is_true, NULL, 0, loc);
+}
+
+/* The branch goes: a guard comes first, and then what stood in the arm that is taken. */
+static void take_arm(supposing *s, hia_node_id n, bool is_true) {
+  hia_fn *fn = s->fn;
+  const hia_node node = fn->nodes.data[n];
+  hia_region_id arm = node.regions + !is_true;
+  hia_node_id yield = hiaG_yield_of(fn, arm);
+  guard_before(s, n, hiaG_in(fn, n, 0), is_true, node.loc);
+  hiaG_splice(fn, arm, node.region, n);
+  hia_value_id *map = HIA_NEW_ARRAY(s->scratch, hia_value_id, fn->values.len);
+  memset(map, 0xff, fn->values.len * sizeof *map);
+  for (uint32_t i = 0; i < node.n_outs; i++) map[node.outs + i] = hiaG_in(fn, yield, i);
+  hiaG_substitute(fn, map);
+  hiaG_remove(fn, n);
+}
+
 static void decide_branch(supposing *s, hia_node_id n, bool is_true) {
   hia_fn *fn = s->fn;
+  if (!must_stay(fn, fn->nodes.data[n].regions + !is_true)) {
+    take_arm(s, n, is_true);
+    return;
+  }
   hia_region_id arm = fn->nodes.data[n].regions + is_true;
   const hia_type *types = types_of(s, fn->nodes.data[n].outs, fn->nodes.data[n].n_outs);
   empty(fn, arm);
@@ -110,11 +150,7 @@ static void know_param(supposing *s, hia_node_id arg, hia_word word) {
   map[v] = pair[1];
   hiaG_substitute(fn, map);
   hia_node_id eq = hiaG_insert(g, fn, at, HIA_OP_EQ, pair, 2, &is_bool, 1, 0, loc);
-  hia_value_id is_so = hiaG_out(fn, eq, 0);
-  hia_node_id branch = hiaG_insert(g, fn, at, HIA_OP_IF, &is_so, 1, NULL, 0, 0, loc);
-  hia_region_id then = fn->nodes.data[branch].regions;
-  hiaG_yield(g, fn, then, NULL, 0);
-  guard(s, then + 1, NULL, 0, loc);
+  guard_before(s, at, hiaG_out(fn, eq, 0), true, loc);
 }
 
 /* ---- loops ---- */

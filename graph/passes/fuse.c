@@ -25,7 +25,8 @@
  * - rows of a matrix that a vector of indices says (a gather), at the start;
  * - reductions along the last axis, or of all elements, at the end: no member reads their results.
  *
- * Between members may be what computes with scalars only, and cannot fail. The call stands
+ * Between members may be what computes with scalars only, and cannot fail, and guards, which may
+ * fail at any time before the results are used. The call stands
  * where the last member stood. A value that is used outside of the group must be computed by it: a
  * part that is used elsewhere stays, and divides the group.
  *
@@ -142,11 +143,27 @@ static bool needs_stored(const fusing *f, hia_node_id n) {
   return false;
 }
 
+/* True if the region has no other node than a guard. */
+static bool is_empty(const hia_fn *fn, hia_region_id r) {
+  hia_node_id first = fn->regions.data[r].first;
+  if (fn->nodes.data[first].op == HIA_OP_GUARD) first = fn->nodes.data[first].next;
+  return fn->nodes.data[first].op == HIA_OP_YIELD;
+}
+
+/* A branch that only tests an assumption (graph/assume/suppose.c). */
+static bool is_guard(const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  return node->op == HIA_OP_IF && !node->n_outs && is_empty(fn, node->regions) &&
+         is_empty(fn, node->regions + 1);
+}
+
 /* A node that may stand between members: it is then before the call. */
 static bool may_stay_between(const fusing *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   if (hiaG_is_constant(node->op)) return true;
-  if (hiaG_n_regions(node->op) || !hiaG_node_movable(f->g, f->fn, n)) return false;
+  if (!is_guard(f->fn, n) &&
+      (hiaG_n_regions(node->op) || !hiaG_node_movable(f->g, f->fn, n)))
+    return false;
   for (uint32_t i = 0; i < node->n_ins; i++)
     if (f->group[f->fn->values.data[hiaG_in(f->fn, n, i)].node] == f->n_groups) return false;
   return true;

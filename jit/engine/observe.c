@@ -99,7 +99,9 @@ hia_status hiaJ_observe(hia_unit *unit, hia_function *f, hia_error **error) {
   know_points(f, places, n);
   if (n) return HIA_OK;
   return hiaJ_fail(&f->module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
-                   "there is nothing to be seen of `%s`", f->name);
+                   "runs of `%s` cannot be observed: %s", f->signature,
+                   hiaG_has_gradients(g) ? "it computes gradients"
+                                         : "it has no parameters, branches and loops");
 }
 
 /* ---- observed runs ---- */

@@ -62,6 +62,7 @@ typedef struct hia_observing {
   const hia_fn_version *version; /* the image */
   hia_observer observer;
   uint64_t most_ns, ns; /* how long it may be observed; how long it was */
+  bool is_all;          /* what was observed is all that is wanted of the run, which may be cut */
 } hia_observing;
 
 /* Makes the graph of a unit, which has just been built, one that observes. In a try of the module.
@@ -72,6 +73,10 @@ hia_status hiaJ_observe(hia_unit *unit, hia_function *f, hia_error **error);
 void hiaJ_observing_begin(hia_observing *o, hia_function *f, const hia_fn_version *version);
 /* It has ended, or was cut. */
 void hiaJ_observing_end(hia_observing *o, hia_function *f);
+
+/* Makes a run that is observed, and nothing else, of a function that is no generic one; run.c. */
+hia_status hiaJ_run_observed(hia_observing *o, hia_function *f, hia_value *const *args,
+                             hia_error **error);
 
 void hiaJ_inside_free(hia_inside *inside, const hia_allocator *allocator);
 /* The caller holds the speculation's lock in what follows. */

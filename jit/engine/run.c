@@ -402,7 +402,7 @@ static hia_status run_observed(running *r, const hia_fn_version **f, bool begins
   o->observer.end_at = start + o->most_ns;
   hia_status status = run_version(r, o->version, limits);
   o->ns = hiaR_now() - start;
-  if (status != HIA_AGAIN) {
+  if (status != HIA_AGAIN || o->is_all) {
     *f = o->version;
     return status;
   }
@@ -539,9 +539,10 @@ static bool choose(hia_function *f, const hia_fn_version **version, const hia_ru
   return hiaJ_is_timed(use);
 }
 
+/* `alone`: the run is made for what is observed in it, or NULL. Then *result may stay NULL. */
 static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_value *const *args,
                             const hia_run_options *options, uint64_t compiling_ns,
-                            hia_value **result, hia_error **error) {
+                            hia_observing *alone, hia_value **result, hia_error **error) {
   hia_engine *engine = f->module->engine;
   uint64_t n_runs = atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
   size_t n_args = f->n_param_words + (options->has_fuel ? 1u : 0u);
@@ -559,9 +560,9 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   }
   if (options->has_fuel) *at = options->fuel;
   const hia_fn_version *general = version;
-  bool is_timed = atomic_load_explicit(&f->n_specials, memory_order_acquire) &&
+  bool is_timed = !alone && atomic_load_explicit(&f->n_specials, memory_order_acquire) &&
                   choose(f, &version, options, b.words);
-  bool is_looked_at = hiaJ_is_looked_at(f, version);
+  bool is_looked_at = !alone && hiaJ_is_looked_at(f, version);
   hia_observing observing = {0};
   if (is_looked_at && !options->profile) hiaJ_observing_begin(&observing, f, version);
   hia_word *results = b.words + n_args;
@@ -589,7 +590,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
                .failure = &failure,
                .usage = &usage,
                .general = general,
-               .observing = observing.version ? &observing : NULL};
+               .observing = alone ? alone : observing.version ? &observing : NULL};
   hia_status status = run_words(&r, &version);
   uint64_t run_ns = start ? hiaR_now() - start : 0;
   hiaJ_observing_end(&observing, f);
@@ -617,6 +618,8 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     lost = hiaR_streams_fail(&engine->allocator, options->streams, f->arity, error);
   if (lost != HIA_OK) {
     status = lost;
+  } else if (alone && status == HIA_AGAIN) {
+    status = HIA_OK; /* it was cut */
   } else if (status != HIA_OK) {
     /* Ended in what was called itself, and at no operation of it. */
     hia_loc_id loc = version->facts.loc; /* of the version that it has ended in */
@@ -675,10 +678,21 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   }
   if (status == HIA_OK) status = hiaJ_timeline_begin(complete.timeline, f, version, error);
   if (status == HIA_OK) {
-    status = run_ready(f, version, args, &complete, compiling_ns, result, error);
+    status = run_ready(f, version, args, &complete, compiling_ns, NULL, result, error);
     hiaJ_timeline_end(complete.timeline);
   }
   hiaJ_module_release(module);
+  return status;
+}
+
+hia_status hiaJ_run_observed(hia_observing *o, hia_function *f, hia_value *const *args,
+                             hia_error **error) {
+  hia_run_options complete;
+  hia_value *result = NULL;
+  hia_status status = hiaJ_run_options(f, NULL, &complete, error);
+  if (status != HIA_OK) return status;
+  status = run_ready(f, o->version, args, &complete, 0, o, &result, error);
+  hia_value_free(result);
   return status;
 }
 

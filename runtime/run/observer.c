@@ -67,6 +67,10 @@ bool hiaR_observe(hia_observer *o, uint64_t point, hia_word word) {
     observe_word(p, ctor);
     break;
   }
+  case HIA_SIGHT_BOOL:
+    p->ctors += word;
+    observe_word(p, word);
+    break;
   case HIA_SIGHT_NOTHING: p->n++; break;
   default: observe_word(p, word);
   }
@@ -86,7 +90,7 @@ void hiaR_observed_add(hia_observed *to, const hia_observed *from) {
   to->n += from->n;
   to->n_changes += from->n_changes + !(is_same || from->n_changes);
   to->last = from->last;
-  to->ctors |= from->ctors;
+  to->ctors = to->sight == HIA_SIGHT_BOOL ? to->ctors + from->ctors : to->ctors | from->ctors;
   to->dims = from->dims;
   if (is_dims)
     widen_dims(to, &from->least_dims, &from->most_dims);

@@ -31,7 +31,7 @@ typedef struct hia_observed {
   uint64_t n_changes; /* and how often it was not as it was the time before; of CTOR and DIMS too */
   hia_word last;      /* the value, the number of the constructor, the length */
   hia_word least, most;           /* of these, by their values; NaN is neither */
-  uint64_t ctors;                 /* which there were, as bits */
+  uint64_t ctors;                 /* which there were, as bits; of BOOL how often it was true */
   hia_dims dims;                  /* the last sizes, */
   hia_dims least_dims, most_dims; /* and by axis; all have one rank */
 } hia_observed;
