@@ -5,9 +5,9 @@
  *
  *   bench_speculate [--quick | --check] [--runs N] [--only NAME]
  *
- * NAME is lstm, tagger, expressions, sizes, constants, inside, varying, choice, narrow or contributions.
- * What is compared takes turns, on one thread, after its versions are there. Figures are medians of
- * the processor time of that thread; ratios are medians of those of the pairs. */
+ * NAME is lstm, tagger, expressions, sizes, constants, inside, varying, choice, narrow or
+ * contributions. What is compared takes turns, on one thread, after its versions are there. Figures
+ * are medians of the processor time of that thread; ratios are medians of those of the pairs. */
 #include "bench/harness.h"
 #include "bench/networks.h"
 #include "bench/treebank.h"
@@ -533,8 +533,7 @@ static void add_filter(call *c) {
 /* Each run has a guard that fails, from some time on. */
 static void measure_failures(void) {
   const char *row = "guards that fail, after ten calls";
-  side sides[2] = {side_open("formula", HIA_SPECULATE_ON),
-                   side_open("formula", HIA_SPECULATE_OFF)};
+  side sides[2] = {side_open("formula", HIA_SPECULATE_ON), side_open("formula", HIA_SPECULATE_OFF)};
   for (int k = 0; k < 2; k++) add_usual_kinds(add_call(&sides[k]));
   await_versions(&sides[0]);
   if (n_without_version(&sides[0])) printf("no version\n");

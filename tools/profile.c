@@ -53,7 +53,7 @@ static bool see_point(void *user, const hia_observed_point *point) {
 static void free_observed(observed *o) {
   for (size_t i = 0; i < o->n; i++) {
     const hia_observed_point *p = &o->points[i].at;
-    const char *texts[] = {p->function, p->file, p->parameter, p->type,
+    const char *texts[] = {p->function, p->file, p->parameter,   p->type,
                            p->least,    p->most, p->constructors};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) free((void *)(uintptr_t)texts[k]);
   }

@@ -85,8 +85,7 @@ static bool must_stay(const hia_fn *fn, hia_region_id arm) {
 /* Adds a guard before node `at`: the condition is always this. */
 static void guard_before(supposing *s, hia_node_id at, hia_value_id condition, bool is_true,
                          hia_loc_id loc) {
-  hia_node_id branch =
-      hiaG_insert(s->g, s->fn, at, HIA_OP_IF, &condition, 1, NULL, 0, 0, loc);
+  hia_node_id branch = hiaG_insert(s->g, s->fn, at, HIA_OP_IF, &condition, 1, NULL, 0, 0, loc);
   hia_region_id then = s->fn->nodes.data[branch].regions;
   hiaG_yield(s->g, s->fn, then + !is_true, NULL, 0);
   guard(s, then + is_true, NULL, 0, loc);

@@ -161,8 +161,7 @@ static bool is_guard(const hia_fn *fn, hia_node_id n) {
 static bool may_stay_between(const fusing *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   if (hiaG_is_constant(node->op)) return true;
-  if (!is_guard(f->fn, n) &&
-      (hiaG_n_regions(node->op) || !hiaG_node_movable(f->g, f->fn, n)))
+  if (!is_guard(f->fn, n) && (hiaG_n_regions(node->op) || !hiaG_node_movable(f->g, f->fn, n)))
     return false;
   for (uint32_t i = 0; i < node->n_ins; i++)
     if (f->group[f->fn->values.data[hiaG_in(f->fn, n, i)].node] == f->n_groups) return false;

@@ -77,23 +77,23 @@ typedef enum hia_point_of {
 typedef struct hia_observed_point {
   size_t size; /* sizeof(hia_observed_point) */
   hia_point_of of;
-  uint32_t line, column;           /* of the branch, the loop, or the function */
-  const char *function, *file;     /* in the source */
-  const char *parameter;           /* its name; NULL: it has none, or is none */
-  const char *type;                /* of what was seen, as the language writes it */
-  uint64_t times, changes;         /* how often; and how often it was not as the time before */
-  uint64_t times_true;             /* of conditions */
-  const char *least, *most;        /* of numbers, rounds, lengths of arrays, sizes of tensors by
-                                      axis, as f32[3, 4]; NULL: of data, conditions, and NaN */
-  const char *constructors;        /* that there were, as Leaf, Node; NULL: it is no data */
+  uint32_t line, column;       /* of the branch, the loop, or the function */
+  const char *function, *file; /* in the source */
+  const char *parameter;       /* its name; NULL: it has none, or is none */
+  const char *type;            /* of what was seen, as the language writes it */
+  uint64_t times, changes;     /* how often; and how often it was not as the time before */
+  uint64_t times_true;         /* of conditions */
+  const char *least, *most;    /* of numbers, rounds, lengths of arrays, sizes of tensors by
+                                  axis, as f32[3, 4]; NULL: of data, conditions, and NaN */
+  const char *constructors;    /* that there were, as Leaf, Node; NULL: it is no data */
 } hia_observed_point;
 /* Returns false to get no further points. */
 typedef bool hia_see(void *user, const hia_observed_point *point);
 
 /* Calls the function with these arguments in the interpreter, which notes what comes to each point
- * of the program: parameters, conditions, rounds of loops, in the order of the program. The run ends
- * after `max_ns`, and after some hundred thousand of them; 0: 20 ms. Its result is lost. `see` is
- * called behind it for each point of the program's functions that it could have come to, and may
+ * of the program: parameters, conditions, rounds of loops, in the order of the program. The run
+ * ends after `max_ns`, and after some hundred thousand of them; 0: 20 ms. Its result is lost. `see`
+ * is called behind it for each point of the program's functions that it could have come to, and may
  * call functions of the engine. Any thread may call this. HIA_UNSUPPORTED: of functions that
  * compute gradients, that call impure functions of the host, or of modules that were read as
  * graphs; and of engines that make native code alone. If the run fails, its error. */

@@ -8,6 +8,10 @@
  * fails ends the run, which begins again in the general version. A fact whose guards fail again and
  * again is not assumed any more.
  *
+ *   inside.c      images that observe; facts; guards that fail
+ *   observing.c   which runs are observed
+ *   observed.c    hia_function_observe
+ *
  * Functions that call impure functions of the host are not observed: a run of theirs is made
  * once. */
 #ifndef HIA_OBSERVE_H
@@ -42,7 +46,7 @@ typedef struct hia_inside_fact {
   atomic_uint n_failed;
 } hia_inside_fact;
 
-/* Of a function; the speculation's lock protects it. */
+/* What is known of a function's inside; the speculation's lock protects it. */
 typedef struct hia_inside {
   bool is_asked;                 /* the image was requested */
   bool is_empty;                 /* there is nothing to be seen, or nothing to be gained by it */
@@ -78,6 +82,8 @@ void hiaJ_observing_end(hia_observing *o, hia_function *f);
 hia_status hiaJ_run_observed(hia_observing *o, hia_function *f, hia_value *const *args,
                              hia_error **error);
 
+/* How many runs are to be observed yet. */
+uint32_t hiaJ_inside_wants(const hia_inside *inside);
 void hiaJ_inside_free(hia_inside *inside, const hia_allocator *allocator);
 /* The caller holds the speculation's lock in what follows. */
 

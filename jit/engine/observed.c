@@ -136,8 +136,7 @@ static hia_status observe(hia_function *f, hia_value *const *args, uint64_t max_
   hia_status status = ready(f, &o.version, error);
   if (status != HIA_OK) return status;
   /* Constant once there is an image. */
-  const hia_inside *inside =
-      &atomic_load_explicit(&f->speculation, memory_order_acquire)->inside;
+  const hia_inside *inside = &atomic_load_explicit(&f->speculation, memory_order_acquire)->inside;
   size_t size = ((size_t)inside->n_points + 1) * sizeof(hia_observed);
   o.observer = (hia_observer){
       .points = hiaR_alloc(allocator, size), .n = inside->n_points, .left = MOST_VALUES};

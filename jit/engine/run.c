@@ -590,7 +590,9 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
                .failure = &failure,
                .usage = &usage,
                .general = general,
-               .observing = alone ? alone : observing.version ? &observing : NULL};
+               .observing = alone               ? alone
+                            : observing.version ? &observing
+                                                : NULL};
   hia_status status = run_words(&r, &version);
   uint64_t run_ns = start ? hiaR_now() - start : 0;
   hiaJ_observing_end(&observing, f);

@@ -15,12 +15,8 @@ enum {
 /* Runs of a function must have taken so long before a version is made, if it is not known how long
  * compiling takes. */
 #define COMPILE_NS 50000000u
-/* Of a run, the mean. */
+/* The mean time of a run. */
 #define LONG_NS 1000000000u
-
-static bool is_eager(const hia_engine *engine) {
-  return engine->options.speculate == HIA_SPECULATE_EAGER || engine->assume_seed;
-}
 
 hia_hindrance hiaJ_cannot_speculate(const hia_function *f) {
   const hia_engine_options *o = &f->module->engine->options;
@@ -51,7 +47,7 @@ bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version) {
   hia_speculation *s = hiaJ_speculation_of(f);
   if (!s) return false;
   uint64_t n = atomic_fetch_add_explicit(&s->n_general, 1, memory_order_relaxed);
-  if (n < ALL_LOOKS || is_eager(f->module->engine)) return true;
+  if (n < ALL_LOOKS || hiaJ_is_eager(f)) return true;
   uint64_t next = atomic_load_explicit(&s->next_look, memory_order_relaxed);
   if (n < next) return false;
   atomic_store_explicit(&s->next_look, n + distance(n), memory_order_relaxed);
@@ -126,7 +122,7 @@ static hia_evidence of_objects(const hia_seen *seen, uint32_t steady) {
   return (hia_evidence){.why = HIA_WHY_SEEN, .n = n};
 }
 
-uint32_t hiaJ_steady(const hia_function *f) { return is_eager(f->module->engine) ? 1 : HIA_STEADY; }
+uint32_t hiaJ_steady(const hia_function *f) { return hiaJ_is_eager(f) ? 1 : HIA_STEADY; }
 
 hia_evidence hiaJ_evidence(const hia_speculation *s, const hia_function *f, uint32_t word,
                            hia_type_kind kind) {
@@ -197,7 +193,7 @@ static void choose_at_random(const hia_engine *engine, hia_special *x, uint32_t 
 
 /* A guard that fails near its end would cost so much that nothing is assumed inside such runs. */
 static bool is_long(const hia_speculation *s, const hia_function *f) {
-  return !is_eager(f->module->engine) && s->n_timed && s->ns / s->n_timed > LONG_NS;
+  return !hiaJ_is_eager(f) && s->n_timed && s->ns / s->n_timed > LONG_NS;
 }
 
 /* Fills in the assumptions of the next version. */
@@ -244,7 +240,7 @@ static hia_hindrance hindrance(hia_speculation *s, hia_function *f, const hia_lo
   *observes = false;
   if (s->is_making) return HIA_HINDRANCE_MAKING;
   if (n_made == HIA_MAX_SPECIALS) return HIA_HINDRANCE_FULL;
-  if (!is_eager(f->module->engine)) {
+  if (!hiaJ_is_eager(f)) {
     if (s->n_looks < HIA_STEADY) return HIA_HINDRANCE_FEW_LOOKS;
     if (!has_paid(s, f, run->version)) return HIA_HINDRANCE_TIME;
     if (!hiaJ_inside_is_decided(f, observes)) {
@@ -260,7 +256,7 @@ static hia_hindrance hindrance(hia_speculation *s, hia_function *f, const hia_lo
 static void make(hia_function *f, uint32_t number) {
   hia_traits traits = HIA_VERSION_NATIVE | hiaJ_number(number);
   const hia_fn_version *version;
-  if (is_eager(f->module->engine)) {
+  if (hiaJ_is_eager(f)) {
     hiaJ_ready(f, traits, &version, NULL);
     return;
   }
@@ -348,7 +344,7 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
     return;
   }
   unsigned n = atomic_fetch_add_explicit(&s->n_narrow, 1, memory_order_relaxed) + 1;
-  if (n < (is_eager(f->module->engine) ? 1 : NARROW) || pthread_mutex_trylock(&s->lock)) return;
+  if (n < (hiaJ_is_eager(f) ? 1 : NARROW) || pthread_mutex_trylock(&s->lock)) return;
   uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
   bool is_wanted = !s->is_making && n_made < HIA_MAX_SPECIALS &&
                    !is_known(s, like, true, f->n_param_words, n_made) && unbatch(s, f, like);

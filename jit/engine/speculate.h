@@ -242,6 +242,11 @@ typedef struct hia_looked_at {
   bool is_cut; /* it was observed, and cut: the time says nothing */
 } hia_looked_at;
 
+/* True if a version is made after one run. */
+static inline bool hiaJ_is_eager(const hia_function *f) {
+  const hia_engine *engine = f->module->engine;
+  return engine->options.speculate == HIA_SPECULATE_EAGER || engine->assume_seed;
+}
 /* Why there can be no versions of the function; HIA_HINDRANCE_NONE: there can. */
 hia_hindrance hiaJ_cannot_speculate(const hia_function *f);
 /* Counts a run that begins in this version. True if the engine should look at its arguments. */

@@ -117,6 +117,10 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
   const hia_allocator *allocator = &module->engine->allocator;
   if (!g->is_read) return HIA_OK; /* the passes make such operations for native code only */
   const char *what = hiaJ_native_only(g);
+  if (has_op(g, HIA_OP_OBSERVE, HIA_OP_GUARD))
+    return hiaJ_fail(
+        allocator, error, HIA_UNSUPPORTED, NULL,
+        "this graph observes, or has guards: the engine makes these for runs of its own");
   if (use == HIA_TO_INTERPRET && what)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph has %s: it is for native code", what);

@@ -59,6 +59,10 @@ assert p["schema"] == 1 and p["runs"] >= 1 and p["tick_ns"] == 1000000 and p["ti
 assert lines and lines[0]["function"] == "busy" and lines[0]["line"] == 2, lines
 assert all(l["self"] <= l["total"] <= p["samples"] for l in lines)
 assert sum(l["self"] for l in lines) + p["unknown"] == p["samples"]
+points = p["points"]
+busy = [q for q in points if q["function"] == "busy"]
+assert busy and all(q["file"] == "p.hia" and q["times"] > 0 for q in busy), points
+assert {q["kind"] for q in points} <= {"parameter", "condition", "rounds"}, points
 assert [l["self"] for l in lines] == sorted((l["self"] for l in lines), reverse=True)
 print("fine")' <<< "$got" 2>&1)
   [ "$checked" = fine ] && verdict 'JSON' yes || verdict 'JSON' no "$checked"

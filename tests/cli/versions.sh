@@ -65,9 +65,11 @@ general = told["general"]
 assert general["runs"] == general["looked_at"] == 1 and general["interpreted"]["runs"] == 1, general
 assert general["native"] == {"runs": 0, "mean_ns": None}, general
 version, = told["versions"]
-assert list(version) == ["number", "state", "reason", "is_batched", "made_after", "compile_ns", "runs", "timed", "gain", "gain_over",
-                         "misfits", "arguments"], version
+assert list(version) == ["number", "state", "reason", "is_batched", "is_retired", "made_after", "compile_ns", "runs", "timed", "gain", "gain_over",
+                         "misfits", "arguments", "facts"], version
 assert version["number"] == 1 and version["state"] == "made" and version["reason"] is None
+assert version["facts"] == [] and version["is_retired"] is False, version
+assert general["observed"] == 1 and general["observed_ns"] > 0, general
 assert version["made_after"] == 1 and version["compile_ns"] > 0 and version["runs"] == version["timed"]["runs"] == 4
 assert version["gain"] > 0 and version["gain_over"] == "interpreted"
 assert version["misfits"] == {"runs": 0, "looked_at": 0, "last": None}

@@ -1,25 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Observed runs, and the facts that they show. */
+/* The images of observed runs, the facts that these runs show, and guards that fail. */
 #include "jit/engine/observe.h"
 #include "jit/engine/speculate.h"
 
 enum {
-  MOST_VALUES = 1 << 17, /* of an observed run, and */
-  MOST_FACTS = 64,       /* of a version */
-  EAGER_LEAST = 16,      /* of HIA_OBSERVED_ENOUGH, in an eager engine */
-  FAILURES = 2,          /* of a guard, behind which its fact is not assumed any more, unless */
-  RARELY = 64,           /* it has held in so many runs for each of them */
+  MOST_FACTS = 64,  /* of a version */
+  EAGER_LEAST = 16, /* of HIA_OBSERVED_ENOUGH, in an eager engine */
+  FAILURES = 2,     /* of a guard, behind which its fact is not assumed any more, unless */
+  RARELY = 64,      /* it has held in so many runs for each of them */
 };
-/* An observed run may take this part of what all runs have taken, between these times. */
-#define SHARE    0.03
-#define LEAST_NS UINT64_C(100000)
-#define MOST_NS  UINT64_C(20000000)
-
-static bool is_eager(const hia_function *f) {
-  const hia_engine *engine = f->module->engine;
-  return engine->options.speculate == HIA_SPECULATE_EAGER || engine->assume_seed;
-}
-
 static hia_inside *inside_of(const hia_function *f) {
   return &atomic_load_explicit(&f->speculation, memory_order_acquire)->inside;
 }
@@ -104,73 +93,6 @@ hia_status hiaJ_observe(hia_unit *unit, hia_function *f, hia_error **error) {
                                          : "it has no parameters, branches and loops");
 }
 
-/* ---- observed runs ---- */
-
-static uint32_t n_wanted(const hia_inside *inside) {
-  bool is_enough = inside->n_runs >= HIA_OBSERVED_RUNS;
-  for (uint32_t i = 0; i < inside->n_points && !is_enough; i++)
-    is_enough = inside->seen[i].n >= HIA_OBSERVED_ENOUGH;
-  return inside->n_wanted + (is_enough ? 0 : HIA_OBSERVED_RUNS - inside->n_runs);
-}
-
-static uint64_t time_for(const hia_speculation *s, const hia_function *f) {
-  if (is_eager(f)) return MOST_NS;
-  double ns = SHARE * (double)s->runs_ns - (double)s->inside.ns;
-  if (ns < (double)LEAST_NS) return 0;
-  return ns < (double)MOST_NS ? (uint64_t)ns : MOST_NS;
-}
-
-/* Copies what observers begin with. The caller holds the lock. */
-static bool prepare(hia_observing *o, hia_speculation *s, const hia_function *f) {
-  hia_inside *inside = &s->inside;
-  o->most_ns = time_for(s, f);
-  if (inside->is_empty || inside->is_under_way || !inside->places || !n_wanted(inside) ||
-      !o->most_ns)
-    return false;
-  size_t size = inside->n_points * sizeof(hia_observed);
-  o->observer = (hia_observer){.points = hiaR_alloc(&f->module->engine->allocator, size),
-                               .n = inside->n_points,
-                               .left = MOST_VALUES};
-  if (!o->observer.points) return false;
-  for (uint32_t i = 0; i < inside->n_points; i++)
-    o->observer.points[i].sight = inside->seen[i].sight;
-  inside->is_under_way = true;
-  return true;
-}
-
-void hiaJ_observing_begin(hia_observing *o, hia_function *f, const hia_fn_version *version) {
-  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
-  const hia_traits traits = HIA_VERSION_IMAGE | HIA_VERSION_OBSERVED;
-  o->version = NULL;
-  if (f->is_impure || !s || pthread_mutex_trylock(&s->lock)) return;
-  bool is_wanted = !s->inside.is_empty, may_make = is_wanted && is_eager(f) && !s->inside.is_asked;
-  s->inside.is_asked |= may_make;
-  pthread_mutex_unlock(&s->lock);
-  if (!is_wanted) return;
-  const hia_fn_version *image = hiaJ_version(f, traits);
-  if (may_make) hiaJ_ready(f, traits, &image, NULL);
-  if (!image || version->special) return;
-  pthread_mutex_lock(&s->lock);
-  if (prepare(o, s, f)) o->version = image;
-  pthread_mutex_unlock(&s->lock);
-}
-
-void hiaJ_observing_end(hia_observing *o, hia_function *f) {
-  if (!o->version) return;
-  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
-  pthread_mutex_lock(&s->lock);
-  hia_inside *inside = &s->inside;
-  for (uint32_t i = 0; i < inside->n_points; i++)
-    hiaR_observed_add(&inside->seen[i], &o->observer.points[i]);
-  inside->is_under_way = false;
-  inside->n_runs++;
-  inside->ns += o->ns;
-  if (inside->n_wanted) inside->n_wanted--;
-  pthread_mutex_unlock(&s->lock);
-  hiaR_free(&f->module->engine->allocator, o->observer.points,
-            o->observer.n * sizeof *o->observer.points);
-}
-
 void hiaJ_inside_free(hia_inside *inside, const hia_allocator *allocator) {
   hiaR_free(allocator, inside->seen, inside->n_points * sizeof *inside->seen);
   hiaR_free(allocator, inside->is_dead, inside->n_points);
@@ -178,13 +100,20 @@ void hiaJ_inside_free(hia_inside *inside, const hia_allocator *allocator) {
 
 /* ---- facts ---- */
 
+uint32_t hiaJ_inside_wants(const hia_inside *inside) {
+  bool is_enough = inside->n_runs >= HIA_OBSERVED_RUNS;
+  for (uint32_t i = 0; i < inside->n_points && !is_enough; i++)
+    is_enough = inside->seen[i].n >= HIA_OBSERVED_ENOUGH;
+  return inside->n_wanted + (is_enough ? 0 : HIA_OBSERVED_RUNS - inside->n_runs);
+}
+
 bool hiaJ_inside_is_decided(hia_function *f, bool *is_wanted) {
   hia_inside *inside = inside_of(f);
   *is_wanted = false;
   if (f->is_impure || inside->is_empty) return true;
   *is_wanted = !inside->is_asked;
   inside->is_asked = true;
-  return inside->places && !n_wanted(inside);
+  return inside->places && !hiaJ_inside_wants(inside);
 }
 
 void hiaJ_inside_give_up(hia_function *f) {
@@ -197,7 +126,7 @@ void hiaJ_inside_give_up(hia_function *f) {
 /* How often something must have been so: what is seldom is of no use, and not certain. */
 static uint64_t least_of(const hia_function *f) {
   const hia_engine *engine = f->module->engine;
-  return engine->assume_seed ? 1 : is_eager(f) ? EAGER_LEAST : HIA_OBSERVED_ENOUGH;
+  return engine->assume_seed ? 1 : hiaJ_is_eager(f) ? EAGER_LEAST : HIA_OBSERVED_ENOUGH;
 }
 
 static bool is_fact(const hia_inside *inside, uint32_t i, uint64_t least) {
