@@ -102,7 +102,9 @@ static void publish(hia_module *module, hia_unit *unit) {
     hia_fn_version *v = &unit->versions[i];
     v->next = atomic_load_explicit(&v->function->versions, memory_order_relaxed);
     atomic_store_explicit(&v->function->versions, v, memory_order_release);
-    if (v->special) atomic_fetch_add_explicit(&v->function->n_specials, 1, memory_order_release);
+    if (!v->special) continue;
+    hiaJ_special_add(v);
+    atomic_fetch_add_explicit(&v->function->n_specials, 1, memory_order_release);
   }
 }
 

@@ -20,8 +20,17 @@ static size_t objects_of(const hia_function *f) {
   return ((size_t)f->arity + 1) * sizeof(hia_objects *);
 }
 
+static void free_choices(hia_choices *choices, const hia_allocator *allocator) {
+  while (choices) {
+    hia_choices *older = choices->older;
+    hiaR_free(allocator, choices, sizeof *choices);
+    choices = older;
+  }
+}
+
 static void free_speculation(hia_speculation *s, const hia_function *f) {
   const hia_allocator *allocator = &f->module->engine->allocator;
+  free_choices(atomic_load_explicit(&s->choices, memory_order_acquire), allocator);
   hiaJ_inside_free(&s->inside, allocator);
   hiaR_free(allocator, s->lasts, words_of(f));
   hiaR_free(allocator, s->seen, words_of(f) * sizeof *s->seen);
@@ -204,20 +213,55 @@ uint32_t hiaJ_special_misfit(const hia_special *x, const hia_word *words) {
   return HIA_NONE;
 }
 
+static hia_choice choice_of(const hia_fn_version *v) {
+  const hia_special *x = v->special;
+  hia_choice choice = {.version = v, .special = v->special, .key = HIA_NONE};
+  for (uint32_t i = 0; i < x->function->n_param_words && choice.key == HIA_NONE; i++) {
+    if (x->of[i].kind != HIA_ASSUME_WORD && x->of[i].kind != HIA_ASSUME_THIS) continue;
+    choice.key = i;
+    choice.word = x->of[i].word;
+  }
+  return choice;
+}
+
+/* Without memory no run chooses it. */
+void hiaJ_special_add(const hia_fn_version *v) {
+  hia_function *f = v->function;
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  hia_choices *old = atomic_load_explicit(&s->choices, memory_order_relaxed), *new;
+  new = hiaR_alloc(&f->module->engine->allocator, sizeof *new);
+  if (!new) return;
+  if (old) *new = *old;
+  new->older = old;
+  if (new->n == HIA_MAX_SPECIALS) { /* one of them was recalled twice */
+    hiaR_free(&f->module->engine->allocator, new, sizeof *new);
+    return;
+  }
+  uint32_t at = 0;
+  while (at<new->n &&new->of[at].special->weight> v->special->weight) at++;
+  memmove(&new->of[at + 1], &new->of[at], (new->n - at) * sizeof *new->of);
+  new->of[at] = choice_of(v);
+  new->n++;
+  atomic_store_explicit(&s->choices, new, memory_order_release);
+}
+
+static bool fits(const hia_choice *c, const hia_word *words, bool is_batched) {
+  if (c->key != HIA_NONE && words[c->key] != c->word) return false;
+  if (c->special->is_narrow && is_batched) return false;
+  return !atomic_load_explicit(&c->special->is_retired, memory_order_relaxed) &&
+         hiaJ_special_misfit(c->special, words) == HIA_NONE;
+}
+
 const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words, uint64_t *use) {
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
-  const hia_fn_version *v = atomic_load_explicit(&f->versions, memory_order_acquire), *best = NULL;
+  const hia_choices *choices = atomic_load_explicit(&s->choices, memory_order_acquire);
+  const hia_choice *c = choices ? choices->of : NULL, *end = choices ? c + choices->n : NULL;
   bool is_batched = has_batches(s);
-  for (; v; v = v->next) {
-    const hia_special *x = v->special;
-    bool may_be = x && !(x->is_narrow && is_batched) &&
-                  !atomic_load_explicit(&x->is_retired, memory_order_relaxed) &&
-                  (!best || x->weight > best->special->weight);
-    if (may_be && hiaJ_special_misfit(x, words) == HIA_NONE) best = v;
-  }
-  uint32_t number = best ? hiaJ_number_of(best->traits) : 0;
+  while (c < end && !fits(c, words, is_batched)) c++;
+  const hia_fn_version *found = c < end ? c->version : NULL;
+  uint32_t number = found ? hiaJ_number_of(found->traits) : 0;
   *use = atomic_fetch_add_explicit(&s->n_used[number], 1, memory_order_relaxed);
-  return best;
+  return found;
 }
 
 /* The mean time of runs that assume the same, and have batches; 0: it is not known. */

@@ -143,6 +143,22 @@ struct hia_special {
   hia_misfit_run misfit;
 };
 
+/* A version among which a run chooses. A version for other arguments is mostly found out by its
+ * key: a word of the arguments that is this one. */
+typedef struct hia_choice {
+  const hia_fn_version *version;
+  hia_special *special;
+  uint32_t key; /* NONE: it assumes no word */
+  hia_word word;
+} hia_choice;
+
+/* All versions, those that assume most first, and of equal ones the newest; constant. */
+typedef struct hia_choices {
+  struct hia_choices *older; /* which a run may be reading */
+  uint32_t n;
+  hia_choice of[HIA_MAX_SPECIALS];
+} hia_choices;
+
 /* Runs, and the time that they took together. */
 typedef struct hia_timed {
   uint64_t n, ns;
@@ -174,6 +190,8 @@ struct hia_speculation {
   atomic_uint n_made;
   hia_special specials[HIA_MAX_SPECIALS];
 
+  _Atomic(hia_choices *) choices; /* NULL: there are none */
+
   /* Runs by the number of the version that they have used, 0 being the general one; since there is
    * a speculation. A run writes nothing else here that other runs read. */
   atomic_uint_fast64_t n_used[HIA_MAX_SPECIALS + 1];
@@ -184,6 +202,8 @@ struct hia_speculation {
 /* Made at the first request. NULL: no memory. */
 hia_speculation *hiaJ_speculation_of(hia_function *f);
 void hiaJ_speculation_free(hia_function *f);
+/* The version is there: runs choose it from now on. The caller holds the module's making_lock. */
+void hiaJ_special_add(const hia_fn_version *version);
 /* The assumptions of the version with these traits. */
 hia_special *hiaJ_special_of(const hia_function *f, hia_traits traits);
 /* The version with these traits, which was being made, is there, after so much time of compiling;
