@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton build: an object file, or the library or program that the system's compiler and ar make of
  * it. */
-#include "tools/tool.h"
+#include "tools/profile_read.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -43,6 +43,7 @@ typedef struct building {
   hia_function *functions[MAX_FUNCTIONS];
   size_t n;
   hia_build_options build;
+  tool_profile_points profile;
   bool has_ffi; /* what was built calls functions of the host through libffi */
 } building;
 
@@ -392,8 +393,12 @@ int tool_build(const tool_options *options) {
     return tool_usage(command, "a program runs one function: --fn is there %zu times",
                       options->n_functions);
   building b = {.options = options};
-  int code = load(&b);
+  int code = options->profile ? tool_profile_read(options->profile, &b.profile) : EXIT_FINE;
+  if (code == EXIT_FINE) code = load(&b);
+  b.build.points = b.profile.points;
+  b.build.n_points = b.profile.n;
   if (code == EXIT_FINE) code = build_all(&b);
+  tool_profile_points_free(&b.profile);
   hia_module_free(b.module);
   hia_engine_free(b.engine);
   return code;

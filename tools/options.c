@@ -93,6 +93,8 @@ const tool_row tool_rows[] = {
      "convert elements of --params to the dtype that is declared"},
     {OPT_OUTPUT, BUILD, "o", "FILE", NULL, "the file to write"},
     {OPT_HEADER, BUILD, "header", "FILE", NULL, "write the header for C and C++ too"},
+    {OPT_PROFILE, BUILD, "profile", "FILE", NULL,
+     "make code fast for what `hiaton profile --json` has seen and written to FILE"},
     {OPT_EXE, BUILD, "exe", NULL, NULL,
      "make a program; it takes its function's arguments, and --help"},
     {OPT_SHARED, BUILD, "shared", NULL, NULL, "make a shared library"},
@@ -526,6 +528,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_CONVERT: o->converts = true; return NULL;
   case OPT_SAVE_PARAMS: return set_target(o, row->id, operand, &o->save_params);
   case OPT_HEADER: return set_target(o, row->id, operand, &o->header);
+  case OPT_PROFILE: o->profile = operand; return NULL;
   case OPT_EXE: return set_kind(o, TOOL_EXE);
   case OPT_SHARED: return set_kind(o, TOOL_SHARED);
   case OPT_STATIC: return set_kind(o, TOOL_STATIC);

@@ -33,6 +33,7 @@ typedef enum tool_option {
   OPT_EXPRESSION,
   OPT_OUTPUT,
   OPT_HEADER,
+  OPT_PROFILE,
   OPT_EXE,
   OPT_SHARED,
   OPT_STATIC,
@@ -209,9 +210,9 @@ typedef struct tool_options {
   uint64_t timeout_ns; /* of the run; 0: none */
   bool has_fuel;       /* the run has this much: */
   uint64_t fuel;
-  const char *output;                       /* of build and run; or NULL */
-  const char *header, *cpu, *prefix;        /* of build; or NULL */
-  const char *vocab, *labels, *build_vocab; /* files; or NULL */
+  const char *output;                          /* of build and run; or NULL */
+  const char *header, *cpu, *prefix, *profile; /* of build; or NULL */
+  const char *vocab, *labels, *build_vocab;    /* files; or NULL */
   bool has_seed;
   uint64_t seed;                    /* of params */
   const char *params, *save_params; /* files; or NULL */

@@ -4,6 +4,7 @@
 #define HIATON_BUILD_H
 
 #include <hiaton/engine.h>
+#include <hiaton/profile.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,8 +46,15 @@ typedef struct hia_build_options {
   uint64_t flags;        /* hia_build_flag, joined by `|`; 0. Others are HIA_ARGUMENT */
   uint64_t seed;         /* without HIA_BUILD_EMBED_PARAMS: its params begin with what the
                             initialisers make of this */
+  /* What runs of the program were observed to do, n_points of them, in any order; or NULL.
+     Functions get a second form for parameters that were always one number or had the same sizes,
+     and loops that had few rounds begin with so many; all else is tested, so the object computes
+     what it would without. What is of another program, or makes no sense, is passed over. Needs a
+     program without gradients; not with HIA_BUILD_FUEL */
+  const hia_observed_point *points;
+  size_t n_points;
 } hia_build_options;
-#define HIA_BUILD_OPTIONS_INIT {sizeof(hia_build_options), NULL, NULL, NULL, NULL, 0, 0}
+#define HIA_BUILD_OPTIONS_INIT {sizeof(hia_build_options), NULL, NULL, NULL, NULL, 0, 0, NULL, 0}
 
 /* Writes an object file of n functions, which have all their types; if n is 0, of every function
  * whose types are known. The same module, options and version of hiaton result in the same

@@ -27,8 +27,9 @@ static void note_lasting(hia_function *f, const bool *lasts, bool has_gradients,
   if (!s->lasts) s->lasts = hiaR_alloc(&f->module->engine->allocator, (size_t)f->n_param_words + 1);
   if (s->lasts) memcpy(s->lasts, lasts, f->n_param_words);
   s->has_gradients = has_gradients;
+  bool may_see = !f->is_impure && !s->inside.is_empty && hiaJ_inside_wants(&s->inside);
   pthread_mutex_unlock(&s->lock);
-  bool is_some = f->module->engine->assume_seed != 0 || has_facts;
+  bool is_some = f->module->engine->assume_seed != 0 || has_facts || may_see;
   for (uint32_t i = 0; i < f->n_param_words; i++) is_some |= lasts[i];
   atomic_store_explicit(&f->has_no_use, !is_some, memory_order_relaxed);
 }

@@ -235,6 +235,7 @@ static hia_status begin_object(hia_module *module, void *user, hia_error **error
   hia_status status = begin_header(module, b, error);
   if (status == HIA_OK) status = build_graph(b, &b->flat, &b->flat_roots, error);
   if (status == HIA_OK) name_results(b);
+  if (status == HIA_OK && b->options->n_points) status = hiaJ_build_profile(b, error);
   if (status == HIA_OK) add_streams(b);
   return status;
 }
@@ -323,7 +324,7 @@ static hia_status check(const hia_building *b, hia_error **error) {
   return HIA_OK;
 }
 
-HIA_SIZED(hia_build_options, seed);
+HIA_SIZED(hia_build_options, n_points);
 enum { ALL_FLAGS = 2 * HIA_BUILD_EMBED_PARAMS - 1 };
 
 static hia_status build(hia_module *module, hia_function *const *functions, size_t n,

@@ -64,6 +64,9 @@ const char *hiaJ_name_taken(const char *name);
 bool hiaJ_is_c_word(const char *name);
 /* True for a name of hiaton's libraries or headers. */
 bool hiaJ_is_own_name(const char *name);
+/* build_profile.c: the native graph, which has just been built, becomes fast for the points of the
+ * options. May throw. */
+hia_status hiaJ_build_profile(hia_building *b, hia_error **error);
 /* header.c: writes `text`. May throw. */
 void hiaJ_build_header(hia_building *b);
 /* c_types.c: a dtype. */

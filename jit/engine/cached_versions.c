@@ -66,7 +66,11 @@ static bool write_list(const hia_function *f, const hia_speculation *s, hia_text
   hiaR_text_addf(list, " gradients %d\n", (int)s->has_gradients);
   for (uint32_t k = 0; k < n_made; k++) {
     hiaR_text_init(&one, list->arena);
-    if (s->specials[k].outcome != HIA_SPECIAL_MADE || !describe(&one, &s->specials[k], n)) continue;
+    bool is_retired = atomic_load_explicit(&s->specials[k].is_retired, memory_order_relaxed);
+    is_some |= is_retired; /* a list that has it is there */
+    if (is_retired || s->specials[k].outcome != HIA_SPECIAL_MADE ||
+        !describe(&one, &s->specials[k], n))
+      continue;
     hiaR_text_add(list, one.data, one.len);
     is_some = true;
   }

@@ -189,7 +189,7 @@ static void fill_version(hia_told *t, const hia_speculation *s, uint32_t k) {
   v->compile_ns = x->compile_ns;
   fill_inside(t, v, x);
   v->is_retired = atomic_load_explicit(&x->is_retired, memory_order_relaxed);
-  v->n_unfit = hiaJ_special_unfit(s, k) - x->unfit_before;
+  if (!v->is_retired) v->n_unfit = hiaJ_special_unfit(s, k) - x->unfit_before;
   v->misfit = x->misfit;
   if (x->misfit.n) v->misfit_what = misfit_text(t, x);
 }

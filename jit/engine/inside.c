@@ -40,8 +40,7 @@ static const char *name_of(const hia_module *module, const hia_graph *g, const h
   return name ? name : "";
 }
 
-/* `p` is a point of the graph before it observes. */
-static hia_point_place place_of(const hia_module *module, const hia_graph *g, const hia_point *p) {
+hia_point_place hiaJ_point_place(const hia_module *module, const hia_graph *g, const hia_point *p) {
   const hia_fn *fn = hiaG_fn(g, p->fn);
   const hia_node *node = &fn->nodes.data[p->node];
   bool is_param = p->kind == HIA_POINT_PARAM;
@@ -62,17 +61,14 @@ static void know_points(hia_function *f, const hia_point_place *places, uint32_t
   const hia_allocator *allocator = &f->module->engine->allocator;
   hia_inside *inside = &s->inside;
   hia_observed *seen = hiaR_alloc(allocator, n * sizeof *seen);
-  bool *is_dead = hiaR_alloc(allocator, n);
   pthread_mutex_lock(&s->lock);
-  inside->is_empty = !n || !seen || !is_dead;
+  inside->is_empty |= !n || !seen;
   if (inside->is_empty || inside->places) { /* or two threads have made it */
     hiaR_free(allocator, seen, n * sizeof *seen);
-    hiaR_free(allocator, is_dead, n);
   } else {
     inside->places = places;
     inside->n_points = n;
     inside->seen = seen;
-    inside->is_dead = is_dead;
     for (uint32_t i = 0; i < n; i++) seen[i].sight = places[i].sight;
   }
   pthread_mutex_unlock(&s->lock);
@@ -83,7 +79,7 @@ hia_status hiaJ_observe(hia_unit *unit, hia_function *f, hia_error **error) {
   hia_point *points;
   uint32_t n = hiaG_points(g, &points);
   hia_point_place *places = HIA_NEW_ARRAY(&unit->comp.arena, hia_point_place, (size_t)n + 1);
-  for (uint32_t i = 0; i < n; i++) places[i] = place_of(f->module, g, &points[i]);
+  for (uint32_t i = 0; i < n; i++) places[i] = hiaJ_point_place(f->module, g, &points[i]);
   hiaG_observe(g, points, n);
   know_points(f, places, n);
   if (n) return HIA_OK;
@@ -95,7 +91,6 @@ hia_status hiaJ_observe(hia_unit *unit, hia_function *f, hia_error **error) {
 
 void hiaJ_inside_free(hia_inside *inside, const hia_allocator *allocator) {
   hiaR_free(allocator, inside->seen, inside->n_points * sizeof *inside->seen);
-  hiaR_free(allocator, inside->is_dead, inside->n_points);
 }
 
 /* ---- facts ---- */
@@ -129,11 +124,17 @@ static uint64_t least_of(const hia_function *f) {
   return engine->assume_seed ? 1 : hiaJ_is_eager(f) ? EAGER_LEAST : HIA_OBSERVED_ENOUGH;
 }
 
+static bool is_dead(const hia_inside *inside, uint32_t point) {
+  for (uint32_t i = 0; i < inside->n_retired && i < HIA_MOST_RETIRED; i++)
+    if (inside->dead[i] == point) return true;
+  return false;
+}
+
 static bool is_fact(const hia_inside *inside, uint32_t i, uint64_t least) {
   const hia_observed *p = &inside->seen[i];
   bool is_exact =
       p->sight == HIA_SIGHT_BOOL || p->sight == HIA_SIGHT_I32 || p->sight == HIA_SIGHT_I64;
-  return is_exact && !inside->is_dead[i] && p->n >= least && p->n_changes == 0;
+  return is_exact && !is_dead(inside, i) && p->n >= least && p->n_changes == 0;
 }
 
 bool hiaJ_inside_room(hia_special *x, uint32_t n) {
@@ -215,7 +216,7 @@ static bool assumes(const hia_special *x, uint32_t point) {
 static void retire(hia_speculation *s, uint32_t point) {
   hia_inside *inside = &s->inside;
   uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
-  if (point < inside->n_points) inside->is_dead[point] = true;
+  if (inside->n_retired < HIA_MOST_RETIRED) inside->dead[inside->n_retired] = point;
   for (uint32_t k = 0; k < n_made; k++) {
     hia_special *x = &s->specials[k];
     if (x->outcome == HIA_SPECIAL_MADE && assumes(x, point))
@@ -239,10 +240,10 @@ void hiaJ_guard_failed(hia_special *x, uint64_t number) {
   bool is_first = !atomic_load_explicit(&x->is_retired, memory_order_relaxed);
   if (is_first) retire(s, fact->fact.point);
   pthread_mutex_unlock(&s->lock);
-  if (is_first)
-    hiaJ_log(
-        f->module->engine,
-        "version %u of %s is not used any more: what it assumes at %u:%u of the source did not "
-        "hold",
-        (unsigned)at, f->name, (unsigned)fact->place.line, (unsigned)fact->place.col);
+  if (!is_first) return;
+  hiaJ_cached_store_versions(f); /* no other process begins with it */
+  hiaJ_log(f->module->engine,
+           "version %u of %s is not used any more: what it assumes at %u:%u of the source did not "
+           "hold",
+           (unsigned)at, f->name, (unsigned)fact->place.line, (unsigned)fact->place.col);
 }

@@ -53,12 +53,12 @@ typedef struct hia_inside {
   bool is_under_way;             /* a run is being observed */
   const hia_point_place *places; /* of the image, by point; NULL: there is none so far */
   uint32_t n_points;
-  hia_observed *seen; /* by point, all observed runs together */
-  bool *is_dead;      /* by point: it is not assumed any more */
-  uint32_t n_runs;    /* that were observed, */
-  uint64_t ns;        /* and how long; */
-  uint32_t n_wanted;  /* and how many more are, besides the usual ones */
-  uint32_t n_retired; /* versions */
+  hia_observed *seen;              /* by point, all observed runs together */
+  uint32_t dead[HIA_MOST_RETIRED]; /* points that are not assumed any more, n_retired of them */
+  uint32_t n_runs;                 /* that were observed, */
+  uint64_t ns;                     /* and how long; */
+  uint32_t n_wanted;               /* and how many more are, besides the usual ones */
+  uint32_t n_retired;              /* guards that failed, and versions with them */
 } hia_inside;
 
 /* A run that is observed, or not: then `version` is NULL. */
@@ -68,6 +68,9 @@ typedef struct hia_observing {
   uint64_t most_ns, ns; /* how long it may be observed; how long it was */
   bool is_all;          /* what was observed is all that is wanted of the run, which may be cut */
 } hia_observing;
+
+/* `p` is a point of the graph as it was built. The module's lock is held. */
+hia_point_place hiaJ_point_place(const hia_module *module, const hia_graph *g, const hia_point *p);
 
 /* Makes the graph of a unit, which has just been built, one that observes. In a try of the module.
  * HIA_UNSUPPORTED: there is nothing to be seen. */

@@ -318,7 +318,7 @@ typedef struct running {
   uint64_t interpreted_ns;       /* before it began again; 0: it has not */
   const hia_fn_version *general; /* that it would have without assumptions */
   hia_observing *observing;
-  uint32_t n_failed; /* guards */
+  uint32_t n_restarts;
 
   hia_idle_context *context; /* or NULL */
   hia_watch watch;
@@ -360,6 +360,7 @@ static hia_status run_version(running *r, const hia_fn_version *f, hia_limits li
 
 /* The run begins again in this version. */
 static void begin_again(running *r, const hia_fn_version *f) {
+  r->n_restarts++;
   hia_ring *ring = hiaR_ring_of(r->options->timeline, 0);
   hiaR_event(ring, HIA_EVENT_RUN_END, HIA_AGAIN);
   if (ring) hiaJ_timeline_version(r->options->timeline, f);
@@ -402,9 +403,10 @@ static hia_status run_observed(running *r, const hia_fn_version **f, bool begins
   o->observer.end_at = start + o->most_ns;
   hia_status status = run_version(r, o->version, limits);
   o->ns = hiaR_now() - start;
-  if (status != HIA_AGAIN || o->is_all) {
+  bool is_out = status == HIA_DEPTH || status == HIA_MEMORY; /* other code may need less */
+  if ((status != HIA_AGAIN && !is_out) || o->is_all) {
     *f = o->version;
-    return status;
+    return is_out ? HIA_AGAIN : status;
   }
   begin_again(r, *f);
   return begins_again ? run_in_tiers(r, f) : run_version(r, *f, r->limits);
@@ -426,10 +428,9 @@ static hia_status run_special(running *r, const hia_fn_version **f, hia_param_st
   hiaR_state_release(bound);
   if (status != HIA_AGAIN) return status;
   hiaJ_guard_failed(special, (uint64_t)r->failure->code);
-  r->n_failed++;
   *f = r->general;
   begin_again(r, *f);
-  return run_version(r, *f, r->limits);
+  return hiaJ_may_begin_again(*f) ? run_in_tiers(r, f) : run_version(r, *f, r->limits);
 }
 
 /* The run sees the params as they are now. */
@@ -443,7 +444,7 @@ static hia_status run_words(running *r, const hia_fn_version **f) {
   hia_status status = inherit(engine, &r->limits);
   if (status != HIA_OK) return r->failure->status = status;
   if (r->options->has_fuel) r->limits.threads = 1, r->limits.pool = NULL;
-  bool begins_again = hiaJ_may_begin_again(*f), is_native = (*f)->native || begins_again;
+  bool begins_again = hiaJ_may_begin_again(r->general), is_native = (*f)->native || begins_again;
   if (is_native || (*f)->unit->shapes) {
     r->context = hiaJ_context_take(engine);
     if (!r->context) return r->failure->status = HIA_MEMORY;
@@ -469,7 +470,7 @@ static hia_status run_words(running *r, const hia_fn_version **f) {
 
 static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns,
                        bool is_counted, const uint64_t *fuel_left, hia_tier tier,
-                       uint64_t interpreted_ns, uint32_t n_failed, uint32_t number) {
+                       uint64_t interpreted_ns, uint32_t n_restarts, uint32_t number) {
   hia_run_stats filled = {.size = sizeof filled,
                           .run_ns = run_ns,
                           .calls = usage->calls,
@@ -492,7 +493,7 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                           .batch_reused = usage->batch.reused,
                           .interpreted_ns = interpreted_ns,
                           .tier = tier,
-                          .n_restarts = (interpreted_ns != 0) + n_failed,
+                          .n_restarts = n_restarts,
                           .version = number};
   if (options->stats)
     hiaR_sized_copy_out(&filled, sizeof filled, options->stats, options->stats->size);
@@ -612,7 +613,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));
   uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
   give_stats(options, &usage, run_ns, version->unit->facts.is_counted, is_known ? &fuel_left : NULL,
-             version->native ? HIA_TIER_NATIVE : HIA_TIER_IMAGE, r.interpreted_ns, r.n_failed,
+             version->native ? HIA_TIER_NATIVE : HIA_TIER_IMAGE, r.interpreted_ns, r.n_restarts,
              hiaJ_number_of(version->traits));
   give_back_fuel(options, is_known ? fuel_left : 0);
   hia_status lost = HIA_OK;

@@ -67,6 +67,7 @@ hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f) {
   x->has_facts = false;
   if (!x->of) x->of = hiaR_alloc(allocator, words_of(f) * sizeof *x->of);
   if (!x->evidence) x->evidence = hiaR_alloc(allocator, words_of(f) * sizeof *x->evidence);
+  if (x->evidence) memset(x->evidence, 0, words_of(f) * sizeof *x->evidence);
   if (!x->words) x->words = hiaR_alloc(allocator, words_of(f) * sizeof *x->words);
   if (!x->objects) x->objects = hiaR_alloc(allocator, objects_of(f));
   if (!x->lent) x->lent = hiaR_alloc(allocator, objects_of(f));

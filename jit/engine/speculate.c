@@ -214,7 +214,7 @@ static hia_hindrance decide(hia_speculation *s, hia_function *f, const hia_looke
       a->asked = a->kind;
       if (s->lasts) hiaJ_take_back(x, at, s->lasts[at], s->has_gradients);
       is_some |= a->kind != HIA_ASSUME_NOTHING && (!s->lasts || a->kind != HIA_ASSUME_SIZES);
-      has_object |= a->kind == HIA_ASSUME_THIS;
+      has_object |= a->asked == HIA_ASSUME_THIS; /* explanations show it */
     }
     x->objects[i] = has_object && objects ? hiaR_objects_hold(objects) : NULL;
   }
