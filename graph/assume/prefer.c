@@ -45,7 +45,7 @@ static known known_of(const hia_graph *g, const hia_fn *fn, const hia_preference
 
 /* ---- the form for what was observed ---- */
 
-/* Its parameters are those of the function, known or not. */
+/* Returns what stands for the parameters: themselves, or what is known of them. */
 static hia_value_id *replace_params(hia_graph *g, hia_fn *fn, const known *k) {
   hia_value_id *map = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, fn->n_params + 1);
   for (uint32_t i = 0; i < fn->n_params; i++) {

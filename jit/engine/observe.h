@@ -8,7 +8,8 @@
  * fails ends the run, which begins again in the general version. A fact whose guards fail again and
  * again is not assumed any more.
  *
- *   inside.c      images that observe; facts; guards that fail
+ *   inside.c      images that observe; facts
+ *   guards.c      guards that fail
  *   observing.c   which runs are observed
  *   observed.c    hia_function_observe
  *
