@@ -626,9 +626,13 @@ hia_status hiaJ_host_function(const hia_fn_version *version, hia_host_side side,
 
 /* ---- ready.c: versions of functions, made when they are first needed ---- */
 
+/* The version that assumes something and has this number (special.c); NULL: there is none now. Only
+ * who holds it may read it. */
+const hia_fn_version *hiaJ_special_numbered(const hia_function *function, hia_traits traits);
 /* Returns a version that a run which requires these traits can use, or NULL. */
 static inline const hia_fn_version *hiaJ_version(const hia_function *function, hia_traits traits) {
   const hia_fn_version *v = atomic_load_explicit(&function->versions, memory_order_acquire);
+  if (traits & HIA_VERSION_NUMBER) return hiaJ_special_numbered(function, traits);
   const hia_traits exact =
       HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_OBSERVED | HIA_VERSION_NUMBER;
   while (v && ((v->traits ^ traits) & exact || traits & ~v->traits)) v = v->next;
@@ -645,7 +649,10 @@ hia_status hiaJ_ready_for(hia_function *function, hia_traits traits, const hia_r
 /* Waits for a native version that was requested. NULL: there is none, or the scope was cancelled.
  */
 const hia_fn_version *hiaJ_await_native(const hia_fn_version *version, hia_cancel_scope *scope);
-/* A version with native code, from the cache; NULL: it has none. */
+/* Frees the unit of a version that is not to be found any more, and that nobody holds. */
+void hiaJ_drop(hia_module *module, hia_unit *unit);
+/* A version with native code, from the cache; NULL: it has none. One that assumes something is held
+ * for the caller. */
 const hia_fn_version *hiaJ_cached_version(hia_function *function, hia_traits traits);
 /* Finds the making of such a version, or begins one, which is `is_new` then. NULL: no memory. The
  * caller holds the module's making_lock. */

@@ -178,18 +178,20 @@ static void fill_version(hia_told *t, const hia_speculation *s, uint32_t k) {
   v->number = k + 1;
   v->outcome = x->outcome;
   v->is_narrow = x->is_narrow;
+  v->is_retired = atomic_load_explicit(&x->is_retired, memory_order_relaxed);
   v->n_used = atomic_load_explicit(&s->n_used[k + 1], memory_order_relaxed);
   v->timed.ns = atomic_load_explicit(&x->timed_ns, memory_order_relaxed);
   v->timed.n = atomic_load_explicit(&x->n_timed, memory_order_relaxed);
+  if (x->outcome != HIA_SPECIAL_MAKING) fill_inside(t, v, x);
+  if (x->outcome >= HIA_SPECIAL_LEFT) return; /* what it held may be gone */
   fill_words(t, v, x);
   if (x->outcome == HIA_SPECIAL_FAILED)
     v->reason = hiaR_arena_printf(&t->comp.arena, "%s", x->reason);
   if (x->outcome != HIA_SPECIAL_MADE) return;
   v->made_after = x->made_after;
   v->compile_ns = x->compile_ns;
-  fill_inside(t, v, x);
-  v->is_retired = atomic_load_explicit(&x->is_retired, memory_order_relaxed);
-  if (!v->is_retired) v->n_unfit = hiaJ_special_unfit(s, k) - x->unfit_before;
+  uint64_t n_unfit = hiaJ_special_unfit(s, k); /* runs of versions that have left are not in it */
+  if (!v->is_retired && n_unfit > x->unfit_before) v->n_unfit = n_unfit - x->unfit_before;
   v->misfit = x->misfit;
   if (x->misfit.n) v->misfit_what = misfit_text(t, x);
 }
@@ -199,7 +201,7 @@ static hia_hindrance hindrance(const hia_told *t, const hia_speculation *s) {
   if (never != HIA_HINDRANCE_NONE) return never;
   if (!s) return HIA_HINDRANCE_NO_LOOK;
   if (s->is_making) return HIA_HINDRANCE_MAKING;
-  return t->n_versions == HIA_MAX_SPECIALS ? HIA_HINDRANCE_FULL : s->hindrance;
+  return hiaJ_special_has_room(s) ? s->hindrance : HIA_HINDRANCE_FULL;
 }
 
 void hiaJ_told_fill(hia_told *t, const hia_speculation *s) {
@@ -219,6 +221,7 @@ void hiaJ_told_fill(hia_told *t, const hia_speculation *s) {
     for (uint32_t k = 0; k < t->n_versions; k++) fill_version(t, s, k);
     for (uint32_t k = 0; k < t->n_versions; k++)
       t->n_general -= t->versions[k].n_used < t->n_general ? t->versions[k].n_used : t->n_general;
+    t->n_general -= s->n_used_gone < t->n_general ? s->n_used_gone : t->n_general;
     if (s->n_looks) fill_looks(t, s);
   }
   t->hindrance = hindrance(t, s);

@@ -86,8 +86,11 @@ static const char *const reasons[] = {
     [HIA_WHY_RECALLED] = "recalled"};
 static const char *const backs[] = {
     [HIA_BACK_NOT] = NULL, [HIA_BACK_NO_USE] = "no-use", [HIA_BACK_GRADIENTS] = "gradients"};
-static const char *const states[] = {
-    [HIA_SPECIAL_MAKING] = "making", [HIA_SPECIAL_MADE] = "made", [HIA_SPECIAL_FAILED] = "failed"};
+static const char *const states[] = {[HIA_SPECIAL_MAKING] = "making",
+                                     [HIA_SPECIAL_MADE] = "made",
+                                     [HIA_SPECIAL_FAILED] = "failed",
+                                     [HIA_SPECIAL_LEFT] = "freed",
+                                     [HIA_SPECIAL_GONE] = "freed"};
 static const char *const hindrances[] = {[HIA_HINDRANCE_NO_LOOK] = "no-look",
                                          [HIA_HINDRANCE_FEW_LOOKS] = "few-looks",
                                          [HIA_HINDRANCE_TIME] = "time",

@@ -76,12 +76,16 @@ static void put_version(hia_told *t, const hia_told_version *v, hia_text *out) {
     hiaR_text_addf(out, "is being made\n");
   else if (v->outcome == HIA_SPECIAL_FAILED)
     hiaR_text_addf(out, "could not be made: %s\n", v->reason);
+  else if (v->outcome >= HIA_SPECIAL_LEFT)
+    hiaR_text_addf(out, "was freed, since %s\n",
+                   v->is_retired ? "what it assumed did not hold" : "no run had used it for long");
   else
     hiaR_text_addf(out, "was made after run %llu\n", (unsigned long long)v->made_after);
-  for (uint32_t i = 0; i < t->function->n_param_words; i++)
+  for (uint32_t i = 0; v->words && i < t->function->n_param_words; i++)
     hiaR_text_addf(out, "  %s %s\n", t->names[i], hiaJ_told_assumption(t, v, &v->words[i]));
   put_facts(v, out);
-  if (v->is_retired) hiaR_text_addf(out, "  no run uses it any more, since this did not hold\n");
+  if (v->words && v->is_retired)
+    hiaR_text_addf(out, "  no run uses it any more, since this did not hold\n");
   if (v->is_narrow)
     hiaR_text_addf(out, "  nothing is batched: waves had few rows in the last runs with batches\n");
   if (v->outcome == HIA_SPECIAL_MADE) put_made(t, v, out);
@@ -99,7 +103,9 @@ static void put_end(hia_told *t, hia_text *out) {
   if (!t->n_versions)
     hiaR_text_addf(out, "\nno version assumes anything of arguments: %s\n", why);
   else if (t->hindrance == HIA_HINDRANCE_FULL)
-    hiaR_text_addf(out, "\n%u versions, and no further ones: these are the most\n",
+    hiaR_text_addf(out,
+                   "\n%u versions, made or tried, which is the most: a further one takes the place "
+                   "of one that no run uses\n",
                    (unsigned)t->n_versions);
   else
     hiaR_text_addf(out, "\n%u of at most %u versions made or tried; no further one: %s\n",

@@ -130,7 +130,9 @@ const char *hiaJ_told_hindrance(hia_told *t) {
   case HIA_HINDRANCE_NOT_STEADY: return "no argument is steady";
   case HIA_HINDRANCE_KNOWN: return "what is steady was assumed before";
   case HIA_HINDRANCE_MAKING: return "one is being made";
-  case HIA_HINDRANCE_FULL: return "these are the most";
+  case HIA_HINDRANCE_FULL:
+    return "there are as many as there may be, which is the most: a further one takes the place of "
+           "one that no run uses";
   case HIA_HINDRANCE_MEMORY: return "there was no memory";
   case HIA_HINDRANCE_ENGINE: return "engines of this kind make none";
   case HIA_HINDRANCE_OFF: return "the engine's option `speculate` is off";

@@ -100,12 +100,23 @@ static void publish(hia_module *module, hia_unit *unit) {
   module->units = unit;
   for (uint32_t i = 0; i < unit->n_versions; i++) {
     hia_fn_version *v = &unit->versions[i];
+    if (v->special) {
+      hiaJ_special_add(v);
+      atomic_fetch_add_explicit(&v->function->n_specials, 1, memory_order_release);
+      continue;
+    }
     v->next = atomic_load_explicit(&v->function->versions, memory_order_relaxed);
     atomic_store_explicit(&v->function->versions, v, memory_order_release);
-    if (!v->special) continue;
-    hiaJ_special_add(v);
-    atomic_fetch_add_explicit(&v->function->n_specials, 1, memory_order_release);
   }
+}
+
+void hiaJ_drop(hia_module *module, hia_unit *unit) {
+  pthread_mutex_lock(&module->making_lock);
+  hia_unit **at = &module->units;
+  while (*at && *at != unit) at = &(*at)->next;
+  if (*at) *at = unit->next;
+  pthread_mutex_unlock(&module->making_lock);
+  hiaJ_unit_free(module->engine, unit);
 }
 
 /* ---- making ---- */
@@ -225,7 +236,9 @@ void hiaJ_make(hia_making *m) {
   end(m, status);
   if (status != HIA_OK) return; /* nobody waits for what follows */
   hiaJ_cached_store(unit, function, traits);
-  if (is_special) hiaJ_cached_store_versions(function);
+  if (!is_special) return;
+  hiaJ_cached_store_versions(function);
+  hiaJ_special_release(unit->versions[0].special);
 }
 
 /* Two threads may both come here for one function: then it has two versions, which are equal. */
@@ -402,6 +415,20 @@ static void add_stats(hia_function_stats *sum, const hia_function_stats *s) {
   sum->load_ns += s->load_ns;
 }
 
+/* None of them leaves meanwhile. */
+static void add_specials(hia_function_stats *sum, const hia_function *f) {
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  if (!s) return;
+  pthread_mutex_lock(&s->lock);
+  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) {
+    const hia_fn_version *v = atomic_load_explicit(&s->specials[k].version, memory_order_acquire);
+    if (!v) continue;
+    add_stats(sum, &v->unit->stats);
+    sum->versions++;
+  }
+  pthread_mutex_unlock(&s->lock);
+}
+
 HIA_SIZED(hia_function_stats, load_ns);
 
 hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *stats) {
@@ -416,6 +443,7 @@ hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *sta
       all.tier = hiaJ_has_code(v->unit) ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
     all.versions++;
   }
+  add_specials(&all, f);
   all.parse_ns = module->parse_ns;
   all.check_ns = module->check_ns;
   all.runs = atomic_load_explicit(&f->n_runs, memory_order_relaxed);

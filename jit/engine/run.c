@@ -563,6 +563,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   const hia_fn_version *general = version;
   bool is_timed = !alone && atomic_load_explicit(&f->n_specials, memory_order_acquire) &&
                   choose(f, &version, options, b.words);
+  hia_special *held = version->special;
   bool is_looked_at = !alone && hiaJ_is_looked_at(f, version);
   hia_observing observing = {0};
   if (is_looked_at && !options->profile) hiaJ_observing_begin(&observing, f, version);
@@ -635,6 +636,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     hiaR_objects_release(out.objects);
     if (!*result) status = hiaR_fail_memory(&engine->allocator, error);
   }
+  if (held) hiaJ_special_release(held);
   if (b.size) hiaR_free(&engine->allocator, b.words, b.size);
   return status;
 }

@@ -20,17 +20,8 @@ static size_t objects_of(const hia_function *f) {
   return ((size_t)f->arity + 1) * sizeof(hia_objects *);
 }
 
-static void free_choices(hia_choices *choices, const hia_allocator *allocator) {
-  while (choices) {
-    hia_choices *older = choices->older;
-    hiaR_free(allocator, choices, sizeof *choices);
-    choices = older;
-  }
-}
-
 static void free_speculation(hia_speculation *s, const hia_function *f) {
   const hia_allocator *allocator = &f->module->engine->allocator;
-  free_choices(atomic_load_explicit(&s->choices, memory_order_acquire), allocator);
   hiaJ_inside_free(&s->inside, allocator);
   hiaR_free(allocator, s->lasts, words_of(f));
   hiaR_free(allocator, s->seen, words_of(f) * sizeof *s->seen);
@@ -54,17 +45,37 @@ hia_speculation *hiaJ_speculation_of(hia_function *f) {
   return s;
 }
 
-/* What a decision against a version has left there goes. */
+/* The index of the next version; MAX_SPECIALS: there is no room. */
+static uint32_t next_place(const hia_speculation *s) {
+  uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed), k = 0;
+  if (n_made < HIA_MAX_SPECIALS) return n_made;
+  while (k < HIA_MAX_SPECIALS && s->specials[k].outcome != HIA_SPECIAL_GONE) k++;
+  return k;
+}
+
+bool hiaJ_special_has_room(const hia_speculation *s) { return next_place(s) < HIA_MAX_SPECIALS; }
+
+/* What an earlier version, or a decision against one, has left there goes. */
+static void clear(hia_special *x, hia_function *f) {
+  x->function = f;
+  x->is_narrow = x->has_facts = x->assumes_all = false;
+  x->like = NULL;
+  x->made_after = x->unfit_before = x->compile_ns = x->used_then = 0;
+  x->n_idle = 0;
+  x->misfit = (hia_misfit_run){0};
+  x->reason[0] = 0;
+  atomic_store_explicit(&x->is_retired, false, memory_order_relaxed);
+  atomic_store_explicit(&x->n_timed, 0, memory_order_relaxed);
+  atomic_store_explicit(&x->timed_ns, 0, memory_order_relaxed);
+  hiaJ_inside_room(x, 0);
+}
+
 hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f) {
   const hia_allocator *allocator = &f->module->engine->allocator;
-  uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
-  if (n_made == HIA_MAX_SPECIALS) return NULL;
-  hia_special *x = &s->specials[n_made];
-  x->function = f;
-  x->is_narrow = false;
-  x->like = NULL;
-  hiaJ_inside_room(x, 0);
-  x->has_facts = false;
+  uint32_t place = next_place(s);
+  if (place == HIA_MAX_SPECIALS) return NULL;
+  hia_special *x = &s->specials[place];
+  clear(x, f);
   if (!x->of) x->of = hiaR_alloc(allocator, words_of(f) * sizeof *x->of);
   if (!x->evidence) x->evidence = hiaR_alloc(allocator, words_of(f) * sizeof *x->evidence);
   if (x->evidence) memset(x->evidence, 0, words_of(f) * sizeof *x->evidence);
@@ -76,6 +87,16 @@ hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f) {
     x->objects[i] = NULL;
   }
   return x->of && x->evidence && x->words && x->objects && x->lent ? x : NULL;
+}
+
+uint32_t hiaJ_special_begin(hia_speculation *s, hia_special_outcome outcome) {
+  uint32_t place = next_place(s);
+  s->specials[place].outcome = outcome;
+  s->specials[place].serial = ++s->n_serial;
+  s->is_making |= outcome == HIA_SPECIAL_MAKING;
+  if (place == atomic_load_explicit(&s->n_made, memory_order_relaxed))
+    atomic_store_explicit(&s->n_made, place + 1, memory_order_release);
+  return place + 1;
 }
 
 bool hiaJ_is_decided(const hia_function *f, hia_traits traits) {
@@ -125,7 +146,8 @@ static uint64_t used(const hia_speculation *s, uint32_t number) {
 /* A run that uses one version would use another one that assumes more, or as much and is newer, if
  * that did fit; except that some runs have batches although there is a version without them. */
 static bool is_before(const hia_special *x, const hia_special *other) {
-  return x->weight > other->weight + x->is_narrow || (x->weight == other->weight && x > other);
+  return x->weight > other->weight + x->is_narrow ||
+         (x->weight == other->weight && x->serial > other->serial);
 }
 
 uint64_t hiaJ_special_unfit(const hia_speculation *s, uint32_t i) {
@@ -138,12 +160,12 @@ uint64_t hiaJ_special_unfit(const hia_speculation *s, uint32_t i) {
   return n;
 }
 
-static void log_full(const hia_function *f, hia_traits traits) {
-  if (hiaJ_number_of(traits) < HIA_MAX_SPECIALS) return;
-  hiaJ_log(
-      f->module->engine,
-      "%s gets no further versions for its arguments: %u were made or tried, which is the most",
-      f->name, (unsigned)HIA_MAX_SPECIALS);
+static void log_full(const hia_function *f, const hia_special *x) {
+  if (x->serial != HIA_MAX_SPECIALS) return;
+  hiaJ_log(f->module->engine,
+           "%s has %u versions for its arguments, made or tried, which is the most: a further one "
+           "takes the place of one that no run uses",
+           f->name, (unsigned)HIA_MAX_SPECIALS);
 }
 
 /* The version, which was being made, with the lock held, which the caller releases; NULL: it was
@@ -168,7 +190,7 @@ void hiaJ_special_made(hia_function *f, hia_traits traits, uint64_t compile_ns) 
   x->made_after = atomic_load_explicit(&f->n_runs, memory_order_relaxed);
   x->unfit_before = hiaJ_special_unfit(s, hiaJ_number_of(traits) - 1);
   pthread_mutex_unlock(&s->lock);
-  log_full(f, traits);
+  log_full(f, x);
 }
 
 void hiaJ_special_failed(hia_function *f, hia_traits traits, const char *reason) {
@@ -177,7 +199,7 @@ void hiaJ_special_failed(hia_function *f, hia_traits traits, const char *reason)
   if (!x) return; /* this is the second one who says it */
   snprintf(x->reason, sizeof x->reason, "%s", reason);
   pthread_mutex_unlock(&s->lock);
-  log_full(f, traits);
+  log_full(f, x);
 }
 
 /* ---- choosing ---- */
@@ -214,55 +236,143 @@ uint32_t hiaJ_special_misfit(const hia_special *x, const hia_word *words) {
   return HIA_NONE;
 }
 
-static hia_choice choice_of(const hia_fn_version *v) {
-  const hia_special *x = v->special;
-  hia_choice choice = {.version = v, .special = v->special, .key = HIA_NONE};
-  for (uint32_t i = 0; i < x->function->n_param_words && choice.key == HIA_NONE; i++) {
-    if (x->of[i].kind != HIA_ASSUME_WORD && x->of[i].kind != HIA_ASSUME_THIS) continue;
-    choice.key = i;
-    choice.word = x->of[i].word;
-  }
-  return choice;
-}
-
-/* Without memory no run chooses it. */
 void hiaJ_special_add(const hia_fn_version *v) {
-  hia_function *f = v->function;
-  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
-  hia_choices *old = atomic_load_explicit(&s->choices, memory_order_relaxed), *new;
-  new = hiaR_alloc(&f->module->engine->allocator, sizeof *new);
-  if (!new) return;
-  if (old) *new = *old;
-  new->older = old;
-  if (new->n == HIA_MAX_SPECIALS) { /* one of them was recalled twice */
-    hiaR_free(&f->module->engine->allocator, new, sizeof *new);
-    return;
-  }
-  uint32_t at = 0;
-  while (at<new->n &&new->of[at].special->weight> v->special->weight) at++;
-  memmove(&new->of[at + 1], &new->of[at], (new->n - at) * sizeof *new->of);
-  new->of[at] = choice_of(v);
-  new->n++;
-  atomic_store_explicit(&s->choices, new, memory_order_release);
+  hia_special *x = v->special;
+  uint32_t key = 0, n = x->function->n_param_words;
+  while (key < n && x->of[key].kind != HIA_ASSUME_WORD && x->of[key].kind != HIA_ASSUME_THIS) key++;
+  atomic_store_explicit(&x->rank, x->weight, memory_order_relaxed);
+  atomic_store_explicit(&x->key, key < n ? key : HIA_NONE, memory_order_relaxed);
+  atomic_store_explicit(&x->key_word, key < n ? x->of[key].word : 0, memory_order_relaxed);
+  atomic_fetch_add_explicit(&x->n_held, 1, memory_order_relaxed);
+  atomic_store_explicit(&x->version, v, memory_order_release);
 }
 
-static bool fits(const hia_choice *c, const hia_word *words, bool is_batched) {
-  if (c->key != HIA_NONE && words[c->key] != c->word) return false;
-  if (c->special->is_narrow && is_batched) return false;
-  return !atomic_load_explicit(&c->special->is_retired, memory_order_relaxed) &&
-         hiaJ_special_misfit(c->special, words) == HIA_NONE;
+/* True if the version may fit: most of those that do not are found out here, by one word. */
+static bool may_fit(const hia_special *x, const hia_word *words) {
+  uint32_t key = atomic_load_explicit(&x->key, memory_order_relaxed);
+  return key == HIA_NONE || words[key] == atomic_load_explicit(&x->key_word, memory_order_relaxed);
+}
+
+/* Holds the version if it is still there, and fits. A version that leaves is first not there any
+ * more, and then it is looked whether anybody holds it; so one of the two sees the other. */
+static bool hold(hia_special *x, const hia_fn_version *v, const hia_word *words, bool is_batched) {
+  atomic_fetch_add(&x->n_held, 1);
+  if (atomic_load(&x->version) == v && !(x->is_narrow && is_batched) &&
+      !atomic_load_explicit(&x->is_retired, memory_order_relaxed) &&
+      hiaJ_special_misfit(x, words) == HIA_NONE)
+    return true;
+  hiaJ_special_release(x);
+  return false;
+}
+
+/* Both are held. */
+static bool is_better(const hia_special *x, const hia_special *than) {
+  return !than || x->weight > than->weight ||
+         (x->weight == than->weight && x->serial > than->serial);
+}
+
+const hia_fn_version *hiaJ_special_numbered(const hia_function *f, hia_traits traits) {
+  return atomic_load_explicit(&hiaJ_special_of(f, traits)->version, memory_order_acquire);
 }
 
 const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words, uint64_t *use) {
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
-  const hia_choices *choices = atomic_load_explicit(&s->choices, memory_order_acquire);
-  const hia_choice *c = choices ? choices->of : NULL, *end = choices ? c + choices->n : NULL;
+  uint32_t n = atomic_load_explicit(&s->n_made, memory_order_acquire), number = 0;
+  const hia_fn_version *best = NULL;
   bool is_batched = has_batches(s);
-  while (c < end && !fits(c, words, is_batched)) c++;
-  const hia_fn_version *found = c < end ? c->version : NULL;
-  uint32_t number = found ? hiaJ_number_of(found->traits) : 0;
+  for (uint32_t k = 0; k < n; k++) {
+    hia_special *x = &s->specials[k], *old = best ? best->special : NULL;
+    const hia_fn_version *v = atomic_load_explicit(&x->version, memory_order_acquire);
+    if (!v || (best && atomic_load_explicit(&x->rank, memory_order_relaxed) < old->weight) ||
+        !may_fit(x, words) || !hold(x, v, words, is_batched))
+      continue;
+    bool is_new = is_better(x, old);
+    if (!is_new) hiaJ_special_release(x);
+    if (is_new && old) hiaJ_special_release(old);
+    if (is_new) best = v, number = k + 1;
+  }
   *use = atomic_fetch_add_explicit(&s->n_used[number], 1, memory_order_relaxed);
+  return best;
+}
+
+/* ---- leaving ---- */
+
+enum { IDLE = 64 }; /* looks in which no run has used a version, before it may leave */
+
+/* The version without batches that is like another one is judged by that. */
+static bool is_needed(const hia_speculation *s, const hia_special *x) {
+  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++)
+    if (s->specials[k].outcome == HIA_SPECIAL_MADE && s->specials[k].like == x) return true;
+  return false;
+}
+
+static void note_use(hia_speculation *s) {
+  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) {
+    hia_special *x = &s->specials[k];
+    uint64_t n = used(s, k + 1);
+    x->n_idle = n == x->used_then ? x->n_idle + 1 : 0;
+    x->used_then = n;
+  }
+}
+
+/* The one that was not used for longest, for long. */
+static hia_special *find_idle(hia_speculation *s) {
+  hia_special *found = NULL;
+  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) {
+    hia_special *x = &s->specials[k];
+    bool is_there = x->outcome == HIA_SPECIAL_MADE || x->outcome == HIA_SPECIAL_FAILED;
+    bool may_leave = is_there && x->n_idle >= IDLE && !is_needed(s, x);
+    if (may_leave && (!found || x->n_idle > found->n_idle)) found = x;
+  }
   return found;
+}
+
+static hia_special *find_retired(hia_speculation *s) {
+  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) {
+    hia_special *x = &s->specials[k];
+    if (x->outcome == HIA_SPECIAL_MADE && !is_needed(s, x) &&
+        atomic_load_explicit(&x->is_retired, memory_order_relaxed))
+      return x;
+  }
+  return NULL;
+}
+
+/* What the version held goes with it. */
+static void take_apart(hia_speculation *s, hia_special *x) {
+  hia_function *f = x->function;
+  uint32_t number = (uint32_t)(x - s->specials) + 1;
+  hiaR_state_release(x->state);
+  hiaR_state_release(x->program);
+  x->state = x->program = NULL;
+  for (uint32_t i = 0; i < f->arity; i++) {
+    hiaR_objects_release(x->objects[i]);
+    hiaR_objects_release(x->lent[i]);
+    x->objects[i] = x->lent[i] = NULL;
+  }
+  x->outcome = HIA_SPECIAL_GONE;
+  s->n_used_gone += used(s, number);
+  atomic_store_explicit(&s->n_used[number], 0, memory_order_relaxed);
+}
+
+hia_unit *hiaJ_special_leave(hia_speculation *s) {
+  note_use(s);
+  hia_special *x = find_retired(s);
+  if (!x && !hiaJ_special_has_room(s)) x = find_idle(s);
+  if (x && x->outcome == HIA_SPECIAL_FAILED) {
+    take_apart(s, x);
+  } else if (x) {
+    x->left = atomic_load_explicit(&x->version, memory_order_relaxed);
+    x->outcome = HIA_SPECIAL_LEFT;
+    atomic_store(&x->version, NULL);
+  }
+  for (uint32_t k = 0; k < HIA_MAX_SPECIALS; k++) {
+    x = &s->specials[k];
+    if (x->outcome != HIA_SPECIAL_LEFT || atomic_load(&x->n_held)) continue;
+    hia_unit *unit = x->left->unit;
+    take_apart(s, x);
+    return unit;
+  }
+  return NULL;
 }
 
 /* The mean time of runs that assume the same, and have batches; 0: it is not known. */

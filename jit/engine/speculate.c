@@ -171,7 +171,9 @@ static bool is_known(const hia_speculation *s, const hia_special *x, bool is_nar
   static const hia_assumption nothing;
   const hia_assumption *of = x ? x->of : NULL;
   for (uint32_t k = 0; k < n_made; k++) {
-    bool is_it = s->specials[k].is_narrow == is_narrow && hiaJ_inside_is_same(x, &s->specials[k]);
+    bool has_left = s->specials[k].outcome >= HIA_SPECIAL_LEFT;
+    bool is_it = !has_left && s->specials[k].is_narrow == is_narrow &&
+                 hiaJ_inside_is_same(x, &s->specials[k]);
     for (uint32_t i = 0; i < n_words && is_it; i++)
       is_it = is_same(&s->specials[k].of[i], of ? &of[i] : &nothing);
     if (is_it) return true;
@@ -239,7 +241,7 @@ static hia_hindrance hindrance(hia_speculation *s, hia_function *f, const hia_lo
                                uint32_t n_made, bool *observes) {
   *observes = false;
   if (s->is_making) return HIA_HINDRANCE_MAKING;
-  if (n_made == HIA_MAX_SPECIALS) return HIA_HINDRANCE_FULL;
+  if (!hiaJ_special_has_room(s)) return HIA_HINDRANCE_FULL;
   if (!hiaJ_is_eager(f)) {
     if (s->n_looks < HIA_STEADY) return HIA_HINDRANCE_FEW_LOOKS;
     if (!has_paid(s, f, run->version)) return HIA_HINDRANCE_TIME;
@@ -296,16 +298,16 @@ void hiaJ_look(hia_function *f, const hia_looked_at *run) {
   see_time(s, run);
   see_misfits(s, run, n_made);
   bool observes;
+  uint32_t number = 0;
+  hia_unit *gone = hiaJ_special_leave(s);
   s->hindrance = hindrance(s, f, run, n_made, &observes);
-  bool is_wanted = s->hindrance == HIA_HINDRANCE_NONE;
-  if (is_wanted) {
-    s->specials[n_made].outcome = HIA_SPECIAL_MAKING;
-    s->is_making = true;
+  if (s->hindrance == HIA_HINDRANCE_NONE) {
+    number = hiaJ_special_begin(s, HIA_SPECIAL_MAKING);
     s->hindrance = HIA_HINDRANCE_NO_LOOK;
-    atomic_store_explicit(&s->n_made, n_made + 1, memory_order_release);
   }
   pthread_mutex_unlock(&s->lock);
-  if (is_wanted) make(f, n_made + 1);
+  if (gone) hiaJ_drop(f->module, gone);
+  if (number) make(f, number);
   if (observes && hiaJ_make_later(f, HIA_VERSION_IMAGE | HIA_VERSION_OBSERVED, NULL) != HIA_OK)
     hiaJ_inside_give_up(f);
 }
@@ -346,15 +348,12 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
   unsigned n = atomic_fetch_add_explicit(&s->n_narrow, 1, memory_order_relaxed) + 1;
   if (n < (hiaJ_is_eager(f) ? 1 : NARROW) || pthread_mutex_trylock(&s->lock)) return;
   uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
-  bool is_wanted = !s->is_making && n_made < HIA_MAX_SPECIALS &&
-                   !is_known(s, like, true, f->n_param_words, n_made) && unbatch(s, f, like);
-  if (is_wanted) {
-    s->specials[n_made].outcome = HIA_SPECIAL_MAKING;
-    s->is_making = true;
-    atomic_store_explicit(&s->n_made, n_made + 1, memory_order_release);
-  }
+  uint32_t number = 0;
+  if (!s->is_making && hiaJ_special_has_room(s) &&
+      !is_known(s, like, true, f->n_param_words, n_made) && unbatch(s, f, like))
+    number = hiaJ_special_begin(s, HIA_SPECIAL_MAKING);
   pthread_mutex_unlock(&s->lock);
-  if (is_wanted) make(f, n_made + 1);
+  if (number) make(f, number);
 }
 
 /* ---- what other processes have found ---- */
@@ -374,8 +373,10 @@ static void recall(void *user, hia_special *x) {
   const hia_fn_version *v =
       hiaJ_cached_version(r->function, HIA_VERSION_NATIVE | hiaJ_number(n_made + 1));
   if (!v) return;
-  x->outcome = HIA_SPECIAL_MADE;
-  atomic_store_explicit(&s->n_made, n_made + 1, memory_order_release);
+  pthread_mutex_lock(&s->lock);
+  hiaJ_special_begin(s, HIA_SPECIAL_MADE);
+  pthread_mutex_unlock(&s->lock);
+  hiaJ_special_release(x);
 }
 
 /* No version is made meanwhile. False: one is being made. */

@@ -107,11 +107,21 @@ typedef enum hia_special_outcome {
   HIA_SPECIAL_MAKING,
   HIA_SPECIAL_MADE,
   HIA_SPECIAL_FAILED, /* it could not be made */
+  HIA_SPECIAL_LEFT,   /* no run chooses it any more; runs may hold it */
+  HIA_SPECIAL_GONE,   /* its memory is free, for another version */
 } hia_special_outcome;
 
-/* What a version assumes. Constant once the version can be found, except under a lock. */
+/* What a version assumes. Constant while the version can be found, except under a lock. A run holds
+ * the version before it reads anything but what is atomic. */
 struct hia_special {
   hia_function *function;
+  _Atomic(const hia_fn_version *) version; /* NULL: there is none */
+  atomic_uint n_held;                      /* by runs */
+  /* For a look before that: how much it assumes, and a word of the arguments that is this one;
+   * NONE: it assumes no word. */
+  _Atomic uint32_t rank, key;
+  _Atomic hia_word key_word;
+  uint32_t serial;         /* of versions that assume as much, runs use the newest */
   bool is_narrow;          /* nothing is batched: waves were narrow */
   const hia_special *like; /* is_narrow: the version with batches that assumes the same; or NULL */
   uint32_t weight;  /* how much it assumes: of several that fit, a run uses the one with the most */
@@ -141,23 +151,10 @@ struct hia_special {
   uint64_t unfit_before;
   uint64_t compile_ns;
   hia_misfit_run misfit;
+  const hia_fn_version *left; /* LEFT: what `version` was */
+  uint64_t used_then;         /* runs that had used it at the last look, and */
+  uint32_t n_idle;            /* looks since it was used */
 };
-
-/* A version among which a run chooses. A version for other arguments is mostly found out by its
- * key: a word of the arguments that is this one. */
-typedef struct hia_choice {
-  const hia_fn_version *version;
-  hia_special *special;
-  uint32_t key; /* NONE: it assumes no word */
-  hia_word word;
-} hia_choice;
-
-/* All versions, those that assume most first, and of equal ones the newest; constant. */
-typedef struct hia_choices {
-  struct hia_choices *older; /* which a run may be reading */
-  uint32_t n;
-  hia_choice of[HIA_MAX_SPECIALS];
-} hia_choices;
 
 /* Runs, and the time that they took together. */
 typedef struct hia_timed {
@@ -186,11 +183,11 @@ struct hia_speculation {
   atomic_bool is_wide;
   atomic_bool has_recalled; /* versions that are in the cache were looked for */
   _Atomic uint64_t n_unbatched;
-  /* Numbers 1 to n_made are taken, by versions that are there, or that could not be made. */
+  /* Numbers 1 to n_made are taken, by versions that are there, could not be made, or have left. */
   atomic_uint n_made;
+  uint32_t n_serial;    /* versions that were made */
+  uint64_t n_used_gone; /* runs of versions that have left */
   hia_special specials[HIA_MAX_SPECIALS];
-
-  _Atomic(hia_choices *) choices; /* NULL: there are none */
 
   /* Runs by the number of the version that they have used, 0 being the general one; since there is
    * a speculation. A run writes nothing else here that other runs read. */
@@ -202,8 +199,22 @@ struct hia_speculation {
 /* Made at the first request. NULL: no memory. */
 hia_speculation *hiaJ_speculation_of(hia_function *f);
 void hiaJ_speculation_free(hia_function *f);
-/* The version is there: runs choose it from now on. The caller holds the module's making_lock. */
+/* The version is there: runs choose it from now on, and the caller holds it. */
 void hiaJ_special_add(const hia_fn_version *version);
+/* A run, or who has made it, does not need the version any more. */
+static inline void hiaJ_special_release(hia_special *x) {
+  atomic_fetch_sub_explicit(&x->n_held, 1, memory_order_release);
+}
+/* Makes room for another version, if there is none: a version that no run has used for long
+ * leaves, as do those whose guards have failed. Returns the unit of one that has left and that no
+ * run holds, for the caller to free without the lock; NULL: there is none. The caller holds the
+ * lock. */
+hia_unit *hiaJ_special_leave(hia_speculation *s);
+/* The next version, which has been filled in, is being made now, or is there. Returns its number.
+ */
+uint32_t hiaJ_special_begin(hia_speculation *s, hia_special_outcome outcome);
+/* True if there is room for another version. */
+bool hiaJ_special_has_room(const hia_speculation *s);
 /* The assumptions of the version with these traits. */
 hia_special *hiaJ_special_of(const hia_function *f, hia_traits traits);
 /* The version with these traits, which was being made, is there, after so much time of compiling;
@@ -217,8 +228,9 @@ void hiaJ_special_failed(hia_function *f, hia_traits traits, const char *reason)
 uint64_t hiaJ_special_unfit(const hia_speculation *s, uint32_t i);
 /* The first of these words that is not as the version assumes; HIA_NONE: all are. */
 uint32_t hiaJ_special_misfit(const hia_special *special, const hia_word *words);
-/* Returns that version whose assumptions hold of these words and which assumes most; NULL: there is
- * none. Counts the run: it is number *use of those that use this version, or none, from 0. */
+/* Returns that version whose assumptions hold of these words and which assumes most, held for the
+ * caller; NULL: there is none. Counts the run: it is number *use of those that use this version, or
+ * none, from 0. */
 const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *words, uint64_t *use);
 /* True if the time of a run is to be taken, which is number `use` of those of a version: reading
  * the clock takes a tenth of a short run. */
@@ -228,9 +240,8 @@ static inline bool hiaJ_is_timed(uint64_t use) {
 }
 void hiaJ_special_timed(hia_special *special, uint64_t ns);
 
-/* The assumptions that the next version gets, which are to be filled in; NULL: there are as many
- * versions as there may be, or there is no memory. The caller holds the lock, or nobody else makes
- * versions meanwhile. */
+/* The assumptions that the next version gets, which are to be filled in; NULL: there is no room or
+ * no memory. The caller holds the lock, or nobody else makes versions meanwhile. */
 hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f);
 
 /* ---- cached_versions.c: versions in the cache ---- */

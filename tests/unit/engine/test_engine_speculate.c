@@ -33,7 +33,8 @@ Test(engine_speculate, an_object_that_is_the_same) {
   close_program(&p);
 }
 
-/* An object that a version assumes is not freed, so none with its address is another one. */
+/* An object that a version assumes is not freed, so none with its address is another one. Once
+ * there are as many versions as there may be, those that no run uses make room for others. */
 Test(engine_speculate, objects_that_die) {
   NEEDS_NATIVE;
   program p = open(HIA_SPECULATE_EAGER, "total");
@@ -50,7 +51,8 @@ Test(engine_speculate, objects_that_die) {
     }
     hia_value_free(args[0]);
   }
-  cr_assert_eq(n_special, HIA_MAX_SPECIALS);
+  cr_assert_gt(n_special, HIA_MAX_SPECIALS);
+  cr_assert_lt(n_special, 60);
   hia_value_free(n);
   close_program(&p);
 }
