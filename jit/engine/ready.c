@@ -437,6 +437,7 @@ hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *sta
   hia_function_stats all = {0};
   for (const hia_fn_version *v = atomic_load_explicit(&f->versions, memory_order_acquire); v;
        v = v->next) {
+    if (v->traits & HIA_VERSION_OBSERVED) continue; /* no run is for its result */
     add_stats(&all, &v->unit->stats);
     if (!all.versions) all.opt_level = v->unit->stats.opt_level;
     if (all.tier != HIA_TIER_NATIVE)
