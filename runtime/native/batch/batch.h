@@ -20,6 +20,7 @@
  *   calls.c      what compiled code calls: defer, settle, and the end of an entry
  *   equal.c      finds the row with equal operands
  *   kept.c       finds, and keeps, results that depend on params alone
+ *   once.c       computes a row at once, where waves are narrow
  *   note.c       notes a row
  *   memory.c     the memory of rows, and the tables
  *   levels.c     which rows depend on which: the waves

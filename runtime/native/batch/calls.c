@@ -47,6 +47,10 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
   }
   hia_word ids[HIA_SEGMENT_MOST];
   if (segment->known_as && find_results(context, segment, words, ids)) return;
+  if (hiaR_batch_is_once(context->batching.batch, segment, words)) {
+    hiaR_batch_once(context, segment, words, loc, sp, pc);
+    return;
+  }
   if (HIA_UNLIKELY(!hiaR_batch_note(context, segment, words)))
     hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
   if (segment->known_as) hiaR_batch_add_equal(context, ids);

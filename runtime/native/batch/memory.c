@@ -33,6 +33,7 @@ void hiaR_batch_begin(hia_context *context) {
   if (!b) return;
   for (uint32_t i = 0; i < b->n_queues; i++) b->queue_of[b->queues[i].number] = 0;
   b->n_queues = 0;
+  b->n_narrow = b->once_left = b->n_once = 0;
   hiaR_batch_forget(b);
 }
 

@@ -67,6 +67,8 @@ typedef struct hia_batch {
   hia_row_block *blocks;     /* the blocks of that level */
   uint32_t most_rows;        /* for which there is room in these three */
   char *at, *end;            /* the rest of the newest chunk of rows */
+  /* once.c: narrow waves up to now; rows that are computed at once, of so many. */
+  uint32_t n_narrow, once_left, n_once;
 } hia_batch;
 
 /* The row whose result a tensor will be; NULL: the tensor has its elements. */
@@ -162,6 +164,17 @@ hia_status hiaR_batch_compute(hia_context *context, void *blocks, uint32_t i);
 /* Computes what is pending. `sp` and `pc`: where compiled code is, whose invocation ends if that
  * fails. */
 void hiaR_batch_settle(hia_context *context, const char *sp, uintptr_t pc);
+
+/* ---- once.c ---- */
+
+/* So many rows were computed in so many waves, in one settling. */
+void hiaR_batch_note_waves(hia_batch *b, uint64_t rows, uint64_t waves);
+/* True if the row is to be computed at once. */
+bool hiaR_batch_is_once(hia_batch *b, const hia_segment *s, const hia_word *words);
+/* Computes it: its results take the place of its operands, whose references are given up. `loc`,
+ * `sp` and `pc`: where compiled code is, for a failure. */
+void hiaR_batch_once(hia_context *context, const hia_segment *s, hia_word *words, uint32_t loc,
+                     const char *sp, uintptr_t pc);
 
 /* ---- jobs.c ---- */
 

@@ -73,6 +73,7 @@ static hia_status settle(hia_context *context) {
   hia_batch *b = context->batching.batch;
   hia_status status;
   context->batching.settle = NULL;
+  hia_batch_usage before = context->batching.usage;
   uint64_t begin = hiaR_now();
   if (!hiaR_batch_find_levels(context, b)) return HIA_MEMORY;
   context->batching.usage.plan_ns += hiaR_now() - begin;
@@ -82,6 +83,8 @@ static hia_status settle(hia_context *context) {
   if ((status = hiaR_crew_close(context))) return status;
   hiaR_batch_free_rows(context, b);
   hiaR_batch_forget(b);
+  hiaR_batch_note_waves(b, context->batching.usage.rows - before.rows,
+                        context->batching.usage.waves - before.waves);
   return HIA_OK;
 }
 
