@@ -235,7 +235,12 @@ static hia_status begin_object(hia_module *module, void *user, hia_error **error
   hia_status status = begin_header(module, b, error);
   if (status == HIA_OK) status = build_graph(b, &b->flat, &b->flat_roots, error);
   if (status == HIA_OK) name_results(b);
-  if (status == HIA_OK && b->options->n_points) status = hiaJ_build_profile(b, error);
+  uint32_t guesses =
+      module->program && !hiaJ_build_has(b, HIA_BUILD_FUEL) ? module->engine->assume_seed : 0;
+  if (status == HIA_OK && b->options->n_points)
+    status = hiaJ_build_profile(b, error);
+  else if (status == HIA_OK && guesses)
+    hiaJ_build_guesses(b, guesses);
   if (status == HIA_OK) add_streams(b);
   return status;
 }

@@ -67,6 +67,8 @@ bool hiaJ_is_own_name(const char *name);
 /* build_profile.c: the native graph, which has just been built, becomes fast for the points of the
  * options. May throw. */
 hia_status hiaJ_build_profile(hia_building *b, hia_error **error);
+/* For tests: it becomes fast for what is guessed. */
+void hiaJ_build_guesses(hia_building *b, uint32_t seed);
 /* header.c: writes `text`. May throw. */
 void hiaJ_build_header(hia_building *b);
 /* c_types.c: a dtype. */

@@ -110,6 +110,40 @@ static bool is_of_use(const hia_building *b, const hia_point *point,
          seen->times >= (is_root ? 1 : OFTEN);
 }
 
+/* ---- for tests ---- */
+
+/* Something small, and mostly wrong. */
+static void guess(const hia_building *b, const hia_point *point, uint64_t random,
+                  hia_preference *out) {
+  out->word = random & 3;
+  if (point->type == HIA_BOOL) out->word &= 1;
+  if (hiaG_type_kind(&b->types, point->type) != HIA_KIND_TENSOR) return;
+  out->dims.rank = hiaG_rank(&b->types, point->type);
+  for (uint32_t i = 0; i < out->dims.rank; i++) out->dims.dims[i] = random >> (4 + 2 * i) & 3;
+}
+
+static bool may_guess(const hia_building *b, const hia_point *point) {
+  hia_type type = point->type;
+  return point->kind != HIA_POINT_BRANCH &&
+         (type == HIA_BOOL || type == HIA_I32 || type == HIA_I64 ||
+          hiaG_type_kind(&b->types, type) == HIA_KIND_TENSOR);
+}
+
+void hiaJ_build_guesses(hia_building *b, uint32_t seed) {
+  hia_point *points;
+  uint32_t n = hiaG_points(b->native, &points), n_all = 0;
+  hia_preference *all = HIA_NEW_ARRAY(&b->comp.arena, hia_preference, (size_t)n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t random = hiaR_mix(seed, i);
+    if (!may_guess(b, &points[i]) || random >> 60 < 8) continue;
+    all[n_all].point = i;
+    guess(b, &points[i], random, &all[n_all++]);
+  }
+  hiaG_prefer(b->native, points, all, n_all);
+}
+
+/* ---- profiles ---- */
+
 hia_status hiaJ_build_profile(hia_building *b, hia_error **error) {
   const hia_allocator *allocator = &b->module->engine->allocator;
   hia_arena *arena = &b->comp.arena;
