@@ -619,6 +619,44 @@ static void measure_varying_of(const char *row, const char *function, int64_t n_
 static void add_square(call *c) { add_tensor(c, 64, 64); }
 static void add_many_rounds(call *c) { add_number(c, 20000); }
 
+/* Expressions one after the other, so many that versions for the first ones are not used any more.
+ * The time of the compiler's thread is in it if the machine has one core. */
+static double come_and_go_ms(hia_speculate speculate) {
+  enum { N_OBJECTS = 40 };
+  int n_objects = bench_is_quick() ? 2 : N_OBJECTS, n_calls = bench_is_quick() ? 4 : 1000;
+  side s = side_open("interpret", speculate);
+  double start = bench_now();
+  for (int i = 0; i < n_objects; i++) {
+    char text[96];
+    call *c = add_call(&s);
+    snprintf(text, sizeof text, "Add(Mul(X, Add(X, C(%d.5))), Mul(C(%d.0), X))", i, i % 7);
+    add_text(c, text);
+    add_number(c, FEW_POINTS);
+    for (int k = 0; k < n_calls; k++) hia_value_free(run(c, NULL));
+    call_free(c);
+    s.n_calls = 0;
+  }
+  double ms = bench_now() - start;
+  side_close(&s);
+  return ms;
+}
+
+static void measure_objects(void) {
+  enum { TIMES = 3 };
+  double on[TIMES], off[TIMES], ratios[TIMES];
+  for (int i = 0; i < TIMES; i++) {
+    on[i] = come_and_go_ms(HIA_SPECULATE_ON);
+    off[i] = come_and_go_ms(HIA_SPECULATE_OFF);
+    ratios[i] = on[i] / off[i];
+  }
+  print_heading("objects that come and go, ms", "on", "off", "on/off");
+  print_row("40 expressions, a thousand calls each", bench_median(on, TIMES),
+            bench_median(off, TIMES), "on/off", bench_median(ratios, TIMES),
+            BENCH_AT_MOST(MAX_CHOICE));
+  printf("\n");
+  fflush(stdout);
+}
+
 static void measure_varying(void) {
   printf("%-36s", "sizes at random");
   bench_print_target_heading("versions");
@@ -627,6 +665,8 @@ static void measure_varying(void) {
   printf("\n");
   measure_varying_of("a vector", "halve", 0, add_many_rounds);
   measure_varying_of("rows, and a matrix that stays", "rows", 64, add_square);
+  printf("\n");
+  measure_objects();
   printf("\n");
 }
 
@@ -715,17 +755,18 @@ static void warm_up(const side *s) {
   } while (bench_now() < end);
 }
 
-static void measure_narrow_of(const char *row, const char *function, void (*add_args)(call *)) {
+static void measure_narrow_of(const char *row, const char *function, hia_speculate speculate,
+                              void (*add_args)(call *), bench_target target) {
   bench_options options = options_of(HIA_SPECULATE_ON);
   options.batch = HIA_BATCH_NONE;
-  side sides[2] = {side_open(function, HIA_SPECULATE_ON),
+  side sides[2] = {side_open(function, speculate),
                    {.program = bench_open(HIA_BENCH "/speculate.hia", function, &options)}};
   for (int k = 0; k < 2; k++) {
     add_args(add_call(&sides[k]));
     warm_up(&sides[k]);
   }
   figures f = take_turns(row, sides);
-  print_row(row, f.ms[0], f.ms[1], "default/none", f.ratio, BENCH_AT_MOST(MAX_NARROW));
+  print_row(row, f.ms[0], f.ms[1], "default/none", f.ratio, target);
   printf("\n");
   fflush(stdout);
   for (int k = 0; k < 2; k++) side_close(&sides[k]);
@@ -743,9 +784,18 @@ static void add_sentence(call *c) {
 
 static void measure_narrow(void) {
   print_heading("narrow programs, ms", "default", "no batches", "default/none");
-  measure_narrow_of("a chain", "chain", add_length);
-  measure_narrow_of("early exits", "early_exit", add_elements);
-  measure_narrow_of("a tagger", "tagger", add_sentence);
+  static const struct {
+    const char *row, *alone, *function;
+    void (*add_args)(call *);
+  } rows[] = {{"a chain", "a chain, without versions", "chain", add_length},
+              {"early exits", "early exits, without versions", "early_exit", add_elements},
+              {"a tagger", "a tagger, without versions", "tagger", add_sentence}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    measure_narrow_of(rows[i].row, rows[i].function, HIA_SPECULATE_ON, rows[i].add_args,
+                      BENCH_AT_MOST(MAX_NARROW));
+    measure_narrow_of(rows[i].alone, rows[i].function, HIA_SPECULATE_OFF, rows[i].add_args,
+                      BENCH_NO_TARGET);
+  }
 }
 
 /* ---- contributions, one by one ---- */

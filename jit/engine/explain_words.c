@@ -124,7 +124,8 @@ const char *hiaJ_told_hindrance(hia_told *t) {
                              t->n_looks == 1 ? " was" : "s were", t->steady);
   case HIA_HINDRANCE_TIME:
     return hiaR_arena_printf(
-        arena, "all runs together have taken about %.3f ms, and compiling takes %.3f ms",
+        arena,
+        "all runs together have taken about %.3f ms, and compiling all versions takes %.3f ms",
         (double)t->runs_ns / 1e6, (double)t->compile_ns / 1e6);
   case HIA_HINDRANCE_OBSERVE: return "runs are to be observed first";
   case HIA_HINDRANCE_NOT_STEADY: return "no argument is steady";

@@ -225,14 +225,23 @@ static hia_hindrance decide(hia_speculation *s, hia_function *f, const hia_looke
   return is_known(s, x, false, f->n_param_words, n_made) ? HIA_HINDRANCE_KNOWN : HIA_HINDRANCE_NONE;
 }
 
-/* True if all runs of the function have taken as long as compiling it does, about. */
+/* Compiling all versions, with the next one, may take as long as runs have taken; but further ones
+ * than a function can have, which take the place of others, an eighth of that: as objects come and
+ * go, none of them may be used for long. */
+static uint64_t times_of_compiling(const hia_speculation *s) {
+  enum { SELDOM = 8 };
+  uint64_t n = s->n_serial + 1;
+  return n <= HIA_MAX_SPECIALS ? n : HIA_MAX_SPECIALS + SELDOM * (n - HIA_MAX_SPECIALS);
+}
+
+/* True if all runs of the function have taken as long as that, about. */
 static bool has_paid(hia_speculation *s, const hia_function *f, const hia_fn_version *version) {
   const hia_function_stats *stats = &version->unit->stats;
   uint64_t ns = stats->emit_ns + stats->optimize_ns + stats->codegen_ns;
   double runs = (double)atomic_load_explicit(&f->n_runs, memory_order_relaxed);
   double runs_ns = s->n_timed ? (double)s->ns / s->n_timed * runs : 0;
   s->runs_ns = (uint64_t)runs_ns;
-  s->compile_ns = ns ? ns : COMPILE_NS;
+  s->compile_ns = (ns ? ns : COMPILE_NS) * times_of_compiling(s);
   return runs_ns > (double)s->compile_ns;
 }
 
