@@ -634,6 +634,7 @@ static double come_and_go_ms(hia_speculate speculate) {
     add_number(c, FEW_POINTS);
     for (int k = 0; k < n_calls; k++) hia_value_free(run(c, NULL));
     call_free(c);
+    *c = (call){0};
     s.n_calls = 0;
   }
   double ms = bench_now() - start;
