@@ -20,6 +20,7 @@
  *   speculate.c, special.c, assumed.c   versions that assume something of arguments (speculate.h)
  *   explain.c, explain_*.c       what is told of these versions (explain.h)
  *   run.c, run_options.c         calls; their options
+ *   running.c                    how a run is made, in which versions (running.h)
  *   entry.c, sides.c             what hosts call: typed entries, plain functions, maps
  *   host.c, cancel.c             host functions; ending runs
  *   params.c, trainer.c, gradients.c, differences.c   params, training, checks of gradients
