@@ -14,10 +14,12 @@
  *   find.c, functions.c          functions by name; the objects that stand for them
  *   show.c                       native code, shown to debuggers and profilers
  *   unit.c, ready.c              building and compiling; versions of functions, made when needed
- *   cached.c, cached_keys.c, cached_sides.c, cached_versions.c   the cache of native code
- * (cached.h) later.c                      making versions on a thread of the engine again.c, tier.c
- * image or native code; runs that begin in the interpreter, and may begin again in native code
+ *   cached.c, cached_*.c         the cache of native code (cached.h)
+ *   later.c                      making versions on a thread of the engine
+ *   again.c, tier.c              image or native code; runs that begin in the interpreter, and may
+ *                                begin again in native code
  *   speculate.c, special.c, assumed.c   versions that assume something of arguments (speculate.h)
+ *   inside.c, observing.c, observed.c, guards.c   and of what happens inside of runs (observe.h)
  *   explain.c, explain_*.c       what is told of these versions (explain.h)
  *   run.c, run_options.c         calls; their options
  *   running.c                    how a run is made, in which versions (running.h)
@@ -26,7 +28,8 @@
  *   params.c, trainer.c, gradients.c, differences.c   params, training, checks of gradients
  *   value.c, value_data.c, value_text.c   values; of data and arrays; from text
  *   builder.c                    programs that hosts build
- *   build.c, names.c, header.c, header_data.c, c_types.c   objects and their headers (build.h)
+ *   build.c, build_profile.c, names.c, header.c, header_data.c, c_types.c   objects and their
+ *                                headers (build.h)
  *   dump.c, timeline.c, error.c  dumps; timelines; errors */
 #ifndef HIA_ENGINE_H
 #define HIA_ENGINE_H
