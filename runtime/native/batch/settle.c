@@ -55,8 +55,8 @@ static uint32_t divide(const hia_context *context, const hia_segment *s, const h
 /* The waves of a level depend on earlier ones alone. */
 static hia_status compute_level(hia_context *context, hia_batch *b, uint32_t number) {
   uint32_t n_rows = 0, at = 0, n_blocks = 0;
-  uint64_t begin = hiaR_now();
   for (uint32_t i = 0; i < b->n_queues; i++) n_rows += b->queues[i].levels[number].n;
+  uint64_t begin = n_rows > 1 ? hiaR_now() : 0;
   if (!make_room(context, b, n_rows)) return HIA_MEMORY;
   for (uint32_t i = 0; i < b->n_queues; i++) {
     const hia_row_level *l = &b->queues[i].levels[number];
@@ -65,8 +65,17 @@ static hia_status compute_level(hia_context *context, hia_batch *b, uint32_t num
     context->batching.usage.waves++;
   }
   context->batching.usage.rows += n_rows;
-  context->batching.usage.plan_ns += hiaR_now() - begin;
+  if (n_rows > 1) context->batching.usage.plan_ns += hiaR_now() - begin;
   return hiaR_crew_compute(context, n_blocks, hiaR_batch_compute, b->blocks);
+}
+
+/* What a worker that works alone has not accounted for is the time of blocks of one row. */
+static void add_rest(hia_context *context, const hia_batch_usage *before, uint64_t begin) {
+  hia_batch_usage *usage = &context->batching.usage;
+  uint64_t ns = hiaR_now() - begin, known = usage->plan_ns - before->plan_ns + usage->gather_ns -
+                                            before->gather_ns + usage->compute_ns -
+                                            before->compute_ns;
+  if (!context->run.team && ns > known) usage->compute_ns += ns - known;
 }
 
 static hia_status settle(hia_context *context) {
@@ -83,6 +92,7 @@ static hia_status settle(hia_context *context) {
   if ((status = hiaR_crew_close(context))) return status;
   hiaR_batch_free_rows(context, b);
   hiaR_batch_forget(b);
+  add_rest(context, &before, begin);
   hiaR_batch_note_waves(b, context->batching.usage.rows - before.rows,
                         context->batching.usage.waves - before.waves);
   return HIA_OK;

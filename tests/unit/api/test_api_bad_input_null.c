@@ -151,6 +151,100 @@ Test(api_bad_input, null_functions_and_values) {
   close_world(&w);
 }
 
+static bool see_none(void *user, const hia_observed_point *point) {
+  (void)point;
+  cr_assert_fail("a point of a run that is refused");
+  return user != NULL;
+}
+
+Test(api_bad_input, observed_runs) {
+  world w;
+  open_world(&w, HIA_ENGINE_INTERP);
+  hia_value *none = NULL, *two[] = {w.n, w.n}, *wrong = hia_value_f64(w.engine, 7);
+  REFUSED(HIA_ARGUMENT, "no function", hia_function_observe, NULL, &w.n, 1, 0, see_none, NULL);
+  REFUSED(HIA_ARGUMENT, "no see function", hia_function_observe, w.fib, &w.n, 1, 0, NULL, NULL);
+  REFUSED(HIA_ARGUMENT, "no see function", hia_function_observe, w.fact, &w.n, 1, 0, NULL, NULL);
+  REFUSED(HIA_ARGUMENT, "no arguments", hia_function_observe, w.fib, NULL, 1, 0, see_none, NULL);
+  REFUSED(HIA_ARGUMENT, "takes 1 argument", hia_function_observe, w.fib, NULL, 0, 0, see_none,
+          NULL);
+  REFUSED(HIA_ARGUMENT, "takes 1 argument", hia_function_observe, w.fib, two, 2, 0, see_none, NULL);
+  REFUSED(HIA_ARGUMENT, "takes 1 argument", hia_function_observe, w.fib, two, SIZE_MAX, 0, see_none,
+          NULL);
+  REFUSED(HIA_ARGUMENT, "takes 0 arguments", hia_function_observe, w.zero, &w.n, 1, 0, see_none,
+          NULL);
+  REFUSED(HIA_ARGUMENT, "argument 1", hia_function_observe, w.fib, &none, 1, 0, see_none, NULL);
+  REFUSED(HIA_ARGUMENT, "argument 1", hia_function_observe, w.fact, &none, 1, 0, see_none, NULL);
+  REFUSED(HIA_ARGUMENT, "is of type f64", hia_function_observe, w.fib, &wrong, 1, 0, see_none,
+          NULL);
+  /* There is nothing to be seen of it. */
+  REFUSED(HIA_UNSUPPORTED, "no parameters, branches and loops", hia_function_observe, w.zero, NULL,
+          0, 0, see_none, NULL);
+  hia_value_free(wrong);
+  close_world(&w);
+
+  static const struct {
+    hia_engine_kind kind;
+    const char *words;
+  } others[] = {{HIA_ENGINE_JIT, "the engine has no interpreter"},
+                {HIA_ENGINE_EXPAND, "the engine observes nothing"}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    open_world(&w, others[i].kind);
+    REFUSED(HIA_UNSUPPORTED, others[i].words, hia_function_observe, w.fib, &w.n, 1, 0, see_none,
+            NULL);
+    REFUSED(HIA_ARGUMENT, "no see function", hia_function_observe, w.fib, &w.n, 1, 0, NULL, NULL);
+    REFUSED(HIA_ARGUMENT, "argument 1", hia_function_observe, w.fib, &none, 1, 0, see_none, NULL);
+    close_world(&w);
+  }
+}
+
+static int32_t rolled;
+static int32_t roll(int32_t n) { return rolled += n; }
+
+/* A run may be made once only, or has no points. */
+Test(api_bad_input, runs_that_cannot_be_observed) {
+  static const char text[] =
+      "extern impure fn roll(n: i32) -> i32\n"
+      "fn twice(n: i32) -> i32 = if n < 0 then 0 else roll(n) + roll(n)\n"
+      "fn power(x: f64, n: i32) -> f64 = if n == 0 then 1 else x * power(x, n "
+      "- 1)\n"
+      "fn slope(n: i32) -> f64 = grad(power, wrt = x)(f64(n), 3)\n";
+  static const char graph[] = "graph functions \"g.hia\"\n\n"
+                              "fn f (i32) -> (i32) root (i32) -> i32 {\n"
+                              "  %0:i32 = arg 0\n"
+                              "  yield %0\n"
+                              "}\n";
+  static const struct {
+    const char *name, *words;
+  } cases[] = {{"twice", "it calls impure functions of the host"}, {"slope", "computes gradients"}};
+  static const hia_engine_kind kinds[] = {HIA_ENGINE_INTERP, HIA_ENGINE_AUTO};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    world w;
+    hia_module *module;
+    hia_function *function;
+    hia_host_function host = HIA_HOST_FUNCTION_INIT;
+    open_world(&w, kinds[k]);
+    host.declaration = "extern impure fn roll(n: i32) -> i32";
+    host.function = (void (*)(void))roll;
+    cr_assert_eq(hia_engine_register(w.engine, &host, NULL), HIA_OK);
+    cr_assert_eq(hia_module_load_text(w.engine, "t", text, strlen(text), &module, &error), HIA_OK,
+                 "%s", hia_error_text(error));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      cr_assert_eq(hia_module_function(module, cases[i].name, &function, NULL), HIA_OK);
+      REFUSED(HIA_UNSUPPORTED, cases[i].words, hia_function_observe, function, &w.n, 1, 0, see_none,
+              NULL);
+    }
+    cr_assert_eq(rolled, 0);
+    hia_module_free(module);
+    cr_assert_eq(hia_module_load_ir(w.engine, "g", graph, strlen(graph), &module, &error), HIA_OK,
+                 "%s", hia_error_text(error));
+    cr_assert_eq(hia_module_function(module, "f", &function, NULL), HIA_OK);
+    REFUSED(HIA_UNSUPPORTED, "was read as a graph", hia_function_observe, function, &w.n, 1, 0,
+            see_none, NULL);
+    hia_module_free(module);
+    close_world(&w);
+  }
+}
+
 Test(api_bad_input, fuel_of_entries) {
   world w;
   hia_native_fn entry = NULL;

@@ -135,3 +135,136 @@ Test(api_bad_input, dump_options_of_other_versions) {
           &t);
   close_world(&w);
 }
+
+/* ---- profiles of builds ---- */
+
+/* The parameter n of fib, which was always so. */
+static hia_observed_point always(const char *number) {
+  return (hia_observed_point){.size = sizeof(hia_observed_point),
+                              .of = HIA_POINT_OF_PARAMETER,
+                              .line = 1,
+                              .column = 4,
+                              .function = "fib",
+                              .file = "t",
+                              .parameter = "n",
+                              .type = "i32",
+                              .times = 5000,
+                              .least = number,
+                              .most = number};
+}
+
+/* False: this build makes no native code, and the test is skipped. */
+static bool open_native(world *w) {
+  open_world(w, HIA_ENGINE_JIT);
+  if (hia_engine_native(w->engine, NULL) == HIA_OK) return true;
+  close_world(w);
+  cr_skip_test("this build makes no native code");
+  return false;
+}
+
+static test_text built(const world *w, const hia_build_options *options) {
+  test_text out = {0};
+  cr_assert_eq(
+      hia_module_build_object(w->module, &w->fib, 1, options, test_text_take, &out, &error), HIA_OK,
+      "%s", hia_error_text(error));
+  cr_assert_gt(out.len, 0);
+  return out;
+}
+
+static bool is_same(const world *w, const hia_build_options *options, const test_text *as) {
+  test_text out = built(w, options);
+  bool is = out.len == as->len && memcmp(out.data, as->data, as->len) == 0;
+  test_text_free(&out);
+  return is;
+}
+
+/* What makes no sense in a point is passed over: the object is that without a profile. */
+Test(api_bad_input, points_of_builds) {
+  world w;
+  if (!open_native(&w)) return;
+  hia_build_options options = HIA_BUILD_OPTIONS_INIT;
+  test_text without = built(&w, &options);
+  hia_observed_point points[2] = {always("4"), always("4")};
+  options.points = points;
+  cr_assert(is_same(&w, &options, &without), "there are no points");
+  options.n_points = 1;
+  cr_assert_not(is_same(&w, &options, &without), "the point is of use");
+  test_text with = built(&w, &options);
+  cr_assert(is_same(&w, &options, &with));
+  options.n_points = 2;
+  cr_assert(is_same(&w, &options, &without), "it is there twice");
+  static const size_t sizes[] = {0, 1, sizeof(size_t), sizeof(hia_observed_point) - 1};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    options.n_points = 1;
+    points[0].size = sizes[i];
+    cr_assert(is_same(&w, &options, &without), "size %zu", sizes[i]);
+    options.n_points = 2;
+    cr_assert(is_same(&w, &options, &with), "size %zu, and another point", sizes[i]);
+  }
+  options.n_points = 1;
+  for (int i = 0; i < 12; i++) {
+    points[0] = always("4");
+    switch (i) {
+    case 0: points[0].of = (hia_point_of)77; break;
+    case 1: points[0].of = (hia_point_of)-1; break;
+    case 2: points[0].function = NULL; break;
+    case 3: points[0].parameter = NULL; break;
+    case 4: points[0].type = NULL; break;
+    case 5: points[0].least = NULL; break;
+    case 6: points[0].most = NULL; break;
+    case 7: points[0].least = points[0].most = NULL; break;
+    case 8: points[0].most = "5"; break;
+    case 9: points[0].changes = 1; break;
+    case 10: points[0].times = 0; break;
+    case 11: memset(&points[0], 0, sizeof points[0]); break;
+    }
+    cr_assert(is_same(&w, &options, &without), "mistake %d", i);
+  }
+  /* The file and the constructors are not looked at. */
+  points[0] = always("4");
+  points[0].file = NULL;
+  points[0].constructors = "None";
+  points[0].size = SIZE_MAX;
+  cr_assert(is_same(&w, &options, &with));
+  test_text_free(&with);
+  test_text_free(&without);
+  close_world(&w);
+}
+
+Test(api_bad_input, builds_with_points) {
+  static const char graph[] = "graph functions \"g.hia\"\n\n"
+                              "fn f (i32) -> (i32) root (i32) -> i32 {\n"
+                              "  %0:i32 = arg 0\n"
+                              "  yield %0\n"
+                              "}\n";
+  world w;
+  if (!open_native(&w)) return;
+  hia_build_options options = HIA_BUILD_OPTIONS_INIT;
+  const hia_observed_point point = always("4");
+  test_text out = {0};
+  options.n_points = 1;
+  REFUSED(HIA_ARGUMENT, "no points", hia_module_build_object, w.module, &w.fib, 1, &options,
+          test_text_take, &out);
+  options.n_points = SIZE_MAX;
+  REFUSED(HIA_ARGUMENT, "no points", hia_module_build_object, w.module, &w.fib, 1, &options,
+          test_text_take, &out);
+  options.points = &point;
+  options.n_points = 1;
+  options.flags = HIA_BUILD_FUEL;
+  REFUSED(HIA_UNSUPPORTED, "code with fuel", hia_module_build_object, w.module, &w.fib, 1, &options,
+          test_text_take, &out);
+  options.flags = 0;
+  hia_module *module;
+  cr_assert_eq(hia_module_load_ir(w.engine, "g", graph, strlen(graph), &module, &error), HIA_OK);
+  REFUSED(HIA_UNSUPPORTED, "graph that was read", hia_module_build_object, module, NULL, 0,
+          &options, test_text_take, &out);
+  hia_module_free(module);
+  cr_assert_eq(out.len, 0);
+  /* An earlier header has no points. */
+  test_text without = built(&w, NULL);
+  options.points = (const hia_observed_point *)(uintptr_t)8;
+  options.size = offsetof(hia_build_options, points);
+  cr_assert(is_same(&w, &options, &without));
+  test_text_free(&without);
+  close_world(&w);
+}

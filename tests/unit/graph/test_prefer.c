@@ -1,0 +1,1281 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* graph/assume/prefer.c: which functions get a form for what was observed, and which call it; loops
+ * that begin with some of their rounds; and that a graph computes the same for all arguments,
+ * whether preferences are right or wrong. test_points.c tests the points themselves. */
+#include "graph/assume/prefer.h"
+#include "graph/flatten/flatten.h"
+#include "graph/ir/build.h"
+#include "graph/ir/change.h"
+#include "graph/ir/walk.h"
+#include "runtime/run/observer.h"
+#include "tests/unit/helpers/eval.h"
+#include "tests/unit/helpers/graphs.h"
+#include "tests/unit/helpers/image.h"
+#include "tests/unit/helpers/random.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FILE_OF "graph functions \"p.hia\"\n\n"
+
+static void expect_sound(env *e, hia_graph *g) {
+  const char *defect = hiaG_verify(g);
+  if (defect) cr_assert_fail("%s\n%s", defect, text_of(e, g));
+}
+
+/* ---- preferences ---- */
+
+/* A graph before, and after preferences became part of it. */
+typedef struct world {
+  env e;
+  hia_graph *before, *after;
+  hia_fn_id root;
+  const char *text; /* of the latter */
+} world;
+
+/* Preferences become part of a graph, which is sound then, and reads as what it prints. */
+static const char *prefer(env *e, hia_graph *g, const hia_preference *of, uint32_t n) {
+  hia_point *points;
+  uint32_t n_points = hiaG_points(g, &points);
+  for (uint32_t i = 0; i < n; i++) cr_assert_lt(of[i].point, n_points);
+  hiaG_prefer(g, points, of, n);
+  expect_sound(e, g);
+  const char *text = text_of(e, g);
+  HIA_EACH_FN(g, f) hiaG_compact(g, hiaG_fn(g, f));
+  cr_assert_str_eq(text_of(e, g), text);
+  cr_assert_str_eq(text_of(e, read_text(e, text)), text);
+  return text;
+}
+
+static hia_fn_id root_of(const hia_graph *g) {
+  HIA_EACH_FN(g, f)
+    if (hiaG_fn(g, f)->is_root) return f;
+  cr_assert_fail("no root");
+  return HIA_NONE;
+}
+
+static void begin(world *w, const char *text, const hia_preference *of, uint32_t n) {
+  env_init(&w->e);
+  NO_THROW(&w->e, {
+    w->before = read_text(&w->e, text);
+    w->after = read_text(&w->e, text);
+    w->root = root_of(w->before);
+    w->text = prefer(&w->e, w->after, of, n);
+    cr_assert_eq(root_of(w->after), w->root);
+  });
+}
+#define ALWAYS(...)                                                                                \
+  (const hia_preference[]){__VA_ARGS__}, (uint32_t)HIA_LEN(((const hia_preference[]){__VA_ARGS__}))
+#define SIZES(...)                                                                                 \
+  (hia_dims) {                                                                                     \
+    .rank = (uint32_t)HIA_LEN(((const int64_t[]){__VA_ARGS__})), .dims = { __VA_ARGS__ }           \
+  }
+
+static void end(world *w) { hiaR_comp_free(&w->e.comp); }
+
+static void expect_text(const world *w, const char *words) {
+  cr_assert(strstr(w->text, words), "no '%s' in\n%s", words, w->text);
+}
+static void expect_no_text(const world *w, const char *words) {
+  cr_assert_not(strstr(w->text, words), "'%s' in\n%s", words, w->text);
+}
+static uint32_t count_of(const char *text, const char *what) {
+  uint32_t n = 0;
+  for (; (text = strstr(text, what)); text++) n++;
+  return n;
+}
+
+/* Nothing was of use. */
+static void expect_unchanged(world *w) {
+  NO_THROW(&w->e, { cr_assert_str_eq(w->text, text_of(&w->e, w->before)); });
+}
+
+/* The text of one function, up to the next one. */
+static const char *fn_text(const world *w, const char *head) {
+  static char text[8000];
+  const char *at = strstr(w->text, head);
+  cr_assert(at, "no '%s' in\n%s", head, w->text);
+  const char *last = strstr(at, "\n}\n");
+  snprintf(text, sizeof text, "%.*s", (int)(last + 3 - at), at);
+  return text;
+}
+
+/* The root has two parameters, i64. */
+static void run_as_before(world *w, int64_t a, int64_t b) {
+  eval_outcome before, after;
+  const hia_word args[] = {hiaR_from_i64(a), hiaR_from_i64(b)};
+  eval_graph(w->before, w->root, args, 1, &before);
+  eval_graph(w->after, w->root, args, 1, &after);
+  cr_assert(before.status != HIA_DEADLINE && after.status != HIA_DEADLINE);
+  cr_expect(eval_agree(hiaG_fn(w->before, w->root), &before, &after), "(%lld, %lld)\n%s",
+            (long long)a, (long long)b, w->text);
+}
+
+static void run_all_as_before(world *w, int64_t least, int64_t most) {
+  for (int64_t a = least; a <= most; a++)
+    for (int64_t b = least; b <= most; b++) run_as_before(w, a, b);
+}
+
+/* ---- numbers ---- */
+
+/* Points: 0, 1: the parameters of less; 2, 3: those of main. */
+static const char less[] = FILE_OF "fn less (i64, i64) -> (bool) {\n"
+                                   "  %0:i64 = arg 0\n"
+                                   "  %1:i64 = arg 1\n"
+                                   "  %2:bool = lt %0, %1\n"
+                                   "  yield %2\n"
+                                   "}\n\n"
+                                   "fn main (i64, i64) -> (bool) root (i64, i64) -> bool {\n"
+                                   "  %0:i64 = arg 0\n"
+                                   "  %1:i64 = arg 1\n"
+                                   "  %2:bool = call less %0, %1\n"
+                                   "  yield %2\n"
+                                   "}\n";
+
+/* The function becomes a choice between two forms, and those that call it stay as they were. */
+Test(prefer, a_number) {
+  world w;
+  begin(&w, less, ALWAYS({.point = 1, .word = 3}));
+  cr_assert_str_eq(w.text, FILE_OF "fn less (i64, i64) -> (bool) {\n"
+                                   "  %0:i64 = arg 0\n"
+                                   "  %1:i64 = arg 1\n"
+                                   "  %2:i64 = const 3\n"
+                                   "  %3:bool = eq %1, %2\n"
+                                   "  %4:bool = if %3 {\n"
+                                   "    %5:bool = call \"less observed\" %0, %1 tail\n"
+                                   "    yield %5\n"
+                                   "  } else {\n"
+                                   "    %6:bool = call \"less general\" %0, %1 tail\n"
+                                   "    yield %6\n"
+                                   "  }\n"
+                                   "  yield %4\n"
+                                   "}\n\n"
+                                   "fn main (i64, i64) -> (bool) root (i64, i64) -> bool {\n"
+                                   "  %0:i64 = arg 0\n"
+                                   "  %1:i64 = arg 1\n"
+                                   "  %2:bool = call less %0, %1\n"
+                                   "  yield %2\n"
+                                   "}\n\n"
+                                   "fn \"less observed\" (i64, i64) -> (bool) of less {\n"
+                                   "  %0:i64 = arg 0\n"
+                                   "  %1:i64 = arg 1\n"
+                                   "  %2:i64 = const 3\n"
+                                   "  %3:bool = lt %0, %2\n"
+                                   "  yield %3\n"
+                                   "}\n\n"
+                                   "fn \"less general\" (i64, i64) -> (bool) of less {\n"
+                                   "  %0:i64 = arg 0\n"
+                                   "  %1:i64 = arg 1\n"
+                                   "  %2:bool = lt %0, %1\n"
+                                   "  yield %2\n"
+                                   "}\n");
+  run_all_as_before(&w, 0, 5);
+  end(&w);
+}
+
+/* All that is known of the parameters is tested, and the form knows all of it. */
+Test(prefer, several_parameters) {
+  world w;
+  begin(&w, less, ALWAYS({.point = 0, .word = hiaR_from_i64(-2)}, {.point = 1, .word = 3}));
+  cr_assert_str_eq(fn_text(&w, "fn less "), "fn less (i64, i64) -> (bool) {\n"
+                                            "  %0:i64 = arg 0\n"
+                                            "  %1:i64 = arg 1\n"
+                                            "  %2:i64 = const -2\n"
+                                            "  %3:bool = eq %0, %2\n"
+                                            "  %4:i64 = const 3\n"
+                                            "  %5:bool = eq %1, %4\n"
+                                            "  %6:bool = band %3, %5\n"
+                                            "  %7:bool = if %6 {\n"
+                                            "    %8:bool = call \"less observed\" %0, %1 tail\n"
+                                            "    yield %8\n"
+                                            "  } else {\n"
+                                            "    %9:bool = call \"less general\" %0, %1 tail\n"
+                                            "    yield %9\n"
+                                            "  }\n"
+                                            "  yield %7\n"
+                                            "}\n");
+  cr_assert_str_eq(fn_text(&w, "fn \"less observed\" "),
+                   "fn \"less observed\" (i64, i64) -> (bool) of less {\n"
+                   "  %0:i64 = arg 0\n"
+                   "  %1:i64 = arg 1\n"
+                   "  %2:i64 = const -2\n"
+                   "  %3:i64 = const 3\n"
+                   "  %4:bool = lt %2, %3\n"
+                   "  yield %4\n"
+                   "}\n");
+  run_all_as_before(&w, -4, 4);
+  end(&w);
+}
+
+/* Points: 0 to 2: the parameters of choose; 3: its branch. */
+static const char choose[] = FILE_OF "fn choose (bool, i32, i64) -> (i64) {\n"
+                                     "  %0:bool = arg 0\n"
+                                     "  %1:i32 = arg 1\n"
+                                     "  %2:i64 = arg 2\n"
+                                     "  %3:i64 = if %0 {\n"
+                                     "    yield %2\n"
+                                     "  } else {\n"
+                                     "    %4:i32 = const 10\n"
+                                     "    %5:i32 = div %4, %1\n"
+                                     "    %6:i64 = cast %5\n"
+                                     "    yield %6\n"
+                                     "  }\n"
+                                     "  yield %3\n"
+                                     "}\n\n"
+                                     "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:bool = lt %0, %1\n"
+                                     "  %3:i32 = cast %0\n"
+                                     "  %4:i64 = call choose %2, %3, %1\n"
+                                     "  yield %4\n"
+                                     "}\n";
+
+/* Bools and i32, too. The third parameter is only yielded: a number there is of no use. Where the
+ * second one is 0 the division fails, in both forms. */
+Test(prefer, other_types) {
+  for (int is_true = 0; is_true < 2; is_true++)
+    for (int32_t n = -1; n < 2; n++) {
+      world w;
+      char known[60];
+      begin(&w, choose,
+            ALWAYS({.point = 0, .word = (hia_word)is_true}, {.point = 1, .word = hiaR_from_i32(n)},
+                   {.point = 2, .word = 4}));
+      expect_text(&w, is_true ? ":bool = const true\n" : ":bool = const false\n");
+      snprintf(known, sizeof known, "  %%5:i32 = const %d\n  %%6:bool = eq %%1, %%5\n", n);
+      expect_text(&w, known);
+      expect_no_text(&w, "const 4");
+      cr_assert_eq(count_of(w.text, " = band "), 1);
+      run_all_as_before(&w, -2, 2);
+      end(&w);
+    }
+}
+
+/* What is observed of branches is for versions alone (suppose.c). */
+Test(prefer, no_branches) {
+  world w;
+  begin(&w, choose, ALWAYS({.point = 3, .word = 1}));
+  expect_unchanged(&w);
+  end(&w);
+}
+
+/* Nothing becomes faster if a number that is added is known. */
+Test(prefer, numbers_of_no_use) {
+  world w;
+  begin(&w,
+        FILE_OF "fn sum (i64, i64) -> (i64) {\n"
+                "  %0:i64 = arg 0\n"
+                "  %1:i64 = arg 1\n"
+                "  %2:i64 = add %0, %1\n"
+                "  yield %2\n"
+                "}\n\n"
+                "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 {\n"
+                "  %0:i64 = arg 0\n"
+                "  %1:i64 = arg 1\n"
+                "  %2:i64 = call sum %1, %0\n"
+                "  yield %2\n"
+                "}\n",
+        ALWAYS({.point = 0, .word = 1}, {.point = 1, .word = 2}));
+  expect_unchanged(&w);
+  end(&w);
+  begin(&w, less, NULL, 0);
+  expect_unchanged(&w);
+  end(&w);
+}
+
+/* One that is handed on is of use, since the function that gets it need not be told. */
+Test(prefer, a_number_that_is_handed_on) {
+  world w;
+  begin(&w,
+        FILE_OF "fn less (i64, i64) -> (bool) {\n"
+                "  %0:i64 = arg 0\n"
+                "  %1:i64 = arg 1\n"
+                "  %2:bool = lt %0, %1\n"
+                "  yield %2\n"
+                "}\n\n"
+                "fn more (i64, i64) -> (bool) {\n"
+                "  %0:i64 = arg 0\n"
+                "  %1:i64 = arg 1\n"
+                "  %2:bool = call less %1, %0\n"
+                "  yield %2\n"
+                "}\n\n"
+                "fn main (i64, i64) -> (bool) root (i64, i64) -> bool {\n"
+                "  %0:i64 = arg 0\n"
+                "  %1:i64 = arg 1\n"
+                "  %2:bool = call more %0, %1\n"
+                "  yield %2\n"
+                "}\n",
+        ALWAYS({.point = 1, .word = 2}, {.point = 2, .word = 2}));
+  expect_text(&w, "  %2:i64 = const 2\n"
+                  "  %3:bool = call less %1, %2\n");
+  cr_assert_eq(count_of(w.text, "observed\" ("), 2);
+  run_all_as_before(&w, 0, 4);
+  end(&w);
+}
+
+/* ---- recursion ---- */
+
+/* Points: 0: how far to go; 1: the step, which is handed on; 2: the sum; 3: the branch; 4, 5: the
+ * parameters of main. It fails if the step is 0. */
+static const char steps[] = FILE_OF "fn steps (i64, i64, i64) -> (i64) raises diverges {\n"
+                                    "  %0:i64 = arg 0\n"
+                                    "  %1:i64 = arg 1\n"
+                                    "  %2:i64 = arg 2\n"
+                                    "  %3:i64 = const 0\n"
+                                    "  %4:bool = le %0, %3\n"
+                                    "  %5:i64 = if %4 {\n"
+                                    "    yield %2\n"
+                                    "  } else {\n"
+                                    "    %6:i64 = sub %0, %1\n"
+                                    "    %7:i64 = div %0, %1\n"
+                                    "    %8:i64 = add %2, %7\n"
+                                    "    %9:i64 = call steps %6, %1, %8\n"
+                                    "    %10:i64 = add %9, %9\n"
+                                    "    yield %10\n"
+                                    "  }\n"
+                                    "  yield %5\n"
+                                    "}\n\n"
+                                    "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 raises "
+                                    "diverges {\n"
+                                    "  %0:i64 = arg 0\n"
+                                    "  %1:i64 = arg 1\n"
+                                    "  %2:i64 = call steps %0, %1, %0\n"
+                                    "  yield %2\n"
+                                    "}\n";
+
+static void run_steps(world *w) {
+  for (int64_t a = -1; a < 9; a++)
+    for (int64_t b = 0; b < 4; b++) run_as_before(w, a, b);
+}
+
+/* The form calls itself where it hands on what it knows; the general one makes the choice. */
+Test(prefer, recursion_that_hands_on) {
+  world w;
+  begin(&w, steps, ALWAYS({.point = 1, .word = 2}));
+  cr_assert(strstr(fn_text(&w, "fn \"steps observed\" "), " = call \"steps observed\" "), "%s",
+            w.text);
+  cr_assert(strstr(fn_text(&w, "fn \"steps general\" "), " = call steps "), "%s", w.text);
+  cr_assert_eq(count_of(w.text, "call \"steps observed\" "), 2);
+  cr_assert_eq(count_of(w.text, "call \"steps general\" "), 1);
+  cr_assert_eq(count_of(w.text, " tail\n"), 2); /* of the choice, and no other */
+  run_steps(&w);
+  end(&w);
+}
+
+/* What is handed on must be all that is known. */
+Test(prefer, recursion_that_hands_on_some) {
+  world w;
+  begin(&w, steps, ALWAYS({.point = 0, .word = 4}, {.point = 1, .word = 2}));
+  cr_assert(strstr(fn_text(&w, "fn \"steps observed\" "), " = call steps "), "%s", w.text);
+  cr_assert_eq(count_of(w.text, "call \"steps observed\" "), 1);
+  run_steps(&w);
+  end(&w);
+}
+
+/* A constant of the program may be what is known, and a call stays a tail call. One with another
+ * number makes the choice. */
+Test(prefer, recursion_with_constants) {
+  static const char text[] = FILE_OF "fn down (i64, i64) -> (i64) diverges {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:i64 = const 5\n"
+                                     "  %3:i64 = const 1\n"
+                                     "  %4:bool = lt %0, %1\n"
+                                     "  %5:i64 = if %4 {\n"
+                                     "    yield %0\n"
+                                     "  } else {\n"
+                                     "    %6:i64 = sub %0, %3\n"
+                                     "    %7:bool = lt %6, %2\n"
+                                     "    %8:i64 = if %7 {\n"
+                                     "      %9:i64 = call down %6, %3 tail\n"
+                                     "      yield %9\n"
+                                     "    } else {\n"
+                                     "      %10:i64 = call down %6, %2 tail\n"
+                                     "      yield %10\n"
+                                     "    }\n"
+                                     "    yield %8\n"
+                                     "  }\n"
+                                     "  yield %5\n"
+                                     "}\n\n"
+                                     "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 diverges "
+                                     "{\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:i64 = call down %0, %1\n"
+                                     "  yield %2\n"
+                                     "}\n";
+  world w;
+  begin(&w, text, ALWAYS({.point = 1, .word = 5}));
+  const char *form = fn_text(&w, "fn \"down observed\" ");
+  cr_assert_eq(count_of(form, " = call \"down observed\" "), 1, "%s", form);
+  cr_assert_eq(count_of(form, " = call down "), 1, "%s", form);
+  cr_assert_eq(count_of(form, " tail\n"), 2, "%s", form);
+  cr_assert_eq(count_of(fn_text(&w, "fn \"down general\" "), " = call down "), 2, "%s", w.text);
+  run_all_as_before(&w, 0, 8);
+  end(&w);
+}
+
+/* Functions that call each other make the choice each time. */
+Test(prefer, recursion_of_two) {
+  static const char text[] = FILE_OF "fn even (i64, i64) -> (i64) raises diverges {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:bool = lt %0, %1\n"
+                                     "  %3:i64 = if %2 {\n"
+                                     "    yield %0\n"
+                                     "  } else {\n"
+                                     "    %4:i64 = call odd %0, %1 tail\n"
+                                     "    yield %4\n"
+                                     "  }\n"
+                                     "  yield %3\n"
+                                     "}\n\n"
+                                     "fn odd (i64, i64) -> (i64) raises diverges {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:i64 = sub %0, %1\n"
+                                     "  %3:i64 = rem %2, %1\n"
+                                     "  %4:i64 = call even %2, %1\n"
+                                     "  %5:i64 = add %3, %4\n"
+                                     "  yield %5\n"
+                                     "}\n\n"
+                                     "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 raises "
+                                     "diverges {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:i64 = call even %0, %1\n"
+                                     "  yield %2\n"
+                                     "}\n";
+  world w;
+  begin(&w, text, ALWAYS({.point = 1, .word = 3}, {.point = 4, .word = 3}));
+  cr_assert_eq(count_of(w.text, " = call even "), 3, "%s", w.text);
+  cr_assert_eq(count_of(w.text, " = call odd "), 2, "%s", w.text);
+  for (int64_t a = -1; a < 12; a++)
+    for (int64_t b = 0; b < 5; b++) run_as_before(&w, a, b);
+  end(&w);
+}
+
+/* ---- roots ---- */
+
+/* A root that hosts call stays the root with its signature, and its forms are none. */
+Test(prefer, roots) {
+  world w;
+  begin(&w, less, ALWAYS({.point = 1, .word = 3}, {.point = 2, .word = 2}));
+  expect_text(&w, "\nfn main (i64, i64) -> (bool) root (i64, i64) -> bool {\n");
+  expect_text(&w, "\nfn \"main observed\" (i64, i64) -> (bool) of main {\n");
+  expect_text(&w, "\nfn \"main general\" (i64, i64) -> (bool) of main {\n");
+  cr_assert_eq(count_of(w.text, " root "), 1);
+  run_all_as_before(&w, 0, 4);
+  end(&w);
+}
+
+/* The same of a root that calls itself. The form that knows the number calls itself. */
+Test(prefer, roots_that_recur) {
+  static const char text[] = FILE_OF "fn \"up(i64, i64)\" (i64, i64) -> (i64) of up "
+                                     "root (i64, i64) -> i64 diverges {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:bool = ge %0, %1\n"
+                                     "  %3:i64 = if %2 {\n"
+                                     "    yield %0\n"
+                                     "  } else {\n"
+                                     "    %4:i64 = const 1\n"
+                                     "    %5:i64 = add %0, %4\n"
+                                     "    %6:i64 = call \"up(i64, i64)\" %5, %1\n"
+                                     "    %7:i64 = add %6, %6\n"
+                                     "    yield %7\n"
+                                     "  }\n"
+                                     "  yield %3\n"
+                                     "}\n";
+  world w;
+  begin(&w, text, ALWAYS({.point = 1, .word = 4}));
+  cr_assert_eq(count_of(w.text, " root (i64, i64) -> i64 "), 1);
+  cr_assert(
+      strstr(fn_text(&w, "fn \"up(i64, i64) observed\" "), " = call \"up(i64, i64) observed\" "),
+      "%s", w.text);
+  run_all_as_before(&w, 0, 6);
+  end(&w);
+}
+
+/* ---- several functions ---- */
+
+/* The forms of a function whose names others have get other names. (Reading the text again would
+ * find two of one name.) */
+Test(prefer, names_that_others_have) {
+  static const char text[] = FILE_OF "fn f (i64) -> (bool) {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:bool = call \"f observed\" %0\n"
+                                     "  yield %1\n"
+                                     "}\n\n"
+                                     "fn \"f observed\" (i64) -> (bool) {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = const 2\n"
+                                     "  %2:bool = le %0, %1\n"
+                                     "  yield %2\n"
+                                     "}\n\n"
+                                     "fn main (i64, i64) -> (bool) root (i64, i64) -> bool {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:i64 = mul %0, %1\n"
+                                     "  %3:bool = call f %2\n"
+                                     "  yield %3\n"
+                                     "}\n";
+  world w;
+  begin(&w, text, ALWAYS({.point = 0, .word = 2}, {.point = 1, .word = 2}));
+  cr_assert_eq(count_of(w.text, "\nfn "), 7);
+  run_all_as_before(&w, -1, 3);
+  end(&w);
+}
+
+/* So many functions, each of which calls the next one. */
+static char *chain(uint32_t n, uint32_t n_nodes) {
+  size_t size = 300 * (n + 2) + 40 * (size_t)n * n_nodes;
+  char *text = malloc(size);
+  size_t len = (size_t)snprintf(text, size, "%s", FILE_OF);
+  for (uint32_t i = 0; i < n; i++) {
+    len += (size_t)snprintf(text + len, size - len,
+                            "fn f%u (i64, i64) -> (i64) {\n"
+                            "  %%0:i64 = arg 0\n"
+                            "  %%1:i64 = arg 1\n"
+                            "  %%2:bool = lt %%0, %%1\n"
+                            "  %%3:i64 = select %%2, %%0, %%1\n",
+                            i);
+    for (uint32_t k = 0; k < n_nodes; k++)
+      len += (size_t)snprintf(text + len, size - len, "  %%%u:i64 = add %%%u, %%1\n", 4 + k, 3 + k);
+    if (i + 1 < n)
+      len += (size_t)snprintf(text + len, size - len, "  %%%u:i64 = call f%u %%%u, %%1\n",
+                              4 + n_nodes, i + 1, 3 + n_nodes);
+    len += (size_t)snprintf(text + len, size - len, "  yield %%%u\n}\n\n",
+                            (i + 1 < n ? 4 : 3) + n_nodes);
+  }
+  snprintf(text + len, size - len,
+           "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 {\n"
+           "  %%0:i64 = arg 0\n"
+           "  %%1:i64 = arg 1\n"
+           "  %%2:i64 = call f0 %%0, %%1\n"
+           "  yield %%2\n"
+           "}\n");
+  return text;
+}
+
+/* Code would grow, so that only so many functions get forms. */
+Test(prefer, many_functions) {
+  enum { N = 70, MOST = 64 };
+  hia_preference of[N];
+  char *text = chain(N, 1);
+  for (uint32_t i = 0; i < N; i++) of[i] = (hia_preference){.point = 2 * i + 1, .word = 3};
+  world w;
+  begin(&w, text, of, N);
+  cr_assert_eq(count_of(w.text, " observed\" ("), MOST);
+  cr_assert_eq(count_of(w.text, " general\" ("), MOST);
+  run_all_as_before(&w, 2, 4);
+  end(&w);
+  free(text);
+}
+
+/* Nor do large ones. */
+Test(prefer, large_functions) {
+  for (int is_large = 0; is_large < 2; is_large++) {
+    char *text = chain(1, is_large ? 2100 : 1900);
+    world w;
+    begin(&w, text, ALWAYS({.point = 1, .word = 3}));
+    if (is_large)
+      expect_unchanged(&w);
+    else
+      cr_assert_eq(count_of(w.text, " observed\" ("), 1);
+    run_all_as_before(&w, 2, 4);
+    end(&w);
+    free(text);
+  }
+}
+
+/* A function without results. */
+Test(prefer, functions_without_results) {
+  world w;
+  begin(&w,
+        FILE_OF "fn check (i64, i64) -> () raises {\n"
+                "  %0:i64 = arg 0\n"
+                "  %1:i64 = arg 1\n"
+                "  %2:bool = lt %0, %1\n"
+                "  if %2 {\n"
+                "    fail %1\n"
+                "    yield\n"
+                "  } else {\n"
+                "    yield\n"
+                "  }\n"
+                "  yield\n"
+                "}\n\n"
+                "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 raises {\n"
+                "  %0:i64 = arg 0\n"
+                "  %1:i64 = arg 1\n"
+                "  call check %0, %1\n"
+                "  yield %0\n"
+                "}\n",
+        ALWAYS({.point = 1, .word = 3}));
+  expect_text(&w, "    call \"check observed\" %0, %1 tail\n");
+  run_all_as_before(&w, 1, 5);
+  end(&w);
+}
+
+/* ---- loops ---- */
+
+/* Points: 0, 1: parameters; 2: the loop. It has max(b - a, 0) rounds and three results of two
+ * types, reads a value of the outside, and fails if that is 0. */
+static const char rounds[] = FILE_OF "fn main (i64, i64) -> (i64, i64, bool) root "
+                                     "(i64, i64) -> (i64, i64, bool) raises diverges {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:i64 = const 1\n"
+                                     "  %3:i64, %4:i64, %5:bool = loop %0, %2 {\n"
+                                     "    %6:i64 = arg 0\n"
+                                     "    %7:i64 = arg 1\n"
+                                     "    %8:bool = lt %6, %1\n"
+                                     "    %9:i64 = mul %7, %6\n"
+                                     "    yield %8, %9, %1, %8\n"
+                                     "  } round {\n"
+                                     "    %10:i64 = add %6, %2\n"
+                                     "    %11:i64 = div %9, %1\n"
+                                     "    %12:i64 = add %11, %7\n"
+                                     "    yield %10, %12\n"
+                                     "  }\n"
+                                     "  yield %3, %4, %5\n"
+                                     "}\n";
+
+static void run_rounds(world *w) {
+  for (int64_t n = -1; n < 19; n++) {
+    run_as_before(w, 3, 3 + n);
+    run_as_before(w, -n, 0); /* a division by zero in the first round, if there is one */
+  }
+}
+
+Test(prefer, a_loop_of_one_round) {
+  world w;
+  begin(&w, rounds, ALWAYS({.point = 2, .word = 1}));
+  cr_assert_str_eq(w.text, FILE_OF "fn main (i64, i64) -> (i64, i64, bool) root "
+                                   "(i64, i64) -> (i64, i64, bool) raises diverges {\n"
+                                   "  %0:i64 = arg 0\n"
+                                   "  %1:i64 = arg 1\n"
+                                   "  %2:i64 = const 1\n"
+                                   "  %3:bool = lt %0, %1\n"
+                                   "  %4:i64 = mul %2, %0\n"
+                                   "  %5:i64, %6:i64, %7:bool = if %3 {\n"
+                                   "    %8:i64 = add %0, %2\n"
+                                   "    %9:i64 = div %4, %1\n"
+                                   "    %10:i64 = add %9, %2\n"
+                                   "    %11:i64, %12:i64, %13:bool = loop %8, %10 {\n"
+                                   "      %14:i64 = arg 0\n"
+                                   "      %15:i64 = arg 1\n"
+                                   "      %16:bool = lt %14, %1\n"
+                                   "      %17:i64 = mul %15, %14\n"
+                                   "      yield %16, %17, %1, %16\n"
+                                   "    } round {\n"
+                                   "      %18:i64 = add %14, %2\n"
+                                   "      %19:i64 = div %17, %1\n"
+                                   "      %20:i64 = add %19, %15\n"
+                                   "      yield %18, %20\n"
+                                   "    }\n"
+                                   "    yield %11, %12, %13\n"
+                                   "  } else {\n"
+                                   "    yield %4, %1, %3\n"
+                                   "  }\n"
+                                   "  yield %5, %6, %7\n"
+                                   "}\n");
+  run_rounds(&w);
+  end(&w);
+}
+
+/* It begins with as many rounds as there always were, one behind the other, and may have more or
+ * fewer. */
+Test(prefer, a_loop_of_several_rounds) {
+  for (uint32_t n = 2; n <= 16; n++) {
+    world w;
+    begin(&w, rounds, ALWAYS({.point = 2, .word = n}));
+    cr_assert_eq(count_of(w.text, " = if "), n);
+    cr_assert_eq(count_of(w.text, " = div "), n + 1);
+    cr_assert_eq(count_of(w.text, " = loop "), 1);
+    expect_no_text(&w, "guard");
+    run_rounds(&w);
+    end(&w);
+  }
+}
+
+/* A loop that never had a round stays. So does one that had many, or a number that none can be. */
+Test(prefer, loops_that_stay) {
+  static const hia_word others[] = {0, 17, 1000, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX};
+  for (size_t i = 0; i < HIA_LEN(others); i++) {
+    world w;
+    begin(&w, rounds, ALWAYS({.point = 2, .word = others[i]}));
+    expect_unchanged(&w);
+    run_as_before(&w, 3, 3);
+    run_as_before(&w, 3, 5);
+    end(&w);
+  }
+}
+
+/* What a round computes is used as often, in its results and variables too. */
+Test(prefer, a_loop_that_swaps) {
+  world w;
+  begin(&w,
+        FILE_OF "fn main (i64, i64) -> (i64, i64, i64) root (i64, i64) -> (i64, i64, i64) {\n"
+                "  %0:i64 = arg 0\n"
+                "  %1:i64 = arg 1\n"
+                "  %2:i64 = const 0\n"
+                "  %3:i64 = const 1\n"
+                "  %4:i64, %5:i64, %6:i64 = loop %0, %1, %2 {\n"
+                "    %7:i64 = arg 0\n"
+                "    %8:i64 = arg 1\n"
+                "    %9:i64 = arg 2\n"
+                "    %10:bool = lt %9, %1\n"
+                "    yield %10, %8, %8, %7\n"
+                "  } round {\n"
+                "    %11:i64 = add %9, %3\n"
+                "    yield %8, %7, %11\n"
+                "  }\n"
+                "  %12:i64 = sub %4, %6\n"
+                "  yield %12, %5, %6\n"
+                "}\n",
+        ALWAYS({.point = 2, .word = 3}));
+  for (int64_t b = -1; b < 8; b++) run_as_before(&w, 10, b);
+  end(&w);
+}
+
+/* Floats and bools as variables and results; a loop in an arm; another one that needs its result;
+ * one without results, that may fail. */
+Test(prefer, loops_of_other_types) {
+  static const char text[] = FILE_OF
+      "fn main (i64, i64) -> (f64, bool, f32) root (i64, i64) -> (f64, bool, f32) raises diverges "
+      "{\n"
+      "  %0:i64 = arg 0\n"
+      "  %1:i64 = arg 1\n"
+      "  %2:i64 = const 0\n"
+      "  %3:i64 = const 1\n"
+      "  %4:f64 = cast %1\n"
+      "  %5:f32 = cast %0\n"
+      "  %6:bool = lt %0, %1\n"
+      "  %7:f64, %8:bool = if %6 {\n"
+      "    %9:f64, %10:bool = loop %4, %6, %2 {\n"
+      "      %11:f64 = arg 0\n"
+      "      %12:bool = arg 1\n"
+      "      %13:i64 = arg 2\n"
+      "      %14:bool = lt %13, %0\n"
+      "      yield %14, %11, %12\n"
+      "    } round {\n"
+      "      %15:f64 = mul %11, %4\n"
+      "      %16:bool = bnot %12\n"
+      "      %17:i64 = add %13, %3\n"
+      "      yield %15, %16, %17\n"
+      "    }\n"
+      "    yield %9, %10\n"
+      "  } else {\n"
+      "    yield %4, %6\n"
+      "  }\n"
+      "  %18:f32 = loop %5, %7 {\n"
+      "    %19:f32 = arg 0\n"
+      "    %20:f64 = arg 1\n"
+      "    %21:bool = lt %4, %20\n"
+      "    yield %21, %19\n"
+      "  } round {\n"
+      "    %22:f32 = add %19, %19\n"
+      "    %23:f64 = sub %20, %4\n"
+      "    yield %22, %23\n"
+      "  }\n"
+      "  loop %1 {\n"
+      "    %24:i64 = arg 0\n"
+      "    %25:bool = lt %24, %0\n"
+      "    yield %25\n"
+      "  } round {\n"
+      "    %26:i64 = div %0, %24\n"
+      "    %27:i64 = add %24, %26\n"
+      "    yield %27\n"
+      "  }\n"
+      "  yield %7, %8, %18\n"
+      "}\n";
+  for (hia_word n = 0; n < 4; n++) {
+    world w;
+    begin(&w, text,
+          ALWAYS({.point = 3, .word = n}, {.point = 4, .word = 2},
+                 {.point = 5, .word = (n + 1) % 4}));
+    cr_assert_eq(count_of(w.text, "loop "), 3);
+    for (int64_t a = 0; a < 5; a++)
+      for (int64_t b = a ? 0 : 1; b < 6; b++)
+        if (b > 1 || a <= b) run_as_before(&w, a, b);
+    end(&w);
+  }
+}
+
+/* Points: 2: the outer loop, which has max(a, 0) rounds; 3: the inner one, which has max(b, 0) each
+ * time; 4: the branch in it. */
+static const char nested[] = FILE_OF "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:i64 = const 0\n"
+                                     "  %3:i64 = const 1\n"
+                                     "  %4:i64 = loop %2, %2 {\n"
+                                     "    %5:i64 = arg 0\n"
+                                     "    %6:i64 = arg 1\n"
+                                     "    %7:bool = lt %5, %0\n"
+                                     "    yield %7, %6\n"
+                                     "  } round {\n"
+                                     "    %8:i64, %9:i64 = loop %6, %2 {\n"
+                                     "      %10:i64 = arg 0\n"
+                                     "      %11:i64 = arg 1\n"
+                                     "      %12:bool = lt %11, %1\n"
+                                     "      yield %12, %10, %11\n"
+                                     "    } round {\n"
+                                     "      %13:bool = lt %5, %11\n"
+                                     "      %14:i64 = if %13 {\n"
+                                     "        yield %5\n"
+                                     "      } else {\n"
+                                     "        %15:i64 = mul %10, %11\n"
+                                     "        yield %15\n"
+                                     "      }\n"
+                                     "      %16:i64 = add %14, %10\n"
+                                     "      %17:i64 = add %11, %3\n"
+                                     "      yield %16, %17\n"
+                                     "    }\n"
+                                     "    %18:i64 = add %8, %9\n"
+                                     "    %19:i64 = add %5, %3\n"
+                                     "    yield %19, %18\n"
+                                     "  }\n"
+                                     "  yield %4\n"
+                                     "}\n";
+
+/* Each round of the outer loop has the rounds of the inner one, and the loop behind them. */
+Test(prefer, nested_loops) {
+  world w;
+  begin(&w, nested, ALWAYS({.point = 3, .word = 2}));
+  cr_assert_eq(count_of(w.text, " = loop "), 2);
+  cr_assert_eq(count_of(w.text, " = mul "), 3);
+  run_all_as_before(&w, 0, 5);
+  end(&w);
+  begin(&w, nested, ALWAYS({.point = 2, .word = 3}));
+  cr_assert_eq(count_of(w.text, " = loop "), 3 + 2);
+  run_all_as_before(&w, 0, 5);
+  end(&w);
+  begin(&w, nested, ALWAYS({.point = 2, .word = 3}, {.point = 3, .word = 1}));
+  cr_assert_eq(count_of(w.text, " = loop "), 3 + 2);
+  cr_assert_eq(count_of(w.text, " = mul "), 2 * 4);
+  run_all_as_before(&w, 0, 5);
+  end(&w);
+  /* The outer one would become too large, or has too many rounds. */
+  for (uint32_t n = 0; n < 2; n++) {
+    begin(&w, nested, ALWAYS({.point = 2, .word = n ? 20 : 6}, {.point = 3, .word = 4}));
+    cr_assert_eq(count_of(w.text, " = loop "), 2);
+    cr_assert_eq(count_of(w.text, " = mul "), 5);
+    run_all_as_before(&w, 0, 7);
+    end(&w);
+  }
+}
+
+/* All rounds together become a few hundred nodes at most. */
+Test(prefer, loops_with_many_nodes) {
+  for (int is_large = 0; is_large < 2; is_large++) {
+    char text[6000];
+    uint32_t n = is_large ? 60 : 40;
+    size_t len = (size_t)snprintf(text, sizeof text,
+                                  FILE_OF "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 {\n"
+                                          "  %%0:i64 = arg 0\n"
+                                          "  %%1:i64 = arg 1\n"
+                                          "  %%2:i64 = loop %%0 {\n"
+                                          "    %%3:i64 = arg 0\n"
+                                          "    %%4:bool = lt %%3, %%1\n"
+                                          "    yield %%4, %%3\n"
+                                          "  } round {\n"
+                                          "    %%5:i64 = const 1\n");
+    for (uint32_t i = 0; i < n; i++)
+      len += (size_t)snprintf(text + len, sizeof text - len, "    %%%u:i64 = %s %%%u, %%5\n", 6 + i,
+                              i % 2 ? "sub" : "add", i ? 5 + i : 3);
+    snprintf(text + len, sizeof text - len,
+             "    %%%u:i64 = add %%%u, %%5\n"
+             "    yield %%%u\n"
+             "  }\n"
+             "  yield %%2\n"
+             "}\n",
+             6 + n, 5 + n, 6 + n);
+    world w;
+    begin(&w, text, ALWAYS({.point = 2, .word = 4}));
+    cr_assert_eq(count_of(w.text, " = if "), is_large ? 0 : 4);
+    run_all_as_before(&w, 0, 6);
+    end(&w);
+  }
+}
+
+/* Both forms of a function have the rounds of its loops. */
+Test(prefer, loops_and_numbers) {
+  static const char text[] = FILE_OF "fn power (i64, i64) -> (i64) {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:i64 = const 1\n"
+                                     "  %3:i64 = loop %2, %1 {\n"
+                                     "    %4:i64 = arg 0\n"
+                                     "    %5:i64 = arg 1\n"
+                                     "    %6:bool = le %2, %5\n"
+                                     "    yield %6, %4\n"
+                                     "  } round {\n"
+                                     "    %7:i64 = mul %4, %0\n"
+                                     "    %8:i64 = sub %5, %2\n"
+                                     "    yield %7, %8\n"
+                                     "  }\n"
+                                     "  yield %3\n"
+                                     "}\n\n"
+                                     "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 {\n"
+                                     "  %0:i64 = arg 0\n"
+                                     "  %1:i64 = arg 1\n"
+                                     "  %2:i64 = call power %0, %1\n"
+                                     "  yield %2\n"
+                                     "}\n";
+  world w;
+  begin(&w, text, ALWAYS({.point = 1, .word = 3}, {.point = 2, .word = 3}));
+  const char *const forms[] = {"fn \"power observed\" ", "fn \"power general\" "};
+  for (size_t i = 0; i < HIA_LEN(forms); i++) {
+    const char *form = fn_text(&w, forms[i]);
+    cr_assert_eq(count_of(form, " = if "), 3, "%s", form);
+    cr_assert_eq(count_of(form, " = loop "), 1, "%s", form);
+    cr_assert_eq(count_of(form, " = mul "), 4, "%s", form);
+  }
+  run_all_as_before(&w, -1, 5);
+  end(&w);
+}
+
+/* ---- sizes ---- */
+
+/* The same as images: the reference evaluator knows no tensors. */
+typedef struct images {
+  world w;
+  image_program before, after;
+} images;
+
+static void begin_images(images *m, const char *text, const hia_preference *of, uint32_t n) {
+  begin(&m->w, text, of, n);
+  cr_assert(image_from_ir(&m->before, text), "%s\n%s", m->before.error, text);
+  cr_assert(image_from_ir(&m->after, m->w.text), "%s\n%s", m->after.error, m->w.text);
+}
+
+static void end_images(images *m) {
+  end(&m->w);
+  image_discard(&m->before);
+  image_discard(&m->after);
+}
+
+static void run_images(images *m, int64_t a, int64_t b) {
+  const hia_word args[] = {hiaR_from_i64(a), hiaR_from_i64(b)};
+  image_outcome before = image_run(&m->before, IMAGE_INTERP, args, 1, NULL, NULL);
+  for (int k = 0; k < 3; k++) {
+    image_outcome after =
+        image_run(&m->after, k < 2 ? IMAGE_INTERP : IMAGE_EXPAND, args, 1 + (k & 1), NULL, NULL);
+    after.usage.firings = before.usage.firings;
+    cr_assert(image_agree(&m->before, &before, &after), "(%lld, %lld): %s, and before %s\n%s",
+              (long long)a, (long long)b, hiaR_status_word(after.status),
+              hiaR_status_word(before.status), m->w.text);
+    if (after.status == HIA_OK) cr_assert_eq(after.live, 0); /* what fails leaves some */
+  }
+}
+
+static void run_all_images(images *m, int64_t most) {
+  for (int64_t a = 0; a <= most; a++)
+    for (int64_t b = 0; b <= most; b++) run_images(m, a, b);
+}
+
+/* Points: 0, 1: the parameters of walk; 2: its branch; 3, 4: the parameters of main. It calls
+ * itself with its tensor, and with another one of the same sizes. */
+static const char walk[] = FILE_OF "fn walk (f32[?, ?], i64) -> (f32) raises diverges {\n"
+                                   "  %0:f32[?, ?] = arg 0\n"
+                                   "  %1:i64 = arg 1\n"
+                                   "  %2:i64 = const 0\n"
+                                   "  %3:bool = le %1, %2\n"
+                                   "  %4:f32 = if %3 {\n"
+                                   "    %5:f32 = sum all %0\n"
+                                   "    yield %5\n"
+                                   "  } else {\n"
+                                   "    %6:i64 = const 1\n"
+                                   "    %7:i64 = sub %1, %6\n"
+                                   "    %8:f32 = call walk %0, %7\n"
+                                   "    %9:f32[?, ?] = mul %0, %0\n"
+                                   "    %10:f32 = call walk %9, %2\n"
+                                   "    %11:f32 = add %8, %10\n"
+                                   "    yield %11\n"
+                                   "  }\n"
+                                   "  yield %4\n"
+                                   "}\n\n"
+                                   "fn main (i64, i64) -> (f32) root (i64, i64) -> f32 raises "
+                                   "diverges {\n"
+                                   "  %0:i64 = arg 0\n"
+                                   "  %1:i64 = arg 1\n"
+                                   "  %2:f32 = const 0x1.8p+0\n"
+                                   "  %3:f32[?, ?] = full %2, %0, %1\n"
+                                   "  %4:f32 = call walk %3, %0\n"
+                                   "  yield %4\n"
+                                   "}\n";
+
+/* All sizes are tested. The form knows them, and hands on the tensor that it knows. */
+Test(prefer, sizes) {
+  images m;
+  begin_images(&m, walk, ALWAYS({.point = 0, .dims = SIZES(3, 2)}));
+  cr_assert_str_eq(fn_text(&m.w, "fn walk "),
+                   "fn walk (f32[?, ?], i64) -> (f32) raises diverges {\n"
+                   "  %0:f32[?, ?] = arg 0\n"
+                   "  %1:i64 = arg 1\n"
+                   "  %2:i64 = dim 0 %0\n"
+                   "  %3:i64 = const 3\n"
+                   "  %4:bool = eq %2, %3\n"
+                   "  %5:i64 = dim 1 %0\n"
+                   "  %6:i64 = const 2\n"
+                   "  %7:bool = eq %5, %6\n"
+                   "  %8:bool = band %4, %7\n"
+                   "  %9:f32 = if %8 {\n"
+                   "    %10:f32 = call \"walk observed\" %0, %1 tail\n"
+                   "    yield %10\n"
+                   "  } else {\n"
+                   "    %11:f32 = call \"walk general\" %0, %1 tail\n"
+                   "    yield %11\n"
+                   "  }\n"
+                   "  yield %9\n"
+                   "}\n");
+  cr_assert_str_eq(fn_text(&m.w, "fn \"walk observed\" "),
+                   "fn \"walk observed\" (f32[?, ?], i64) -> (f32) of walk {\n"
+                   "  %0:f32[?, ?] = arg 0\n"
+                   "  %1:i64 = arg 1\n"
+                   "  %2:i64 = const 3\n"
+                   "  %3:i64 = const 2\n"
+                   "  %4:f32[?, ?] = expect 3 %0, %2, %3\n"
+                   "  %5:i64 = const 0\n"
+                   "  %6:bool = le %1, %5\n"
+                   "  %7:f32 = if %6 {\n"
+                   "    %8:f32 = sum all %4\n"
+                   "    yield %8\n"
+                   "  } else {\n"
+                   "    %9:i64 = const 1\n"
+                   "    %10:i64 = sub %1, %9\n"
+                   "    %11:f32 = call \"walk observed\" %4, %10\n"
+                   "    %12:f32[?, ?] = mul %4, %4\n"
+                   "    %13:f32 = call walk %12, %5\n"
+                   "    %14:f32 = add %11, %13\n"
+                   "    yield %14\n"
+                   "  }\n"
+                   "  yield %7\n"
+                   "}\n");
+  run_all_images(&m, 4);
+  end_images(&m);
+}
+
+/* Sizes and a number; both are known where both are handed on. */
+Test(prefer, sizes_and_numbers) {
+  images m;
+  begin_images(&m, walk, ALWAYS({.point = 0, .dims = SIZES(2, 3)}, {.point = 1, .word = 1}));
+  cr_assert_eq(count_of(fn_text(&m.w, "fn walk "), " = band "), 2);
+  cr_assert_eq(count_of(fn_text(&m.w, "fn \"walk observed\" "), " = call walk "), 2);
+  run_all_images(&m, 4);
+  end_images(&m);
+  begin_images(&m, walk, ALWAYS({.point = 1, .word = 0}, {.point = 3, .word = 2}));
+  run_all_images(&m, 3);
+  end_images(&m);
+}
+
+/* Sizes that are 0, and such that no tensor has. */
+Test(prefer, sizes_of_all_kinds) {
+  static const int64_t of[] = {0, 1, -1, INT32_MAX, INT64_MAX, INT64_MIN};
+  for (size_t i = 0; i < HIA_LEN(of); i++)
+    for (size_t k = 0; k < HIA_LEN(of); k++) {
+      images m;
+      begin_images(&m, walk, ALWAYS({.point = 0, .dims = SIZES(of[i], of[k])}));
+      run_all_images(&m, 2);
+      end_images(&m);
+    }
+}
+
+/* Points: 0 to 2: the parameters of pair. Tensors of other ranks and elements, of which only some
+ * are read; a failure where sizes do not fit. */
+static const char pair[] = FILE_OF "fn pair (i64[?], bool[?, ?, ?], i64[?]) -> (i64[?], i64) "
+                                   "raises {\n"
+                                   "  %0:i64[?] = arg 0\n"
+                                   "  %1:bool[?, ?, ?] = arg 1\n"
+                                   "  %2:i64[?] = arg 2\n"
+                                   "  %3:i64[?] = add %0, %2\n"
+                                   "  %4:i64 = dim 1 %1\n"
+                                   "  yield %3, %4\n"
+                                   "}\n\n"
+                                   "fn keep (i64[?]) -> (i64[?]) {\n"
+                                   "  %0:i64[?] = arg 0\n"
+                                   "  yield %0\n"
+                                   "}\n\n"
+                                   "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 raises {\n"
+                                   "  %0:i64 = arg 0\n"
+                                   "  %1:i64 = arg 1\n"
+                                   "  %2:bool = lt %0, %1\n"
+                                   "  %3:bool[?, ?, ?] = full %2, %0, %1, %0\n"
+                                   "  %4:i64[?] = iota %0\n"
+                                   "  %5:i64[?] = iota %1\n"
+                                   "  %6:i64[?] = call keep %5\n"
+                                   "  %7:i64[?], %8:i64 = call pair %4, %3, %6\n"
+                                   "  %9:i64 = sum all %7\n"
+                                   "  %10:i64 = add %8, %9\n"
+                                   "  yield %10\n"
+                                   "}\n";
+
+Test(prefer, sizes_of_several_tensors) {
+  images m;
+  begin_images(&m, pair,
+               ALWAYS({.point = 0, .dims = SIZES(3)}, {.point = 1, .dims = SIZES(3, 2, 3)},
+                      {.point = 2, .dims = SIZES(2)}, {.point = 3, .dims = SIZES(2)}));
+  cr_assert_eq(count_of(fn_text(&m.w, "fn pair "), " = band "), 4);
+  expect_no_text(&m.w, "keep observed"); /* it reads nothing */
+  run_all_images(&m, 4);
+  end_images(&m);
+  begin_images(&m, pair, ALWAYS({.point = 1, .dims = SIZES(2, 3, 2)}));
+  run_all_images(&m, 4);
+  end_images(&m);
+}
+
+/* ---- random graphs ---- */
+
+static bool is_exact(hia_type type) {
+  return type == HIA_BOOL || type == HIA_I32 || type == HIA_I64;
+}
+
+/* Runs the first root of a random graph, and notes what comes to its points. */
+static image_outcome observe(uint64_t seed, const hia_word *args, hia_observed *seen) {
+  static const hia_sight sights[] = {[HIA_BOOL] = HIA_SIGHT_BOOL,
+                                     [HIA_I32] = HIA_SIGHT_I32,
+                                     [HIA_I64] = HIA_SIGHT_I64,
+                                     [HIA_F32] = HIA_SIGHT_F32,
+                                     [HIA_F64] = HIA_SIGHT_F64};
+  image_program p;
+  hia_point *points;
+  memset(&p, 0, sizeof p);
+  hiaR_comp_init(&p.comp, &hiaR_malloc);
+  hiaG_types_init(&p.types, &p.comp);
+  p.graph = random_graph(&p.comp, &p.types, seed);
+  uint32_t n = hiaG_points(p.graph, &points);
+  for (uint32_t i = 0; i < n; i++) seen[i] = (hia_observed){.sight = sights[points[i].type]};
+  hiaG_observe(p.graph, points, n);
+  hiaG_run_passes(p.graph, &(hia_pass_options){.disabled = "all", .verify = true});
+  hiaG_flatten(p.graph, &p.bytes, &p.size);
+  cr_assert_eq(hiaR_image_load(p.bytes, p.size, hiaR_any_kernel, &hiaR_malloc, &p.image, p.error,
+                               sizeof p.error),
+               HIA_OK, "seed %llu: %s", (unsigned long long)seed, p.error);
+  hia_observer observer = {.points = seen, .n = n, .left = UINT64_MAX, .end_at = UINT64_MAX};
+  hia_limits limits = {.observer = &observer};
+  image_outcome out = image_run(&p, IMAGE_INTERP, args, 1, &limits, NULL);
+  image_discard(&p);
+  return out;
+}
+
+/* Functions whose names end so fail: they are not to be called. */
+static uint32_t fail_in(hia_graph *g, const char *suffix) {
+  uint32_t n = 0;
+  HIA_EACH_FN(g, f) {
+    hia_fn *fn = hiaG_fn(g, f);
+    size_t len = strlen(fn->name), end = strlen(suffix);
+    if (len < end || strcmp(fn->name + len - end, suffix) != 0) continue;
+    hiaG_clear_body(g, fn);
+    hia_value_id code = hiaG_const(g, fn, 0, HIA_I32, 4711, fn->loc);
+    hia_node_id fail =
+        hiaG_add(g, fn, 0, HIA_OP_FAIL, &code, 1, fn->results, fn->n_results, 0, fn->loc);
+    hia_value_id outs[8];
+    for (uint32_t i = 0; i < fn->n_results; i++) outs[i] = hiaG_out(fn, fail, i);
+    hiaG_yield(g, fn, 0, outs, fn->n_results);
+    n++;
+  }
+  return n;
+}
+
+/* What is compared of one graph. */
+typedef struct trial {
+  uint64_t seed;
+  hia_fn_id root;
+  const hia_word *args;
+  eval_outcome before;
+  /* Of all graphs: forms for what is preferred; loops; forms that must not be called. */
+  uint32_t n_forms, n_loops, n_right, n_wrong;
+} trial;
+
+/* With these preferences the graph has the same outcome. `not_called`: ends the names of functions
+ * that are not; or NULL. Returns how many of those there are. */
+static uint32_t compare(trial *t, const hia_preference *of, uint32_t n, const char *not_called) {
+  static const hia_pass_use uses[] = {HIA_USE_ALL, HIA_USE_NATIVE};
+  uint32_t n_failing = 0;
+  for (size_t k = 0; k < 1 + (not_called ? 0 : HIA_LEN(uses)); k++) {
+    env e;
+    env_init(&e);
+    NO_THROW(&e, {
+      eval_outcome after;
+      hia_graph *g = random_graph(&e.comp, &e.types, t->seed);
+      uint32_t n_before = g->fns.len;
+      const char *text = prefer(&e, g, of, n);
+      if (k == 0) t->n_forms += (g->fns.len - n_before) / 2;
+      if (not_called) n_failing = fail_in(g, not_called);
+      if (k) hiaG_run_passes(g, &(hia_pass_options){.use = uses[k - 1], .verify = true});
+      eval_graph(g, t->root, t->args, t->seed, &after);
+      cr_assert(eval_agree(hiaG_fn(g, t->root), &t->before, &after), "seed %llu, way %zu\n%s",
+                (unsigned long long)t->seed, k, text);
+    });
+    hiaR_comp_free(&e.comp);
+  }
+  return n_failing;
+}
+
+static hia_word other_than(random_source *r, hia_type type, hia_word word) {
+  switch (type) {
+  case HIA_BOOL: return !word;
+  case HIA_I32: return hiaR_from_i32(hiaR_to_i32(word) == 1 ? 2 : 1);
+  default: return word ? word - 1 : 1 + random_below(r, 4);
+  }
+}
+
+/* A run of the graph shows what comes to its points. If this is preferred, the form for all else is
+ * never called; if other numbers are, the form for these is not. Any mixture of right and wrong
+ * preferences, of loops too, keeps the outcome. */
+static void check_seed(trial *t) {
+  enum { MOST = 400 };
+  static hia_observed seen[MOST];
+  hia_preference right[MOST], wrong[MOST], mixed[MOST];
+  uint32_t n_right = 0, n_wrong = 0, n_mixed = 0;
+  env e;
+  random_source r = {t->seed};
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_graph *g = random_graph(&e.comp, &e.types, t->seed);
+    hia_point *points;
+    uint32_t n = hiaG_points(g, &points);
+    t->root = root_of(g);
+    const hia_fn *fn = hiaG_fn(g, t->root);
+    hia_word args[8] = {random_below(&r, 7)};
+    for (uint32_t i = 1; i < fn->n_params; i++) args[i] = random_word(&r, fn->params[i]);
+    t->args = args;
+    eval_graph(g, t->root, args, t->seed, &t->before);
+    if (t->before.status != HIA_DEADLINE && n <= MOST && fn->n_results <= IMAGE_MAX_RESULTS) {
+      cr_assert_eq(observe(t->seed, args, seen).status, t->before.status, "seed %llu",
+                   (unsigned long long)t->seed);
+      for (uint32_t i = 0; i < n; i++) {
+        const hia_observed *p = &seen[i];
+        if (!is_exact(points[i].type) || points[i].kind == HIA_POINT_BRANCH) continue;
+        bool is_loop = points[i].kind == HIA_POINT_ROUNDS;
+        hia_word other = other_than(&r, points[i].type, p->n ? p->last : random_below(&r, 4));
+        if (p->n && !p->n_changes) {
+          right[n_right++] = (hia_preference){.point = i, .word = p->last};
+          wrong[n_wrong++] = (hia_preference){.point = i, .word = other};
+        }
+        if (is_loop || random_chance(&r, 70))
+          mixed[n_mixed++] =
+              (hia_preference){.point = i, .word = random_chance(&r, 60) ? p->last : other};
+        t->n_loops += is_loop;
+      }
+      compare(t, right, n_right, NULL);
+      compare(t, mixed, n_mixed, NULL);
+      t->n_right += compare(t, right, n_right, " general");
+      t->n_wrong += compare(t, wrong, n_wrong, " observed");
+    }
+  });
+  hiaR_comp_free(&e.comp);
+}
+
+Test(prefer, random_graphs) {
+  enum { N_GRAPHS = 1600 / HIA_TEST_SHARE };
+  trial t = {0};
+  for (uint64_t i = 0; i < N_GRAPHS; i++) {
+    t.seed = HIA_TEST_SEED * 7919 + i;
+    check_seed(&t);
+  }
+  cr_assert(t.n_forms > N_GRAPHS && t.n_loops > N_GRAPHS / 4 && t.n_right > N_GRAPHS / 4 &&
+                t.n_wrong > N_GRAPHS / 4,
+            "%u forms, %u loops, %u forms for all else, %u for other numbers", t.n_forms, t.n_loops,
+            t.n_right, t.n_wrong);
+}
