@@ -224,10 +224,12 @@ static void show_place(const hia_observed_point *p, char *text, size_t size) {
 static void print_what(const hia_observed_point *p) {
   if (p->of == HIA_POINT_OF_BRANCH) {
     bool is_same = p->times_true == 0 || p->times_true == p->times;
+    printf("%s%s: ", p->constructors ? "is it " : "condition",
+           p->constructors ? p->constructors : "");
     if (is_same)
-      printf("condition: always %s", p->times_true ? "true" : "false");
+      printf("always %s", p->times_true ? "true" : "false");
     else
-      printf("condition: true in %.1f%%", percent(p->times_true, p->times));
+      printf("true in %.1f%%", percent(p->times_true, p->times));
     return;
   }
   printf("%s: ", p->of == HIA_POINT_OF_LOOP ? "rounds" : p->type);

@@ -4,6 +4,7 @@
 #include "tools/profile_read.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A number from 0 on; anything else is 0. */
 static uint64_t number_of(const json_t *point, const char *name) {
@@ -55,6 +56,11 @@ static int bad(const char *path, const char *what) {
 int tool_profile_read(const char *path, tool_profile_points *out) {
   *out = (tool_profile_points){0};
   json_error_t wrong;
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    fprintf(stderr, "error[io]: %s is a folder\n", path);
+    return EXIT_PROGRAM;
+  }
   out->root = json_load_file(path, 0, &wrong);
   if (!out->root && json_error_code(&wrong) == json_error_cannot_open_file) {
     fprintf(stderr, "error[io]: %s\n", wrong.text);

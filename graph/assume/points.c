@@ -74,6 +74,7 @@ static hia_value_id count_rounds(hia_graph *g, hia_fn *fn, hia_node_id loop, rep
   hia_value_id sum[2] = {count, hiaG_out(fn, one, 0)};
   hia_node_id next = hiaG_insert(g, fn, end, HIA_OP_ADD, sum, 2, &type, 1, 0, old.loc);
   add_in(g, fn, end, hiaG_out(fn, next, 0));
+  observe(g, fn, end, count, HIA_NONE); /* a long loop has nothing else that looks at the clock */
   HIA_VEC(hia_type) types = {0};
   for (uint32_t i = 0; i < old.n_outs; i++) hiaR_push(scratch, &types, hiaG_type(fn, old.outs + i));
   hiaR_push(scratch, &types, HIA_I64);

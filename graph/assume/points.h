@@ -39,7 +39,7 @@ typedef struct hia_fact {
  * gradients. Returns how many there are. */
 uint32_t hiaG_points(hia_graph *g, hia_point **points);
 
-/* Puts an OBSERVE at each of these. */
+/* Puts an OBSERVE at each of these, and one of no point, NONE, into the rounds of loops. */
 void hiaG_observe(hia_graph *g, const hia_point *points, uint32_t n);
 
 /* Assumes facts, in the order of their points, which are those of the graph. used[i]: fact i is of

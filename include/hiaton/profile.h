@@ -85,16 +85,17 @@ typedef struct hia_observed_point {
   uint64_t times_true;         /* of conditions */
   const char *least, *most;    /* of numbers, rounds, lengths of arrays, sizes of tensors by
                                   axis, as f32[3, 4]; NULL: of data, conditions, and NaN */
-  const char *constructors;    /* that there were, as Leaf, Node; NULL: it is no data */
+  const char *constructors;    /* that there were, as Leaf, Node; of a condition the one that it
+                                  asks for; NULL: neither */
 } hia_observed_point;
 /* Returns false to get no further points. */
 typedef bool hia_see(void *user, const hia_observed_point *point);
 
 /* Calls the function with these arguments in the interpreter, which notes what comes to each point
- * of the program: parameters, conditions, rounds of loops, in the order of the program. The run
- * ends after `max_ns`, and after some hundred thousand of them; 0: 20 ms. Its result is lost. `see`
- * is called behind it for each point of the program's functions that it could have come to, and may
- * call functions of the engine. Any thread may call this. HIA_UNSUPPORTED: of functions that
+ * of the program: parameters, conditions, rounds of loops. The run ends after `max_ns` (0: 20 ms),
+ * and after some hundred thousand of them. Its result is lost. `see` is called behind it for each
+ * point that the run could have come to, those of the function first, and may call functions of the
+ * engine. Any thread may call this. HIA_UNSUPPORTED: of functions that
  * compute gradients, that call impure functions of the host, or of modules that were read as
  * graphs; and of engines that make native code alone. If the run fails, its error. */
 HIA_API hia_status hia_function_observe(hia_function *function, hia_value *const *args, size_t n,

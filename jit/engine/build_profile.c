@@ -64,20 +64,16 @@ static bool is_constant(const hia_building *b, const hia_point *point,
 
 /* ---- points ---- */
 
-static bool is_it(hia_building *b, const hia_point *point, const hia_point_place *place,
-                  const hia_observed_point *seen) {
+static bool is_it(const hia_point_place *place, const hia_observed_point *seen) {
   static const hia_point_of kinds[] = {[HIA_POINT_PARAM] = HIA_POINT_OF_PARAMETER,
                                        [HIA_POINT_BRANCH] = HIA_POINT_OF_BRANCH,
                                        [HIA_POINT_ROUNDS] = HIA_POINT_OF_LOOP};
-  hia_text type;
   if (seen->size < sizeof *seen || seen->of != kinds[place->kind] ||
       strcmp(text_or(seen->function), place->fn) != 0 ||
-      strcmp(text_or(seen->parameter), place->name) != 0 ||
-      (place->kind == HIA_POINT_PARAM && !place->name[0]))
+      (place->kind == HIA_POINT_PARAM &&
+       (!place->name[0] || strcmp(text_or(seen->parameter), place->name) != 0)))
     return false;
-  hiaR_text_init(&type, &b->comp.scratch);
-  hiaG_type_print(&b->types, point->type, &type);
-  return strcmp(text_or(seen->type), type.data) == 0;
+  return strcmp(text_or(seen->type), place->type_text) == 0;
 }
 
 /* The point of the profile that stands there; NULL: it has none, or several. */
@@ -96,7 +92,7 @@ static const hia_observed_point *find(hia_building *b, const hia_observed_point 
       high = middle;
   }
   for (; low < n && sorted[low]->line == place.line && sorted[low]->column == place.col; low++) {
-    if (!is_it(b, point, &place, sorted[low])) continue;
+    if (!is_it(&place, sorted[low])) continue;
     if (found) return NULL;
     found = sorted[low];
   }

@@ -168,7 +168,7 @@ static void take_facts(reader *r, hia_special *x) {
     f->place.param = (uint32_t)take_number(r, UINT32_MAX);
     f->place.line = (uint32_t)take_number(r, UINT32_MAX);
     f->place.col = (uint32_t)take_number(r, UINT32_MAX);
-    f->place.fn = f->place.name = "";
+    f->place.fn = f->place.name = f->place.type_text = "";
     x->has_facts |= f->is_used;
     take_end(r);
   }

@@ -120,6 +120,8 @@ static const char *place_text(hia_told *t, const hia_point_place *p) {
     return p->name[0] ? hiaR_arena_printf(arena, "`%s`%s", p->name, of)
                       : hiaR_arena_printf(arena, "parameter %u%s", p->param + 1, of);
   }
+  if (p->kind == HIA_POINT_BRANCH && p->name[0])
+    return hiaR_arena_printf(arena, "that it is %s at %u:%u%s", p->name, p->line, p->col, in);
   return hiaR_arena_printf(arena, "the %s at %u:%u%s",
                            p->kind == HIA_POINT_BRANCH ? "condition" : "loop", p->line, p->col, in);
 }

@@ -155,7 +155,10 @@ static void put_facts(writer *w, const hia_told_version *v) {
     open(w, NULL, '{');
     put_text(w, "kind", points[f->place.kind]);
     put_text(w, "function", f->place.fn[0] ? f->place.fn : NULL);
-    put_text(w, "parameter", f->place.name[0] ? f->place.name : NULL);
+    bool is_param = f->place.kind == HIA_POINT_PARAM && f->place.name[0];
+    bool is_ctor = f->place.kind == HIA_POINT_BRANCH && f->place.name[0];
+    put_text(w, "parameter", is_param ? f->place.name : NULL);
+    put_text(w, "constructor", is_ctor ? f->place.name : NULL);
     put_number(w, "line", f->place.line);
     put_number(w, "column", f->place.col);
     put_text(w, "is", f->is);

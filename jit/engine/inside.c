@@ -39,20 +39,47 @@ static const char *name_of(const hia_module *module, const hia_graph *g, const h
   return name ? name : "";
 }
 
+/* The constructor that a branch asks for, if its condition is `ctor x == k`; else "". */
+static const char *ctor_of(const hia_graph *g, const hia_fn *fn, hia_node_id branch) {
+  const hia_node *eq = hiaG_def(fn, hiaG_in(fn, branch, 0));
+  if (eq->op != HIA_OP_EQ) return "";
+  hia_node_id n = fn->values.data[hiaG_in(fn, branch, 0)].node;
+  const hia_node *ctor = hiaG_def(fn, hiaG_in(fn, n, 0));
+  hia_word word;
+  if (ctor->op != HIA_OP_CTOR || !hiaG_is_const(fn, hiaG_in(fn, n, 1), &word)) return "";
+  hia_node_id c = fn->values.data[hiaG_in(fn, n, 0)].node;
+  hia_type data = hiaG_type(fn, hiaG_in(fn, c, 0));
+  const hia_type_table table = hiaG_type_table(g->types);
+  if (word >= hiaR_type_entry(&table, data)->n) return "";
+  const char *name = table.names + hiaR_ctor(&table, data, (uint32_t)word)->name;
+  return hiaR_arena_strndup(&g->comp->arena, name, strlen(name));
+}
+
+static const char *type_text(const hia_graph *g, hia_type type) {
+  hia_text text;
+  hiaR_text_init(&text, &g->comp->arena);
+  hiaG_type_print(g->types, type, &text);
+  return text.data;
+}
+
 hia_point_place hiaJ_point_place(const hia_module *module, const hia_graph *g, const hia_point *p) {
   const hia_fn *fn = hiaG_fn(g, p->fn);
   const hia_node *node = &fn->nodes.data[p->node];
   bool is_param = p->kind == HIA_POINT_PARAM;
   hia_loc_id at = is_param ? fn->loc : node->loc;
   hia_loc loc = at == HIA_NONE ? (hia_loc){0} : g->locs.data[at];
-  return (hia_point_place){.kind = p->kind,
+  hia_point_place place = {.kind = p->kind,
                            .sight = sight_of(g->types, p->type),
                            .type = p->type,
                            .param = is_param ? HIA_IMM_A(node->imm) : 0,
                            .line = loc.line,
                            .col = loc.col,
+                           .type_text = type_text(g, p->type),
                            .fn = fn->source < g->names.len ? g->names.data[fn->source] : "",
-                           .name = is_param ? name_of(module, g, fn, HIA_IMM_A(node->imm)) : ""};
+                           .name = ""};
+  if (is_param) place.name = name_of(module, g, fn, place.param);
+  if (p->kind == HIA_POINT_BRANCH) place.name = ctor_of(g, fn, p->node);
+  return place;
 }
 
 static void know_points(hia_function *f, const hia_point_place *places, uint32_t n) {

@@ -35,7 +35,9 @@ typedef struct hia_point_place {
   hia_type type;
   uint32_t param;        /* PARAM: its number, by words */
   uint32_t line, col;    /* of the branch, the loop, the function; 0: nowhere */
-  const char *fn, *name; /* of the function, and of the parameter, in the source; "": not known */
+  const char *type_text; /* as the language writes it; "": not known */
+  const char *fn;        /* the function's name in the source; "": not known */
+  const char *name; /* of the parameter; of a branch the constructor that it asks for; "": none */
 } hia_point_place;
 
 /* A fact that a version assumes. */

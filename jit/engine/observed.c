@@ -34,8 +34,11 @@ typedef struct seeing {
   const hia_fn_version *image;
 } seeing;
 
+/* NULL: it is NaN. */
 static const char *number_text(seeing *s, hia_dtype dtype, hia_word word) {
   char text[64];
+  if (dtype == HIA_F32 && hiaR_to_f32(word) != hiaR_to_f32(word)) return NULL;
+  if (dtype == HIA_F64 && hiaR_to_f64(word) != hiaR_to_f64(word)) return NULL;
   hiaR_print_word(text, sizeof text, dtype, word);
   return hiaR_arena_printf(&s->comp.arena, "%s", text);
 }
@@ -62,29 +65,24 @@ static const char *ctors_text(seeing *s, hia_type data, uint64_t ctors) {
   return text.len ? text.data : "...";
 }
 
-static const char *type_text(seeing *s, hia_type type) {
-  hia_text text;
-  hiaR_text_init(&text, &s->comp.arena);
-  hiaG_type_print(&s->image->unit->types, type, &text);
-  return text.data;
-}
-
 static void fill(seeing *s, const hia_point_place *place, const hia_observed *seen,
                  hia_observed_point *out) {
   static const hia_point_of kinds[] = {[HIA_POINT_PARAM] = HIA_POINT_OF_PARAMETER,
                                        [HIA_POINT_BRANCH] = HIA_POINT_OF_BRANCH,
                                        [HIA_POINT_ROUNDS] = HIA_POINT_OF_LOOP};
-  *out = (hia_observed_point){.size = sizeof *out,
-                              .of = kinds[place->kind],
-                              .line = place->line,
-                              .column = place->col,
-                              .function = place->fn,
-                              .file = s->function->module->source.name,
-                              .parameter = place->name[0] ? place->name : NULL,
-                              .type = type_text(s, place->type),
-                              .times = seen->n,
-                              .changes = seen->n_changes};
+  *out = (hia_observed_point){
+      .size = sizeof *out,
+      .of = kinds[place->kind],
+      .line = place->line,
+      .column = place->col,
+      .function = place->fn,
+      .file = s->function->module->source.name,
+      .parameter = place->kind == HIA_POINT_PARAM && place->name[0] ? place->name : NULL,
+      .type = place->type_text,
+      .times = seen->n,
+      .changes = seen->n_changes};
   if (seen->sight == HIA_SIGHT_BOOL) out->times_true = seen->ctors;
+  if (place->kind == HIA_POINT_BRANCH && place->name[0]) out->constructors = place->name;
   if (!seen->n) return;
   switch (seen->sight) {
   case HIA_SIGHT_NOTHING:

@@ -56,8 +56,8 @@ static void observe_word(hia_observed *p, hia_word word) {
 }
 
 bool hiaR_observe(hia_observer *o, uint64_t point, hia_word word) {
-  if (point >= o->n) return true;
-  hia_observed *p = &o->points[point];
+  hia_observed nowhere = {.sight = HIA_SIGHT_NOTHING};
+  hia_observed *p = point < o->n ? &o->points[point] : &nowhere;
   switch (p->sight) {
   case HIA_SIGHT_DIMS: observe_dims(p, word); break;
   case HIA_SIGHT_LEN: observe_word(p, hiaR_array_len(word)); break;

@@ -44,7 +44,8 @@ struct hia_observer {
 };
 typedef struct hia_observer hia_observer;
 
-/* Adds a value to a point. False: the run is to end. */
+/* Adds a value to a point. A point that is none, as in each round of a loop, adds to the time
+ * alone. False: the run is to end. */
 bool hiaR_observe(hia_observer *observer, uint64_t point, hia_word word);
 /* Adds what another run has shown of the same point. */
 void hiaR_observed_add(hia_observed *to, const hia_observed *from);

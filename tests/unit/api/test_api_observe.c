@@ -115,8 +115,8 @@ Test(api_observe, objects) {
               "parameter main.cs 3:4 [Color]: 1, 0 changes, 0 true, 2 to 2 of -\n"
               "parameter main.m 3:4 f32[?, ?]: 1, 0 changes, 0 true, f32[1, 3] to f32[1, 3] of -\n"
               "parameter size.t 4:4 Tree: 5, 3 changes, 0 true, - to - of None, Leaf, Node\n"
-              "branch size.- 4:27 bool: 5, 1 changes, 2 true, - to - of -\n"
-              "branch size.- 4:27 bool: 3, 2 changes, 1 true, - to - of -\n"
+              "branch size.- 4:27 bool: 5, 1 changes, 2 true, - to - of None\n"
+              "branch size.- 4:27 bool: 3, 2 changes, 1 true, - to - of Leaf\n"
               "parameter less.cs 5:4 [Color]: 3, 2 changes, 0 true, 0 to 2 of -\n"
               "parameter less.m 5:4 f32[?, ?]: 3, 2 changes, 0 true, f32[1, 1] to f32[3, 3] of -\n"
               "parameter less.c 5:4 Color: 3, 0 changes, 0 true, - to - of Blue\n"
@@ -366,4 +366,55 @@ Test(api_observe, params_of_a_run_that_begins_again) {
     close_program(&p);
   }
   cr_assert_eq(n_restarts, 1);
+}
+
+static void *observe_often(void *user) {
+  const program *p = user;
+  const char *told = "parameter main.n 2:4 i64: 1, 0 changes, 0 true, 50 to 50 of -\n";
+  for (int i = 0; i < 20; i++) {
+    seeing s = {.n = 0};
+    cr_assert_eq(observe(p->function, WORDS("50", "1"), AN_HOUR, &s, NULL), HIA_OK);
+    cr_assert_eq(strncmp(s.text, told, strlen(told)), 0, "%s", s.text);
+  }
+  return NULL;
+}
+
+/* Any number of threads may observe runs of one function at a time, also the first ones. */
+Test(api_observe, several_threads) {
+  enum { N = 4 };
+  for (size_t k = 0; k < N_KINDS; k++) {
+    program p = open_observed(observing[k], steps_text, "main");
+    pthread_t threads[N];
+    for (int i = 0; i < N; i++)
+      cr_assert_eq(pthread_create(&threads[i], NULL, observe_often, &p), 0);
+    for (int i = 0; i < N; i++) cr_assert_eq(pthread_join(threads[i], NULL), 0);
+    close_program(&p);
+  }
+}
+
+/* One request for memory after the other is refused. */
+Test(api_observe, without_memory) {
+  bool is_over = false;
+  for (long at = 0; !is_over; at++) {
+    cr_assert_lt(at, 100000);
+    test_heap heap;
+    test_heap_init(&heap, -1);
+    hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+    options.kind = HIA_ENGINE_INTERP;
+    options.allocator = &heap.allocator;
+    program p = open_program(&options, steps_text, "main");
+    hia_value *args[] = {hia_value_i64(p.engine, 10), hia_value_i64(p.engine, 1)};
+    seeing s = {.n = 0};
+    hia_error *error = NULL;
+    heap.left = at;
+    hia_status status = hia_function_observe(p.function, args, 2, AN_HOUR, see, &s, &error);
+    is_over = status == HIA_OK && heap.left >= 0;
+    heap.left = -1;
+    cr_assert(status == HIA_OK || status == HIA_MEMORY, "%s: %s", hia_status_word(status),
+              hia_error_text(error));
+    hia_error_free(error);
+    for (int i = 0; i < 2; i++) hia_value_free(args[i]);
+    close_program(&p);
+    cr_assert_eq(heap.blocks, 0, "%ld: %ld blocks", at, (long)heap.blocks);
+  }
 }

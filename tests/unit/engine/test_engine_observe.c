@@ -164,7 +164,7 @@ Test(engine_observe, an_arm_that_is_never_taken) {
   NEEDS_NATIVE;
   pair p = open_inside_learnt("total", WORDS(terms("A(1)"), "5"));
   expect_told(&p.eager, " observed, for ");
-  expect_told(&p.eager, "\n  the condition at 4:30 in `ev` is always true: so ");
+  expect_told(&p.eager, "\n  that it is B at 4:30 in `ev` is always true: so ");
   expect(run_pair(&p, WORDS(terms("A(2)"), "6")), 1, 0);
   expect(run_pair(&p, WORDS("[A(7)]", "7")), 1, 0);
   expect(run_pair(&p, WORDS("[C(4)]", "8")), 0, 1);

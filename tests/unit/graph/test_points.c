@@ -215,6 +215,7 @@ Test(points, observe_each_point) {
                              "    %13:i64 = add %8, %1\n"
                              "    %14:i64 = const 1\n"
                              "    %15:i64 = add %9, %14\n"
+                             "    observe 4294967295 %9\n"
                              "    yield %12, %13, %15\n"
                              "  }\n"
                              "  observe 2 %6\n"
@@ -329,10 +330,11 @@ Test(points, observed_runs_are_cut) {
   observing_begin(&o, sums, 0);
   hia_observer observer = {.points = o.seen, .n = o.n, .end_at = UINT64_MAX};
   hia_limits limits = {.observer = &observer};
-  for (uint64_t left = 0; left < 10; left++) {
+  for (uint64_t left = 0; left < 15; left++) {
     observer.left = left;
     image_outcome r = image_run(&o.p, IMAGE_INTERP, (hia_word[]){3, 5}, 1, &limits, NULL);
-    cr_assert_eq(r.status, left < 6 ? HIA_AGAIN : HIA_OK, "%llu", (unsigned long long)left);
+    /* Six points, and each of five rounds looks at the clock. */
+    cr_assert_eq(r.status, left < 9 ? HIA_AGAIN : HIA_OK, "%llu", (unsigned long long)left);
   }
   observing_end(&o);
 }

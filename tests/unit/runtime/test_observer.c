@@ -174,15 +174,18 @@ Test(observer, ends_at_a_time) {
   cr_assert_eq(points[2].n, 10000);
 }
 
-/* Graphs that were read may name any point. */
+/* Rounds of loops have a point that is none: they look at the clock alone. */
 Test(observer, has_no_such_point) {
   hia_observed points[N_POINTS];
-  hia_observer o = observer_of(points, 2, 0);
+  hia_observer o = observer_of(points, 5, UINT64_MAX);
   cr_assert(hiaR_observe(&o, N_POINTS, 1));
   cr_assert(hiaR_observe(&o, UINT64_MAX, 0)); /* nor is the word looked at */
   cr_assert(hiaR_observe(&o, UINT64_C(1) << 32, 0));
   for (int i = 0; i < N_POINTS; i++) cr_assert_eq(points[i].n, 0);
   cr_assert_eq(o.left, 2);
+  o.end_at = 0;
+  while (o.left % 64 && hiaR_observe(&o, UINT64_MAX, 0)) {}
+  cr_assert_not(hiaR_observe(&o, UINT64_MAX, 0));
 }
 
 /* ---- several runs ---- */
