@@ -16,7 +16,8 @@ typedef struct hia_told_word {
   hia_assumption_kind kind; /* of a version that is being made: what is asked */
   hia_assumption_kind asked;
   hia_evidence evidence;
-  const char *what; /* the number, the object, "f32[750, 300]"; NULL: nothing is known */
+  const char *least, *most; /* of a look: of numbers and sizes; NULL: they are not known */
+  const char *what;         /* the number, the object, "f32[750, 300]"; NULL: nothing is known */
 } hia_told_word;
 
 /* What is assumed inside. */

@@ -92,6 +92,17 @@ static void fill_words(hia_told *t, hia_told_version *v, const hia_special *x) {
   }
 }
 
+static void show_range(hia_told *t, hia_told_word *w, uint32_t i, const hia_observed *range) {
+  hia_type_kind kind = hia_type_info_kind(t->types[i]);
+  if (kind == HIA_KIND_SCALAR && range->sight != HIA_SIGHT_BOOL) {
+    w->least = value_text(t, t->types[i], range->least);
+    w->most = value_text(t, t->types[i], range->most);
+  } else if (kind == HIA_KIND_TENSOR) {
+    w->least = sizes_text(t, t->types[i], &range->least_dims);
+    w->most = sizes_text(t, t->types[i], &range->most_dims);
+  }
+}
+
 static void fill_looks(hia_told *t, const hia_speculation *s) {
   uint32_t n = t->function->n_param_words;
   t->words = HIA_NEW_ARRAY(&t->comp.arena, hia_told_word, n + 1);
@@ -104,6 +115,7 @@ static void fill_looks(hia_told *t, const hia_speculation *s) {
               : kind == HIA_KIND_SCALAR         ? HIA_ASSUME_WORD
                                                 : HIA_ASSUME_SIZES;
     w->asked = w->kind;
+    show_range(t, w, i, &s->seen[i].range);
     if (w->kind != HIA_ASSUME_THIS) show(t, w, i, s->seen[i].word, &s->seen[i].dims);
   }
 }

@@ -15,8 +15,10 @@ static const char *times(hia_told *t, uint32_t n) {
 }
 
 /* What the looks have shown of a word that is not steady; its subject is the word. */
-static const char *unsteady(hia_told *t, const hia_evidence *e) {
+static const char *unsteady(hia_told *t, const hia_told_word *w) {
   hia_arena *arena = &t->comp.arena;
+  const hia_evidence *e = &w->evidence;
+  const char *range = w->least ? hiaR_arena_printf(arena, ": %s to %s", w->least, w->most) : "";
   switch (e->why) {
   case HIA_WHY_FEW:
     return hiaR_arena_printf(arena, "was the same in %s only, and %u are needed", looks(t, e->n),
@@ -24,8 +26,8 @@ static const char *unsteady(hia_told *t, const hia_evidence *e) {
   case HIA_WHY_FEW_SEEN:
     return hiaR_arena_printf(arena, "was an object that was seen %s, and %u times are needed",
                              times(t, e->n), t->steady);
-  case HIA_WHY_DIFFERS: return "differs in every look";
-  case HIA_WHY_VARIES: return hiaR_arena_printf(arena, "varied %s", times(t, e->n));
+  case HIA_WHY_DIFFERS: return hiaR_arena_printf(arena, "differs in every look%s", range);
+  case HIA_WHY_VARIES: return hiaR_arena_printf(arena, "varied %s%s", times(t, e->n), range);
   case HIA_WHY_MANY:
     return hiaR_arena_printf(arena, "has more than %u objects in turn", (unsigned)HIA_SEEN_OBJECTS);
   case HIA_WHY_NO_OBJECT: return "is a constructor without fields";
@@ -53,8 +55,7 @@ static const char *nothing(hia_told *t, const hia_told_version *v, const hia_tol
                              no_use(w->asked));
   case HIA_BACK_GRADIENTS:
     return "is not assumed: gradients are computed, and no branch may be decided before";
-  default:
-    return hiaR_arena_printf(&t->comp.arena, "is not assumed: it %s", unsteady(t, &w->evidence));
+  default: return hiaR_arena_printf(&t->comp.arena, "is not assumed: it %s", unsteady(t, w));
   }
 }
 
@@ -100,7 +101,7 @@ const char *hiaJ_told_look(hia_told *t, const hia_told_word *w) {
     return hiaR_arena_printf(arena, "had the sizes %s in %s", w->what, looks(t, n));
   case HIA_ASSUME_THIS:
     return hiaR_arena_printf(arena, "was an object that was seen %s", times(t, n));
-  default: return unsteady(t, &w->evidence);
+  default: return unsteady(t, w);
   }
 }
 

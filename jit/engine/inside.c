@@ -14,13 +14,17 @@ static hia_inside *inside_of(const hia_function *f) {
 
 /* ---- the image ---- */
 
-static hia_sight sight_of(const hia_types *types, hia_type type) {
+hia_sight hiaJ_sight(hia_type type) {
   static const hia_sight scalars[] = {[HIA_BOOL] = HIA_SIGHT_BOOL,
                                       [HIA_I32] = HIA_SIGHT_I32,
                                       [HIA_I64] = HIA_SIGHT_I64,
                                       [HIA_F32] = HIA_SIGHT_F32,
                                       [HIA_F64] = HIA_SIGHT_F64};
-  if (hiaG_is_scalar(type)) return scalars[type];
+  return scalars[type];
+}
+
+static hia_sight sight_of(const hia_types *types, hia_type type) {
+  if (hiaG_is_scalar(type)) return hiaJ_sight(type);
   switch (hiaG_type_kind(types, type)) {
   case HIA_KIND_TENSOR: return HIA_SIGHT_DIMS;
   case HIA_KIND_ARRAY: return HIA_SIGHT_LEN;

@@ -72,6 +72,8 @@ typedef struct hia_observing {
   bool is_all;          /* what was observed is all that is wanted of the run, which may be cut */
 } hia_observing;
 
+/* What is seen of a scalar. */
+hia_sight hiaJ_sight(hia_type type);
 /* `p` is a point of the graph as it was built. The module's lock is held. */
 hia_point_place hiaJ_point_place(const hia_module *module, const hia_graph *g, const hia_point *p);
 

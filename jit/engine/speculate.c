@@ -81,6 +81,8 @@ static void see(hia_seen *seen, const hia_type_table *types, hia_type type, hia_
   bool is_scalar = hiaR_is_scalar(type);
   bool is_tensor = !is_scalar && hiaR_type_kind(types, type) == HIA_KIND_TENSOR;
   if (is_tensor) dims = hiaR_tensor_dims(hiaR_tensor(word));
+  seen->range.sight = is_tensor ? HIA_SIGHT_DIMS : is_scalar ? hiaJ_sight(type) : HIA_SIGHT_NOTHING;
+  hiaR_observe(&(hia_observer){.points = &seen->range, .n = 1}, 0, word);
   bool is_same = seen->word == word, has_same = memcmp(&seen->dims, &dims, sizeof dims) == 0;
   seen->n_words += !is_same && seen->n_same_word;
   seen->n_dims += !has_same && seen->n_same_dims;

@@ -88,6 +88,7 @@ typedef struct hia_seen {
   hia_dims dims;                     /* of a tensor */
   uint32_t n_same_word, n_same_dims; /* looks, the last ones, that were like this */
   uint32_t n_words, n_dims;          /* looks that were not like the one before */
+  hia_observed range;                /* of a number or a tensor: the least and the most */
   /* Data and arrays that runs get in turn, and how often each of them was seen. */
   hia_word objects[HIA_SEEN_OBJECTS];
   uint32_t n_seen[HIA_SEEN_OBJECTS], n_evicted;

@@ -96,8 +96,9 @@ Test(engine_explain, explains_what_varies) {
     snprintf(x, sizeof x, "%d.5", i);
     run_parsed(&p, WORDS(x, i == 2 ? "3" : "4"), 2, 0);
   }
-  test_text told = explained(&p, WORDS("is 0.5: so in the last look", "differs in every look",
-                                       "was 4 in the last 2 looks"));
+  test_text told =
+      explained(&p, WORDS("is 0.5: so in the last look", "differs in every look: 0.5 to 4.5",
+                          "was 4 in the last 2 looks"));
   cr_assert(strstr(told.data, "; in run 5 x was 4.5\n"), "%s", told.data);
   test_text_free(&told);
   for (int i = 0; i < 2; i++)
