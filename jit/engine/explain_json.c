@@ -130,6 +130,10 @@ static void put_word(writer *w, hia_told *t, uint32_t i, const hia_told_version 
   put_text(w, v ? "assumes" : "steady", kinds[word->kind]);
   if (v) put_text(w, "asked", kinds[word->asked]);
   put_text(w, "is", word->what);
+  if (!v) {
+    put_text(w, "least", word->least);
+    put_text(w, "most", word->most);
+  }
   put_text(w, "evidence", reasons[word->evidence.why]);
   put_number(w, "times", word->evidence.n);
   if (v) put_text(w, "taken_back", backs[word->evidence.taken_back]);
