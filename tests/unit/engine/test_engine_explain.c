@@ -165,25 +165,10 @@ Test(engine_explain, explains_when_it_waits) {
   close_program(&p);
 }
 
-typedef struct log_lines {
-  int n;
-  char last[256];
-} log_lines;
-static void log_last(void *user, const char *message) {
-  log_lines *log = user;
-  if (!strstr(message, "which is the most")) return;
-  log->n++;
-  snprintf(log->last, sizeof log->last, "%s", message);
-}
-
 Test(engine_explain, explains_that_there_are_no_more) {
   NEEDS_NATIVE;
-  log_lines log = {0};
-  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-  options.speculate = HIA_SPECULATE_EAGER;
-  options.log = log_last;
-  options.log_user = &log;
-  program p = open_program(&options, versions_text, "total");
+  log_lines log = {.words = "which is the most"};
+  program p = open_logged(&log, versions_text, "total");
   hia_value *args[20][2], *n = parse(&p, 1, "2");
   char out[64];
   for (int i = 0; i < 20; i++) {

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Versions that assume what runs do inside: that they are made of what observed runs have shown,
  * that a run which is different begins again and ends as any other, and when no run uses them any
- * more. test_points.c tests what facts make of a graph, test_engine_speculate.c versions that
+ * more. test_suppose.c tests what facts make of a graph, test_engine_speculate.c versions that
  * assume something of arguments alone. */
 #include "jit/engine/speculate.h"
 #include "tests/unit/helpers/engine_host.h"
@@ -197,25 +197,10 @@ Test(engine_observe, tells_of_facts_as_json) {
   close_pair(&p);
 }
 
-typedef struct log_lines {
-  int n;
-  char last[256];
-} log_lines;
-static void log_last(void *user, const char *message) {
-  log_lines *log = user;
-  if (!strstr(message, "is not used any more")) return;
-  log->n++;
-  snprintf(log->last, sizeof log->last, "%s", message);
-}
-
 Test(engine_observe, logs_once) {
   NEEDS_NATIVE;
-  log_lines log = {0};
-  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-  options.speculate = HIA_SPECULATE_EAGER;
-  options.log = log_last;
-  options.log_user = &log;
-  program p = open_program(&options, inside_text, "total");
+  log_lines log = {.words = "is not used any more"};
+  program p = open_logged(&log, inside_text, "total");
   test_text out = {0};
   for (int i = 0; i < 4; i++) run_told(&p, WORDS(terms("A(1)"), "5"), &out);
   for (int i = 0; i < 5; i++) {

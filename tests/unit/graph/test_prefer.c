@@ -1,36 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph/assume/prefer.c: which functions get a form for what was observed, and which call it; loops
  * that begin with some of their rounds; and that a graph computes the same for all arguments,
- * whether preferences are right or wrong. test_points.c tests the points themselves. */
+ * whether preferences are right or wrong. test_points.c tests the points themselves,
+ * test_suppose.c what versions assume. */
 #include "graph/assume/prefer.h"
-#include "graph/flatten/flatten.h"
 #include "graph/ir/build.h"
-#include "graph/ir/change.h"
-#include "graph/ir/walk.h"
-#include "runtime/run/observer.h"
-#include "tests/unit/helpers/eval.h"
-#include "tests/unit/helpers/graphs.h"
-#include "tests/unit/helpers/image.h"
-#include "tests/unit/helpers/random.h"
+#include "tests/unit/helpers/assumed_graphs.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FILE_OF "graph functions \"p.hia\"\n\n"
-
-static void expect_sound(env *e, hia_graph *g) {
-  const char *defect = hiaG_verify(g);
-  if (defect) cr_assert_fail("%s\n%s", defect, text_of(e, g));
-}
-
 /* ---- preferences ---- */
-
-/* A graph before, and after preferences became part of it. */
-typedef struct world {
-  env e;
-  hia_graph *before, *after;
-  hia_fn_id root;
-  const char *text; /* of the latter */
-} world;
 
 /* Preferences become part of a graph, which is sound then, and reads as what it prints. */
 static const char *prefer(env *e, hia_graph *g, const hia_preference *of, uint32_t n) {
@@ -38,27 +17,14 @@ static const char *prefer(env *e, hia_graph *g, const hia_preference *of, uint32
   uint32_t n_points = hiaG_points(g, &points);
   for (uint32_t i = 0; i < n; i++) cr_assert_lt(of[i].point, n_points);
   hiaG_prefer(g, points, of, n);
-  expect_sound(e, g);
-  const char *text = text_of(e, g);
-  HIA_EACH_FN(g, f) hiaG_compact(g, hiaG_fn(g, f));
-  cr_assert_str_eq(text_of(e, g), text);
+  const char *text = changed_text(e, g);
   cr_assert_str_eq(text_of(e, read_text(e, text)), text);
   return text;
 }
 
-static hia_fn_id root_of(const hia_graph *g) {
-  HIA_EACH_FN(g, f)
-    if (hiaG_fn(g, f)->is_root) return f;
-  cr_assert_fail("no root");
-  return HIA_NONE;
-}
-
 static void begin(world *w, const char *text, const hia_preference *of, uint32_t n) {
-  env_init(&w->e);
+  read_twice(w, text);
   NO_THROW(&w->e, {
-    w->before = read_text(&w->e, text);
-    w->after = read_text(&w->e, text);
-    w->root = root_of(w->before);
     w->text = prefer(&w->e, w->after, of, n);
     cr_assert_eq(root_of(w->after), w->root);
   });
@@ -70,18 +36,11 @@ static void begin(world *w, const char *text, const hia_preference *of, uint32_t
     .rank = (uint32_t)HIA_LEN(((const int64_t[]){__VA_ARGS__})), .dims = { __VA_ARGS__ }           \
   }
 
-static void end(world *w) { hiaR_comp_free(&w->e.comp); }
-
 static void expect_text(const world *w, const char *words) {
   cr_assert(strstr(w->text, words), "no '%s' in\n%s", words, w->text);
 }
 static void expect_no_text(const world *w, const char *words) {
   cr_assert_not(strstr(w->text, words), "'%s' in\n%s", words, w->text);
-}
-static uint32_t count_of(const char *text, const char *what) {
-  uint32_t n = 0;
-  for (; (text = strstr(text, what)); text++) n++;
-  return n;
 }
 
 /* Nothing was of use. */
@@ -99,17 +58,6 @@ static const char *fn_text(const world *w, const char *head) {
   return text;
 }
 
-/* The root has two parameters, i64. */
-static void run_as_before(world *w, int64_t a, int64_t b) {
-  eval_outcome before, after;
-  const hia_word args[] = {hiaR_from_i64(a), hiaR_from_i64(b)};
-  eval_graph(w->before, w->root, args, 1, &before);
-  eval_graph(w->after, w->root, args, 1, &after);
-  cr_assert(before.status != HIA_DEADLINE && after.status != HIA_DEADLINE);
-  cr_expect(eval_agree(hiaG_fn(w->before, w->root), &before, &after), "(%lld, %lld)\n%s",
-            (long long)a, (long long)b, w->text);
-}
-
 static void run_all_as_before(world *w, int64_t least, int64_t most) {
   for (int64_t a = least; a <= most; a++)
     for (int64_t b = least; b <= most; b++) run_as_before(w, a, b);
@@ -117,24 +65,10 @@ static void run_all_as_before(world *w, int64_t least, int64_t most) {
 
 /* ---- numbers ---- */
 
-/* Points: 0, 1: the parameters of less; 2, 3: those of main. */
-static const char less[] = FILE_OF "fn less (i64, i64) -> (bool) {\n"
-                                   "  %0:i64 = arg 0\n"
-                                   "  %1:i64 = arg 1\n"
-                                   "  %2:bool = lt %0, %1\n"
-                                   "  yield %2\n"
-                                   "}\n\n"
-                                   "fn main (i64, i64) -> (bool) root (i64, i64) -> bool {\n"
-                                   "  %0:i64 = arg 0\n"
-                                   "  %1:i64 = arg 1\n"
-                                   "  %2:bool = call less %0, %1\n"
-                                   "  yield %2\n"
-                                   "}\n";
-
 /* The function becomes a choice between two forms, and those that call it stay as they were. */
 Test(prefer, a_number) {
   world w;
-  begin(&w, less, ALWAYS({.point = 1, .word = 3}));
+  begin(&w, less_text, ALWAYS({.point = 1, .word = 3}));
   cr_assert_str_eq(w.text, FILE_OF "fn less (i64, i64) -> (bool) {\n"
                                    "  %0:i64 = arg 0\n"
                                    "  %1:i64 = arg 1\n"
@@ -175,7 +109,7 @@ Test(prefer, a_number) {
 /* All that is known of the parameters is tested, and the form knows all of it. */
 Test(prefer, several_parameters) {
   world w;
-  begin(&w, less, ALWAYS({.point = 0, .word = hiaR_from_i64(-2)}, {.point = 1, .word = 3}));
+  begin(&w, less_text, ALWAYS({.point = 0, .word = hiaR_from_i64(-2)}, {.point = 1, .word = 3}));
   cr_assert_str_eq(fn_text(&w, "fn less "), "fn less (i64, i64) -> (bool) {\n"
                                             "  %0:i64 = arg 0\n"
                                             "  %1:i64 = arg 1\n"
@@ -277,7 +211,7 @@ Test(prefer, numbers_of_no_use) {
         ALWAYS({.point = 0, .word = 1}, {.point = 1, .word = 2}));
   expect_unchanged(&w);
   end(&w);
-  begin(&w, less, NULL, 0);
+  begin(&w, less_text, NULL, 0);
   expect_unchanged(&w);
   end(&w);
 }
@@ -458,7 +392,7 @@ Test(prefer, recursion_of_two) {
 /* A root that hosts call stays the root with its signature, and its forms are none. */
 Test(prefer, roots) {
   world w;
-  begin(&w, less, ALWAYS({.point = 1, .word = 3}, {.point = 2, .word = 2}));
+  begin(&w, less_text, ALWAYS({.point = 1, .word = 3}, {.point = 2, .word = 2}));
   expect_text(&w, "\nfn main (i64, i64) -> (bool) root (i64, i64) -> bool {\n");
   expect_text(&w, "\nfn \"main observed\" (i64, i64) -> (bool) of main {\n");
   expect_text(&w, "\nfn \"main general\" (i64, i64) -> (bool) of main {\n");
@@ -467,7 +401,7 @@ Test(prefer, roots) {
   end(&w);
 }
 
-/* The same of a root that calls itself. The form that knows the number calls itself. */
+/* A root that calls itself stays one, too. The form that knows the number calls itself. */
 Test(prefer, roots_that_recur) {
   static const char text[] = FILE_OF "fn \"up(i64, i64)\" (i64, i64) -> (i64) of up "
                                      "root (i64, i64) -> i64 diverges {\n"
@@ -617,28 +551,6 @@ Test(prefer, functions_without_results) {
 
 /* ---- loops ---- */
 
-/* Points: 0, 1: parameters; 2: the loop. It has max(b - a, 0) rounds and three results of two
- * types, reads a value of the outside, and fails if that is 0. */
-static const char rounds[] = FILE_OF "fn main (i64, i64) -> (i64, i64, bool) root "
-                                     "(i64, i64) -> (i64, i64, bool) raises diverges {\n"
-                                     "  %0:i64 = arg 0\n"
-                                     "  %1:i64 = arg 1\n"
-                                     "  %2:i64 = const 1\n"
-                                     "  %3:i64, %4:i64, %5:bool = loop %0, %2 {\n"
-                                     "    %6:i64 = arg 0\n"
-                                     "    %7:i64 = arg 1\n"
-                                     "    %8:bool = lt %6, %1\n"
-                                     "    %9:i64 = mul %7, %6\n"
-                                     "    yield %8, %9, %1, %8\n"
-                                     "  } round {\n"
-                                     "    %10:i64 = add %6, %2\n"
-                                     "    %11:i64 = div %9, %1\n"
-                                     "    %12:i64 = add %11, %7\n"
-                                     "    yield %10, %12\n"
-                                     "  }\n"
-                                     "  yield %3, %4, %5\n"
-                                     "}\n";
-
 static void run_rounds(world *w) {
   for (int64_t n = -1; n < 19; n++) {
     run_as_before(w, 3, 3 + n);
@@ -648,7 +560,7 @@ static void run_rounds(world *w) {
 
 Test(prefer, a_loop_of_one_round) {
   world w;
-  begin(&w, rounds, ALWAYS({.point = 2, .word = 1}));
+  begin(&w, rounds_text, ALWAYS({.point = 2, .word = 1}));
   cr_assert_str_eq(w.text, FILE_OF "fn main (i64, i64) -> (i64, i64, bool) root "
                                    "(i64, i64) -> (i64, i64, bool) raises diverges {\n"
                                    "  %0:i64 = arg 0\n"
@@ -687,7 +599,7 @@ Test(prefer, a_loop_of_one_round) {
 Test(prefer, a_loop_of_several_rounds) {
   for (uint32_t n = 2; n <= 16; n++) {
     world w;
-    begin(&w, rounds, ALWAYS({.point = 2, .word = n}));
+    begin(&w, rounds_text, ALWAYS({.point = 2, .word = n}));
     cr_assert_eq(count_of(w.text, " = if "), n);
     cr_assert_eq(count_of(w.text, " = div "), n + 1);
     cr_assert_eq(count_of(w.text, " = loop "), 1);
@@ -702,7 +614,7 @@ Test(prefer, loops_that_stay) {
   static const hia_word others[] = {0, 17, 1000, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX};
   for (size_t i = 0; i < HIA_LEN(others); i++) {
     world w;
-    begin(&w, rounds, ALWAYS({.point = 2, .word = others[i]}));
+    begin(&w, rounds_text, ALWAYS({.point = 2, .word = others[i]}));
     expect_unchanged(&w);
     run_as_before(&w, 3, 3);
     run_as_before(&w, 3, 5);
@@ -713,26 +625,7 @@ Test(prefer, loops_that_stay) {
 /* What a round computes is used as often, in its results and variables too. */
 Test(prefer, a_loop_that_swaps) {
   world w;
-  begin(&w,
-        FILE_OF "fn main (i64, i64) -> (i64, i64, i64) root (i64, i64) -> (i64, i64, i64) {\n"
-                "  %0:i64 = arg 0\n"
-                "  %1:i64 = arg 1\n"
-                "  %2:i64 = const 0\n"
-                "  %3:i64 = const 1\n"
-                "  %4:i64, %5:i64, %6:i64 = loop %0, %1, %2 {\n"
-                "    %7:i64 = arg 0\n"
-                "    %8:i64 = arg 1\n"
-                "    %9:i64 = arg 2\n"
-                "    %10:bool = lt %9, %1\n"
-                "    yield %10, %8, %8, %7\n"
-                "  } round {\n"
-                "    %11:i64 = add %9, %3\n"
-                "    yield %8, %7, %11\n"
-                "  }\n"
-                "  %12:i64 = sub %4, %6\n"
-                "  yield %12, %5, %6\n"
-                "}\n",
-        ALWAYS({.point = 2, .word = 3}));
+  begin(&w, swaps_text, ALWAYS({.point = 2, .word = 3}));
   for (int64_t b = -1; b < 8; b++) run_as_before(&w, 10, b);
   end(&w);
 }
@@ -801,63 +694,26 @@ Test(prefer, loops_of_other_types) {
   }
 }
 
-/* Points: 2: the outer loop, which has max(a, 0) rounds; 3: the inner one, which has max(b, 0) each
- * time; 4: the branch in it. */
-static const char nested[] = FILE_OF "fn main (i64, i64) -> (i64) root (i64, i64) -> i64 {\n"
-                                     "  %0:i64 = arg 0\n"
-                                     "  %1:i64 = arg 1\n"
-                                     "  %2:i64 = const 0\n"
-                                     "  %3:i64 = const 1\n"
-                                     "  %4:i64 = loop %2, %2 {\n"
-                                     "    %5:i64 = arg 0\n"
-                                     "    %6:i64 = arg 1\n"
-                                     "    %7:bool = lt %5, %0\n"
-                                     "    yield %7, %6\n"
-                                     "  } round {\n"
-                                     "    %8:i64, %9:i64 = loop %6, %2 {\n"
-                                     "      %10:i64 = arg 0\n"
-                                     "      %11:i64 = arg 1\n"
-                                     "      %12:bool = lt %11, %1\n"
-                                     "      yield %12, %10, %11\n"
-                                     "    } round {\n"
-                                     "      %13:bool = lt %5, %11\n"
-                                     "      %14:i64 = if %13 {\n"
-                                     "        yield %5\n"
-                                     "      } else {\n"
-                                     "        %15:i64 = mul %10, %11\n"
-                                     "        yield %15\n"
-                                     "      }\n"
-                                     "      %16:i64 = add %14, %10\n"
-                                     "      %17:i64 = add %11, %3\n"
-                                     "      yield %16, %17\n"
-                                     "    }\n"
-                                     "    %18:i64 = add %8, %9\n"
-                                     "    %19:i64 = add %5, %3\n"
-                                     "    yield %19, %18\n"
-                                     "  }\n"
-                                     "  yield %4\n"
-                                     "}\n";
-
 /* Each round of the outer loop has the rounds of the inner one, and the loop behind them. */
 Test(prefer, nested_loops) {
   world w;
-  begin(&w, nested, ALWAYS({.point = 3, .word = 2}));
+  begin(&w, nested_text, ALWAYS({.point = 3, .word = 2}));
   cr_assert_eq(count_of(w.text, " = loop "), 2);
   cr_assert_eq(count_of(w.text, " = mul "), 3);
   run_all_as_before(&w, 0, 5);
   end(&w);
-  begin(&w, nested, ALWAYS({.point = 2, .word = 3}));
+  begin(&w, nested_text, ALWAYS({.point = 2, .word = 3}));
   cr_assert_eq(count_of(w.text, " = loop "), 3 + 2);
   run_all_as_before(&w, 0, 5);
   end(&w);
-  begin(&w, nested, ALWAYS({.point = 2, .word = 3}, {.point = 3, .word = 1}));
+  begin(&w, nested_text, ALWAYS({.point = 2, .word = 3}, {.point = 3, .word = 1}));
   cr_assert_eq(count_of(w.text, " = loop "), 3 + 2);
   cr_assert_eq(count_of(w.text, " = mul "), 2 * 4);
   run_all_as_before(&w, 0, 5);
   end(&w);
   /* The outer one would become too large, or has too many rounds. */
   for (uint32_t n = 0; n < 2; n++) {
-    begin(&w, nested, ALWAYS({.point = 2, .word = n ? 20 : 6}, {.point = 3, .word = 4}));
+    begin(&w, nested_text, ALWAYS({.point = 2, .word = n ? 20 : 6}, {.point = 3, .word = 4}));
     cr_assert_eq(count_of(w.text, " = loop "), 2);
     cr_assert_eq(count_of(w.text, " = mul "), 5);
     run_all_as_before(&w, 0, 7);
@@ -937,7 +793,7 @@ Test(prefer, loops_and_numbers) {
 
 /* ---- sizes ---- */
 
-/* The same as images: the reference evaluator knows no tensors. */
+/* Both graphs as images: the reference evaluator knows no tensors. */
 typedef struct images {
   world w;
   image_program before, after;
@@ -1126,38 +982,6 @@ Test(prefer, sizes_of_several_tensors) {
 
 /* ---- random graphs ---- */
 
-static bool is_exact(hia_type type) {
-  return type == HIA_BOOL || type == HIA_I32 || type == HIA_I64;
-}
-
-/* Runs the first root of a random graph, and notes what comes to its points. */
-static image_outcome observe(uint64_t seed, const hia_word *args, hia_observed *seen) {
-  static const hia_sight sights[] = {[HIA_BOOL] = HIA_SIGHT_BOOL,
-                                     [HIA_I32] = HIA_SIGHT_I32,
-                                     [HIA_I64] = HIA_SIGHT_I64,
-                                     [HIA_F32] = HIA_SIGHT_F32,
-                                     [HIA_F64] = HIA_SIGHT_F64};
-  image_program p;
-  hia_point *points;
-  memset(&p, 0, sizeof p);
-  hiaR_comp_init(&p.comp, &hiaR_malloc);
-  hiaG_types_init(&p.types, &p.comp);
-  p.graph = random_graph(&p.comp, &p.types, seed);
-  uint32_t n = hiaG_points(p.graph, &points);
-  for (uint32_t i = 0; i < n; i++) seen[i] = (hia_observed){.sight = sights[points[i].type]};
-  hiaG_observe(p.graph, points, n);
-  hiaG_run_passes(p.graph, &(hia_pass_options){.disabled = "all", .verify = true});
-  hiaG_flatten(p.graph, &p.bytes, &p.size);
-  cr_assert_eq(hiaR_image_load(p.bytes, p.size, hiaR_any_kernel, &hiaR_malloc, &p.image, p.error,
-                               sizeof p.error),
-               HIA_OK, "seed %llu: %s", (unsigned long long)seed, p.error);
-  hia_observer observer = {.points = seen, .n = n, .left = UINT64_MAX, .end_at = UINT64_MAX};
-  hia_limits limits = {.observer = &observer};
-  image_outcome out = image_run(&p, IMAGE_INTERP, args, 1, &limits, NULL);
-  image_discard(&p);
-  return out;
-}
-
 /* Functions whose names end so fail: they are not to be called. */
 static uint32_t fail_in(hia_graph *g, const char *suffix) {
   uint32_t n = 0;
@@ -1177,19 +1001,15 @@ static uint32_t fail_in(hia_graph *g, const char *suffix) {
   return n;
 }
 
-/* What is compared of one graph. */
-typedef struct trial {
-  uint64_t seed;
-  hia_fn_id root;
-  const hia_word *args;
-  eval_outcome before;
-  /* Of all graphs: forms for what is preferred; loops; forms that must not be called. */
+/* Counts of all graphs: forms for what is preferred; loops; forms that must not be called. */
+typedef struct tally {
   uint32_t n_forms, n_loops, n_right, n_wrong;
-} trial;
+} tally;
 
 /* With these preferences the graph has the same outcome. `not_called`: ends the names of functions
  * that are not; or NULL. Returns how many of those there are. */
-static uint32_t compare(trial *t, const hia_preference *of, uint32_t n, const char *not_called) {
+static uint32_t compare(const random_run *run, const hia_preference *of, uint32_t n,
+                        const char *not_called, tally *t) {
   static const hia_pass_use uses[] = {HIA_USE_ALL, HIA_USE_NATIVE};
   uint32_t n_failing = 0;
   for (size_t k = 0; k < 1 + (not_called ? 0 : HIA_LEN(uses)); k++) {
@@ -1197,15 +1017,15 @@ static uint32_t compare(trial *t, const hia_preference *of, uint32_t n, const ch
     env_init(&e);
     NO_THROW(&e, {
       eval_outcome after;
-      hia_graph *g = random_graph(&e.comp, &e.types, t->seed);
+      hia_graph *g = random_graph(&e.comp, &e.types, run->seed);
       uint32_t n_before = g->fns.len;
       const char *text = prefer(&e, g, of, n);
       if (k == 0) t->n_forms += (g->fns.len - n_before) / 2;
       if (not_called) n_failing = fail_in(g, not_called);
       if (k) hiaG_run_passes(g, &(hia_pass_options){.use = uses[k - 1], .verify = true});
-      eval_graph(g, t->root, t->args, t->seed, &after);
-      cr_assert(eval_agree(hiaG_fn(g, t->root), &t->before, &after), "seed %llu, way %zu\n%s",
-                (unsigned long long)t->seed, k, text);
+      eval_graph(g, run->root, run->args, run->seed, &after);
+      cr_assert(eval_agree(hiaG_fn(g, run->root), &run->before, &after), "seed %llu, way %zu\n%s",
+                (unsigned long long)run->seed, k, text);
     });
     hiaR_comp_free(&e.comp);
   }
@@ -1223,57 +1043,42 @@ static hia_word other_than(random_source *r, hia_type type, hia_word word) {
 /* A run of the graph shows what comes to its points. If this is preferred, the form for all else is
  * never called; if other numbers are, the form for these is not. Any mixture of right and wrong
  * preferences, of loops too, keeps the outcome. */
-static void check_seed(trial *t) {
+static void check_seed(uint64_t seed, tally *t) {
   enum { MOST = 400 };
-  static hia_observed seen[MOST];
   hia_preference right[MOST], wrong[MOST], mixed[MOST];
   uint32_t n_right = 0, n_wrong = 0, n_mixed = 0;
-  env e;
-  random_source r = {t->seed};
-  env_init(&e);
-  NO_THROW(&e, {
-    hia_graph *g = random_graph(&e.comp, &e.types, t->seed);
-    hia_point *points;
-    uint32_t n = hiaG_points(g, &points);
-    t->root = root_of(g);
-    const hia_fn *fn = hiaG_fn(g, t->root);
-    hia_word args[8] = {random_below(&r, 7)};
-    for (uint32_t i = 1; i < fn->n_params; i++) args[i] = random_word(&r, fn->params[i]);
-    t->args = args;
-    eval_graph(g, t->root, args, t->seed, &t->before);
-    if (t->before.status != HIA_DEADLINE && n <= MOST && fn->n_results <= IMAGE_MAX_RESULTS) {
-      cr_assert_eq(observe(t->seed, args, seen).status, t->before.status, "seed %llu",
-                   (unsigned long long)t->seed);
-      for (uint32_t i = 0; i < n; i++) {
-        const hia_observed *p = &seen[i];
-        if (!is_exact(points[i].type) || points[i].kind == HIA_POINT_BRANCH) continue;
-        bool is_loop = points[i].kind == HIA_POINT_ROUNDS;
-        hia_word other = other_than(&r, points[i].type, p->n ? p->last : random_below(&r, 4));
-        if (p->n && !p->n_changes) {
-          right[n_right++] = (hia_preference){.point = i, .word = p->last};
-          wrong[n_wrong++] = (hia_preference){.point = i, .word = other};
-        }
-        if (is_loop || random_chance(&r, 70))
-          mixed[n_mixed++] =
-              (hia_preference){.point = i, .word = random_chance(&r, 60) ? p->last : other};
-        t->n_loops += is_loop;
+  random_run run;
+  bool is_short = random_run_begin(&run, seed);
+  const observing *o = &run.observed;
+  if (is_short && o->n <= MOST) {
+    random_source *r = &run.source;
+    for (uint32_t i = 0; i < o->n; i++) {
+      const hia_observed *p = &o->seen[i];
+      const hia_point *point = &o->points[i];
+      if (!is_exact(point->type) || point->kind == HIA_POINT_BRANCH) continue;
+      bool is_loop = point->kind == HIA_POINT_ROUNDS;
+      hia_word other = other_than(r, point->type, p->n ? p->last : random_below(r, 4));
+      if (p->n && !p->n_changes) {
+        right[n_right++] = (hia_preference){.point = i, .word = p->last};
+        wrong[n_wrong++] = (hia_preference){.point = i, .word = other};
       }
-      compare(t, right, n_right, NULL);
-      compare(t, mixed, n_mixed, NULL);
-      t->n_right += compare(t, right, n_right, " general");
-      t->n_wrong += compare(t, wrong, n_wrong, " observed");
+      if (is_loop || random_chance(r, 70))
+        mixed[n_mixed++] =
+            (hia_preference){.point = i, .word = random_chance(r, 60) ? p->last : other};
+      t->n_loops += is_loop;
     }
-  });
-  hiaR_comp_free(&e.comp);
+    compare(&run, right, n_right, NULL, t);
+    compare(&run, mixed, n_mixed, NULL, t);
+    t->n_right += compare(&run, right, n_right, " general", t);
+    t->n_wrong += compare(&run, wrong, n_wrong, " observed", t);
+  }
+  random_run_end(&run);
 }
 
 Test(prefer, random_graphs) {
   enum { N_GRAPHS = 1600 / HIA_TEST_SHARE };
-  trial t = {0};
-  for (uint64_t i = 0; i < N_GRAPHS; i++) {
-    t.seed = HIA_TEST_SEED * 7919 + i;
-    check_seed(&t);
-  }
+  tally t = {0};
+  for (uint64_t i = 0; i < N_GRAPHS; i++) check_seed(HIA_TEST_SEED * 7919 + i, &t);
   cr_assert(t.n_forms > N_GRAPHS && t.n_loops > N_GRAPHS / 4 && t.n_right > N_GRAPHS / 4 &&
                 t.n_wrong > N_GRAPHS / 4,
             "%u forms, %u loops, %u forms for all else, %u for other numbers", t.n_forms, t.n_loops,

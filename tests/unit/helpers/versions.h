@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs whose functions get versions for their arguments, and what an engine tells of these
- * versions: shared by test_engine_speculate.c, test_engine_explain.c and test_engine_versions.c. */
+ * versions: shared by test_engine_speculate.c, test_engine_explain.c, test_engine_versions.c and
+ * test_engine_observe.c. */
 #ifndef HELPER_VERSIONS_H
 #define HELPER_VERSIONS_H
 
@@ -41,6 +42,29 @@ static inline program open(hia_speculate mode, const char *name) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.speculate = mode;
   return open_program(&options, versions_text, name);
+}
+
+/* What an engine logged: how many messages had these words, and the last one that did. */
+typedef struct log_lines {
+  const char *words;
+  int n;
+  char last[256];
+} log_lines;
+
+static inline void log_last(void *user, const char *message) {
+  log_lines *log = user;
+  if (!strstr(message, log->words)) return;
+  log->n++;
+  snprintf(log->last, sizeof log->last, "%s", message);
+}
+
+/* Opens a program in an engine that makes versions at once, and logs there. */
+static inline program open_logged(log_lines *log, const char *text, const char *name) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.speculate = HIA_SPECULATE_EAGER;
+  options.log = log_last;
+  options.log_user = log;
+  return open_program(&options, text, name);
 }
 
 static inline hia_value *parse(const program *p, size_t i, const char *arg) {
