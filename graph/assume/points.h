@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Points of a program where something can be seen of its runs, and assumed of them.
  *
- * What a root is given is seen where it is called (jit/engine/speculate.h). What happens inside a
+ * What a root is given is seen where it is called (jit/versions/speculate.h). What happens inside a
  * run is seen at *points*: the parameters of functions, the conditions of branches, the rounds of
  * loops. They are numbered in the graph as it was built, before any pass, where they are those of
  * the source; the same program has the same points each time that its graph is built.

@@ -5,7 +5,7 @@
  * type. It comes from a file, so nothing is taken for granted of it but that its texts end. */
 #include "graph/assume/prefer.h"
 #include "jit/engine/build.h"
-#include "jit/engine/observe.h"
+#include "jit/versions/observe.h"
 #include <errno.h>
 #include <stdlib.h>
 

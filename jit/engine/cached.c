@@ -8,7 +8,7 @@
 #include "jit/engine/cached.h"
 #include "graph/ir/print.h"
 #include "jit/cache/machine.h"
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 #include "runtime/base/loc.h"
 #include "runtime/native/units.h"
 

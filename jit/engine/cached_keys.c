@@ -10,7 +10,7 @@
  * small file with the name of the entry. */
 #include "jit/cache/machine.h"
 #include "jit/engine/cached.h"
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 
 /* ---- keys ---- */
 

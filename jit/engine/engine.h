@@ -18,9 +18,7 @@
  *   later.c                      making versions on a thread of the engine
  *   again.c, tier.c              image or native code; runs that begin in the interpreter, and may
  *                                begin again in native code
- *   speculate.c, special.c, assumed.c   versions that assume something of arguments (speculate.h)
- *   inside.c, observing.c, observed.c, guards.c   and of what happens inside of runs (observe.h)
- *   explain.c, explain_*.c       what is told of these versions (explain.h)
+ *   ../versions                  versions that assume something (versions/speculate.h)
  *   run.c, run_options.c         calls; their options
  *   running.c                    how a run is made, in which versions (running.h)
  *   entry.c, sides.c             what hosts call: typed entries, plain functions, maps

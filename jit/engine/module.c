@@ -2,7 +2,7 @@
 /* Modules: making, keeping and freeing them. */
 #include "graph/grad/grad.h"
 #include "graph/read/read.h"
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 
 hia_module *hiaJ_module_new(hia_engine *engine) {
   hia_module *module = hiaR_alloc(&engine->allocator, sizeof *module);

@@ -9,7 +9,7 @@
  * LLVM cannot be interrupted. So a run that can be ended has the unit made by another thread, and
  * stops waiting for it when the run is ended; a run that cannot be ended makes the unit itself.
  * The compilation checks now and then whether it is still needed. */
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 
 /* A compilation that no run needs any more may continue until this time after its begin: a host
  * that repeats a run with short timeouts gets its function in the end. */

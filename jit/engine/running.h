@@ -4,7 +4,7 @@
 #ifndef HIA_RUNNING_H
 #define HIA_RUNNING_H
 
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 #include "runtime/value/value.h"
 
 /* Objects that results refer to, once they have left a run. */

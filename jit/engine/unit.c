@@ -9,7 +9,7 @@
 #include "graph/grad/grad.h"
 #include "graph/passes/passes.h"
 #include "graph/read/read.h"
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 #include "runtime/base/loc.h"
 
 static void begin(hia_engine *engine, hia_unit *unit) {

@@ -3,7 +3,7 @@
  * that a run which is different begins again and ends as any other, and when no run uses them any
  * more. test_suppose.c tests what facts make of a graph, test_engine_speculate.c versions that
  * assume something of arguments alone. */
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 #include "tests/unit/helpers/engine_host.h"
 #include "tests/unit/helpers/memory.h"
 #include "tests/unit/helpers/trace.h"

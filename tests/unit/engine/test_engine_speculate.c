@@ -2,7 +2,7 @@
 /* Versions that assume something of arguments: which runs use them, what they assume, and that
  * nothing else depends on them. test_engine_explain.c tests what engines tell of versions,
  * test_engine_versions.c versions without batches, and versions in the cache. */
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 #include "tests/unit/helpers/memory.h"
 #include "tests/unit/helpers/versions.h"
 #include <hiaton/dlpack.h>

@@ -3,7 +3,7 @@
  * versions that it finds in the cache. test_engine_speculate.c tests which runs use a version, and
  * what a version assumes. */
 #include "jit/cache/store.h"
-#include "jit/engine/observe.h"
+#include "jit/versions/observe.h"
 #include "tests/unit/helpers/versions.h"
 #include <hiaton/cache.h>
 

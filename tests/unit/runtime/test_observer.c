@@ -184,7 +184,8 @@ Test(observer, has_no_such_point) {
   for (int i = 0; i < N_POINTS; i++) cr_assert_eq(points[i].n, 0);
   cr_assert_eq(o.left, 2);
   o.end_at = 0;
-  while (o.left % 64 && hiaR_observe(&o, UINT64_MAX, 0)) {}
+  while (o.left % 64 && hiaR_observe(&o, UINT64_MAX, 0)) {
+  }
   cr_assert_not(hiaR_observe(&o, UINT64_MAX, 0));
 }
 

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What is told of versions, as JSON: docs/speculation.md lists the fields. */
-#include "jit/engine/explain.h"
+#include "jit/versions/explain.h"
 #include <string.h>
 
 enum { SCHEMA = 1 };

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The images of observed runs, and the facts that these runs show. */
-#include "jit/engine/observe.h"
-#include "jit/engine/speculate.h"
+#include "jit/versions/observe.h"
+#include "jit/versions/speculate.h"
 
 enum {
   MOST_FACTS = 64,  /* of a version */

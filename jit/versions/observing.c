@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Observed runs: which runs are, and how long. */
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 
 enum { MOST_VALUES = 1 << 17 }; /* of an observed run */
 /* An observed run may take this part of what all runs have taken, between these times. */

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a function's versions, copied. */
-#include "jit/engine/explain.h"
+#include "jit/versions/explain.h"
 #include "runtime/value/value.h"
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hia_function_observe: one run that is observed, and what came to the points of the program. */
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 #include <stdio.h>
 
 enum { MOST_VALUES = 1 << 19, MOST_CTORS = 8 };

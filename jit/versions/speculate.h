@@ -11,18 +11,24 @@
  * it fits is no matter of results: every now and then a run has batches all the same, and once its
  * waves are wide there is no such version any more.
  *
- * All other assumptions are tested before a run begins. So none can fail within one, and a version
- * computes what the general one does.
+ * Other assumptions on arguments are tested before a run begins. So they cannot fail within one,
+ * and a version computes what the general one does. Some runs are observed, too, and versions
+ * assume what was always so inside of them; guards test that (observe.h).
  *
- *   special.c     the versions of a function: memory, and which of them a run uses
+ *   special.c     the versions of a function: memory, which of them a run uses, which leave
  *   speculate.c   looks at arguments, and has versions made
  *   assumed.c     makes the graph of a version; the params that its runs read
- *   explain.c     says which versions there are, and why (explain.h) */
+ *   inside.c, observing.c, observed.c, guards.c   what happens inside of runs (observe.h)
+ *   explain.c, explain_*.c   says which versions there are, and why (explain.h)
+ *   cached_versions.c   versions in the cache
+ *
+ * The folder is part of the engine: jit/engine makes versions when they are needed (ready.c), and
+ * runs them (running.c). */
 #ifndef HIA_SPECULATE_H
 #define HIA_SPECULATE_H
 
 #include "graph/assume/assume.h"
-#include "jit/engine/observe.h"
+#include "jit/versions/observe.h"
 
 enum {
   HIA_MAX_SPECIALS = 15,

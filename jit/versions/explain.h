@@ -9,7 +9,7 @@
 #ifndef HIA_EXPLAIN_H
 #define HIA_EXPLAIN_H
 
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 
 /* What is assumed of a word of the arguments, or what the looks have shown of it. */
 typedef struct hia_told_word {

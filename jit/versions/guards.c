@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Guards that fail, and versions that are not used any more. */
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 
 enum {
   FAILURES = 2, /* of a guard, behind which its fact is not assumed any more, unless */

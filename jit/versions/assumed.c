@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The graphs of versions that assume something, and the params of their runs. */
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 #include "runtime/heap/tensor.h"
 
 /* ---- the graph ---- */

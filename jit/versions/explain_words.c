@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What is known of versions, as sentences. */
-#include "jit/engine/explain.h"
+#include "jit/versions/explain.h"
 
 /* ---- words of the arguments ---- */
 

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What is told of versions, as lines of text. */
-#include "jit/engine/explain.h"
+#include "jit/versions/explain.h"
 
 static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Versions that assume something of arguments: their memory, and which of them a run uses. */
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 #include "runtime/heap/tensor.h"
 #include <stdio.h>
 

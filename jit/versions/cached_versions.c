@@ -16,7 +16,7 @@
  *
  * It is text of numbers alone. What is not of that form is as if it were not there. */
 #include "jit/engine/cached.h"
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 #include <inttypes.h>
 
 /* ---- writing ---- */

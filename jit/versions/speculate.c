@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What is steady among the arguments of a function, and versions that assume it, requested. */
-#include "jit/engine/speculate.h"
+#include "jit/versions/speculate.h"
 #include "runtime/heap/tensor.h"
 #include "runtime/value/walk.h"
 

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hia_function_explain: facts are copied with the lock held, and written without it. */
-#include "jit/engine/explain.h"
+#include "jit/versions/explain.h"
 
 static hia_status copy_facts(hia_told *told) {
   hia_speculation *s = atomic_load_explicit(&told->function->speculation, memory_order_acquire);
