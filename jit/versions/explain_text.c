@@ -78,7 +78,8 @@ static void put_version(hia_told *t, const hia_told_version *v, hia_text *out) {
     hiaR_text_addf(out, "could not be made: %s\n", v->reason);
   else if (v->outcome >= HIA_SPECIAL_LEFT)
     hiaR_text_addf(out, "was freed, since %s\n",
-                   v->is_retired ? "what it assumed did not hold" : "no run had used it for long");
+                   v->is_retired ? "what it assumed did not hold, or was of no use"
+                                 : "no run had used it for long");
   else
     hiaR_text_addf(out, "was made after run %llu\n", (unsigned long long)v->made_after);
   for (uint32_t i = 0; v->words && i < t->function->n_param_words; i++)

@@ -6,10 +6,14 @@
 
 enum {
   PROBE_EVERY = 128, /* one of so many runs has batches although a version without them is there */
-  TRIAL = 8,         /* runs of a version without batches, before it is judged */
+  TRIAL = 8,         /* runs of a version without batches, before it is judged; */
+  LONG_TRIAL = 32,   /* of one that assumes what happens inside */
 };
 /* Without batches a run must take at most this part of the time with them. */
 #define ENOUGH 0.95
+/* A version that assumes what happens inside may take this part of the time without, at most. It
+ * may have other arguments, so that much is certain only. */
+#define SLOWER 1.25
 
 /* ---- memory ---- */
 
@@ -394,9 +398,23 @@ static void judge(hia_special *x, uint64_t n) {
     atomic_store_explicit(&s->is_wide, true, memory_order_relaxed);
 }
 
+/* What happens inside is not worth an assumption if the version is slower than the general one: its
+ * guards may keep LLVM from what it would do otherwise. Then nothing is assumed of it any more. */
+static void judge_facts(hia_special *x, uint64_t n) {
+  hia_speculation *s = atomic_load_explicit(&x->function->speculation, memory_order_acquire);
+  double ns = (double)atomic_load_explicit(&x->timed_ns, memory_order_relaxed) / (double)n;
+  pthread_mutex_lock(&s->lock);
+  hia_timed general = s->native;
+  bool is_slower = general.n && ns > SLOWER * (double)general.ns / (double)general.n;
+  if (is_slower) s->inside.is_empty = true;
+  pthread_mutex_unlock(&s->lock);
+  if (is_slower) atomic_store_explicit(&x->is_retired, true, memory_order_relaxed);
+}
+
 void hiaJ_special_timed(hia_special *x, uint64_t ns) {
   atomic_fetch_add_explicit(&x->timed_ns, ns, memory_order_relaxed);
   uint64_t n = atomic_fetch_add_explicit(&x->n_timed, 1, memory_order_relaxed) + 1;
-  const hia_engine *engine = x->function->module->engine;
-  if (x->is_narrow && n == TRIAL && engine->options.speculate == HIA_SPECULATE_ON) judge(x, n);
+  if (x->function->module->engine->options.speculate != HIA_SPECULATE_ON) return;
+  if (x->is_narrow && n == TRIAL) judge(x, n);
+  if (x->has_facts && n == LONG_TRIAL) judge_facts(x, n);
 }
