@@ -70,8 +70,8 @@ static bool is_it(const hia_point_place *place, const hia_observed_point *seen) 
                                        [HIA_POINT_ROUNDS] = HIA_POINT_OF_LOOP};
   if (seen->size < sizeof *seen || seen->of != kinds[place->kind] ||
       strcmp(text_or(seen->function), place->fn) != 0 ||
-      (place->kind == HIA_POINT_PARAM &&
-       (!place->name[0] || strcmp(text_or(seen->parameter), place->name) != 0)))
+      strcmp(text_or(seen->parameter), text_or(place->name)) != 0 ||
+      (place->kind == HIA_POINT_PARAM && !text_or(place->name)[0]))
     return false;
   return strcmp(text_or(seen->type), place->type_text) == 0;
 }
