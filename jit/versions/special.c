@@ -6,8 +6,8 @@
 
 enum {
   PROBE_EVERY = 128, /* one of so many runs has batches although a version without them is there */
-  TRIAL = 8,         /* runs of a version without batches, before it is judged; */
-  LONG_TRIAL = 32,   /* of one that assumes what happens inside */
+  TRIAL = 8,  /* runs of a version after which it is judged, so often before it is given up: */
+  TRIALS = 3, /* the machine may have been busy with something else in one of them */
 };
 /* Without batches a run must take at most this part of the time with them. */
 #define ENOUGH 0.95
@@ -65,7 +65,8 @@ static void clear(hia_special *x, hia_function *f) {
   x->is_narrow = x->has_facts = x->assumes_all = false;
   x->like = NULL;
   x->made_after = x->unfit_before = x->compile_ns = x->used_then = 0;
-  x->n_idle = 0;
+  x->judged_ns = 0;
+  x->n_idle = x->n_slow = 0;
   x->misfit = (hia_misfit_run){0};
   x->reason[0] = 0;
   atomic_store_explicit(&x->is_retired, false, memory_order_relaxed);
@@ -240,21 +241,52 @@ uint32_t hiaJ_special_misfit(const hia_special *x, const hia_word *words) {
   return HIA_NONE;
 }
 
+/* A key is the index of an argument's word in its low bits, and above them the rank of the tensor
+ * if the sizes of that are assumed; else 0. */
+enum { KEY_BITS = 24 };
+
+static hia_word mix(const int64_t *dims, uint32_t rank) {
+  hia_word mixed = 0;
+  for (uint32_t i = 0; i < rank; i++) mixed = mixed * 1000003 + (hia_word)dims[i];
+  return mixed;
+}
+
+/* A word is told from others more often than sizes are. */
+static uint32_t choose_key(const hia_special *x, hia_word *word) {
+  uint32_t n = x->function->n_param_words;
+  if (n >> KEY_BITS) return HIA_NONE;
+  for (uint32_t i = 0; i < n; i++) {
+    *word = x->of[i].word;
+    if (x->of[i].kind == HIA_ASSUME_WORD || x->of[i].kind == HIA_ASSUME_THIS) return i;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_assumption *a = &x->of[i];
+    if ((a->kind != HIA_ASSUME_SIZES && a->kind != HIA_ASSUME_PARAM) || !a->dims.rank) continue;
+    *word = mix(a->dims.dims, a->dims.rank);
+    return i | a->dims.rank << KEY_BITS;
+  }
+  return HIA_NONE;
+}
+
 void hiaJ_special_add(const hia_fn_version *v) {
   hia_special *x = v->special;
-  uint32_t key = 0, n = x->function->n_param_words;
-  while (key < n && x->of[key].kind != HIA_ASSUME_WORD && x->of[key].kind != HIA_ASSUME_THIS) key++;
+  hia_word word = 0;
   atomic_store_explicit(&x->rank, x->weight, memory_order_relaxed);
-  atomic_store_explicit(&x->key, key < n ? key : HIA_NONE, memory_order_relaxed);
-  atomic_store_explicit(&x->key_word, key < n ? x->of[key].word : 0, memory_order_relaxed);
+  atomic_store_explicit(&x->key, choose_key(x, &word), memory_order_relaxed);
+  atomic_store_explicit(&x->key_word, word, memory_order_relaxed);
   atomic_fetch_add_explicit(&x->n_held, 1, memory_order_relaxed);
   atomic_store_explicit(&x->version, v, memory_order_release);
 }
 
-/* True if the version may fit: most of those that do not are found out here, by one word. */
+/* True if the version may fit: most of those that do not are found out here, by one word or the
+ * sizes of one tensor. If the memory has become another version's meanwhile, the key may be the one
+ * of both and the word the other's; either fits the types of the arguments. */
 static bool may_fit(const hia_special *x, const hia_word *words) {
   uint32_t key = atomic_load_explicit(&x->key, memory_order_relaxed);
-  return key == HIA_NONE || words[key] == atomic_load_explicit(&x->key_word, memory_order_relaxed);
+  if (key == HIA_NONE) return true;
+  hia_word word = words[key & ((1u << KEY_BITS) - 1)];
+  if (key >> KEY_BITS) word = mix(hiaR_tensor(word)->dims, key >> KEY_BITS);
+  return word == atomic_load_explicit(&x->key_word, memory_order_relaxed);
 }
 
 /* Holds the version if it is still there, and fits. A version that leaves is first not there any
@@ -387,34 +419,34 @@ static double batched_ns(const hia_speculation *s, const hia_special *x) {
   return n ? (double)ns / (double)n : 0;
 }
 
-/* A version without batches has been tried: it must be faster. */
-static void judge(hia_special *x, uint64_t n) {
-  hia_speculation *s = atomic_load_explicit(&x->function->speculation, memory_order_acquire);
-  double ns = (double)atomic_load_explicit(&x->timed_ns, memory_order_relaxed) / (double)n;
-  pthread_mutex_lock(&s->lock);
-  double with = batched_ns(s, x);
-  pthread_mutex_unlock(&s->lock);
-  if (with > 0 && ns > with * ENOUGH)
-    atomic_store_explicit(&s->is_wide, true, memory_order_relaxed);
+/* A version without batches must be faster than one with them. What happens inside is not worth an
+ * assumption if the version is slower than the general one: its guards may keep LLVM from what it
+ * would do otherwise. */
+static bool is_slow(const hia_speculation *s, const hia_special *x, double ns) {
+  if (x->is_narrow) return batched_ns(s, x) > 0 && ns > ENOUGH * batched_ns(s, x);
+  return s->native.n && ns > SLOWER * (double)s->native.ns / (double)s->native.n;
 }
 
-/* What happens inside is not worth an assumption if the version is slower than the general one: its
- * guards may keep LLVM from what it would do otherwise. Then nothing is assumed of it any more. */
-static void judge_facts(hia_special *x, uint64_t n) {
+/* Ends a trial. */
+static void judge(hia_special *x) {
   hia_speculation *s = atomic_load_explicit(&x->function->speculation, memory_order_acquire);
-  double ns = (double)atomic_load_explicit(&x->timed_ns, memory_order_relaxed) / (double)n;
   pthread_mutex_lock(&s->lock);
-  hia_timed general = s->native;
-  bool is_slower = general.n && ns > SLOWER * (double)general.ns / (double)general.n;
-  if (is_slower) s->inside.is_empty = true;
+  uint64_t ns = atomic_load_explicit(&x->timed_ns, memory_order_relaxed);
+  if (is_slow(s, x, (double)(ns - x->judged_ns) / TRIAL)) x->n_slow++;
+  x->judged_ns = ns;
+  bool is_given_up = x->n_slow == TRIALS;
+  if (is_given_up && x->is_narrow) {
+    atomic_store_explicit(&s->is_wide, true, memory_order_relaxed);
+  } else if (is_given_up) {
+    s->inside.is_empty = true;
+    atomic_store_explicit(&x->is_retired, true, memory_order_relaxed);
+  }
   pthread_mutex_unlock(&s->lock);
-  if (is_slower) atomic_store_explicit(&x->is_retired, true, memory_order_relaxed);
 }
 
 void hiaJ_special_timed(hia_special *x, uint64_t ns) {
   atomic_fetch_add_explicit(&x->timed_ns, ns, memory_order_relaxed);
   uint64_t n = atomic_fetch_add_explicit(&x->n_timed, 1, memory_order_relaxed) + 1;
-  if (x->function->module->engine->options.speculate != HIA_SPECULATE_ON) return;
-  if (x->is_narrow && n == TRIAL) judge(x, n);
-  if (x->has_facts && n == LONG_TRIAL) judge_facts(x, n);
+  bool is_tried = (x->is_narrow || x->has_facts) && n <= TRIAL * TRIALS && n % TRIAL == 0;
+  if (is_tried && x->function->module->engine->options.speculate == HIA_SPECULATE_ON) judge(x);
 }

@@ -5,12 +5,14 @@
 #include "runtime/value/walk.h"
 
 enum {
-  ALL_LOOKS = 8,   /* the first runs of a function, which are all looked at */
-  LOOK_EVERY = 16, /* of the others, on average */
-  NARROW = 8,      /* runs whose waves are narrow, before there is a version without batches */
-  CHANGES = 3,     /* of a size or a number, behind which it counts as varying; */
-  FORGET = 16,     /* looks that were the same, behind which earlier changes do not count; */
-  EVICTIONS = 64,  /* and of objects, among more than can be remembered */
+  ALL_LOOKS = 8, /* the first runs of a function, which are all looked at */
+  LOOK_EVERY = 16,
+  LOOK_SELDOM = 64, /* of the others, on average: first and after so many runs */
+  MANY_RUNS = 4096,
+  NARROW = 8,     /* runs whose waves are narrow, before there is a version without batches */
+  CHANGES = 3,    /* of a size or a number, behind which it counts as varying; */
+  FORGET = 16,    /* looks that were the same, behind which earlier changes do not count; */
+  EVICTIONS = 64, /* and of objects, among more than can be remembered */
 };
 /* Runs of a function must have taken so long before a version is made, if it is not known how long
  * compiling takes. */
@@ -35,9 +37,12 @@ static bool may_have_versions(const hia_function *f, const hia_fn_version *versi
          (hindrance == HIA_HINDRANCE_NONE || hindrance == HIA_HINDRANCE_NO_ARGUMENTS);
 }
 
-/* One would look at every 16th run. But arguments that take turns would then be seen only if their
- * number had no factor in common with 16: so the distance varies. */
-static uint64_t distance(uint64_t n) { return LOOK_EVERY - 3 + n * 5 % 8; }
+/* One would look at every 16th run, and later at every 64th. But arguments that take turns would
+ * then be seen only if their number had no factor in common with 16: so the distance varies. */
+static uint64_t distance(uint64_t n) {
+  uint64_t mean = n < MANY_RUNS ? LOOK_EVERY : LOOK_SELDOM;
+  return mean - 3 + n * 5 % 8;
+}
 
 bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version) {
   if (atomic_load_explicit(&f->has_no_use, memory_order_relaxed)) return false;

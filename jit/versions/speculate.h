@@ -124,8 +124,8 @@ struct hia_special {
   hia_function *function;
   _Atomic(const hia_fn_version *) version; /* NULL: there is none */
   atomic_uint n_held;                      /* by runs */
-  /* For a look before that: how much it assumes, and a word of the arguments that is this one;
-   * NONE: it assumes no word. */
+  /* For a look before that: how much it assumes, and which word of the arguments is this one, or of
+   * which tensor the sizes make this one; NONE: it assumes neither. */
   _Atomic uint32_t rank, key;
   _Atomic hia_word key_word;
   uint32_t serial;         /* of versions that assume as much, runs use the newest */
@@ -157,6 +157,8 @@ struct hia_special {
   uint64_t made_after; /* runs of the function; and how many of them could not use it */
   uint64_t unfit_before;
   uint64_t compile_ns;
+  uint64_t judged_ns; /* of its trials so far, */
+  uint32_t n_slow;    /* of which so many were slow */
   hia_misfit_run misfit;
   const hia_fn_version *left; /* LEFT: what `version` was */
   uint64_t used_then;         /* runs that had used it at the last look, and */
@@ -242,7 +244,7 @@ const hia_fn_version *hiaJ_special_version(hia_function *f, const hia_word *word
 /* True if the time of a run is to be taken, which is number `use` of those of a version: reading
  * the clock takes a tenth of a short run. */
 static inline bool hiaJ_is_timed(uint64_t use) {
-  enum { FIRST = 8, EVERY = 16, MANY = 1024, SELDOM = 256 };
+  enum { FIRST = 24, EVERY = 16, MANY = 1024, SELDOM = 256 };
   return use < FIRST || use % (use < MANY ? EVERY : SELDOM) == 0;
 }
 void hiaJ_special_timed(hia_special *special, uint64_t ns);
