@@ -246,6 +246,31 @@ Test(engine_speculate, sizes_that_vary) {
   close_program(&q);
 }
 
+/* Versions are told apart by the sizes of one argument; all others must be as they assume, too. */
+Test(engine_speculate, sizes_of_two_arguments) {
+  NEEDS_NATIVE;
+  static const char *const texts[][2] = {
+      {"[1, 2, 3]", "[1, 2, 3, 4]"}, {"[3, 2, 5]", "[4, 2, 1, 3]"}, {"[1, 2, 3]", "[7, 5]"},
+      {"[1, 2]", "[1, 2, 3, 4]"},    {"[9, 2, 8]", "[1, 2, 3, 7]"}, {"[9, 8]", "[1, 7]"},
+      {"[9, 8]", "[3, 4, 5, 6, 7]"}, {"[9, 2, 8]", "[4, 5, 6, 8]"}};
+  program p = open(HIA_SPECULATE_EAGER, "two"), q = open(HIA_SPECULATE_OFF, "two");
+  hia_value *n = parse(&p, 0, "5");
+  for (size_t i = 0; i < HIA_LEN(texts); i++) {
+    hia_value *args[3] = {n, parse(&p, 1, texts[i][0]), parse(&p, 2, texts[i][1])};
+    char general[64], special[64];
+    uint32_t version = run(&p, args, 3, special, sizeof special);
+    run(&q, args, 3, general, sizeof general);
+    cr_assert_str_eq(special, general);
+    bool is_as_first = strlen(texts[i][0]) == 9 && strlen(texts[i][1]) == 12;
+    cr_assert_eq(version == 1, i > 0 && is_as_first, "version %u of run %zu", version, i);
+    hia_value_free(args[1]);
+    hia_value_free(args[2]);
+  }
+  hia_value_free(n);
+  close_program(&p);
+  close_program(&q);
+}
+
 Test(engine_speculate, off_and_by_itself) {
   NEEDS_NATIVE;
   program p = open(HIA_SPECULATE_OFF, "total");

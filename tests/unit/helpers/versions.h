@@ -36,7 +36,10 @@ static const char versions_text[] =
     "  let (s, _) = loop (s: f64 = 0, i = 0i64) while i < n {\n"
     "    (s + grad(poly, wrt = y)(p, f64(i)), i + 1) }; s }\n"
     "fn sized(x: f32[?]) -> f32 = sum(x)\n"
-    "fn generic(x) = x\n";
+    "fn generic(x) = x\n"
+    "fn two(n: i64, a: f32[?], b: f32[?]) -> f32 = {\n"
+    "  let (s, _) = loop (s: f32 = 0, i = 0i64) while i < n {\n"
+    "    (s + sum(a * f32(i)) - sum(b * f32(i)), i + 1) }; s }\n";
 
 static inline program open(hia_speculate mode, const char *name) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
