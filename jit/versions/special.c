@@ -432,7 +432,7 @@ static void judge(hia_special *x) {
   hia_speculation *s = atomic_load_explicit(&x->function->speculation, memory_order_acquire);
   pthread_mutex_lock(&s->lock);
   uint64_t ns = atomic_load_explicit(&x->timed_ns, memory_order_relaxed);
-  if (is_slow(s, x, (double)(ns - x->judged_ns) / TRIAL)) x->n_slow++;
+  if (is_slow(s, x, (double)((ns - x->judged_ns) / TRIAL))) x->n_slow++;
   x->judged_ns = ns;
   bool is_given_up = x->n_slow == TRIALS;
   if (is_given_up && x->is_narrow) {
