@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton profile. docs/profile.md describes what it prints. */
-#include "tools/json.h"
+#include "tools/profile_read.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -308,15 +308,12 @@ static json_t *json_of_memory(const hia_profile_sum *sum) {
 }
 
 static json_t *json_of_point(const hia_observed_point *p) {
-  static const char *const kinds[] = {[HIA_POINT_OF_PARAMETER] = "parameter",
-                                      [HIA_POINT_OF_BRANCH] = "condition",
-                                      [HIA_POINT_OF_LOOP] = "rounds"};
   return json_pack("{s:s, s:o, s:s?, s:o, s:I, s:I, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?}", "kind",
-                   kinds[p->of], "function", tool_json_text(p->function), "parameter", p->parameter,
-                   "file", tool_json_text(p->file), "line", (json_int_t)p->line, "column",
-                   (json_int_t)p->column, "type", p->type, "times", (json_int_t)p->times, "changes",
-                   (json_int_t)p->changes, "true", (json_int_t)p->times_true, "least", p->least,
-                   "most", p->most, "constructors", p->constructors);
+                   tool_point_kinds[p->of], "function", tool_json_text(p->function), "parameter",
+                   p->parameter, "file", tool_json_text(p->file), "line", (json_int_t)p->line,
+                   "column", (json_int_t)p->column, "type", p->type, "times", (json_int_t)p->times,
+                   "changes", (json_int_t)p->changes, "true", (json_int_t)p->times_true, "least",
+                   p->least, "most", p->most, "constructors", p->constructors);
 }
 
 /* In the order of the program. */

@@ -6,6 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { N_KINDS = sizeof tool_point_kinds / sizeof *tool_point_kinds };
+const char *const tool_point_kinds[] = {[HIA_POINT_OF_PARAMETER] = "parameter",
+                                        [HIA_POINT_OF_BRANCH] = "condition",
+                                        [HIA_POINT_OF_LOOP] = "rounds"};
+
 /* A number from 0 on; anything else is 0. */
 static uint64_t number_of(const json_t *point, const char *name) {
   json_int_t n = json_integer_value(json_object_get(point, name));
@@ -23,12 +28,9 @@ static const char *text_of(const json_t *point, const char *name) {
 
 /* False: it is of no kind that is known. */
 static bool read_point(const json_t *from, hia_observed_point *to) {
-  static const char *const kinds[] = {[HIA_POINT_OF_PARAMETER] = "parameter",
-                                      [HIA_POINT_OF_BRANCH] = "condition",
-                                      [HIA_POINT_OF_LOOP] = "rounds"};
   const char *kind = text_of(from, "kind");
   unsigned k = 0;
-  while (k < sizeof kinds / sizeof *kinds && (!kind || strcmp(kind, kinds[k]) != 0)) k++;
+  while (k < N_KINDS && (!kind || strcmp(kind, tool_point_kinds[k]) != 0)) k++;
   *to = (hia_observed_point){.size = sizeof *to,
                              .of = (hia_point_of)k,
                              .line = position_of(from, "line"),
@@ -43,7 +45,7 @@ static bool read_point(const json_t *from, hia_observed_point *to) {
                              .least = text_of(from, "least"),
                              .most = text_of(from, "most"),
                              .constructors = text_of(from, "constructors")};
-  return k < sizeof kinds / sizeof *kinds;
+  return k < N_KINDS;
 }
 
 static int bad(const char *path, const char *what) {

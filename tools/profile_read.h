@@ -5,6 +5,9 @@
 
 #include "tools/json.h"
 
+/* How a profile writes the kinds of points, by hia_point_of. */
+extern const char *const tool_point_kinds[HIA_POINT_OF_LOOP + 1];
+
 typedef struct tool_profile_points {
   hia_observed_point *points; /* their texts are those of the document */
   size_t n;

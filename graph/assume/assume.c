@@ -52,9 +52,7 @@ hia_fn_id hiaG_assume(hia_graph *g, hia_fn_id root, const hia_assumption *of) {
   hia_node_id call = hiaG_add(g, fn, 0, HIA_OP_CALL, ins, fn->n_params, fn->results, fn->n_results,
                               HIA_IMM(root, 0), fn->loc);
   fn->nodes.data[call].flags |= HIA_NODE_TAIL;
-  hia_value_id *outs = HIA_NEW_ARRAY(&g->comp->arena, hia_value_id, fn->n_results + 1);
-  for (uint32_t i = 0; i < fn->n_results; i++) outs[i] = hiaG_out(fn, call, i);
-  hiaG_yield(g, fn, 0, outs, fn->n_results);
+  hiaG_yield_outs(g, fn, 0, call);
   return id;
 }
 

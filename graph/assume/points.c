@@ -64,8 +64,7 @@ static hia_value_id count_rounds(hia_graph *g, hia_fn *fn, hia_node_id loop, rep
   hia_region_id head = old.regions;
   hia_node_id zero = hiaG_insert(g, fn, loop, HIA_OP_CONST, NULL, 0, &type, 1, 0, old.loc);
   add_in(g, fn, loop, hiaG_out(fn, zero, 0));
-  hia_node_id at = fn->regions.data[head].first;
-  while (fn->nodes.data[at].op == HIA_OP_ARG) at = fn->nodes.data[at].next;
+  hia_node_id at = hiaG_behind_args(fn, head);
   hia_node_id arg = hiaG_insert(g, fn, at, HIA_OP_ARG, NULL, 0, &type, 1, old.n_ins, old.loc);
   hia_value_id count = hiaG_out(fn, arg, 0);
   add_in(g, fn, hiaG_yield_of(fn, head), count);
@@ -88,13 +87,10 @@ static void observe_in(hia_graph *g, hia_fn *fn, const hia_point *points, uint32
   hia_arena *scratch = &g->comp->scratch;
   HIA_VEC(replaced) all = {0};
   for (uint32_t i = first; i < end; i++) {
-    hia_node_id n = points[i].node, at = n;
+    hia_node_id n = points[i].node;
     replaced by = {0};
     switch (points[i].kind) {
-    case HIA_POINT_PARAM:
-      while (fn->nodes.data[at].op == HIA_OP_ARG) at = fn->nodes.data[at].next;
-      observe(g, fn, at, hiaG_out(fn, n, 0), i);
-      break;
+    case HIA_POINT_PARAM: observe(g, fn, hiaG_behind_args(fn, 0), hiaG_out(fn, n, 0), i); break;
     case HIA_POINT_BRANCH: observe(g, fn, n, hiaG_in(fn, n, 0), i); break;
     case HIA_POINT_ROUNDS: {
       hia_value_id rounds = count_rounds(g, fn, n, &by);

@@ -138,9 +138,7 @@ static void call_in(hia_graph *g, hia_fn *fn, hia_region_id arm, hia_fn_id calle
   hia_node_id call = hiaG_add(g, fn, arm, HIA_OP_CALL, ins, fn->n_params, fn->results,
                               fn->n_results, HIA_IMM(callee, 0), fn->loc);
   fn->nodes.data[call].flags |= HIA_NODE_TAIL;
-  hia_value_id *outs = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, fn->n_results + 1);
-  for (uint32_t i = 0; i < fn->n_results; i++) outs[i] = hiaG_out(fn, call, i);
-  hiaG_yield(g, fn, arm, outs, fn->n_results);
+  hiaG_yield_outs(g, fn, arm, call);
 }
 
 /* The function becomes a choice between two forms. */
@@ -155,9 +153,7 @@ static void split(hia_graph *g, hia_fn_id id, const known *k) {
   hia_region_id then = fn->nodes.data[branch].regions;
   call_in(g, fn, then, observed);
   call_in(g, fn, then + 1, general);
-  hia_value_id *outs = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, fn->n_results + 1);
-  for (uint32_t i = 0; i < fn->n_results; i++) outs[i] = hiaG_out(fn, branch, i);
-  hiaG_yield(g, fn, 0, outs, fn->n_results);
+  hiaG_yield_outs(g, fn, 0, branch);
 }
 
 /* ---- functions ---- */

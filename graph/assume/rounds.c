@@ -13,9 +13,7 @@ enum {
 void hiaG_guard(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_type *types, uint32_t n,
                 uint32_t number, hia_loc_id loc) {
   hia_node_id node = hiaG_add(g, fn, region, HIA_OP_GUARD, NULL, 0, types, n, number, loc);
-  hia_value_id *outs = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, n + 1);
-  for (uint32_t i = 0; i < n; i++) outs[i] = hiaG_out(fn, node, i);
-  hiaG_yield(g, fn, region, outs, n);
+  hiaG_yield_outs(g, fn, region, node);
 }
 
 bool hiaG_decides(const hia_fn *fn, hia_value_id v) {
@@ -66,12 +64,6 @@ static hia_value_id *mapped(const unrolling *u, hia_node_id yield) {
     out[i] = v < u->n_map && u->map[v] != HIA_NONE ? u->map[v] : v;
   }
   return out;
-}
-
-static hia_value_id *outs_of(const unrolling *u, hia_node_id n) {
-  hia_value_id *outs = new_values(u, u->n);
-  for (uint32_t i = 0; i < u->n; i++) outs[i] = hiaG_out(u->fn, n, i);
-  return outs;
 }
 
 static void map_variables(unrolling *u, const hia_value_id *variables) {
@@ -136,7 +128,7 @@ static hia_node_id unroll(unrolling *u, const hia_value_id *variables, uint32_t 
   hiaG_copy_region(g, fn, then, HIA_NONE, fn, head + 1, u->map, HIA_NONE);
   const hia_value_id *next = mapped(u, hiaG_yield_of(fn, head + 1));
   hia_node_id inner = unroll(u, next, round + 1, then, HIA_NONE);
-  hiaG_yield(g, fn, then, outs_of(u, inner), u->n);
+  hiaG_yield_outs(g, fn, then, inner);
   end_early(u, then + 1, exits + 1);
   return branch;
 }

@@ -108,8 +108,7 @@ static void know_param(supposing *s, hia_node_id arg, hia_word word) {
   hia_value_id v = hiaG_out(fn, arg, 0);
   hia_type type = hiaG_type(fn, v), is_bool = HIA_BOOL;
   hia_loc_id loc = fn->loc;
-  hia_node_id at = arg;
-  while (fn->nodes.data[at].op == HIA_OP_ARG) at = fn->nodes.data[at].next;
+  hia_node_id at = hiaG_behind_args(fn, 0);
   hia_node_id known = hiaG_insert(g, fn, at, HIA_OP_CONST, NULL, 0, &type, 1, word, loc);
   hia_value_id pair[2] = {v, hiaG_out(fn, known, 0)};
   hia_value_id *map = HIA_NEW_ARRAY(s->scratch, hia_value_id, fn->values.len);

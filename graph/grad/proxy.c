@@ -180,8 +180,7 @@ static hia_value_id *values_of(const removing *u, hia_fn_id f) {
     values[p] = g->proxies.data[p].param;
     if (owns(u, f, p)) continue;
     hia_type type = hiaG_param_type(g->types, &g->params.data[g->first_proxy + p]);
-    hia_node_id at = fn->regions.data[0].first;
-    while (fn->nodes.data[at].op == HIA_OP_ARG) at = fn->nodes.data[at].next;
+    hia_node_id at = hiaG_behind_args(fn, 0);
     hia_node_id arg = hiaG_insert(g, fn, at, HIA_OP_ARG, NULL, 0, &type, 1, fn->n_params, HIA_NONE);
     values[p] = hiaG_out(fn, arg, 0);
     params[fn->n_params++] = type;

@@ -342,8 +342,7 @@ static hia_value_id size_in_f(const simplifying *s, hia_value_id v, uint32_t axi
   if (fn->nodes.data[def].op == HIA_OP_ARG) {
     /* A loop's head is for its condition: in the round. */
     bool is_variable = region && fn->nodes.data[fn->regions.data[region].owner].op == HIA_OP_LOOP;
-    at = fn->regions.data[region + is_variable].first;
-    while (fn->nodes.data[at].op == HIA_OP_ARG) at = fn->nodes.data[at].next;
+    at = hiaG_behind_args(fn, region + is_variable);
   }
   hia_node_id n =
       hiaG_insert(s->g, fn, at, HIA_OP_DIM, &v, 1, &i64, 1, axis, fn->nodes.data[def].loc);

@@ -95,13 +95,11 @@ hia_fn_id hiaG_gradient_root(hia_graph *g, hia_fn_id differentiated, const hia_w
                              uint32_t n) {
   hia_arena *arena = &g->comp->arena;
   hia_type *types = HIA_NEW_ARRAY(arena, hia_type, n + 1);
-  hia_value_id *outs = HIA_NEW_ARRAY(arena, hia_value_id, n + 1);
   types[0] = hiaG_fn(g, differentiated)->results[0];
   for (uint32_t i = 0; i < n; i++) types[1 + i] = hiaG_wrt_type(g, differentiated, &wrt[i]);
   hia_fn *fn = new_root(g, differentiated, ".gradient", types, n + 1);
   hia_node_id node = differentiate(g, fn, differentiated, wrt, n, types);
-  for (uint32_t i = 0; i <= n; i++) outs[i] = hiaG_out(fn, node, i);
-  hiaG_yield(g, fn, 0, outs, n + 1);
+  hiaG_yield_outs(g, fn, 0, node);
   return g->fns.len - 1;
 }
 

@@ -197,6 +197,13 @@ void hiaG_yield(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_value_
   hiaG_add(g, fn, region, HIA_OP_YIELD, ins, n, NULL, 0, 0, HIA_NONE);
 }
 
+void hiaG_yield_outs(hia_graph *g, hia_fn *fn, hia_region_id region, hia_node_id n) {
+  uint32_t n_outs = fn->nodes.data[n].n_outs;
+  hia_value_id *outs = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, n_outs + 1);
+  for (uint32_t i = 0; i < n_outs; i++) outs[i] = hiaG_out(fn, n, i);
+  hiaG_yield(g, fn, region, outs, n_outs);
+}
+
 /* ---- functions of the host ---- */
 
 static uint32_t flatten_types(hia_graph *g, const hia_type *types, uint32_t n, hia_type **out) {

@@ -72,5 +72,7 @@ hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_type
                         hia_word word, hia_loc_id loc);
 void hiaG_yield(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_value_id *ins,
                 uint32_t n);
+/* Ends the region, which yields the results of node n. */
+void hiaG_yield_outs(hia_graph *g, hia_fn *fn, hia_region_id region, hia_node_id n);
 
 #endif

@@ -2,6 +2,7 @@
 /* Changes that passes over function graphs make while they walk: replacing values on the way, and
  * moving nodes between regions. */
 #include "graph/ir/change.h"
+#include "graph/ir/walk.h"
 
 /* ---- replacing ---- */
 
@@ -85,8 +86,7 @@ static void take(hia_fn *fn, hia_node_id first, hia_node_id last, hia_region_id 
 
 hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_node_id at) {
   hia_node *nodes = fn->nodes.data;
-  hia_node_id first = fn->regions.data[from].first, last = nodes[fn->regions.data[from].last].prev;
-  while (nodes[first].op == HIA_OP_ARG) first = nodes[first].next;
+  hia_node_id first = hiaG_behind_args(fn, from), last = nodes[fn->regions.data[from].last].prev;
   if (nodes[first].op == HIA_OP_YIELD) return at;
   take(fn, first, last, to);
   hia_region *region = &fn->regions.data[to];

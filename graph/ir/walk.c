@@ -21,6 +21,12 @@ hia_node_id hiaG_walk_next(const hia_fn *fn, hia_node_id n) {
   return regions == HIA_NONE ? hiaG_walk_over(fn, n) : fn->regions.data[regions].first;
 }
 
+hia_node_id hiaG_behind_args(const hia_fn *fn, hia_region_id region) {
+  hia_node_id at = fn->regions.data[region].first;
+  while (fn->nodes.data[at].op == HIA_OP_ARG) at = fn->nodes.data[at].next;
+  return at;
+}
+
 hia_node_id hiaG_yield_of(const hia_fn *fn, hia_region_id region) {
   return fn->regions.data[region].last;
 }

@@ -21,6 +21,8 @@ hia_node_id hiaG_walk_over(const hia_fn *fn, hia_node_id n);
 #define HIA_EACH_ARG(fn, region, n)                                                                \
   for (hia_node_id n = (fn)->regions.data[region].first;                                           \
        n != HIA_NONE && (fn)->nodes.data[n].op == HIA_OP_ARG; n = (fn)->nodes.data[n].next)
+/* The node behind the ARGs of a region, which every region has: at least its YIELD. */
+hia_node_id hiaG_behind_args(const hia_fn *fn, hia_region_id region);
 hia_node_id hiaG_yield_of(const hia_fn *fn, hia_region_id region);
 
 #endif

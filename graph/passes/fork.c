@@ -229,14 +229,6 @@ static void move_up(forking *f, const straight_run *run) {
     hiaG_move(fn, f->region[moved.data[i]], f->first[run->from]);
 }
 
-/* Ends an arm with a YIELD of a node's results. */
-static void yield_outs(forking *f, hia_region_id arm, hia_node_id n) {
-  uint32_t n_outs = f->fn->nodes.data[n].n_outs;
-  hia_value_id *outs = HIA_NEW_ARRAY(f->scratch, hia_value_id, n_outs);
-  for (uint32_t i = 0; i < n_outs; i++) outs[i] = hiaG_out(f->fn, n, i);
-  hiaG_yield(f->g, f->fn, arm, outs, n_outs);
-}
-
 static void make_fork(forking *f, const straight_run *run) {
   hia_graph *g = f->g;
   hia_fn *fn = f->fn;
@@ -259,12 +251,12 @@ static void make_fork(forking *f, const straight_run *run) {
   hia_node_id join = hiaG_add(g, fn, arm, HIA_OP_JOIN, NULL, 0, results, node.n_outs,
                               HIA_IMM(callee, number), node.loc);
   fn->nodes.data[join].flags = node.flags & HIA_NODE_TAIL;
-  yield_outs(f, arm, join);
+  hiaG_yield_outs(f->g, f->fn, arm, join);
   ins = node.n_ins ? fn->edges.data + node.ins : NULL;
   hia_node_id again = hiaG_add(g, fn, arm + 1, HIA_OP_CALL, ins, node.n_ins, results, node.n_outs,
                                callee, node.loc);
   fn->nodes.data[again].flags = node.flags & HIA_NODE_TAIL;
-  yield_outs(f, arm + 1, again);
+  hiaG_yield_outs(f->g, f->fn, arm + 1, again);
   for (uint32_t i = 0; i < node.n_outs; i++)
     hiaG_replace(&f->subst, node.outs + i, hiaG_out(fn, branch, i));
   hiaG_remove(fn, call);

@@ -234,8 +234,7 @@ static hia_value_id add_out(fuelling *f, hia_node_id n) {
 /* Adds ARG number `index`, behind the others. */
 static hia_value_id add_arg(fuelling *f, hia_region_id r, uint32_t index, hia_loc_id loc) {
   hia_type type = HIA_I64;
-  hia_node_id at = f->fn->regions.data[r].first;
-  while (f->fn->nodes.data[at].op == HIA_OP_ARG) at = f->fn->nodes.data[at].next;
+  hia_node_id at = hiaG_behind_args(f->fn, r);
   hia_node_id arg = hiaG_insert(f->g, f->fn, at, HIA_OP_ARG, NULL, 0, &type, 1, index, loc);
   return hiaG_out(f->fn, arg, 0);
 }
@@ -245,8 +244,7 @@ static void enter(fuelling *f, hia_region_id r, hia_value_id fuel) {
   f->fuel[r] = fuel;
   if (f->cost[r] == 0) return;
   hia_type type = HIA_I64;
-  hia_node_id at = f->fn->regions.data[r].first;
-  while (f->fn->nodes.data[at].op == HIA_OP_ARG) at = f->fn->nodes.data[at].next;
+  hia_node_id at = hiaG_behind_args(f->fn, r);
   hia_node_id n =
       hiaG_insert(f->g, f->fn, at, HIA_OP_CHARGE, &fuel, 1, &type, 1, f->cost[r], f->loc[r]);
   f->fuel[r] = hiaG_out(f->fn, n, 0);

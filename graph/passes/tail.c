@@ -710,9 +710,7 @@ static void make_entry(tail *t, hia_fn_id f) {
   hia_node_id call =
       hiaG_add(t->g, fn, 0, HIA_OP_CALL, ins, fn->n_params, fn->results, fn->n_results, f, fn->loc);
   fn->nodes.data[call].flags |= HIA_NODE_TAIL;
-  hia_value_id *outs = HIA_NEW_ARRAY(t->scratch, hia_value_id, fn->n_results);
-  for (uint32_t i = 0; i < fn->n_results; i++) outs[i] = hiaG_out(fn, call, i);
-  hiaG_yield(t->g, fn, 0, outs, fn->n_results);
+  hiaG_yield_outs(t->g, fn, 0, call);
 }
 
 /* ---- the pass ---- */

@@ -65,10 +65,7 @@ static bool is_constant(const hia_building *b, const hia_point *point,
 /* ---- points ---- */
 
 static bool is_it(const hia_point_place *place, const hia_observed_point *seen) {
-  static const hia_point_of kinds[] = {[HIA_POINT_PARAM] = HIA_POINT_OF_PARAMETER,
-                                       [HIA_POINT_BRANCH] = HIA_POINT_OF_BRANCH,
-                                       [HIA_POINT_ROUNDS] = HIA_POINT_OF_LOOP};
-  if (seen->size < sizeof *seen || seen->of != kinds[place->kind] ||
+  if (seen->size < sizeof *seen || seen->of != hiaJ_point_of(place->kind) ||
       strcmp(text_or(seen->function), place->fn) != 0 ||
       strcmp(text_or(seen->parameter), text_or(place->name)) != 0 ||
       (place->kind == HIA_POINT_PARAM && !text_or(place->name)[0]))

@@ -74,6 +74,8 @@ typedef struct hia_observing {
 
 /* What is seen of a scalar. */
 hia_sight hiaJ_sight(hia_type type);
+/* What hosts call points of this kind. */
+hia_point_of hiaJ_point_of(hia_point_kind kind);
 /* `p` is a point of the graph as it was built. The module's lock is held. */
 hia_point_place hiaJ_point_place(const hia_module *module, const hia_graph *g, const hia_point *p);
 

@@ -65,14 +65,18 @@ static const char *ctors_text(seeing *s, hia_type data, uint64_t ctors) {
   return text.len ? text.data : "...";
 }
 
-static void fill(seeing *s, const hia_point_place *place, const hia_observed *seen,
-                 hia_observed_point *out) {
+hia_point_of hiaJ_point_of(hia_point_kind kind) {
   static const hia_point_of kinds[] = {[HIA_POINT_PARAM] = HIA_POINT_OF_PARAMETER,
                                        [HIA_POINT_BRANCH] = HIA_POINT_OF_BRANCH,
                                        [HIA_POINT_ROUNDS] = HIA_POINT_OF_LOOP};
+  return kinds[kind];
+}
+
+static void fill(seeing *s, const hia_point_place *place, const hia_observed *seen,
+                 hia_observed_point *out) {
   *out = (hia_observed_point){
       .size = sizeof *out,
-      .of = kinds[place->kind],
+      .of = hiaJ_point_of(place->kind),
       .line = place->line,
       .column = place->col,
       .function = place->fn,

@@ -19,9 +19,8 @@ static bool is_less(hia_sight sight, hia_word a, hia_word b) {
 
 /* The least and the most of one value are itself, unless it is NaN, which is less than nothing. */
 static bool is_number(hia_sight sight, hia_word word) {
-  hia_sight s = sight;
-  return (s != HIA_SIGHT_F32 || hiaR_to_f32(word) == hiaR_to_f32(word)) &&
-         (s != HIA_SIGHT_F64 || hiaR_to_f64(word) == hiaR_to_f64(word));
+  return (sight != HIA_SIGHT_F32 || hiaR_to_f32(word) == hiaR_to_f32(word)) &&
+         (sight != HIA_SIGHT_F64 || hiaR_to_f64(word) == hiaR_to_f64(word));
 }
 
 static void widen(hia_observed *p, hia_word least, hia_word most) {
@@ -55,9 +54,7 @@ static void observe_word(hia_observed *p, hia_word word) {
     widen(p, word, word);
 }
 
-bool hiaR_observe(hia_observer *o, uint64_t point, hia_word word) {
-  hia_observed nowhere = {.sight = HIA_SIGHT_NOTHING};
-  hia_observed *p = point < o->n ? &o->points[point] : &nowhere;
+static void observe_at(hia_observed *p, hia_word word) {
   switch (p->sight) {
   case HIA_SIGHT_DIMS: observe_dims(p, word); break;
   case HIA_SIGHT_LEN: observe_word(p, hiaR_array_len(word)); break;
@@ -74,6 +71,10 @@ bool hiaR_observe(hia_observer *o, uint64_t point, hia_word word) {
   case HIA_SIGHT_NOTHING: p->n++; break;
   default: observe_word(p, word);
   }
+}
+
+bool hiaR_observe(hia_observer *o, uint64_t point, hia_word word) {
+  if (point < o->n) observe_at(&o->points[point], word);
   if (o->left == 0) return false;
   return --o->left % LOOK_EVERY != 0 || hiaR_now() < o->end_at;
 }

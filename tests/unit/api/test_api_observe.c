@@ -78,7 +78,7 @@ static void expect_told(const char *text, const char *name, const char *const *a
 
 /* ---- points ---- */
 
-/* Of numbers the least and the most are told; bools are counted. */
+/* The callback gets the least and the most of numbers; bools are counted. */
 Test(api_observe, scalars) {
   static const char text[] =
       "fn main(n: i32, k: i64, x: f32, y: f64, b: bool) -> f64 = turn(n, k, x, y, b)\n"
@@ -98,7 +98,8 @@ Test(api_observe, scalars) {
               "branch turn.- 3:3 bool: 4, 1 changes, 1 true, - to - of -\n");
 }
 
-/* Of data the constructors, of arrays their lengths, of tensors their sizes, axis by axis. */
+/* The callback gets the constructors of data, the lengths of arrays, and the sizes of tensors, axis
+ * by axis. */
 Test(api_observe, objects) {
   static const char text[] =
       "type Color = Red | Green | Blue\n"
@@ -123,8 +124,8 @@ Test(api_observe, objects) {
               "branch less.- 6:3 bool: 3, 1 changes, 1 true, - to - of -\n");
 }
 
-/* Of conditions how often they were true, of loops their rounds, each time that one ends. What the
- * run does not come to is told of, too. */
+/* The callback gets how often conditions were true, and the rounds of loops, each time that one
+ * ends. What the run does not come to is told of, too. */
 Test(api_observe, conditions_and_rounds) {
   static const char text[] =
       "fn main(n: i64) -> i64 = {\n"

@@ -108,8 +108,8 @@ static void learn(const pair *p, const char *const *texts) {
   cr_assert_eq(run_pair(p, texts).version, 1);
 }
 
-/* The same with new engines. If the process is kept waiting, the observed run may be cut before it
- * has seen enough; so this is tried a few times. */
+/* Opens engines that have learnt that. If the process is kept waiting, the observed run may be cut
+ * before it has seen enough; so this is tried a few times. */
 static pair open_learnt(const hia_engine_options *options, const char *text, const char *name,
                         const char *const *texts) {
   for (int i = 0; i < 4; i++) {
