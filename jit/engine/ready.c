@@ -231,7 +231,7 @@ void hiaJ_make(hia_making *m) {
     hiaJ_unit_free(engine, unit);
     note_failure(m, status);
     if (is_special) hiaJ_special_failed(m->function, traits, reason_of(m, status));
-    if (traits & HIA_VERSION_OBSERVED) hiaJ_inside_give_up(m->function);
+    if (traits & HIA_VERSION_OBSERVED) hiaJ_inside_lost(m->function);
   }
   end(m, status);
   if (status != HIA_OK) return; /* nobody waits for what follows */
@@ -261,7 +261,7 @@ const hia_fn_version *hiaJ_cached_version(hia_function *f, hia_traits traits) {
 void hiaJ_abandon(hia_making *m, hia_status status) {
   if (hiaJ_number_of(m->traits))
     hiaJ_special_failed(m->function, m->traits, hiaR_status_message(status));
-  if (m->traits & HIA_VERSION_OBSERVED) hiaJ_inside_give_up(m->function);
+  if (m->traits & HIA_VERSION_OBSERVED) hiaJ_inside_lost(m->function);
   hiaJ_unit_free(m->function->module->engine, m->unit);
   end(m, status);
 }

@@ -86,14 +86,15 @@ hia_point_place hiaJ_point_place(const hia_module *module, const hia_graph *g, c
   return place;
 }
 
-static void know_points(hia_function *f, const hia_point_place *places, uint32_t n) {
+/* The unit holds the places. False: no memory. */
+static bool know_points(hia_function *f, const hia_point_place *places, uint32_t n) {
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
   const hia_allocator *allocator = &f->module->engine->allocator;
   hia_inside *inside = &s->inside;
   hia_observed *seen = hiaR_alloc(allocator, n * sizeof *seen);
   pthread_mutex_lock(&s->lock);
   inside->is_empty |= !n || !seen;
-  if (inside->is_empty || inside->places) { /* or two threads have made it */
+  if (!n || !seen || inside->places) { /* two threads have made it */
     hiaR_free(allocator, seen, n * sizeof *seen);
   } else {
     inside->places = places;
@@ -101,22 +102,24 @@ static void know_points(hia_function *f, const hia_point_place *places, uint32_t
     inside->seen = seen;
     for (uint32_t i = 0; i < n; i++) seen[i].sight = places[i].sight;
   }
+  bool is_known = !n || inside->places;
   pthread_mutex_unlock(&s->lock);
+  return is_known;
 }
 
 hia_status hiaJ_observe(hia_unit *unit, hia_function *f, hia_error **error) {
+  const hia_allocator *allocator = &f->module->engine->allocator;
   hia_graph *g = unit->graph;
   hia_point *points;
   uint32_t n = hiaG_points(g, &points);
   hia_point_place *places = HIA_NEW_ARRAY(&unit->comp.arena, hia_point_place, (size_t)n + 1);
   for (uint32_t i = 0; i < n; i++) places[i] = hiaJ_point_place(f->module, g, &points[i]);
   hiaG_observe(g, points, n);
-  know_points(f, places, n);
+  if (!know_points(f, places, n)) return hiaR_fail_memory(allocator, error);
   if (n) return HIA_OK;
-  return hiaJ_fail(&f->module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
-                   "runs of `%s` cannot be observed: %s", f->signature,
-                   hiaG_has_gradients(g) ? "it computes gradients"
-                                         : "it has no parameters, branches and loops");
+  return hiaJ_fail(
+      allocator, error, HIA_UNSUPPORTED, NULL, "runs of `%s` cannot be observed: %s", f->signature,
+      hiaG_has_gradients(g) ? "it computes gradients" : "it has no parameters, branches and loops");
 }
 
 void hiaJ_inside_free(hia_inside *inside, const hia_allocator *allocator) {
@@ -144,6 +147,17 @@ bool hiaJ_inside_is_decided(hia_function *f, bool *is_wanted) {
 void hiaJ_inside_give_up(hia_function *f) {
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
   pthread_mutex_lock(&s->lock);
+  s->inside.is_empty = true;
+  pthread_mutex_unlock(&s->lock);
+}
+
+void hiaJ_inside_lost(hia_function *f) {
+  hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  pthread_mutex_lock(&s->lock);
+  hiaJ_inside_free(&s->inside, &f->module->engine->allocator);
+  s->inside.seen = NULL;
+  s->inside.places = NULL;
+  s->inside.n_points = 0;
   s->inside.is_empty = true;
   pthread_mutex_unlock(&s->lock);
 }

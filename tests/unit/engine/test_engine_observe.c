@@ -836,7 +836,13 @@ Test(engine_observe, freed_meanwhile) {
   }
 }
 
-/* Without memory for what is observed and assumed runs go on as ever, and nothing is lost. */
+static bool count_point(void *user, const hia_observed_point *point) {
+  *(int *)user += point->times != 0;
+  return true;
+}
+
+/* Without memory for what is observed and assumed runs go on as ever, and nothing is lost. Later
+ * runs are observed as if it had been there. */
 Test(engine_observe, without_memory) {
   NEEDS_NATIVE;
   for (int k = 0; k < 600; k += 1 + k / 4) {
@@ -855,6 +861,10 @@ Test(engine_observe, without_memory) {
     heap.left = -1;
     for (int i = 0; i < 2; i++) run(&p, other, 2, out, sizeof out);
     cr_assert_str_eq(out, "449");
+    int n_points = 0;
+    cr_assert_eq(hia_function_observe(p.function, other, 2, 0, count_point, &n_points, NULL),
+                 HIA_OK);
+    cr_assert_gt(n_points, 0, "%d", k);
     hia_value_free(other[0]);
     for (int i = 0; i < 2; i++) hia_value_free(args[i]);
     close_program(&p);
