@@ -259,7 +259,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   bool is_timed = !alone && atomic_load_explicit(&f->n_specials, memory_order_acquire) &&
                   choose(f, &version, options, b.words);
   hia_special *held = version->special;
-  bool is_looked_at = !alone && hiaJ_is_looked_at(f, version);
+  bool is_looked_at = !alone && hiaJ_is_looked_at(f, version, 1);
   hia_observing observing = {0};
   if (is_looked_at && !options->profile) hiaJ_observing_begin(&observing, f, version);
   hia_word *results = b.words + n_args;

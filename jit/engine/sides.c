@@ -3,7 +3,7 @@
  * code of its own, from the cache or compiled, which refers to nothing but the runtime. Its record
  * (runtime/native/module.h) leads from there to the unit's code; it is filled in here. */
 #include "graph/analysis/analysis.h"
-#include "jit/engine/engine.h"
+#include "jit/versions/speculate.h"
 #include <stdio.h>
 
 typedef struct wanted {
@@ -107,6 +107,7 @@ static bool fill_in(const wanted *want) {
   record->shapes = unit->shapes;
   record->types = unit->types_of_entries;
   record->params = unit->facts.has_params ? &v->function->module->params : NULL;
+  record->chooser = want->side == HIA_HOST_TYPED ? unit->chooser : NULL;
   if (record->shapes || record->params) record->flags |= HIA_CODE_OBJECTS;
   return true;
 }
@@ -168,6 +169,7 @@ static hia_status have(wanted *want) {
   hia_status status = refuse(want);
   if (status != HIA_OK || unit->sides[want->side]) return status;
   if (!unit->types_of_entries) unit->types_of_entries = types_of_entries(unit);
+  if (!unit->chooser) unit->chooser = hiaJ_chooser(want->version);
   if (hiaJ_cached_load_side(want->version, want->side)) return HIA_OK;
   return unit->graph ? compile(want) : HIA_OK;
 }

@@ -155,8 +155,14 @@ static void keep(hia_special *s, hia_value *const *args, const hia_word *words, 
   memcpy(s->words, words, n * sizeof *words);
   for (uint32_t i = 0; i < s->function->arity; i++) {
     hiaR_objects_release(s->lent[i]);
-    s->lent[i] = args[i]->objects ? hiaR_objects_hold(args[i]->objects) : NULL;
+    s->lent[i] = args && args[i]->objects ? hiaR_objects_hold(args[i]->objects) : NULL;
   }
+}
+
+static bool reads_arguments(const hia_special *s) {
+  for (uint32_t i = 0; i < s->n_bound; i++)
+    if (s->bound[i].word != HIA_NONE) return true;
+  return false;
 }
 
 hia_status hiaJ_assumed_params(hia_special *s, hia_value *const *args, const hia_word *words,
@@ -169,6 +175,7 @@ hia_status hiaJ_assumed_params(hia_special *s, hia_value *const *args, const hia
   if (is_kept) return HIA_OK;
   hia_status status = new_state(s, words, program, out);
   if (status != HIA_OK) return status;
+  if (!args && reads_arguments(s)) return HIA_OK;
   pthread_mutex_lock(&s->lock);
   keep(s, args, words, n, program, *out);
   pthread_mutex_unlock(&s->lock);

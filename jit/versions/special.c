@@ -20,8 +20,14 @@ enum {
 /* One more than there are: a function without arguments has versions, too. */
 static size_t words_of(const hia_function *f) { return (size_t)f->n_param_words + 1; }
 
-static size_t objects_of(const hia_function *f) {
+static size_t objects_of(const hia_function *f) { return words_of(f) * sizeof(hia_objects *); }
+
+static size_t lent_of(const hia_function *f) {
   return ((size_t)f->arity + 1) * sizeof(hia_objects *);
+}
+
+static size_t root_types_of(const hia_function *f) {
+  return (words_of(f) + f->result.info->n_words) * sizeof(hia_type);
 }
 
 static void free_speculation(hia_speculation *s, const hia_function *f) {
@@ -86,12 +92,14 @@ hia_special *hiaJ_special_next(hia_speculation *s, hia_function *f) {
   if (x->evidence) memset(x->evidence, 0, words_of(f) * sizeof *x->evidence);
   if (!x->words) x->words = hiaR_alloc(allocator, words_of(f) * sizeof *x->words);
   if (!x->objects) x->objects = hiaR_alloc(allocator, objects_of(f));
-  if (!x->lent) x->lent = hiaR_alloc(allocator, objects_of(f));
-  for (uint32_t i = 0; x->objects && i < f->arity; i++) {
+  if (!x->lent) x->lent = hiaR_alloc(allocator, lent_of(f));
+  if (!x->root_types) x->root_types = hiaR_alloc(allocator, root_types_of(f));
+  for (uint32_t i = 0; x->objects && i < f->n_param_words; i++) {
     hiaR_objects_release(x->objects[i]);
     x->objects[i] = NULL;
   }
-  return x->of && x->evidence && x->words && x->objects && x->lent ? x : NULL;
+  bool has_all = x->of && x->evidence && x->words && x->objects && x->lent && x->root_types;
+  return has_all ? x : NULL;
 }
 
 uint32_t hiaJ_special_begin(hia_speculation *s, hia_special_outcome outcome) {
@@ -123,15 +131,15 @@ void hiaJ_speculation_free(hia_function *f) {
     hiaR_state_release(x->state);
     hiaR_state_release(x->program);
     if (x->function) hiaJ_inside_room(x, 0);
-    for (uint32_t i = 0; i < f->arity; i++) {
-      if (x->objects) hiaR_objects_release(x->objects[i]);
-      if (x->lent) hiaR_objects_release(x->lent[i]);
-    }
+    for (uint32_t i = 0; x->objects && i < f->n_param_words; i++)
+      hiaR_objects_release(x->objects[i]);
+    for (uint32_t i = 0; x->lent && i < f->arity; i++) hiaR_objects_release(x->lent[i]);
     hiaR_free(allocator, x->of, words_of(f) * sizeof *x->of);
     hiaR_free(allocator, x->evidence, words_of(f) * sizeof *x->evidence);
     hiaR_free(allocator, x->words, words_of(f) * sizeof *x->words);
     hiaR_free(allocator, x->objects, objects_of(f));
-    hiaR_free(allocator, x->lent, objects_of(f));
+    hiaR_free(allocator, x->lent, lent_of(f));
+    hiaR_free(allocator, x->root_types, root_types_of(f));
   }
   free_speculation(s, f);
   atomic_store_explicit(&f->speculation, NULL, memory_order_relaxed);
@@ -274,6 +282,7 @@ void hiaJ_special_add(const hia_fn_version *v) {
   atomic_store_explicit(&x->rank, x->weight, memory_order_relaxed);
   atomic_store_explicit(&x->key, choose_key(x, &word), memory_order_relaxed);
   atomic_store_explicit(&x->key_word, word, memory_order_relaxed);
+  hiaJ_special_for_entries(x, v);
   atomic_fetch_add_explicit(&x->n_held, 1, memory_order_relaxed);
   atomic_store_explicit(&x->version, v, memory_order_release);
 }
@@ -380,10 +389,13 @@ static void take_apart(hia_speculation *s, hia_special *x) {
   hiaR_state_release(x->state);
   hiaR_state_release(x->program);
   x->state = x->program = NULL;
-  for (uint32_t i = 0; i < f->arity; i++) {
+  for (uint32_t i = 0; i < f->n_param_words; i++) {
     hiaR_objects_release(x->objects[i]);
+    x->objects[i] = NULL;
+  }
+  for (uint32_t i = 0; i < f->arity; i++) {
     hiaR_objects_release(x->lent[i]);
-    x->objects[i] = x->lent[i] = NULL;
+    x->lent[i] = NULL;
   }
   x->outcome = HIA_SPECIAL_GONE;
   s->n_used_gone += used(s, number);

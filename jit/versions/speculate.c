@@ -44,14 +44,15 @@ static uint64_t distance(uint64_t n) {
   return mean - 3 + n * 5 % 8;
 }
 
-bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version) {
+bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version, uint32_t n_runs) {
   if (atomic_load_explicit(&f->has_no_use, memory_order_relaxed)) return false;
   if (version->special || hiaJ_exact_traits(version->traits) ||
       hiaJ_cannot_speculate(f) != HIA_HINDRANCE_NONE)
     return false;
   hia_speculation *s = hiaJ_speculation_of(f);
   if (!s) return false;
-  uint64_t n = atomic_fetch_add_explicit(&s->n_general, 1, memory_order_relaxed);
+  uint64_t n = atomic_fetch_add_explicit(&s->n_general, n_runs, memory_order_relaxed);
+  n += n_runs - 1;
   if (n < ALL_LOOKS || hiaJ_is_eager(f)) return true;
   uint64_t next = atomic_load_explicit(&s->next_look, memory_order_relaxed);
   if (n < next) return false;
@@ -205,6 +206,14 @@ static bool is_long(const hia_speculation *s, const hia_function *f) {
   return !hiaJ_is_eager(f) && s->n_timed && s->ns / s->n_timed > LONG_NS;
 }
 
+/* What holds the object of a word; NULL: there is none. */
+static hia_objects *objects_at(const hia_looked_at *run, uint32_t arg, uint32_t word,
+                               hia_type_kind kind) {
+  if (run->args) return run->args[arg]->objects;
+  bool is_value = kind != HIA_KIND_SCALAR && kind != HIA_KIND_TENSOR;
+  return is_value ? ((const hia_value *)(uintptr_t)run->given[word])->objects : NULL;
+}
+
 /* Fills in the assumptions of the next version. */
 static hia_hindrance decide(hia_speculation *s, hia_function *f, const hia_looked_at *run,
                             uint32_t n_made) {
@@ -214,18 +223,18 @@ static hia_hindrance decide(hia_speculation *s, hia_function *f, const hia_looke
   bool is_some = false;
   uint32_t at = 0;
   for (uint32_t i = 0; i < f->arity; i++) {
-    hia_objects *objects = run->args[i]->objects;
-    bool has_object = false;
-    for (uint32_t k = 0; k < run->args[i]->type->n_words; k++, at++) {
+    for (uint32_t k = 0; k < f->params[i].info->n_words; k++, at++) {
       hia_assumption *a = &x->of[at];
-      assume(s, x, types, run->version->facts.params[at], at);
+      hia_type type = run->version->facts.params[at];
+      assume(s, x, types, type, at);
       choose_at_random(f->module->engine, x, at);
       a->asked = a->kind;
       if (s->lasts) hiaJ_take_back(x, at, s->lasts[at], s->has_gradients);
       is_some |= a->kind != HIA_ASSUME_NOTHING && (!s->lasts || a->kind != HIA_ASSUME_SIZES);
-      has_object |= a->asked == HIA_ASSUME_THIS; /* explanations show it */
+      if (a->asked != HIA_ASSUME_THIS) continue;
+      hia_objects *objects = objects_at(run, i, at, hiaR_type_kind(types, type));
+      if (objects) x->objects[at] = hiaR_objects_hold(objects); /* explanations show the object */
     }
-    x->objects[i] = has_object && objects ? hiaR_objects_hold(objects) : NULL;
   }
   if (!is_long(s, f) && !hiaJ_inside_assume(x)) return HIA_HINDRANCE_MEMORY;
   if (!is_some && !x->n_facts) return HIA_HINDRANCE_NOT_STEADY;
@@ -287,6 +296,7 @@ static void see_time(hia_speculation *s, const hia_looked_at *run) {
   if (run->is_cut) return;
   s->n_timed++;
   s->ns += run->ns;
+  atomic_store_explicit(&s->mean_ns, s->ns / s->n_timed, memory_order_relaxed);
   if (run->interpreted_ns) return; /* partly native */
   hia_timed *of = run->is_native ? &s->native : &s->interpreted;
   of->n++;
@@ -345,7 +355,7 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
   for (uint32_t i = 0; i < f->n_param_words; i++)
     x->of[i] = like ? like->of[i] : (hia_assumption){.kind = HIA_ASSUME_NOTHING};
   if (like) memcpy(x->evidence, like->evidence, f->n_param_words * sizeof *x->evidence);
-  for (uint32_t i = 0; like && i < f->arity; i++)
+  for (uint32_t i = 0; like && i < f->n_param_words; i++)
     if (like->objects[i]) x->objects[i] = hiaR_objects_hold(like->objects[i]);
   x->is_narrow = true;
   x->like = like;
@@ -404,12 +414,33 @@ static bool reserve(hia_speculation *s) {
   return is_free;
 }
 
-void hiaJ_recall_versions(const hia_fn_version *general, hia_value *const *args) {
+/* True, once, if versions are to be looked for. */
+static bool is_to_recall(const hia_fn_version *general) {
   hia_function *f = general->function;
   hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
-  if (s && atomic_load_explicit(&s->has_recalled, memory_order_relaxed)) return; /* most often */
-  if (!may_have_versions(f, general) || !(s = hiaJ_speculation_of(f))) return;
-  if (atomic_exchange_explicit(&s->has_recalled, true, memory_order_relaxed)) return;
+  if (s && atomic_load_explicit(&s->has_recalled, memory_order_relaxed))
+    return false; /* most often */
+  if (!may_have_versions(f, general) || !(s = hiaJ_speculation_of(f))) return false;
+  return !atomic_exchange_explicit(&s->has_recalled, true, memory_order_relaxed);
+}
+
+static void recall_all(const hia_fn_version *general, const hia_word *words) {
+  hia_speculation *s = hiaJ_speculation_of(general->function);
+  recalling r = {general->function, s, words};
+  if (!reserve(s)) return;
+  hiaJ_cached_versions(general, s, recall, &r);
+  pthread_mutex_lock(&s->lock);
+  s->is_making = false;
+  pthread_mutex_unlock(&s->lock);
+}
+
+void hiaJ_recall_versions_for(const hia_fn_version *general, const hia_word *words) {
+  if (is_to_recall(general)) recall_all(general, words);
+}
+
+void hiaJ_recall_versions(const hia_fn_version *general, hia_value *const *args) {
+  hia_function *f = general->function;
+  if (!is_to_recall(general)) return;
   const hia_allocator *allocator = &f->module->engine->allocator;
   size_t size = ((size_t)f->n_param_words + 1) * sizeof(hia_word);
   hia_word *words = hiaR_alloc(allocator, size), *at = words;
@@ -418,12 +449,6 @@ void hiaJ_recall_versions(const hia_fn_version *general, hia_value *const *args)
     memcpy(at, args[i]->words, args[i]->type->n_words * sizeof *at);
     at += args[i]->type->n_words;
   }
-  recalling r = {f, s, words};
-  if (reserve(s)) {
-    hiaJ_cached_versions(general, s, recall, &r);
-    pthread_mutex_lock(&s->lock);
-    s->is_making = false;
-    pthread_mutex_unlock(&s->lock);
-  }
+  recall_all(general, words);
   hiaR_free(allocator, words, size);
 }

@@ -20,6 +20,8 @@
  *   assumed.c     makes the graph of a version; the params that its runs read
  *   inside.c, observing.c, observed.c, guards.c   what happens inside of runs (observe.h)
  *   explain.c, explain_*.c   says which versions there are, and why (explain.h)
+ *   entries.c     calls of typed entries: looks at them, and versions for them
+ *   entered.c     the code of a version for typed entries
  *   cached_versions.c   versions in the cache
  *
  * The folder is part of the engine: jit/engine makes versions when they are needed (ready.c), and
@@ -135,7 +137,7 @@ struct hia_special {
   bool assumes_all; /* tests: what is of no use, too */
   hia_assumption *of;     /* by word of the arguments */
   hia_evidence *evidence; /* likewise */
-  hia_objects **objects;  /* by argument: held, since an object of it is assumed; or NULL */
+  hia_objects **objects;  /* by word: held, since an object of it is assumed; or NULL */
   hia_inside_fact *facts; /* what is assumed inside; guards have their indices as numbers */
   uint32_t n_facts;
   bool has_facts;              /* some are used */
@@ -148,6 +150,12 @@ struct hia_special {
   hia_param_state *program, *state; /* held; NULL: there are none */
   hia_word *words;                  /* of the arguments that they were made for */
   hia_objects **lent;               /* by argument: held as long as `state` is kept */
+
+  /* What typed entries run of it (entered.c): constant while it can be found. */
+  hia_code_module code;
+  hia_code_root root;
+  hia_type *root_types; /* by word of the arguments, then of the result */
+  hia_params joined;    /* of `code`, if the version has params of its own */
 
   /* The time of some of its runs. */
   atomic_uint_fast64_t n_timed, timed_ns;
@@ -178,6 +186,7 @@ struct hia_speculation {
   bool *lasts;
   bool has_gradients;
   uint32_t n_looks, n_timed; /* n_timed: but for observed ones */
+  _Atomic uint64_t mean_ns;  /* ns / n_timed; 0: there is none */
   uint64_t ns; /* of the runs that were looked at and timed; of them, those that were native
                   throughout, and those of the interpreter alone: */
   hia_timed native, interpreted;
@@ -269,11 +278,13 @@ void hiaJ_cached_versions(const hia_fn_version *general, hia_speculation *s, hia
 
 /* The general version comes from the cache: versions for such arguments may be there, too. */
 void hiaJ_recall_versions(const hia_fn_version *general, hia_value *const *args);
+void hiaJ_recall_versions_for(const hia_fn_version *general, const hia_word *words);
 
 /* A run of a version that assumes nothing, to be looked at. */
 typedef struct hia_looked_at {
   const hia_fn_version *version; /* in which it has ended; of an observed run the usual one */
-  hia_value *const *args;
+  hia_value *const *args;        /* NULL: it was a call of a typed entry, */
+  const hia_word *given; /* which got values: by word, that of data or an array; NULL: none */
   const hia_word *words;
   uint64_t number;         /* of the function's runs, from 0 */
   uint64_t ns;             /* that it took */
@@ -289,8 +300,9 @@ static inline bool hiaJ_is_eager(const hia_function *f) {
 }
 /* Why there can be no versions of the function; HIA_HINDRANCE_NONE: there can. */
 hia_hindrance hiaJ_cannot_speculate(const hia_function *f);
-/* Counts a run that begins in this version. True if the engine should look at its arguments. */
-bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version);
+/* Counts n runs that begin in this version. True if the engine should look at the arguments of the
+ * last one. */
+bool hiaJ_is_looked_at(hia_function *f, const hia_fn_version *version, uint32_t n);
 /* Looks at a run that has ended. May have a version made. */
 void hiaJ_look(hia_function *f, const hia_looked_at *run);
 /* In how many looks something must be the same. */
@@ -300,6 +312,16 @@ hia_evidence hiaJ_evidence(const hia_speculation *s, const hia_function *f, uint
                            hia_type_kind kind);
 /* A run of a version with batches has had these. May have a version without them made. */
 void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage);
+
+/* ---- entries.c ---- */
+
+/* The chooser for the record of the version's unit (runtime/native/chooser.h), in whose memory it
+ * lies: in a try. NULL: there can be no other versions. */
+const struct hia_chooser *hiaJ_chooser(const hia_fn_version *version);
+/* ---- entered.c ---- */
+
+/* Fills in what typed entries run of a version that is there from now on. */
+void hiaJ_special_for_entries(hia_special *special, const hia_fn_version *version);
 
 /* ---- assumed.c ---- */
 
@@ -314,7 +336,8 @@ void hiaJ_assumed(hia_unit *unit);
 /* Does the same for a unit that comes from the cache. In a try. */
 void hiaJ_assumed_from_cache(hia_unit *unit, hia_special *special);
 /* The params of a run of the version, held for the caller: those of the program (NULL: it has
- * none), and arguments. HIA_MEMORY. */
+ * none), and arguments; `args` NULL: what the words refer to need not outlive the run. HIA_MEMORY.
+ */
 hia_status hiaJ_assumed_params(hia_special *special, hia_value *const *args, const hia_word *words,
                                hia_param_state *program, hia_param_state **out);
 

@@ -62,7 +62,8 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
   bool is_object = e->options->object != NULL;
   LLVMValueRef unwinder[4] = {none, none, none, zero};
   LLVMValueRef places[7] = {none, none, none, none, zero, zero, zero};
-  LLVMValueRef rest[HIA_RECORD_REST] = {none, zero, none, zero, none, none, none, none, none, none};
+  LLVMValueRef rest[HIA_RECORD_REST] = {none, zero, none, zero, none, none,
+                                        none, none, none, none, none};
   LLVMValueRef fields[7 + HIA_RECORD_REST] = {
       hiaL_number(e, 32, HIA_RT_ABI),
       hiaL_number(e, 32,

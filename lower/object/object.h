@@ -9,7 +9,7 @@
 /* ---- object.c ---- */
 
 /* hia_unwinder, hia_places, and the fields of the record from `image` on. */
-enum { HIA_RECORD_REST = 10 };
+enum { HIA_RECORD_REST = 11 };
 LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs);
 LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs);
 void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]);

@@ -80,10 +80,11 @@ typedef struct hia_context_why {
 } hia_context_why;
 
 /* entry.c: a typed entry may enter directly if the largest frame of its module is smaller than
- * `room`, and its root has none of the flags. */
+ * `room`, its root has none of the flags, and the number of the run has some of the bits. */
 typedef struct hia_context_direct {
   size_t room;
   uint32_t special; /* HIA_CODE_ flags */
+  uint32_t seldom;  /* 0: each call is offered to the chooser of its module */
 } hia_context_direct;
 
 /* worker_stack.c: how deep compiled code may go. */

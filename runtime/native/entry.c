@@ -11,8 +11,9 @@
  *           failed and its failure is to be cleared.
  *   limit   equals depth.soft. It does not if another thread has cancelled the context.
  *
- * Two more comparisons find the others: whether the code makes objects, or can fork and there are
- * workers for it (special), and whether the thread is inside another run (hiaR_innermost).
+ * Three more comparisons find the others: whether the code makes objects, or can fork and there are
+ * workers for it (special), whether the thread is inside another run (hiaR_innermost), and whether
+ * the call is to be offered to the module's chooser (seldom; chooser.h).
  *
  * The comparison of the limit is enough for a cancel at any time. The canceller writes
  * `is_cancelled` and `scope.status`, and then pokes the context; the special way clears
@@ -20,6 +21,7 @@
  * cancel or a deadline the call leaves the limit at its maximum, so that the next call is special
  * too; no other thread changes a limit that is waiting for a run. */
 #include "runtime/kernel/blas.h"
+#include "runtime/native/chooser.h"
 #include "runtime/native/context.h"
 #include "runtime/native/host.h"
 #include "runtime/native/team.h"
@@ -175,7 +177,8 @@ static hia_status prepare(hia_context *context, const hia_code_module *module, u
   if (hiaR_innermost) hiaR_scope_enter(&host->scope, hiaR_innermost->scope);
   bool is_special = host->timeout_ns || host->interprets || hiaR_innermost;
   context->direct.room = is_special ? 0 : host->covered;
-  context->direct.special = HIA_CODE_OBJECTS | (host->pool ? HIA_CODE_FORKS : 0u) |
+  context->direct.special = HIA_CODE_OBJECTS | HIA_CODE_VERSIONS |
+                            (host->pool ? HIA_CODE_FORKS : 0u) |
                             (host->has_fuel ? HIA_CODE_WITHOUT_FUEL : 0u);
   /* First the limit, then the reasons to end. */
   atomic_store(&context->limit, context->depth.soft);
@@ -257,10 +260,9 @@ static HIA_COLD hia_status leave(hia_context *context, int left) {
   return fail(host, host->failure.status, module, host->root_called);
 }
 
-static HIA_COLD hia_status busy_or_special(hia_context *context, const hia_code_module *module,
-                                           uint32_t root, hia_word *block) {
+static HIA_COLD hia_status special(hia_context *context, const hia_code_module *module,
+                                   uint32_t root, hia_word *block) {
   uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
-  if (run & 1) return HIA_BUSY;
   atomic_store(&context->run.number, run + 1); /* as hiaR_team_begin needs it */
   hia_status status = enter_special(context, module, root, NULL, block);
   atomic_store_explicit(&context->run.number, run + 2, memory_order_relaxed);
@@ -269,15 +271,8 @@ static HIA_COLD hia_status busy_or_special(hia_context *context, const hia_code_
 
 /* The usual way in. Only the context is used after the call: every register that is preserved
  * costs. */
-hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint32_t root,
-                      hia_word *block) {
-  if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
-  uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
-  if (HIA_UNLIKELY((run & 1) || module->unwinder.max_frame >= context->direct.room ||
-                   (module->roots[root].flags & context->direct.special) || hiaR_innermost ||
-                   atomic_load_explicit(&context->limit, memory_order_relaxed) !=
-                       context->depth.soft))
-    return busy_or_special(context, module, root, block);
+static inline hia_status direct(hia_context *context, const hia_code_module *module, uint32_t root,
+                                hia_word *block, uint64_t run) {
   atomic_store_explicit(&context->run.number, run + 1, memory_order_relaxed);
   context->run.unwinder = &module->unwinder;
   hia_host_context *host = context->host;
@@ -290,6 +285,93 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
   run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
   atomic_store_explicit(&context->run.number, run + 1, memory_order_relaxed);
   return status;
+}
+
+static inline uint32_t flags_of(const hia_code_module *module, uint32_t root) {
+  return __atomic_load_n(&module->roots[root].flags, __ATOMIC_RELAXED);
+}
+
+static inline bool is_special(const hia_context *context, const hia_code_module *module,
+                              uint32_t root, uint32_t flags) {
+  return module->unwinder.max_frame >= context->direct.room || (flags_of(module, root) & flags) ||
+         hiaR_innermost ||
+         atomic_load_explicit(&context->limit, memory_order_relaxed) != context->depth.soft;
+}
+
+/* Calls this code, whatever versions there are. */
+static hia_status call(hia_context *context, const hia_code_module *module, uint32_t root,
+                       hia_word *block) {
+  if (is_special(context, module, root, context->direct.special & ~(uint32_t)HIA_CODE_VERSIONS))
+    return special(context, module, root, block);
+  uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
+  return direct(context, module, root, block, run);
+}
+
+/* ---- calls that are offered to a chooser ---- */
+
+enum { SELDOM = 64 };
+
+/* A guard has failed: the call has the rest of its time. */
+static hia_status call_again(hia_context *context, const hia_offer *offer, hia_word *block,
+                             uint64_t start) {
+  hia_host_context *host = context->host;
+  uint64_t timeout_ns = host->timeout_ns;
+  uint64_t taken = timeout_ns ? hiaR_now() - start : 0;
+  if (timeout_ns) host->timeout_ns = taken < timeout_ns ? timeout_ns - taken : 1;
+  hia_status status = call(context, offer->module, offer->root, block);
+  host->timeout_ns = timeout_ns;
+  if (host->bounds.timeout_ns) host->bounds.timeout_ns = timeout_ns;
+  return status;
+}
+
+static hia_status call_offered(hia_context *context, hia_offer *offer, hia_word *block) {
+  hia_host_context *host = context->host;
+  const hia_chooser *chooser = offer->module->chooser;
+  host->words = block;
+  chooser->begin(offer);
+  bool has_clock = offer->is_timed || (offer->chosen && host->timeout_ns);
+  uint64_t start = has_clock ? hiaR_now() : 0;
+  hia_status status = offer->chosen ? call(context, offer->chosen, offer->chosen_root, block)
+                                    : call(context, offer->module, offer->root, block);
+  if (offer->chosen && status == HIA_AGAIN) {
+    chooser->again(offer, (uint64_t)host->failure.code);
+    status = call_again(context, offer, block, start);
+  } else if (offer->chosen && status && host->failed) {
+    hia_context_error(context); /* is made now: what was chosen may not be there later */
+    host->failed = NULL;
+  }
+  uint64_t ns = offer->is_timed ? hiaR_now() - start : 0;
+  chooser->end(offer, status, ns);
+  return status;
+}
+
+static HIA_COLD hia_status unusual(hia_context *context, const hia_code_module *module,
+                                   uint32_t root, hia_word *block) {
+  const hia_host_context *host = context->host;
+  uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
+  if (run & 1) return HIA_BUSY;
+  bool has_versions = flags_of(module, root) & HIA_CODE_VERSIONS;
+  bool is_offered = has_versions || !(run >> 1 & context->direct.seldom);
+  if (!module->chooser) context->direct.seldom = SELDOM - 1;
+  if (!is_offered || !module->chooser || hiaR_innermost || host->interprets || host->has_fuel)
+    return call(context, module, root, block);
+  hia_offer offer = {.module = module,
+                     .root = root,
+                     .n = has_versions ? 1 : context->direct.seldom + 1,
+                     .block = block};
+  hia_status status = call_offered(context, &offer, block);
+  if (!has_versions) context->direct.seldom = offer.is_seldom ? SELDOM - 1 : 0;
+  return status;
+}
+
+hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint32_t root,
+                      hia_word *block) {
+  if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
+  uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
+  if (HIA_UNLIKELY((run & 1) || !(run >> 1 & context->direct.seldom) ||
+                   is_special(context, module, root, context->direct.special)))
+    return unusual(context, module, root, block);
+  return direct(context, module, root, block, run);
 }
 
 /* The fuel that a call with fuel begins with. */

@@ -63,6 +63,7 @@ struct hia_host_context {
   hia_exchange *exchange;   /* of the call under way; NULL: its words are scalars */
   hia_bounds bounds;        /* its limits */
   const hia_word *params;   /* of the module of the call under way, if it has some */
+  const hia_word *words;    /* of the call under way, if it was offered to a chooser */
   char *views;              /* tensors of the call under way that are parameters (values.c) */
   size_t views_size;
   hia_room *rooms;                /* by result */

@@ -17,10 +17,10 @@
 #include "runtime/heap/operation.h"
 #include "runtime/native/native.h"
 
-#define HIA_RT_ABI        12
-#define HIA_RT_ABI_SYMBOL hia_rt_abi_12
+#define HIA_RT_ABI        13
+#define HIA_RT_ABI_SYMBOL hia_rt_abi_13
 /* Hash of all that the number covers: tests/unit/engine/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x818ff509d0a14369u
+#define HIA_RT_ABI_HASH 0x818c9b09d09e74a4u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -102,6 +102,8 @@ struct hia_code_module {
   const hia_shapes *shapes;
 
   struct hia_params *params; /* of a module that has params; the JIT fills it in */
+
+  const struct hia_chooser *chooser; /* chooser.h; the JIT fills it in */
 };
 
 enum {
@@ -110,6 +112,8 @@ enum {
                                  left as its last result */
   HIA_CODE_OBJECTS = 4,       /* its runs may make objects: they need a heap */
   HIA_CODE_FAST_PRODUCTS = 8, /* of a module: its runs leave large products to OpenBLAS */
+  HIA_CODE_VERSIONS = 16,     /* of a root: the chooser is asked at each call. It is set while other
+                                 threads run the root */
 };
 
 /* Runs a root on the context's own stack: `block` holds n_params words in canonical form, followed
