@@ -140,6 +140,9 @@ static void add_auto(diff_way *ways, uint32_t *n) {
   WAY(.threads = 1, .assumes = true);
   WAY(.threads = 3, .assumes = true, .batch = HIA_BATCH_ALL);
   WAY(.threads = 1, .assumes = true, .count = true);
+  if (!typed_is_portable()) return;
+  WAY(.threads = 1, .assumes = true, .typed = true);
+  WAY(.threads = 3, .assumes = true, .typed = true);
 #undef WAY
 }
 

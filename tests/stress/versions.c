@@ -5,8 +5,10 @@
  *
  *   versions [ROUNDS]
  *
- * Each run must return what it returns in the interpreter. ThreadSanitizer runs this too. */
+ * Every second run is a call of a typed entry. Each must return what it returns in the interpreter.
+ * ThreadSanitizer runs this too. */
 #include "tests/stress/program.h"
+#include <hiaton/tensors.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -24,7 +26,9 @@ static const char text[] =
 enum { N_THREADS = 4, N_OBJECTS = 6 };
 
 typedef struct shared {
+  hia_engine *engine;
   hia_function *total, *net;
+  hia_native_fn total_entry, net_entry;
   hia_value *objects[N_OBJECTS], *counts[N_OBJECTS];
   hia_value *depth, *weights[2], *inputs[2];
   char expected[N_OBJECTS][64], expected_net[2][64];
@@ -63,9 +67,31 @@ static bool drop(void *user, const char *bytes, size_t len) {
   return true;
 }
 
+/* The same by typed entries. */
+static void call_entries(shared *s, hia_context *context, unsigned k, unsigned m) {
+  typedef hia_status (*total_fn)(hia_context *, const hia_value *, int64_t, int64_t *);
+  typedef hia_status (*net_fn)(hia_context *, int32_t, const hia_f32_2 *, const hia_f32_1 *,
+                               float *);
+  static _Alignas(64) const float weights[2][4] = {{1, 2, 0, 1}, {2}},
+                                  inputs[2][2] = {{1, -1}, {3}};
+  int64_t sum = 0, n = m ? 1 : 2;
+  float x = 0;
+  hia_f32_2 w = {weights[m], {n, n}};
+  hia_f32_1 v = {inputs[m], {n}};
+  if (((total_fn)s->total_entry)(context, s->objects[k], 20, &sum) != HIA_OK ||
+      sum != strtoll(s->expected[k], NULL, 10))
+    atomic_fetch_add(&s->n_wrong, 1);
+  if (((net_fn)s->net_entry)(context, 4, &w, &v, &x) != HIA_OK ||
+      x != strtof(s->expected_net[m], NULL))
+    atomic_fetch_add(&s->n_wrong, 1);
+}
+
 static void *work(void *arg) {
   shared *s = arg;
   unsigned self = atomic_fetch_add(&s->next, 1);
+  hia_context *context;
+  hia_error *error;
+  if (hia_engine_context_new(s->engine, &context, &error) != HIA_OK) stop_with(error);
   for (unsigned i = 0; i < s->rounds; i++) {
     unsigned k = (i * (self + 1)) % N_OBJECTS, m = (i / 7 + self) % 2;
     char out[64];
@@ -76,8 +102,10 @@ static void *work(void *arg) {
     if (is_own) of_net[1] = parse(s->net, 1, m ? "[[2]]" : "[[1, 2], [0, 1]]");
     compare(s, out, s->expected_net[m], run(s->net, of_net, 3, out));
     if (is_own) hia_value_free(of_net[1]);
+    call_entries(s, context, k, m);
     if (self == 0) hia_function_explain(i % 2 ? s->net : s->total, i % 4 < 2, drop, NULL, NULL);
   }
+  hia_context_free(context);
   return NULL;
 }
 
@@ -108,6 +136,11 @@ static void run_all(shared *s, hia_speculate mode) {
   loaded l = load_text(&options, "versions.hia", text, sizeof text - 1);
   s->total = find(l, "total");
   s->net = find(l, "net");
+  s->engine = l.engine;
+  hia_error *error;
+  if (hia_function_entry(s->total, &s->total_entry, &error) != HIA_OK ||
+      hia_function_entry(s->net, &s->net_entry, &error) != HIA_OK)
+    stop_with(error);
   for (unsigned k = 0; k < N_OBJECTS; k++) {
     char object[64];
     snprintf(object, sizeof object, "Add(Mul(X, C(%u)), Add(X, C(%u)))", k + 1, k);
