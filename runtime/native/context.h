@@ -80,11 +80,12 @@ typedef struct hia_context_why {
 } hia_context_why;
 
 /* entry.c: a typed entry may enter directly if the largest frame of its module is smaller than
- * `room`, its root has none of the flags, and the number of the run has some of the bits. */
+ * `room`, its root has none of the flags, and the call is not to be offered to a chooser. */
 typedef struct hia_context_direct {
   size_t room;
   uint32_t special; /* HIA_CODE_ flags */
-  uint32_t seldom;  /* 0: each call is offered to the chooser of its module */
+  bool is_seldom;   /* few calls are offered */
+  uint64_t offered; /* run.number from which on the next one is */
 } hia_context_direct;
 
 /* worker_stack.c: how deep compiled code may go. */

@@ -13,7 +13,7 @@
  *
  * Three more comparisons find the others: whether the code makes objects, or can fork and there are
  * workers for it (special), whether the thread is inside another run (hiaR_innermost), and whether
- * the call is to be offered to the module's chooser (seldom; chooser.h).
+ * the call is to be offered to the module's chooser (offered; chooser.h).
  *
  * The comparison of the limit is enough for a cancel at any time. The canceller writes
  * `is_cancelled` and `scope.status`, and then pokes the context; the special way clears
@@ -351,16 +351,19 @@ static HIA_COLD hia_status unusual(hia_context *context, const hia_code_module *
   uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
   if (run & 1) return HIA_BUSY;
   bool has_versions = flags_of(module, root) & HIA_CODE_VERSIONS;
-  bool is_offered = has_versions || !(run >> 1 & context->direct.seldom);
-  if (!module->chooser) context->direct.seldom = SELDOM - 1;
-  if (!is_offered || !module->chooser || hiaR_innermost || host->interprets || host->has_fuel)
+  bool is_next = run >= context->direct.offered;
+  if (is_next) context->direct.offered = run + 2 * SELDOM;
+  if ((!is_next && !has_versions) || !module->chooser || hiaR_innermost || host->interprets ||
+      host->has_fuel)
     return call(context, module, root, block);
   hia_offer offer = {.module = module,
                      .root = root,
-                     .n = has_versions ? 1 : context->direct.seldom + 1,
+                     .n = has_versions || !context->direct.is_seldom ? 1 : SELDOM,
                      .block = block};
   hia_status status = call_offered(context, &offer, block);
-  if (!has_versions) context->direct.seldom = offer.is_seldom ? SELDOM - 1 : 0;
+  if (has_versions) return status;
+  context->direct.is_seldom = offer.is_seldom;
+  if (!offer.is_seldom) context->direct.offered = 0;
   return status;
 }
 
@@ -368,7 +371,7 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
                       hia_word *block) {
   if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
   uint64_t run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
-  if (HIA_UNLIKELY((run & 1) || !(run >> 1 & context->direct.seldom) ||
+  if (HIA_UNLIKELY((run & 1) || run >= context->direct.offered ||
                    is_special(context, module, root, context->direct.special)))
     return unusual(context, module, root, block);
   return direct(context, module, root, block, run);
