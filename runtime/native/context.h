@@ -138,9 +138,9 @@ typedef struct hia_context_jobs {
 
 /* pause.c: how often it hands out jobs. */
 typedef struct hia_context_giving {
-  uint64_t from;    /* hiaR_now() before which it hands out no job */
-  uint64_t pause;   /* nanoseconds from one to the next */
-  uint32_t n_brief; /* of its last jobs, which one after the other were brief */
+  _Atomic uint64_t from; /* hiaR_now() before which it hands out no job; thieves read it */
+  uint64_t pause;        /* nanoseconds from one to the next */
+  uint32_t n_brief;      /* of its last jobs, which one after the other were brief */
 } hia_context_giving;
 
 /* serve.c, steal.c: what other workers read and write. */

@@ -32,7 +32,9 @@ void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
     return;
   }
   uint64_t now = hiaR_now();
-  bool is_soon = now < context->giving.from; /* the thief sets the limit again */
+  bool is_soon =
+      now < atomic_load_explicit(&context->giving.from,
+                                 memory_order_relaxed); /* the thief sets the limit again */
   hia_mailbox *mailbox = is_soon ? NULL : hia_steal_request_poll(&context->post.request);
   if (context->crew.is_open) {
     if (mailbox) context->crew.serve(context, mailbox);
@@ -40,7 +42,8 @@ void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
   }
   if (mailbox) {
     uint64_t pause = (uint64_t)serve_thief(context, mailbox, sp, pc) * FRAME_NS;
-    context->giving.from = now + (pause > context->giving.pause ? pause : context->giving.pause);
+    if (pause < context->giving.pause) pause = context->giving.pause;
+    atomic_store_explicit(&context->giving.from, now + pause, memory_order_relaxed);
   }
 #ifdef HIA_STRESS
   /* Every third fork becomes a job that its owner finds at the join. */

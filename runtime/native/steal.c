@@ -9,7 +9,7 @@ enum {
   REPLY_NS = 1000, /* how long a thief looks for the reply before it sleeps; by then the victim
                        must have come to a safepoint, unless it is not running */
   AGAIN_NS = 5000, /* how long a thief sleeps before it sets the victim's limit again */
-  MAX_AGAIN = 40,  /* times, after which it goes to another victim */
+  MAX_AGAIN_NS = 200000, /* after which it goes to another victim */
 };
 
 static bool is_over(hia_context *context, hia_job *awaited) {
@@ -36,24 +36,43 @@ static bool is_settled(hia_context *context, hia_job *awaited) {
   return hia_mailbox_has_reply(&context->post.mailbox) || is_over(context, awaited);
 }
 
+/* How long the victim hands out nothing yet. A thief that made it poll before would only cost it
+ * time: the polls, and the line of the cache in which its limit is. */
+static uint64_t pause_of(const hia_context *victim, uint64_t now) {
+  uint64_t from = atomic_load_explicit(&victim->giving.from, memory_order_relaxed);
+  return from > now ? from - now : 0;
+}
+
+/* Makes the victim poll, and looks for the reply. */
+static bool demand(hia_context *context, hia_context *victim, hia_job *awaited) {
+  atomic_store(&victim->limit, UINTPTR_MAX);
+  bool has_reply = await_reply(context, awaited, HIA_GIVE_NS);
+  if (has_reply || is_over(context, awaited)) return has_reply;
+  /* The victim may have handed out a job just before, and does so again from now on. A thief that
+   * slept until then would sleep for 25 us and more. */
+  atomic_store(&victim->limit, UINTPTR_MAX);
+  return await_reply(context, awaited, REPLY_NS);
+}
+
+/* Sleeps, and makes the victim poll, again and again. */
+static void demand_again(hia_context *context, hia_context *victim, hia_job *awaited) {
+  uint64_t now = hiaR_now(), end = now + MAX_AGAIN_NS;
+  for (; now < end && !is_settled(context, awaited); now = hiaR_now()) {
+    uint64_t pause = pause_of(victim, now);
+    hia_parker_arm(&context->post.parker);
+    if (!is_settled(context, awaited))
+      hia_parker_park(&context->post.parker, pause > AGAIN_NS ? pause : AGAIN_NS);
+    hia_parker_disarm(&context->post.parker);
+    if (!hia_mailbox_has_reply(&context->post.mailbox)) atomic_store(&victim->limit, UINTPTR_MAX);
+  }
+}
+
 /* Posts a steal request with one worker and awaits the reply. */
 static hia_job *steal_from(hia_context *context, hia_context *victim, hia_job *awaited) {
   if (!hia_steal_request_post(&victim->post.request, &context->post.mailbox)) return NULL;
-  atomic_store(&victim->limit, UINTPTR_MAX);
-  bool has_reply = await_reply(context, awaited, HIA_GIVE_NS);
-  if (!has_reply && !is_over(context, awaited)) {
-    /* The victim may have handed out a job just before, and does so again from now on. A thief
-     * that slept until then would sleep for 25 us and more. */
-    atomic_store(&victim->limit, UINTPTR_MAX);
-    has_reply = await_reply(context, awaited, REPLY_NS);
-  }
-  if (!has_reply) {
-    for (uint32_t i = 0; i < MAX_AGAIN && !is_settled(context, awaited); i++) {
-      hia_parker_arm(&context->post.parker);
-      if (!is_settled(context, awaited)) hia_parker_park(&context->post.parker, AGAIN_NS);
-      hia_parker_disarm(&context->post.parker);
-      if (!hia_mailbox_has_reply(&context->post.mailbox)) atomic_store(&victim->limit, UINTPTR_MAX);
-    }
+  bool is_long = pause_of(victim, hiaR_now()) > HIA_GIVE_NS;
+  if (is_long || !demand(context, victim, awaited)) {
+    demand_again(context, victim, awaited);
     if (!hia_mailbox_has_reply(&context->post.mailbox) &&
         hia_steal_request_withdraw(&victim->post.request, &context->post.mailbox))
       return NULL;

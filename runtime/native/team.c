@@ -14,11 +14,15 @@
 
 #if defined(HIA_STRESS) || defined(HIA_FIBERS) /* sanitizers make every run long */
 enum { BRIEF_NS = 2000000 };
+enum { HELPS_ON_ONE = true }; /* tests want helpers on any machine */
 #else
 enum {
   BRIEF_NS = 12000
 }; /* of a run this long the microsecond in which a helper wakes is 8 per cent */
+enum { HELPS_ON_ONE = false };
 #endif
+/* How long runs have no helpers after one that had no processor for them. */
+#define ALONE_NS UINT64_C(100000000)
 
 static void count_helper(hia_team *team, bool is_more) {
   unsigned n = atomic_load(&team->n_helpers);
@@ -127,7 +131,9 @@ hia_team *hiaR_team_new(hia_context *context) {
   hiaR_pause_begin(context);
   team->references = 1;
   SET(team->n_helpers, 0);
-  SET(team->max_helpers, max < pool->max_threads ? max : pool->max_threads);
+  if (max > pool->max_threads) max = pool->max_threads;
+  if (max && hiaR_now() < atomic_load(&pool->alone_until)) max = 0;
+  SET(team->max_helpers, max);
   SET(team->rundown.is_closed, 0);
   SET(team->stop, HIA_OK);
   SET(team->n_sleeping, 0);
@@ -345,11 +351,22 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
   return false;
 }
 
+/* True if the thread may run on the processor of the run's first worker only: the two would take
+ * turns. Then runs have no helpers for some time. */
+static bool is_crowded(hia_team *team) {
+  const hia_context *first = atomic_load(&team->members[0]);
+  if (HELPS_ON_ONE || hiaR_processors() > 1 || hiaR_processor() != hiaR_processor_of(first))
+    return false;
+  atomic_store(&team->pool->alone_until, hiaR_now() + ALONE_NS);
+  atomic_store(&team->max_helpers, 0);
+  return true;
+}
+
 static void help(hia_thread *thread, hia_team *team) {
   bool was_passing = thread->is_passing;
   thread->is_passing = false;
   if (!hia_rundown_enter(&team->rundown)) return;
-  if (!prepare(thread, team)) {
+  if (is_crowded(team) || !prepare(thread, team)) {
     hia_rundown_leave(&team->rundown);
     return;
   }

@@ -73,6 +73,8 @@ struct hia_pool {
   hia_thread *watcher;          /* an idle thread that looks at them; or NULL */
   uint64_t watch_ns;            /* between two of its looks */
   uint64_t last_run;            /* when a look found that there had been a run */
+  _Atomic uint64_t alone_until; /* runs that begin before this time have no helpers: they would run
+                                   on the same processor */
   _Atomic uint32_t is_watching; /* there is a watcher */
 };
 
