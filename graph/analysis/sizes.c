@@ -41,8 +41,13 @@ hia_size hiaG_size_or_new(hia_sizes *s, int64_t n) {
   return n < 0 ? new_size(s, -1) : hiaG_size_of_number(s, n);
 }
 
+hia_size hiaG_size_never(hia_sizes *s) {
+  if (s->never == HIA_NONE) s->never = new_size(s, HIA_SIZE_NEVER);
+  return s->never;
+}
+
 void hiaG_sizes_init(hia_sizes *s, hia_graph *g, hia_arena *arena) {
-  *s = (hia_sizes){.g = g, .arena = arena};
+  *s = (hia_sizes){.g = g, .arena = arena, .never = HIA_NONE};
 }
 
 hia_value_sizes *hiaG_sizes_new(hia_sizes *s, const hia_fn *fn) {
@@ -91,10 +96,15 @@ static hia_size of_integer(const finding *f, hia_value_id v) {
 /* ---- rules ---- */
 
 static bool is_one(const finding *f, hia_size s) { return hiaG_size_number(f->s, s) == 1; }
+static bool is_never(const finding *f, hia_size s) {
+  return hiaG_size_number(f->s, s) == HIA_SIZE_NEVER;
+}
 
 /* Returns, of two axes that are broadcast, the one that is not 1, if that is known. */
 static hia_size broadcast(const finding *f, hia_size a, hia_size b) {
   if (a == b || is_one(f, b)) return a;
+  if (is_never(f, a) && !is_one(f, b)) return b;
+  if (is_never(f, b)) return is_one(f, a) ? b : a;
   if (is_one(f, a) || hiaG_size_number(f->s, b) >= 0) return b;
   return hiaG_size_number(f->s, a) >= 0 ? a : new_size(f->s, -1);
 }
@@ -261,6 +271,20 @@ static bool is_tensor(const finding *f, hia_value_id v) {
   return hiaG_is_tensor(f->s->g, f->fn, v);
 }
 
+static hia_size join(const finding *f, hia_size a, hia_size b) {
+  if (a == b || is_never(f, b)) return a;
+  return is_never(f, a) ? b : new_size(f->s, -1);
+}
+
+/* That of an i64, which is a size, or NONE. */
+static hia_size join_integers(const finding *f, hia_value_id a, hia_value_id b) {
+  int64_t of_a = number_of(f, a), of_b = number_of(f, b);
+  if (of_a == HIA_SIZE_NEVER) of_a = of_b;
+  if (of_b == HIA_SIZE_NEVER) of_b = of_a;
+  if (of_a == HIA_SIZE_NEVER) return hiaG_size_never(f->s);
+  return of_a >= 0 && of_a == of_b ? hiaG_size_of_number(f->s, of_a) : HIA_NONE;
+}
+
 /* The results of a branch, once both arms have been seen. */
 static void branch_results(const finding *f, hia_node_id branch) {
   const hia_node *node = &f->fn->nodes.data[branch];
@@ -268,15 +292,13 @@ static void branch_results(const finding *f, hia_node_id branch) {
                            hiaG_yield_of(f->fn, node->regions + 1)};
   for (uint32_t i = 0; i < node->n_outs; i++) {
     hia_value_id v = node->outs + i, a = in(f, yields[0], i), b = in(f, yields[1], i);
-    if (hiaG_type(f->fn, v) == HIA_I64 && f->of[v].integer == HIA_NONE && number_of(f, a) >= 0 &&
-        number_of(f, a) == number_of(f, b))
-      f->of[v].integer = hiaG_size_of_number(f->s, number_of(f, a));
+    if (hiaG_type(f->fn, v) == HIA_I64 && f->of[v].integer == HIA_NONE)
+      f->of[v].integer = join_integers(f, a, b);
     if (!is_tensor(f, v) || f->of[v].axes) continue;
     uint32_t rank = rank_of(f, v);
     hia_size *out = room(f, v);
     copy(f, out, a, 0, rank);
-    for (uint32_t k = 0; k < rank; k++)
-      if (axis(f, b, k) != out[k]) out[k] = new_size(f->s, -1);
+    for (uint32_t k = 0; k < rank; k++) out[k] = join(f, out[k], axis(f, b, k));
   }
 }
 
@@ -306,7 +328,8 @@ static void loop_results(const finding *f, hia_node_id loop) {
     for (uint32_t k = 0; k < rank; k++) {
       bool holds = !is_inside || (is_variable && !(f->differs[last] >> k & 1));
       hia_size size = axis(f, last, k);
-      out[k] = holds || hiaG_size_number(f->s, size) >= 0 ? size : new_size(f->s, -1);
+      bool is_known = hiaG_size_number(f->s, size) != -1;
+      out[k] = holds || is_known ? size : new_size(f->s, -1);
     }
   }
 }
@@ -318,7 +341,8 @@ static void compare_round(finding *f, hia_node_id loop, hia_node_id yield) {
     hia_value_id v = f->fn->nodes.data[arg].outs;
     hia_value_id next = in(f, yield, (uint32_t)f->fn->nodes.data[arg].imm);
     for (uint32_t k = is_tensor(f, v) ? rank_of(f, v) : 0; k-- > 0;) {
-      if (f->differs[v] >> k & 1 || axis(f, next, k) == axis(f, v, k)) continue;
+      hia_size now = axis(f, v, k), then = axis(f, next, k);
+      if (f->differs[v] >> k & 1 || now == then || is_never(f, now) || is_never(f, then)) continue;
       f->differs[v] |= (uint16_t)(1u << k);
       f->is_changed = true;
     }
@@ -330,6 +354,7 @@ static void compute_integer(const finding *f, hia_node_id n) {
   hia_value_id v = f->fn->nodes.data[n].outs;
   if (hiaG_type(f->fn, v) != HIA_I64 || f->of[v].integer != HIA_NONE) return;
   int64_t a = number_of(f, in(f, n, 0)), b = number_of(f, in(f, n, 1));
+  if (a == HIA_SIZE_NEVER || b == HIA_SIZE_NEVER) f->of[v].integer = hiaG_size_never(f->s);
   hia_word words[3] = {hiaR_from_i64(a), hiaR_from_i64(b)}, word;
   if (a < 0 || b < 0) return;
   if (hiaR_scalar_eval(f->fn->nodes.data[n].op, HIA_I64, 0, words, &word) != HIA_OK) return;
@@ -356,6 +381,19 @@ static void end_of(finding *f, hia_node_id yield) {
   }
 }
 
+/* True if an operand is one that no run has had: nor has a run had the result then. */
+static bool has_never(const finding *f, hia_node_id n) {
+  for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++) {
+    hia_value_id v = in(f, n, i);
+    if (hiaG_type(f->fn, v) == HIA_I64 && f->of[v].integer != HIA_NONE &&
+        is_never(f, f->of[v].integer))
+      return true;
+    for (uint32_t k = is_tensor(f, v) ? rank_of(f, v) : 0; k-- > 0;)
+      if (is_never(f, axis(f, v, k))) return true;
+  }
+  return false;
+}
+
 static void look_at(finding *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   switch (node->op) {
@@ -375,14 +413,18 @@ static void look_at(finding *f, hia_node_id n) {
   }
   default: break;
   }
+  bool is_of_never = f->s->never != HIA_NONE && has_never(f, n);
   for (uint32_t i = 0; i < node->n_outs; i++) {
     hia_value_id v = node->outs + i;
     if (!is_tensor(f, v) || f->of[v].axes) continue;
+    uint32_t rank = rank_of(f, v);
     hia_size *out = room(f, v);
     if (node->n_outs == 1)
-      by_rule(f, n, out, rank_of(f, v));
+      by_rule(f, n, out, rank);
     else
-      new_sizes(f, out, rank_of(f, v));
+      new_sizes(f, out, rank);
+    for (uint32_t k = 0; is_of_never && k < rank; k++)
+      if (hiaG_size_number(f->s, out[k]) < 0) out[k] = hiaG_size_never(f->s);
   }
 }
 

@@ -4,7 +4,11 @@
  * A *size* is a number for a constant, or for something that has the same value whenever it is
  * looked at in one activation, or in one round of the loop that it belongs to: two axes that have
  * the same size are equal wherever both can be seen. Of an axis of which nothing is known the size
- * is one that no other axis has. */
+ * is one that no other axis has.
+ *
+ * Who looks at several functions that call one another begins with the size *never*: of a value
+ * that no run has had so far. What joins it with another size has the other one, and what is
+ * computed of it alone is never. */
 #ifndef HIA_SIZES_H
 #define HIA_SIZES_H
 
@@ -22,8 +26,9 @@ typedef struct hia_value_sizes {
 typedef struct hia_sizes {
   hia_graph *g;
   hia_arena *arena;
-  HIA_VEC(int64_t) numbers; /* by size: the constant, or -1 */
+  HIA_VEC(int64_t) numbers; /* by size: the constant, or -1; of the size never HIA_SIZE_NEVER */
   hia_index constants;
+  hia_size never; /* NONE: it was not asked for */
 } hia_sizes;
 
 void hiaG_sizes_init(hia_sizes *s, hia_graph *g, hia_arena *arena);
@@ -36,7 +41,9 @@ hia_value_sizes *hiaG_sizes_new(hia_sizes *s, const hia_fn *fn); /* such an arra
 
 hia_size hiaG_size_of_number(hia_sizes *s, int64_t n);
 hia_size hiaG_size_or_new(hia_sizes *s, int64_t n); /* below 0: one of its own */
-/* Returns the constant that a size is, or -1. */
+enum { HIA_SIZE_NEVER = -2 };
+hia_size hiaG_size_never(hia_sizes *s);
+/* Returns the constant that a size is, or -1, or HIA_SIZE_NEVER. */
 static inline int64_t hiaG_size_number(const hia_sizes *s, hia_size size) {
   return s->numbers.data[size];
 }

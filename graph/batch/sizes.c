@@ -1,17 +1,19 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Sizes of tensors that are constant in all runs, across functions. graph/analysis/sizes.c finds
- * those within one function, from those of parameters, results of calls and fields. So it is run a
- * few times over all functions; what one time has found is where the next one starts, and what a
- * tensor has in all calls, or in all objects, is what it has. */
+ * those within one function, from those of parameters, results of calls and fields. So it is run
+ * over all functions again and again; what one time has found is where the next one starts, and
+ * what a tensor has in all calls, or in all objects, is what it has. It begins with what no run has
+ * had, and ends when nothing changes any more: so the result of a function that only calls itself
+ * in one arm is that of its other arms. */
 #include "graph/batch/batcher.h"
 #include "graph/ir/walk.h"
 
-enum { TIMES = 4 };
+enum { MAX_TIMES = 16 }; /* after which what may still change is not known */
 
 /* What is known of one word, in all objects that were seen. */
 typedef struct known {
-  bool is_seen;
-  int64_t dims[HIA_MAX_RANK]; /* of a tensor; of an i64 the first. -1: not constant */
+  int64_t dims[HIA_MAX_RANK]; /* of a tensor; of an i64 the first. -1: not constant;
+                                 HIA_SIZE_NEVER: none was seen */
 } known;
 
 typedef struct finding {
@@ -27,9 +29,20 @@ static uint32_t rank_of(const finding *f, hia_type type) {
                                                                  : 0;
 }
 
-static void forget(known *k) {
-  k->is_seen = true;
-  for (uint32_t i = 0; i < HIA_MAX_RANK; i++) k->dims[i] = -1;
+static void fill(known *k, uint32_t n, int64_t size) {
+  for (uint32_t at = 0; at < n; at++)
+    for (uint32_t i = 0; i < HIA_MAX_RANK; i++) k[at].dims[i] = size;
+}
+
+static known *new_known(const finding *f, uint32_t n) {
+  known *k = HIA_NEW_ARRAY(f->b->arena, known, n + 1);
+  fill(k, n, HIA_SIZE_NEVER);
+  return k;
+}
+
+static void join(int64_t *size, int64_t other) {
+  if (other == HIA_SIZE_NEVER) return;
+  *size = *size == HIA_SIZE_NEVER || *size == other ? other : -1;
 }
 
 /* An i64 that is the size of something; -1: that is not known. */
@@ -46,26 +59,21 @@ static void add(finding *f, known *k, hia_fn_id id, hia_type type, hia_value_id 
   uint32_t rank = rank_of(f, type);
   for (uint32_t i = 0; i < rank; i++) {
     const hia_size *axes = fn->sizes[v].axes;
-    int64_t size = axes ? hiaG_size_number(&f->b->s, axes[i]) : -1;
-    if (!k->is_seen)
-      k->dims[i] = size;
-    else if (k->dims[i] != size)
-      k->dims[i] = -1;
+    join(&k->dims[i], axes ? hiaG_size_number(&f->b->s, axes[i]) : -1);
   }
-  if (type == HIA_I64) {
-    int64_t number = integer_of(f, &fn->sizes[v], hiaG_fn(f->b->g, id), v);
-    k->dims[0] = !k->is_seen || k->dims[0] == number ? number : -1;
-  }
-  k->is_seen = true;
+  if (type == HIA_I64) join(&k->dims[0], integer_of(f, &fn->sizes[v], hiaG_fn(f->b->g, id), v));
+}
+
+static hia_size size_of(const finding *f, int64_t n) {
+  return n == HIA_SIZE_NEVER ? hiaG_size_never(&f->b->s) : hiaG_size_or_new(&f->b->s, n);
 }
 
 static void seed(finding *f, hia_value_sizes *sizes, hia_type type, const known *k) {
   uint32_t rank = rank_of(f, type);
-  if (type == HIA_I64 && k->is_seen && k->dims[0] >= 0)
-    sizes->integer = hiaG_size_of_number(&f->b->s, k->dims[0]);
-  if (!rank || !k->is_seen) return;
+  if (type == HIA_I64 && k->dims[0] != -1) sizes->integer = size_of(f, k->dims[0]);
+  if (!rank) return;
   sizes->axes = HIA_NEW_ARRAY(f->b->arena, hia_size, rank);
-  for (uint32_t i = 0; i < rank; i++) sizes->axes[i] = hiaG_size_or_new(&f->b->s, k->dims[i]);
+  for (uint32_t i = 0; i < rank; i++) sizes->axes[i] = size_of(f, k->dims[i]);
 }
 
 /* ---- layout words ---- */
@@ -194,48 +202,80 @@ static finding begin(hia_batcher *b) {
   finding f = {.b = b};
   f.params = HIA_NEW_ARRAY(b->arena, known *, b->n + 1);
   f.results = HIA_NEW_ARRAY(b->arena, known *, b->n + 1);
-  f.layout_words = HIA_NEW_ARRAY(b->arena, known, types->layout_words.len + 1);
+  f.layout_words = new_known(&f, types->layout_words.len);
   for (hia_fn_id i = 0; i < b->n; i++) {
     const hia_fn *fn = hiaG_fn(b->g, i);
-    f.params[i] = HIA_NEW_ARRAY(b->arena, known, fn->n_params + 1);
-    f.results[i] = HIA_NEW_ARRAY(b->arena, known, fn->n_results + 1);
-    for (uint32_t k = 0; fn->is_root && k < fn->n_params; k++) forget(&f.params[i][k]);
+    f.params[i] = new_known(&f, fn->n_params);
+    f.results[i] = new_known(&f, fn->n_results);
+    if (fn->is_root) fill(f.params[i], fn->n_params, -1);
   }
   for (uint32_t t = 0; t < types->entries.len; t++) {
     if (!b->is_outside[t]) continue;
     const hia_type_entry *entry = &types->entries.data[t];
     for (uint32_t c = 0; entry->kind == HIA_KIND_DATA && c < entry->n; c++) {
       const hia_layout *layout = &types->ctors.data[entry->first + c].layout;
-      for (uint32_t i = 0; i < layout->n; i++) forget(&f.layout_words[layout->first + i]);
+      fill(f.layout_words + layout->first, layout->n, -1);
     }
     if (entry->kind == HIA_KIND_ARRAY)
-      for (uint32_t i = 0; i < entry->layout.n; i++)
-        forget(&f.layout_words[entry->layout.first + i]);
+      fill(f.layout_words + entry->layout.first, entry->layout.n, -1);
   }
   return f;
+}
+
+/* Each of `last` becomes what it is next; or, if that `gives_up`, not known, unless it covers what
+ * it is next. True if anything has changed. */
+static bool replace(known *last, const known *next, uint32_t n, bool gives_up) {
+  bool has_changed = false;
+  for (uint32_t at = 0; at < n; at++)
+    for (uint32_t i = 0; i < HIA_MAX_RANK; i++) {
+      int64_t *old = &last[at].dims[i], new = next[at].dims[i];
+      if (*old == new || (gives_up && (*old == -1 || new == HIA_SIZE_NEVER))) continue;
+      *old = gives_up ? -1 : new;
+      has_changed = true;
+    }
+  return has_changed;
+}
+
+/* Takes over what the next time has found; where it `gives_up`, what has changed counts as not
+ * known. True if anything has. */
+static bool take_over(finding *last, const finding *next, bool gives_up) {
+  const hia_graph *g = last->b->g;
+  bool has_changed =
+      replace(last->layout_words, next->layout_words, g->types->layout_words.len, gives_up);
+  for (hia_fn_id i = 0; i < last->b->n; i++) {
+    const hia_fn *fn = hiaG_fn(g, i);
+    has_changed |= replace(last->params[i], next->params[i], fn->n_params, gives_up);
+    has_changed |= replace(last->results[i], next->results[i], fn->n_results, gives_up);
+  }
+  return has_changed;
 }
 
 static void find_sizes(hia_batcher *b) {
   find_outside(b);
   hiaG_sizes_init(&b->s, b->g, b->arena);
   finding last = begin(b);
-  for (unsigned time = 0; time < TIMES; time++) {
-    finding f = begin(b);
-    HIA_EACH_FN_BELOW(b->g, b->n, i) find_in(&f, &last, i);
-    if (time + 1 == TIMES) return;
-    HIA_EACH_FN_BELOW(b->g, b->n, i) propagate(&f, i);
-    last = f;
+  for (unsigned time = 1;; time++) {
+    finding next = begin(b);
+    HIA_EACH_FN_BELOW(b->g, b->n, i) find_in(&next, &last, i);
+    HIA_EACH_FN_BELOW(b->g, b->n, i) propagate(&next, i);
+    if (!take_over(&last, &next, time >= MAX_TIMES)) return;
   }
+}
+
+/* What no run has is not known. */
+static int64_t constant(const hia_batcher *b, hia_size size) {
+  int64_t n = hiaG_size_number(&b->s, size);
+  return n < 0 ? -1 : n;
 }
 
 int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis) {
   const hia_size *axes = b->fns[f].sizes[v].axes;
-  return axes ? hiaG_size_number(&b->s, axes[axis]) : -1;
+  return axes ? constant(b, axes[axis]) : -1;
 }
 
 int64_t hiaG_batch_integer(const hia_batcher *b, hia_fn_id f, hia_value_id v) {
   hia_size size = b->fns[f].sizes[v].integer;
-  return size == HIA_NONE ? -1 : hiaG_size_number(&b->s, size);
+  return size == HIA_NONE ? -1 : constant(b, size);
 }
 
 bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,

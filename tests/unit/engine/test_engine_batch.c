@@ -20,6 +20,15 @@ static const char text[] =
     "fn twin(n: i32, k: i32) -> f32[24] = if n == 0 then E[k % 2 + 3]\n"
     "  else tanh(W @ concat(twin(n - 1, 2 * k), twin(n - 1, 2 * k + 1)))\n"
     "fn twins(n: i32) -> f32 = twin(n, 1)[3]\n"
+    /* Every second level has one child. */
+    "fn thin_node(n: i32, k: i32) -> f32[24] = if n == 0 then E[k % 30]\n"
+    "  else if n % 2 == 1 then thin_node(n - 1, k)\n"
+    "  else tanh(W @ concat(thin_node(n - 1, 2 * k), thin_node(n - 1, 2 * k + 1)))\n"
+    "fn thin(n: i32) -> f32 = thin_node(n, 1)[3]\n"
+    "fn soft_node(n: i32, k: i32) -> f32[24] = if n == 0 then E[k % 30]\n"
+    "  else if n % 2 == 1 then { let h: f32[24] = soft_node(n - 1, k); tanh(h) }\n"
+    "  else tanh(W @ concat(soft_node(n - 1, 2 * k), soft_node(n - 1, 2 * k + 1)))\n"
+    "fn soft(n: i32) -> f32 = soft_node(n, 1)[3]\n"
     "fn slope(n: i32) -> f32 = { let (x, (w, e)) = value_and_grad(total, wrt = (W, E))(n);\n"
     "  x + sum(w) + sum(e) }\n";
 
@@ -68,6 +77,26 @@ Test(engine_batch, rows_and_waves_are_those_of_the_tree) {
     cr_expect_gt(o.stats.batch_compute_ns, 0);
     cr_expect_eq(alone.stats.batch_rows + alone.stats.batch_waves, 0);
     cr_expect_eq(o.stats.batch_reused + alone.stats.batch_reused, 0);
+    cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  }
+  close_program(&none);
+  close_program(&p);
+}
+
+/* An arm whose result is that of a recursive call, as it is or through an operation, has the size
+ * of the other arms. */
+Test(engine_batch, arms_that_only_call) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 1),
+          none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (uint32_t n = 1; n < 6; n++) {
+    outcome o = run(&p, "thin", 2 * (int32_t)n, 0), alone = run(&none, "thin", 2 * (int32_t)n, 0);
+    cr_expect_eq(o.stats.batch_rows, 1u << n);
+    cr_expect_eq(o.stats.batch_waves, n + 1);
+    cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+    o = run(&p, "soft", 2 * (int32_t)n, 0), alone = run(&none, "soft", 2 * (int32_t)n, 0);
+    cr_expect_eq(o.stats.batch_rows, 3 * (1u << n) - 2); /* those levels have rows, too */
+    cr_expect_eq(o.stats.batch_waves, 2 * n + 1);
     cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
   }
   close_program(&none);
