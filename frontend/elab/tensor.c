@@ -92,6 +92,17 @@ void hiaF_elab_tensor_slice(hia_elab *e, const hia_ast *n) {
   compute(e, HIA_OP_PART, base, HIA_N_DTYPES, 0, hiaF_elab_loc(e, n->pos));
 }
 
+/* The op of a product whose operands are on top of the words. A right operand that was transposed
+ * is read as it lies: if it is a param it is packed once, and its gradient is collected. */
+static unsigned choose_product(hia_elab *e, uint32_t base) {
+  hia_value_id *right = &e->words.data[base + 1];
+  const hia_node *def = hiaG_def(e->fn, *right);
+  hia_type left = hiaG_type(e->fn, e->words.data[base]);
+  if (def->op != HIA_OP_TRANSPOSE || hiaG_rank(e->g->types, left) < 2) return HIA_OP_PRODUCT;
+  *right = hiaG_in(e->fn, e->fn->values.data[*right].node, 0);
+  return HIA_OP_PRODUCT_BT;
+}
+
 void hiaF_elab_matmul(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   uint32_t base = hiaF_elab(e, n->a, false);
   for (uint32_t i = 0; i < n->c; i += 3) {
@@ -99,7 +110,8 @@ void hiaF_elab_matmul(hia_elab *e, hia_ast_id id, const hia_ast *n) {
     hia_ast_id right = e->p->extra.data[n->b + i + 2];
     hiaF_elab(e, right, false);
     hia_operand operands[2] = {hiaF_operands(e->p, id, i / 3 + 1, pos), hiaF_operand(e->p, right)};
-    compute(e, HIA_OP_PRODUCT, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, pos, operands, 2));
+    unsigned op = choose_product(e, base);
+    compute(e, op, base, HIA_N_DTYPES, 0, hiaF_elab_loc_of(e, pos, operands, 2));
   }
 }
 
