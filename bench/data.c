@@ -2,8 +2,8 @@
 /* Measures programs on data (data.hia, treebank.hia): native code next to C++, OCaml and Haskell
  * (reference_data.cpp, .ml and .hs), the interpreter next to native code and OCaml's bytecode, two
  * threads next to one; how much memory a process takes that runs the program once, built ahead of
- * time, next to those of the others; small trees on two threads; and reading a treebank, next to C
- * (reference_brackets.c).
+ * time, next to those of the others; small trees on two threads; programs on two threads that have
+ * one processor; and reading a treebank, next to C (reference_brackets.c).
  *
  *   bench_data [--quick | --check] [--runs N] [--only NAME]
  *
@@ -12,6 +12,7 @@
 #include "bench/harness.h"
 #include "bench/treebank.h"
 #include <math.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ enum { MAX_RUNS = 99 };
 #define MAX_MEMORY    1.0  /* of OCaml's */
 #define MAX_OF_NATIVE 10.0
 #define MIN_SPEED_UP  1.8
-#define MAX_OF_ONE    1.05 /* two threads, on small trees */
+#define MAX_OF_ONE    1.05 /* two threads, on small trees, and on one processor */
 
 typedef struct row {
   const char *name;
@@ -308,6 +309,53 @@ static void measure_small(int runs) {
   for (int k = 0; k < 2; k++) bench_close(&loops[k]), bench_close(&sums[k]);
 }
 
+/* ---- one processor ---- */
+
+/* The processor time of a process with a helper that finds no processor would say nothing: so these
+ * are times on the clock. */
+static void measure_on_one(const row *r, int runs) {
+  double ms[2][MAX_RUNS], ratios[MAX_RUNS];
+  task t = task_of(r);
+  bench_program programs[2];
+  long long expected = 0, result;
+  for (unsigned k = 0; k < 2; k++)
+    programs[k] = open_function(file_of(r), r->name, HIA_ENGINE_JIT, k + 1);
+  for (int i = -1; i < runs; i++) { /* one run each to warm up */
+    for (int k = 0; k < 2; k++) {
+      double time = call_ms(&programs[k], &t, NULL, &result);
+      if (i < 0 && k == 0) expected = result;
+      expect(&t, "on one processor", result, expected);
+      if (i >= 0) ms[k][i] = time;
+    }
+    if (i >= 0) ratios[i] = ms[1][i] / ms[0][i];
+  }
+  printf("%-22s %9.1f", t.call, bench_median(ms[0], (size_t)runs));
+  bench_print_target(t.call, "two/one threads", bench_median(ratios, (size_t)runs), 2,
+                     BENCH_AT_MOST(MAX_OF_ONE));
+  printf("\n");
+  fflush(stdout);
+  for (int k = 0; k < 2; k++) bench_close(&programs[k]);
+}
+
+/* Threads that start from here on have the processor of this one alone. */
+static void measure_processor(int runs) {
+  cpu_set_t all, one;
+  int here = sched_getcpu();
+  CPU_ZERO(&one);
+  if (here >= 0 && here < CPU_SETSIZE) CPU_SET((size_t)here, &one);
+  if (sched_getaffinity(0, sizeof all, &all) || sched_setaffinity(0, sizeof one, &one)) {
+    printf("this process may not be confined to one processor\n\n");
+    return;
+  }
+  printf("%-22s %9s", "on one processor", "native ms");
+  bench_print_target_heading("two/one threads");
+  printf("\n");
+  for (size_t i = 0; i < N_ROWS; i++)
+    if (!rows[i].reads_trees) measure_on_one(&rows[i], runs);
+  printf("\n");
+  (void)sched_setaffinity(0, sizeof all, &all);
+}
+
 int main(int argc, char **argv) {
   int runs = 5;
   const char *only = NULL;
@@ -339,6 +387,7 @@ int main(int argc, char **argv) {
   print_memory(only, folder); /* first: see bench_process_peak */
   print_times(only, runs);
   if (!only || strcmp(only, "sum") == 0) measure_small(runs);
+  if (!only || strcmp(only, "processor") == 0) measure_processor(runs);
   if (!only || strcmp(only, "brackets") == 0)
     bench_treebank_measure(&treebank, brackets_peer, runs);
   bench_treebank_remove(&treebank);
