@@ -8,10 +8,26 @@
 enum { MOST_BYTES = 256 << 10, MOST_HANDED = 2 << 10 };
 #else
 enum {
-  MOST_BYTES = 8 << 20,  /* of rows' operands and results, that are noted before a settling */
+  MOST_BYTES = 8 << 20,  /* that rows take (hiaR_row_cost), before a settling */
   MOST_HANDED = 1 << 20, /* of those that a job leaves to its owner */
 };
 #endif
+enum {
+  PART = 8,     /* rows may take 1/PART of what is left up to the run's limit */
+  FEW_ROWS = 16 /* if that is not so many rows, they are computed one by one, at once */
+};
+
+/* Without batches there would be few operands and results at a time. */
+static size_t most_bytes(const hia_context *context) {
+  size_t part = hiaR_heap_left(context->local.heap) / PART;
+  return part < MOST_BYTES ? part : MOST_BYTES;
+}
+
+static bool has_pending(const hia_segment *s, const hia_word *words) {
+  for (uint32_t i = 0; i < s->n_ins; i++)
+    if (s->words[i].rank && hiaR_pending_row(words[i])) return true;
+  return false;
+}
 
 /* Looks up the results of an earlier row with equal operands; false if there is none. */
 static bool find_results(hia_context *context, const hia_segment *s, hia_word *words,
@@ -47,7 +63,10 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
   }
   hia_word ids[HIA_SEGMENT_MOST];
   if (segment->known_as && find_results(context, segment, words, ids)) return;
-  if (hiaR_batch_is_once(context->batching.batch, segment, words)) {
+  size_t most = most_bytes(context);
+  bool is_tight = most / FEW_ROWS < hiaR_row_cost(segment);
+  if (is_tight && has_pending(segment, words)) hiaR_batch_settle(context, sp, pc);
+  if (is_tight || hiaR_batch_is_once(context->batching.batch, segment, words)) {
     hiaR_batch_once(context, segment, words, loc, sp, pc);
     return;
   }
@@ -55,6 +74,5 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
     hiaR_native_fail(loc, HIA_MEMORY, 0, context, sp, pc);
   if (segment->known_as) hiaR_batch_add_equal(context, ids);
   context->batching.settle = hiaR_batch_settle;
-  if (HIA_UNLIKELY(context->batching.batch->rows.bytes > MOST_BYTES))
-    hiaR_batch_settle(context, sp, pc);
+  if (HIA_UNLIKELY(context->batching.batch->rows.bytes > most)) hiaR_batch_settle(context, sp, pc);
 }

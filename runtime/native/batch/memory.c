@@ -4,7 +4,8 @@
 #include "runtime/native/batch/batch.h"
 #include "runtime/native/batch/rows.h"
 
-enum { CHUNK = 32 << 10 }; /* bytes of rows that are allocated at a time */
+/* Bytes of rows that are allocated at a time, or 1/PART of what is left up to the run's limit. */
+enum { CHUNK = 32 << 10, PART = 32 };
 
 void *hiaR_batch_grow(hia_context *context, void *old, size_t old_size, size_t size) {
   char *new = hiaR_alloc(context->allocator, size);
@@ -53,7 +54,9 @@ void hiaR_batch_free(hia_context *context) {
 hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s) {
   size_t size = sizeof(hia_row) + ((size_t)s->n_ins + s->n_outs) * sizeof(hia_word);
   if ((size_t)(b->end - b->at) < size) {
-    size_t whole = size + sizeof(hia_row_chunk) > CHUNK ? size + sizeof(hia_row_chunk) : CHUNK;
+    size_t least = size + sizeof(hia_row_chunk), most = hiaR_heap_left(context->local.heap) / PART;
+    size_t whole = most < CHUNK ? most & ~(size_t)15 : CHUNK;
+    if (whole < least) whole = least;
     hia_row_chunk *c = hiaR_heap_alloc(&context->local, whole);
     if (!c) return NULL;
     *c = (hia_row_chunk){b->rows.chunks, whole};

@@ -38,7 +38,7 @@ bool hiaR_batch_note(hia_context *context, const hia_segment *s, hia_word *words
   if (!r->older) b->rows.oldest = r;
   b->rows.newest = r;
   b->rows.n++;
-  b->rows.bytes += s->row_bytes;
+  b->rows.bytes += hiaR_row_cost(s);
   if (r->depth >= b->rows.n_levels) b->rows.n_levels = r->depth + 1;
   return true;
 }

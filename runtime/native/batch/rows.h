@@ -24,6 +24,14 @@ typedef struct hia_row {
   hia_word words[]; /* its operands and its results; it holds a reference to each */
 } hia_row;
 
+/* The bytes that a row takes until it is computed: its operands and results, itself, and the
+ * headers of what is pending. */
+static inline size_t hiaR_row_cost(const hia_segment *s) {
+  size_t n_words = (size_t)s->n_ins + s->n_outs;
+  return s->row_bytes + sizeof(hia_row) + n_words * sizeof(hia_word) +
+         s->n_outs * (sizeof(hia_tensor) + 2 * sizeof(hia_word));
+}
+
 /* The rows of a segment that do not depend on each other: a wave, when they are computed. */
 typedef struct hia_row_level {
   hia_row *first;

@@ -186,3 +186,34 @@ Test(engine_batch, memory_runs_out_or_does_not) {
     close_program(&p);
   }
 }
+
+/* The least limit of memory, of 4 KiB and multiples by 2, with which the function can be run. */
+static size_t least_memory(program *p, const char *name, int32_t n) {
+  size_t most = 1 << 12;
+  while (run(p, name, n, most).status != HIA_OK) {
+    cr_assert_lt(most, (size_t)64 << 20);
+    most *= 2;
+  }
+  return most;
+}
+
+/* Where memory is limited, fewer rows wait: batches take at most twice as much as none, and 64 KiB.
+ */
+Test(engine_batch, takes_little_memory_if_there_is_little) {
+  NEEDS_NATIVE;
+  static const char *const names[] = {"tree", "total", "twins", "thin", "slope"};
+  static const int32_t sizes[] = {11, 600, 11, 16, 300};
+  for (uint32_t flags = 0; flags <= HIA_FLAG_NO_REUSE; flags += HIA_FLAG_NO_REUSE) {
+    program p = open_with(HIA_BATCH_ALL, flags, 1), none = open_with(HIA_BATCH_NONE, flags, 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+      size_t least = least_memory(&none, names[i], sizes[i]), most = 2 * least + (64 << 10);
+      outcome alone = run(&none, names[i], sizes[i], least);
+      outcome tight = run(&p, names[i], sizes[i], most), wide = run(&p, names[i], sizes[i], 0);
+      cr_expect_eq(tight.status, HIA_OK, "%s with %zu bytes", names[i], most);
+      cr_expect_eq(memcmp(&tight.value, &alone.value, sizeof tight.value), 0);
+      cr_expect_eq(memcmp(&wide.value, &alone.value, sizeof wide.value), 0);
+    }
+    close_program(&none);
+    close_program(&p);
+  }
+}
