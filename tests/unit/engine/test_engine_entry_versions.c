@@ -213,30 +213,32 @@ Test(engine_entry_versions, of_weights_in_an_object) {
   close_pair(&p);
 }
 
+typedef hia_status (*fn_net)(hia_context *, int32_t, const hia_f32_2 *, const hia_f32_1 *, float *);
+
+/* Calls both with views of the same elements. */
+static hia_status call_net(const pair *p, const hia_f32_2 *w, const hia_f32_1 *b) {
+  float got = 0, expected = 0;
+  hia_status eager = ((fn_net)p->eager.entry)(p->eager.context, 3, w, b, &got);
+  hia_status off = ((fn_net)p->off.entry)(p->off.context, 3, w, b, &expected);
+  expect_alike(p, eager, off, &got, &expected, sizeof got);
+  return off;
+}
+
 /* The elements of a view may be others in each call, at the same address. */
 Test(engine_entry_versions, of_views) {
   NEEDS_NATIVE;
-  typedef hia_status (*fn_net)(hia_context *, int32_t, const hia_f32_2 *, const hia_f32_1 *,
-                               float *);
   pair p = open_pair(versions_text, "net");
   _Alignas(64) float elements[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, bias[3] = {0.5f, -0.25f, 1};
   for (int i = 0; i < 24; i++) {
     int64_t n = i % 6 == 5 ? 3 : 2; /* once in a while others */
     hia_f32_2 w = {elements, {n, n}};
     hia_f32_1 b = {bias, {n}};
-    float got = 0, expected = 0;
-    hia_status eager = ((fn_net)p.eager.entry)(p.eager.context, 3, &w, &b, &got);
-    hia_status off = ((fn_net)p.off.entry)(p.off.context, 3, &w, &b, &expected);
-    expect_alike(&p, eager, off, &got, &expected, sizeof got);
+    call_net(&p, &w, &b);
     for (int k = 0; k < 9; k++) elements[k] = (float)(elements[k] * 0.75 + k - i);
   }
   hia_f32_2 wrong = {elements, {3, 2}};
   hia_f32_1 b = {bias, {2}};
-  float x = 0;
-  hia_status eager = ((fn_net)p.eager.entry)(p.eager.context, 3, &wrong, &b, &x);
-  hia_status off = ((fn_net)p.off.entry)(p.off.context, 3, &wrong, &b, &x);
-  cr_assert_eq(off, HIA_SHAPE);
-  expect_alike(&p, eager, off, &x, &x, sizeof x);
+  cr_assert_eq(call_net(&p, &wrong, &b), HIA_SHAPE);
   cr_assert_geq(n_used(&p.eager.program), 10);
   expect_told(&p.eager.program, "W is read as a param of the run, f32[2, 2]: ");
   close_pair(&p);
@@ -246,8 +248,6 @@ Test(engine_entry_versions, of_views) {
  * do not use. */
 Test(engine_entry_versions, next_to_runs) {
   NEEDS_NATIVE;
-  typedef hia_status (*fn_net)(hia_context *, int32_t, const hia_f32_2 *, const hia_f32_1 *,
-                               float *);
   pair p = open_pair(versions_text, "net");
   _Alignas(64) float elements[4] = {1, 2, 3, 4}, bias[2] = {1, 1};
   for (int i = 0; i < 12; i++) {
@@ -255,13 +255,10 @@ Test(engine_entry_versions, next_to_runs) {
     hia_value *args[3] = {parse(&p.eager.program, 0, "3"), parse(&p.eager.program, 1, W[i % 2]),
                           parse(&p.eager.program, 2, "[1, 1]")};
     run(&p.eager.program, args, 3, first, sizeof first);
-    float got = 0, expected = 0;
     elements[3] = (float)i;
     hia_f32_2 w = {elements, {2, 2}};
     hia_f32_1 b = {bias, {2}};
-    hia_status eager = ((fn_net)p.eager.entry)(p.eager.context, 3, &w, &b, &got);
-    hia_status off = ((fn_net)p.off.entry)(p.off.context, 3, &w, &b, &expected);
-    expect_alike(&p, eager, off, &got, &expected, sizeof got);
+    call_net(&p, &w, &b);
     run(&p.eager.program, args, 3, out, sizeof out);
     cr_assert_str_eq(out, first);
     for (int k = 0; k < 3; k++) hia_value_free(args[k]);
