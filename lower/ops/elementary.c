@@ -80,10 +80,21 @@ static LLVMValueRef call(LLVMBuilderRef b, LLVMValueRef f, LLVMValueRef *args, u
 
 enum { ELEMENT_ALIGN = 4, VARIABLE_ALIGN = 8 /* the stack is aligned for words */ };
 
-static LLVMValueRef variable_with(LLVMBuilderRef b, LLVMValueRef value) {
-  LLVMValueRef variable = LLVMBuildAlloca(b, LLVMTypeOf(value), "");
+/* A variable of the function where the builder stands. */
+static LLVMValueRef new_variable(const at_type *at) {
+  LLVMContextRef llvm = LLVMGetTypeContext(at->type);
+  LLVMBasicBlockRef entry =
+      LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(LLVMGetInsertBlock(at->builder)));
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(llvm);
+  LLVMValueRef first = LLVMGetFirstInstruction(entry);
+  if (first)
+    LLVMPositionBuilderBefore(b, first);
+  else
+    LLVMPositionBuilderAtEnd(b, entry);
+  LLVMSetCurrentDebugLocation2(b, NULL);
+  LLVMValueRef variable = LLVMBuildAlloca(b, at->type, "");
   LLVMSetAlignment(variable, VARIABLE_ALIGN);
-  LLVMSetAlignment(LLVMBuildStore(b, value, variable), VARIABLE_ALIGN);
+  LLVMDisposeBuilder(b);
   return variable;
 }
 
@@ -92,8 +103,9 @@ static LLVMValueRef element_of(const at_type *at, LLVMBuilderRef b, LLVMValueRef
   return LLVMBuildInBoundsGEP2(b, at->element, variable, &i, 1, "");
 }
 
-/* f(operands..., near, far): the lanes of `near`, and where a bit of the integer `far` is set, what
- * the runtime's function returns. */
+/* f(operands..., result, far): sets the lanes of the result where a bit of the integer `far` is set
+ * to what the runtime's function returns. All vectors are in memory: vectors as arguments could
+ * come to lie on the stack, where LLVM takes them to be aligned. */
 static void build_far_lanes(const at_type *at, LLVMValueRef f, LLVMValueRef scalar,
                             unsigned n_args) {
   LLVMContextRef llvm = LLVMGetModuleContext(LLVMGetGlobalParent(f));
@@ -104,10 +116,7 @@ static void build_far_lanes(const at_type *at, LLVMValueRef f, LLVMValueRef scal
                     next = LLVMAppendBasicBlockInContext(llvm, f, "next"),
                     exit = LLVMAppendBasicBlockInContext(llvm, f, "exit");
   LLVMPositionBuilderAtEnd(b, entry);
-  LLVMValueRef operands[2], scalars[2];
-  for (unsigned i = 0; i < n_args; i++) operands[i] = variable_with(b, LLVMGetParam(f, i));
-  LLVMValueRef result = variable_with(b, LLVMGetParam(f, n_args)),
-               bits = LLVMGetParam(f, n_args + 1);
+  LLVMValueRef scalars[2], bits = LLVMGetParam(f, n_args + 1);
   LLVMTypeRef type = LLVMTypeOf(bits);
   LLVMBuildBr(b, lane);
   LLVMPositionBuilderAtEnd(b, lane);
@@ -116,11 +125,11 @@ static void build_far_lanes(const at_type *at, LLVMValueRef f, LLVMValueRef scal
   LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, bit, one, ""), far, next);
   LLVMPositionBuilderAtEnd(b, far);
   for (unsigned k = 0; k < n_args; k++) {
-    scalars[k] = LLVMBuildLoad2(b, at->element, element_of(at, b, operands[k], i), "");
+    scalars[k] = LLVMBuildLoad2(b, at->element, element_of(at, b, LLVMGetParam(f, k), i), "");
     LLVMSetAlignment(scalars[k], ELEMENT_ALIGN);
   }
-  LLVMValueRef store =
-      LLVMBuildStore(b, call(b, scalar, scalars, n_args), element_of(at, b, result, i));
+  LLVMValueRef store = LLVMBuildStore(b, call(b, scalar, scalars, n_args),
+                                      element_of(at, b, LLVMGetParam(f, n_args), i));
   LLVMSetAlignment(store, ELEMENT_ALIGN);
   LLVMBuildBr(b, next);
   LLVMPositionBuilderAtEnd(b, next);
@@ -132,9 +141,7 @@ static void build_far_lanes(const at_type *at, LLVMValueRef f, LLVMValueRef scal
   LLVMBasicBlockRef from[2] = {entry, next};
   LLVMAddIncoming(i, values, from, 2);
   LLVMPositionBuilderAtEnd(b, exit);
-  LLVMValueRef all = LLVMBuildLoad2(b, at->type, result, "");
-  LLVMSetAlignment(all, VARIABLE_ALIGN);
-  LLVMBuildRet(b, all);
+  LLVMBuildRetVoid(b);
   LLVMDisposeBuilder(b);
 }
 
@@ -157,12 +164,15 @@ static LLVMValueRef far_lanes(const at_type *at, const char *name, unsigned n_ar
   LLVMTypeRef params[4];
   char symbol[48];
   snprintf(symbol, sizeof symbol, "hiaton.%s.%s.far%u", name, at->is_f64 ? "f64" : "f32", at->n);
-  for (unsigned i = 0; i <= n_args; i++) params[i] = at->type;
+  LLVMContextRef llvm = LLVMGetTypeContext(at->type);
+  for (unsigned i = 0; i <= n_args; i++) params[i] = LLVMPointerTypeInContext(llvm, 0);
   params[n_args + 1] = bits;
   LLVMValueRef f =
-      rare_function(module_of(at), symbol, LLVMFunctionType(at->type, params, n_args + 2, false));
+      rare_function(module_of(at), symbol,
+                    LLVMFunctionType(LLVMVoidTypeInContext(llvm), params, n_args + 2, false));
   if (LLVMGetFirstBasicBlock(f)) return f;
   set_vector_attributes(f);
+  set_attribute(f, "memory", 3); /* 3: of its arguments */
   build_far_lanes(at, f, runtime_function(at, name, n_args), n_args);
   return f;
 }
@@ -174,6 +184,7 @@ static LLVMValueRef far_lanes(const at_type *at, const char *name, unsigned n_ar
  * leave the loop as it is. */
 
 static const unsigned vector_widths[] = {4, 8, 16};
+static size_t n_widths(bool is_f64) { return HIA_LEN(vector_widths) - (is_f64 ? 1 : 0); }
 
 static void masked_name(char *symbol, size_t size, const at_type *at, const char *name) {
   snprintf(symbol, size, "hiaton.%s.%s.masked%u", name, at->is_f64 ? "f64" : "f32", at->n);
@@ -185,7 +196,7 @@ static void name_masked(const at_type *at, LLVMValueRef call, const char *name, 
   static const char key[] = "vector-function-abi-variant";
   char names[320];
   size_t used = 0;
-  for (size_t i = 0; i < HIA_LEN(vector_widths); i++) {
+  for (size_t i = 0; i < n_widths(at->is_f64); i++) {
     at_type vectors = *at;
     char symbol[48];
     vectors.n = vector_widths[i];
@@ -208,22 +219,28 @@ static LLVMValueRef far_of(const at_type *at, LLVMValueRef is_far, const char *n
   LLVMValueRef inside = LLVMGetBasicBlockParent(here), args[4];
   LLVMBasicBlockRef far = LLVMAppendBasicBlockInContext(llvm, inside, "far"),
                     join = LLVMAppendBasicBlockInContext(llvm, inside, "near");
-  for (unsigned i = 0; i < n_args; i++) args[i] = operands[i];
+  LLVMTypeRef bits_type = LLVMIntTypeInContext(llvm, at->n < 32 ? 32 : 64);
   if (at->n) {
-    /* At least 8 bits. */
-    LLVMTypeRef bits = LLVMIntTypeInContext(llvm, at->n), type = bits;
-    LLVMValueRef set = LLVMBuildBitCast(b, is_far, bits, "far");
-    if (at->n < 8) type = LLVMInt8TypeInContext(llvm);
-    args[n_args] = near;
-    args[n_args + 1] = at->n < 8 ? LLVMBuildZExt(b, set, type, "") : set;
-    is_far = LLVMBuildICmp(b, LLVMIntNE, args[n_args + 1], LLVMConstNull(type), "is_far");
+    LLVMValueRef bits = LLVMBuildBitCast(b, is_far, LLVMIntTypeInContext(llvm, at->n), "far");
+    args[n_args + 1] = LLVMBuildZExt(b, bits, bits_type, "");
+    is_far = LLVMBuildICmp(b, LLVMIntNE, args[n_args + 1], LLVMConstNull(bits_type), "is_far");
   }
   LLVMBuildCondBr(b, is_far, far, join); /* what it calls is cold, so it is unlikely */
   LLVMPositionBuilderAtEnd(b, far);
-  LLVMValueRef f = at->n ? far_lanes(at, name, n_args, LLVMTypeOf(args[n_args + 1]))
-                         : runtime_function(at, name, n_args);
-  LLVMValueRef values[2] = {near, call(b, f, args, at->n ? n_args + 2 : n_args)};
-  if (!at->n) name_masked(at, values[1], name, n_args);
+  LLVMValueRef values[2] = {near, NULL};
+  for (unsigned i = 0; i < n_args + (at->n ? 1 : 0); i++) {
+    LLVMValueRef value = i < n_args ? operands[i] : near;
+    args[i] = at->n ? new_variable(at) : value;
+    if (at->n) LLVMSetAlignment(LLVMBuildStore(b, value, args[i]), VARIABLE_ALIGN);
+  }
+  if (at->n) {
+    call(b, far_lanes(at, name, n_args, bits_type), args, n_args + 2);
+    values[1] = LLVMBuildLoad2(b, at->type, args[n_args], "");
+    LLVMSetAlignment(values[1], VARIABLE_ALIGN);
+  } else {
+    values[1] = call(b, runtime_function(at, name, n_args), args, n_args);
+    name_masked(at, values[1], name, n_args);
+  }
   LLVMBasicBlockRef from[2] = {here, far};
   LLVMBuildBr(b, join);
   LLVMPositionBuilderAtEnd(b, join);
@@ -385,7 +402,7 @@ static void may_vectorise(hia_emit *e, size_t i, bool is_f64, unsigned n_args) {
   if (e->unit.has_masked[i][is_f64]) return;
   e->unit.has_masked[i][is_f64] = true;
   for (size_t k = 0; k < HIA_LEN(far); k++)
-    for (size_t n = 0; n < HIA_LEN(vector_widths) && strcmp(far[k], functions[i].name) == 0; n++)
+    for (size_t n = 0; n < n_widths(is_f64) && strcmp(far[k], functions[i].name) == 0; n++)
       build_masked(e, far[k], is_f64, n_args, vector_widths[n]);
 }
 

@@ -173,7 +173,8 @@ HIA_ELEMENTARY_1(log10) {
 /* sin(r), |error| < 2^-27.1, for |r| <= pi / 2 + 0.005 */
 #define SIN_POLY(r)                                                                                \
   HF z = MUL(r, r);                                                                                \
-  HF p = H3(z, 0x1.5dbbe2p-19, -0x1.9f7044p-13, 0x1.110ed8p-7, -0x1.55554cp-3);                    \
+  HF p = FMA(H1(z, 0x1.5dbbe2p-19, -0x1.9f7044p-13), MUL(z, z),                                    \
+             H1(z, 0x1.110ed8p-7, -0x1.55554cp-3));                                                \
   HF y = FMA(MUL(z, r), p, r)
 
 /* With |x| = n pi + r, sin |x| = (-1)^n sin r. */

@@ -354,12 +354,13 @@ HIA_ELEMENTARY_1(acos) {
   HF sum = ADD(s, small);                                                                          \
   HF difference = SUB(s, small);                                                                   \
   HF z = MUL(r, r);                                                                                \
+  HF z2 = MUL(z, z);                                                                               \
   HF odd = FMA(MUL(z, r),                                                                          \
-               H4(z, 0x1.af5f46a6ed994p-26, 0x1.71ddf802b026p-19, 0x1.a01a01b0075f2p-13,           \
-                  0x1.111111110f64fp-7, 0x1.5555555555559p-3),                                     \
+               FMA(H1(z2, 0x1.71ddf802b026p-19, 0x1.111111110f64fp-7), z,                          \
+                   H2(z2, 0x1.af5f46a6ed994p-26, 0x1.a01a01b0075f2p-13, 0x1.5555555555559p-3)),    \
                r);                                                                                 \
-  HF even = MUL(z, H5(z, 0x1.1f8bb7c972614p-29, 0x1.27e4cc2615f24p-22, 0x1.a01a01ad77308p-16,      \
-                      0x1.6c16c16c1500bp-10, 0x1.5555555555558p-5, 0.5))
+  HF even = MUL(z, FMA(H2(z2, 0x1.1f8bb7c972614p-29, 0x1.a01a01ad77308p-16, 0x1.5555555555558p-5), \
+                       z, H2(z2, 0x1.27e4cc2615f24p-22, 0x1.6c16c16c1500bp-10, 0.5)))
 
 HIA_ELEMENTARY_1(sinh) {
   HYPERBOLIC(x, 710.5);
