@@ -165,7 +165,7 @@ static void measure(const chain *c) {
 
 #if HIA_HAS_GCC
 
-enum { ELEMENTS = 16384, WAYS = 3 };
+enum { ELEMENTS = 8192, WAYS = 3 };
 static double operands[2][ELEMENTS], out_c[ELEMENTS];
 
 /* Writes operands of dtype t, f32 or f64, where the function has usual values. */

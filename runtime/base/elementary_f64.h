@@ -262,10 +262,12 @@ HIA_ELEMENTARY_1(tan) {
 }
 
 /* An angle of pi / 4 is subtracted where the tangent is above 1/2: q = (less - more) / (less +
- * more), whose numerator is exact. (atan(q) - q) / q^3, for an atan to 2^-57.7. */
-#define ATAN_SUM(less, more)                                                                       \
+ * more), whose numerator is exact. Then the sign is changed where `turn` has it. q + t is the arc
+ * tangent of q: |error| < 2^-57.7. */
+#define ATAN_SUM(less, more, turn)                                                                 \
   HB is_large = LT(MUL(more, K(0.5)), less);                                                       \
   HF q = DIV(SELECT(is_large, SUB(less, more), less), SELECT(is_large, ADD(less, more), more));    \
+  q = FLOAT(IXOR(BITS(q), turn));                                                                  \
   HF z = MUL(q, q);                                                                                \
   HF w = MUL(z, z);                                                                                \
   HF p = FMA(H5(w, 0x1.4b83dcc74cde7p-7, 0x1.56f5c02b868a4p-5, 0x1.dfe977c71f234p-5,               \
@@ -273,18 +275,20 @@ HIA_ELEMENTARY_1(tan) {
              z,                                                                                    \
              H5(w, -0x1.c17fb6b9b43afp-6, -0x1.a39864e6ea18dp-5, -0x1.10f31f1db086bp-4,            \
                 -0x1.745cf4cb397c2p-4, -0x1.249249215de3bp-3, -0x1.5555555555516p-2));             \
-  HF v = FMA(MUL(z, q), p, q)
-#define PLUS_PI4(n, v) FMA(n, K(0x1.921fb54442d18p-1), FMA(n, K(0x1.1a62633145c07p-55), v))
+  HF t = MUL(MUL(z, q), p)
+/* n pi / 4 + q + t */
+#define PLUS_PI4(n, q, t)                                                                          \
+  ADD(FMA(n, K(0x1.921fb54442d18p-1), q), FMA(n, K(0x1.1a62633145c07p-55), t))
 
 HIA_ELEMENTARY_1(atan) {
   HF a = ABS(x);
   HB is_steep = LT(K(1.0), a);
   HF less = SELECT(is_steep, K(1.0), a);
   HF more = SELECT(is_steep, a, K(1.0));
-  ATAN_SUM(less, more);
-  v = SELECT(is_steep, NEG(v), v);
+  HI turn = SELECTI(is_steep, KI(INT64_MIN), KI(0));
+  ATAN_SUM(less, more, turn);
   HF n = SELECT(is_large, K(1.0), SELECT(is_steep, K(2.0), K(0.0)));
-  return FLOAT(IOR(BITS(PLUS_PI4(n, v)), IXOR(BITS(x), BITS(a))));
+  return FLOAT(IOR(BITS(PLUS_PI4(n, q, t)), IXOR(BITS(x), BITS(a))));
 }
 
 /* The sum of the operands must not overflow. Two zeros count as 0 and 1, two infinities as 1. */
@@ -299,13 +303,12 @@ HIA_ELEMENTARY_2(atan2) {
   HF scale = SELECT(LT(K(0x1p1000), more), K(0x1p-40), K(1.0));
   less = SELECT(is_corner, SELECT(EQ(a, K(0.0)), a, K(1.0)), MUL(less, scale));
   more = SELECT(is_corner, K(1.0), MUL(more, scale));
-  ATAN_SUM(less, more);
   HI turn = SELECTI(is_left, KI(INT64_MIN), KI(0));
   turn = SELECTI(is_steep, IXOR(turn, KI(INT64_MIN)), turn);
-  v = FLOAT(IXOR(BITS(v), turn));
+  ATAN_SUM(less, more, turn);
   HF half = SELECT(is_left, K(4.0), K(0.0));
   HF n = SELECT(is_large, SELECT(is_left, K(3.0), K(1.0)), SELECT(is_steep, K(2.0), half));
-  return FLOAT(IOR(BITS(PLUS_PI4(n, v)), IXOR(BITS(x), BITS(a))));
+  return FLOAT(IOR(BITS(PLUS_PI4(n, q, t)), IXOR(BITS(x), BITS(a))));
 }
 
 /* |error| < 2^-55.9 */
