@@ -6,7 +6,8 @@
  *
  * "LSTM cell": some cells, one after the other. "words": rows of a table that indices say, a bias,
  * tanh, and the sum of each row with weights. A call computes some rows, so that what a call costs
- * does not count. Figures are medians of processor time, of calls that take turns. */
+ * does not count. "Functions": an elementary function of each element of a vector, next to libmvec
+ * and SLEEF. Figures are medians of processor time, of calls that take turns. */
 #include "bench/harness.h"
 #include "bench/reference_loops.h"
 #include <math.h>
@@ -160,6 +161,104 @@ static void measure(const chain *c) {
   bench_close(&program);
 }
 
+/* ---- functions ---- */
+
+#if HIA_HAS_GCC
+
+enum { ELEMENTS = 8192, WAYS = 3 };
+static double operands[2][ELEMENTS], out_c[ELEMENTS];
+
+/* Writes operands of dtype t, f32 or f64, where the function has usual values. */
+static void make_operands(const reference_function *f, int t) {
+  bool is_positive = strcmp(f->name, "log") == 0 || strcmp(f->name, "pow") == 0;
+  bool is_sine = strcmp(f->name, "asin") == 0 || strcmp(f->name, "acos") == 0;
+  for (size_t i = 0; i < ELEMENTS; i++)
+    for (size_t k = 0; k < 2; k++) {
+      double u = drand48(), x = is_sine             ? 2 * u - 1
+                                : is_positive && !k ? 10 * u + 1e-3
+                                                    : 12 * u - 6;
+      if (t)
+        operands[k][i] = x;
+      else
+        ((float *)operands[k])[i] = (float)x;
+    }
+}
+
+static double nearness(const void *a, const void *b, int t) {
+  double worst = 0;
+  for (size_t i = 0; i < ELEMENTS; i++) {
+    double x = t ? ((const double *)a)[i] : (double)((const float *)a)[i],
+           y = t ? ((const double *)b)[i] : (double)((const float *)b)[i];
+    worst = fmax(worst, fabs(x - y) / fmax(1, fabs(y)));
+  }
+  return worst;
+}
+
+static void measure_function(const reference_function *f, int t) {
+  reference_loop *loops[WAYS] = {NULL, f->libmvec[t], f->sleef[t]};
+  double samples[WAYS][ROUNDS], ns[WAYS];
+  int rounds = bench_is_quick() ? 1 : ROUNDS, repeats = bench_is_quick() ? 1 : 20;
+  const char *dtype = t ? "f64" : "f32";
+  char row[64], text[128];
+  hia_value *args[2];
+  hia_error *error;
+  snprintf(row, sizeof row, "%s, %s", f->name, dtype);
+  if (f->n_args == 1)
+    snprintf(text, sizeof text, "fn main(x: %s[%d]) = %s(x)\n", dtype, ELEMENTS, f->name);
+  else
+    snprintf(text, sizeof text, "fn main(x: %s[%d], y: %s[%d]) = %s(x, y)\n", dtype, ELEMENTS,
+             dtype, ELEMENTS, f->name);
+  bench_options options = {.kind = HIA_ENGINE_JIT, .threads = 1};
+  bench_program program = bench_open_text(f->name, text, "main", &options);
+  make_operands(f, t);
+  int64_t dims[1] = {ELEMENTS};
+  for (size_t i = 0; i < f->n_args; i++)
+    bench_check(hia_data_tensor(NULL, hia_function_param_type(program.function, i), dims,
+                                operands[i], &args[i], &error),
+                &error);
+  hia_value *result = run_own(&program, args, f->n_args);
+  for (int way = 1; way < WAYS; way++) {
+    if (!loops[way]) continue;
+    loops[way](ELEMENTS, operands[0], operands[1], out_c);
+    if (!(nearness(hia_value_elements(result), out_c, t) <= (t ? 1e-12 : TOLERANCE)))
+      bench_wrong("%s differs from %s", row, way == 1 ? "libmvec" : "SLEEF");
+  }
+  hia_value_free(result);
+  for (int r = 0; r < rounds; r++)
+    for (int way = 0; way < WAYS; way++) {
+      if (way && !loops[way]) continue;
+      double start = bench_cpu();
+      for (int i = 0; i < repeats; i++)
+        if (way)
+          loops[way](ELEMENTS, operands[0], operands[1], out_c);
+        else
+          hia_value_free(run_own(&program, args, f->n_args));
+      samples[way][r] = (bench_cpu() - start) * 1e6 / repeats / ELEMENTS;
+    }
+  for (int way = 0; way < WAYS; way++)
+    ns[way] = way && !loops[way] ? NAN : bench_median(samples[way], (size_t)rounds);
+  printf("%-18s %9.2f %9.2f %9.2f", row, ns[0], ns[1], ns[2]);
+  bench_print_target(row, "hiaton/libmvec", ns[0] / ns[1], 2, BENCH_AT_MOST(1));
+  bench_print_target(row, "hiaton/SLEEF", ns[0] / ns[2], 2, BENCH_AT_MOST(1));
+  printf("\n");
+  fflush(stdout);
+  for (size_t i = 0; i < f->n_args; i++) hia_value_free(args[i]);
+  bench_close(&program);
+}
+
+static void measure_functions(void) {
+  printf("\n%-18s %9s %9s %9s", "ns an element", "hiaton", "libmvec", "SLEEF");
+  bench_print_target_heading("hiaton/libmvec");
+  bench_print_target_heading("hiaton/SLEEF");
+  printf("\n");
+  for (const reference_function *f = reference_functions; f->name; f++)
+    for (int t = 0; t < 2; t++) measure_function(f, t);
+}
+
+#else
+static void measure_functions(void) {}
+#endif
+
 int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++)
     if (!bench_take_option(argv[i])) {
@@ -188,5 +287,6 @@ int main(int argc, char **argv) {
     for (size_t k = 0; k < rows; k++) words[k] = (int64_t)(drand48() * 100);
     measure(&words_);
   }
+  measure_functions();
   return bench_end();
 }

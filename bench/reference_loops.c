@@ -94,3 +94,73 @@ void reference_words_fused(size_t k, size_t n, const float *table, const int64_t
   for (size_t r = 0; r < k; r++)
     scores[r] = word(n, table + (size_t)words[r] * n, bias, w, x + r * n);
 }
+
+/* ---- functions ---- */
+
+#define LIBMVEC(name, type, call)                                                                  \
+  static void libmvec_##name(size_t n, const void *x_in, const void *y_in, void *z_out) {          \
+    const type *restrict x = x_in, *restrict y = y_in;                                             \
+    type *restrict z = z_out;                                                                      \
+    (void)y;                                                                                       \
+    for (size_t i = 0; i < n; i++) z[i] = call;                                                    \
+  }
+#define LIBMVEC_1(name)                                                                            \
+  LIBMVEC(name##_f32, float, name##f(x[i]))                                                        \
+  LIBMVEC(name##_f64, double, name(x[i]))
+#define LIBMVEC_2(name)                                                                            \
+  LIBMVEC(name##_f32, float, name##f(x[i], y[i]))                                                  \
+  LIBMVEC(name##_f64, double, name(x[i], y[i]))
+#define LIST_1(X) X(exp) X(log) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh)
+#define LIST_2(X) X(pow) X(atan2)
+LIST_1(LIBMVEC_1)
+LIST_2(LIBMVEC_2)
+LIBMVEC_2(hypot)
+
+/* The functions of SLEEF with errors of at most 1 ulp. */
+#if defined(HIA_SLEEF) && defined(__AVX2__) && defined(__FMA__)
+#include <sleef.h>
+#ifdef __AVX512F__
+typedef __m512 lanes_f32;
+typedef __m512d lanes_f64;
+#define SLEEF_F32(name, ulp) Sleef_##name##f16_u##ulp##avx512f
+#define SLEEF_F64(name, ulp) Sleef_##name##d8_u##ulp##avx512f
+#else
+typedef __m256 lanes_f32;
+typedef __m256d lanes_f64;
+#define SLEEF_F32(name, ulp) Sleef_##name##f8_u##ulp##avx2
+#define SLEEF_F64(name, ulp) Sleef_##name##d4_u##ulp##avx2
+#endif
+#define SLEEF(name, type, lanes, call)                                                             \
+  static void sleef_##name(size_t n, const void *x_in, const void *y_in, void *z_out) {            \
+    const type *restrict xs = x_in, *restrict ys = y_in;                                           \
+    type *restrict zs = z_out;                                                                     \
+    for (size_t i = 0; i < n; i += sizeof(lanes) / sizeof(type)) {                                 \
+      lanes x, y, z;                                                                               \
+      memcpy(&x, xs + i, sizeof x);                                                                \
+      memcpy(&y, ys + i, sizeof y);                                                                \
+      (void)y;                                                                                     \
+      z = call;                                                                                    \
+      memcpy(zs + i, &z, sizeof z);                                                                \
+    }                                                                                              \
+  }
+#define SLEEF_1(name)                                                                              \
+  SLEEF(name##_f32, float, lanes_f32, SLEEF_F32(name, 10)(x))                                      \
+  SLEEF(name##_f64, double, lanes_f64, SLEEF_F64(name, 10)(x))
+#define SLEEF_2(name, ulp)                                                                         \
+  SLEEF(name##_f32, float, lanes_f32, SLEEF_F32(name, ulp)(x, y))                                  \
+  SLEEF(name##_f64, double, lanes_f64, SLEEF_F64(name, ulp)(x, y))
+LIST_1(SLEEF_1)
+SLEEF_2(pow, 10)
+SLEEF_2(atan2, 10)
+SLEEF_2(hypot, 05)
+#define IN_SLEEF(name) {sleef_##name##_f32, sleef_##name##_f64}
+#else
+#define IN_SLEEF(name) {NULL, NULL}
+#endif
+
+const reference_function reference_functions[] = {
+#define ROW(name, n_args)                                                                          \
+  {#name, n_args, {libmvec_##name##_f32, libmvec_##name##_f64}, IN_SLEEF(name)},
+#define ROW_1(name) ROW(name, 1)
+#define ROW_2(name) ROW(name, 2)
+    LIST_1(ROW_1) LIST_2(ROW_2) ROW_2(hypot){NULL, 0, {NULL, NULL}, {NULL, NULL}}};

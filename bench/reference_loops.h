@@ -18,4 +18,14 @@ void reference_words(size_t k, size_t n, const float *table, const int64_t *word
 void reference_words_fused(size_t k, size_t n, const float *table, const int64_t *words,
                            const float *bias, const float *w, float *x, float *scores);
 
+/* out[i] = f(x[i]), or f(x[i], y[i]), of f32 or f64. */
+typedef void reference_loop(size_t n, const void *x, const void *y, void *out);
+typedef struct reference_function {
+  const char *name; /* NULL ends the table */
+  unsigned n_args;
+  reference_loop *libmvec[2]; /* at f32, f64: a loop that gcc vectorises */
+  reference_loop *sleef[2];   /* n is a multiple of 16; NULL: SLEEF is not installed */
+} reference_function;
+extern const reference_function reference_functions[];
+
 #endif

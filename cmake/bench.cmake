@@ -42,10 +42,16 @@ add_custom_command(OUTPUT ${object}
   COMMENT "Building bench/reference_peak.o" VERBATIM)
 list(APPEND references ${object})
 if(HIA_GCC)
+  find_path(HIA_SLEEF_INCLUDE sleef.h)
+  find_library(HIA_SLEEF sleef)
+  set(sleef "")
+  if(HIA_SLEEF AND HIA_SLEEF_INCLUDE)
+    set(sleef -DHIA_SLEEF -isystem ${HIA_SLEEF_INCLUDE})
+  endif()
   set(object ${PROJECT_BINARY_DIR}/bench/reference_loops.o)
   add_custom_command(OUTPUT ${object}
     COMMAND ${HIA_GCC} -std=gnu11 -O3 -march=native -mprefer-vector-width=512 -ffast-math -fPIE
-            -I${PROJECT_SOURCE_DIR} -c ${PROJECT_SOURCE_DIR}/bench/reference_loops.c -o ${object}
+            -I${PROJECT_SOURCE_DIR} ${sleef} -c ${PROJECT_SOURCE_DIR}/bench/reference_loops.c -o ${object}
     DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference_loops.c ${PROJECT_SOURCE_DIR}/bench/reference_loops.h
     COMMENT "Building bench/reference_loops.o" VERBATIM)
   list(APPEND references ${object})
@@ -159,6 +165,9 @@ foreach(source IN LISTS bench_programs)
     "HIA_EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\"" "HIA_BENCH=\"${PROJECT_SOURCE_DIR}/bench\""
     "HIA_PEERS=\"${PROJECT_BINARY_DIR}/bench\"" "HIA_PROGRAM=\"$<TARGET_FILE:hiaton_program>\"")
   target_link_libraries(bench_${name} PRIVATE hia_flags hiaton m)
+  if(HIA_GCC AND HIA_SLEEF AND HIA_SLEEF_INCLUDE)
+    target_link_libraries(bench_${name} PRIVATE -Wl,--as-needed ${HIA_SLEEF})
+  endif()
   add_dependencies(bench_${name} hiaton_program bench_peers ${hia_plugin})
 endforeach()
 target_sources(bench_data PRIVATE bench/treebank.c)
@@ -177,7 +186,7 @@ target_link_libraries(bench_products PRIVATE hiaton_rt ${CMAKE_DL_LIBS})
 
 # Errors and speed of the elementary functions, which it contains itself.
 add_executable(bench_accuracy bench/accuracy.c ${hia_lanes} runtime/base/elementary.c
-  runtime/base/library.c runtime/base/clock.c)
+  runtime/base/elementary_far.c runtime/base/library.c runtime/base/clock.c)
 set_target_properties(bench_accuracy PROPERTIES OUTPUT_NAME accuracy
   RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 target_link_libraries(bench_accuracy PRIVATE hia_flags)

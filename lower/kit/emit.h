@@ -140,6 +140,7 @@ typedef struct hia_emit_unit {
   LLVMValueRef *frees; /* by type; or NULL */
   /* ops/elementary.c */
   LLVMValueRef elementary[HIA_MAX_ELEMENTARY][2]; /* at f32, f64; or NULL */
+  bool has_masked[HIA_MAX_ELEMENTARY][2];         /* has the vectors that its loops need */
   uint32_t n_inlined;                             /* calls of these that LLVM may inline */
   /* ops/batch.c */
   HIA_VEC(hia_segment_entry) segments;

@@ -30,9 +30,10 @@ void hiaL_emit_node(hia_emit *e, hia_node_id n);
 /* ---- elementary.c ---- */
 
 /* Builds the value of an elementary function (runtime/base/elementary.h) of its operands: scalars,
- * or vectors, of f32 or f64. NULL: that function is not defined there, but is libm's; or vectors
- * are longer than 64. The code is right on every machine, but without the instruction for fused
- * multiply-add it calls libm twenty times. */
+ * or vectors, of f32 or f64. NULL: that function is not defined there, as `rem`; or vectors are
+ * longer than 64. The builder may end in another block: operands that are far have one. The code is
+ * right on every machine, but without the instruction for fused multiply-add it calls libm twenty
+ * times. */
 LLVMValueRef hiaL_elementary(LLVMBuilderRef b, const char *name, const LLVMValueRef *args);
 /* Calls a function of the module that has this code. NULL: the target lacks the instruction, or as
  * above. */

@@ -40,3 +40,9 @@ static inline bool has_fma(void) {
 #define ELEMENTARY_BOTH_2(name) ELEMENTARY_2(name, f32, float) ELEMENTARY_2(name, f64, double)
 HIA_ELEMENTARY_LIST_1(ELEMENTARY_BOTH_1)
 HIA_ELEMENTARY_LIST_2(ELEMENTARY_BOTH_2)
+ELEMENTARY_BOTH_2(pow_far)
+ELEMENTARY_BOTH_2(hypot_far)
+
+double hiaR_tan_of_sum_f64(double x, double y, bool is_odd) {
+  return tan_of_sum_f64(x, y, is_odd ? 1 : 0);
+}

@@ -34,19 +34,18 @@ typedef HIA_LANES(int64_t) hia_c_truth_f64;
 #define HIA_CHOOSE(HI, b, x, y) (((HI)(b) & (x)) | (~(HI)(b) & (y)))
 #define HIA_SPLAT(type, c)      ((c) - (type){0})
 #define HIA_CAST(type, x)       __builtin_convertvector(x, type)
+#include <immintrin.h>
 #if defined(__clang__)
 #define HIA_C_FMA_f32(a, b, c) __builtin_elementwise_fma(a, b, c)
 #define HIA_C_FMA_f64(a, b, c) __builtin_elementwise_fma(a, b, c)
 #define HIA_C_SQRT_f32(a)      __builtin_elementwise_sqrt(a)
 #define HIA_C_SQRT_f64(a)      __builtin_elementwise_sqrt(a)
 #elif HIA_LANE_BYTES == 32
-#include <immintrin.h>
 #define HIA_C_FMA_f32(a, b, c) (hia_c_f32) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
 #define HIA_C_FMA_f64(a, b, c) (hia_c_f64) _mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c))
 #define HIA_C_SQRT_f32(a)      (hia_c_f32) _mm256_sqrt_ps((__m256)(a))
 #define HIA_C_SQRT_f64(a)      (hia_c_f64) _mm256_sqrt_pd((__m256d)(a))
 #else
-#include <immintrin.h>
 #define HIA_C_FMA_f32(a, b, c) (hia_c_f32) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #define HIA_C_FMA_f64(a, b, c) (hia_c_f64) _mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
 #define HIA_C_SQRT_f32(a)      (hia_c_f32) _mm512_sqrt_ps((__m512)(a))
@@ -81,6 +80,49 @@ typedef HIA_LANES(int64_t) hia_c_int_f64;
 HIA_C_OPERATIONS(f32, hia_c_f32, hia_c_bits_f32, hia_c_truth_f32)
 HIA_C_OPERATIONS(f64, hia_c_f64, hia_c_bits_f64, hia_c_truth_f64)
 
+#if HIA_LANE_BYTES
+#if HIA_LANE_BYTES == 32
+#define HIA_ANY(b) (_mm256_movemask_epi8((__m256i)(b)) != 0)
+#else
+#define HIA_ANY(b) (_mm512_test_epi32_mask((__m512i)(b), (__m512i)(b)) != 0)
+#endif
+/* Sets the lanes of z where b is true to f of x and y. Vectors are handed over in memory: how they
+ * would be passed depends on the machine. */
+#define HIA_C_FAR(T, type)                                                                         \
+  static __attribute__((noinline, unused)) void hia_c_far_1_##T(                                   \
+      const hia_c_truth_##T *b, type (*f)(type), const hia_c_##T *x, hia_c_##T *z) {               \
+    for (unsigned i = 0; i < HIA_LANE_BYTES / sizeof(type); i++)                                   \
+      if ((*b)[i]) (*z)[i] = f((*x)[i]);                                                           \
+  }                                                                                                \
+  static __attribute__((noinline, unused)) void hia_c_far_2_##T(                                   \
+      const hia_c_truth_##T *b, type (*f)(type, type), const hia_c_##T *x, const hia_c_##T *y,     \
+      hia_c_##T *z) {                                                                              \
+    for (unsigned i = 0; i < HIA_LANE_BYTES / sizeof(type); i++)                                   \
+      if ((*b)[i]) (*z)[i] = f((*x)[i], (*y)[i]);                                                  \
+  }                                                                                                \
+  HIA_INLINE hia_c_##T hia_c_with_far_1_##T(hia_c_truth_##T b, type (*f)(type), hia_c_##T x,       \
+                                            hia_c_##T z) {                                         \
+    if (HIA_UNLIKELY(HIA_ANY(b))) hia_c_far_1_##T(&b, f, &x, &z);                                  \
+    return z;                                                                                      \
+  }                                                                                                \
+  HIA_INLINE hia_c_##T hia_c_with_far_2_##T(hia_c_truth_##T b, type (*f)(type, type), hia_c_##T x, \
+                                            hia_c_##T y, hia_c_##T z) {                            \
+    if (HIA_UNLIKELY(HIA_ANY(b))) hia_c_far_2_##T(&b, f, &x, &y, &z);                              \
+    return z;                                                                                      \
+  }
+HIA_C_FAR(f32, float)
+HIA_C_FAR(f64, double)
+#define HIA_FAR_1_(T, b, name, x, z)    hia_c_with_far_1_##T(b, hiaR_##name##_##T, x, z)
+#define HIA_FAR_2_(T, b, name, x, y, z) hia_c_with_far_2_##T(b, hiaR_##name##_##T, x, y, z)
+#else
+#define HIA_FAR_1_(T, b, name, x, z)    (HIA_UNLIKELY(b) ? hiaR_##name##_far_##T(x) : (z))
+#define HIA_FAR_2_(T, b, name, x, y, z) (HIA_UNLIKELY(b) ? hiaR_##name##_far_##T(x, y) : (z))
+#endif
+#define HIA_FAR_1(T, b, name, x, z)    HIA_FAR_1_(T, b, name, x, z)
+#define HIA_FAR_2(T, b, name, x, y, z) HIA_FAR_2_(T, b, name, x, y, z)
+#define FAR_1(b, name, x, z)           HIA_FAR_1(HT, b, name, x, z)
+#define FAR_2(b, name, x, y, z)        HIA_FAR_2(HT, b, name, x, y, z)
+
 #define ADD(a, b)    ((a) + (b))
 #define SUB(a, b)    ((a) - (b))
 #define MUL(a, b)    ((a) * (b))
@@ -102,10 +144,12 @@ HIA_C_OPERATIONS(f64, hia_c_f64, hia_c_bits_f64, hia_c_truth_f64)
 #define SHR(a, n)    ((a) >> (n))
 #define SAR(a, n)    ((HI)((HS)(a) >> (n)))
 
-#define HIA_APPLY_1(name, x)    HIA_C_NAME(name, HT)(x)
-#define HIA_APPLY_2(name, x, y) HIA_C_NAME(name, HT)(x, y)
-#define HIA_ELEMENTARY_1(name)  HIA_INLINE HF HIA_C_NAME(name, HT)(HF x)
-#define HIA_ELEMENTARY_2(name)  HIA_INLINE HF HIA_C_NAME(name, HT)(HF x, HF y)
+#define HIA_APPLY_1(name, x)       HIA_C_NAME(name, HT)(x)
+#define HIA_APPLY_2(name, x, y)    HIA_C_NAME(name, HT)(x, y)
+#define HIA_APPLY_3(name, x, y, z) HIA_C_NAME(name, HT)(x, y, z)
+#define HIA_ELEMENTARY_3(name)     HIA_INLINE HF HIA_C_NAME(name, HT)(HF x, HF y, HF z)
+#define HIA_ELEMENTARY_1(name)     HIA_INLINE HF HIA_C_NAME(name, HT)(HF x)
+#define HIA_ELEMENTARY_2(name)     HIA_INLINE HF HIA_C_NAME(name, HT)(HF x, HF y)
 
 #define HT               f32
 #define HF               hia_c_f32

@@ -4,7 +4,7 @@
 
 enum { /* their indices in the tables */
 #define INDEX(name) INDEX_##name,
-       HIA_ELEMENTARY_LIST_1(INDEX)
+       HIA_ELEMENTARY_LIST_1(INDEX) HIA_ELEMENTARY_LIST_2(INDEX)
 };
 
 /* Returns the index of an op plus 1; 0: it is no elementary function. */
@@ -17,8 +17,19 @@ static unsigned number_of(unsigned op) {
   case HIA_OP_LOG2: return 1 + INDEX_log2;
   case HIA_OP_LOG10: return 1 + INDEX_log10;
   case HIA_OP_LOG1P: return 1 + INDEX_log1p;
+  case HIA_OP_SIN: return 1 + INDEX_sin;
+  case HIA_OP_COS: return 1 + INDEX_cos;
+  case HIA_OP_TAN: return 1 + INDEX_tan;
+  case HIA_OP_ASIN: return 1 + INDEX_asin;
+  case HIA_OP_ACOS: return 1 + INDEX_acos;
+  case HIA_OP_ATAN: return 1 + INDEX_atan;
+  case HIA_OP_SINH: return 1 + INDEX_sinh;
+  case HIA_OP_COSH: return 1 + INDEX_cosh;
   case HIA_OP_TANH: return 1 + INDEX_tanh;
   case HIA_OP_SIGMOID: return 1 + INDEX_sigmoid;
+  case HIA_OP_POW: return 1 + INDEX_pow;
+  case HIA_OP_ATAN2: return 1 + INDEX_atan2;
+  case HIA_OP_HYPOT: return 1 + INDEX_hypot;
   default: return 0;
   }
 }

@@ -6,27 +6,35 @@
 #include "runtime/base/elementary_c.h"
 
 /* The last vector may have fewer elements: the others are 0. */
-#define LOOP(name, dtype, type)                                                                    \
+#define LOOP(name, dtype, type, is_two, call)                                                      \
   static void loop_##name##_##dtype(void *out, const void *const *in, size_t n) {                  \
     enum { LANES = HIA_LANE_BYTES / sizeof(type) };                                                \
-    const type *x = in[0];                                                                         \
+    const type *x = in[0], *y = in[is_two ? 1 : 0];                                                \
     type *z = out;                                                                                 \
-    for (; n >= LANES; n -= LANES, x += LANES, z += LANES) {                                       \
-      hia_c_##dtype v;                                                                             \
+    for (; n >= LANES; n -= LANES, x += LANES, y += LANES, z += LANES) {                           \
+      hia_c_##dtype v, w = {0};                                                                    \
       memcpy(&v, x, sizeof v);                                                                     \
-      v = lanes_##name##_##dtype(v);                                                               \
+      if (is_two) memcpy(&w, y, sizeof w);                                                         \
+      v = call;                                                                                    \
       memcpy(z, &v, sizeof v);                                                                     \
     }                                                                                              \
     if (n) {                                                                                       \
-      hia_c_##dtype v = {0};                                                                       \
+      hia_c_##dtype v = {0}, w = {0};                                                              \
       memcpy(&v, x, n * sizeof(type));                                                             \
-      v = lanes_##name##_##dtype(v);                                                               \
+      if (is_two) memcpy(&w, y, n * sizeof(type));                                                 \
+      v = call;                                                                                    \
       memcpy(z, &v, n * sizeof(type));                                                             \
     }                                                                                              \
   }
-#define LOOPS(name) LOOP(name, f32, float) LOOP(name, f64, double)
-HIA_ELEMENTARY_LIST_1(LOOPS)
+#define LOOPS_1(name)                                                                              \
+  LOOP(name, f32, float, false, lanes_##name##_f32(v))                                             \
+  LOOP(name, f64, double, false, lanes_##name##_f64(v))
+#define LOOPS_2(name)                                                                              \
+  LOOP(name, f32, float, true, lanes_##name##_f32(v, w))                                           \
+  LOOP(name, f64, double, true, lanes_##name##_f64(v, w))
+HIA_ELEMENTARY_LIST_1(LOOPS_1)
+HIA_ELEMENTARY_LIST_2(LOOPS_2)
 
 hia_lanes *const TABLE[][2] = {
 #define ROW(name) {loop_##name##_f32, loop_##name##_f64},
-    HIA_ELEMENTARY_LIST_1(ROW)};
+    HIA_ELEMENTARY_LIST_1(ROW) HIA_ELEMENTARY_LIST_2(ROW)};

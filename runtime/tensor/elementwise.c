@@ -288,10 +288,17 @@ static void fill_copies(copies *to, const operand *x, size_t n) {
     for (size_t i = 0; i < n; i++) memcpy(to->bytes + i * sizeof word, &word, sizeof word);
 }
 
+/* True if some operands take much longer than others (base/elementary.h). */
+static bool has_far(unsigned op) {
+  return op == HIA_OP_SIN || op == HIA_OP_COS || op == HIA_OP_TAN || op == HIA_OP_POW ||
+         op == HIA_OP_HYPOT;
+}
+
 /* Nanoseconds of an element, roughly. The remainder of floats is found bit by bit: of f64 at most
  * some 2000 (graph/analysis/cost.c). */
 static uint32_t cost_of(const walk *w, const hia_operation *o) {
-  if (w->loop) return loops[o->op][o->at] ? 1 : 5;
+  if (w->loop && loops[o->op][o->at]) return 1;
+  if (w->loop && !has_far(o->op)) return 5;
   if (o->op != HIA_OP_REM) return 25;
   return o->at == HIA_F64 ? 8000 : o->at == HIA_F32 ? 1000 : 25;
 }

@@ -151,22 +151,22 @@ static bool below(double a, double b) { return a < b || (a == b && signbit(a) &&
     case GEN_LOG: return own_log_##name(a);                                                        \
     case GEN_LOG1P: return own_log1p_##name(a);                                                    \
     case GEN_EXPM1: return own_expm1_##name(a);                                                    \
-    case GEN_SIN: return sin##S(a);                                                                \
-    case GEN_COS: return cos##S(a);                                                                \
-    case GEN_TAN: return tan##S(a);                                                                \
+    case GEN_SIN: return own_sin_##name(a);                                                        \
+    case GEN_COS: return own_cos_##name(a);                                                        \
+    case GEN_TAN: return own_tan_##name(a);                                                        \
     case GEN_TANH: return own_tanh_##name(a);                                                      \
     case GEN_EXP2: return own_exp2_##name(a);                                                      \
     case GEN_LOG2: return own_log2_##name(a);                                                      \
     case GEN_LOG10: return own_log10_##name(a);                                                    \
-    case GEN_ASIN: return asin##S(a);                                                              \
-    case GEN_ACOS: return acos##S(a);                                                              \
-    case GEN_ATAN: return atan##S(a);                                                              \
-    case GEN_SINH: return sinh##S(a);                                                              \
-    case GEN_COSH: return cosh##S(a);                                                              \
+    case GEN_ASIN: return own_asin_##name(a);                                                      \
+    case GEN_ACOS: return own_acos_##name(a);                                                      \
+    case GEN_ATAN: return own_atan_##name(a);                                                      \
+    case GEN_SINH: return own_sinh_##name(a);                                                      \
+    case GEN_COSH: return own_cosh_##name(a);                                                      \
     case GEN_SIGMOID: return own_sigmoid_##name(a);                                                \
-    case GEN_POW: return pow##S(a, b);                                                             \
-    case GEN_ATAN2: return atan2##S(a, b);                                                         \
-    case GEN_HYPOT: return hypot##S(a, b);                                                         \
+    case GEN_POW: return own_pow_##name(a, b);                                                     \
+    case GEN_ATAN2: return own_atan2_##name(a, b);                                                 \
+    case GEN_HYPOT: return own_hypot_##name(a, b);                                                 \
     case GEN_FMA: return fused_##name(a, b, c);                                                    \
     default: return 0;                                                                             \
     }                                                                                              \
@@ -175,6 +175,10 @@ static bool below(double a, double b) { return a < b || (a == b && signbit(a) &&
   static float own_##name##_f32_op(float a) { return hiaR_##name##_f32(a); }                       \
   static double own_##name##_f64_op(double a) { return hiaR_##name##_f64(a); }
 HIA_ELEMENTARY_LIST_1(OWN)
+#define OWN_2(name)                                                                                \
+  static float own_##name##_f32_op(float a, float b) { return hiaR_##name##_f32(a, b); }           \
+  static double own_##name##_f64_op(double a, double b) { return hiaR_##name##_f64(a, b); }
+HIA_ELEMENTARY_LIST_2(OWN_2)
 
 /* To the nearest integer, ties to even, with the IEEE remainder. Infinities stay the same. */
 static float nearest_f32_op(float a) { return isinf(a) ? a : a - remainderf(a, 1); }

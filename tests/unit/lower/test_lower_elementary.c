@@ -9,28 +9,43 @@
 #include <llvm-c/TargetMachine.h>
 #include <stdio.h>
 
+/* Functions of one operand ignore the second. */
 typedef struct function {
   const char *name;
-  float (*f32)(float);
-  double (*f64)(double);
+  float (*f32)(float, float);
+  double (*f64)(double, double);
 } function;
-#define ROW(name) {#name, hiaR_##name##_f32, hiaR_##name##_f64},
-static const function functions[] = {HIA_ELEMENTARY_LIST_1(ROW)};
+#define FORM(dtype, type, name, call)                                                              \
+  static type dtype##_##name(type x, type y) {                                                     \
+    (void)y;                                                                                       \
+    return call;                                                                                   \
+  }
+#define FORMS_1(name)                                                                              \
+  FORM(f32, float, name, hiaR_##name##_f32(x))                                                     \
+  FORM(f64, double, name, hiaR_##name##_f64(x))
+#define FORMS_2(name)                                                                              \
+  FORM(f32, float, name, hiaR_##name##_f32(x, y))                                                  \
+  FORM(f64, double, name, hiaR_##name##_f64(x, y))
+HIA_ELEMENTARY_LIST_1(FORMS_1)
+HIA_ELEMENTARY_LIST_2(FORMS_2)
+#define ROW(name) {#name, f32_##name, f64_##name},
+static const function functions[] = {HIA_ELEMENTARY_LIST_1(ROW) HIA_ELEMENTARY_LIST_2(ROW)};
 
 enum { N = 1 << 14 };
-static float x_32[N], y_32[N];
-static double x_64[N], y_64[N];
+static float x_32[N], y_32[N], z_32[N];
+static double x_64[N], y_64[N], z_64[N];
 
-/* void NAME(const T *x, T *y): N / max(width, 1) times a vector, or a scalar if width is 0. */
+/* void NAME(const T *x, const T *y, T *z): N / max(width, 1) times a vector, or a scalar if width
+ * is 0. */
 static void build_loop(LLVMModuleRef module, const char *name, const char *symbol, bool is_f64,
                        unsigned width) {
   LLVMContextRef llvm = LLVMGetModuleContext(module);
   LLVMTypeRef element = is_f64 ? LLVMDoubleTypeInContext(llvm) : LLVMFloatTypeInContext(llvm);
   LLVMTypeRef type = width ? LLVMVectorType(element, width) : element;
   LLVMTypeRef ptr = LLVMPointerTypeInContext(llvm, 0), i64 = LLVMInt64TypeInContext(llvm);
-  LLVMTypeRef params[2] = {ptr, ptr};
+  LLVMTypeRef params[3] = {ptr, ptr, ptr};
   LLVMValueRef f = LLVMAddFunction(module, symbol,
-                                   LLVMFunctionType(LLVMVoidTypeInContext(llvm), params, 2, false));
+                                   LLVMFunctionType(LLVMVoidTypeInContext(llvm), params, 3, false));
   LLVMBuilderRef b = LLVMCreateBuilderInContext(llvm);
   LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(llvm, f, "entry"),
                     loop = LLVMAppendBasicBlockInContext(llvm, f, "loop"),
@@ -39,19 +54,22 @@ static void build_loop(LLVMModuleRef module, const char *name, const char *symbo
   LLVMBuildBr(b, loop);
   LLVMPositionBuilderAtEnd(b, loop);
   LLVMValueRef i = LLVMBuildPhi(b, i64, "i");
-  LLVMValueRef x = LLVMBuildLoad2(
-      b, type, LLVMBuildInBoundsGEP2(b, element, LLVMGetParam(f, 0), &i, 1, ""), "x");
-  LLVMSetAlignment(x, 4);
-  LLVMValueRef y = hiaL_elementary(b, name, &x);
-  cr_assert(y != NULL, "%s", name);
+  LLVMValueRef operands[2];
+  for (unsigned k = 0; k < 2; k++) {
+    operands[k] = LLVMBuildLoad2(
+        b, type, LLVMBuildInBoundsGEP2(b, element, LLVMGetParam(f, k), &i, 1, ""), "");
+    LLVMSetAlignment(operands[k], 4);
+  }
+  LLVMValueRef z = hiaL_elementary(b, name, operands);
+  cr_assert(z != NULL, "%s", name);
   LLVMValueRef store =
-      LLVMBuildStore(b, y, LLVMBuildInBoundsGEP2(b, element, LLVMGetParam(f, 1), &i, 1, ""));
+      LLVMBuildStore(b, z, LLVMBuildInBoundsGEP2(b, element, LLVMGetParam(f, 2), &i, 1, ""));
   LLVMSetAlignment(store, 4);
   LLVMValueRef next = LLVMBuildAdd(b, i, LLVMConstInt(i64, width ? width : 1, false), "");
   LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, LLVMConstInt(i64, N, false), ""), loop,
                   end);
   LLVMValueRef values[2] = {LLVMConstInt(i64, 0, false), next};
-  LLVMBasicBlockRef from[2] = {entry, loop};
+  LLVMBasicBlockRef from[2] = {entry, LLVMGetInsertBlock(b)};
   LLVMAddIncoming(i, values, from, 2);
   LLVMPositionBuilderAtEnd(b, end);
   LLVMBuildRetVoid(b);
@@ -87,9 +105,11 @@ Test(lower_elementary, bits_are_the_runtimes_at_any_width) {
   uint64_t seed = 7;
   for (size_t i = 0; i < N; i++) {
     x_64[i] = hia_sample(&seed);
+    y_64[i] = hia_sample(&seed);
     uint32_t bits = (uint32_t)hia_sample_bits(&seed);
     memcpy(&x_32[i], &bits, sizeof bits);
     if (i % 2) x_32[i] = (float)x_64[i];
+    y_32[i] = (float)y_64[i];
   }
   for (size_t k = 0; k < HIA_LEN(functions); k++)
     for (size_t n = 0; n < HIA_LEN(widths); n++)
@@ -97,15 +117,16 @@ Test(lower_elementary, bits_are_the_runtimes_at_any_width) {
         snprintf(symbol, sizeof symbol, "%s_%d_%u", functions[k].name, is_f64, widths[n]);
         uintptr_t address;
         cr_assert(hiaR_code_symbol(loaded, symbol, &address), "%s", symbol);
-        ((void (*)(const void *, void *))address)(is_f64 ? (void *)x_64 : x_32,
-                                                  is_f64 ? (void *)y_64 : y_32);
+        ((void (*)(const void *, const void *, void *))address)(is_f64 ? (void *)x_64 : x_32,
+                                                                is_f64 ? (void *)y_64 : y_32,
+                                                                is_f64 ? (void *)z_64 : z_32);
         for (size_t i = 0; i < N; i++) {
           if (is_f64)
-            cr_assert(same_f64(functions[k].f64(x_64[i]), y_64[i]), "%s at %a: %a", symbol, x_64[i],
-                      y_64[i]);
+            cr_assert(same_f64(functions[k].f64(x_64[i], y_64[i]), z_64[i]), "%s at %a, %a: %a",
+                      symbol, x_64[i], y_64[i], z_64[i]);
           else
-            cr_assert(same_f32(functions[k].f32(x_32[i]), y_32[i]), "%s at %a: %a", symbol,
-                      (double)x_32[i], (double)y_32[i]);
+            cr_assert(same_f32(functions[k].f32(x_32[i], y_32[i]), z_32[i]), "%s at %a, %a: %a",
+                      symbol, (double)x_32[i], (double)y_32[i], (double)z_32[i]);
         }
       }
   hiaR_code_release(loaded);
