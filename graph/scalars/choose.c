@@ -42,6 +42,7 @@ typedef struct choosing {
   uint32_t *class_of; /* by number: union-find */
   bool *can;          /* by class, and before classes are found by number */
   bool *is_split;     /* by class */
+  bool *is_made;      /* by class: the result of an operation that makes a tensor */
   uint64_t *whole, *split, *nodes;
   HIA_VEC(edge) edges;
   uint32_t *first; /* by class: of its edges in `order` */
@@ -274,6 +275,19 @@ static uint64_t cost_of_whole(const choosing *c, hia_node_id n) {
   }
 }
 
+/* False for what only reads a tensor, or shows a part of it. */
+static bool makes_tensor(const choosing *c, hia_node_id n) {
+  const hia_node *node = &c->fn->nodes.data[n];
+  if (hiaG_is_scalar(hiaG_type(c->fn, node->outs))) return false;
+  switch (node->op) {
+  case HIA_OP_EXPECT:
+  case HIA_OP_ROW:
+  case HIA_OP_PART:
+  case HIA_OP_RESHAPE: return false;
+  default: return true;
+  }
+}
+
 static void cost_operation(choosing *c, hia_node_id n) {
   const hia_node *node = &c->fn->nodes.data[n];
   uint32_t own = class_of(c, number_of(c, node->outs));
@@ -288,6 +302,7 @@ static void cost_operation(choosing *c, hia_node_id n) {
   c->whole[own] += weight * cost_of_whole(c, n);
   if (hiaR_ops[node->op].shape != HIA_SHAPE_ELEMENTWISE) c->split[own] += weight * work.cycles / 2;
   c->nodes[own] += work.nodes;
+  c->is_made[own] |= makes_tensor(c, n);
   for (uint32_t i = 0; i < node->n_ins; i++)
     if (hiaG_is_tensor(c->s->g, c->fn, hiaG_in(c->fn, n, i)))
       add_edge(c, hiaG_in(c->fn, n, i), n, number_of(c, node->outs),
@@ -417,7 +432,8 @@ static bool sweep(choosing *c) {
   return is_changed;
 }
 
-/* Compares each part that is connected by edges between split values with being whole. */
+/* Compares each part that is connected by edges between split values with being whole. One that
+ * makes no tensor stays whole: what reads the result of a network, say. */
 static void compare_parts(choosing *c) {
   uint32_t n = c->s->n_values;
   bool *is_seen = HIA_NEW_ARRAY(c->arena, bool, n + 1);
@@ -425,12 +441,14 @@ static void compare_parts(choosing *c) {
     if (!c->is_split[start] || is_seen[start]) continue;
     hia_u32vec part = {0};
     uint64_t split = 0, whole = 0;
+    bool is_made = false;
     hiaR_push(c->arena, &part, start);
     is_seen[start] = true;
     for (uint32_t i = 0; i < part.len; i++) {
       uint32_t class = part.data[i];
       split += cost_of(c, class);
       whole += c->whole[class];
+      is_made |= c->is_made[class];
       for (uint32_t k = c->first[class]; k < c->first[class + 1]; k++) {
         const edge *e = &c->edges.data[c->order[k]];
         uint32_t other = e->from == class ? e->to : e->from;
@@ -439,7 +457,7 @@ static void compare_parts(choosing *c) {
         hiaR_push(c->arena, &part, other);
       }
     }
-    if (split < whole) continue;
+    if (is_made && split < whole) continue;
     for (uint32_t i = 0; i < part.len; i++) c->is_split[part.data[i]] = false;
   }
 }
@@ -495,6 +513,7 @@ bool hiaG_scalars_choose(hia_scalars *s) {
   c.class_of = HIA_NEW_ARRAY(c.arena, uint32_t, s->n_values + 1);
   c.can = HIA_NEW_ARRAY(c.arena, bool, s->n_values + 1);
   c.is_split = HIA_NEW_ARRAY(c.arena, bool, s->n_values + 1);
+  c.is_made = HIA_NEW_ARRAY(c.arena, bool, s->n_values + 1);
   c.whole = HIA_NEW_ARRAY(c.arena, uint64_t, s->n_values + 1);
   c.split = HIA_NEW_ARRAY(c.arena, uint64_t, s->n_values + 1);
   c.nodes = HIA_NEW_ARRAY(c.arena, uint64_t, s->n_values + 1);

@@ -92,14 +92,9 @@ static void forget_used(LLVMModuleRef module) {
   if (used) LLVMDeleteGlobal(used);
 }
 
-/* Straight-line code is not made vector code. The SLP vectorizer of LLVM 19 takes wrong elements
- * where it puts a vector together from several others (llvm-project issue 117170): of products of
- * 4 x 4 matrices whose elements are scalars, one in some hundred programs was wrong. Without it
- * three bodies that attract each other take 29 ms instead of 25, as long as with gcc. */
 static hia_status run(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
                       const char *passes, hia_error **error) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMPassBuilderOptionsSetSLPVectorization(options, false);
   LLVMErrorRef err = LLVMRunPasses(module, passes, machine, options);
   LLVMDisposePassBuilderOptions(options);
   return err ? hiaJ_take_error(session, err, error) : HIA_OK;
