@@ -75,6 +75,22 @@ static void seed(finding *f, hia_value_sizes *sizes, hia_type type, const known 
   for (uint32_t i = 0; i < rank; i++) sizes->axes[i] = hiaG_size_or_new(&f->s->s, k->dims[i]);
 }
 
+/* A field has the sizes that its constructor declares: whoever makes an object of one checks them.
+ */
+static void seed_field(finding *f, const hia_fn *fn, hia_node_id n, hia_value_sizes *sizes) {
+  const hia_node *node = &fn->nodes.data[n];
+  const hia_type_table types = hiaG_type_table(f->s->g->types);
+  const hia_ctor *ctor = hiaR_ctor(&types, hiaG_type(fn, hiaG_in(fn, n, 0)), HIA_IMM_A(node->imm));
+  uint32_t word = HIA_IMM_B(node->imm), at = ctor->sizes;
+  known k = {.is_seen = true};
+  if (!ctor->n_sizes || !rank_of(f, hiaG_type(fn, node->outs))) return;
+  for (uint32_t w = 0; w < word; w++)
+    at += hiaR_type_sizes(&types, types.layout_words[ctor->layout.first + w].type);
+  for (uint32_t i = 0; i < rank_of(f, hiaG_type(fn, node->outs)); i++)
+    k.dims[i] = types.parts[at + i] == HIA_NONE ? -1 : (int64_t)types.parts[at + i];
+  seed(f, &sizes[node->outs], hiaG_type(fn, node->outs), &k);
+}
+
 /* Passes what is known in a function to its callees' parameters and its results. */
 static void propagate(finding *f, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(f->s->g, id);
@@ -103,6 +119,7 @@ static void find_in(finding *f, const finding *last, hia_fn_id id) {
                                                             : NULL;
       if (k) seed(f, &sizes[node->outs + i], hiaG_type(fn, node->outs + i), k);
     }
+    if (node->op == HIA_OP_FIELD) seed_field(f, fn, n, sizes);
   }
   hiaG_sizes_find(&f->s->s, fn, sizes);
 }

@@ -8,6 +8,9 @@
 #include "runtime/heap/tensor.h"
 #include "runtime/native/module.h"
 
+enum { SHORT = 16 /* elements of a vector that is made inline */ };
+_Static_assert(SHORT * sizeof(hia_word) < HIA_TENSOR_ALIGNED, "its elements follow its header");
+
 static LLVMValueRef of_runtime(hia_emit *e, const char *prefix, const char *name) {
   return hiaL_of_runtime(e, hiaR_arena_printf(&e->comp->scratch, "%s%s", prefix, name));
 }
@@ -156,6 +159,36 @@ void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
   LLVMValueRef value = LLVMBuildLoad2(e->b, element, at, "element");
   if (type == HIA_BOOL) value = LLVMBuildICmp(e->b, LLVMIntNE, value, LLVMConstNull(element), "");
   hiaL_out(e, n, 0, value);
+}
+
+/* A vector of a few scalars is memory from the list of its size, and stores. */
+static bool is_short_vector(const hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  return node->n_ins && node->n_ins <= SHORT &&
+         hiaG_is_scalar(hiaG_type(e->fn, hiaG_in(e->fn, n, 0)));
+}
+
+void hiaL_emit_STACK(hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  if (!is_short_vector(e, n)) {
+    hiaL_emit_operation(e, n);
+    return;
+  }
+  hia_dtype dtype = hiaG_type(e->fn, hiaG_in(e->fn, n, 0));
+  size_t head = offsetof(hia_tensor, dims) + sizeof(int64_t), one = hiaR_dtype_size(dtype);
+  LLVMValueRef tensor =
+      hiaL_new_block(e, (uint32_t)hiaR_tensor_size(1, node->n_ins * one), node->loc);
+  uint64_t header =
+      1 | (uint64_t)HIA_TENSOR_OWN << 32 | (uint64_t)hiaR_tensor_spare(dtype, 1) << 48;
+  LLVMBuildStore(e->b, hiaL_number(e, 64, header), tensor);
+  LLVMBuildStore(e->b, hiaL_byte_at(e, tensor, head, "elements"),
+                 hiaL_byte_at(e, tensor, offsetof(hia_tensor, data), "at"));
+  LLVMBuildStore(e->b, hiaL_number(e, 64, node->n_ins),
+                 hiaL_byte_at(e, tensor, offsetof(hia_tensor, dims), "at"));
+  for (uint32_t i = 0; i < node->n_ins; i++)
+    LLVMBuildStore(e->b, hiaL_to_c(e, hiaL_in(e, n, i), dtype),
+                   hiaL_byte_at(e, tensor, head + i * one, "at"));
+  hiaL_out(e, n, 0, tensor);
 }
 
 void hiaL_emit_DIM(hia_emit *e, hia_node_id n) {
