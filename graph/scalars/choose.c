@@ -19,13 +19,12 @@ enum {
   COST_LIFTED = 160, /* a result that is whole */
   COST_FUSED = 40,   /* of an operation in the middle of others */
   COST_PRODUCT = 240,
-  COST_VIEW = 100,
+  COST_VIEW = 160,
   COST_CHECK = 4,
   COST_PUT = 200, /* a tensor that is put together; */
   COST_PUT_MATRIX = 320,
-  COST_ELEMENT = 6,   /* an element that is read; */
-  COST_RESHAPE = 100, /* and of a matrix, once, the vector of its elements */
-  COST_VALUE = 1,     /* an element of a variable, or of a result of a branch */
+  COST_ELEMENT = 6, /* an element that is read */
+  COST_VALUE = 1,   /* an element of a variable, or of a result of a branch */
   LOOP_ROUNDS = 8,
   MAX_DEPTH = 5,
   SWEEPS = 4,
@@ -42,7 +41,7 @@ typedef struct choosing {
   uint32_t *class_of; /* by number: union-find */
   bool *can;          /* by class, and before classes are found by number */
   bool *is_split;     /* by class */
-  bool *is_made;      /* by class: the result of an operation that makes a tensor */
+  bool *is_reason;    /* by class: there is an operation worth being split */
   uint64_t *whole, *split, *nodes;
   HIA_VEC(edge) edges;
   uint32_t *first; /* by class: of its edges in `order` */
@@ -189,19 +188,19 @@ static void find_weights(choosing *c) {
   }
 }
 
-hia_node_id hiaG_scalars_place(const hia_fn *fn, hia_value_id v, hia_node_id n) {
-  hia_region_id home = hiaG_def(fn, v)->region;
+hia_node_id hiaG_scalars_place(const hia_scalars *s, hia_fn_id f, hia_value_id v, hia_node_id n) {
+  const hia_fn *fn = hiaG_fn(s->g, f);
+  const hia_scalars_region *regions = s->fns[f].regions;
+  uint32_t home = regions[hiaG_def(fn, v)->region].depth;
   hia_node_id place = n;
-  for (hia_region_id r = fn->nodes.data[n].region; r != home;) {
-    const hia_region *region = &fn->regions.data[r];
-    if (region->kind == HIA_REGION_HEAD) place = region->owner;
-    r = region->parent;
-  }
+  for (hia_region_id r = regions[fn->nodes.data[n].region].loop;
+       r != HIA_NONE && regions[r].depth > home; r = regions[fn->regions.data[r].parent].loop)
+    place = fn->regions.data[r].owner;
   return place;
 }
 
 static uint64_t cost_of_put(const choosing *c, hia_value_id v, hia_node_id n) {
-  hia_node_id place = hiaG_scalars_place(c->fn, v, n);
+  hia_node_id place = hiaG_scalars_place(c->s, c->f, v, n);
   bool is_vector = hiaG_rank(c->s->g->types, hiaG_type(c->fn, v)) == 1;
   return c->weights[c->fn->nodes.data[place].region] * (is_vector ? COST_PUT : COST_PUT_MATRIX);
 }
@@ -211,8 +210,7 @@ static uint64_t cost_of_read(const choosing *c, hia_value_id v) {
   hia_dims shape;
   if (hiaG_def(c->fn, v)->op == HIA_OP_LITERAL || hiaG_scalars_is_unset(c->fn, v)) return 0;
   if (!is_small(c, v, &shape)) return 0;
-  uint64_t cost = hiaG_scalars_count(&shape) * COST_ELEMENT + (shape.rank > 1 ? COST_RESHAPE : 0);
-  return c->weights[hiaG_def(c->fn, v)->region] * cost;
+  return c->weights[hiaG_def(c->fn, v)->region] * hiaG_scalars_count(&shape) * COST_ELEMENT;
 }
 
 /* Operand v of node n goes into what has number `to`. */
@@ -232,7 +230,7 @@ static void add_edge(choosing *c, hia_value_id v, hia_node_id n, uint32_t to, bo
 /* Node n needs the tensor. */
 static void add_need(choosing *c, hia_value_id v, hia_node_id n) {
   uint32_t from = class_of(c, number_of(c, v));
-  hia_region_id region = c->fn->nodes.data[hiaG_scalars_place(c->fn, v, n)].region;
+  hia_region_id region = c->fn->nodes.data[hiaG_scalars_place(c->s, c->f, v, n)].region;
   if (!c->can[from] || c->put_in[v] == region + 1) return;
   c->put_in[v] = region + 1;
   c->split[from] += cost_of_put(c, v, n);
@@ -275,16 +273,17 @@ static uint64_t cost_of_whole(const choosing *c, hia_node_id n) {
   }
 }
 
-/* False for what only reads a tensor, or shows a part of it. */
-static bool makes_tensor(const choosing *c, hia_node_id n) {
+/* False for what shows a part of a tensor, or reads one without computing with others. */
+static bool is_reason(const choosing *c, hia_node_id n) {
   const hia_node *node = &c->fn->nodes.data[n];
-  if (hiaG_is_scalar(hiaG_type(c->fn, node->outs))) return false;
   switch (node->op) {
+  case HIA_OP_DIM:
   case HIA_OP_EXPECT:
   case HIA_OP_ROW:
   case HIA_OP_PART:
   case HIA_OP_RESHAPE: return false;
-  default: return true;
+  case HIA_OP_PRODUCT: return true;
+  default: return !hiaG_is_scalar(hiaG_type(c->fn, node->outs));
   }
 }
 
@@ -302,11 +301,15 @@ static void cost_operation(choosing *c, hia_node_id n) {
   c->whole[own] += weight * cost_of_whole(c, n);
   if (hiaR_ops[node->op].shape != HIA_SHAPE_ELEMENTWISE) c->split[own] += weight * work.cycles / 2;
   c->nodes[own] += work.nodes;
-  c->is_made[own] |= makes_tensor(c, n);
-  for (uint32_t i = 0; i < node->n_ins; i++)
-    if (hiaG_is_tensor(c->s->g, c->fn, hiaG_in(c->fn, n, i)))
-      add_edge(c, hiaG_in(c->fn, n, i), n, number_of(c, node->outs),
-               !hiaG_scalars_reads_shape(c->fn, n, i));
+  c->is_reason[own] |= is_reason(c, n);
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    hia_value_id v = hiaG_in(c->fn, n, i);
+    if (!hiaG_is_tensor(c->s->g, c->fn, v)) continue;
+    if (hiaG_scalars_reads_whole(c->s, c->f, n, i))
+      add_need(c, v, n);
+    else
+      add_edge(c, v, n, number_of(c, node->outs), !hiaG_scalars_reads_shape(c->fn, n, i));
+  }
 }
 
 /* What a region hands on. */
@@ -433,7 +436,7 @@ static bool sweep(choosing *c) {
 }
 
 /* Compares each part that is connected by edges between split values with being whole. One that
- * makes no tensor stays whole: what reads the result of a network, say. */
+ * only reads tensors stays whole: what looks at the result of a network, say. */
 static void compare_parts(choosing *c) {
   uint32_t n = c->s->n_values;
   bool *is_seen = HIA_NEW_ARRAY(c->arena, bool, n + 1);
@@ -441,14 +444,14 @@ static void compare_parts(choosing *c) {
     if (!c->is_split[start] || is_seen[start]) continue;
     hia_u32vec part = {0};
     uint64_t split = 0, whole = 0;
-    bool is_made = false;
+    bool has_reason = false;
     hiaR_push(c->arena, &part, start);
     is_seen[start] = true;
     for (uint32_t i = 0; i < part.len; i++) {
       uint32_t class = part.data[i];
       split += cost_of(c, class);
       whole += c->whole[class];
-      is_made |= c->is_made[class];
+      has_reason |= c->is_reason[class];
       for (uint32_t k = c->first[class]; k < c->first[class + 1]; k++) {
         const edge *e = &c->edges.data[c->order[k]];
         uint32_t other = e->from == class ? e->to : e->from;
@@ -457,7 +460,7 @@ static void compare_parts(choosing *c) {
         hiaR_push(c->arena, &part, other);
       }
     }
-    if (is_made && split < whole) continue;
+    if (has_reason && split < whole) continue;
     for (uint32_t i = 0; i < part.len; i++) c->is_split[part.data[i]] = false;
   }
 }
@@ -513,7 +516,7 @@ bool hiaG_scalars_choose(hia_scalars *s) {
   c.class_of = HIA_NEW_ARRAY(c.arena, uint32_t, s->n_values + 1);
   c.can = HIA_NEW_ARRAY(c.arena, bool, s->n_values + 1);
   c.is_split = HIA_NEW_ARRAY(c.arena, bool, s->n_values + 1);
-  c.is_made = HIA_NEW_ARRAY(c.arena, bool, s->n_values + 1);
+  c.is_reason = HIA_NEW_ARRAY(c.arena, bool, s->n_values + 1);
   c.whole = HIA_NEW_ARRAY(c.arena, uint64_t, s->n_values + 1);
   c.split = HIA_NEW_ARRAY(c.arena, uint64_t, s->n_values + 1);
   c.nodes = HIA_NEW_ARRAY(c.arena, uint64_t, s->n_values + 1);

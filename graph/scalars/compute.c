@@ -15,10 +15,24 @@ typedef struct operation {
   const hia_node *node;
   uint32_t n_ins;
   hia_dims ins[MAX_INS], out;
-  bool is_scalar; /* the result */
+  bool is_scalar;   /* the result */
+  bool reads_whole; /* it is an x[i] that takes its elements from x as a whole */
 } operation;
 
 /* ---- shapes ---- */
+
+/* A row with an index that is not constant, or of a tensor that is not small, unless it is a
+ * scalar: an element of a small vector is chosen among all, one of a large vector is a load
+ * already. */
+bool hiaG_scalars_reads_whole(const hia_scalars *s, hia_fn_id f, hia_node_id n, uint32_t i) {
+  const hia_fn *fn = hiaG_fn(s->g, f);
+  const hia_node *node = &fn->nodes.data[n];
+  hia_dims shape;
+  if (node->op != HIA_OP_ROW || i || hiaG_is_scalar(hiaG_type(fn, node->outs))) return false;
+  if (!hiaG_scalars_shape(s, f, hiaG_in(fn, n, 0), &shape)) return true;
+  int64_t index = hiaG_scalars_integer(s, f, hiaG_in(fn, n, 1));
+  return index < 0 || index >= shape.dims[0];
+}
 
 static bool know(operation *o, const hia_scalars *s, hia_fn_id f, hia_node_id n) {
   o->s = s;
@@ -27,12 +41,16 @@ static bool know(operation *o, const hia_scalars *s, hia_fn_id f, hia_node_id n)
   o->n = n;
   o->node = &o->fn->nodes.data[n];
   o->n_ins = o->node->n_ins;
+  o->reads_whole = false;
   if (o->n_ins > MAX_INS || o->node->n_outs != 1) return false;
   if (!hiaG_scalars_shape(s, f, o->node->outs, &o->out)) return false;
   o->is_scalar = o->out.rank == 0;
   bool has_tensors = !o->is_scalar;
   for (uint32_t i = 0; i < o->n_ins; i++) {
-    if (!hiaG_scalars_shape(s, f, hiaG_in(o->fn, n, i), &o->ins[i])) return false;
+    if (hiaG_scalars_reads_whole(s, f, n, i))
+      o->reads_whole = true;
+    else if (!hiaG_scalars_shape(s, f, hiaG_in(o->fn, n, i), &o->ins[i]))
+      return false;
     has_tensors |= o->ins[i].rank > 0;
   }
   return has_tensors;
@@ -161,7 +179,7 @@ static bool can_split(const operation *o) {
   case HIA_OP_SOFTMAX:
   case HIA_OP_LOG_SOFTMAX: return true;
   case HIA_OP_EXPECT: return can_expect(o);
-  case HIA_OP_ROW: return can_index(o);
+  case HIA_OP_ROW: return o->reads_whole || can_index(o);
   case HIA_OP_WITH: return can_index(o) && is_row(&o->ins[2], &o->ins[0]);
   case HIA_OP_PART: return can_slice(o, 0);
   case HIA_OP_CUT: return can_slice(o, (uint32_t)o->node->imm);
@@ -203,6 +221,8 @@ static uint32_t n_operations(const operation *o) {
   case HIA_OP_SOFTMAX:
   case HIA_OP_LOG_SOFTMAX: return 8 * hiaG_scalars_count(&o->ins[0]);
   case HIA_OP_ROW:
+    if (o->reads_whole) return hiaG_scalars_count(&o->out);
+    return is_index(o, 1) ? 0 : 2 * hiaG_scalars_count(&o->ins[0]);
   case HIA_OP_WITH: return is_index(o, 1) ? 0 : 2 * hiaG_scalars_count(&o->ins[0]);
   case HIA_OP_OUTER: return hiaG_scalars_count(&o->out);
   default:
@@ -428,8 +448,14 @@ static hia_value_id tested_index(const computing *c) {
 static void row(const computing *c) {
   const hia_dims *x = &c->o->ins[0];
   int64_t index = integer(c->o, 1);
+  uint32_t n = hiaG_scalars_count(&c->o->out);
+  if (c->o->reads_whole) {
+    hia_value_id ins[2] = {c->ins[0][0], c->ins[1][0]};
+    for (uint32_t k = 0; k < n; k++)
+      c->out[k] = hiaG_scalars_add(c->p, HIA_OP_ITEM, ins, 2, c->dtype, k);
+    return;
+  }
   if (is_index(c->o, 1)) {
-    uint32_t n = hiaG_scalars_count(&c->o->out);
     for (uint32_t k = 0; k < n; k++) c->out[k] = c->ins[0][(uint32_t)index * n + k];
     return;
   }

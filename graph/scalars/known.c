@@ -48,6 +48,38 @@ int64_t hiaG_scalars_integer(const hia_scalars *s, hia_fn_id f, hia_value_id v) 
   return size == HIA_NONE ? -1 : hiaG_size_number(&s->s, size);
 }
 
+/* ---- regions ---- */
+
+static void enter(hia_scalars *s, const hia_fn *fn, hia_scalars_region *regions, hia_region_id r,
+                  hia_u32vec *order) {
+  const hia_region *region = &fn->regions.data[r];
+  const hia_scalars_region *outer = region->parent == HIA_NONE ? NULL : &regions[region->parent];
+  regions[r].first = regions[r].last = order->len;
+  regions[r].depth = outer ? outer->depth + 1 : 0;
+  regions[r].loop = region->kind == HIA_REGION_HEAD ? r : outer ? outer->loop : HIA_NONE;
+  hiaR_push(s->arena, order, r);
+}
+
+/* Numbers regions in the order of a walk. An ELSE, or a ROUND, comes behind all that is in the
+ * region before it; a ROUND is in its HEAD. */
+static void find_regions(hia_scalars *s, hia_fn_id f) {
+  const hia_fn *fn = hiaG_fn(s->g, f);
+  hia_scalars_region *regions = HIA_NEW_ARRAY(s->arena, hia_scalars_region, fn->regions.len);
+  hia_region_id now = HIA_NONE;
+  hia_u32vec order = {0};
+  HIA_EACH_NODE(fn, n) {
+    hia_region_id r = fn->nodes.data[n].region;
+    bool is_first = fn->nodes.data[n].prev == HIA_NONE;
+    if (is_first && r != now) enter(s, fn, regions, r, &order);
+    now = r;
+  }
+  for (uint32_t i = order.len; i-- > 1;) {
+    hia_scalars_region *outer = &regions[fn->regions.data[order.data[i]].parent];
+    if (outer->last < regions[order.data[i]].last) outer->last = regions[order.data[i]].last;
+  }
+  s->fns[f].regions = regions;
+}
+
 /* ---- functions ---- */
 
 static uint32_t rank_of(const finding *f, hia_type type) {
@@ -200,6 +232,7 @@ void hiaG_scalars_begin(hia_scalars *s, hia_graph *g) {
     s->fns[f].results = s->n_values;
     s->n_values += hiaG_fn(g, f)->n_results;
   }
+  HIA_EACH_FN_BELOW(g, s->n, f) find_regions(s, f);
   find_closed(s);
   hiaG_sizes_init(&s->s, g, s->arena);
   find_sizes(s);

@@ -51,8 +51,8 @@ static void read_literal(const rewriting *r, hia_value_id v, hia_node_id at, hia
         hiaG_scalars_add(&p, HIA_OP_CONST, NULL, 0, literal->dtype, hiaG_literal_get(literal, i));
 }
 
-/* Reads the elements of a tensor: vectors' as rows, all others' through a vector. The last one is
- * read first, so that a test of its index is one of the others', too. */
+/* Reads the elements of a tensor where it is made. The last one is read first, so that a test of
+ * its index is one of the others', too. */
 static void read_tensor(rewriting *r, hia_value_id v, hia_value_id *out) {
   hia_node_id def = r->fn->values.data[v].node;
   bool is_arg = r->fn->nodes.data[def].op == HIA_OP_ARG;
@@ -60,15 +60,14 @@ static void read_tensor(rewriting *r, hia_value_id v, hia_value_id *out) {
       is_arg ? hiaG_behind_args(r->fn, r->fn->nodes.data[def].region) : r->fn->nodes.data[def].next;
   hia_scalars_place p = place_at(r, at, r->fn->nodes.data[def].loc);
   hia_dtype dtype = dtype_of(r, v);
-  uint32_t n = count_of(r, v), rank = hiaG_rank(r->g->types, hiaG_type(r->fn, v));
+  hia_dims shape;
+  hiaG_scalars_shape(r->s, r->f, v, &shape);
+  uint32_t n = hiaG_scalars_count(&shape), row = n / (uint32_t)shape.dims[0];
   hia_value_id ins[2] = {hiaG_resolve(&r->subst, v)};
-  if (rank > 1) {
-    ins[1] = hiaG_scalars_add(&p, HIA_OP_CONST, NULL, 0, HIA_I64, n);
-    ins[0] = hiaG_scalars_add(&p, HIA_OP_RESHAPE, ins, 2, hiaG_tensor(r->g->types, dtype, 1), 0);
-  }
   for (uint32_t i = n; i-- > 0;) {
-    ins[1] = hiaG_scalars_add(&p, HIA_OP_CONST, NULL, 0, HIA_I64, i);
-    out[i] = hiaG_scalars_add(&p, HIA_OP_ROW, ins, 2, dtype, 0);
+    ins[1] = hiaG_scalars_add(&p, HIA_OP_CONST, NULL, 0, HIA_I64, i / row);
+    out[i] =
+        hiaG_scalars_add(&p, shape.rank > 1 ? HIA_OP_ITEM : HIA_OP_ROW, ins, 2, dtype, i % row);
   }
 }
 
@@ -93,9 +92,10 @@ static const hia_value_id *elements_of(rewriting *r, hia_value_id v, uint32_t n,
 
 /* ---- whole tensors ---- */
 
-static bool is_within(const hia_fn *fn, hia_region_id inner, hia_region_id outer) {
-  while (inner != outer && inner != HIA_NONE) inner = fn->regions.data[inner].parent;
-  return inner == outer;
+static bool is_within(const rewriting *r, hia_region_id inner, hia_region_id outer) {
+  const hia_scalars_region *regions = r->s->fns[r->f].regions;
+  return regions[inner].first >= regions[outer].first &&
+         regions[inner].first <= regions[outer].last;
 }
 
 static hia_value_id put_together(rewriting *r, hia_value_id v, hia_node_id at) {
@@ -116,9 +116,9 @@ static hia_value_id put_together(rewriting *r, hia_value_id v, hia_node_id at) {
 /* Returns what node n is to have in the place of operand v. */
 static hia_value_id whole_of(rewriting *r, hia_value_id v, hia_node_id n) {
   if (!is_tensor(r, v) || !is_split(r, v)) return hiaG_resolve(&r->subst, v);
-  hia_node_id at = hiaG_scalars_place(r->fn, v, n);
+  hia_node_id at = hiaG_scalars_place(r->s, r->f, v, n);
   hia_region_id region = r->fn->nodes.data[at].region;
-  if (r->put[v] == HIA_NONE || !is_within(r->fn, region, r->put_in[v])) {
+  if (r->put[v] == HIA_NONE || !is_within(r, region, r->put_in[v])) {
     r->put[v] = put_together(r, v, at);
     r->put_in[v] = region;
   }
@@ -275,7 +275,13 @@ static void split_node(rewriting *r, hia_node_id n) {
   hia_value_id *out = HIA_NEW_ARRAY(r->arena, hia_value_id, count + 1);
   for (uint32_t i = 0; i < node.n_ins; i++) {
     hia_value_id v = hiaG_in(r->fn, n, i);
-    if (!hiaG_scalars_reads_shape(r->fn, n, i)) ins[i] = elements_of(r, v, count_of(r, v), n);
+    if (hiaG_scalars_reads_whole(r->s, r->f, n, i)) {
+      hia_value_id *whole = HIA_NEW(r->arena, hia_value_id);
+      *whole = whole_of(r, v, n);
+      ins[i] = whole;
+    } else if (!hiaG_scalars_reads_shape(r->fn, n, i)) {
+      ins[i] = elements_of(r, v, count_of(r, v), n);
+    }
   }
   hiaG_scalars_compute(&p, n, ins, out);
   if (hiaG_is_scalar(hiaG_type(r->fn, node.outs)))

@@ -17,6 +17,9 @@
  * no host calls are split, too; those of roots, of segments (graph/batch) and of functions that
  * something else than calls refers to are not. A value in data or in an array is a tensor.
  *
+ * A graph in which operations are deferred is left as it is: elements of a tensor that is pending
+ * cannot be read, and what a batch collects must stay whole.
+ *
  * Comes behind `batch`, which collects operations on whole tensors, behind the gradients, whose
  * sums must not depend on it, and behind inlining and `tail`, which bring values and uses together.
  * Before the second round of scalar optimisation, which removes what is left over. For native code
@@ -32,7 +35,7 @@ static bool has_tensors(const hia_graph *g) {
 
 void hiaG_scalars(hia_graph *g) {
   hia_scalars s;
-  if (!has_tensors(g)) return;
+  if (!has_tensors(g) || hiaG_has_op(g, HIA_OP_DEFER, HIA_OP_FORCE)) return;
   hiaG_scalars_begin(&s, g);
   if (!hiaG_scalars_choose(&s)) return;
   HIA_EACH_FN_BELOW(g, s.n, f) {

@@ -25,14 +25,22 @@ enum {
   HIA_SCALARS_GROWTH = 2500, /* nodes that one function may grow by */
 };
 
+/* Where a region lies. */
+typedef struct hia_scalars_region {
+  uint32_t first, last; /* its number, and the largest one of those in it; outer ones come first */
+  uint32_t depth;
+  hia_region_id loop; /* the innermost HEAD around it, or itself; or NONE */
+} hia_scalars_region;
+
 /* What is known of a function; all arrays are in the scratch arena. */
 typedef struct hia_scalars_fn {
   hia_value_sizes *sizes; /* by value */
-  uint32_t values;        /* where its values begin in tables of the values of all functions */
-  uint32_t results;       /* and its results, which are behind all values there */
-  bool is_left;           /* it stays as it is */
-  bool is_closed;         /* its parameters and results stay as they are */
-  hia_dims *given;        /* by result: its shape in all calls, if is_given */
+  hia_scalars_region *regions;
+  uint32_t values;  /* where its values begin in tables of the values of all functions */
+  uint32_t results; /* and its results, which are behind all values there */
+  bool is_left;     /* it stays as it is */
+  bool is_closed;   /* its parameters and results stay as they are */
+  hia_dims *given;  /* by result: its shape in all calls, if is_given */
   bool *is_given;
   bool *splits;     /* by parameter: it is split; */
   uint32_t *counts; /* how many elements it has then */
@@ -84,7 +92,7 @@ static inline bool hiaG_scalars_is_unset(const hia_fn *fn, hia_value_id v) {
 bool hiaG_scalars_choose(hia_scalars *s);
 /* Returns the node before which a value is put together for node n: n, or a loop around it that the
  * value comes from outside of. */
-hia_node_id hiaG_scalars_place(const hia_fn *fn, hia_value_id v, hia_node_id n);
+hia_node_id hiaG_scalars_place(const hia_scalars *s, hia_fn_id f, hia_value_id v, hia_node_id n);
 
 /* ---- compute.c ---- */
 
@@ -96,7 +104,9 @@ typedef struct hia_scalars_work {
 /* True if the result of a node can be computed element by element, of elements, without a failure
  * that the node would not have. */
 bool hiaG_scalars_can(const hia_scalars *s, hia_fn_id f, hia_node_id n, hia_scalars_work *work);
-/* True if the node looks at the shape of operand i alone. */
+/* True if the node, though it is split, reads operand i as a whole; */
+bool hiaG_scalars_reads_whole(const hia_scalars *s, hia_fn_id f, hia_node_id n, uint32_t i);
+/* or looks at its shape alone. */
 bool hiaG_scalars_reads_shape(const hia_fn *fn, hia_node_id n, uint32_t i);
 
 /* Where elements are computed: before node `at`. */
@@ -106,8 +116,8 @@ typedef struct hia_scalars_place {
   hia_node_id at;
   hia_loc_id loc;
 } hia_scalars_place;
-/* Computes the elements of a node's result. `ins`: by operand, its elements, a scalar being one;
- * NULL: the shape alone is looked at. */
+/* Computes the elements of a node's result. `ins`: by operand, its elements, a scalar being one,
+ * and so is what is read as a whole; NULL: the shape alone is looked at. */
 void hiaG_scalars_compute(const hia_scalars_place *p, hia_node_id n, const hia_value_id *const *ins,
                           hia_value_id *out);
 /* Adds a node that gives one value. */

@@ -143,15 +143,9 @@ void hiaL_emit_TRAP(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, hiaL_number(e, 64, 0));
 }
 
-/* An element of a vector is a load. */
-void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
+/* Loads element i of a tensor, in row-major order. */
+static void load_element(hia_emit *e, hia_node_id n, LLVMValueRef x, LLVMValueRef i) {
   hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
-  if (!hiaG_is_scalar(type)) {
-    hiaL_emit_operation(e, n);
-    return;
-  }
-  LLVMValueRef x = hiaL_in(e, n, 0), i = hiaL_in(e, n, 1);
-  fail_unless(e, n, LLVMBuildICmp(e->b, LLVMIntULT, i, hiaL_load_dim(e, x, 0), "is_there"));
   LLVMValueRef data =
       LLVMBuildLoad2(e->b, e->ptr, hiaL_byte_at(e, x, offsetof(hia_tensor, data), "at"), "data");
   LLVMTypeRef element = hiaL_c_type(e, type);
@@ -159,6 +153,30 @@ void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
   LLVMValueRef value = LLVMBuildLoad2(e->b, element, at, "element");
   if (type == HIA_BOOL) value = LLVMBuildICmp(e->b, LLVMIntNE, value, LLVMConstNull(element), "");
   hiaL_out(e, n, 0, value);
+}
+
+/* An element of a vector is a load. */
+void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
+  if (!hiaG_is_scalar(hiaG_type(e->fn, hiaG_out(e->fn, n, 0)))) {
+    hiaL_emit_operation(e, n);
+    return;
+  }
+  LLVMValueRef x = hiaL_in(e, n, 0), i = hiaL_in(e, n, 1);
+  fail_unless(e, n, LLVMBuildICmp(e->b, LLVMIntULT, i, hiaL_load_dim(e, x, 0), "is_there"));
+  load_element(e, n, x, i);
+}
+
+void hiaL_emit_ITEM(hia_emit *e, hia_node_id n) {
+  LLVMValueRef x = hiaL_in(e, n, 0), i = hiaL_in(e, n, 1), row = hiaL_number(e, 64, 1);
+  LLVMValueRef k = hiaL_number(e, 64, hiaL_node(e, n)->imm);
+  LLVMValueRef fits = LLVMBuildICmp(e->b, LLVMIntULT, i, hiaL_load_dim(e, x, 0), "is_there");
+  uint32_t rank = hiaG_rank(e->g->types, hiaG_type(e->fn, hiaG_in(e->fn, n, 0)));
+  for (uint32_t axis = 1; axis < rank; axis++)
+    row = LLVMBuildMul(e->b, row, hiaL_load_dim(e, x, axis), "row");
+  if (e->g->is_read)
+    fits = LLVMBuildAnd(e->b, fits, LLVMBuildICmp(e->b, LLVMIntULT, k, row, ""), "fits");
+  fail_unless(e, n, fits);
+  load_element(e, n, x, LLVMBuildAdd(e->b, LLVMBuildMul(e->b, i, row, ""), k, "item"));
 }
 
 /* A vector of a few scalars is memory from the list of its size, and stores. */

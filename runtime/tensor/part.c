@@ -38,6 +38,19 @@ static hia_status row(HIA_COMPUTE) {
 }
 HIA_DEFINE_OPERATION(ROW, row)
 
+/* (Only a graph that was read asks for an element that x[i] does not have.) */
+static hia_status item(HIA_COMPUTE) {
+  const hia_tensor *x = hiaR_tensor(in[0]);
+  int64_t i = hiaR_to_i64(in[1]);
+  uint64_t row = row_len(x);
+  (void)env;
+  if (i < 0 || i >= x->dims[0]) return hiaR_out_of_range(why, hiaR_range_of(x), i, x->dims[0]);
+  if (o->imm >= row) return HIA_INTERNAL;
+  r->word = hiaR_tensor_get(x, (uint64_t)i * row + o->imm);
+  return HIA_OK;
+}
+HIA_DEFINE_OPERATION(ITEM, item)
+
 /* Rows of some bytes are taken in pieces, between which the run may end: a row takes less time than
  * a call. Returns how many were taken before an index that is out of range; or n. */
 typedef uint64_t taker(char *to, const char *x, const void *index, uint64_t n, uint64_t n_rows);
@@ -56,7 +69,8 @@ typedef uint64_t taker(char *to, const char *x, const void *index, uint64_t n, u
   TAKE(type, 4)                                                                                    \
   TAKE(type, 8)                                                                                    \
   TAKE(type, 16)                                                                                   \
-  TAKE(type, 32) TAKE(type, 64) static taker *const takers_##type[] = {                            \
+  TAKE(type, 32)                                                                                   \
+  TAKE(type, 64) static taker *const takers_##type[] = {                                           \
       take_##type##_4, take_##type##_8, take_##type##_16, take_##type##_32, take_##type##_64};
 TAKERS(int32_t)
 TAKERS(int64_t)

@@ -190,6 +190,11 @@ static bool special(gen *g, kind k, uint32_t depth) {
     form(g, depth, "set(V, i % N, S)");
     return true;
   }
+  if (g->has_index && k == VEC && g->n == g->m && chance(g, 25)) {
+    form(g, depth, "M[i % ");
+    put(g, "%u]", g->m + chance(g, 10));
+    return true;
+  }
   if (g->has_index && k == WHOLE && chance(g, 10)) {
     form(g, depth, "(W / (i - ");
     put(g, "%u))", chance(g, 30) ? below(g, 4) : 100);
