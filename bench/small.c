@@ -85,7 +85,7 @@ static void measure(const row *r, int runs) {
                      r->scalars ? median / bench_median(ms[1], (size_t)runs) : NAN, 2,
                      BENCH_AT_MOST(MAX_OF_SCALARS));
   bench_print_target(r->name, "native/C++", peer ? median / bench_median(ms[2], (size_t)runs) : NAN,
-                     2, BENCH_AT_MOST(MAX_OF_CPP));
+                     2, r->scalars ? BENCH_NO_TARGET : BENCH_AT_MOST(MAX_OF_CPP));
   puts("");
   if (r->scalars) bench_close(&scalars);
   bench_close(&own);
