@@ -90,6 +90,7 @@ hia_peer(tbb HIA_GXX reference_tbb.cpp
          "#include <tbb/version.h>\nint main() { return !TBB_runtime_version(); }" -ltbb)
 hia_peer(data_cpp HIA_GXX reference_data.cpp
          "#include <string_view>\nint main() { return int(std::string_view().size()); }")
+hia_peer(small HIA_GXX reference_small.cpp "int main() { return 0; }" -march=native)
 # The models of examples/models by hand. Debian's package of OpenBLAS has no name for the linker.
 hia_peer(models HIA_GXX peers/models.cpp
          "extern \"C\" char *openblas_get_config();\nint main() { return !openblas_get_config(); }"

@@ -285,6 +285,12 @@ static hia_size join_integers(const finding *f, hia_value_id a, hia_value_id b) 
   return of_a >= 0 && of_a == of_b ? hiaG_size_of_number(f->s, of_a) : HIA_NONE;
 }
 
+/* True for a value that is never looked at: it has any sizes. */
+static bool is_unset(const finding *f, hia_value_id v) {
+  unsigned op = hiaG_def(f->fn, v)->op;
+  return op == HIA_OP_UNDEF || op == HIA_OP_FAIL || op == HIA_OP_GUARD;
+}
+
 /* The results of a branch, once both arms have been seen. */
 static void branch_results(const finding *f, hia_node_id branch) {
   const hia_node *node = &f->fn->nodes.data[branch];
@@ -297,6 +303,8 @@ static void branch_results(const finding *f, hia_node_id branch) {
     if (!is_tensor(f, v) || f->of[v].axes) continue;
     uint32_t rank = rank_of(f, v);
     hia_size *out = room(f, v);
+    if (is_unset(f, a)) a = b;
+    if (is_unset(f, b)) b = a;
     copy(f, out, a, 0, rank);
     for (uint32_t k = 0; k < rank; k++) out[k] = join(f, out[k], axis(f, b, k));
   }

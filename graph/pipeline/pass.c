@@ -23,6 +23,7 @@
  *                                       │
  *                                      tail        tail calls of a group become loops
  *                                 effects inline   functions with one call, now loops
+ *                                    scalars       native code only: small tensors are taken apart
  *                               copy fold cse dce  again
  *                               sweep effects reads
  *                                      fuse        native code only: fused kernels
@@ -48,6 +49,7 @@
 #include "graph/ir/graph.h"
 #include "graph/passes/passes.h"
 #include "graph/refs/refs.h"
+#include "graph/scalars/scalars.h"
 #include "graph/verify/verify.h"
 
 const hia_pass hiaG_passes[] = {
@@ -142,6 +144,10 @@ const hia_pass hiaG_passes[] = {
     {.name = "inline.2",
      .graph = hiaG_inline_loops,
      .doc = "functions that have become loops, and have one call"},
+    {.name = "scalars",
+     .graph = hiaG_scalars,
+     .use = HIA_USE_NATIVE,
+     .doc = "tensors of a few elements become scalars"},
     {.name = "copy.2", .fn = hiaG_copy, .doc = "again, over what inlining and loops left"},
     {.name = "fold.2", .fn = hiaG_fold, .doc = "again"},
     {.name = "cse.2", .fn = hiaG_cse, .doc = "again"},

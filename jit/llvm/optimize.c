@@ -44,7 +44,7 @@ static const char unrolled_pipeline[] =
     "function(early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,tailcallelim,"
     "simplifycfg,reassociate,loop-mssa(loop-rotate,licm),"
     "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn,jump-threading,"
-    "correlated-propagation,simplifycfg,loop-vectorize,slp-vectorizer,loop-unroll<O3>,"
+    "correlated-propagation,simplifycfg,loop-vectorize,loop-unroll<O3>,"
     "instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /* For modules with a function of thousands of nodes or branches: no pass that is quadratic in their

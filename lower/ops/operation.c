@@ -8,6 +8,9 @@
 #include "runtime/heap/tensor.h"
 #include "runtime/native/module.h"
 
+enum { SHORT = 16 /* elements of a vector that is made inline */ };
+_Static_assert(SHORT * sizeof(hia_word) < HIA_TENSOR_ALIGNED, "its elements follow its header");
+
 static LLVMValueRef of_runtime(hia_emit *e, const char *prefix, const char *name) {
   return hiaL_of_runtime(e, hiaR_arena_printf(&e->comp->scratch, "%s%s", prefix, name));
 }
@@ -140,15 +143,9 @@ void hiaL_emit_TRAP(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, hiaL_number(e, 64, 0));
 }
 
-/* An element of a vector is a load. */
-void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
+/* Loads element i of a tensor, in row-major order. */
+static void load_element(hia_emit *e, hia_node_id n, LLVMValueRef x, LLVMValueRef i) {
   hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
-  if (!hiaG_is_scalar(type)) {
-    hiaL_emit_operation(e, n);
-    return;
-  }
-  LLVMValueRef x = hiaL_in(e, n, 0), i = hiaL_in(e, n, 1);
-  fail_unless(e, n, LLVMBuildICmp(e->b, LLVMIntULT, i, hiaL_load_dim(e, x, 0), "is_there"));
   LLVMValueRef data =
       LLVMBuildLoad2(e->b, e->ptr, hiaL_byte_at(e, x, offsetof(hia_tensor, data), "at"), "data");
   LLVMTypeRef element = hiaL_c_type(e, type);
@@ -156,6 +153,60 @@ void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
   LLVMValueRef value = LLVMBuildLoad2(e->b, element, at, "element");
   if (type == HIA_BOOL) value = LLVMBuildICmp(e->b, LLVMIntNE, value, LLVMConstNull(element), "");
   hiaL_out(e, n, 0, value);
+}
+
+/* An element of a vector is a load. */
+void hiaL_emit_ROW(hia_emit *e, hia_node_id n) {
+  if (!hiaG_is_scalar(hiaG_type(e->fn, hiaG_out(e->fn, n, 0)))) {
+    hiaL_emit_operation(e, n);
+    return;
+  }
+  LLVMValueRef x = hiaL_in(e, n, 0), i = hiaL_in(e, n, 1);
+  fail_unless(e, n, LLVMBuildICmp(e->b, LLVMIntULT, i, hiaL_load_dim(e, x, 0), "is_there"));
+  load_element(e, n, x, i);
+}
+
+void hiaL_emit_ITEM(hia_emit *e, hia_node_id n) {
+  LLVMValueRef x = hiaL_in(e, n, 0), i = hiaL_in(e, n, 1), row = hiaL_number(e, 64, 1);
+  LLVMValueRef k = hiaL_number(e, 64, hiaL_node(e, n)->imm);
+  LLVMValueRef fits = LLVMBuildICmp(e->b, LLVMIntULT, i, hiaL_load_dim(e, x, 0), "is_there");
+  uint32_t rank = hiaG_rank(e->g->types, hiaG_type(e->fn, hiaG_in(e->fn, n, 0)));
+  for (uint32_t axis = 1; axis < rank; axis++)
+    row = LLVMBuildMul(e->b, row, hiaL_load_dim(e, x, axis), "row");
+  if (e->g->is_read)
+    fits = LLVMBuildAnd(e->b, fits, LLVMBuildICmp(e->b, LLVMIntULT, k, row, ""), "fits");
+  fail_unless(e, n, fits);
+  load_element(e, n, x, LLVMBuildAdd(e->b, LLVMBuildMul(e->b, i, row, ""), k, "item"));
+}
+
+/* A vector of a few scalars is memory from the list of its size, and stores. */
+static bool is_short_vector(const hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  return node->n_ins && node->n_ins <= SHORT &&
+         hiaG_is_scalar(hiaG_type(e->fn, hiaG_in(e->fn, n, 0)));
+}
+
+void hiaL_emit_STACK(hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  if (!is_short_vector(e, n)) {
+    hiaL_emit_operation(e, n);
+    return;
+  }
+  hia_dtype dtype = hiaG_type(e->fn, hiaG_in(e->fn, n, 0));
+  size_t head = offsetof(hia_tensor, dims) + sizeof(int64_t), one = hiaR_dtype_size(dtype);
+  LLVMValueRef tensor =
+      hiaL_new_block(e, (uint32_t)hiaR_tensor_size(1, node->n_ins * one), node->loc);
+  uint64_t header =
+      1 | (uint64_t)HIA_TENSOR_OWN << 32 | (uint64_t)hiaR_tensor_spare(dtype, 1) << 48;
+  LLVMBuildStore(e->b, hiaL_number(e, 64, header), tensor);
+  LLVMBuildStore(e->b, hiaL_byte_at(e, tensor, head, "elements"),
+                 hiaL_byte_at(e, tensor, offsetof(hia_tensor, data), "at"));
+  LLVMBuildStore(e->b, hiaL_number(e, 64, node->n_ins),
+                 hiaL_byte_at(e, tensor, offsetof(hia_tensor, dims), "at"));
+  for (uint32_t i = 0; i < node->n_ins; i++)
+    LLVMBuildStore(e->b, hiaL_to_c(e, hiaL_in(e, n, i), dtype),
+                   hiaL_byte_at(e, tensor, head + i * one, "at"));
+  hiaL_out(e, n, 0, tensor);
 }
 
 void hiaL_emit_DIM(hia_emit *e, hia_node_id n) {

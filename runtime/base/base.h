@@ -359,7 +359,7 @@ enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
 #include "runtime/base/ops.def"
 
-  HIA_OP_LIMIT = 175 /* above the largest number: every program has a table of this size */
+  HIA_OP_LIMIT = 176 /* above the largest number: every program has a table of this size */
 };
 
 /* Type rules: how operand and result dtypes are related. An op is *at* a dtype, T here. */
@@ -396,6 +396,7 @@ typedef enum hia_shape_rule {
      scalars: indices and sizes. */
   HIA_SHAPE_DIM,       /* x -> scalar */
   HIA_SHAPE_ROW,       /* x[i] */
+  HIA_SHAPE_ITEM,      /* x, i -> scalar */
   HIA_SHAPE_PART,      /* x[i..j] */
   HIA_SHAPE_ROWS,      /* x[v] */
   HIA_SHAPE_WITH,      /* x, i, v of the shape of a row of x -> as x */

@@ -112,6 +112,7 @@ uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t rank
   case HIA_SHAPE_ELEMENTWISE: return largest;
   case HIA_SHAPE_DIM: return imm < a ? 0 : HIA_NONE;
   case HIA_SHAPE_ROW: return a && b == 0 ? a - 1 : HIA_NONE;
+  case HIA_SHAPE_ITEM: return a && b == 0 ? 0 : HIA_NONE;
   case HIA_SHAPE_PART: return a && b == 0 && c == 0 ? a : HIA_NONE;
   case HIA_SHAPE_ROWS: return a && b ? in_bounds(a - 1 + b) : HIA_NONE;
   case HIA_SHAPE_WITH: return a && b == 0 && c == a - 1 ? a : HIA_NONE;
@@ -182,6 +183,7 @@ bool hiaR_work_takes(uint64_t op, uint32_t n) {
   case HIA_SHAPE_NONE:
   case HIA_SHAPE_DIM:
   case HIA_SHAPE_ROW:
+  case HIA_SHAPE_ITEM:
   case HIA_SHAPE_PART:
   case HIA_SHAPE_RESHAPE:
   case HIA_SHAPE_EXPECT:

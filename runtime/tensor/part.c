@@ -38,36 +38,85 @@ static hia_status row(HIA_COMPUTE) {
 }
 HIA_DEFINE_OPERATION(ROW, row)
 
-/* Rows of one to eight words are copied without a call, which would take longer than the copy. */
-static bool copy_row(hia_work *work, char *to, const char *from, uint64_t bytes) {
-  switch (bytes) {
-  case 4: memcpy(to, from, 4); return true;
-  case 8: memcpy(to, from, 8); return true;
-  case 16: memcpy(to, from, 16); return true;
-  case 32: memcpy(to, from, 32); return true;
-  default: return hiaR_work_copy(work, to, from, bytes);
+/* (Only a graph that was read asks for an element that x[i] does not have.) */
+static hia_status item(HIA_COMPUTE) {
+  const hia_tensor *x = hiaR_tensor(in[0]);
+  int64_t i = hiaR_to_i64(in[1]);
+  uint64_t row = row_len(x);
+  (void)env;
+  if (i < 0 || i >= x->dims[0]) return hiaR_out_of_range(why, hiaR_range_of(x), i, x->dims[0]);
+  if (o->imm >= row) return HIA_INTERNAL;
+  r->word = hiaR_tensor_get(x, (uint64_t)i * row + o->imm);
+  return HIA_OK;
+}
+HIA_DEFINE_OPERATION(ITEM, item)
+
+/* Rows of some bytes are taken in pieces, between which the run may end: a row takes less time than
+ * a call. Returns how many were taken before an index that is out of range; or n. */
+typedef uint64_t taker(char *to, const char *x, const void *index, uint64_t n, uint64_t n_rows);
+
+#define TAKE(type, bytes)                                                                          \
+  static uint64_t take_##type##_##bytes(char *to, const char *x, const void *index, uint64_t n,    \
+                                        uint64_t n_rows) {                                         \
+    for (uint64_t k = 0; k < n; k++) {                                                             \
+      uint64_t i = (uint64_t)(int64_t)((const type *)index)[k];                                    \
+      if (i >= n_rows) return k;                                                                   \
+      memcpy(to + k * (bytes), x + i * (bytes), (bytes));                                          \
+    }                                                                                              \
+    return n;                                                                                      \
   }
+#define TAKERS(type)                                                                               \
+  TAKE(type, 4)                                                                                    \
+  TAKE(type, 8)                                                                                    \
+  TAKE(type, 16)                                                                                   \
+  TAKE(type, 32)                                                                                   \
+  TAKE(type, 64) static taker *const takers_##type[] = {                                           \
+      take_##type##_4, take_##type##_8, take_##type##_16, take_##type##_32, take_##type##_64};
+TAKERS(int32_t)
+TAKERS(int64_t)
+
+/* NULL: rows of so many bytes are not taken that way. */
+static taker *taker_of(hia_dtype index, uint64_t bytes) {
+  if (bytes < 4 || bytes > 64 || (bytes & (bytes - 1)) != 0) return NULL;
+  return (index == HIA_I32 ? takers_int32_t : takers_int64_t)[__builtin_ctzll(bytes) - 2];
+}
+
+/* Copies the rows of the result. Returns how many were copied before an index that is out of
+ * range; or UINT64_MAX: the run must end. */
+static uint64_t copy_rows(hia_work *work, char *to, const hia_tensor *x, const hia_tensor *index,
+                          uint64_t bytes) {
+  uint64_t n = hiaR_tensor_len(index), n_rows = (uint64_t)x->dims[0];
+  taker *take = taker_of(hiaR_tensor_dtype(index), bytes);
+  uint32_t size = hiaR_dtype_size(hiaR_tensor_dtype(index));
+  for (uint64_t k = 0, end; k < n; k = end) {
+    end = take ? hiaR_piece_end(k, n) : k + 1;
+    if (!hiaR_work_on(work, take ? 2 * (end - k) : 5)) return UINT64_MAX;
+    if (take) {
+      uint64_t taken = take(to + k * bytes, x->data, index->data + k * size, end - k, n_rows);
+      if (taken < end - k) return k + taken;
+      continue;
+    }
+    uint64_t i = (uint64_t)hiaR_to_i64(hiaR_tensor_get(index, k));
+    if (i >= n_rows) return k;
+    if (!hiaR_work_copy(work, to + k * bytes, x->data + i * bytes, bytes)) return UINT64_MAX;
+  }
+  return n;
 }
 
 static hia_status rows(HIA_COMPUTE) {
   const hia_tensor *x = hiaR_tensor(in[0]), *index = hiaR_tensor(in[1]);
   hia_dims shape = hiaR_tensor_dims(x), of_index = hiaR_tensor_dims(index);
-  int64_t n_rows = x->dims[0];
   hia_status status = hiaR_fit_status(hiaR_shape_index(&shape, &of_index, &shape, &why->misfit));
   (void)o;
   if (status) return status;
   if (!hiaR_result_new(env, hiaR_tensor_dtype(x), &shape, r)) return HIA_MEMORY;
   hia_work work = hiaR_work(env);
-  uint64_t bytes = row_len(x) * hiaR_dtype_size(hiaR_tensor_dtype(x)), n = hiaR_tensor_len(index);
-  char *to = r->data;
-  for (uint64_t k = 0; k < n; k++) {
-    int64_t i = hiaR_to_i64(hiaR_tensor_get(index, k));
-    if (i < 0 || i >= n_rows) return hiaR_out_of_range(why, hiaR_range_of(x), i, n_rows);
-    if (!hiaR_work_on(&work, 5) || !copy_row(&work, to, x->data + (uint64_t)i * bytes, bytes))
-      return HIA_CANCELLED;
-    to += bytes;
-  }
-  return HIA_OK;
+  uint64_t bytes = row_len(x) * hiaR_dtype_size(hiaR_tensor_dtype(x));
+  uint64_t n = copy_rows(&work, r->data, x, index, bytes);
+  if (n == UINT64_MAX) return HIA_CANCELLED;
+  if (n == hiaR_tensor_len(index)) return HIA_OK;
+  return hiaR_out_of_range(why, hiaR_range_of(x), hiaR_to_i64(hiaR_tensor_get(index, n)),
+                           x->dims[0]);
 }
 HIA_DEFINE_OPERATION(ROWS, rows)
 

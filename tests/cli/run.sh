@@ -422,6 +422,11 @@ t 'by native code' 1 '' 'it is for native code' run --from-ir tests/graphs/fill.
 t 'and not ahead of time' 1 '' 'must not have arrays that are not full' build --from-ir tests/graphs/fill.ir -o "$work/fill.o"
 shown 'it is shown, too' 'fill %2, %0, %3' dump --from-ir tests/graphs/fill.ir
 t 'and its code is not made' 1 '' 'an address is from dest or hole.at' dump --from-ir tests/graphs/put.ir --stage llvm
+every 'elements of rows' 0 '(4.0, 6.0)' '' run --from-ir tests/graphs/items.ir --fn item '[[1.0,2.0,3.0],[4.0,5.0,6.0]]' 1
+every 'of rows that are not there' 1 '' 'index 2 is out of range: the tensor has 2 rows' \
+  run --from-ir tests/graphs/items.ir --fn item '[[1.0,2.0,3.0],[4.0,5.0,6.0]]' 2
+every 'that the rows do not have' 1 '' 'error.internal' run --from-ir tests/graphs/items.ir --fn item '[[1.0,2.0],[4.0,5.0]]' 1
+every 'of vectors' 0 true '' run --from-ir tests/graphs/items.ir --fn flag '[true,false]' 0
 shown 'the graph of data' 'field B.0 %0' dump "$work/data.hia" --stage graph
 program array 'fn first(xs: [(i32, i32)]) = xs[0]
 fn main() = first([(1, 2)])'

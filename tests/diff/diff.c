@@ -12,6 +12,7 @@ static const char usage[] =
     "hia_diff --random [OPTION...]       generated programs\n"
     "hia_diff --grad [OPTION...]         gradients of generated programs\n"
     "hia_diff --batch [OPTION...]        generated programs with tensors that batch\n"
+    "hia_diff --small [OPTION...]        generated programs with tensors of a few elements\n"
     "hia_diff --slow [OPTION...]         generated programs that the default runs slower than\n"
     "                                    another way; with --random, --data, --grad or --batch\n"
     "                                    only these\n"
@@ -20,7 +21,7 @@ static const char usage[] =
     "hia_diff --mutate [OPTION...] [DIR] garbled programs, of those in DIR and of generated ones\n"
     "hia_diff --aot DIR PATH...          writes the programs' objects and what is expected to DIR\n"
     "hia_diff --emit --seed N [--size N] prints a generated program and how to run it, also "
-    "--grad, --batch, --slow\n"
+    "--grad, --batch, --small, --slow\n"
     "hia_diff --write DIR [OPTION...]    writes generated programs with their expected results\n"
     "  --seed N       the first seed (1)\n"
     "  --count N      programs (1000, or no bound with --seconds)\n"
@@ -100,6 +101,8 @@ int main(int argc, char **argv) {
         sort = &diff_gradients;
       else if (!strcmp(a, "--batch"))
         sort = &diff_batches;
+      else if (!strcmp(a, "--small"))
+        sort = &diff_small;
       else if (!strcmp(a, "--slow"))
         slow = true;
       else if (!strcmp(a, "--mutate"))

@@ -181,7 +181,8 @@ typedef struct diff_sort {
   bool (*write)(gen_program *p, diff_sample *s);
   bool batches; /* ways batch all that can be batched */
 } diff_sort;
-extern const diff_sort diff_gradients, diff_batches; /* gradients.c, batches.c */
+extern const diff_sort diff_gradients, diff_batches,
+    diff_small; /* gradients.c, batches.c, small.c */
 
 /* Compares each way with the first one. Of the options: seed, count, seconds, thorough and
  * shrink_tries. */

@@ -47,6 +47,7 @@ static const char *const shapes[] = {
     [HIA_SHAPE_ELEMENTWISE] = "elementwise",
     [HIA_SHAPE_DIM] = "x to scalar",
     [HIA_SHAPE_ROW] = "x, scalar",
+    [HIA_SHAPE_ITEM] = "x, scalar to scalar",
     [HIA_SHAPE_PART] = "x, scalars",
     [HIA_SHAPE_ROWS] = "x, x",
     [HIA_SHAPE_WITH] = "x, scalar, row",

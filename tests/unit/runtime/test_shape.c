@@ -393,6 +393,10 @@ static uint32_t rank_by_rule(unsigned op, uint64_t imm, const hia_dims *x, uint3
   case HIA_SHAPE_ROW:
     if (x[1].rank == 0) fit = hiaR_shape_index(x, &x[1], &out, NULL);
     break;
+  case HIA_SHAPE_ITEM:
+    if (x[1].rank == 0) fit = hiaR_shape_index(x, &x[1], &out, NULL);
+    out.rank = 0;
+    break;
   case HIA_SHAPE_ROWS:
     if (x[1].rank) fit = hiaR_shape_index(x, &x[1], &out, NULL);
     break;
