@@ -69,6 +69,14 @@ static void close_region(hia_flattener *f) {
     hiaG_flat_join_sides(f, &hiaG_flat_here(f)->then, &reads);
 }
 
+/* True for a scalar that is read from the result of a fork, in the arm where that was stolen. */
+static bool is_of_stolen(const hia_flattener *f, hia_node_id id) {
+  const hia_node *n = &f->fn->nodes.data[id];
+  bool is_scalar = n->n_outs == 1 && hiaG_is_scalar(hiaG_type(f->fn, n->outs));
+  return is_scalar && n->n_ins && hiaG_def(f->fn, hiaG_in(f->fn, id, 0))->op == HIA_OP_JOIN &&
+         !hiaG_is_scalar(hiaG_type(f->fn, hiaG_in(f->fn, id, 0)));
+}
+
 static void visit(hia_flattener *f, hia_node_id id) {
   const hia_node *n = &f->fn->nodes.data[id];
   hia_flat_section *s = hiaG_flat_here(f)->section;
@@ -111,7 +119,14 @@ static void visit(hia_flattener *f, hia_node_id id) {
     for (uint32_t i = 0; i < n->n_ins; i++)
       hiaR_push(f->scratch, &s->results, f->slot[hiaG_in(f->fn, id, i)]);
     break;
-  default: hiaG_flat_add_op(f, n, id); break;
+  default:
+    if (is_of_stolen(f, id)) {
+      f->slot[n->outs] = hiaG_flat_const_slot(f, s, 0);
+      f->source[n->outs] = HIA_FLAT_NO_SOURCE;
+    } else {
+      hiaG_flat_add_op(f, n, id);
+    }
+    break;
   }
 }
 
