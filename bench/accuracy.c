@@ -9,8 +9,9 @@
  * An error is in ulp: the distance of the result to the exact value, over the distance between the
  * floats around the exact value. The exact value is libm's, of f32 in double, of f64 in long
  * double: their own errors are below 0.001 ulp of what is measured. Functions of two operands take
- * pairs of the sample at both dtypes. A result that is wrong at a special point, or whose bits
- * differ between scalars and vectors, is printed, and the exit status is 1. */
+ * pairs of the sample at both dtypes, pow also powers of all exponents. A result that is wrong at a
+ * special point, or whose bits differ between scalars and vectors, is printed, and the exit status
+ * is 1. */
 #include "bench/lanes.h"
 #include "bench/ulp.h"
 #include "runtime/base/base.h"
@@ -150,11 +151,22 @@ static void block_f64(part *p, const double *x, const double *y) {
   }
 }
 
+/* A base near 1 and an exponent, such that the power has any exponent of the dtype: the logarithm's
+ * error counts most where it is large. */
+static void make_power(uint64_t *seed, hia_dtype dtype, double *x, double *y) {
+  double u = (double)(hia_sample_bits(seed) >> 11) * 0x1p-53,
+         v = (double)(hia_sample_bits(seed) >> 11) * 0x1p-53;
+  *x = 0.70710678 + u * 0.70710678;
+  if (dtype == HIA_F32) *x = (double)(float)*x;
+  *y = (2 * v - 1) * (dtype == HIA_F32 ? 152 : 1080) / log2(*x);
+}
+
 static void *run(void *arg) {
   static _Thread_local float x32[BLOCK], y32[BLOCK];
   static _Thread_local double x64[BLOCK], y64[BLOCK];
   part *p = arg;
   bool is_whole = p->dtype == HIA_F32 && p->f->n_args == 1;
+  bool is_power = strcmp(p->f->name, "pow") == 0;
   uint64_t seed = p->first;
   for (uint64_t at = 0; at < p->n; at += BLOCK) {
     for (size_t i = 0; i < BLOCK; i++) {
@@ -164,6 +176,7 @@ static void *run(void *arg) {
         continue;
       }
       x64[i] = hia_sample(&seed), y64[i] = hia_sample(&seed);
+      if (is_power && i % 4 == 0) make_power(&seed, p->dtype, &x64[i], &y64[i]);
       x32[i] = (float)x64[i], y32[i] = (float)y64[i];
     }
     if (p->dtype == HIA_F32)

@@ -98,6 +98,17 @@ static LLVMValueRef new_variable(const at_type *at) {
   return variable;
 }
 
+/* Between llvm.lifetime.start and .end it has its memory: variables of several calls share it. */
+static void mark_lifetime(const at_type *at, const char *name, LLVMValueRef variable) {
+  LLVMContextRef llvm = LLVMGetTypeContext(at->type);
+  LLVMTypeRef ptr = LLVMPointerTypeInContext(llvm, 0);
+  LLVMValueRef f = LLVMGetIntrinsicDeclaration(module_of(at),
+                                               LLVMLookupIntrinsicID(name, strlen(name)), &ptr, 1);
+  uint64_t size = at->n * (at->is_f64 ? sizeof(double) : sizeof(float));
+  LLVMValueRef args[2] = {LLVMConstInt(LLVMInt64TypeInContext(llvm), size, false), variable};
+  call(at->builder, f, args, 2);
+}
+
 static LLVMValueRef element_of(const at_type *at, LLVMBuilderRef b, LLVMValueRef variable,
                                LLVMValueRef i) {
   return LLVMBuildInBoundsGEP2(b, at->element, variable, &i, 1, "");
@@ -231,12 +242,15 @@ static LLVMValueRef far_of(const at_type *at, LLVMValueRef is_far, const char *n
   for (unsigned i = 0; i < n_args + (at->n ? 1 : 0); i++) {
     LLVMValueRef value = i < n_args ? operands[i] : near;
     args[i] = at->n ? new_variable(at) : value;
-    if (at->n) LLVMSetAlignment(LLVMBuildStore(b, value, args[i]), VARIABLE_ALIGN);
+    if (!at->n) continue;
+    mark_lifetime(at, "llvm.lifetime.start", args[i]);
+    LLVMSetAlignment(LLVMBuildStore(b, value, args[i]), VARIABLE_ALIGN);
   }
   if (at->n) {
     call(b, far_lanes(at, name, n_args, bits_type), args, n_args + 2);
     values[1] = LLVMBuildLoad2(b, at->type, args[n_args], "");
     LLVMSetAlignment(values[1], VARIABLE_ALIGN);
+    for (unsigned i = 0; i <= n_args; i++) mark_lifetime(at, "llvm.lifetime.end", args[i]);
   } else {
     values[1] = call(b, runtime_function(at, name, n_args), args, n_args);
     name_masked(at, values[1], name, n_args);
