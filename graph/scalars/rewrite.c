@@ -127,23 +127,15 @@ static hia_value_id whole_of(rewriting *r, hia_value_id v, hia_node_id n) {
 
 /* ---- what has several values ---- */
 
-typedef struct words {
-  hia_u32vec values, types;
-} words;
-
-static void push_value(rewriting *r, words *w, hia_value_id v) {
-  hiaR_push(r->arena, &w->values, v);
-}
-
 /* Adds operand v of node n: whole, or as elements, of which there are `count`. */
-static void push_operand(rewriting *r, words *w, hia_value_id v, hia_node_id n, bool as_elements,
-                         uint32_t count) {
+static void push_operand(rewriting *r, hia_u32vec *w, hia_value_id v, hia_node_id n,
+                         bool as_elements, uint32_t count) {
   if (!as_elements) {
-    push_value(r, w, whole_of(r, v, n));
+    hiaR_push(r->arena, w, whole_of(r, v, n));
     return;
   }
   const hia_value_id *elements = elements_of(r, v, count, n);
-  for (uint32_t i = 0; i < count; i++) push_value(r, w, elements[i]);
+  for (uint32_t i = 0; i < count; i++) hiaR_push(r->arena, w, elements[i]);
 }
 
 /* Gives a node results in the place of those that it has. */
@@ -172,8 +164,8 @@ static void change_outs(rewriting *r, hia_node_id n) {
   }
 }
 
-static void set_ins(rewriting *r, hia_node_id n, const words *w) {
-  hiaG_set_ins(r->g, r->fn, n, w->values.data, w->values.len);
+static void set_ins(rewriting *r, hia_node_id n, const hia_u32vec *w) {
+  hiaG_set_ins(r->g, r->fn, n, w->data, w->len);
 }
 
 /* ---- variables ---- */
@@ -200,7 +192,8 @@ static void change_args(rewriting *r, hia_region_id region) {
 }
 
 /* Adds the operands of n that become the variables of a region, from operand `first` on. */
-static void push_variables(rewriting *r, words *w, hia_node_id n, const hia_u32vec *variables) {
+static void push_variables(rewriting *r, hia_u32vec *w, hia_node_id n,
+                           const hia_u32vec *variables) {
   for (uint32_t i = 0; i < variables->len; i++) {
     hia_value_id v = variables->data[i];
     bool is_apart = is_tensor(r, v) && is_split(r, v);
@@ -221,7 +214,7 @@ static hia_u32vec variables_of(rewriting *r, hia_region_id head, uint32_t n) {
 
 static void change_loop(rewriting *r, hia_node_id n, hia_u32vec *variables) {
   hia_region_id head = r->fn->nodes.data[n].regions;
-  words w = {0};
+  hia_u32vec w = {0};
   variables[head] = variables_of(r, head, r->fn->nodes.data[n].n_ins);
   push_variables(r, &w, n, &variables[head]);
   set_ins(r, n, &w);
@@ -231,7 +224,7 @@ static void change_loop(rewriting *r, hia_node_id n, hia_u32vec *variables) {
 
 static void change_call(rewriting *r, hia_node_id n) {
   const hia_scalars_fn *callee = &r->s->fns[hiaG_callee(&r->fn->nodes.data[n])];
-  words w = {0};
+  hia_u32vec w = {0};
   uint32_t n_ins = r->fn->nodes.data[n].n_ins;
   for (uint32_t i = 0; i < n_ins; i++) {
     hia_value_id v = hiaG_in(r->fn, n, i);
@@ -244,7 +237,7 @@ static void change_call(rewriting *r, hia_node_id n) {
 static void change_yield(rewriting *r, hia_node_id n, const hia_u32vec *variables) {
   hia_region_id region = r->fn->nodes.data[n].region;
   const hia_region at = r->fn->regions.data[region];
-  words w = {0};
+  hia_u32vec w = {0};
   if (at.kind == HIA_REGION_ROUND) {
     push_variables(r, &w, n, &variables[region - 1]);
     set_ins(r, n, &w);

@@ -57,6 +57,17 @@ static const program programs[] = {
      VECTOR "%10:i64 = const 5\n%11:f64 = row %9, %10\nyield %11",
      {0, 0, 5.5},
      {HIA_RANGE, HIA_RANGE, HIA_OK}},
+    {"item",
+     "f64",
+     MATRIX "%10:i64 = const 1\n%11:f64 = item 2 %8, %10\n%12:f64 = item 0 %9, %10\n"
+            "%13:f64 = mul %11, %12\nyield %13",
+     {0, 3.75, 3.75},
+     {HIA_RANGE, HIA_OK, HIA_OK}},
+    {"item of a row that is not there",
+     "f64",
+     MATRIX "%10:i64 = const 5\n%11:f64 = item 6 %8, %10\nyield %11",
+     {0, 0, 6.5},
+     {HIA_RANGE, HIA_RANGE, HIA_OK}},
     {"rows",
      "f64",
      MATRIX "%10:i32[?] = cast %1\n%11:f64[?, ?] = rows %8, %10\n%12:f64[?, ?] = rows %11, %1\n"
