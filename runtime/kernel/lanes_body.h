@@ -11,19 +11,22 @@
     enum { LANES = HIA_LANE_BYTES / sizeof(type) };                                                \
     const type *x = in[0], *y = in[is_two ? 1 : 0];                                                \
     type *z = out;                                                                                 \
-    for (; n >= LANES; n -= LANES, x += LANES, y += LANES, z += LANES) {                           \
-      hia_c_##dtype v, w = {0};                                                                    \
-      memcpy(&v, x, sizeof v);                                                                     \
-      if (is_two) memcpy(&w, y, sizeof w);                                                         \
-      v = call;                                                                                    \
-      memcpy(z, &v, sizeof v);                                                                     \
-    }                                                                                              \
-    if (n) {                                                                                       \
+    while (n) {                                                                                    \
+      size_t m = n < LANES ? n : LANES;                                                            \
       hia_c_##dtype v = {0}, w = {0};                                                              \
-      memcpy(&v, x, n * sizeof(type));                                                             \
-      if (is_two) memcpy(&w, y, n * sizeof(type));                                                 \
+      if (m == LANES) {                                                                            \
+        memcpy(&v, x, sizeof v);                                                                   \
+        if (is_two) memcpy(&w, y, sizeof w);                                                       \
+      } else {                                                                                     \
+        memcpy(&v, x, m * sizeof(type));                                                           \
+        if (is_two) memcpy(&w, y, m * sizeof(type));                                               \
+      }                                                                                            \
       v = call;                                                                                    \
-      memcpy(z, &v, n * sizeof(type));                                                             \
+      if (m == LANES)                                                                              \
+        memcpy(z, &v, sizeof v);                                                                   \
+      else                                                                                         \
+        memcpy(z, &v, m * sizeof(type));                                                           \
+      n -= m, x += m, y += m, z += m;                                                              \
     }                                                                                              \
   }
 #define LOOPS_1(name)                                                                              \
