@@ -292,7 +292,7 @@ typedef struct hia_unit {
                         nothing has set */
   struct hia_value_types *types_of_entries; /* hia_code_module.types; NULL: not needed so far;
                                                protected by `lock` */
-  const struct hia_chooser *chooser; /* likewise */
+  const struct hia_chooser *chooser;        /* likewise */
   hia_places places; /* the source positions that locations of its runs lead to */
   hia_function_stats stats;
   uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that phase began; or 0 */

@@ -70,8 +70,9 @@ typedef uint64_t taker(char *to, const char *x, const void *index, uint64_t n, u
   TAKE(type, 8)                                                                                    \
   TAKE(type, 16)                                                                                   \
   TAKE(type, 32)                                                                                   \
-  TAKE(type, 64) static taker *const takers_##type[] = {                                           \
-      take_##type##_4, take_##type##_8, take_##type##_16, take_##type##_32, take_##type##_64};
+  TAKE(type, 64)                                                                                   \
+  static taker *const takers_##type[] = {take_##type##_4, take_##type##_8, take_##type##_16,       \
+                                         take_##type##_32, take_##type##_64};
 TAKERS(int32_t)
 TAKERS(int64_t)
 
