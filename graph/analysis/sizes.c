@@ -276,7 +276,7 @@ static hia_size join(const finding *f, hia_size a, hia_size b) {
   return is_never(f, a) ? b : new_size(f->s, -1);
 }
 
-/* That of an i64, which is a size, or NONE. */
+/* An i64 has both sizes; NONE: none is known of it. */
 static hia_size join_integers(const finding *f, hia_value_id a, hia_value_id b) {
   int64_t of_a = number_of(f, a), of_b = number_of(f, b);
   if (of_a == HIA_SIZE_NEVER) of_a = of_b;

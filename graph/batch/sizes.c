@@ -196,8 +196,27 @@ static void find_in(finding *f, const finding *last, hia_fn_id id) {
   hiaG_sizes_find(&f->b->s, hiaG_fn(f->b->g, id), f->b->fns[id].sizes);
 }
 
-/* Nothing was seen yet; but what a host gives may have any sizes. */
-static finding begin(hia_batcher *b) {
+/* Finds the functions that something else than a CALL refers to, or a host calls. */
+static const bool *find_open(hia_batcher *b) {
+  bool *is_open = HIA_NEW_ARRAY(b->arena, bool, b->g->fns.len + 1);
+  HIA_EACH_FN_BELOW(b->g, b->n, id) {
+    const hia_fn *fn = hiaG_fn(b->g, id);
+    is_open[id] |= fn->is_root;
+    if (fn->slow_path != HIA_NONE) is_open[fn->slow_path] = true;
+    if (fn->gradient != HIA_NONE) is_open[fn->gradient] = true;
+    HIA_EACH_NODE(fn, n) {
+      hia_fn_id called = hiaG_called(b->g, &fn->nodes.data[n]);
+      if (called != HIA_NONE && fn->nodes.data[n].op != HIA_OP_CALL) is_open[called] = true;
+    }
+  }
+  for (uint32_t i = 0; i < b->g->externs.len; i++)
+    if (b->g->externs.data[i].gradient != HIA_NONE) is_open[b->g->externs.data[i].gradient] = true;
+  return is_open;
+}
+
+/* Nothing was seen yet; but what a host gives may have any sizes, and so may the arguments of open
+ * functions. */
+static finding begin(hia_batcher *b, const bool *is_open) {
   const hia_types *types = b->g->types;
   finding f = {.b = b};
   f.params = HIA_NEW_ARRAY(b->arena, known *, b->n + 1);
@@ -207,7 +226,7 @@ static finding begin(hia_batcher *b) {
     const hia_fn *fn = hiaG_fn(b->g, i);
     f.params[i] = new_known(&f, fn->n_params);
     f.results[i] = new_known(&f, fn->n_results);
-    if (fn->is_root) fill(f.params[i], fn->n_params, -1);
+    if (is_open[i]) fill(f.params[i], fn->n_params, -1);
   }
   for (uint32_t t = 0; t < types->entries.len; t++) {
     if (!b->is_outside[t]) continue;
@@ -253,9 +272,10 @@ static bool take_over(finding *last, const finding *next, bool gives_up) {
 static void find_sizes(hia_batcher *b) {
   find_outside(b);
   hiaG_sizes_init(&b->s, b->g, b->arena);
-  finding last = begin(b);
+  const bool *is_open = find_open(b);
+  finding last = begin(b, is_open);
   for (unsigned time = 1;; time++) {
-    finding next = begin(b);
+    finding next = begin(b, is_open);
     HIA_EACH_FN_BELOW(b->g, b->n, i) find_in(&next, &last, i);
     HIA_EACH_FN_BELOW(b->g, b->n, i) propagate(&next, i);
     if (!take_over(&last, &next, time >= MAX_TIMES)) return;

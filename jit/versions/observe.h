@@ -102,7 +102,7 @@ void hiaJ_inside_free(hia_inside *inside, const hia_allocator *allocator);
 bool hiaJ_inside_is_decided(hia_function *f, bool *is_wanted);
 /* The image cannot be made. The caller holds no lock. */
 void hiaJ_inside_give_up(hia_function *f);
-/* Likewise, and what was noted of it goes: the unit is not there any more. */
+/* The image is gone with its unit: what was noted of it goes, too. The caller holds no lock. */
 void hiaJ_inside_lost(hia_function *f);
 /* Gives the version the facts of now. False: no memory. */
 bool hiaJ_inside_assume(hia_special *special);

@@ -522,12 +522,6 @@ static void add_usage(hia_usage *usage, const hia_worker *w) {
   usage->steals += w->steals;
 }
 
-#ifdef HIA_STRESS
-enum { HELPS_ON_ONE = true }; /* tests want workers on any machine */
-#else
-enum { HELPS_ON_ONE = false };
-#endif
-
 hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
                            hia_word *results, const hia_limits *limits,
                            const hia_allocator *allocator, hia_failure *failure, hia_usage *usage) {
@@ -546,7 +540,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
   run.fuel = limits->fuel ? limits->fuel : &run.unlent;
   /* A single worker enters calls in sequential order, which is the order of effects. */
   unsigned n = limits->threads && limits->pool && !image->is_impure ? limits->threads : 1;
-  if (n > 1 && !HELPS_ON_ONE && hiaR_processors() == 1) n = 1; /* workers would take turns */
+  if (n > 1 && !HIA_HELPS_ON_ONE && hiaR_processors() == 1) n = 1; /* workers would take turns */
   if (n > HIA_MAX_WORKERS) n = HIA_MAX_WORKERS;
   for (; run.n_workers < n; run.n_workers++) {
     hia_worker *w = hiaR_worker_new(&run, run.n_workers);

@@ -14,12 +14,10 @@
 
 #if defined(HIA_STRESS) || defined(HIA_FIBERS) /* sanitizers make every run long */
 enum { BRIEF_NS = 2000000 };
-enum { HELPS_ON_ONE = true }; /* tests want helpers on any machine */
 #else
 enum {
   BRIEF_NS = 12000
 }; /* of a run this long the microsecond in which a helper wakes is 8 per cent */
-enum { HELPS_ON_ONE = false };
 #endif
 /* How long runs have no helpers after one that had no processor for them. */
 #define ALONE_NS UINT64_C(100000000)
@@ -355,7 +353,7 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
  * turns. Then runs have no helpers for some time. */
 static bool is_crowded(hia_team *team) {
   const hia_context *first = atomic_load(&team->members[0]);
-  if (HELPS_ON_ONE || hiaR_processors() > 1 || hiaR_processor() != hiaR_processor_of(first))
+  if (HIA_HELPS_ON_ONE || hiaR_processors() > 1 || hiaR_processor() != hiaR_processor_of(first))
     return false;
   atomic_store(&team->pool->alone_until, hiaR_now() + ALONE_NS);
   atomic_store(&team->max_helpers, 0);

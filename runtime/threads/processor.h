@@ -11,6 +11,14 @@
 
 #include "runtime/base/base.h"
 
+/* True if threads help each other even where they take turns on one processor: tests want helpers
+ * on any machine. */
+#if defined(HIA_STRESS) || defined(HIA_ASAN) || defined(HIA_TSAN)
+enum { HIA_HELPS_ON_ONE = true };
+#else
+enum { HIA_HELPS_ON_ONE = false };
+#endif
+
 /* The number of the processor that the calling thread runs on, at this moment; HIA_NONE: it is not
  * known. */
 uint32_t hiaR_processor(void);

@@ -67,7 +67,7 @@ static bool drop(void *user, const char *bytes, size_t len) {
   return true;
 }
 
-/* The same by typed entries. */
+/* Typed entries give what runs give. */
 static void call_entries(shared *s, hia_context *context, unsigned k, unsigned m) {
   typedef hia_status (*total_fn)(hia_context *, const hia_value *, int64_t, int64_t *);
   typedef hia_status (*net_fn)(hia_context *, int32_t, const hia_f32_2 *, const hia_f32_1 *,

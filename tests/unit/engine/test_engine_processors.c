@@ -2,7 +2,6 @@
 /* Runs on several threads where there is one processor: a helper would take turns with the thread
  * that it helps, so there is none. Stress builds and those with sanitizers have helpers all the
  * same, and the same results. */
-#include "runtime/native/sanitizer.h"
 #include "runtime/threads/processor.h"
 #include "tests/unit/helpers/program.h"
 #include "tests/unit/helpers/trace.h"
@@ -14,12 +13,6 @@ static const char text[] =
     "fn make(d: i32) -> T = if d == 0 then L else N(make(d - 1), make(d - 1))\n"
     "fn count(t: T) -> i32 = match t { L => 1, N(a, b) => count(a) + count(b) }\n"
     "fn main(d: i32) -> i32 = count(make(d))\n";
-
-#if defined(HIA_STRESS) || defined(HIA_FIBERS)
-enum { HELPS_ON_ONE = true };
-#else
-enum { HELPS_ON_ONE = false };
-#endif
 
 /* Counts 524,288 leaves. The timeline has events of all threads that took part. */
 static void count_leaves(const program *p, hia_timeline *timeline) {
@@ -61,7 +54,7 @@ Test(engine_processors, one) {
   program p = open_program(&options, text, "main");
   hia_timeline *timeline = hia_timeline_new(NULL, 0);
   for (int i = 0; i < 12; i++) count_leaves(&p, timeline);
-  cr_assert(HELPS_ON_ONE || n_threads(timeline) == 1);
+  cr_assert(HIA_HELPS_ON_ONE || n_threads(timeline) == 1);
   hia_timeline_free(timeline);
   close_program(&p);
   cr_assert_eq(sched_setaffinity(0, sizeof all, &all), 0);
