@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs whose functions get versions for their arguments, and what an engine tells of these
  * versions: shared by test_engine_speculate.c, test_engine_explain.c, test_engine_versions.c and
- * test_engine_observe.c. */
+ * test_engine_observe.c, test_engine_observe_runs.c and test_engine_entry_versions.c. */
 #ifndef HELPER_VERSIONS_H
 #define HELPER_VERSIONS_H
 
