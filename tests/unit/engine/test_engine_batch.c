@@ -20,6 +20,13 @@ static const char text[] =
     "fn twin(n: i32, k: i32) -> f32[24] = if n == 0 then E[k % 2 + 3]\n"
     "  else tanh(W @ concat(twin(n - 1, 2 * k), twin(n - 1, 2 * k + 1)))\n"
     "fn twins(n: i32) -> f32 = twin(n, 1)[3]\n"
+    /* A function that gets vectors of two sizes. */
+    "fn cell(x: f32[?], is_half: bool, n: i32) -> f32[24] =\n"
+    "  if n > 0 then tanh(cell(x, is_half, n - 1) + cell(x, is_half, n - 1))\n"
+    "  else if is_half then tanh(W @ concat(concat(x, x), concat(x, x)))\n"
+    "  else tanh(W @ concat(x, x))\n"
+    "fn mixed(n: i32) -> f32 = (cell(E[n], false, n) + cell(E[n][0..12], true, n)\n"
+    "  + cell(E[n + 1], false, n))[3]\n"
     /* Every second level has one child. */
     "fn thin_node(n: i32, k: i32) -> f32[24] = if n == 0 then E[k % 30]\n"
     "  else if n % 2 == 1 then thin_node(n - 1, k)\n"
@@ -97,6 +104,22 @@ Test(engine_batch, arms_that_only_call) {
     o = run(&p, "soft", 2 * (int32_t)n, 0), alone = run(&none, "soft", 2 * (int32_t)n, 0);
     cr_expect_eq(o.stats.batch_rows, 3 * (1u << n) - 2); /* those levels have rows, too */
     cr_expect_eq(o.stats.batch_waves, 2 * n + 1);
+    cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  }
+  close_program(&none);
+  close_program(&p);
+}
+
+/* What has one size in some calls and another one in others has none that is constant, and products
+ * with it are left alone. */
+Test(engine_batch, two_sizes) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 1),
+          none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (int32_t n = 1; n < 6; n++) {
+    outcome o = run(&p, "mixed", n, 0), alone = run(&none, "mixed", n, 0);
+    cr_expect_eq(o.status, HIA_OK);
+    cr_expect_eq(o.stats.batch_rows, 0);
     cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
   }
   close_program(&none);
