@@ -4,6 +4,7 @@
 #include "tests/unit/helpers/memory.h"
 #include "tests/unit/helpers/versions.h"
 #include <hiaton/data.h>
+#include <hiaton/params.h>
 #include <hiaton/tensors.h>
 
 #include <pthread.h>
@@ -191,25 +192,54 @@ Test(engine_entry_versions, of_an_object) {
   close_pair(&p);
 }
 
-/* Weights in a record are params of the version, next to those of the program. */
+typedef hia_status (*fn_record)(hia_context *, int32_t, const hia_value *, float *);
+
+static void call_record(const pair *p, const hia_value *a, const hia_value *b) {
+  float got = 0, expected = 0;
+  hia_status eager = ((fn_record)p->eager.entry)(p->eager.context, 3, a, &got);
+  hia_status off = ((fn_record)p->off.entry)(p->off.context, 3, b, &expected);
+  expect_alike(p, eager, off, &got, &expected, sizeof got);
+}
+
+/* Weights in a record are params of the version. */
 Test(engine_entry_versions, of_weights_in_an_object) {
   NEEDS_NATIVE;
-  typedef hia_status (*fn_net)(hia_context *, int32_t, const hia_value *, float *);
   pair p = open_pair(versions_text, "net_in_record");
   const char *weights[] = {"M([[1, 2], [3, 4]], [1, -1])", "M([[0.5, 0], [0, 0.25]], [0, 1])"};
   for (int k = 0; k < 2; k++) {
     hia_value *a = parse(&p.eager.program, 1, weights[k]),
               *b = parse(&p.off.program, 1, weights[k]);
-    for (int i = 0; i < 6; i++) {
-      float got = 0, expected = 0;
-      hia_status eager = ((fn_net)p.eager.entry)(p.eager.context, 3, a, &got);
-      hia_status off = ((fn_net)p.off.entry)(p.off.context, 3, b, &expected);
-      expect_alike(&p, eager, off, &got, &expected, sizeof got);
-    }
+    for (int i = 0; i < 6; i++) call_record(&p, a, b);
     hia_value_free(a);
     hia_value_free(b);
   }
   cr_assert_geq(n_used(&p.eager.program), 6);
+  close_pair(&p);
+}
+
+/* They stand next to those of the program, of which each call sees the state of now. */
+Test(engine_entry_versions, next_to_params) {
+  NEEDS_NATIVE;
+  static const char text[] =
+      "param S: f32[2] = uniform(-1, 1)\n"
+      "type T = L(x: f32) | N(a: T, b: T)\n"
+      "type M = M(w: f32[?, ?], b: f32[?])\n"
+      "fn full(d: i32) -> T = if d == 0 then L(1) else N(full(d - 1), full(d - 1))\n"
+      "fn in_record(t: T, m: M) -> f32[?] = match m { M(w, b) => match t {\n"
+      "  L(x) => tanh(w @ (x * S) + b),\n"
+      "  N(l, r) => tanh(w @ (in_record(l, m) + in_record(r, m)) + b + S) } }\n"
+      "fn main(d: i32, m: M) -> f32 = sum(in_record(full(d), m))\n";
+  pair p = open_pair(text, "main");
+  hia_value *a = parse(&p.eager.program, 1, "M([[1, 2], [3, 4]], [1, -1])"),
+            *b = parse(&p.off.program, 1, "M([[1, 2], [3, 4]], [1, -1])");
+  for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (int i = 0; i < 4; i++) call_record(&p, a, b);
+    cr_assert_eq(hia_params_seed(hia_module_params(p.eager.program.module), seed, NULL), HIA_OK);
+    cr_assert_eq(hia_params_seed(hia_module_params(p.off.program.module), seed, NULL), HIA_OK);
+  }
+  hia_value_free(a);
+  hia_value_free(b);
+  cr_assert_geq(n_used(&p.eager.program), 8);
   close_pair(&p);
 }
 
