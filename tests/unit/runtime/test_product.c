@@ -182,7 +182,7 @@ Test(product, quads) {
     check((hia_product){.dtype = dtypes[i % 4], .m = ms[i / 8], .n = 4, .k = 4},
           i % 8 < 4 ? 3 : 600, i % 3,
           i % 16 == 5   ? 1
-          : i % 16 == 6 ? 2
+          : i % 16 == 4 ? 2
                         : 0,
           i % 32 == 9, i % 5 < 2);
 }
