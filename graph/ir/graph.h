@@ -67,6 +67,8 @@ enum { /* hia_node.flags */
         * the gradient computes again. */
        HIA_NODE_BEGIN = 8,
        HIA_NODE_END = 16,
+       /* SUM, COLLECT, within the pass `batch`: the case in which a run waits, next to others. */
+       HIA_NODE_WAITS = 32,
 };
 
 typedef struct hia_node {
