@@ -90,6 +90,7 @@ static hia_value_id stacked(const summing *s, const hia_place *p) {
   for (uint32_t i = 0; i < s->shape->rank; i++) ins[1 + i] = hiaG_put_number(p, s->shape->dims[i]);
   hia_value_id pack =
       hiaG_put(p, HIA_OP_PACK, ins, 1 + s->shape->rank, hiaG_row_type(p, &all), 0);
+  hiaG_def(p->fn, pack)->flags |= HIA_NODE_WAITS;
   hia_value_id sum = hiaG_put(p, HIA_OP_SUM, &pack, 1, hiaG_row_type(p, s->shape), 0);
   hiaG_def(p->fn, sum)->flags |= HIA_NODE_WAITS;
   return sum;

@@ -3,6 +3,16 @@
 #include "graph/batch/rows.h"
 #include "graph/ir/build.h"
 
+bool hiaG_is_repeated(const hia_fn *fn, hia_node_id n) {
+  if (!fn->is_root) return true;
+  hia_region_id r = fn->nodes.data[n].region;
+  for (; r; r = fn->nodes.data[fn->regions.data[r].owner].region) {
+    unsigned kind = fn->regions.data[r].kind;
+    if (kind != HIA_REGION_THEN && kind != HIA_REGION_ELSE) return true;
+  }
+  return false;
+}
+
 hia_value_id hiaG_put(const hia_place *p, unsigned op, const hia_value_id *ins, uint32_t n,
                       hia_type type, uint64_t imm) {
   hia_node_id node =

@@ -24,6 +24,9 @@ typedef struct hia_row_shape {
 
 /* ---- put.c ---- */
 
+/* False if a run comes to the node once at most: it may wait there. */
+bool hiaG_is_repeated(const hia_fn *fn, hia_node_id n);
+
 hia_value_id hiaG_put(const hia_place *p, unsigned op, const hia_value_id *ins, uint32_t n,
                       hia_type type, uint64_t imm);
 hia_value_id hiaG_put_number(const hia_place *p, int64_t n);

@@ -256,6 +256,62 @@ static hia_value_id put_row(unstacking *u, const hia_place *p, hia_value_id v, h
   }
 }
 
+/* ---- what fails without being needed ---- */
+
+static hia_value_id put_2(const hia_place *p, unsigned op, hia_value_id a, hia_value_id b,
+                          hia_type type) {
+  return hiaG_put(p, op, (hia_value_id[]){a, b}, 2, type, 0);
+}
+
+/* Zeros in the shape of v. */
+static hia_value_id put_like(unstacking *u, const hia_place *p, hia_value_id v) {
+  hia_row_shape shape;
+  row_shape(u, v, &shape);
+  hia_value_id ins[1 + HIA_MAX_RANK];
+  hia_type scalar = (hia_type)shape.dtype;
+  ins[0] = hiaG_put(p, HIA_OP_CONST, NULL, 0, scalar, 0);
+  ins[1] = put_rows(u, p, v);
+  for (uint32_t k = 0; k < shape.rank; k++) ins[2 + k] = hiaG_put_number(p, shape.dims[k]);
+  return hiaG_put(p, HIA_OP_FULL, ins, 2 + shape.rank, hiaG_type(u->fn, v), 0);
+}
+
+/* True if the sizes of a FULL are such that there can be a tensor of them. */
+static hia_value_id put_can_fill(const hia_place *p, hia_value_id rows) {
+  hia_value_id zero = hiaG_put_number(p, 0), most = hiaG_put_number(p, MOST_ROWS_UNCHECKED);
+  hia_value_id is_counted = put_2(p, HIA_OP_LE, zero, rows, HIA_BOOL);
+  hia_value_id is_small = put_2(p, HIA_OP_LE, rows, most, HIA_BOOL);
+  return put_2(p, HIA_OP_BAND, is_counted, is_small, HIA_BOOL);
+}
+
+/* True if 0 <= from <= to <= rows. */
+static hia_value_id put_is_part(const hia_place *p, hia_value_id rows, hia_value_id from,
+                                hia_value_id to) {
+  hia_value_id zero = hiaG_put_number(p, 0);
+  hia_value_id begins = put_2(p, HIA_OP_LE, zero, from, HIA_BOOL);
+  hia_value_id goes_up = put_2(p, HIA_OP_LE, from, to, HIA_BOOL);
+  hia_value_id ends = put_2(p, HIA_OP_LE, to, rows, HIA_BOOL);
+  hia_value_id is_up = put_2(p, HIA_OP_BAND, begins, goes_up, HIA_BOOL);
+  return put_2(p, HIA_OP_BAND, is_up, ends, HIA_BOOL);
+}
+
+/* Puts a FULL or a PART, whose result nothing will use, where it fails. */
+static void guard(unstacking *u, hia_node_id n) {
+  const hia_node node = u->fn->nodes.data[n];
+  hia_place p = before(u, n), arms[2];
+  hia_value_id ins[1 + HIA_MAX_RANK], ok;
+  for (uint32_t i = 0; i < node.n_ins; i++) ins[i] = in(u, n, i);
+  if (node.op == HIA_OP_FULL)
+    ok = put_can_fill(&p, ins[1]);
+  else
+    ok = put_is_part(&p, put_rows(u, &p, ins[0]), ins[1], ins[2]);
+  hiaG_put_branch(&p, ok, HIA_I64, arms);
+  hiaG_put_yield(&arms[0], hiaG_put_number(&arms[0], 0));
+  if (node.op == HIA_OP_PART) ins[0] = put_like(u, &arms[1], ins[0]);
+  hia_type type = hiaG_type(u->fn, node.outs);
+  hia_value_id v = hiaG_put(&arms[1], node.op, ins, node.n_ins, type, node.imm);
+  hiaG_put_yield(&arms[1], hiaG_put(&arms[1], HIA_OP_DIM, &v, 1, HIA_I64, 0));
+}
+
 /* ---- what reads them ---- */
 
 static void replace(unstacking *u, hia_node_id n, hia_value_id by) {
@@ -270,6 +326,23 @@ static void replace_row(unstacking *u, hia_node_id n) {
   uint64_t of_rows = rank_of(u, x) > 1 ? 2 : 0;
   hia_value_id k = hiaG_put(&p, HIA_OP_WITHIN, bounds, 2, HIA_I64, of_rows);
   replace(u, n, put_row(u, &p, x, k));
+}
+
+/* A part of a constant number of rows: a segment can have it, but not what it is a part of. */
+static void replace_part(unstacking *u, hia_node_id n) {
+  enum { MOST_ROWS = 8 };
+  const hia_node node = u->fn->nodes.data[n];
+  hia_value_id x = in(u, n, 0), from = in(u, n, 1), rows[MOST_ROWS];
+  int64_t n_rows = size(u, node.outs, 0);
+  hia_row_shape shape;
+  row_shape(u, x, &shape);
+  if (n_rows < 1 || n_rows > MOST_ROWS || !shape.rank) return;
+  guard(u, n);
+  hia_place p = before(u, n);
+  for (int64_t i = 0; i < n_rows; i++)
+    rows[i] = put_row(u, &p, x, put_2(&p, HIA_OP_ADD, from, hiaG_put_number(&p, i), HIA_I64));
+  hia_type type = hiaG_type(u->fn, node.outs);
+  replace(u, n, hiaG_put(&p, HIA_OP_STACK, rows, (uint32_t)n_rows, type, 0));
 }
 
 /* True if v consists of zeros, and not of -0. */
@@ -308,16 +381,6 @@ static hia_value_id put_array(unstacking *u, const hia_place *p, hia_value_id v)
   return array;
 }
 
-static bool is_repeated(const unstacking *u, hia_node_id n) {
-  if (!u->fn->is_root) return true;
-  hia_region_id r = u->fn->nodes.data[n].region;
-  for (; r; r = u->fn->nodes.data[u->fn->regions.data[r].owner].region) {
-    unsigned kind = u->fn->regions.data[r].kind;
-    if (kind != HIA_REGION_THEN && kind != HIA_REGION_ELSE) return true;
-  }
-  return false;
-}
-
 /* A sum that is waited for once gains nothing; nor does one of scalars, unless a recursion makes
  * it. */
 static void replace_sum(unstacking *u, hia_node_id n) {
@@ -325,7 +388,7 @@ static void replace_sum(unstacking *u, hia_node_id n) {
   hia_value_id x = in(u, n, 0);
   hia_row_shape shape;
   row_shape(u, x, &shape);
-  if (node.flags & HIA_NODE_WAITS || !is_repeated(u, n)) return;
+  if (node.flags & HIA_NODE_WAITS || !hiaG_is_repeated(u->fn, n)) return;
   if (shape.rank ? node.imm != 0 : !(u->fn->effects & HIA_E_RECURSIVE)) return;
   hia_place p = before(u, n);
   replace(u, n, hiaG_put_sum(&p, &shape, put_array(u, &p, x)));
@@ -338,6 +401,7 @@ static void look_at_use(unstacking *u, hia_node_id n) {
   if (x >= u->n_values || !u->is_late[x]) return;
   if (node.op == HIA_OP_ROW) replace_row(u, n);
   if (node.op == HIA_OP_SUM) replace_sum(u, n);
+  if (node.op == HIA_OP_PART) replace_part(u, n);
   if (node.op == HIA_OP_DIM && node.imm == 0) {
     hia_place p = before(u, n);
     replace(u, n, put_rows(u, &p, x));
@@ -345,60 +409,6 @@ static void look_at_use(unstacking *u, hia_node_id n) {
 }
 
 /* ---- what is not needed any more ---- */
-
-static hia_value_id put_2(const hia_place *p, unsigned op, hia_value_id a, hia_value_id b,
-                          hia_type type) {
-  return hiaG_put(p, op, (hia_value_id[]){a, b}, 2, type, 0);
-}
-
-/* Zeros in the shape of v. */
-static hia_value_id put_like(unstacking *u, const hia_place *p, hia_value_id v) {
-  hia_row_shape shape;
-  row_shape(u, v, &shape);
-  hia_value_id ins[1 + HIA_MAX_RANK];
-  hia_type scalar = (hia_type)shape.dtype;
-  ins[0] = hiaG_put(p, HIA_OP_CONST, NULL, 0, scalar, 0);
-  ins[1] = put_rows(u, p, v);
-  for (uint32_t k = 0; k < shape.rank; k++) ins[2 + k] = hiaG_put_number(p, shape.dims[k]);
-  return hiaG_put(p, HIA_OP_FULL, ins, 2 + shape.rank, hiaG_type(u->fn, v), 0);
-}
-
-/* True if the sizes of a FULL are such that there can be a tensor of them. */
-static hia_value_id put_can_fill(const hia_place *p, hia_value_id rows) {
-  hia_value_id zero = hiaG_put_number(p, 0), most = hiaG_put_number(p, MOST_ROWS_UNCHECKED);
-  hia_value_id is_counted = put_2(p, HIA_OP_LE, zero, rows, HIA_BOOL);
-  hia_value_id is_small = put_2(p, HIA_OP_LE, rows, most, HIA_BOOL);
-  return put_2(p, HIA_OP_BAND, is_counted, is_small, HIA_BOOL);
-}
-
-/* True if 0 <= from <= to <= rows. */
-static hia_value_id put_is_part(const hia_place *p, hia_value_id rows, hia_value_id from,
-                                hia_value_id to) {
-  hia_value_id zero = hiaG_put_number(p, 0);
-  hia_value_id begins = put_2(p, HIA_OP_LE, zero, from, HIA_BOOL);
-  hia_value_id goes_up = put_2(p, HIA_OP_LE, from, to, HIA_BOOL);
-  hia_value_id ends = put_2(p, HIA_OP_LE, to, rows, HIA_BOOL);
-  hia_value_id is_up = put_2(p, HIA_OP_BAND, begins, goes_up, HIA_BOOL);
-  return put_2(p, HIA_OP_BAND, is_up, ends, HIA_BOOL);
-}
-
-/* Puts a FULL or a PART, whose result nothing uses, where it fails. */
-static void guard(unstacking *u, hia_node_id n) {
-  const hia_node node = u->fn->nodes.data[n];
-  hia_place p = before(u, n), arms[2];
-  hia_value_id ins[1 + HIA_MAX_RANK], ok;
-  for (uint32_t i = 0; i < node.n_ins; i++) ins[i] = in(u, n, i);
-  if (node.op == HIA_OP_FULL)
-    ok = put_can_fill(&p, ins[1]);
-  else
-    ok = put_is_part(&p, put_rows(u, &p, ins[0]), ins[1], ins[2]);
-  hiaG_put_branch(&p, ok, HIA_I64, arms);
-  hiaG_put_yield(&arms[0], hiaG_put_number(&arms[0], 0));
-  if (node.op == HIA_OP_PART) ins[0] = put_like(u, &arms[1], ins[0]);
-  hia_type type = hiaG_type(u->fn, node.outs);
-  hia_value_id v = hiaG_put(&arms[1], node.op, ins, node.n_ins, type, node.imm);
-  hiaG_put_yield(&arms[1], hiaG_put(&arms[1], HIA_OP_DIM, &v, 1, HIA_I64, 0));
-}
 
 static void count_uses(const unstacking *u, uint32_t *uses) {
   HIA_EACH_NODE(u->fn, n)
