@@ -66,8 +66,8 @@ static hia_value_id many(const summing *s, const hia_place *p) {
   for (uint32_t i = 0; i < s->shape->rank; i++) all.dims[i + 1] = s->shape->dims[i];
   hia_type types[2] = {HIA_I64, hiaG_row_type(p, &all)};
   hia_value_id start[2] = {hiaG_put_number(p, 0), hiaG_put_zeros(p, &all)}, next[2];
-  hia_node_id loop = hiaG_add(p->g, p->fn, p->region, HIA_OP_LOOP, start, 2, &types[1], 1, 0,
-                              p->loc);
+  hia_node_id loop =
+      hiaG_add(p->g, p->fn, p->region, HIA_OP_LOOP, start, 2, &types[1], 1, 0, p->loc);
   p->fn->nodes.data[loop].flags |= HIA_NODE_FREE;
   hia_place head = {p->g, p->fn, p->fn->nodes.data[loop].regions, HIA_NONE, p->loc};
   hia_place round = head;
@@ -88,8 +88,7 @@ static hia_value_id stacked(const summing *s, const hia_place *p) {
   hia_row_shape all = *s->shape;
   all.rank++;
   for (uint32_t i = 0; i < s->shape->rank; i++) ins[1 + i] = hiaG_put_number(p, s->shape->dims[i]);
-  hia_value_id pack =
-      hiaG_put(p, HIA_OP_PACK, ins, 1 + s->shape->rank, hiaG_row_type(p, &all), 0);
+  hia_value_id pack = hiaG_put(p, HIA_OP_PACK, ins, 1 + s->shape->rank, hiaG_row_type(p, &all), 0);
   hiaG_def(p->fn, pack)->flags |= HIA_NODE_WAITS;
   hia_value_id sum = hiaG_put(p, HIA_OP_SUM, &pack, 1, hiaG_row_type(p, s->shape), 0);
   hiaG_def(p->fn, sum)->flags |= HIA_NODE_WAITS;

@@ -91,8 +91,8 @@ static hia_value_id put_sum(const hia_place *p, const so_far *s, hia_value_id x)
 
 static void fill_dense(const hia_place *p, const hia_row_shape *shape, const so_far *s) {
   hia_place fits[2];
-  hia_value_id x = hiaG_put(p, HIA_OP_FIELD, &s->sum, 1, hiaG_row_type(p, shape),
-                            HIA_IMM(HIA_SUM_DENSE, 0));
+  hia_value_id x =
+      hiaG_put(p, HIA_OP_FIELD, &s->sum, 1, hiaG_row_type(p, shape), HIA_IMM(HIA_SUM_DENSE, 0));
   hia_node_id n = put_branch(p, put_has_shape(p, shape, x), s, fits);
   hia_value_id one = hiaG_put_number(&fits[0], 1);
   hia_value_id y = put_sum(&fits[0], s, hiaG_put_expect(&fits[0], shape, x));
@@ -129,8 +129,7 @@ static void fill_both(const hia_place *p, hia_fn_id tensors, const so_far *s) {
   hiaG_yield_outs(p->g, p->fn, p->region, branch);
 }
 
-static hia_fn_id make_adder(collecting *c, hia_type sum, const hia_row_shape *shape,
-                            hia_fn_id of) {
+static hia_fn_id make_adder(collecting *c, hia_type sum, const hia_row_shape *shape, hia_fn_id of) {
   hia_graph *g = c->b->g;
   const hia_fn *like = hiaG_fn(g, of);
   hia_type tensor = hiaG_ranked(g->types, shape->dtype, shape->rank);

@@ -15,10 +15,9 @@ bool hiaG_is_repeated(const hia_fn *fn, hia_node_id n) {
 
 hia_value_id hiaG_put(const hia_place *p, unsigned op, const hia_value_id *ins, uint32_t n,
                       hia_type type, uint64_t imm) {
-  hia_node_id node =
-      p->at == HIA_NONE
-          ? hiaG_add(p->g, p->fn, p->region, op, ins, n, &type, 1, imm, p->loc)
-          : hiaG_insert(p->g, p->fn, p->at, op, ins, n, &type, 1, imm, p->loc);
+  hia_node_id node = p->at == HIA_NONE
+                         ? hiaG_add(p->g, p->fn, p->region, op, ins, n, &type, 1, imm, p->loc)
+                         : hiaG_insert(p->g, p->fn, p->at, op, ins, n, &type, 1, imm, p->loc);
   return hiaG_out(p->fn, node, 0);
 }
 

@@ -12,9 +12,9 @@
  * operations. The row of the result is then that of the operands' rows. The backward pass reads
  * gradients of stacked tensors in this way, row by row.
  *
- * The number of rows is not constant; if it is, a segment can have the whole tensor. All other
- * sizes are. An operation that is no longer needed, but might fail, is kept where it fails: behind
- * a branch (guard). */
+ * The number of rows is not constant; if it is, a segment can stack the elements of the array. All
+ * other sizes are. An operation that is no longer needed, but might fail, is kept where it fails:
+ * behind a branch (guard). */
 #include "graph/analysis/effects.h"
 #include "graph/batch/rows.h"
 #include "graph/ir/build.h"
@@ -151,8 +151,8 @@ static hia_value_id rows_of_parts(unstacking *u, const hia_place *p, hia_node_id
   hia_value_id sum = HIA_NONE;
   for (uint32_t i = 0; i < u->fn->nodes.data[n].n_ins; i++) {
     hia_value_id one = put_rows(u, p, in(u, n, i));
-    sum = sum == HIA_NONE ? one
-                          : hiaG_put(p, HIA_OP_ADD, (hia_value_id[]){sum, one}, 2, HIA_I64, 0);
+    sum =
+        sum == HIA_NONE ? one : hiaG_put(p, HIA_OP_ADD, (hia_value_id[]){sum, one}, 2, HIA_I64, 0);
   }
   return sum;
 }
@@ -345,6 +345,24 @@ static void replace_part(unstacking *u, hia_node_id n) {
   replace(u, n, hiaG_put(&p, HIA_OP_STACK, rows, (uint32_t)n_rows, type, 0));
 }
 
+/* A constant number of elements, which may be late: a segment can stack them. */
+static void replace_pack(unstacking *u, hia_node_id n) {
+  enum { MOST_ELEMENTS = 16 };
+  hia_value_id v = u->fn->nodes.data[n].outs, array = in(u, n, 0), elements[MOST_ELEMENTS];
+  int64_t n_elements = size(u, v, 0);
+  hia_row_shape shape = {hiaG_dtype(u->b->g->types, hiaG_type(u->fn, v)), rank_of(u, v) - 1, {0}};
+  if (n_elements < 1 || n_elements > MOST_ELEMENTS || !is_late_array(u, array)) return;
+  if (!hiaG_is_repeated(u->fn, n)) return;
+  hia_place p = before(u, n);
+  if (hiaG_element(p.g->types, hiaG_type(u->fn, array)) != hiaG_row_type(&p, &shape)) return;
+  for (uint32_t k = 0; k < shape.rank; k++)
+    if ((shape.dims[k] = size(u, v, k + 1)) < 0) return;
+  for (int64_t i = 0; i < n_elements; i++)
+    elements[i] = hiaG_put_at(&p, &shape, array, hiaG_put_number(&p, i));
+  hia_type type = hiaG_type(u->fn, v);
+  replace(u, n, hiaG_put(&p, HIA_OP_STACK, elements, (uint32_t)n_elements, type, 0));
+}
+
 /* True if v consists of zeros, and not of -0. */
 static bool is_zeros(const unstacking *u, hia_value_id v) {
   const hia_node *def = hiaG_def(u->fn, v);
@@ -398,7 +416,9 @@ static void look_at_use(unstacking *u, hia_node_id n) {
   const hia_node node = u->fn->nodes.data[n];
   if (!node.n_ins) return;
   hia_value_id x = in(u, n, 0);
-  if (x >= u->n_values || !u->is_late[x]) return;
+  if (x >= u->n_values || node.outs >= u->n_values) return;
+  if (node.op == HIA_OP_PACK) replace_pack(u, n);
+  if (!u->is_late[x]) return;
   if (node.op == HIA_OP_ROW) replace_row(u, n);
   if (node.op == HIA_OP_SUM) replace_sum(u, n);
   if (node.op == HIA_OP_PART) replace_part(u, n);
