@@ -177,7 +177,7 @@ static void reduce(const finding *f, hia_node_id n, hia_size *out, uint32_t rank
   }
 }
 
-/* Of a comprehension that is stacked. Where there are no elements the stated sizes count. */
+/* A comprehension may be stacked. Where it has no elements the stated sizes count. */
 static void pack(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
   const hia_node *map = hiaG_def(f->fn, in(f, n, 0));
   bool is_map = map->op == HIA_OP_MAP;

@@ -21,14 +21,14 @@ typedef struct summing {
   hia_value_id array, n; /* and how many elements it has */
 } summing;
 
-static hia_value_id put_2(const hia_place *p, unsigned op, hia_value_id a, hia_value_id b,
+static hia_value_id put_2(const hia_putting *p, unsigned op, hia_value_id a, hia_value_id b,
                           hia_type type) {
   return hiaG_put(p, op, (hia_value_id[]){a, b}, 2, type, 0);
 }
 
 /* Element k, or zeros if there are not so many. */
-static hia_value_id element(const summing *s, const hia_place *p, hia_value_id k) {
-  hia_place arms[2];
+static hia_value_id element(const summing *s, const hia_putting *p, hia_value_id k) {
+  hia_putting arms[2];
   hia_value_id is_there = put_2(p, HIA_OP_LT, k, s->n, HIA_BOOL);
   hia_value_id v = hiaG_put_branch(p, is_there, hiaG_row_type(p, s->shape), arms);
   hiaG_put_yield(&arms[0], hiaG_put_at(&arms[0], s->shape, s->array, k));
@@ -36,7 +36,7 @@ static hia_value_id element(const summing *s, const hia_place *p, hia_value_id k
   return v;
 }
 
-static hia_value_id few(const summing *s, const hia_place *p) {
+static hia_value_id few(const summing *s, const hia_putting *p) {
   hia_type type = hiaG_row_type(p, s->shape);
   hia_value_id sums[FEW];
   for (unsigned i = 0; i < FEW; i++) {
@@ -51,7 +51,7 @@ static hia_value_id few(const summing *s, const hia_place *p) {
 }
 
 /* Adds 16 elements, from k on, to the partial sums. */
-static hia_value_id next_sums(const summing *s, const hia_place *p, hia_value_id sums,
+static hia_value_id next_sums(const summing *s, const hia_putting *p, hia_value_id sums,
                               hia_value_id k) {
   hia_value_id rows[PARTIAL_SUMS];
   hia_type i64 = HIA_I64, type = hiaG_type(p->fn, sums);
@@ -61,7 +61,7 @@ static hia_value_id next_sums(const summing *s, const hia_place *p, hia_value_id
   return put_2(p, HIA_OP_ADD, sums, stack, type);
 }
 
-static hia_value_id many(const summing *s, const hia_place *p) {
+static hia_value_id many(const summing *s, const hia_putting *p) {
   hia_row_shape all = {s->shape->dtype, s->shape->rank + 1, {PARTIAL_SUMS}};
   for (uint32_t i = 0; i < s->shape->rank; i++) all.dims[i + 1] = s->shape->dims[i];
   hia_type types[2] = {HIA_I64, hiaG_row_type(p, &all)};
@@ -69,8 +69,8 @@ static hia_value_id many(const summing *s, const hia_place *p) {
   hia_node_id loop =
       hiaG_add(p->g, p->fn, p->region, HIA_OP_LOOP, start, 2, &types[1], 1, 0, p->loc);
   p->fn->nodes.data[loop].flags |= HIA_NODE_FREE;
-  hia_place head = {p->g, p->fn, p->fn->nodes.data[loop].regions, HIA_NONE, p->loc};
-  hia_place round = head;
+  hia_putting head = {p->g, p->fn, p->fn->nodes.data[loop].regions, HIA_NONE, p->loc};
+  hia_putting round = head;
   round.region++;
   hia_value_id k = hiaG_put(&head, HIA_OP_ARG, NULL, 0, types[0], 0);
   hia_value_id sums = hiaG_put(&head, HIA_OP_ARG, NULL, 0, types[1], 1);
@@ -83,7 +83,7 @@ static hia_value_id many(const summing *s, const hia_place *p) {
   return hiaG_put(p, HIA_OP_SUM, &last, 1, hiaG_row_type(p, s->shape), 0);
 }
 
-static hia_value_id stacked(const summing *s, const hia_place *p) {
+static hia_value_id stacked(const summing *s, const hia_putting *p) {
   hia_value_id ins[1 + HIA_MAX_RANK] = {s->array};
   hia_row_shape all = *s->shape;
   all.rank++;
@@ -95,18 +95,18 @@ static hia_value_id stacked(const summing *s, const hia_place *p) {
   return sum;
 }
 
-hia_value_id hiaG_put_sum(const hia_place *p, const hia_row_shape *shape, hia_value_id array) {
+hia_value_id hiaG_put_sum(const hia_putting *p, const hia_row_shape *shape, hia_value_id array) {
   summing s = {shape, array, hiaG_put(p, HIA_OP_LEN, &array, 1, HIA_I64, 0)};
   hia_type type = hiaG_row_type(p, shape);
-  hia_place none[2], not_few[2], not_many[2];
+  hia_putting none[2], not_few[2], not_many[2];
   hia_value_id is_none = put_2(p, HIA_OP_EQ, s.n, hiaG_put_number(p, 0), HIA_BOOL);
   hia_value_id result = hiaG_put_branch(p, is_none, type, none);
   hiaG_put_yield(&none[0], hiaG_put_zeros(&none[0], shape));
-  const hia_place *some = &none[1];
+  const hia_putting *some = &none[1];
   hia_value_id are_few = put_2(some, HIA_OP_LE, s.n, hiaG_put_number(some, FEW), HIA_BOOL);
   hia_value_id of_some = hiaG_put_branch(some, are_few, type, not_few);
   hiaG_put_yield(&not_few[0], few(&s, &not_few[0]));
-  const hia_place *more = &not_few[1];
+  const hia_putting *more = &not_few[1];
   hia_value_id are_many = put_2(more, HIA_OP_LE, s.n, hiaG_put_number(more, MOST), HIA_BOOL);
   hia_value_id of_more = hiaG_put_branch(more, are_many, type, not_many);
   hiaG_put_yield(&not_many[0], many(&s, &not_many[0]));

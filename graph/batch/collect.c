@@ -35,7 +35,7 @@ typedef struct so_far {
   hia_value_id sum, ctor, n, y;
 } so_far;
 
-static hia_value_id put_2(const hia_place *p, unsigned op, hia_value_id a, hia_value_id b,
+static hia_value_id put_2(const hia_putting *p, unsigned op, hia_value_id a, hia_value_id b,
                           hia_type type) {
   return hiaG_put(p, op, (hia_value_id[]){a, b}, 2, type, 0);
 }
@@ -43,25 +43,26 @@ static hia_value_id put_2(const hia_place *p, unsigned op, hia_value_id a, hia_v
 /* ---- the function `tensors` ---- */
 
 /* Puts an IF of two results, n and y. */
-static hia_node_id put_branch(const hia_place *p, hia_value_id is_first, const so_far *s,
-                              hia_place arms[2]) {
+static hia_node_id put_branch(const hia_putting *p, hia_value_id is_first, const so_far *s,
+                              hia_putting arms[2]) {
   hia_type types[2] = {HIA_I64, hiaG_type(p->fn, s->y)};
   hia_node_id n = hiaG_add(p->g, p->fn, p->region, HIA_OP_IF, &is_first, 1, types, 2, 0, p->loc);
   for (uint32_t i = 0; i < 2; i++)
-    arms[i] = (hia_place){p->g, p->fn, p->fn->nodes.data[n].regions + i, HIA_NONE, p->loc};
+    arms[i] = (hia_putting){p->g, p->fn, p->fn->nodes.data[n].regions + i, HIA_NONE, p->loc};
   return n;
 }
 
-static void yield(const hia_place *p, hia_value_id n, hia_value_id y) {
+static void yield(const hia_putting *p, hia_value_id n, hia_value_id y) {
   hiaG_yield(p->g, p->fn, p->region, (hia_value_id[]){n, y}, 2);
 }
 
-static hia_value_id put_is(const hia_place *p, hia_value_id ctor, hia_sum_ctor number) {
+static hia_value_id put_is(const hia_putting *p, hia_value_id ctor, hia_sum_ctor number) {
   hia_value_id n = hiaG_put(p, HIA_OP_CONST, NULL, 0, HIA_I32, hiaR_from_i32((int32_t)number));
   return put_2(p, HIA_OP_EQ, ctor, n, HIA_BOOL);
 }
 
-static hia_value_id put_has_shape(const hia_place *p, const hia_row_shape *shape, hia_value_id x) {
+static hia_value_id put_has_shape(const hia_putting *p, const hia_row_shape *shape,
+                                  hia_value_id x) {
   hia_value_id all = HIA_NONE;
   for (uint32_t k = 0; k < shape->rank; k++) {
     hia_value_id dim = hiaG_put(p, HIA_OP_DIM, &x, 1, HIA_I64, k);
@@ -72,13 +73,13 @@ static hia_value_id put_has_shape(const hia_place *p, const hia_row_shape *shape
 }
 
 /* Adds x to what there is. */
-static hia_value_id put_sum(const hia_place *p, const so_far *s, hia_value_id x) {
-  hia_place first[2], second[2];
+static hia_value_id put_sum(const hia_putting *p, const so_far *s, hia_value_id x) {
+  hia_putting first[2], second[2];
   hia_type type = hiaG_type(p->fn, x);
   hia_value_id zero = hiaG_put_number(p, 0), one = hiaG_put_number(p, 1);
   hia_value_id v = hiaG_put_branch(p, put_2(p, HIA_OP_EQ, s->n, zero, HIA_BOOL), type, first);
   hiaG_put_yield(&first[0], x);
-  const hia_place *then = &first[1];
+  const hia_putting *then = &first[1];
   hia_value_id is_one = put_2(then, HIA_OP_EQ, s->n, one, HIA_BOOL);
   hiaG_put_yield(then, hiaG_put_branch(then, is_one, type, second));
   hia_type scalar = (hia_type)hiaG_tensor_dtype(p->g->types, type);
@@ -89,8 +90,8 @@ static hia_value_id put_sum(const hia_place *p, const so_far *s, hia_value_id x)
   return v;
 }
 
-static void fill_dense(const hia_place *p, const hia_row_shape *shape, const so_far *s) {
-  hia_place fits[2];
+static void fill_dense(const hia_putting *p, const hia_row_shape *shape, const so_far *s) {
+  hia_putting fits[2];
   hia_value_id x =
       hiaG_put(p, HIA_OP_FIELD, &s->sum, 1, hiaG_row_type(p, shape), HIA_IMM(HIA_SUM_DENSE, 0));
   hia_node_id n = put_branch(p, put_has_shape(p, shape, x), s, fits);
@@ -101,8 +102,8 @@ static void fill_dense(const hia_place *p, const hia_row_shape *shape, const so_
   hiaG_yield_outs(p->g, p->fn, p->region, n);
 }
 
-static hia_node_id put_call(const hia_place *p, hia_fn_id tensors, hia_value_id sum, hia_value_id n,
-                            hia_value_id y) {
+static hia_node_id put_call(const hia_putting *p, hia_fn_id tensors, hia_value_id sum,
+                            hia_value_id n, hia_value_id y) {
   hia_type types[2] = {HIA_I64, hiaG_type(p->fn, y)};
   hia_value_id ins[3] = {sum, n, y};
   hia_node_id call =
@@ -113,8 +114,8 @@ static hia_node_id put_call(const hia_place *p, hia_fn_id tensors, hia_value_id 
   return call;
 }
 
-static void fill_both(const hia_place *p, hia_fn_id tensors, const so_far *s) {
-  hia_place goes_on[2];
+static void fill_both(const hia_putting *p, hia_fn_id tensors, const so_far *s) {
+  hia_putting goes_on[2];
   hia_type type = hiaG_type(p->fn, s->sum);
   hia_value_id halves[2];
   for (uint32_t i = 0; i < 2; i++)
@@ -136,12 +137,12 @@ static hia_fn_id make_adder(collecting *c, hia_type sum, const hia_row_shape *sh
   hia_type params[3] = {sum, HIA_I64, tensor}, results[2] = {HIA_I64, tensor};
   hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, like->name, " tensors"), like->source, like->loc,
                              params, 3, results, 2);
-  hia_place body = {g, hiaG_fn(g, id), 0, HIA_NONE, HIA_NONE}, arms[3][2];
+  hia_putting body = {g, hiaG_fn(g, id), 0, HIA_NONE, HIA_NONE}, arms[3][2];
   so_far s = {.sum = 0, .n = 1, .y = 2};
   s.ctor = hiaG_put(&body, HIA_OP_CTOR, &s.sum, 1, HIA_I32, 0);
   hia_node_id dense = put_branch(&body, put_is(&body, s.ctor, HIA_SUM_DENSE), &s, arms[0]);
   fill_dense(&arms[0][0], shape, &s);
-  const hia_place *rest = &arms[0][1];
+  const hia_putting *rest = &arms[0][1];
   hia_node_id both = put_branch(rest, put_is(rest, s.ctor, HIA_SUM_BOTH), &s, arms[1]);
   fill_both(&arms[1][0], id, &s);
   hiaG_yield_outs(g, body.fn, rest->region, both);
@@ -166,9 +167,9 @@ static hia_fn_id adder_of(collecting *c, hia_type sum, const hia_row_shape *shap
 
 /* ---- what is collected ---- */
 
-static hia_value_id put_collect(collecting *c, const hia_place *p, const hia_row_shape *shape,
+static hia_value_id put_collect(collecting *c, const hia_putting *p, const hia_row_shape *shape,
                                 hia_fn_id f, hia_value_id sum, hia_value_id like) {
-  hia_place arms[2];
+  hia_putting arms[2];
   hia_type type = hiaG_row_type(p, shape);
   hia_fn_id tensors = adder_of(c, hiaG_type(p->fn, sum), shape, f);
   hia_value_id zero = hiaG_put_number(p, 0);
@@ -209,7 +210,7 @@ static bool collect_late(collecting *c, hia_fn_id f) {
     hiaG_rewrite_ins(&subst, fn, n);
     next = hiaG_walk_next(fn, n);
     if (!is_of_pending(c->b, f, n, &shape)) continue;
-    hia_place p = {g, fn, HIA_NONE, n, fn->nodes.data[n].loc};
+    hia_putting p = {g, fn, HIA_NONE, n, fn->nodes.data[n].loc};
     hia_value_id v = put_collect(c, &p, &shape, f, hiaG_in(fn, n, 0), hiaG_in(fn, n, 1));
     hiaG_replace(&subst, fn->nodes.data[n].outs, v);
     hiaG_remove(fn, n);

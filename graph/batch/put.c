@@ -13,7 +13,7 @@ bool hiaG_is_repeated(const hia_fn *fn, hia_node_id n) {
   return false;
 }
 
-hia_value_id hiaG_put(const hia_place *p, unsigned op, const hia_value_id *ins, uint32_t n,
+hia_value_id hiaG_put(const hia_putting *p, unsigned op, const hia_value_id *ins, uint32_t n,
                       hia_type type, uint64_t imm) {
   hia_node_id node = p->at == HIA_NONE
                          ? hiaG_add(p->g, p->fn, p->region, op, ins, n, &type, 1, imm, p->loc)
@@ -21,43 +21,43 @@ hia_value_id hiaG_put(const hia_place *p, unsigned op, const hia_value_id *ins, 
   return hiaG_out(p->fn, node, 0);
 }
 
-static hia_value_id put_const(const hia_place *p, hia_type type, hia_word word) {
+static hia_value_id put_const(const hia_putting *p, hia_type type, hia_word word) {
   return hiaG_put(p, HIA_OP_CONST, NULL, 0, type, word);
 }
 
-hia_value_id hiaG_put_number(const hia_place *p, int64_t n) {
+hia_value_id hiaG_put_number(const hia_putting *p, int64_t n) {
   return put_const(p, HIA_I64, hiaR_from_i64(n));
 }
 
-hia_value_id hiaG_put_branch(const hia_place *p, hia_value_id is_first, hia_type type,
-                             hia_place arms[2]) {
+hia_value_id hiaG_put_branch(const hia_putting *p, hia_value_id is_first, hia_type type,
+                             hia_putting arms[2]) {
   hia_value_id v = hiaG_put(p, HIA_OP_IF, &is_first, 1, type, 0);
   hia_region_id regions = hiaG_def(p->fn, v)->regions;
   for (unsigned i = 0; i < 2; i++)
-    arms[i] = (hia_place){p->g, p->fn, regions + i, HIA_NONE, p->loc};
+    arms[i] = (hia_putting){p->g, p->fn, regions + i, HIA_NONE, p->loc};
   return v;
 }
 
-void hiaG_put_yield(const hia_place *p, hia_value_id v) {
+void hiaG_put_yield(const hia_putting *p, hia_value_id v) {
   hiaG_yield(p->g, p->fn, p->region, &v, 1);
 }
 
-hia_type hiaG_row_type(const hia_place *p, const hia_row_shape *shape) {
+hia_type hiaG_row_type(const hia_putting *p, const hia_row_shape *shape) {
   return hiaG_ranked(p->g->types, shape->dtype, shape->rank);
 }
 
-hia_value_id hiaG_put_full(const hia_place *p, const hia_row_shape *shape, hia_value_id scalar) {
+hia_value_id hiaG_put_full(const hia_putting *p, const hia_row_shape *shape, hia_value_id scalar) {
   if (!shape->rank) return scalar;
   hia_value_id ins[1 + HIA_MAX_RANK] = {scalar};
   for (uint32_t k = 0; k < shape->rank; k++) ins[1 + k] = hiaG_put_number(p, shape->dims[k]);
   return hiaG_put(p, HIA_OP_FULL, ins, 1 + shape->rank, hiaG_row_type(p, shape), 0);
 }
 
-hia_value_id hiaG_put_zeros(const hia_place *p, const hia_row_shape *shape) {
+hia_value_id hiaG_put_zeros(const hia_putting *p, const hia_row_shape *shape) {
   return hiaG_put_full(p, shape, put_const(p, (hia_type)shape->dtype, 0));
 }
 
-hia_value_id hiaG_put_expect(const hia_place *p, const hia_row_shape *shape, hia_value_id x) {
+hia_value_id hiaG_put_expect(const hia_putting *p, const hia_row_shape *shape, hia_value_id x) {
   if (!shape->rank) return x;
   hia_value_id ins[1 + HIA_MAX_RANK] = {x};
   for (uint32_t k = 0; k < shape->rank; k++) ins[1 + k] = hiaG_put_number(p, shape->dims[k]);
@@ -65,7 +65,7 @@ hia_value_id hiaG_put_expect(const hia_place *p, const hia_row_shape *shape, hia
   return hiaG_put(p, HIA_OP_EXPECT, ins, 1 + shape->rank, hiaG_row_type(p, shape), axes);
 }
 
-hia_value_id hiaG_put_at(const hia_place *p, const hia_row_shape *shape, hia_value_id array,
+hia_value_id hiaG_put_at(const hia_putting *p, const hia_row_shape *shape, hia_value_id array,
                          hia_value_id k) {
   hia_value_id ins[2] = {array, k};
   return hiaG_put_expect(p, shape, hiaG_put(p, HIA_OP_AT, ins, 2, hiaG_row_type(p, shape), 0));

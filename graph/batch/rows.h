@@ -7,13 +7,13 @@
 #include "graph/batch/batcher.h"
 
 /* Where nodes are put: before node `at`, or, if that is NONE, at the end of a region. */
-typedef struct hia_place {
+typedef struct hia_putting {
   hia_graph *g;
   hia_fn *fn;
   hia_region_id region;
   hia_node_id at;
   hia_loc_id loc;
-} hia_place;
+} hia_putting;
 
 /* The shape of a row of a tensor, or of an element of an array; a scalar has rank 0. */
 typedef struct hia_row_shape {
@@ -27,28 +27,28 @@ typedef struct hia_row_shape {
 /* False if a run comes to the node once at most: it may wait there. */
 bool hiaG_is_repeated(const hia_fn *fn, hia_node_id n);
 
-hia_value_id hiaG_put(const hia_place *p, unsigned op, const hia_value_id *ins, uint32_t n,
+hia_value_id hiaG_put(const hia_putting *p, unsigned op, const hia_value_id *ins, uint32_t n,
                       hia_type type, uint64_t imm);
-hia_value_id hiaG_put_number(const hia_place *p, int64_t n);
+hia_value_id hiaG_put_number(const hia_putting *p, int64_t n);
 /* Puts an IF of one result. The caller fills its arms, each up to its YIELD. */
-hia_value_id hiaG_put_branch(const hia_place *p, hia_value_id is_first, hia_type type,
-                             hia_place arms[2]);
-void hiaG_put_yield(const hia_place *p, hia_value_id v);
+hia_value_id hiaG_put_branch(const hia_putting *p, hia_value_id is_first, hia_type type,
+                             hia_putting arms[2]);
+void hiaG_put_yield(const hia_putting *p, hia_value_id v);
 /* The type of such a row. */
-hia_type hiaG_row_type(const hia_place *p, const hia_row_shape *shape);
+hia_type hiaG_row_type(const hia_putting *p, const hia_row_shape *shape);
 /* Copies of a scalar of the row's dtype, in the shape of a row. */
-hia_value_id hiaG_put_full(const hia_place *p, const hia_row_shape *shape, hia_value_id scalar);
-hia_value_id hiaG_put_zeros(const hia_place *p, const hia_row_shape *shape);
+hia_value_id hiaG_put_full(const hia_putting *p, const hia_row_shape *shape, hia_value_id scalar);
+hia_value_id hiaG_put_zeros(const hia_putting *p, const hia_row_shape *shape);
 /* Element k of an array, of this shape; k is an index of it. */
-hia_value_id hiaG_put_at(const hia_place *p, const hia_row_shape *shape, hia_value_id array,
+hia_value_id hiaG_put_at(const hia_putting *p, const hia_row_shape *shape, hia_value_id array,
                          hia_value_id k);
 /* x, of which the sizes are these, though the analysis of sizes does not know. */
-hia_value_id hiaG_put_expect(const hia_place *p, const hia_row_shape *shape, hia_value_id x);
+hia_value_id hiaG_put_expect(const hia_putting *p, const hia_row_shape *shape, hia_value_id x);
 
 /* ---- add_rows.c ---- */
 
 /* Puts what gives the sum of the elements of an array, in the order of additions of a `sum` along
  * the axis of rows. */
-hia_value_id hiaG_put_sum(const hia_place *p, const hia_row_shape *shape, hia_value_id array);
+hia_value_id hiaG_put_sum(const hia_putting *p, const hia_row_shape *shape, hia_value_id array);
 
 #endif

@@ -43,8 +43,8 @@ static uint32_t rank_of(const unstacking *u, hia_value_id v) {
 static int64_t size(const unstacking *u, hia_value_id v, uint32_t axis) {
   return hiaG_batch_size(u->b, u->f, v, axis);
 }
-static hia_place before(const unstacking *u, hia_node_id n) {
-  return (hia_place){u->b->g, u->fn, HIA_NONE, n, u->fn->nodes.data[n].loc};
+static hia_putting before(const unstacking *u, hia_node_id n) {
+  return (hia_putting){u->b->g, u->fn, HIA_NONE, n, u->fn->nodes.data[n].loc};
 }
 
 /* ---- which tensors have rows ---- */
@@ -97,7 +97,7 @@ static bool elementwise(const unstacking *u, hia_node_id n, bool *late) {
   return rows != HIA_NONE;
 }
 
-/* Of several tensors, each has rows, or a constant number of them. */
+/* Each of the tensors has rows, or a constant number of them. */
 static bool cat(const unstacking *u, hia_node_id n, bool *late) {
   enum { MOST_PARTS = 8 };
   const hia_node *node = &u->fn->nodes.data[n];
@@ -145,9 +145,9 @@ static void look_at(unstacking *u, hia_node_id n) {
 
 /* ---- how many rows ---- */
 
-static hia_value_id put_rows(unstacking *u, const hia_place *p, hia_value_id v);
+static hia_value_id put_rows(unstacking *u, const hia_putting *p, hia_value_id v);
 
-static hia_value_id rows_of_parts(unstacking *u, const hia_place *p, hia_node_id n) {
+static hia_value_id rows_of_parts(unstacking *u, const hia_putting *p, hia_node_id n) {
   hia_value_id sum = HIA_NONE;
   for (uint32_t i = 0; i < u->fn->nodes.data[n].n_ins; i++) {
     hia_value_id one = put_rows(u, p, in(u, n, i));
@@ -158,7 +158,7 @@ static hia_value_id rows_of_parts(unstacking *u, const hia_place *p, hia_node_id
 }
 
 /* Puts what gives the number of rows of v. */
-static hia_value_id put_rows(unstacking *u, const hia_place *p, hia_value_id v) {
+static hia_value_id put_rows(unstacking *u, const hia_putting *p, hia_value_id v) {
   hia_node_id n = u->fn->values.data[v].node;
   if (!u->has_rows[v]) return hiaG_put_number(p, size(u, v, 0));
   switch (u->fn->nodes.data[n].op) {
@@ -181,10 +181,10 @@ static hia_value_id put_rows(unstacking *u, const hia_place *p, hia_value_id v) 
 
 /* ---- one row ---- */
 
-static hia_value_id put_row(unstacking *u, const hia_place *p, hia_value_id v, hia_value_id k);
+static hia_value_id put_row(unstacking *u, const hia_putting *p, hia_value_id v, hia_value_id k);
 
 /* Puts what gives the only row of v in such a form that a segment can have it. */
-static hia_value_id put_only_row(unstacking *u, const hia_place *p, hia_value_id v) {
+static hia_value_id put_only_row(unstacking *u, const hia_putting *p, hia_value_id v) {
   const hia_node *def = hiaG_def(u->fn, v);
   hia_value_id of = def->n_ins ? u->fn->edges.data[def->ins] : HIA_NONE;
   hia_row_shape row = {hiaG_dtype(u->b->g->types, hiaG_type(u->fn, v)), rank_of(u, v) - 1, {0}};
@@ -203,14 +203,15 @@ static hia_value_id put_only_row(unstacking *u, const hia_place *p, hia_value_id
 }
 
 /* Row k of a tensor that has a constant number of them. */
-static hia_value_id put_own_row(unstacking *u, const hia_place *p, hia_value_id v, hia_value_id k) {
+static hia_value_id put_own_row(unstacking *u, const hia_putting *p, hia_value_id v,
+                                hia_value_id k) {
   if (size(u, v, 0) == 1) return put_only_row(u, p, v);
   hia_type type = hiaG_ranked(u->b->g->types, hiaG_dtype(u->b->g->types, hiaG_type(u->fn, v)),
                               rank_of(u, v) - 1);
   return hiaG_put(p, HIA_OP_ROW, (hia_value_id[]){v, k}, 2, type, 0);
 }
 
-static hia_value_id put_elementwise(unstacking *u, const hia_place *p, hia_node_id n,
+static hia_value_id put_elementwise(unstacking *u, const hia_putting *p, hia_node_id n,
                                     hia_value_id k, hia_type type) {
   const hia_node node = u->fn->nodes.data[n];
   hia_value_id ins[4];
@@ -223,12 +224,12 @@ static hia_value_id put_elementwise(unstacking *u, const hia_place *p, hia_node_
 }
 
 /* Row k of operands i and on of a concatenation. */
-static hia_value_id put_row_of(unstacking *u, const hia_place *p, hia_node_id n, uint32_t i,
+static hia_value_id put_row_of(unstacking *u, const hia_putting *p, hia_node_id n, uint32_t i,
                                hia_value_id k, hia_type type) {
   hia_value_id x = in(u, n, i);
   if (i + 1 == u->fn->nodes.data[n].n_ins)
     return u->has_rows[x] ? put_row(u, p, x, k) : put_own_row(u, p, x, k);
-  hia_place arms[2];
+  hia_putting arms[2];
   hia_value_id rows = put_rows(u, p, x);
   hia_value_id is_here = hiaG_put(p, HIA_OP_LT, (hia_value_id[]){k, rows}, 2, HIA_BOOL, 0);
   hia_value_id v = hiaG_put_branch(p, is_here, type, arms);
@@ -240,7 +241,7 @@ static hia_value_id put_row_of(unstacking *u, const hia_place *p, hia_node_id n,
 }
 
 /* Puts what gives row k of v, which has rows; k is an index of it. */
-static hia_value_id put_row(unstacking *u, const hia_place *p, hia_value_id v, hia_value_id k) {
+static hia_value_id put_row(unstacking *u, const hia_putting *p, hia_value_id v, hia_value_id k) {
   hia_node_id n = u->fn->values.data[v].node;
   hia_row_shape shape;
   row_shape(u, v, &shape);
@@ -258,13 +259,13 @@ static hia_value_id put_row(unstacking *u, const hia_place *p, hia_value_id v, h
 
 /* ---- what fails without being needed ---- */
 
-static hia_value_id put_2(const hia_place *p, unsigned op, hia_value_id a, hia_value_id b,
+static hia_value_id put_2(const hia_putting *p, unsigned op, hia_value_id a, hia_value_id b,
                           hia_type type) {
   return hiaG_put(p, op, (hia_value_id[]){a, b}, 2, type, 0);
 }
 
 /* Zeros in the shape of v. */
-static hia_value_id put_like(unstacking *u, const hia_place *p, hia_value_id v) {
+static hia_value_id put_like(unstacking *u, const hia_putting *p, hia_value_id v) {
   hia_row_shape shape;
   row_shape(u, v, &shape);
   hia_value_id ins[1 + HIA_MAX_RANK];
@@ -276,7 +277,7 @@ static hia_value_id put_like(unstacking *u, const hia_place *p, hia_value_id v) 
 }
 
 /* True if the sizes of a FULL are such that there can be a tensor of them. */
-static hia_value_id put_can_fill(const hia_place *p, hia_value_id rows) {
+static hia_value_id put_can_fill(const hia_putting *p, hia_value_id rows) {
   hia_value_id zero = hiaG_put_number(p, 0), most = hiaG_put_number(p, MOST_ROWS_UNCHECKED);
   hia_value_id is_counted = put_2(p, HIA_OP_LE, zero, rows, HIA_BOOL);
   hia_value_id is_small = put_2(p, HIA_OP_LE, rows, most, HIA_BOOL);
@@ -284,7 +285,7 @@ static hia_value_id put_can_fill(const hia_place *p, hia_value_id rows) {
 }
 
 /* True if 0 <= from <= to <= rows. */
-static hia_value_id put_is_part(const hia_place *p, hia_value_id rows, hia_value_id from,
+static hia_value_id put_is_part(const hia_putting *p, hia_value_id rows, hia_value_id from,
                                 hia_value_id to) {
   hia_value_id zero = hiaG_put_number(p, 0);
   hia_value_id begins = put_2(p, HIA_OP_LE, zero, from, HIA_BOOL);
@@ -297,7 +298,7 @@ static hia_value_id put_is_part(const hia_place *p, hia_value_id rows, hia_value
 /* Puts a FULL or a PART, whose result nothing will use, where it fails. */
 static void guard(unstacking *u, hia_node_id n) {
   const hia_node node = u->fn->nodes.data[n];
-  hia_place p = before(u, n), arms[2];
+  hia_putting p = before(u, n), arms[2];
   hia_value_id ins[1 + HIA_MAX_RANK], ok;
   for (uint32_t i = 0; i < node.n_ins; i++) ins[i] = in(u, n, i);
   if (node.op == HIA_OP_FULL)
@@ -321,7 +322,7 @@ static void replace(unstacking *u, hia_node_id n, hia_value_id by) {
 }
 
 static void replace_row(unstacking *u, hia_node_id n) {
-  hia_place p = before(u, n);
+  hia_putting p = before(u, n);
   hia_value_id x = in(u, n, 0), bounds[2] = {put_rows(u, &p, x), in(u, n, 1)};
   uint64_t of_rows = rank_of(u, x) > 1 ? 2 : 0;
   hia_value_id k = hiaG_put(&p, HIA_OP_WITHIN, bounds, 2, HIA_I64, of_rows);
@@ -338,7 +339,7 @@ static void replace_part(unstacking *u, hia_node_id n) {
   row_shape(u, x, &shape);
   if (n_rows < 1 || n_rows > MOST_ROWS || !shape.rank) return;
   guard(u, n);
-  hia_place p = before(u, n);
+  hia_putting p = before(u, n);
   for (int64_t i = 0; i < n_rows; i++)
     rows[i] = put_row(u, &p, x, put_2(&p, HIA_OP_ADD, from, hiaG_put_number(&p, i), HIA_I64));
   hia_type type = hiaG_type(u->fn, node.outs);
@@ -353,7 +354,7 @@ static void replace_pack(unstacking *u, hia_node_id n) {
   hia_row_shape shape = {hiaG_dtype(u->b->g->types, hiaG_type(u->fn, v)), rank_of(u, v) - 1, {0}};
   if (n_elements < 1 || n_elements > MOST_ELEMENTS || !is_late_array(u, array)) return;
   if (!hiaG_is_repeated(u->fn, n)) return;
-  hia_place p = before(u, n);
+  hia_putting p = before(u, n);
   if (hiaG_element(p.g->types, hiaG_type(u->fn, array)) != hiaG_row_type(&p, &shape)) return;
   for (uint32_t k = 0; k < shape.rank; k++)
     if ((shape.dims[k] = size(u, v, k + 1)) < 0) return;
@@ -381,7 +382,7 @@ static bool is_zeros(const unstacking *u, hia_value_id v) {
 }
 
 /* The array of the rows of v. Zeros behind all others add nothing to a sum. */
-static hia_value_id put_array(unstacking *u, const hia_place *p, hia_value_id v) {
+static hia_value_id put_array(unstacking *u, const hia_putting *p, hia_value_id v) {
   hia_node_id n = u->fn->values.data[v].node;
   const hia_node node = u->fn->nodes.data[n];
   hia_row_shape shape;
@@ -393,7 +394,7 @@ static hia_value_id put_array(unstacking *u, const hia_place *p, hia_value_id v)
   hia_value_id rows = put_rows(u, p, v);
   hia_type type = hiaG_array(u->b->g->types, hiaG_row_type(p, &shape));
   hia_value_id array = hiaG_put(p, HIA_OP_MAP, &rows, 1, type, 0);
-  hia_place each = {p->g, p->fn, hiaG_def(u->fn, array)->regions, HIA_NONE, p->loc};
+  hia_putting each = {p->g, p->fn, hiaG_def(u->fn, array)->regions, HIA_NONE, p->loc};
   hia_value_id k = hiaG_put(&each, HIA_OP_ARG, NULL, 0, HIA_I64, 0);
   hiaG_put_yield(&each, put_row(u, &each, v, k));
   return array;
@@ -408,7 +409,7 @@ static void replace_sum(unstacking *u, hia_node_id n) {
   row_shape(u, x, &shape);
   if (node.flags & HIA_NODE_WAITS || !hiaG_is_repeated(u->fn, n)) return;
   if (shape.rank ? node.imm != 0 : !(u->fn->effects & HIA_E_RECURSIVE)) return;
-  hia_place p = before(u, n);
+  hia_putting p = before(u, n);
   replace(u, n, hiaG_put_sum(&p, &shape, put_array(u, &p, x)));
 }
 
@@ -423,7 +424,7 @@ static void look_at_use(unstacking *u, hia_node_id n) {
   if (node.op == HIA_OP_SUM) replace_sum(u, n);
   if (node.op == HIA_OP_PART) replace_part(u, n);
   if (node.op == HIA_OP_DIM && node.imm == 0) {
-    hia_place p = before(u, n);
+    hia_putting p = before(u, n);
     replace(u, n, put_rows(u, &p, x));
   }
 }
