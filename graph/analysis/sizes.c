@@ -177,6 +177,20 @@ static void reduce(const finding *f, hia_node_id n, hia_size *out, uint32_t rank
   }
 }
 
+/* A comprehension may be stacked. Where it has no elements the stated sizes count. */
+static void pack(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) {
+  const hia_node *map = hiaG_def(f->fn, in(f, n, 0));
+  bool is_map = map->op == HIA_OP_MAP;
+  hia_node_id yield = is_map ? hiaG_yield_of(f->fn, map->regions) : HIA_NONE;
+  if (rank) out[0] = is_map ? of_integer(f, f->fn->edges.data[map->ins]) : new_size(f->s, -1);
+  for (uint32_t k = 1; k < rank; k++) {
+    hia_size stated_size = of_integer(f, in(f, n, k));
+    hia_size own = is_map ? axis(f, in(f, yield, 0), k - 1) : HIA_NONE;
+    bool is_it = own == stated_size || (is_map && is_never(f, own));
+    out[k] = is_it && hiaG_size_number(f->s, stated_size) >= 0 ? stated_size : new_size(f->s, -1);
+  }
+}
+
 /* Gives a product its sizes, as NumPy's matmul does. The axes that a and b have as matrices are
  * a_row, b_col from the last. */
 static void product(const finding *f, hia_node_id n, hia_size *out, uint32_t rank, bool is_at,
@@ -239,6 +253,7 @@ static void by_rule(const finding *f, hia_node_id n, hia_size *out, uint32_t ran
   case HIA_SHAPE_ONE_HOT: stated(f, n, 1, out); return;
   case HIA_SHAPE_EXPECT: expect(f, n, out, rank); return;
   case HIA_SHAPE_REDUCE: reduce(f, n, out, rank); return;
+  case HIA_SHAPE_PACK: pack(f, n, out, rank); return;
   case HIA_SHAPE_PRODUCT: product(f, n, out, rank, false, false); return;
   case HIA_SHAPE_PRODUCT_AT: product(f, n, out, rank, true, false); return;
   case HIA_SHAPE_PRODUCT_BT: product(f, n, out, rank, false, true); return;

@@ -17,6 +17,10 @@
  *   sizes.c    constant sizes of tensors, across calls and fields: what is in a segment
  *              cannot fail
  *   late.c     which values are late
+ *   unstack.c  rows of tensors that are stacked of pending ones, ...
+ *   add_rows.c ... and the sums of such rows (rows.h)
+ *   collect.c  sums of gradients that are one tensor
+ *   put.c      nodes that these put
  *   split.c    comprehensions whose elements wait together
  *   report.c   what is batched, and why other operations are not
  *   types.c    types of which fields are late scalars
@@ -129,6 +133,18 @@ bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n);
 bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i);
 /* True if the node reads elements of operand i, a tensor, or through an object. */
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i);
+
+/* ---- unstack.c ---- */
+
+/* Reads rows, and sums of rows, of tensors that are stacked of pending ones without the tensor.
+ * True if something has changed; then all must be found anew. Requires hiaG_batch_find_late. */
+bool hiaG_batch_unstack(hia_batcher *b);
+
+/* ---- collect.c ---- */
+
+/* Takes the tensor of a sum that consists of it alone, which may be pending, without waiting for
+ * it. Returns and requires what hiaG_batch_unstack does. */
+bool hiaG_batch_collect(hia_batcher *b);
 
 /* ---- split.c ---- */
 

@@ -131,6 +131,7 @@ static const char *why_wait(const reporting *r, hia_node_id n, uint32_t i) {
 static void waits(reporting *r) {
   HIA_EACH_NODE(r->fn, n) {
     const hia_node *node = &r->fn->nodes.data[n];
+    if (node->flags & HIA_NODE_WAITS) continue; /* seldom */
     for (uint32_t i = 0; i < node->n_ins; i++) {
       if (!hiaG_batch_waits(r->b, r->f, n, i)) continue;
       const char *why = why_wait(r, n, i);

@@ -67,6 +67,9 @@ enum { /* hia_node.flags */
         * the gradient computes again. */
        HIA_NODE_BEGIN = 8,
        HIA_NODE_END = 16,
+       /* PACK, SUM, COLLECT, within the pass `batch`: of the case in which a run waits, next to
+        * others in which it does not. */
+       HIA_NODE_WAITS = 32,
 };
 
 typedef struct hia_node {
