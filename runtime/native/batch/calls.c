@@ -8,7 +8,7 @@
 enum { MOST_BYTES = 256 << 10, MOST_HANDED = 2 << 10 };
 #else
 enum {
-  MOST_BYTES = 8 << 20,  /* that rows take (hiaR_row_cost), before a settling */
+  MOST_BYTES = 32 << 20, /* that rows take (hiaR_row_cost), before a settling */
   MOST_HANDED = 1 << 20, /* of those that a job leaves to its owner */
 };
 #endif
