@@ -186,7 +186,8 @@ static void pack(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) 
   for (uint32_t k = 1; k < rank; k++) {
     hia_size stated_size = of_integer(f, in(f, n, k));
     hia_size own = is_map ? axis(f, in(f, yield, 0), k - 1) : HIA_NONE;
-    bool is_it = own == stated_size || (is_map && is_never(f, own));
+    bool is_it = own == stated_size || (is_map && is_never(f, own)) ||
+                 f->fn->nodes.data[n].flags & HIA_NODE_SIZED;
     out[k] = is_it && hiaG_size_number(f->s, stated_size) >= 0 ? stated_size : new_size(f->s, -1);
   }
 }

@@ -19,6 +19,7 @@
  *   late.c     which values are late
  *   unstack.c  rows of tensors that are stacked of pending ones, ...
  *   add_rows.c ... and the sums of such rows (rows.h)
+ *   unset.c    loops that set rows
  *   collect.c  sums of gradients that are one tensor
  *   put.c      nodes that these put
  *   split.c    comprehensions whose elements wait together
@@ -139,6 +140,12 @@ bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, ui
 /* Reads rows, and sums of rows, of tensors that are stacked of pending ones without the tensor.
  * True if something has changed; then all must be found anew. Requires hiaG_batch_find_late. */
 bool hiaG_batch_unstack(hia_batcher *b);
+
+/* ---- unset.c ---- */
+
+/* Tensors whose rows loops set become arrays of rows. Returns and requires what hiaG_batch_unstack
+ * does. */
+bool hiaG_batch_unset(hia_batcher *b);
 
 /* ---- collect.c ---- */
 

@@ -45,6 +45,11 @@ hia_value_id hiaG_put_at(const hia_putting *p, const hia_row_shape *shape, hia_v
 /* x, of which the sizes are these, though the analysis of sizes does not know. */
 hia_value_id hiaG_put_expect(const hia_putting *p, const hia_row_shape *shape, hia_value_id x);
 
+/* ---- unstack.c ---- */
+
+/* Returns, by value, whether a row of it can be had without the others, and may be pending. */
+const bool *hiaG_batch_late_rows(hia_batcher *b, hia_fn_id f);
+
 /* ---- add_rows.c ---- */
 
 /* Puts what gives the sum of the elements of an array, in the order of additions of a `sum` along

@@ -115,6 +115,18 @@ static bool defers(const splitting *s, hia_node_id n) {
   return may;
 }
 
+/* True if the node must stay where it is, though the bits of effects may say less of its sizes than
+ * is known here: elements of constant sizes are stacked without a failure. */
+static bool stays(const splitting *s, hia_node_id n) {
+  const hia_node *node = &s->fn->nodes.data[n];
+  unsigned effects = STAYS;
+  bool is_sized = node->op == HIA_OP_PACK;
+  for (uint32_t k = 1; is_sized && k < node->n_ins; k++)
+    is_sized = hiaG_batch_size(s->b, s->f, node->outs, k) >= 0;
+  if (is_sized || s->of->can_lift[n]) effects &= ~(unsigned)HIA_E_RAISES;
+  return hiaG_node_does(s->b->g, s->fn, n, effects);
+}
+
 /* Marks the nodes of the second map. False: there is nothing to gain, or they cannot be moved. */
 static bool find_second(splitting *s, hia_region_id each) {
   const hia_fn *fn = s->fn;
@@ -133,7 +145,7 @@ static bool find_second(splitting *s, hia_region_id each) {
       continue;
     }
     waits = true;
-    if (hiaG_node_does(s->b->g, fn, n, STAYS)) return false;
+    if (stays(s, n)) return false;
   }
   return waits && has_rows;
 }

@@ -329,6 +329,30 @@ static void replace_row(unstacking *u, hia_node_id n) {
   replace(u, n, put_row(u, &p, x, k));
 }
 
+/* What expects a number of rows compares it where it stands; the tensor need not be there. */
+static void replace_expect(unstacking *u, hia_node_id n) {
+  const hia_node node = u->fn->nodes.data[n];
+  hia_value_id x = in(u, n, 0), ins[1 + HIA_MAX_RANK], expected = HIA_NONE;
+  for (uint32_t i = 1, axis = 0; i < node.n_ins; i++, axis++) {
+    while (!(node.imm >> axis & 1)) axis++;
+    hia_word word;
+    bool is_number = hiaG_is_const(u->fn, in(u, n, i), &word);
+    if (!axis) expected = in(u, n, i);
+    if (axis && (!is_number || size(u, x, axis) != hiaR_to_i64(word))) return;
+  }
+  if (expected == HIA_NONE) return;
+  hia_putting p = before(u, n), arms[2];
+  hia_value_id ok = put_2(&p, HIA_OP_EQ, put_rows(u, &p, x), expected, HIA_BOOL);
+  hiaG_put_branch(&p, ok, HIA_I64, arms);
+  hiaG_put_yield(&arms[0], hiaG_put_number(&arms[0], 0));
+  for (uint32_t i = 1; i < node.n_ins; i++) ins[i] = in(u, n, i);
+  ins[0] = put_like(u, &arms[1], x);
+  hia_type type = hiaG_type(u->fn, x);
+  hia_value_id v = hiaG_put(&arms[1], HIA_OP_EXPECT, ins, node.n_ins, type, node.imm);
+  hiaG_put_yield(&arms[1], hiaG_put(&arms[1], HIA_OP_DIM, &v, 1, HIA_I64, 0));
+  replace(u, n, x);
+}
+
 /* A part of a constant number of rows: a segment can have it, but not what it is a part of. */
 static void replace_part(unstacking *u, hia_node_id n) {
   enum { MOST_ROWS = 8 };
@@ -423,6 +447,7 @@ static void look_at_use(unstacking *u, hia_node_id n) {
   if (node.op == HIA_OP_ROW) replace_row(u, n);
   if (node.op == HIA_OP_SUM) replace_sum(u, n);
   if (node.op == HIA_OP_PART) replace_part(u, n);
+  if (node.op == HIA_OP_EXPECT) replace_expect(u, n);
   if (node.op == HIA_OP_DIM && node.imm == 0) {
     hia_putting p = before(u, n);
     replace(u, n, put_rows(u, &p, x));
@@ -465,14 +490,22 @@ static void remove_unused(unstacking *u, const uint32_t *before_that) {
 
 /* ---- all functions ---- */
 
-static bool unstack(hia_batcher *b, hia_fn_id f) {
+static unstacking look(hia_batcher *b, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(b->g, f);
   unstacking u = {.b = b, .f = f, .fn = fn, .n_values = fn->values.len};
   u.subst = hiaG_subst(b->g, fn);
   u.has_rows = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
   u.is_late = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
-  uint32_t *uses = HIA_NEW_ARRAY(b->arena, uint32_t, fn->values.len + 1);
   HIA_EACH_NODE(fn, n) look_at(&u, n);
+  return u;
+}
+
+const bool *hiaG_batch_late_rows(hia_batcher *b, hia_fn_id f) { return look(b, f).is_late; }
+
+static bool unstack(hia_batcher *b, hia_fn_id f) {
+  hia_fn *fn = hiaG_fn(b->g, f);
+  unstacking u = look(b, f);
+  uint32_t *uses = HIA_NEW_ARRAY(b->arena, uint32_t, fn->values.len + 1);
   count_uses(&u, uses);
   for (hia_node_id n = fn->regions.data[0].first, next; n != HIA_NONE; n = next) {
     next = hiaG_walk_next(fn, n);
