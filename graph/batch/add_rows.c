@@ -21,15 +21,10 @@ typedef struct summing {
   hia_value_id array, n; /* and how many elements it has */
 } summing;
 
-static hia_value_id put_2(const hia_putting *p, unsigned op, hia_value_id a, hia_value_id b,
-                          hia_type type) {
-  return hiaG_put(p, op, (hia_value_id[]){a, b}, 2, type, 0);
-}
-
 /* Element k, or zeros if there are not so many. */
 static hia_value_id element(const summing *s, const hia_putting *p, hia_value_id k) {
   hia_putting arms[2];
-  hia_value_id is_there = put_2(p, HIA_OP_LT, k, s->n, HIA_BOOL);
+  hia_value_id is_there = hiaG_put_2(p, HIA_OP_LT, k, s->n, HIA_BOOL);
   hia_value_id v = hiaG_put_branch(p, is_there, hiaG_row_type(p, s->shape), arms);
   hiaG_put_yield(&arms[0], hiaG_put_at(&arms[0], s->shape, s->array, k));
   hiaG_put_yield(&arms[1], hiaG_put_zeros(&arms[1], s->shape));
@@ -44,9 +39,10 @@ static hia_value_id few(const summing *s, const hia_putting *p) {
     sums[i] = i ? element(s, p, k) : hiaG_put_at(p, s->shape, s->array, k);
   }
   hia_value_id zero = hiaG_put(p, HIA_OP_CONST, NULL, 0, (hia_type)s->shape->dtype, 0);
-  for (unsigned i = 0; i < FEW; i++) sums[i] = put_2(p, HIA_OP_ADD, zero, sums[i], type);
+  for (unsigned i = 0; i < FEW; i++) sums[i] = hiaG_put_2(p, HIA_OP_ADD, zero, sums[i], type);
   for (unsigned n = FEW / 2; n; n /= 2)
-    for (unsigned i = 0; i < n; i++) sums[i] = put_2(p, HIA_OP_ADD, sums[i], sums[i + n], type);
+    for (unsigned i = 0; i < n; i++)
+      sums[i] = hiaG_put_2(p, HIA_OP_ADD, sums[i], sums[i + n], type);
   return sums[0];
 }
 
@@ -56,9 +52,9 @@ static hia_value_id next_sums(const summing *s, const hia_putting *p, hia_value_
   hia_value_id rows[PARTIAL_SUMS];
   hia_type i64 = HIA_I64, type = hiaG_type(p->fn, sums);
   for (unsigned i = 0; i < PARTIAL_SUMS; i++)
-    rows[i] = element(s, p, put_2(p, HIA_OP_ADD, k, hiaG_put_number(p, i), i64));
+    rows[i] = element(s, p, hiaG_put_2(p, HIA_OP_ADD, k, hiaG_put_number(p, i), i64));
   hia_value_id stack = hiaG_put(p, HIA_OP_STACK, rows, PARTIAL_SUMS, type, 0);
-  return put_2(p, HIA_OP_ADD, sums, stack, type);
+  return hiaG_put_2(p, HIA_OP_ADD, sums, stack, type);
 }
 
 static hia_value_id many(const summing *s, const hia_putting *p) {
@@ -74,9 +70,9 @@ static hia_value_id many(const summing *s, const hia_putting *p) {
   round.region++;
   hia_value_id k = hiaG_put(&head, HIA_OP_ARG, NULL, 0, types[0], 0);
   hia_value_id sums = hiaG_put(&head, HIA_OP_ARG, NULL, 0, types[1], 1);
-  hia_value_id goes_on[2] = {put_2(&head, HIA_OP_LT, k, s->n, HIA_BOOL), sums};
+  hia_value_id goes_on[2] = {hiaG_put_2(&head, HIA_OP_LT, k, s->n, HIA_BOOL), sums};
   hiaG_yield(p->g, p->fn, head.region, goes_on, 2);
-  next[0] = put_2(&round, HIA_OP_ADD, k, hiaG_put_number(&round, PARTIAL_SUMS), HIA_I64);
+  next[0] = hiaG_put_2(&round, HIA_OP_ADD, k, hiaG_put_number(&round, PARTIAL_SUMS), HIA_I64);
   next[1] = next_sums(s, &round, sums, k);
   hiaG_yield(p->g, p->fn, round.region, next, 2);
   hia_value_id last = hiaG_out(p->fn, loop, 0);
@@ -99,15 +95,15 @@ hia_value_id hiaG_put_sum(const hia_putting *p, const hia_row_shape *shape, hia_
   summing s = {shape, array, hiaG_put(p, HIA_OP_LEN, &array, 1, HIA_I64, 0)};
   hia_type type = hiaG_row_type(p, shape);
   hia_putting none[2], not_few[2], not_many[2];
-  hia_value_id is_none = put_2(p, HIA_OP_EQ, s.n, hiaG_put_number(p, 0), HIA_BOOL);
+  hia_value_id is_none = hiaG_put_2(p, HIA_OP_EQ, s.n, hiaG_put_number(p, 0), HIA_BOOL);
   hia_value_id result = hiaG_put_branch(p, is_none, type, none);
   hiaG_put_yield(&none[0], hiaG_put_zeros(&none[0], shape));
   const hia_putting *some = &none[1];
-  hia_value_id are_few = put_2(some, HIA_OP_LE, s.n, hiaG_put_number(some, FEW), HIA_BOOL);
+  hia_value_id are_few = hiaG_put_2(some, HIA_OP_LE, s.n, hiaG_put_number(some, FEW), HIA_BOOL);
   hia_value_id of_some = hiaG_put_branch(some, are_few, type, not_few);
   hiaG_put_yield(&not_few[0], few(&s, &not_few[0]));
   const hia_putting *more = &not_few[1];
-  hia_value_id are_many = put_2(more, HIA_OP_LE, s.n, hiaG_put_number(more, MOST), HIA_BOOL);
+  hia_value_id are_many = hiaG_put_2(more, HIA_OP_LE, s.n, hiaG_put_number(more, MOST), HIA_BOOL);
   hia_value_id of_more = hiaG_put_branch(more, are_many, type, not_many);
   hiaG_put_yield(&not_many[0], many(&s, &not_many[0]));
   hiaG_put_yield(&not_many[1], stacked(&s, &not_many[1]));

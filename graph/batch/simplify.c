@@ -54,6 +54,7 @@ static void simplify_expect(simplifying *s, hia_node_id n) {
   uint32_t i = 1;
   hia_word word;
   hia_value_id x = hiaG_in(s->fn, n, 0);
+  if (s->fn->nodes.data[n].flags & HIA_NODE_SIZED) return; /* that is not known forever */
   for (uint64_t axes = s->fn->nodes.data[n].imm; axes; axes &= axes - 1) {
     if (x >= s->n_values || !hiaG_is_const(s->fn, hiaG_in(s->fn, n, i++), &word)) return;
     if (hiaR_to_i64(word) < 0 ||

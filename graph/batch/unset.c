@@ -317,7 +317,7 @@ static bool unset(hia_batcher *b, hia_fn_id f) {
   unsetting u = {.b = b, .f = f, .fn = fn, .n_values = fn->values.len};
   u.subst = hiaG_subst(b->g, fn);
   u.users = find_users(&u);
-  u.has_late_rows = hiaG_batch_late_rows(b, f);
+  u.has_late_rows = hiaG_find_rows(b, f).is_late;
   u.is_in = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
   hia_u32vec loops = {0};
   HIA_EACH_NODE(fn, n)

@@ -70,7 +70,8 @@ enum { /* hia_node.flags */
        /* PACK, SUM, COLLECT, within the pass `batch`: of the case in which a run waits, next to
         * others in which it does not. */
        HIA_NODE_WAITS = 32,
-       /* PACK, within the pass `batch`: the elements have the sizes that it states. */
+       /* Within the pass `batch`. PACK, EXPECT: the elements of the array, or the tensor, have the
+        * sizes that are stated. Others: a guard stands before them. */
        HIA_NODE_SIZED = 64,
 };
 
