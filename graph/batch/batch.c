@@ -81,7 +81,7 @@ void hiaG_batch(hia_graph *g) {
   hiaG_batch_clean(g);
   for (unsigned time = 0; time < TIMES && hiaG_batch_simplify(g); time++) hiaG_batch_clean(g);
   hiaG_effects(g);
-  hia_batcher b;
+  hia_batcher b = {0};
   find(&b, g);
   for (unsigned time = 0; time < MOST_READ && read_rows(&b); time++) find_again(&b, g);
   for (unsigned time = 0; time < MOST_SPLIT && hiaG_batch_split(&b); time++) {

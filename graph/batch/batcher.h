@@ -53,6 +53,13 @@ typedef struct hia_batch_fn {
   void *segments;                   /* segment.c's */
 } hia_batch_fn;
 
+/* A function that adds the elements of an array (add_rows.c). */
+typedef struct hia_batch_sum {
+  hia_type array;
+  int64_t dims[HIA_MAX_RANK]; /* of an element */
+  hia_fn_id fn;
+} hia_batch_sum;
+
 typedef struct hia_batcher {
   hia_graph *g;
   hia_arena *arena; /* scratch */
@@ -63,6 +70,7 @@ typedef struct hia_batcher {
   bool *late_words, *may_be_late;
   bool *is_outside; /* by type - HIA_FIRST_TYPE: a host sees its values */
   uint32_t n_segments;
+  HIA_VEC(hia_batch_sum) sums; /* kept when the graph is looked at again */
 } hia_batcher;
 
 /* ---- prepare.c ---- */
@@ -81,7 +89,8 @@ bool hiaG_batch_simplify(hia_graph *g);
 
 /* ---- sizes.c ---- */
 
-/* Begins anew with a graph: finds b->fns[..].sizes, and sets b->is_outside. */
+/* Begins anew with a graph: finds b->fns[..].sizes, and sets b->is_outside. Requires *b to be
+ * cleared, or what it was for the same graph. */
 void hiaG_batch_begin(hia_batcher *b, hia_graph *g);
 /* Returns the constant size of an axis, or -1. */
 int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis);

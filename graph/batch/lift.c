@@ -147,6 +147,7 @@ static bool can_reshape(const looking *l, hia_node_id n) {
 }
 
 static bool can_expect(const looking *l, hia_node_id n) {
+  if (l->fn->nodes.data[n].flags & HIA_NODE_SIZED) return false; /* it is no reason for a row */
   uint32_t i = 1;
   int64_t number;
   for (uint64_t axes = imm(l, n); axes; axes &= axes - 1)

@@ -46,6 +46,13 @@ hia_value_id hiaG_put_branch(const hia_putting *p, hia_value_id is_first, hia_ty
   return v;
 }
 
+hia_value_id hiaG_put_call(const hia_putting *p, hia_fn_id callee, const hia_value_id *ins,
+                           uint32_t n, hia_type type) {
+  hia_value_id v = hiaG_put(p, HIA_OP_CALL, ins, n, type, callee);
+  hiaG_def(p->fn, v)->flags |= HIA_NODE_TAIL;
+  return v;
+}
+
 void hiaG_put_yield(const hia_putting *p, hia_value_id v) {
   hiaG_yield(p->g, p->fn, p->region, &v, 1);
 }

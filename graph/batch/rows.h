@@ -40,6 +40,9 @@ hia_value_id hiaG_put_number(const hia_putting *p, int64_t n);
 /* Puts an IF of one result. The caller fills its arms, each up to its YIELD. */
 hia_value_id hiaG_put_branch(const hia_putting *p, hia_value_id is_first, hia_type type,
                              hia_putting arms[2]);
+/* Puts a call that is not in the source, of a function with one result. */
+hia_value_id hiaG_put_call(const hia_putting *p, hia_fn_id callee, const hia_value_id *ins,
+                           uint32_t n, hia_type type);
 void hiaG_put_yield(const hia_putting *p, hia_value_id v);
 /* The type of such a row. */
 hia_type hiaG_row_type(const hia_putting *p, const hia_row_shape *shape);
@@ -104,8 +107,9 @@ bool hiaG_needs_guard(const hia_unstacking *u, hia_node_id n);
 
 /* ---- add_rows.c ---- */
 
-/* Puts what gives the sum of the elements of an array, in the order of additions of a `sum` along
- * the axis of rows. */
-hia_value_id hiaG_put_sum(const hia_putting *p, const hia_row_shape *shape, hia_value_id array);
+/* Puts what gives the sum of the elements of an array into function f, in the order of additions of
+ * a `sum` along the axis of rows. */
+hia_value_id hiaG_put_sum(hia_batcher *b, hia_fn_id f, const hia_putting *p,
+                          const hia_row_shape *shape, hia_value_id array);
 
 #endif

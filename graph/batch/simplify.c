@@ -147,7 +147,7 @@ static bool simplify_function(hia_batcher *b, hia_fn_id f) {
 
 bool hiaG_batch_simplify(hia_graph *g) {
   hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-  hia_batcher b;
+  hia_batcher b = {0};
   bool is_changed = false;
   hiaG_batch_begin(&b, g);
   HIA_EACH_FN_BELOW(g, b.n, f) is_changed |= simplify_function(&b, f);

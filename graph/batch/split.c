@@ -38,7 +38,7 @@ typedef struct splitting {
   hia_fn_id f;
   hia_fn *fn;
   const hia_batch_fn *of;
-  bool *is_second;   /* by node: it waits, or depends on one that does */
+  bool *is_second; /* by node: it waits, or depends on one that does */
   hia_unstacking rows;
   bool *is_crossing; /* by value: listed */
   hia_u32vec crossing;

@@ -155,7 +155,7 @@ static void replace_sum(hia_unstacking *u, hia_node_id n) {
   bool is_inner = u->fn->effects & HIA_E_RECURSIVE || hiaG_is_in_rounds(u->fn, n);
   if (shape.rank ? node.imm != 0 : !is_inner) return;
   hia_putting p = hiaG_before(u->b->g, u->fn, n);
-  replace(u, n, hiaG_put_sum(&p, &shape, put_summands(u, &p, x)));
+  replace(u, n, hiaG_put_sum(u->b, u->f, &p, &shape, put_summands(u, &p, x)));
 }
 
 /* ---- products of all rows and a matrix ---- */
