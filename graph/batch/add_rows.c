@@ -19,21 +19,28 @@ enum { FEW = 4, PARTIAL_SUMS = 16, MOST = 4096 };
 typedef struct summing {
   const hia_row_shape *shape;
   hia_value_id array, n; /* and how many elements it has */
+  hia_fn_id element;     /* a function of the array and k: see make_element */
 } summing;
 
-static hia_value_id put_2(const hia_putting *p, unsigned op, hia_value_id a, hia_value_id b,
-                          hia_type type) {
-  return hiaG_put(p, op, (hia_value_id[]){a, b}, 2, type, 0);
+/* Makes a function that gives element k of an array, or zeros if it has not so many. */
+static hia_fn_id make_element(hia_graph *g, hia_fn_id of, hia_type array,
+                              const hia_row_shape *shape) {
+  const hia_fn *like = hiaG_fn(g, of);
+  hia_type params[2] = {array, HIA_I64}, row = hiaG_ranked(g->types, shape->dtype, shape->rank);
+  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, like->name, " element"), like->source, like->loc,
+                             params, 2, &row, 1);
+  hia_putting p = {g, hiaG_fn(g, id), 0, HIA_NONE, HIA_NONE}, arms[2];
+  hia_value_id whole = 0, k = 1, len = hiaG_put(&p, HIA_OP_LEN, &whole, 1, HIA_I64, 0);
+  hia_value_id is_there = hiaG_put_2(&p, HIA_OP_LT, k, len, HIA_BOOL);
+  hia_value_id v = hiaG_put_branch(&p, is_there, row, arms);
+  hiaG_put_yield(&arms[0], hiaG_put_at(&arms[0], shape, whole, k));
+  hiaG_put_yield(&arms[1], hiaG_put_zeros(&arms[1], shape));
+  hiaG_put_yield(&p, v);
+  return id;
 }
 
-/* Element k, or zeros if there are not so many. */
 static hia_value_id element(const summing *s, const hia_putting *p, hia_value_id k) {
-  hia_putting arms[2];
-  hia_value_id is_there = put_2(p, HIA_OP_LT, k, s->n, HIA_BOOL);
-  hia_value_id v = hiaG_put_branch(p, is_there, hiaG_row_type(p, s->shape), arms);
-  hiaG_put_yield(&arms[0], hiaG_put_at(&arms[0], s->shape, s->array, k));
-  hiaG_put_yield(&arms[1], hiaG_put_zeros(&arms[1], s->shape));
-  return v;
+  return hiaG_put_call(p, s->element, (hia_value_id[]){s->array, k}, 2, hiaG_row_type(p, s->shape));
 }
 
 static hia_value_id few(const summing *s, const hia_putting *p) {
@@ -44,9 +51,10 @@ static hia_value_id few(const summing *s, const hia_putting *p) {
     sums[i] = i ? element(s, p, k) : hiaG_put_at(p, s->shape, s->array, k);
   }
   hia_value_id zero = hiaG_put(p, HIA_OP_CONST, NULL, 0, (hia_type)s->shape->dtype, 0);
-  for (unsigned i = 0; i < FEW; i++) sums[i] = put_2(p, HIA_OP_ADD, zero, sums[i], type);
+  for (unsigned i = 0; i < FEW; i++) sums[i] = hiaG_put_2(p, HIA_OP_ADD, zero, sums[i], type);
   for (unsigned n = FEW / 2; n; n /= 2)
-    for (unsigned i = 0; i < n; i++) sums[i] = put_2(p, HIA_OP_ADD, sums[i], sums[i + n], type);
+    for (unsigned i = 0; i < n; i++)
+      sums[i] = hiaG_put_2(p, HIA_OP_ADD, sums[i], sums[i + n], type);
   return sums[0];
 }
 
@@ -56,9 +64,9 @@ static hia_value_id next_sums(const summing *s, const hia_putting *p, hia_value_
   hia_value_id rows[PARTIAL_SUMS];
   hia_type i64 = HIA_I64, type = hiaG_type(p->fn, sums);
   for (unsigned i = 0; i < PARTIAL_SUMS; i++)
-    rows[i] = element(s, p, put_2(p, HIA_OP_ADD, k, hiaG_put_number(p, i), i64));
+    rows[i] = element(s, p, hiaG_put_2(p, HIA_OP_ADD, k, hiaG_put_number(p, i), i64));
   hia_value_id stack = hiaG_put(p, HIA_OP_STACK, rows, PARTIAL_SUMS, type, 0);
-  return put_2(p, HIA_OP_ADD, sums, stack, type);
+  return hiaG_put_2(p, HIA_OP_ADD, sums, stack, type);
 }
 
 static hia_value_id many(const summing *s, const hia_putting *p) {
@@ -74,9 +82,9 @@ static hia_value_id many(const summing *s, const hia_putting *p) {
   round.region++;
   hia_value_id k = hiaG_put(&head, HIA_OP_ARG, NULL, 0, types[0], 0);
   hia_value_id sums = hiaG_put(&head, HIA_OP_ARG, NULL, 0, types[1], 1);
-  hia_value_id goes_on[2] = {put_2(&head, HIA_OP_LT, k, s->n, HIA_BOOL), sums};
+  hia_value_id goes_on[2] = {hiaG_put_2(&head, HIA_OP_LT, k, s->n, HIA_BOOL), sums};
   hiaG_yield(p->g, p->fn, head.region, goes_on, 2);
-  next[0] = put_2(&round, HIA_OP_ADD, k, hiaG_put_number(&round, PARTIAL_SUMS), HIA_I64);
+  next[0] = hiaG_put_2(&round, HIA_OP_ADD, k, hiaG_put_number(&round, PARTIAL_SUMS), HIA_I64);
   next[1] = next_sums(s, &round, sums, k);
   hiaG_yield(p->g, p->fn, round.region, next, 2);
   hia_value_id last = hiaG_out(p->fn, loop, 0);
@@ -89,29 +97,52 @@ static hia_value_id stacked(const summing *s, const hia_putting *p) {
   all.rank++;
   for (uint32_t i = 0; i < s->shape->rank; i++) ins[1 + i] = hiaG_put_number(p, s->shape->dims[i]);
   hia_value_id pack = hiaG_put(p, HIA_OP_PACK, ins, 1 + s->shape->rank, hiaG_row_type(p, &all), 0);
-  hiaG_def(p->fn, pack)->flags |= HIA_NODE_WAITS;
+  hiaG_def(p->fn, pack)->flags |= HIA_NODE_WAITS | HIA_NODE_SIZED;
   hia_value_id sum = hiaG_put(p, HIA_OP_SUM, &pack, 1, hiaG_row_type(p, s->shape), 0);
   hiaG_def(p->fn, sum)->flags |= HIA_NODE_WAITS;
   return sum;
 }
 
-hia_value_id hiaG_put_sum(const hia_putting *p, const hia_row_shape *shape, hia_value_id array) {
-  summing s = {shape, array, hiaG_put(p, HIA_OP_LEN, &array, 1, HIA_I64, 0)};
-  hia_type type = hiaG_row_type(p, shape);
-  hia_putting none[2], not_few[2], not_many[2];
-  hia_value_id is_none = put_2(p, HIA_OP_EQ, s.n, hiaG_put_number(p, 0), HIA_BOOL);
-  hia_value_id result = hiaG_put_branch(p, is_none, type, none);
+/* Makes the function that adds the elements of an array. */
+static hia_fn_id make_sum(hia_graph *g, hia_fn_id of, hia_type array, const hia_row_shape *shape) {
+  const hia_fn *like = hiaG_fn(g, of);
+  hia_type type = hiaG_ranked(g->types, shape->dtype, shape->rank);
+  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, like->name, " sum"), like->source, like->loc,
+                             &array, 1, &type, 1);
+  hia_putting p = {g, hiaG_fn(g, id), 0, HIA_NONE, HIA_NONE}, none[2], not_few[2], not_many[2];
+  summing s = {.shape = shape, .array = 0, .element = make_element(g, of, array, shape)};
+  s.n = hiaG_put(&p, HIA_OP_LEN, &s.array, 1, HIA_I64, 0);
+  hia_value_id is_none = hiaG_put_2(&p, HIA_OP_EQ, s.n, hiaG_put_number(&p, 0), HIA_BOOL);
+  hia_value_id result = hiaG_put_branch(&p, is_none, type, none);
   hiaG_put_yield(&none[0], hiaG_put_zeros(&none[0], shape));
   const hia_putting *some = &none[1];
-  hia_value_id are_few = put_2(some, HIA_OP_LE, s.n, hiaG_put_number(some, FEW), HIA_BOOL);
+  hia_value_id are_few = hiaG_put_2(some, HIA_OP_LE, s.n, hiaG_put_number(some, FEW), HIA_BOOL);
   hia_value_id of_some = hiaG_put_branch(some, are_few, type, not_few);
   hiaG_put_yield(&not_few[0], few(&s, &not_few[0]));
   const hia_putting *more = &not_few[1];
-  hia_value_id are_many = put_2(more, HIA_OP_LE, s.n, hiaG_put_number(more, MOST), HIA_BOOL);
+  hia_value_id are_many = hiaG_put_2(more, HIA_OP_LE, s.n, hiaG_put_number(more, MOST), HIA_BOOL);
   hia_value_id of_more = hiaG_put_branch(more, are_many, type, not_many);
   hiaG_put_yield(&not_many[0], many(&s, &not_many[0]));
   hiaG_put_yield(&not_many[1], stacked(&s, &not_many[1]));
   hiaG_put_yield(more, of_more);
   hiaG_put_yield(some, of_some);
-  return result;
+  hiaG_put_yield(&p, result);
+  return id;
+}
+
+hia_value_id hiaG_put_sum(hia_batcher *b, hia_fn_id f, const hia_putting *p,
+                          const hia_row_shape *shape, hia_value_id array) {
+  hia_type type = hiaG_type(p->fn, array);
+  hia_fn_id sum = HIA_NONE;
+  for (uint32_t i = 0; i < b->sums.len; i++) {
+    const hia_batch_sum *one = &b->sums.data[i];
+    if (one->array == type && memcmp(one->dims, shape->dims, sizeof one->dims) == 0) sum = one->fn;
+  }
+  if (sum == HIA_NONE) {
+    hia_batch_sum new = {.array = type, .fn = make_sum(p->g, f, type, shape)};
+    memcpy(new.dims, shape->dims, sizeof new.dims);
+    hiaR_push(b->arena, &b->sums, new);
+    sum = new.fn;
+  }
+  return hiaG_put_call(p, sum, &array, 1, hiaG_row_type(p, shape));
 }

@@ -49,12 +49,15 @@ static void find(hia_batcher *b, hia_graph *g) {
 static void forget_flags(hia_graph *g) {
   HIA_EACH_FN(g, f) {
     hia_fn *fn = hiaG_fn(g, f);
-    HIA_EACH_NODE(fn, n) fn->nodes.data[n].flags &= (uint8_t)~HIA_NODE_WAITS;
+    HIA_EACH_NODE(fn, n) fn->nodes.data[n].flags &= (uint8_t)~(HIA_NODE_WAITS | HIA_NODE_SIZED);
   }
 }
 
-/* True if something has changed: rows and sums that no run has to wait for. */
-static bool read_rows(hia_batcher *b) { return hiaG_batch_unstack(b) || hiaG_batch_collect(b); }
+/* True if something has changed: products, rows and sums that no run has to wait for. */
+static bool read_rows(hia_batcher *b) {
+  return hiaG_batch_choose(b) || hiaG_batch_unset(b) || hiaG_batch_unstack(b) ||
+         hiaG_batch_collect(b);
+}
 
 static void find_again(hia_batcher *b, hia_graph *g) {
   hiaG_batch_clean(g);
@@ -64,7 +67,7 @@ static void find_again(hia_batcher *b, hia_graph *g) {
 }
 
 void hiaG_batch(hia_graph *g) {
-  enum { TIMES = 3, MOST_READ = 8, MOST_SPLIT = 8 };
+  enum { TIMES = 3, MOST_READ = 12, MOST_SPLIT = 8 };
   if (!is_wanted(g)) {
     if (g->batches)
       hiaR_text_addf(
@@ -79,7 +82,7 @@ void hiaG_batch(hia_graph *g) {
   hiaG_batch_clean(g);
   for (unsigned time = 0; time < TIMES && hiaG_batch_simplify(g); time++) hiaG_batch_clean(g);
   hiaG_effects(g);
-  hia_batcher b;
+  hia_batcher b = {0};
   find(&b, g);
   for (unsigned time = 0; time < MOST_READ && read_rows(&b); time++) find_again(&b, g);
   for (unsigned time = 0; time < MOST_SPLIT && hiaG_batch_split(&b); time++) {

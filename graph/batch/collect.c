@@ -35,11 +35,6 @@ typedef struct so_far {
   hia_value_id sum, ctor, n, y;
 } so_far;
 
-static hia_value_id put_2(const hia_putting *p, unsigned op, hia_value_id a, hia_value_id b,
-                          hia_type type) {
-  return hiaG_put(p, op, (hia_value_id[]){a, b}, 2, type, 0);
-}
-
 /* ---- the function `tensors` ---- */
 
 /* Puts an IF of two results, n and y. */
@@ -58,7 +53,7 @@ static void yield(const hia_putting *p, hia_value_id n, hia_value_id y) {
 
 static hia_value_id put_is(const hia_putting *p, hia_value_id ctor, hia_sum_ctor number) {
   hia_value_id n = hiaG_put(p, HIA_OP_CONST, NULL, 0, HIA_I32, hiaR_from_i32((int32_t)number));
-  return put_2(p, HIA_OP_EQ, ctor, n, HIA_BOOL);
+  return hiaG_put_2(p, HIA_OP_EQ, ctor, n, HIA_BOOL);
 }
 
 static hia_value_id put_has_shape(const hia_putting *p, const hia_row_shape *shape,
@@ -66,8 +61,8 @@ static hia_value_id put_has_shape(const hia_putting *p, const hia_row_shape *sha
   hia_value_id all = HIA_NONE;
   for (uint32_t k = 0; k < shape->rank; k++) {
     hia_value_id dim = hiaG_put(p, HIA_OP_DIM, &x, 1, HIA_I64, k);
-    hia_value_id is = put_2(p, HIA_OP_EQ, dim, hiaG_put_number(p, shape->dims[k]), HIA_BOOL);
-    all = all == HIA_NONE ? is : put_2(p, HIA_OP_BAND, all, is, HIA_BOOL);
+    hia_value_id is = hiaG_put_2(p, HIA_OP_EQ, dim, hiaG_put_number(p, shape->dims[k]), HIA_BOOL);
+    all = all == HIA_NONE ? is : hiaG_put_2(p, HIA_OP_BAND, all, is, HIA_BOOL);
   }
   return all;
 }
@@ -77,16 +72,16 @@ static hia_value_id put_sum(const hia_putting *p, const so_far *s, hia_value_id 
   hia_putting first[2], second[2];
   hia_type type = hiaG_type(p->fn, x);
   hia_value_id zero = hiaG_put_number(p, 0), one = hiaG_put_number(p, 1);
-  hia_value_id v = hiaG_put_branch(p, put_2(p, HIA_OP_EQ, s->n, zero, HIA_BOOL), type, first);
+  hia_value_id v = hiaG_put_branch(p, hiaG_put_2(p, HIA_OP_EQ, s->n, zero, HIA_BOOL), type, first);
   hiaG_put_yield(&first[0], x);
   const hia_putting *then = &first[1];
-  hia_value_id is_one = put_2(then, HIA_OP_EQ, s->n, one, HIA_BOOL);
+  hia_value_id is_one = hiaG_put_2(then, HIA_OP_EQ, s->n, one, HIA_BOOL);
   hiaG_put_yield(then, hiaG_put_branch(then, is_one, type, second));
   hia_type scalar = (hia_type)hiaG_tensor_dtype(p->g->types, type);
   hia_value_id none = hiaG_put(&second[0], HIA_OP_CONST, NULL, 0, scalar, 0);
-  hia_value_id begun = put_2(&second[0], HIA_OP_ADD, none, s->y, type);
-  hiaG_put_yield(&second[0], put_2(&second[0], HIA_OP_ADD, begun, x, type));
-  hiaG_put_yield(&second[1], put_2(&second[1], HIA_OP_ADD, s->y, x, type));
+  hia_value_id begun = hiaG_put_2(&second[0], HIA_OP_ADD, none, s->y, type);
+  hiaG_put_yield(&second[0], hiaG_put_2(&second[0], HIA_OP_ADD, begun, x, type));
+  hiaG_put_yield(&second[1], hiaG_put_2(&second[1], HIA_OP_ADD, s->y, x, type));
   return v;
 }
 
@@ -97,7 +92,7 @@ static void fill_dense(const hia_putting *p, const hia_row_shape *shape, const s
   hia_node_id n = put_branch(p, put_has_shape(p, shape, x), s, fits);
   hia_value_id one = hiaG_put_number(&fits[0], 1);
   hia_value_id y = put_sum(&fits[0], s, hiaG_put_expect(&fits[0], shape, x));
-  yield(&fits[0], put_2(&fits[0], HIA_OP_ADD, s->n, one, HIA_I64), y);
+  yield(&fits[0], hiaG_put_2(&fits[0], HIA_OP_ADD, s->n, one, HIA_I64), y);
   yield(&fits[1], hiaG_put_number(&fits[1], -1), s->y);
   hiaG_yield_outs(p->g, p->fn, p->region, n);
 }
@@ -122,7 +117,7 @@ static void fill_both(const hia_putting *p, hia_fn_id tensors, const so_far *s) 
     halves[i] = hiaG_put(p, HIA_OP_FIELD, &s->sum, 1, type, HIA_IMM(HIA_SUM_BOTH, i));
   hia_node_id call = put_call(p, tensors, halves[0], s->n, s->y);
   hia_value_id n = hiaG_out(p->fn, call, 0), y = hiaG_out(p->fn, call, 1);
-  hia_value_id is_done = put_2(p, HIA_OP_LE, hiaG_put_number(p, 0), n, HIA_BOOL);
+  hia_value_id is_done = hiaG_put_2(p, HIA_OP_LE, hiaG_put_number(p, 0), n, HIA_BOOL);
   hia_node_id branch = put_branch(p, is_done, s, goes_on);
   call = put_call(&goes_on[0], tensors, halves[1], n, y);
   hiaG_yield_outs(p->g, p->fn, goes_on[0].region, call);
@@ -175,9 +170,9 @@ static hia_value_id put_collect(collecting *c, const hia_putting *p, const hia_r
   hia_value_id zero = hiaG_put_number(p, 0);
   hia_node_id call = put_call(p, tensors, sum, zero, hiaG_put_zeros(p, shape));
   hia_value_id n = hiaG_out(p->fn, call, 0), y = hiaG_out(p->fn, call, 1);
-  hia_value_id v = hiaG_put_branch(p, put_2(p, HIA_OP_LE, zero, n, HIA_BOOL), type, arms);
+  hia_value_id v = hiaG_put_branch(p, hiaG_put_2(p, HIA_OP_LE, zero, n, HIA_BOOL), type, arms);
   hiaG_put_yield(&arms[0], y);
-  hia_value_id all = put_2(&arms[1], HIA_OP_COLLECT, sum, like, type);
+  hia_value_id all = hiaG_put_2(&arms[1], HIA_OP_COLLECT, sum, like, type);
   hiaG_def(p->fn, all)->flags |= HIA_NODE_WAITS;
   hiaG_put_yield(&arms[1], all);
   return v;

@@ -4,7 +4,10 @@
 #include "graph/ir/build.h"
 
 bool hiaG_is_repeated(const hia_fn *fn, hia_node_id n) {
-  if (!fn->is_root) return true;
+  return !fn->is_root || hiaG_is_in_rounds(fn, n);
+}
+
+bool hiaG_is_in_rounds(const hia_fn *fn, hia_node_id n) {
   hia_region_id r = fn->nodes.data[n].region;
   for (; r; r = fn->nodes.data[fn->regions.data[r].owner].region) {
     unsigned kind = fn->regions.data[r].kind;
@@ -21,6 +24,11 @@ hia_value_id hiaG_put(const hia_putting *p, unsigned op, const hia_value_id *ins
   return hiaG_out(p->fn, node, 0);
 }
 
+hia_value_id hiaG_put_2(const hia_putting *p, unsigned op, hia_value_id a, hia_value_id b,
+                        hia_type type) {
+  return hiaG_put(p, op, (hia_value_id[]){a, b}, 2, type, 0);
+}
+
 static hia_value_id put_const(const hia_putting *p, hia_type type, hia_word word) {
   return hiaG_put(p, HIA_OP_CONST, NULL, 0, type, word);
 }
@@ -35,6 +43,13 @@ hia_value_id hiaG_put_branch(const hia_putting *p, hia_value_id is_first, hia_ty
   hia_region_id regions = hiaG_def(p->fn, v)->regions;
   for (unsigned i = 0; i < 2; i++)
     arms[i] = (hia_putting){p->g, p->fn, regions + i, HIA_NONE, p->loc};
+  return v;
+}
+
+hia_value_id hiaG_put_call(const hia_putting *p, hia_fn_id callee, const hia_value_id *ins,
+                           uint32_t n, hia_type type) {
+  hia_value_id v = hiaG_put(p, HIA_OP_CALL, ins, n, type, callee);
+  hiaG_def(p->fn, v)->flags |= HIA_NODE_TAIL;
   return v;
 }
 
@@ -62,7 +77,9 @@ hia_value_id hiaG_put_expect(const hia_putting *p, const hia_row_shape *shape, h
   hia_value_id ins[1 + HIA_MAX_RANK] = {x};
   for (uint32_t k = 0; k < shape->rank; k++) ins[1 + k] = hiaG_put_number(p, shape->dims[k]);
   uint64_t axes = ((uint64_t)1 << shape->rank) - 1;
-  return hiaG_put(p, HIA_OP_EXPECT, ins, 1 + shape->rank, hiaG_row_type(p, shape), axes);
+  hia_value_id v = hiaG_put(p, HIA_OP_EXPECT, ins, 1 + shape->rank, hiaG_row_type(p, shape), axes);
+  hiaG_def(p->fn, v)->flags |= HIA_NODE_SIZED;
+  return v;
 }
 
 hia_value_id hiaG_put_at(const hia_putting *p, const hia_row_shape *shape, hia_value_id array,

@@ -70,6 +70,9 @@ enum { /* hia_node.flags */
        /* PACK, SUM, COLLECT, within the pass `batch`: of the case in which a run waits, next to
         * others in which it does not. */
        HIA_NODE_WAITS = 32,
+       /* Within the pass `batch`. PACK, EXPECT: the elements of the array, or the tensor, have the
+        * sizes that are stated. Others: a guard stands before them. */
+       HIA_NODE_SIZED = 64,
 };
 
 typedef struct hia_node {
