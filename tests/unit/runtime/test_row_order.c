@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-enum { WIDTH = 3, N = 200 };
+enum { WIDTH = 5, N = 200 };
 static const int64_t width = WIDTH;
 static const hia_segment_word word = {.dtype = HIA_F32, .rank = 1, .n = WIDTH, .dims = &width};
 static const hia_segment segment = {.n_ins = 1, .words = &word};
