@@ -97,6 +97,17 @@ Test(row_order, rows_of_no_run_come_last, .init = begin, .fini = end) {
     cr_expect_neq(hiaR_row_origin(ordered[k], 0), hiaR_tensor(a), "row %u", k);
 }
 
+/* A block of which one row is missing is no run. */
+Test(row_order, a_gap, .init = begin, .fini = end) {
+  hia_word a = block_of(64), b = block_of(64);
+  for (uint32_t k = 0; k < 21; k++)
+    if (k != 10) add(a, k);
+  for (uint32_t k = 0; k < 30; k++) add(b, k);
+  cr_assert(order());
+  cr_expect(is_complete());
+  cr_expect(is_run(0, 30, b, 0));
+}
+
 Test(row_order, no_order, .init = begin, .fini = end) {
   cr_expect_not(order(), "there are no rows");
   hia_word a = block_of(64);
