@@ -268,14 +268,17 @@ static bool find_row(const collecting *c, int64_t *i) {
   return is_there;
 }
 
+static hia_status misfit_dim(const collecting *c, const hia_tensor *x, uint32_t axis) {
+  hia_dims dims = hiaR_tensor_dims(x);
+  return misfit(c, HIA_MISFIT_DIM, &dims, axis, c->window.axis + axis);
+}
+
 /* A tensor that is added to the rows of the window; `has_own`: to other rows, one by one. */
 static hia_status check(const collecting *c, const hia_tensor *x, bool has_own) {
-  hia_dims dims = hiaR_tensor_dims(x);
   const window *w = &c->window;
-  if (!has_own && !has_rows(w, dims.dims[0])) return misfit(c, HIA_MISFIT_DIM, &dims, 0, w->axis);
-  for (uint32_t i = 1; i < dims.rank; i++)
-    if (dims.dims[i] != c->shape.dims[w->axis + i])
-      return misfit(c, HIA_MISFIT_DIM, &dims, i, w->axis + i);
+  if (!has_own && !has_rows(w, x->dims[0])) return misfit_dim(c, x, 0);
+  for (uint32_t i = 1; i < hiaR_tensor_rank(x); i++)
+    if (x->dims[i] != c->shape.dims[w->axis + i]) return misfit_dim(c, x, i);
   return HIA_OK;
 }
 
@@ -373,15 +376,19 @@ static bool has_matrix(const collecting *c, uint64_t m, int64_t n) {
   return fits && n == c->shape.dims[last];
 }
 
-static hia_status visit_outer(collecting *c, hia_word sum) {
-  const hia_tensor *a = tensor_at(sum, FIRST), *b = tensor_at(sum, SECOND);
+/* The last axis of the result is not that of b, or the other axes are not those of a. */
+static hia_status misfit_outer(const collecting *c, const hia_tensor *a, const hia_tensor *b) {
   hia_dims of_a = hiaR_tensor_dims(a), of_b = hiaR_tensor_dims(b);
   uint32_t last = c->shape.rank - 1;
-  if (!has_matrix(c, (uint64_t)of_a.dims[0], of_b.dims[0]))
-    return of_b.dims[0] != c->shape.dims[last] ? misfit(c, HIA_MISFIT_DIM, &of_b, 0, last)
-                                               : misfit(c, HIA_MISFIT_DIM, &of_a, 0, last - 1);
-  if (of_a.dims[0] == 0 || of_b.dims[0] == 0) return HIA_OK;
-  return gather(c, a->data, (uint64_t)of_a.dims[0], b->data, (uint64_t)of_b.dims[0]);
+  return of_b.dims[0] != c->shape.dims[last] ? misfit(c, HIA_MISFIT_DIM, &of_b, 0, last)
+                                             : misfit(c, HIA_MISFIT_DIM, &of_a, 0, last - 1);
+}
+
+static hia_status visit_outer(collecting *c, hia_word sum) {
+  const hia_tensor *a = tensor_at(sum, FIRST), *b = tensor_at(sum, SECOND);
+  uint64_t m = (uint64_t)a->dims[0], n = (uint64_t)b->dims[0];
+  if (!has_matrix(c, m, b->dims[0])) return misfit_outer(c, a, b);
+  return m && n ? gather(c, a->data, m, b->data, n) : HIA_OK;
 }
 
 static hia_status visit_products(collecting *c, hia_word sum) {
@@ -407,6 +414,8 @@ static hia_status visit_products(collecting *c, hia_word sum) {
 
 static hia_status visit_both(collecting *c, hia_word sum) {
   hia_word a = word_at(sum, FIRST), b = word_at(sum, SECOND);
+  __builtin_prefetch(hiaR_object(a));
+  __builtin_prefetch(hiaR_object(b));
   if (b >= HIA_FIRST_ADDRESS && !push(c, b)) return HIA_MEMORY;
   if (a >= HIA_FIRST_ADDRESS && !push(c, a)) return HIA_MEMORY;
   return HIA_OK;

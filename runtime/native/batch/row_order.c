@@ -11,8 +11,9 @@
 #include "runtime/native/batch/rows.h"
 
 enum {
-  MOST = 64, /* tensors of which a wave may read rows in order */
-  LONG = 4   /* rows of a run, on average, for which an order is worth it */
+  MOST = 64,  /* tensors of which a wave may read rows in order */
+  LONG = 4,   /* rows of a run, on average, for which an order is worth it */
+  SMALL = 16, /* operands of fewer bytes are not worth it */
 };
 
 /* A tensor in which operands of the rows lie. */
@@ -56,8 +57,11 @@ bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **orde
                       uint32_t i) {
   origins all = {.bytes = s->words[i].n * hiaR_dtype_size((hia_dtype)s->words[i].dtype)};
   uint32_t in_runs = 0, n_runs = 0, rest, guess = HIA_NONE;
-  if (!all.bytes) return false;
-  for (uint32_t k = 0; k < n; k++) wave[k]->origin = guess = add(&all, wave[k], i, guess);
+  if (all.bytes < SMALL) return false;
+  for (uint32_t k = 0; k < n; k++) {
+    wave[k]->origin = guess = add(&all, wave[k], i, guess);
+    if (all.n > LONG + n / LONG) return false;
+  }
   for (uint32_t k = 0; k < all.n; k++) {
     all.of[k].first = in_runs;
     if (!is_run(&all.of[k])) continue;
