@@ -10,7 +10,7 @@
  *                            }
  *
  * A call of that function computes the elements in order, as the map does. Code calls it through
- * the runtime (lower/function/each.c, runtime/native/freeze/freeze.h), which makes a call for each
+ * the runtime (lower/function/each.c, runtime/native/driver.h), which makes a call for each
  * element, and goes on with another one where one waits for what is pending.
  *
  * That is of use where an iteration notes rows and waits for them: one that only waits finds that

@@ -148,7 +148,8 @@ typedef struct hia_fn {
   bool is_root;     /* a host may call it: kept, with its signature */
   bool is_removed;  /* ignored by all passes; its index stays taken */
   uint16_t effects; /* HIA_E_ bits OF_CALLS, and RECURSIVE; by hiaG_effects */
-  bool is_halving;  /* computes elements of a map, those of a range (passes/ranges.c): not unrolled */
+  bool
+      is_halving; /* computes elements of a map, those of a range (passes/ranges.c): not unrolled */
   bool is_freezing; /* is_halving, in order; other functions call it through the runtime, which may
                        freeze iterations (batch/each.c). Not inlined; owns no parameter */
   bool is_apart;    /* collects a sum (passes/apart.c), which may take long */

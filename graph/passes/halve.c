@@ -52,8 +52,7 @@ static void add_cost(hia_ranges *h, hia_node_id n) {
 /* The element at FROM, if there is one. */
 static hia_value_id add_one(hia_ranges *h, hia_fn *fn, hia_region_id region, hia_node_id map) {
   hia_type i64 = HIA_I64;
-  hia_value_id is_there =
-      hiaG_range_op(h, fn, region, HIA_OP_LT, HIA_RANGE_FROM, HIA_RANGE_TO);
+  hia_value_id is_there = hiaG_range_op(h, fn, region, HIA_OP_LT, HIA_RANGE_FROM, HIA_RANGE_TO);
   hia_node_id branch = hiaG_add(h->g, fn, region, HIA_OP_IF, &is_there, 1, &i64, 1, 0, HIA_NONE);
   hia_region_id then = fn->nodes.data[branch].regions;
   hiaG_range_element(h, fn, then, map, HIA_RANGE_FROM);
@@ -80,14 +79,12 @@ static hia_fn_id make_each(hia_ranges *h, hia_node_id map) {
   hia_fn_id id = hiaG_range_function(h, map, "each");
   hia_fn *fn = hiaG_fn(g, id);
   hia_value_id n = hiaG_range_op(h, fn, 0, HIA_OP_SUB, HIA_RANGE_TO, HIA_RANGE_FROM);
-  hia_value_id is_small =
-      hiaG_range_op(h, fn, 0, HIA_OP_LE, n, hiaG_range_number(h, fn, 0, grain));
+  hia_value_id is_small = hiaG_range_op(h, fn, 0, HIA_OP_LE, n, hiaG_range_number(h, fn, 0, grain));
   hia_node_id branch = hiaG_add(g, fn, 0, HIA_OP_IF, &is_small, 1, &i64, 1, 0, HIA_NONE);
   hia_region_id few = fn->nodes.data[branch].regions, many = few + 1;
   hia_value_id done = grain == 1 ? add_one(h, fn, few, map) : hiaG_range_loop(h, fn, few, map);
   hiaG_yield(g, fn, few, &done, 1);
-  hia_value_id half =
-      hiaG_range_op(h, fn, many, HIA_OP_SHR, n, hiaG_range_number(h, fn, many, 1));
+  hia_value_id half = hiaG_range_op(h, fn, many, HIA_OP_SHR, n, hiaG_range_number(h, fn, many, 1));
   hia_value_id mid = hiaG_range_op(h, fn, many, HIA_OP_ADD, HIA_RANGE_FROM, half);
   hia_value_id below = hiaG_range_call(h, fn, many, id, HIA_RANGE_FROM, mid);
   hia_value_id above = hiaG_range_call(h, fn, many, id, mid, HIA_RANGE_TO);

@@ -1,9 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls of functions that compute the elements of a map and may be frozen at them
  * (graph/batch/each.c): the runtime makes a call for each element
- * (runtime/native/freeze/freeze.h). For at most one element the call is made as any other. */
+ * (runtime/native/driver.h). For at most one element the call is made as any other. */
 #include "lower/function/function.h"
-#include "runtime/native/module.h"
 
 /* A hia_native_entry of the function, of this module's own: the function may be in another one. */
 static LLVMValueRef entry_of(hia_emit *e, hia_fn_id id) {

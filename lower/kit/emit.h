@@ -360,7 +360,8 @@ LLVMValueRef hiaL_no_context(hia_emit *e);
 
 /* Room in the frame of emit->function. */
 LLVMValueRef hiaL_room(hia_emit *e, LLVMTypeRef type, const char *name);
-bool hiaL_has_blocks(const hia_graph *g, const hia_fn *fn); /* it passes words to the runtime in its frame */
+bool hiaL_has_blocks(const hia_graph *g,
+                     const hia_fn *fn); /* it passes words to the runtime in its frame */
 /* Calls a stub of the runtime with `what`, a block of the node's operands, and its location. The
  * stub leaves the node's results in the block. */
 void hiaL_call_with_operands(hia_emit *e, hia_node_id n, enum hia_abi stub, LLVMValueRef what);

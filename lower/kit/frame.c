@@ -12,8 +12,7 @@ LLVMValueRef hiaL_room(hia_emit *e, LLVMTypeRef type, const char *name) {
 }
 
 static bool calls_each(const hia_graph *g, const hia_node *n) {
-  return n->op == HIA_OP_CALL_I &&
-         hiaG_fn(g, g->sites.data[HIA_IMM_A(n->imm)].callee)->is_freezing;
+  return n->op == HIA_OP_CALL_I && hiaG_fn(g, g->sites.data[HIA_IMM_A(n->imm)].callee)->is_freezing;
 }
 
 bool hiaL_has_blocks(const hia_graph *g, const hia_fn *fn) {

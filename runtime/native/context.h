@@ -30,7 +30,7 @@
 
 typedef struct hia_job hia_job;
 typedef struct hia_host_context hia_host_context;
-typedef struct hia_driver hia_driver;     /* freeze/freeze.h */
+typedef struct hia_driver hia_driver;     /* driver.h */
 typedef struct hia_freezing hia_freezing; /* likewise */
 
 /* A join on the stack that runs its job itself. The frames of the runtime lie between this call of

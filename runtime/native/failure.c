@@ -3,7 +3,7 @@
  * where it happens, and the worker jumps back to where the invocation was entered. */
 #include "runtime/native/barrier.h"
 #include "runtime/native/context.h"
-#include "runtime/native/freeze/freeze.h"
+#include "runtime/native/driver.h"
 #include "runtime/native/job.h"
 #include "runtime/native/team.h"
 #include "runtime/native/walker.h"

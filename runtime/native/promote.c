@@ -4,7 +4,7 @@
 #include "runtime/heap/object.h"
 #include "runtime/heap/tensor.h"
 #include "runtime/native/context.h"
-#include "runtime/native/freeze/freeze.h"
+#include "runtime/native/driver.h"
 #include "runtime/native/job.h"
 #include "runtime/native/walker.h"
 

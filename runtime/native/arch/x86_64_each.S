@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* x86-64: the loop of a driver (freeze/freeze.h). */
+/* x86-64: the loop of a driver (driver.h). */
 #include "runtime/native/arch/x86_64.inc"
-#include "runtime/native/freeze/layout.h"
+#include "runtime/native/driver_layout.h"
 
 /* Of the stub's frame: the driver, to which the stack pointer points; 8 bytes; the registers that a
  * function preserves. */

@@ -2,7 +2,7 @@
 /* What compiled code calls, by the stubs of arch/: to note a row, to settle, and at the end of an
  * entry. */
 #include "runtime/native/batch/rows.h"
-#include "runtime/native/freeze/freeze.h"
+#include "runtime/native/driver.h"
 #include "runtime/native/sampled.h"
 
 #ifdef HIA_STRESS

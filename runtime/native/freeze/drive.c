@@ -2,7 +2,7 @@
 /* The driver of a comprehension: which iteration goes on next, and what becomes of the others when
  * one fails. */
 #include "runtime/native/barrier.h"
-#include "runtime/native/freeze/freeze.h"
+#include "runtime/native/driver.h"
 #include "runtime/native/job.h"
 #include "runtime/native/team.h"
 

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Freezing and thawing an iteration: its frames are copied out of the stack, and back. */
 #include "runtime/native/barrier.h"
-#include "runtime/native/freeze/freeze.h"
+#include "runtime/native/driver.h"
 
 enum { MOST = 64 << 10 }; /* bytes of its frames: a deeper one settles */
 

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the assembly of arch/ sees of a hia_driver: asserted in drive.c. The assembler reads this
- * file as well. */
-#ifndef HIA_FREEZE_LAYOUT_H
-#define HIA_FREEZE_LAYOUT_H
+/* What the assembly of arch/ sees of a hia_driver: asserted in freeze/drive.c. The assembler reads
+ * this file as well. */
+#ifndef HIA_DRIVER_LAYOUT_H
+#define HIA_DRIVER_LAYOUT_H
 
 #define HIA_DRIVER_CONTEXT 0
 #define HIA_DRIVER_ENTRY   8
@@ -17,6 +17,7 @@
 #define HIA_DRIVE_END   0 /* all elements are there */
 #define HIA_DRIVE_BEGIN 1 /* an iteration begins */
 #define HIA_DRIVE_THAW  2 /* a frozen one goes on */
-#define HIA_DRIVE_OUTER 3 /* this driver was frozen: the one that its iteration belongs to goes on */
+#define HIA_DRIVE_OUTER                                                                            \
+  3 /* this driver was frozen: the one that its iteration belongs to goes on */
 
 #endif
