@@ -19,6 +19,18 @@ enum { FROM = 1, TO = 2 }; /* words of the block */
 
 /* ---- what can go on ---- */
 
+/* One iteration at a time would need less memory. So they may take a part of what was left when the
+ * driver was called; then those that have begun come to their ends one by one. */
+static bool has_memory(const hia_driver *d) {
+  enum { PART = 8 };
+  size_t left = hiaR_heap_left(d->context->local.heap);
+  return left >= d->memory || d->memory - left <= d->memory / PART;
+}
+
+static bool can_begin(const hia_driver *d) {
+  return d->next < d->to && (!d->first || has_memory(d));
+}
+
 static bool is_thawable(const hia_driver *d) {
   return d->first && d->first->epoch != d->context->batching.epoch;
 }
@@ -26,14 +38,15 @@ static bool is_thawable(const hia_driver *d) {
 /* True if iterations of this driver, or of those around it, can go on before the worker settles. */
 static bool can_go_on(const hia_driver *d) {
   for (; d; d = d->is_apart ? NULL : d->outer)
-    if (d->next < d->to || is_thawable(d)) return true;
+    if (is_thawable(d) || can_begin(d)) return true;
   return false;
 }
 
 static void wait(hia_context *context, char *sp) {
   hia_invocation *invocation = context->invocation;
   hia_driver *d = invocation->driver;
-  if (invocation->bridges != &d->bridge || !can_go_on(d) || !hiaR_freeze(d, sp)) return;
+  if (invocation->bridges != &d->bridge || !has_memory(d) || !can_go_on(d)) return;
+  if (!hiaR_freeze(d, sp)) return;
   hiaR_arch_drive(d);
 }
 
@@ -136,6 +149,7 @@ void hiaR_native_each(hia_driver *d, hia_native_entry entry, hia_word *block, ui
                     .to = to,
                     .end = to,
                     .running = from - 1,
+                    .memory = hiaR_heap_left(context->local.heap),
                     .n_params = n_params,
                     .is_apart = outer && invocation->bridges != &outer->bridge,
                     .elements = context->elements,
@@ -186,7 +200,7 @@ HIA_UNINSTRUMENTED int hiaR_native_drive(hia_driver *d, char *sp) {
   invocation->bridges = d->bridge.outer;
   for (;;) {
     if (is_thawable(d)) return thaw(d);
-    if (d->next < d->to) return begin(d);
+    if (can_begin(d)) return begin(d);
     if (!d->first) return end(d);
     if (!d->is_apart && d->outer && can_go_on(d->outer) && hiaR_freeze(d->outer, sp))
       return HIA_DRIVE_OUTER;
