@@ -20,51 +20,44 @@
  * Requires hiaG_effects, and runs it again; comes behind batch. */
 #include "graph/analysis/effects.h"
 #include "graph/batch/batch.h"
+#include "graph/batch/waiting.h"
 #include "graph/ir/walk.h"
 #include "graph/passes/ranges.h"
 
-/* What an iteration does, itself or in what it calls. */
-typedef struct waiting {
-  bool defers, forces;
-} waiting;
-
 typedef struct eaching {
-  uint32_t n;   /* functions that there were */
-  waiting *fns; /* by function */
-  waiting body; /* of the map that is looked at */
+  const hia_waiting_fns *fns;
+  hia_waiting body; /* of the map that is looked at */
 } eaching;
 
-static bool add(waiting *to, waiting more) {
-  waiting old = *to;
-  to->defers |= more.defers;
-  to->forces |= more.forces;
+bool hiaG_add_waiting(const hia_waiting_fns *w, const hia_node *node, hia_waiting *to) {
+  hia_waiting old = *to;
+  to->defers |= node->op == HIA_OP_DEFER;
+  to->forces |= node->op == HIA_OP_FORCE;
+  if (node->op == HIA_OP_CALL && hiaG_callee(node) < w->n) {
+    to->defers |= w->fns[hiaG_callee(node)].defers;
+    to->forces |= w->fns[hiaG_callee(node)].forces;
+  }
   return to->defers != old.defers || to->forces != old.forces;
 }
 
-static waiting of_node(const eaching *e, const hia_node *node) {
-  waiting w = {node->op == HIA_OP_DEFER, node->op == HIA_OP_FORCE};
-  if (node->op == HIA_OP_CALL && hiaG_callee(node) < e->n) w = e->fns[hiaG_callee(node)];
-  return w;
-}
-
-static void find_waiting(eaching *e, const hia_graph *g) {
+static void find_waiting(const hia_waiting_fns *w, const hia_graph *g) {
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
-    HIA_EACH_FN_BELOW(g, e->n, f) {
+    HIA_EACH_FN_BELOW(g, w->n, f) {
       const hia_fn *fn = hiaG_fn(g, f);
-      HIA_EACH_NODE(fn, n) is_changed |= add(&e->fns[f], of_node(e, &fn->nodes.data[n]));
+      HIA_EACH_NODE(fn, n) is_changed |= hiaG_add_waiting(w, &fn->nodes.data[n], &w->fns[f]);
     }
   }
 }
 
 static void look_at(hia_ranges *h, hia_node_id n) {
   eaching *e = h->user;
-  add(&e->body, of_node(e, &h->fn->nodes.data[n]));
+  hiaG_add_waiting(e->fns, &h->fn->nodes.data[n], &e->body);
 }
 
 static hia_fn_id make_iteration(hia_ranges *h, hia_node_id map) {
   eaching *e = h->user;
-  e->body = (waiting){false, false};
+  e->body = (hia_waiting){false, false};
   bool is_counted = hiaG_node_does(h->g, h->fn, map, HIA_E_COUNTS);
   if (h->fn->rows || (is_counted && hiaG_node_does(h->g, h->fn, map, HIA_E_RAISES)))
     return HIA_NONE;
@@ -78,11 +71,12 @@ static hia_fn_id make_iteration(hia_ranges *h, hia_node_id map) {
 }
 
 void hiaG_each(hia_graph *g) {
-  eaching e = {.n = g->fns.len};
   hia_arena *scratch = &g->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);
-  e.fns = HIA_NEW_ARRAY(scratch, waiting, e.n + 1);
-  find_waiting(&e, g);
+  hia_waiting_fns w = {g->fns.len, HIA_NEW_ARRAY(scratch, hia_waiting, g->fns.len + 1)};
+  find_waiting(&w, g);
+  hiaG_batch_siblings(g, &w);
+  eaching e = {.fns = &w};
   hiaG_ranges(g, make_iteration, &e);
   hiaR_arena_release(scratch, mark);
 }

@@ -44,16 +44,18 @@ typedef struct hia_frozen {
   hia_element *elements;
   char *sp; /* where its frames begin: the word there is the address at which it goes on */
   size_t size;
+  hia_driver *driver; /* of the innermost iteration that is in it */
   char frames[];
 } hia_frozen;
 
 struct hia_driver {
   hia_context *context;
   hia_native_entry entry;
-  hia_word *block;   /* of the code that has called: arguments, of which 1 and 2 are the ends of the
-                        range, and the result */
-  hia_driver *outer; /* of the iteration that this comprehension is part of; or NULL */
+  hia_word *block; /* of the code that has called: arguments, of which 1 and 2 are the ends of the
+                      range, and the result */
+  hia_driver *goes_on;    /* the outer one that goes on when this one is frozen */
   hia_frozen *thawed;     /* the one that goes on next */
+  hia_driver *outer;      /* of the iteration that this comprehension is part of; or NULL */
   int64_t from, next, to; /* those below next have begun; of none from `to` on there is need */
   int64_t end;            /* of the range */
   int64_t running;        /* the iteration that is on the stack, if one is; else below `from` */

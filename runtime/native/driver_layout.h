@@ -7,7 +7,7 @@
 #define HIA_DRIVER_CONTEXT 0
 #define HIA_DRIVER_ENTRY   8
 #define HIA_DRIVER_BLOCK   16
-#define HIA_DRIVER_OUTER   24
+#define HIA_DRIVER_GOES_ON 24
 #define HIA_DRIVER_THAWED  32
 #define HIA_DRIVER_SIZE    160 /* a multiple of 16 */
 
@@ -17,7 +17,6 @@
 #define HIA_DRIVE_END   0 /* all elements are there */
 #define HIA_DRIVE_BEGIN 1 /* an iteration begins */
 #define HIA_DRIVE_THAW  2 /* a frozen one goes on */
-#define HIA_DRIVE_OUTER                                                                            \
-  3 /* this driver was frozen: the one that its iteration belongs to goes on */
+#define HIA_DRIVE_OTHER 3 /* this driver was frozen: an outer one goes on */
 
 #endif

@@ -56,7 +56,7 @@ hiaR_stub_each:
         je      .Lbegin
         cmpl    $HIA_DRIVE_THAW, %eax
         je      .Lthaw
-        movq    HIA_DRIVER_OUTER(%rsp), %rsp
+        movq    HIA_DRIVER_GOES_ON(%rsp), %rsp
         jmp     .Lnext
 
 .Lbegin:

@@ -9,7 +9,7 @@
 _Static_assert(offsetof(hia_driver, context) == HIA_DRIVER_CONTEXT &&
                    offsetof(hia_driver, entry) == HIA_DRIVER_ENTRY &&
                    offsetof(hia_driver, block) == HIA_DRIVER_BLOCK &&
-                   offsetof(hia_driver, outer) == HIA_DRIVER_OUTER &&
+                   offsetof(hia_driver, goes_on) == HIA_DRIVER_GOES_ON &&
                    offsetof(hia_driver, thawed) == HIA_DRIVER_THAWED &&
                    offsetof(hia_frozen, sp) == HIA_FROZEN_SP &&
                    sizeof(hia_driver) <= HIA_DRIVER_SIZE && HIA_DRIVER_SIZE % 16 == 0,
@@ -35,19 +35,23 @@ static bool is_thawable(const hia_driver *d) {
   return d->first && d->first->epoch != d->context->batching.epoch;
 }
 
-/* True if iterations of this driver, or of those around it, can go on before the worker settles. */
-static bool can_go_on(const hia_driver *d) {
-  for (; d; d = d->is_apart ? NULL : d->outer)
-    if (is_thawable(d) || can_begin(d)) return true;
-  return false;
+/* The innermost driver, from d outwards, that can go on while an iteration of each of those within
+ * it waits; NULL: the worker must settle. Within one that has no memory for more than one iteration
+ * at a time, this one goes on. */
+static hia_driver *find_next(hia_driver *d) {
+  for (; d; d = d->is_apart ? NULL : d->outer) {
+    if (!has_memory(d)) return NULL;
+    if (is_thawable(d) || can_begin(d)) return d;
+  }
+  return NULL;
 }
 
 static void wait(hia_context *context, char *sp) {
-  hia_invocation *invocation = context->invocation;
+  const hia_invocation *invocation = context->invocation;
   hia_driver *d = invocation->driver;
-  if (invocation->bridges != &d->bridge || !has_memory(d) || !can_go_on(d)) return;
-  if (!hiaR_freeze(d, sp)) return;
-  hiaR_arch_drive(d);
+  hia_driver *next = invocation->bridges == &d->bridge ? find_next(d) : NULL;
+  if (!next || !hiaR_freeze(next, sp)) return;
+  hiaR_arch_drive(next);
 }
 
 /* ---- failures ---- */
@@ -157,17 +161,17 @@ void hiaR_native_each(hia_driver *d, hia_native_entry entry, hia_word *block, ui
   context->batching.freezing = &freezing;
 }
 
-static void enter(hia_driver *d) {
-  hia_invocation *invocation = d->context->invocation;
-  invocation->driver = d;
-  invocation->bridges = &d->bridge;
+/* An iteration of driver d goes on, which is not there yet if it is in what is thawed. */
+static void enter(hia_context *context, hia_driver *d) {
+  context->invocation->driver = d;
+  context->invocation->bridges = &d->bridge;
 }
 
 static int begin(hia_driver *d) {
   d->running = d->next++;
   d->block[FROM] = (hia_word)d->running;
   d->block[TO] = (hia_word)d->next;
-  enter(d);
+  enter(d->context, d);
   return HIA_DRIVE_BEGIN;
 }
 
@@ -175,7 +179,7 @@ static int thaw(hia_driver *d) {
   d->thawed = d->first;
   d->first = d->first->next;
   if (!d->first) d->last = NULL;
-  enter(d);
+  enter(d->context, d->thawed->driver);
   return HIA_DRIVE_THAW;
 }
 
@@ -202,8 +206,8 @@ HIA_UNINSTRUMENTED int hiaR_native_drive(hia_driver *d, char *sp) {
     if (is_thawable(d)) return thaw(d);
     if (can_begin(d)) return begin(d);
     if (!d->first) return end(d);
-    if (!d->is_apart && d->outer && can_go_on(d->outer) && hiaR_freeze(d->outer, sp))
-      return HIA_DRIVE_OUTER;
+    d->goes_on = d->is_apart ? NULL : find_next(d->outer);
+    if (d->goes_on && hiaR_freeze(d->goes_on, sp)) return HIA_DRIVE_OTHER;
     settle(d);
   }
 }

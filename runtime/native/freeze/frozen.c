@@ -13,7 +13,8 @@ static hia_frozen *record(hia_driver *d, char *sp, size_t size) {
                     .epoch = context->batching.epoch,
                     .elements = context->elements,
                     .sp = sp,
-                    .size = size};
+                    .size = size,
+                    .driver = context->invocation->driver};
   return f;
 }
 
