@@ -58,7 +58,7 @@ struct hia_driver {
   hia_driver *outer;      /* of the iteration that this comprehension is part of; or NULL */
   int64_t from, next, to; /* those below next have begun; of none from `to` on there is need */
   int64_t end;            /* of the range */
-  int64_t running;        /* the iteration that is on the stack, if one is; else below `from` */
+  int64_t running;        /* the iteration that is on the stack, while one is */
   size_t memory;          /* that the run's heap had left when it was called */
   uint32_t n_params;
   bool has_failed;          /* iteration `to`; the failure is the invocation's */

@@ -105,7 +105,6 @@ static _Noreturn HIA_UNINSTRUMENTED void drop_running(hia_context *context, hia_
   context->elements = d->elements;
   invocation->bridges = d->bridge.outer;
   d->has_failed = true;
-  d->running = d->from - 1;
   hiaR_arch_drive(d);
 }
 
@@ -152,7 +151,6 @@ void hiaR_native_each(hia_driver *d, hia_native_entry entry, hia_word *block, ui
                     .next = from,
                     .to = to,
                     .end = to,
-                    .running = from - 1,
                     .memory = hiaR_heap_left(context->local.heap),
                     .n_params = n_params,
                     .is_apart = outer && invocation->bridges != &outer->bridge,
@@ -185,7 +183,7 @@ static int thaw(hia_driver *d) {
 
 static int end(hia_driver *d) {
   if (d->has_failed) fail(d);
-  d->block[d->n_params] = (hia_word)(d->end - d->from);
+  d->block[d->n_params] = (hia_word)d->end - (hia_word)d->from;
   return HIA_DRIVE_END;
 }
 
@@ -199,7 +197,6 @@ static void settle(hia_driver *d) {
 
 HIA_UNINSTRUMENTED int hiaR_native_drive(hia_driver *d, char *sp) {
   hia_invocation *invocation = d->context->invocation;
-  d->running = d->from - 1;
   invocation->driver = d->outer;
   invocation->bridges = d->bridge.outer;
   for (;;) {

@@ -36,7 +36,6 @@ bool hiaR_freeze(hia_driver *d, char *sp) {
   hiaR_stack_forget(sp, base);
   memcpy(f->frames, sp, size);
   append(d, f);
-  d->running = d->from - 1;
   context->elements = d->elements;
   return true;
 }

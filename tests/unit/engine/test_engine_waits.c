@@ -27,6 +27,15 @@ static const char text[] =
     "fn ends(n: i32, bad: i32, worse: i32) -> i32 = sum([{ let y = tanh(W @ E[i % 50]);\n"
     "  if sum(y) > 900.0 then 0 else if i == bad then deep(2000000000)\n"
     "  else if i == worse then 1 / (i - worse) else i } for i in 0..n])\n"
+    /* Iteration a fails after seven steps, b after the first. */
+    "fn fails(x: f32[64], n: i32, at: i32) -> i32 = { let y = tanh(W @ x); if n == at then 1 / (n "
+    "- at)\n"
+    "  else if n == 0 or sum(y) > 900.0 then 1 else fails(y, n - 1, at) }\n"
+    "fn race(n: i32, a: i32, b: i32) -> i32 = sum([fails(E[i % 50], 9,\n"
+    "  if i == a then 2 else if i == b then 8 else -1) for i in 0..n])\n"
+    "fn races(n: i32, a: i32, b: i32) -> i32 =\n"
+    "  sum([race(3, a - 3 * i, b - 3 * i) + fails(E[i], 4, if 3 * i > a + 20 then 3 else -1) for i "
+    "in 0..n])\n"
     /* What is shared with iterations, and what they hold. */
     "fn held(n: i32) -> i32 = sum([{ let a = [k * i for k in 0..500]; let (y, m) = steps(E[i % "
     "50], 9);\n"
@@ -140,6 +149,27 @@ Test(engine_waits, the_first_failure_counts) {
     close_program(&none);
     close_program(&p);
   }
+}
+
+/* What fails early on waits for what is before it. */
+Test(engine_waits, an_earlier_iteration_fails_later) {
+  static const int32_t cases[][3] = {{20, 3, 11}, {20, 11, 3}, {20, 19, 0}, {20, 0, 1},
+                                     {20, 5, 5},  {20, 4, -1}, {20, -1, 4}, {20, -1, -1}};
+  NEEDS_NATIVE;
+  program none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (unsigned threads = 1; threads <= 3; threads += 2) {
+    program p = open_with(HIA_BATCH_SEGMENTS, 0, threads);
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+      const char *name = i % 2 ? "races" : "race";
+      outcome o = run_with(&p, name, cases[i / 2], 3, (limits){0}),
+              alone = run_with(&none, name, cases[i / 2], 3, (limits){0});
+      cr_expect_eq(o.status, alone.status, "%s, %zu: %s", name, i / 2, o.error);
+      cr_expect_eq(o.value, alone.value);
+      cr_expect_str_eq(o.error, alone.error);
+    }
+    close_program(&p);
+  }
+  close_program(&none);
 }
 
 /* A hundred thousand iterations wait for the same fifty rows. */
