@@ -69,7 +69,7 @@ static bool is_first(const hia_driver *d) {
   return true;
 }
 
-/* Drops the iterations behind the one that runs. */
+/* Drops the iterations behind the one that runs, and begins no other one. */
 static void drop_later(hia_driver *d) {
   hia_frozen **at = &d->first;
   d->last = NULL;
@@ -117,11 +117,7 @@ static HIA_UNINSTRUMENTED void go_on(hia_context *context) {
     context->invocation->failure->status = status;
     hiaR_leave_noted(context);
   }
-  for (hia_driver *each = d; each; each = each->outer) {
-    int64_t next = each->running + 1;
-    drop_later(each);
-    if (each != d) each->next = each->to = next; /* it runs */
-  }
+  for (hia_driver *each = d; each; each = each->outer) drop_later(each);
   drop_running(context, d);
 }
 

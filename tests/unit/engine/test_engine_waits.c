@@ -36,10 +36,22 @@ static const char text[] =
     "fn races(n: i32, a: i32, b: i32) -> i32 =\n"
     "  sum([race(3, a - 3 * i, b - 3 * i) + fails(E[i], 4, if 3 * i > a + 20 then 3 else -1) for i "
     "in 0..n])\n"
+    /* Of each from a on the second iteration fails at once, while the first waits. */
+    "fn at_once(n: i32, a: i32) -> i32 =\n"
+    "  sum([sum([fails(E[j], 9, if i >= a and j == 1 then 9 else -1) for j in 0..3]) for i in "
+    "0..n])\n"
+    /* The last iterations of inner comprehensions do not wait. */
+    "fn quick(x: f32[64], m: i32) -> i32 = sum([if j == m - 1 then 1\n"
+    "  else steps(x * f32(j + 1), 1).1 + 1 for j in 0..m])\n"
+    "fn quicks(n: i32) -> i32 = sum([quick(E[i % 50], 1 + quick(E[i % 50] * f32(i), 3)) for i in "
+    "0..n])\n"
     /* What is shared with iterations, and what they hold. */
     "fn held(n: i32) -> i32 = sum([{ let a = [k * i for k in 0..500]; let (y, m) = steps(E[i % "
     "50], 9);\n"
     "  a[m] + sum(a) } for i in 0..n])\n"
+    "fn heavy(n: i32) -> i32 = sum([{ let a = [k * i for k in 0..20000]; let (y, m) = steps(E[i % "
+    "50], "
+    "9);\n  a[m] + sum(a) } for i in 0..n])\n"
     "fn loss(n: i32) -> f32 = sum([{ let (y, k) = steps(E[i % 50], 3 + i % 9); y[i % 64] * f32(k) "
     "} for i in 0..n])\n"
     "fn slope(n: i32) -> i32 = { let (x, (w, e)) = value_and_grad(loss, wrt = (W, E))(n);\n"
@@ -95,7 +107,12 @@ Test(engine_waits, waves_are_as_wide_as_an_oracles) {
   NEEDS_NATIVE;
   program p = open_with(HIA_BATCH_SEGMENTS, HIA_FLAG_NO_REUSE, 1),
           none = open_with(HIA_BATCH_NONE, 0, 1);
-  for (int32_t n = 16; n <= 1024; n *= 4) {
+#ifdef HIA_STRESS
+  enum { WIDEST = 64 }; /* more rows are settled before all wait */
+#else
+  enum { WIDEST = 1024 };
+#endif
+  for (int32_t n = 16; n <= WIDEST; n *= 4) {
     outcome o = run(&p, "total", n), alone = run(&none, "total", n);
     uint64_t n_steps = (uint64_t)run(&none, "longest", n).value + 1, oracle = 2 * n_steps;
     cr_expect_eq(o.value, alone.value);
@@ -104,10 +121,13 @@ Test(engine_waits, waves_are_as_wide_as_an_oracles) {
                   (unsigned long long)o.stats.batch_waves, (unsigned long long)oracle);
   }
   /* Two comprehensions one after the other in each iteration. */
-  outcome o = run(&p, "nested", 200), alone = run(&none, "nested", 200);
-  cr_expect_eq(o.value, alone.value);
-  cr_expect_geq(o.stats.batch_rows, 100 * o.stats.batch_waves, "%llu rows in %llu waves",
-                (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
+  static const char *const names[] = {"nested", "quicks"};
+  for (size_t i = 0; i < 2; i++) {
+    outcome o = run(&p, names[i], 200), alone = run(&none, names[i], 200);
+    cr_expect_eq(o.value, alone.value);
+    cr_expect_geq(o.stats.batch_rows, 100 * o.stats.batch_waves, "%llu rows in %llu waves",
+                  (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
+  }
   close_program(&none);
   close_program(&p);
 }
@@ -172,6 +192,36 @@ Test(engine_waits, an_earlier_iteration_fails_later) {
   close_program(&none);
 }
 
+Test(engine_waits, none_begins_behind_a_failure) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_SEGMENTS, 0, 1), none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (int32_t a = 0; a < 6; a++) {
+    const int32_t numbers[2] = {5, a};
+    outcome o = run_with(&p, "at_once", numbers, 2, (limits){0}),
+            alone = run_with(&none, "at_once", numbers, 2, (limits){0});
+    cr_expect_eq(o.status, alone.status);
+    cr_expect_str_eq(o.error, alone.error);
+  }
+  close_program(&none);
+  close_program(&p);
+}
+
+/* Calls are counted up to the failure, so no iteration behind it may have begun. */
+Test(engine_waits, counts_are_those_of_one_after_the_other) {
+  static const int32_t cases[][3] = {{20, 3, 11}, {20, 19, 0}, {20, 5, 5}, {20, -1, -1}};
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_SEGMENTS, HIA_FLAG_COUNT, 1),
+          none = open_with(HIA_BATCH_NONE, HIA_FLAG_COUNT, 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    outcome o = run_with(&p, "race", cases[i], 3, (limits){0}),
+            alone = run_with(&none, "race", cases[i], 3, (limits){0});
+    cr_expect_eq(o.stats.calls, alone.stats.calls);
+    cr_expect_eq(o.stats.rounds, alone.stats.rounds);
+  }
+  close_program(&none);
+  close_program(&p);
+}
+
 /* A hundred thousand iterations wait for the same fifty rows. */
 Test(engine_waits, what_waits_costs_its_frames) {
   NEEDS_NATIVE;
@@ -207,6 +257,13 @@ Test(engine_waits, takes_little_memory_if_there_is_little) {
     outcome o = run_with(&p, names[i], &n, 1, (limits){.memory = most});
     cr_expect_eq(o.status, HIA_OK, "%s with %zu bytes: %s", names[i], most, o.error);
     cr_expect_eq(o.value, right.value);
+  }
+  /* All of these together would hold 5 MB. */
+  int32_t n = 60, right = run(&none, "heavy", n).value;
+  for (size_t most = 1 << 18; most <= 1 << 22; most += most / 4) {
+    outcome o = run_with(&p, "heavy", &n, 1, (limits){.memory = most});
+    cr_expect_eq(o.status, HIA_OK, "%zu bytes: %s", most, o.error);
+    cr_expect(o.status || o.value == right);
   }
   close_program(&none);
   close_program(&p);
