@@ -181,7 +181,7 @@ foreach(name batch models train)
   endif()
 endforeach()
 target_sources(bench_speculate PRIVATE bench/choosing.c bench/sides.c bench/networks.c bench/treebank.c bench/weights.c)
-target_sources(bench_batch PRIVATE bench/work.c)
+target_sources(bench_batch PRIVATE bench/control.c bench/work.c)
 target_sources(bench_train PRIVATE bench/work.c)
 target_link_libraries(bench_products PRIVATE hiaton_rt ${CMAKE_DL_LIBS})
 
