@@ -25,12 +25,12 @@
 #include "graph/passes/ranges.h"
 
 typedef struct eaching {
-  const hia_waiting_fns *fns;
-  hia_waiting body; /* of the map that is looked at */
+  const hia_waits_fns *fns;
+  hia_waits body; /* of the map that is looked at */
 } eaching;
 
-bool hiaG_add_waiting(const hia_waiting_fns *w, const hia_node *node, hia_waiting *to) {
-  hia_waiting old = *to;
+bool hiaG_add_waiting(const hia_waits_fns *w, const hia_node *node, hia_waits *to) {
+  hia_waits old = *to;
   to->defers |= node->op == HIA_OP_DEFER;
   to->forces |= node->op == HIA_OP_FORCE;
   if (node->op == HIA_OP_CALL && hiaG_callee(node) < w->n) {
@@ -40,7 +40,7 @@ bool hiaG_add_waiting(const hia_waiting_fns *w, const hia_node *node, hia_waitin
   return to->defers != old.defers || to->forces != old.forces;
 }
 
-static void find_waiting(const hia_waiting_fns *w, const hia_graph *g) {
+static void find_waiting(const hia_waits_fns *w, const hia_graph *g) {
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     HIA_EACH_FN_BELOW(g, w->n, f) {
@@ -57,7 +57,7 @@ static void look_at(hia_ranges *h, hia_node_id n) {
 
 static hia_fn_id make_iteration(hia_ranges *h, hia_node_id map) {
   eaching *e = h->user;
-  e->body = (hia_waiting){false, false};
+  e->body = (hia_waits){false, false};
   bool is_counted = hiaG_node_does(h->g, h->fn, map, HIA_E_COUNTS);
   if (h->fn->rows || (is_counted && hiaG_node_does(h->g, h->fn, map, HIA_E_RAISES)))
     return HIA_NONE;
@@ -73,7 +73,7 @@ static hia_fn_id make_iteration(hia_ranges *h, hia_node_id map) {
 void hiaG_each(hia_graph *g) {
   hia_arena *scratch = &g->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);
-  hia_waiting_fns w = {g->fns.len, HIA_NEW_ARRAY(scratch, hia_waiting, g->fns.len + 1)};
+  hia_waits_fns w = {g->fns.len, HIA_NEW_ARRAY(scratch, hia_waits, g->fns.len + 1)};
   find_waiting(&w, g);
   hiaG_batch_siblings(g, &w);
   eaching e = {.fns = &w};

@@ -36,7 +36,7 @@ enum { MAX_SIBLINGS = 16 };
 typedef struct beside {
   hia_graph *g;
   hia_arena *scratch;
-  const hia_waiting_fns *waiting;
+  const hia_waits_fns *waiting;
   hia_fn *fn;
   hia_region_id region;
   uint32_t n_nodes;   /* of the function, before there is a map */
@@ -92,7 +92,7 @@ static void find_tail(beside *b, hia_node_id n, void *to) {
 /* True if the node may be a sibling. */
 static bool is_sibling(beside *b, hia_node_id n) {
   const hia_node *node = &b->fn->nodes.data[n];
-  hia_waiting w = {false, false};
+  hia_waits w = {false, false};
   bool has_tail = false;
   if (node->op != HIA_OP_CALL && node->op != HIA_OP_IF && node->op != HIA_OP_LOOP) return false;
   each_inside(b, n, add_waiting, &w);
@@ -281,7 +281,7 @@ static bool change_region(beside *b) {
   return true;
 }
 
-static bool change_function(hia_graph *g, const hia_waiting_fns *w, hia_fn *fn) {
+static bool change_function(hia_graph *g, const hia_waits_fns *w, hia_fn *fn) {
   bool is_changed = false;
   for (hia_region_id r = 0; r < fn->regions.len; r++) {
     const hia_region *region = &fn->regions.data[r];
@@ -298,7 +298,7 @@ static bool change_function(hia_graph *g, const hia_waiting_fns *w, hia_fn *fn) 
   return is_changed;
 }
 
-void hiaG_batch_siblings(hia_graph *g, const hia_waiting_fns *w) {
+void hiaG_batch_siblings(hia_graph *g, const hia_waits_fns *w) {
   bool is_changed = false;
   HIA_EACH_FN_BELOW(g, w->n, f)
     if (w->fns[f].defers && w->fns[f].forces) is_changed |= change_function(g, w, hiaG_fn(g, f));

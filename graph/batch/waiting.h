@@ -6,21 +6,21 @@
 #include "graph/ir/graph.h"
 
 /* What a function does, itself or in what it calls: note rows, wait for them. */
-typedef struct hia_waiting {
+typedef struct hia_waits {
   bool defers, forces;
-} hia_waiting;
+} hia_waits;
 
-typedef struct hia_waiting_fns {
+typedef struct hia_waits_fns {
   uint32_t n; /* functions that there were */
-  hia_waiting *fns;
-} hia_waiting_fns;
+  hia_waits *fns;
+} hia_waits_fns;
 
 /* Adds what a node does by itself, or in what it calls. Returns true if that is more. */
-bool hiaG_add_waiting(const hia_waiting_fns *w, const hia_node *node, hia_waiting *to);
+bool hiaG_add_waiting(const hia_waits_fns *w, const hia_node *node, hia_waits *to);
 
 /* ---- siblings.c ---- */
 
 /* Makes maps of what waits side by side. Requires hiaG_effects, and runs it again. */
-void hiaG_batch_siblings(hia_graph *g, const hia_waiting_fns *w);
+void hiaG_batch_siblings(hia_graph *g, const hia_waits_fns *w);
 
 #endif
