@@ -7,5 +7,7 @@
 
 /* The pass `batch` (batch.c). */
 void hiaG_batch(hia_graph *g);
+/* The pass `each` (each.c). */
+void hiaG_each(hia_graph *g);
 
 #endif

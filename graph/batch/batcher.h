@@ -27,7 +27,8 @@
  *   report.c   what is batched, and why other operations are not
  *   types.c    types of which fields are late scalars
  *   lift.c     an operation over rows
- *   segment.c  segments, and what stands in their place */
+ *   segment.c  segments, and what stands in their place
+ *   each.c     a pass of its own behind that: maps whose iterations may be frozen */
 #ifndef HIA_BATCHER_H
 #define HIA_BATCHER_H
 

@@ -13,6 +13,7 @@
  *                                     inline       small functions that are not recursive
  *                                       │
  *                                    [batch]       native code: segments for many activations
+ *                                    [each]        comprehensions whose iterations wait for these
  *                                    [halve]       comprehensions that threads share
  *                                   fill, map      comprehensions become loops
  *                                       │          native code only:
@@ -92,6 +93,11 @@ const hia_pass hiaG_passes[] = {
      .use = HIA_USE_NATIVE,
      .only_for = HIA_FOR_BATCHES,
      .doc = "tensor operations for many activations at a time (--batching)"},
+    {.name = "each",
+     .graph = hiaG_each,
+     .use = HIA_USE_NATIVE,
+     .only_for = HIA_FOR_BATCHES,
+     .doc = "comprehensions whose iterations may be frozen where they wait"},
     {.name = "halve",
      .graph = hiaG_halve,
      .use = HIA_USE_PARALLEL,

@@ -2,6 +2,7 @@
 /* What compiled code calls, by the stubs of arch/: to note a row, to settle, and at the end of an
  * entry. */
 #include "runtime/native/batch/rows.h"
+#include "runtime/native/driver.h"
 #include "runtime/native/sampled.h"
 
 #ifdef HIA_STRESS
@@ -49,7 +50,10 @@ HIA_UNINSTRUMENTED void hiaR_native_finish(hia_context *context, const char *sp,
     hiaR_batch_settle(context, sp, pc);
 }
 
-HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc) {
+HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc,
+                                           char *frame) {
+  if (context->batching.settle && context->invocation->driver)
+    context->batching.freezing->wait(context, frame);
   if (context->batching.settle) hiaR_batch_settle(context, sp, pc);
   hiaR_sampled_look(context, sp, pc);
 }
