@@ -34,4 +34,7 @@ learns() {
 
 learns bilstm_tagger sentences 10
 learns top_down_tree_lstm trees 20
+learns character_tagger spelled 20
+learns arc_hybrid_parser parses 20
+learns spinn brackets 20
 exit $failed

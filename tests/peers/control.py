@@ -8,8 +8,11 @@ import re
 
 import numpy as np
 
+import autodiff
 import checking
-from checking import check, example, write
+import files
+from checking import check, check_saved, example, near, saved, write
+from control_models import CharacterTagger, Parser, Spinn
 from nuts import Nuts
 
 
@@ -63,12 +66,113 @@ def nuts():
             return 'means of up to %g; the mean sum of squares is %g' % (mean, squares)
         return None
 
-    check('nuts, moments', words + ['256', '100', str(step), str(seed)], wrong_moments)
+    check('nuts, moments', words + ['256', '40', str(step), str(seed)], wrong_moments)
+
+
+# ---- networks ----
+
+
+def hia(x):
+    """In hiaton's form, of tuples and lists: a word is a tuple with its constructor's name."""
+    if isinstance(x, tuple) and isinstance(x[0], str):
+        return '%s(%s)' % (x[0], ', '.join(hia(part) for part in x[1:]))
+    if isinstance(x, tuple):
+        return '(%s)' % ', '.join(hia(part) for part in x)
+    return '[%s]' % ', '.join(hia(part) for part in x) if isinstance(x, list) else str(x)
+
+
+def gradients_of(network, weights, sentences):
+    """Of the summed loss, of each param, by autodiff.py."""
+    n = network({})
+    n.w = {name: autodiff.Value(x) for name, x in weights.items()}
+    autodiff.backward(sum(n.loss(*s) for s in sentences))
+    return [value.gradient() for value in n.w.values()]
+
+
+def network(name, model, sentences, of_hiaton, decisions, seed):
+    """Losses, gradients of all params, and what main decides: `decisions(network, sentence)` is that of the peer."""
+    weights = files.weights(model.SHAPES, seed)
+    weights = {param: 3 * x if len(x.shape) > 1 else x for param, x in weights.items()}  # decisions are far apart
+    peer, program = model(weights), resized(name)
+    losses = [float(peer.loss(*s)) for s in sentences]
+    wanted = [decisions(peer, *s) for s in sentences]
+    words = [program, '@' + write(name + '.value', hia([of_hiaton(*s) for s in sentences])), '--params', saved(name, weights)]
+
+    def wrong(printed):
+        for i, (got, loss) in enumerate(zip(printed, losses)):
+            if got[:-1] != wanted[i] or not near(got[-1], loss, max(loss, 1)):
+                return 'sentence %d: %r, not %r, %r' % (i, got, wanted[i], loss)
+        return None if len(printed) == len(losses) else 'sentences are missing'
+
+    check(name, words, wrong)
+    check(name + ', loss', words + ['--fn', 'loss'],
+          lambda loss: None if near(loss, sum(losses)) else '%r, not %r' % (loss, sum(losses)))
+    with open(program, 'a', encoding='utf-8') as f:
+        f.write('\nfn gradients(sentences: %s) = grad(loss)(sentences)\n' % TYPES[name])
+    expected = gradients_of(model, weights, sentences)
+
+    def wrong_gradients(arrays):
+        for param, got, right in zip(weights, arrays, expected):
+            if not np.abs(got - right).max() <= 1e-5 * np.abs(right).max():
+                return '%s: off by %g, and the largest is %g' % (param, np.abs(got - right).max(), np.abs(right).max())
+        return None if len(arrays) == len(weights) else '%d gradients' % len(arrays)
+
+    check_saved(name + ', gradients', words + ['--fn', 'gradients'], wrong_gradients)
+
+
+TYPES = {'character_tagger': '[([Word], i32[?])]', 'arc_hybrid_parser': '[(i32[?], i32[?], i32[?])]',
+         'spinn': '[(i32[?], i32[?], i32)]'}
+
+
+def character_tagger(random):
+    def word():
+        if random.randint(3) > 0:
+            return int(random.randint(1000))
+        return random.randint(0, 100, random.randint(0, 12)).tolist()
+
+    sentences = [([word() for _ in range(n)], random.randint(0, 50, n).tolist()) for n in (1, 2, 5, 9, 30)]
+    network('character_tagger', CharacterTagger, sentences,
+            lambda words, tags: ([('Rare', w) if isinstance(w, list) else ('Known', w) for w in words], tags),
+            lambda peer, words, tags: ([int(s.argmax()) for s in peer.run(words, tags)[0]],), 60)
+
+
+def arc_hybrid_parser(random):
+    def sentence(n):
+        """Of n words, with the transitions of some tree."""
+        stack, left, transitions = 0, n, []
+        while stack or left:
+            kinds = ['shift'] * (left > 0) + ['left'] * (stack > 0) + ['right'] * (stack > 1)
+            kind = kinds[random.randint(len(kinds))]
+            label = random.randint(9)
+            transitions.append({'shift': 0, 'left': 1 + label, 'right': 10 + label}[kind])
+            stack, left = (stack + 1, left - 1) if kind == 'shift' else (stack - 1, left)
+        return random.randint(1, 1000, n).tolist(), random.randint(1, 20, n).tolist(), transitions
+
+    network('arc_hybrid_parser', Parser, [sentence(n) for n in (1, 2, 5, 9, 30)], lambda *s: s,
+            lambda peer, words, tags, _: peer.parse(words, tags), 61)
+
+
+def spinn(random):
+    def sentence(n):
+        stack, left, transitions = 0, n, []
+        while left or stack > 1:
+            joins = stack > 1 and (left == 0 or random.randint(2) == 0)
+            transitions.append(int(joins))
+            stack, left = (stack - 1, left) if joins else (stack + 1, left - 1)
+        return random.randint(0, 1000, n).tolist(), transitions, int(random.randint(5))
+
+    def decisions(peer, words, *_):
+        made, _, scores = peer.run(words)
+        return int(scores.argmax()), made
+
+    network('spinn', Spinn, [sentence(n) for n in (1, 2, 5, 9, 30)], lambda *s: s, decisions, 62)
 
 
 def main():
     checking.begin()
     nuts()
+    for number, test in enumerate((character_tagger, arc_hybrid_parser, spinn)):
+        test(np.random.RandomState(70 + number))
     checking.end()
 
 
