@@ -9,7 +9,7 @@ from models import log_softmax, lstm_step, sigmoid
 
 def lstm(xs, wx, wh, b):
     """h after each of these vectors."""
-    h = c = np.zeros(len(b.x if hasattr(b, 'x') else b) // 4)
+    h = c = np.zeros(b.shape[0] // 4)
     states = []
     for x in xs:
         h, c = lstm_step(wx @ x + wh @ h + b, c)
@@ -43,7 +43,7 @@ class CharacterTagger(Network):
         if not isinstance(word, list):
             return self.w['E'][word]
         if not word:
-            return np.zeros(128)
+            return np.zeros(self.w['uf'].shape[0] // 2)
         states = self.in_both_directions([self.w['C'][c] for c in word], ('Uxf', 'Uhf', 'uf'), ('Uxb', 'Uhb', 'ub'))
         return np.concatenate([states[-1][0], states[0][1]])
 
@@ -105,7 +105,6 @@ class Parser(Network):
 
 
 class Spinn(Network):
-    HIDDEN, TRACKER = 150, 64
     SHAPES = {'E': (1000, 200), 'Wx': (300, 200), 'bx': (300,), 'U': (750, 364), 'bu': (750,), 'T': (256, 514),
               'bt': (256,), 'D': (2, 64), 'bd': (2,), 'Wc': (5, 150), 'bc': (5,)}
 
@@ -113,8 +112,8 @@ class Spinn(Network):
         """Along these transitions, or along those that it decides: they, their cross entropies, and the scores of the
         classes."""
         buffer = [np.split(self.w['Wx'] @ self.w['E'][w] + self.w['bx'], 2) for w in words]
-        nothing = np.zeros(self.HIDDEN)
-        h = c = np.zeros(self.TRACKER)
+        nothing = np.zeros(self.w['Wc'].shape[1])
+        h = c = np.zeros(self.w['D'].shape[1])
         stack, made, loss = [], [], 0.0
         while buffer or len(stack) > 1:
             seen = [buffer[0][0] if buffer else nothing] + [stack[-i][0] if i <= len(stack) else nothing for i in (1, 2)]

@@ -282,6 +282,7 @@ def main():
         print('left out: trees of the Stanford Sentiment Treebank; HIATON_SST_DIR is not set')
     small('models')
     small('tensor_programs')
+    small('control')
     tagger()
     top_down()
     top_down_loss()
