@@ -21,7 +21,7 @@ typedef struct bench_control {
   bool is_double;       /* it computes in f64 */
 } bench_control;
 
-enum { BENCH_N_CONTROL = 7 };
+enum { BENCH_N_CONTROL = 8 };
 extern const bench_control bench_controls[BENCH_N_CONTROL];
 
 #endif

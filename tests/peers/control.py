@@ -81,12 +81,31 @@ def hia(x):
     return '[%s]' % ', '.join(hia(part) for part in x) if isinstance(x, list) else str(x)
 
 
-def gradients_of(network, weights, sentences):
-    """Of the summed loss, of each param, by autodiff.py."""
+def gradients_of(network, weights, sentences, loss):
+    """Of the summed losses, of each param, by autodiff.py."""
     n = network({})
     n.w = {name: autodiff.Value(x) for name, x in weights.items()}
-    autodiff.backward(sum(n.loss(*s) for s in sentences))
+    autodiff.backward(sum(getattr(n, loss)(*s) for s in sentences))
     return [value.gradient() for value in n.w.values()]
+
+
+def gradients(name, model, sentences, words, weights, loss):
+    """A loss of the program and its gradients."""
+    peer = model(weights)
+    total = sum(float(getattr(peer, loss)(*s)) for s in sentences)
+    check('%s, %s' % (name, loss), words + ['--fn', loss],
+          lambda value: None if near(value, total) else '%r, not %r' % (value, total))
+    with open(words[0], 'a', encoding='utf-8') as f:
+        f.write('\nfn gradients_of_%s(sentences: %s) = grad(%s)(sentences)\n' % (loss, TYPES[name], loss))
+    expected = gradients_of(model, weights, sentences, loss)
+
+    def wrong(arrays):
+        for param, got, right in zip(weights, arrays, expected):
+            if not np.abs(got - right).max() <= 1e-5 * np.abs(right).max():
+                return '%s: off by %g, and the largest is %g' % (param, np.abs(got - right).max(), np.abs(right).max())
+        return None if len(arrays) == len(weights) else '%d gradients' % len(arrays)
+
+    check_saved('%s, %s, gradients' % (name, loss), words + ['--fn', 'gradients_of_' + loss], wrong)
 
 
 def network(name, model, sentences, of_hiaton, decisions, seed):
@@ -105,19 +124,8 @@ def network(name, model, sentences, of_hiaton, decisions, seed):
         return None if len(printed) == len(losses) else 'sentences are missing'
 
     check(name, words, wrong)
-    check(name + ', loss', words + ['--fn', 'loss'],
-          lambda loss: None if near(loss, sum(losses)) else '%r, not %r' % (loss, sum(losses)))
-    with open(program, 'a', encoding='utf-8') as f:
-        f.write('\nfn gradients(sentences: %s) = grad(loss)(sentences)\n' % TYPES[name])
-    expected = gradients_of(model, weights, sentences)
-
-    def wrong_gradients(arrays):
-        for param, got, right in zip(weights, arrays, expected):
-            if not np.abs(got - right).max() <= 1e-5 * np.abs(right).max():
-                return '%s: off by %g, and the largest is %g' % (param, np.abs(got - right).max(), np.abs(right).max())
-        return None if len(arrays) == len(weights) else '%d gradients' % len(arrays)
-
-    check_saved(name + ', gradients', words + ['--fn', 'gradients'], wrong_gradients)
+    gradients(name, model, sentences, words, weights, 'loss')
+    return words, weights
 
 
 TYPES = {'character_tagger': '[([Word], i32[?])]', 'arc_hybrid_parser': '[(i32[?], i32[?], i32[?])]',
@@ -148,8 +156,12 @@ def arc_hybrid_parser(random):
             stack, left = (stack + 1, left - 1) if kind == 'shift' else (stack - 1, left)
         return random.randint(1, 1000, n).tolist(), random.randint(1, 20, n).tolist(), transitions
 
-    network('arc_hybrid_parser', Parser, [sentence(n) for n in (1, 2, 5, 9, 30)], lambda *s: s,
-            lambda peer, words, tags, _: peer.parse(words, tags), 61)
+    sentences = [sentence(n) for n in (1, 2, 5, 9, 30)]
+    words, weights = network('arc_hybrid_parser', Parser, sentences, lambda *s: s,
+                             lambda peer, words, tags, _: peer.parse(words, tags), 61)
+    short = sentences[:4] + [sentence(n) for n in (3, 4, 5, 6, 7)]  # the peer searches all that could follow
+    words[1] = '@' + write('short.value', hia(short))
+    gradients('arc_hybrid_parser', Parser, short, words, weights, 'explored')
 
 
 def spinn(random):

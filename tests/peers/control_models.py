@@ -91,15 +91,43 @@ class Parser(Network):
             self.apply(t, stack, buffer, [])
         return loss
 
+    def allowed(self, stack, buffer):
+        return ([0] if len(buffer) > 1 else []) + list(range(1, 1 + self.LABELS) if stack else []) + \
+            list(range(1 + self.LABELS, 1 + 2 * self.LABELS) if len(stack) > 1 else [])
+
+    def explored(self, words, tags, transitions):
+        """The cross entropies of the best of the transitions after which as many of the right heads and labels can be
+        had as before, along the best of all transitions. What can be had is searched."""
+        arcs, stack, buffer = [], [], list(range(len(words) + 1))
+        for t in transitions:
+            self.apply(t, stack, buffer, arcs)
+        right, known = set(arcs), {}
+
+        def gain(t, stack, buffer):
+            stack, buffer, arcs = list(stack), list(buffer), []
+            self.apply(t, stack, buffer, arcs)
+            return len(right.intersection(arcs)) + most(tuple(stack), tuple(buffer))
+
+        def most(stack, buffer):
+            if (stack, buffer) not in known:
+                known[stack, buffer] = max((gain(t, stack, buffer) for t in self.allowed(stack, buffer)), default=0)
+            return known[stack, buffer]
+
+        vectors, stack, buffer, loss = self.encode(words, tags), [], list(range(len(words) + 1)), 0.0
+        while stack or len(buffer) > 1:
+            scores, allowed = self.scores(vectors, stack, buffer), self.allowed(stack, buffer)
+            numbers = scores.x if hasattr(scores, 'x') else scores
+            good = [t for t in allowed if gain(t, stack, buffer) == most(tuple(stack), tuple(buffer))]
+            loss -= log_softmax(scores)[max(good, key=lambda t: numbers[t])]
+            self.apply(max(allowed, key=lambda t: numbers[t]), stack, buffer, [])
+        return loss
+
     def parse(self, words, tags):
         """The heads and the labels of the best allowed transitions."""
         vectors, stack, buffer, arcs = self.encode(words, tags), [], list(range(len(words) + 1)), []
         while stack or len(buffer) > 1:
-            allowed = [0] if len(buffer) > 1 else []
-            allowed += range(1, 1 + self.LABELS) if stack else []
-            allowed += range(1 + self.LABELS, 1 + 2 * self.LABELS) if len(stack) > 1 else []
             scores = self.scores(vectors, stack, buffer)
-            self.apply(max(allowed, key=lambda t: scores[t]), stack, buffer, arcs)
+            self.apply(max(self.allowed(stack, buffer), key=lambda t: scores[t]), stack, buffer, arcs)
         arcs.sort()
         return [head for _, head, _ in arcs], [label for _, _, label in arcs]
 

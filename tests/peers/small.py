@@ -227,9 +227,15 @@ def of_network(network, fn, shapes, sentences, decisions, wrt, written=str):
     results = ['(%s, %d)' % (', '.join(map(str, decisions(n, *s))), round(n.loss(*s) * 1e9)) for s in sentences]
     given = '[%s]' % ','.join('(%s)' % ','.join(written(part).replace(' ', '') for part in s) for s in sentences)
     line(fn, given, '[%s]' % ', '.join(results))
-    n.w = {name: autodiff.Value(x) for name, x in weights.items()}
-    autodiff.backward(sum(n.loss(*s) for s in sentences))
-    line('slopes', given, '(%s)' % ', '.join(str(round(n.w[name].gradient().sum() * 1e9)) for name in wrt))
+    slopes(n, 'slopes', n.loss, weights, given, sentences, wrt)
+    return n, weights, given
+
+
+def slopes(network, fn, loss, weights, given, sentences, wrt):
+    network.w = {name: autodiff.Value(x) for name, x in weights.items()}
+    autodiff.backward(sum(loss(*s) for s in sentences))
+    line(fn, given, '(%s)' % ', '.join(str(round(network.w[name].gradient().sum() * 1e9)) for name in wrt))
+    network.w = weights
 
 
 def spelled(words):
@@ -255,12 +261,15 @@ def of_control():
                 'W': (3, 4), 'b': (3,), 'Wt': (4, 3), 'bt': (4,)},
                [([[1, 4]], [2]), ([3, [0, 2, 2], [1], 5, 0, [3, 4, 1, 0]], [0, 1, 2, 3, 0, 1])],
                lambda n, words, tags: ([int(s.argmax()) for s in n.run(words, tags)[0]],), ('Uhf', 'Whb', 'C'), spelled)
-    of_network(SmallParser, 'parses',
-               {'E': (6, 3), 'P': (3, 2), 'Wxf': (8, 5), 'Whf': (8, 2), 'bf': (8,), 'Wxb': (8, 5), 'Whb': (8, 2),
-                'bb': (8,), 'nothing': (4,), 'W': (3, 16), 'b': (3,), 'Wt': (5, 3), 'bt': (5,)},
-               [([4], [1], [0, 2]), ([4, 3, 5, 4, 3], [1, 1, 1, 1, 2], [0, 0, 3, 0, 1, 0, 2, 0, 4, 1]),
-                ([4, 3, 5, 4, 3, 5], [1, 1, 1, 1, 2, 2], [0, 1, 0, 2, 0, 2, 0, 0, 4, 0, 1, 1])],
-               lambda n, words, tags, _: n.parse(words, tags), ('Whf', 'W', 'nothing'))
+    sentences = [([4], [1], [0, 2]), ([4, 3, 5, 4, 3], [1, 1, 1, 1, 2], [0, 0, 3, 0, 1, 0, 2, 0, 4, 1]),
+                 ([4, 3, 5, 4, 3, 5], [1, 1, 1, 1, 2, 2], [0, 1, 0, 2, 0, 2, 0, 0, 4, 0, 1, 1])]
+    n, weights, given = of_network(
+        SmallParser, 'parses',
+        {'E': (6, 3), 'P': (3, 2), 'Wxf': (8, 5), 'Whf': (8, 2), 'bf': (8,), 'Wxb': (8, 5), 'Whb': (8, 2),
+         'bb': (8,), 'nothing': (4,), 'W': (3, 16), 'b': (3,), 'Wt': (5, 3), 'bt': (5,)},
+        sentences, lambda n, words, tags, _: n.parse(words, tags), ('Whf', 'W', 'nothing'))
+    line('explorations', given, round(sum(n.explored(*s) for s in sentences) * 1e9))
+    slopes(n, 'slopes_explored', n.explored, weights, given, sentences, ('Whf', 'W', 'nothing'))
     of_network(control_models.Spinn, 'brackets',
                {'E': (6, 3), 'Wx': (4, 3), 'bx': (4,), 'U': (10, 6), 'bu': (10,), 'T': (8, 8), 'bt': (8,), 'D': (2, 2),
                 'bd': (2,), 'Wc': (3, 2), 'bc': (3,)},
