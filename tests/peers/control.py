@@ -115,7 +115,8 @@ def network(name, model, sentences, of_hiaton, decisions, seed):
     peer, program = model(weights), resized(name)
     losses = [float(peer.loss(*s)) for s in sentences]
     wanted = [decisions(peer, *s) for s in sentences]
-    words = [program, '@' + write(name + '.value', hia([of_hiaton(*s) for s in sentences])), '--params', saved(name, weights)]
+    given = write(name + '.value', hia([of_hiaton(*s) for s in sentences]))
+    words = [program, '@' + given, '--params', saved(name, weights)]
 
     def wrong(printed):
         for i, (got, loss) in enumerate(zip(printed, losses)):

@@ -1,7 +1,7 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-"""Networks of examples/models/ whose control is decided by values, in NumPy, from the equations of the papers that those
-files name: of vectors in lists, in f64, from the f32 weights of the program that is compared. autodiff.py differentiates
-them."""
+"""Networks of examples/models/ whose control is decided by values, in NumPy, from the equations of the papers that
+those files name: of vectors in lists, in f64, from the f32 weights of the program that is compared. autodiff.py
+differentiates them."""
 import numpy as np
 
 from models import log_softmax, lstm_step, sigmoid
@@ -144,7 +144,8 @@ class Spinn(Network):
         h = c = np.zeros(self.w['D'].shape[1])
         stack, made, loss = [], [], 0.0
         while buffer or len(stack) > 1:
-            seen = [buffer[0][0] if buffer else nothing] + [stack[-i][0] if i <= len(stack) else nothing for i in (1, 2)]
+            seen = [stack[-i][0] if i <= len(stack) else nothing for i in (1, 2)]
+            seen.insert(0, buffer[0][0] if buffer else nothing)
             h, c = lstm_step(self.w['T'] @ np.concatenate(seen + [h]) + self.w['bt'], c)
             scores = self.w['D'] @ h + self.w['bd']
             if transitions is not None:
