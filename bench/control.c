@@ -31,15 +31,16 @@ static void fail(const char *what) {
 
 /* ---- the rate of products ---- */
 
-/* Products of a batch with a matrix that fits into the cache, one after the other. */
+/* Products of a batch with a matrix that fits into the cache, one after the other. Its elements are
+ * such that those of x keep their magnitude. */
 #define SIDE 512
 static const char f32_products[] =
-    "param W: f32[512, 512] = uniform(-0.04, 0.04)\n"
+    "param W: f32[512, 512] = uniform(-0.0765, 0.0765)\n"
     "fn main(n: i32) -> i32 = {\n"
     "  let (x, _) = loop (x = ones(64, 512), i = 0) while i < n { (x @ transpose(W), i + 1) };\n"
     "  i32(sum(x) > 1e30)\n"
     "}\n";
-static const char f64_products[] = "param W: f64[512, 512] = uniform(-0.04, 0.04)\n"
+static const char f64_products[] = "param W: f64[512, 512] = uniform(-0.0765, 0.0765)\n"
                                    "fn main(n: i32) -> i32 = {\n"
                                    "  let (x, _) = loop (x = full(1.0f64, 64, 512), i = 0) while i "
                                    "< n { (x @ transpose(W), i + 1) };\n"
