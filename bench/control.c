@@ -57,7 +57,7 @@ static double rate_of_products(const char *text, int runs) {
   for (int i = 0; i < runs; i++) {
     double start = bench_cpu();
     bench_call(&p, &n, 1, NULL);
-    rates[i] = (double)n * BATCH * SIDE * SIDE / ((bench_cpu() - start) / 1e3);
+    rates[i] = (double)n * (double)(BATCH * SIDE * SIDE) / ((bench_cpu() - start) / 1e3);
   }
   bench_close(&p);
   return bench_median(rates, (size_t)runs);
