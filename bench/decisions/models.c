@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-#include "bench/control_models.h"
+#include "bench/decisions/models.h"
 
 /* Sentences have 5 to 35 words. */
 static const char draws[] = "\n"
@@ -104,7 +104,7 @@ static const char nuts[] =
     "fn products(chains: i64[?]) -> f64 = f64(2 * DIM * DIM) * (drawn(chains) + 10 * "
     "f64(len(chains)))\n";
 
-const bench_control bench_controls[BENCH_N_CONTROL] = {
+const bench_deciding bench_deciding_models[BENCH_N_DECIDING] = {
     {"tagger", "BiLSTM 256", "bilstm_tagger", "loss", true, {draws, tagger}, 0.7, false},
     {"characters",
      "BiLSTM, characters",

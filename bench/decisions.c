@@ -1,13 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures models whose control depends on values that they compute, and those of sequences of
- * different lengths (control_models.h), on one thread: one input at a time, and batches of 64; next
- * to the same programs without batching, and to the rate that their products alone would allow.
+ * different lengths (decisions/models.h), on one thread: one input at a time, and batches of 64;
+ * next to the same programs without batching, and to the rate that their products alone would
+ * allow.
  *
- *   bench_control [--quick | --check] [--runs N] [--only NAME]
+ *   bench_decisions [--quick | --check] [--runs N] [--only NAME]
  *
  * NAME is tagger, characters, parser, spinn or nuts. Results are those without batching, bit for
  * bit. A round has a measurement of each; figures are medians of rates of processor time. */
-#include "bench/control_models.h"
+#include "bench/decisions/models.h"
 #include "bench/harness.h"
 #include "bench/work.h"
 #include <math.h>
@@ -88,7 +89,7 @@ static hia_value *some(const inputs *in, size_t from, size_t n) {
   return result;
 }
 
-static char *joined(const bench_control *model) {
+static char *joined(const bench_deciding *model) {
   char *text;
   size_t len;
   FILE *to = open_memstream(&text, &len);
@@ -98,7 +99,7 @@ static char *joined(const bench_control *model) {
   return text;
 }
 
-static inputs inputs_open(const bench_control *model, hia_batching batch) {
+static inputs inputs_open(const bench_deciding *model, hia_batching batch) {
   char path[BENCH_MAX_PATH], *more = joined(model);
   bench_options options = {.kind = HIA_ENGINE_JIT, .threads = 1, .batch = batch};
   snprintf(path, sizeof path, "%s/models/%s.hia", HIA_EXAMPLES, model->file);
@@ -150,7 +151,7 @@ static double rate_of(const bench_work *work) {
 }
 
 /* `allowed`: inputs a second, if products were all that is computed. */
-static void measure(const bench_control *model, const inputs both[2], bench_act act, bool is_batch,
+static void measure(const bench_deciding *model, const inputs both[2], bench_act act, bool is_batch,
                     double allowed, int runs) {
   bench_work works[2] = {work_of(&both[0], act, is_batch), work_of(&both[1], act, is_batch)};
   double rates[2][MAX_RUNS], median[2];
@@ -173,7 +174,7 @@ static void measure(const bench_control *model, const inputs both[2], bench_act 
 
 /* Training changes params, and so comes last. Its products are three times those of the loss: of
  * the values, of the gradients of vectors, and of the gradients of matrices. */
-static void measure_model(const bench_control *model, int runs) {
+static void measure_model(const bench_deciding *model, int runs) {
   inputs both[2] = {inputs_open(model, HIA_BATCH_SEGMENTS), inputs_open(model, HIA_BATCH_NONE)};
   double products = rate_of_products(model->is_double ? f64_products : f32_products, runs);
   double allowed = products / products_of(&both[0]) * (double)batch_size();
@@ -198,7 +199,8 @@ int main(int argc, char **argv) {
     else
       is_known = false;
   }
-  for (size_t i = 0; i < BENCH_N_CONTROL; i++) has_model |= is_chosen(bench_controls[i].name);
+  for (size_t i = 0; i < BENCH_N_DECIDING; i++)
+    has_model |= is_chosen(bench_deciding_models[i].name);
   if (!is_known || runs < 1 || runs > MAX_RUNS || !has_model) {
     fprintf(
         stderr,
@@ -213,7 +215,7 @@ int main(int argc, char **argv) {
   bench_print_target_heading("batches/none");
   bench_print_target_heading("of what products allow");
   printf("\n");
-  for (size_t i = 0; i < BENCH_N_CONTROL; i++)
-    if (is_chosen(bench_controls[i].name)) measure_model(&bench_controls[i], runs);
+  for (size_t i = 0; i < BENCH_N_DECIDING; i++)
+    if (is_chosen(bench_deciding_models[i].name)) measure_model(&bench_deciding_models[i], runs);
   return bench_end();
 }
