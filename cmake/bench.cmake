@@ -184,6 +184,7 @@ target_sources(bench_speculate PRIVATE bench/choosing.c bench/sides.c bench/netw
 target_sources(bench_batch PRIVATE bench/control.c bench/work.c)
 target_sources(bench_train PRIVATE bench/work.c)
 target_link_libraries(bench_products PRIVATE hiaton_rt ${CMAKE_DL_LIBS})
+target_sources(bench_decisions PRIVATE bench/decisions/models.c bench/work.c)
 
 # Errors and speed of the elementary functions, which it contains itself.
 add_executable(bench_accuracy bench/accuracy.c ${hia_lanes} runtime/base/elementary.c
