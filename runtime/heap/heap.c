@@ -236,7 +236,7 @@ static void end_reserve(hia_heap *heap, size_t peak) {
   heap->kept_bytes = 0;
 }
 
-/* Of the chunks of the run those that are not of the reserve are kept, or freed. */
+/* Keeps, or frees, the chunks of the run that are not of the reserve. */
 static void end_chunks(hia_heap *heap) {
   for (unsigned c = 0; c < HIA_HEAP_CLASSES; c++)
     atomic_store_explicit(&heap->free[c], NULL, memory_order_relaxed);

@@ -486,7 +486,8 @@ static hia_status add_last(collecting *c, hia_word sum) {
   if (status) return status;
   l->of[l->end++ % AHEAD] = (coming){sum, c->window};
   __builtin_prefetch(hiaR_object(word_at(sum, FIRST)));
-  __builtin_prefetch(hiaR_object(word_at(sum, SECOND)));
+  if (hiaR_object(sum)->ctor != HIA_SUM_DENSE)
+    __builtin_prefetch(hiaR_object(word_at(sum, SECOND)));
   if (l->end - l->begin > AHEAD / 2) prefetch_part(c, l->of[(l->end - AHEAD / 2) % AHEAD].sum);
   return HIA_OK;
 }
