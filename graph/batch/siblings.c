@@ -17,8 +17,9 @@
  *
  * A *sibling* is a node of a region, a call, a branch or a loop, in which rows are noted and waited
  * for. What stands between two siblings goes with the second one, if it needs nothing of the first,
- * and nothing but the second needs it; what only computes may go before both. So the order of all
- * that can fail stays as it was. The siblings have results of the same types.
+ * and nothing but the second needs it. What only computes, and what notes rows, goes before both,
+ * and before what the first one waits for: so decisions of all of them are known together. The
+ * order of all that can fail stays as it was. The siblings have results of the same types.
  *
  * One would fork the calls, as for several threads. But a fork is a call, and here what decides
  * whether there is one waits as well.
@@ -148,10 +149,24 @@ static uint32_t last_use(const beside *b, hia_node_id n) {
   return last;
 }
 
-/* True if the node only computes: it may go before the first sibling if its operands do. */
+/* Neither a segment can fail nor what makes a late scalar of one. Other nodes that take memory are
+ * not computed earlier than where they stand. */
+static void find_lasting(beside *b, hia_node_id n, void *to) {
+  bool *is_lasting = to;
+  const hia_node *node = &b->fn->nodes.data[n];
+  unsigned op = node->op;
+  if (op == HIA_OP_DEFER || (op == HIA_OP_STACK && node->n_ins == 1)) return;
+  *is_lasting |= op == HIA_OP_FORCE || op == HIA_OP_CALL || op == HIA_OP_LOOP || op == HIA_OP_MAP ||
+                 hiaG_own_effects(b->g, b->fn, n) & ~(HIA_E_READS | HIA_E_STRUCTURE);
+}
+
+/* True if the node only computes, or notes rows: it may go before the first sibling if its operands
+ * do. */
 static bool can_be_early(beside *b, hia_node_id n, uint32_t place) {
-  return hiaG_node_movable(b->g, b->fn, n) && b->fn->nodes.data[n].regions == HIA_NONE &&
-         !needs(b, n, b->begin, place);
+  bool is_lasting = false;
+  if (needs(b, n, b->begin, place)) return false;
+  each_inside(b, n, find_lasting, &is_lasting);
+  return !is_lasting;
 }
 
 /* True if `sibling`, with all that stands between the last one and it, can be the next one. */
@@ -161,11 +176,10 @@ static bool may_join(beside *b, hia_node_id sibling) {
   hia_node_id first = b->fn->nodes.data[b->siblings[b->n - 1]].next;
   for (hia_node_id n = first; n != b->fn->nodes.data[sibling].next; n = b->fn->nodes.data[n].next) {
     if (must_stay(b, n)) return false;
-    if (n != sibling && last_use(b, n) > place) {
-      if (!can_be_early(b, n, place)) return false;
+    if (n != sibling && can_be_early(b, n, place))
       b->is_early[n] = true;
-    }
-    if (needs(b, n, b->begin, b->end)) return false;
+    else if (needs(b, n, b->begin, b->end) || (n != sibling && last_use(b, n) > place))
+      return false;
   }
   return true;
 }
@@ -185,10 +199,28 @@ static hia_value_id number(beside *b, hia_node_id at, uint64_t word) {
                   hiaG_insert(b->g, b->fn, at, HIA_OP_CONST, NULL, 0, &i64, 1, word, HIA_NONE), 0);
 }
 
+static void find_last_operand(beside *b, hia_node_id n, void *to) {
+  hia_node_id *last = to;
+  for (uint32_t i = 0; i < b->fn->nodes.data[n].n_ins; i++) {
+    hia_node_id def = b->fn->values.data[hiaG_in(b->fn, n, i)].node;
+    if (b->fn->nodes.data[def].region == b->region &&
+        (*last == HIA_NONE || b->at[def] > b->at[*last]))
+      *last = def;
+  }
+}
+
+/* Moves what is early to where its operands are there: so what notes rows stands before the first
+ * node that waits. */
 static void move_early(beside *b) {
   for (hia_node_id n = b->siblings[0], next; n != b->siblings[b->n - 1]; n = next) {
+    hia_node_id last = HIA_NONE;
     next = b->fn->nodes.data[n].next;
-    if (b->is_early[n]) hiaG_move(b->fn, n, b->siblings[0]);
+    if (!b->is_early[n]) continue;
+    each_inside(b, n, find_last_operand, &last);
+    hia_node_id at = last == HIA_NONE ? b->siblings[0] : b->fn->nodes.data[last].next;
+    while (b->fn->nodes.data[at].op == HIA_OP_ARG) at = b->fn->nodes.data[at].next;
+    if (last != HIA_NONE) b->at[n] = b->at[last];
+    hiaG_move(b->fn, n, at);
   }
 }
 

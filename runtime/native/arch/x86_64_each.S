@@ -3,7 +3,7 @@
 #include "runtime/native/arch/x86_64.inc"
 #include "runtime/native/driver_layout.h"
 
-/* Of the stub's frame: the driver, to which the stack pointer points; 8 bytes; the registers that a
+/* The stub's frame has the driver, to which the stack pointer points; 8 bytes; the registers that a
  * function preserves. */
 #define ABOVE (HIA_DRIVER_SIZE + 8)
 
