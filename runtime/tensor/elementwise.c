@@ -8,7 +8,8 @@
  * The ops that matter most have loops over strips, which compilers vectorise, and elementary
  * functions have theirs in vectors (kernel/lanes.h); a loop gives the same bits as the kernel. For
  * it an operand that is the same along the strip is a short block of copies, so that there is one
- * loop for each op and dtype. For all other ops the kernel is called for each element. */
+ * loop for each op and dtype; but for the four operations of floats, which have two more. For all
+ * other ops the kernel is called for each element. */
 #include "runtime/kernel/lanes.h"
 #include "runtime/tensor/operands.h"
 #include <math.h>

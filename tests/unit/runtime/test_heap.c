@@ -203,8 +203,10 @@ Test(heap, runs_with_much_memory_have_a_reserve) {
   cr_assert_eq(from.blocks, 1, "chunks and large blocks are kept besides");
   long left = from.left;
   for (int i = 0; i < 5; i++) run_like_training(&heap, PIECES / 2);
+#ifndef HIA_STRESS /* whose reserves have no large blocks */
   cr_assert_eq(from.left, left, "runs ask for memory");
   cr_assert_eq(atomic_load(&heap.fresh), 0);
+#endif
   size_t size = heap.reserve.size;
   run_like_training(&heap, PIECES);
 #ifndef HIA_STRESS
@@ -221,6 +223,12 @@ Test(heap, runs_with_much_memory_have_a_reserve) {
   hiaR_heap_free(&heap);
   cr_assert_eq(from.blocks, 0);
 }
+
+#ifdef HIA_STRESS
+enum { MOST = 2 }; /* the block, and the heap's reserve */
+#else
+enum { MOST = 1 };
+#endif
 
 /* A large block that was freed serves for one of about its size, in the same run and in the next;
  * blocks of other sizes, and more than there is room for, do not stay. */
@@ -241,9 +249,9 @@ Test(heap, large_blocks_are_used_again) {
     cr_assert_eq(atomic_load(&heap.bytes), 0);
     cr_assert_eq(hiaR_heap_alloc(&local, SIZE - 2000), large);
     if (run == 2) cr_assert_null(hiaR_heap_alloc(&local, SIZE), "the limit counts it");
-    cr_assert_eq(from.blocks, 1);
+    cr_assert_leq(from.blocks, MOST);
     hiaR_heap_end(&heap); /* with the block in use */
-    cr_assert_eq(from.blocks, 1);
+    cr_assert_leq(from.blocks, MOST);
   }
   hiaR_heap_begin(&heap, 0);
   hiaR_local_begin(&local, &heap);
