@@ -34,8 +34,8 @@ typedef struct hia_driver hia_driver;     /* driver.h */
 typedef struct hia_freezing hia_freezing; /* likewise */
 
 /* A join on the stack that runs its job itself, a settling, or a driver. The frames of the runtime
- * lie between this call of compiled code and the frame that has called the runtime; the stack walker
- * goes on at `sp` and `pc`. */
+ * lie between this call of compiled code and the frame that has called the runtime; the stack
+ * walker goes on at `sp` and `pc`. */
 typedef struct hia_bridge {
   struct hia_bridge *outer;
   const char *sp;
