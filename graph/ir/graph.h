@@ -156,10 +156,10 @@ typedef struct hia_fn {
   uint16_t effects; /* HIA_E_ bits OF_CALLS, and RECURSIVE; by hiaG_effects */
   bool
       is_halving; /* computes elements of a map, those of a range (passes/ranges.c): not unrolled */
-  bool is_freezing; /* is_halving, in order; other functions call it through the runtime, which may
-                       freeze iterations (batch/each.c). Not inlined; owns no parameter */
-  bool is_apart;    /* collects a sum (passes/apart.c), which may take long */
-  uint32_t group;   /* strongly connected component of the call graph, callees first */
+  bool is_freezing;    /* is_halving, in order; it is called through the runtime, which may
+                          freeze iterations (batch/each.c). Not inlined; owns no parameter */
+  bool is_apart;       /* collects a sum (passes/apart.c), which may take long */
+  uint32_t group;      /* strongly connected component of the call graph, callees first */
   hia_fn_id slow_path; /* or NONE: returns the same for the same arguments, and is faster
                      where calls must be made. Instead of making a call, this
                      function may jump to it (passes/unroll.c) */

@@ -263,7 +263,7 @@ void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
     HIA_BUG(e->comp, "%s: node %u calls with %u values", e->fn->name, n, e->local.args.len);
   /* Plain functions and kernels have no context. */
   bool has_runtime = e->options->host != HIA_HOST_PLAIN && !hiaL_is_for_kernels(e);
-  bool is_each = hiaG_fn(e->g, site->callee)->is_freezing && e->id != site->callee && has_runtime;
+  bool is_each = hiaG_fn(e->g, site->callee)->is_freezing && has_runtime;
   LLVMValueRef call = is_each ? hiaL_call_each(e, site) : hiaL_call_site(e, site);
   if (site->n_returns) hiaL_out(e, site->returns, 0, call);
 }

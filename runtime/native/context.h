@@ -33,8 +33,9 @@ typedef struct hia_host_context hia_host_context;
 typedef struct hia_driver hia_driver;     /* driver.h */
 typedef struct hia_freezing hia_freezing; /* likewise */
 
-/* A join on the stack that runs its job itself. The frames of the runtime lie between this call of
- * compiled code and the frame that joins; the stack walker goes on at `sp` and `pc`. */
+/* A join on the stack that runs its job itself, a settling, or a driver. The frames of the runtime
+ * lie between this call of compiled code and the frame that has called the runtime; the stack
+ * walker goes on at `sp` and `pc`. */
 typedef struct hia_bridge {
   struct hia_bridge *outer;
   const char *sp;

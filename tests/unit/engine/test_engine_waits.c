@@ -45,6 +45,11 @@ static const char text[] =
     "  else steps(x * f32(j + 1), 1).1 + 1 for j in 0..m])\n"
     "fn quicks(n: i32) -> i32 = sum([quick(E[i % 50], 1 + quick(E[i % 50] * f32(i), 3)) for i in "
     "0..n])\n"
+    /* A complete tree, of which the values of a node decide that it has children. */
+    "fn tree(x: f32[64], n: i32) -> i32 = { let y = tanh(W @ x);\n"
+    "  let l = if n > 0 and y[0] > -2.0 then tree(y, n - 1) else 0;\n"
+    "  let r = if n > 0 and y[1] > -2.0 then tree(y * 0.5, n - 1) else 0; l + r + 1 }\n"
+    "fn trees(n: i32) -> i32 = tree(E[n], n)\n"
     /* What is shared with iterations, and what they hold. */
     "fn held(n: i32) -> i32 = sum([{ let a = [k * i for k in 0..500]; let (y, m) = steps(E[i % "
     "50], 9);\n"
@@ -132,8 +137,22 @@ Test(engine_waits, waves_are_as_wide_as_an_oracles) {
   close_program(&p);
 }
 
+/* The children of all nodes of a level come together: a cell, two decisions, and what the right one
+ * gets. */
+Test(engine_waits, siblings_wait_together) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_SEGMENTS, HIA_FLAG_NO_REUSE, 1);
+  for (int32_t n = 0; n <= 8; n++) {
+    outcome o = run(&p, "trees", n);
+    cr_expect_eq(o.value, (2 << n) - 1);
+    cr_expect_leq(o.stats.batch_waves, 4 * ((uint64_t)n + 1), "%d: %llu rows in %llu waves", n,
+                  (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
+  }
+  close_program(&p);
+}
+
 Test(engine_waits, every_way_has_the_same_results) {
-  static const char *const names[] = {"total", "nested", "held", "slope"};
+  static const char *const names[] = {"total", "nested", "held", "slope", "quicks"};
   static const int32_t sizes[] = {0, 1, 2, 3, 17, 64, 200};
   NEEDS_NATIVE;
   program none = open_with(HIA_BATCH_NONE, 0, 1);
