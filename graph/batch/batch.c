@@ -46,7 +46,9 @@ static void find(hia_batcher *b, hia_graph *g) {
   hiaG_batch_find_late(b);
 }
 
-void hiaG_batch(hia_graph *g) {
+void hiaG_batch(hia_graph *g) { hiaG_batch_chosen(g, NULL); }
+
+void hiaG_batch_chosen(hia_graph *g, void (*choose)(hia_batcher *b)) {
   enum { TIMES = 3, MOST_SPLIT = 8 };
   if (!is_wanted(g)) {
     if (g->batches)
@@ -70,6 +72,7 @@ void hiaG_batch(hia_graph *g) {
     find(&b, g);
   }
   if (g->batches) hiaG_batch_report(&b, g->batches);
+  if (choose) choose(&b);
   HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_find_segments(&b, f);
   hiaG_batch_types(&b);
   HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_insert_segments(&b, f);

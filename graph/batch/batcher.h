@@ -21,7 +21,8 @@
  *   report.c   what is batched, and why other operations are not
  *   types.c    types of which fields are late scalars
  *   lift.c     an operation over rows
- *   segment.c  segments, and what stands in their place */
+ *   segment.c  segments, and what stands in their place
+ *   undefer.c  the pass `late`: operations in the places of segments, for the interpreter */
 #ifndef HIA_BATCHER_H
 #define HIA_BATCHER_H
 
@@ -59,6 +60,12 @@ typedef struct hia_batcher {
   bool *is_outside; /* by type - HIA_FIRST_TYPE: a host sees its values */
   uint32_t n_segments;
 } hia_batcher;
+
+/* ---- batch.c ---- */
+
+/* What the pass does. `choose`, or NULL, may unset can_lift of nodes that are not to be in
+ * segments, though their results are late. */
+void hiaG_batch_chosen(hia_graph *g, void (*choose)(hia_batcher *b));
 
 /* ---- prepare.c ---- */
 
