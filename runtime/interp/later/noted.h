@@ -122,9 +122,10 @@ void hiaR_table_free(hia_worker *w, hia_table *t, size_t size);
 
 /* ---- way.c ---- */
 
-/* How the operation is computed later with these operands, which fit: d->way is NONE if it must be
- * computed at once. Operands may be pending. */
-void hiaR_describe(const hia_operation_instr *a, const hia_word *in, hia_described *d);
+/* How the operation is computed later with these operands: d->way is NONE if it must be computed at
+ * once. Operands may be pending. `is_fast`: OpenBLAS computes the products that it takes. */
+void hiaR_describe(const hia_operation_instr *a, const hia_word *in, bool is_fast,
+                   hia_described *d);
 /* True if the operation gives x, of operand 0, or reads no elements: it is computed though operands
  * are pending. */
 bool hiaR_reads_none(const hia_operation_instr *a, const hia_word *in);

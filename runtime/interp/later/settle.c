@@ -108,7 +108,7 @@ static bool note(hia_worker *w, const hia_instr *n, hia_word *slots, const hia_w
   }
   uint32_t signature = hiaR_op_signature_again(l, a, in);
   if (signature == HIA_NONE) {
-    hiaR_describe(a, in, &d);
+    hiaR_describe(a, in, w->heap.heap->fast_products, &d);
     if (d.way == HIA_WAY_NONE) return false;
     signature = hiaR_op_signature_of(w, a, in, &d);
   }

@@ -128,7 +128,9 @@ bool hiaR_is_part(const hia_operation_instr *a, const hia_word *in, hia_dims *di
 /* ---- products ---- */
 
 /* With OpenBLAS a product of some hundred rows may have other bits than those of fewer. */
-static bool may_join_rows(uint64_t rows) { return rows * HIA_FIRED_ROWS < BLAS_ROWS; }
+static bool may_join_rows(uint64_t rows, bool is_fast) {
+  return !is_fast || rows * HIA_FIRED_ROWS < BLAS_ROWS;
+}
 
 /* W @ x with a shared W: mostly. */
 static bool is_usual(const hia_operation *o, const hia_word *in, hia_described *d) {
@@ -144,7 +146,7 @@ static bool is_usual(const hia_operation *o, const hia_word *in, hia_described *
   return true;
 }
 
-static void product(const hia_operation *o, const hia_word *in, hia_described *d) {
+static void product(const hia_operation *o, const hia_word *in, bool is_fast, hia_described *d) {
   if (is_usual(o, in, d)) return;
   uint32_t of_a = rank_of(in[0]), of_b = rank_of(in[1]);
   bool is_bt = o->op == HIA_OP_PRODUCT_BT, is_at = o->op == HIA_OP_PRODUCT_AT;
@@ -170,7 +172,7 @@ static void product(const hia_operation *o, const hia_word *in, hia_described *d
   }
   uint64_t columns = (uint64_t)a.dims[of_a - 1];
   uint64_t rows = hiaR_tensor_len(hiaR_tensor(in[0])) / columns;
-  if (!is_at && of_b == 2 && is_weight(in[1]) && !is_large(in[0]) && may_join_rows(rows)) {
+  if (!is_at && of_b == 2 && is_weight(in[1]) && !is_large(in[0]) && may_join_rows(rows, is_fast)) {
     d->way = HIA_WAY_MATRIX;
     d->shared = 2;
     return;
@@ -299,7 +301,7 @@ static void outer(const hia_operation *o, const hia_word *in, hia_described *d) 
   d->way = HIA_WAY_ALONE;
 }
 
-static void describe(const hia_operation *o, const hia_word *in, hia_described *d) {
+static void describe(const hia_operation *o, const hia_word *in, bool is_fast, hia_described *d) {
   if (hiaR_ops[o->op].shape == HIA_SHAPE_ELEMENTWISE) {
     lift(o, in, d);
     return;
@@ -307,7 +309,7 @@ static void describe(const hia_operation *o, const hia_word *in, hia_described *
   switch (o->op) {
   case HIA_OP_PRODUCT:
   case HIA_OP_PRODUCT_AT:
-  case HIA_OP_PRODUCT_BT: product(o, in, d); break;
+  case HIA_OP_PRODUCT_BT: product(o, in, is_fast, d); break;
   case HIA_OP_SUM:
   case HIA_OP_PROD:
   case HIA_OP_MEAN:
@@ -326,10 +328,11 @@ static void describe(const hia_operation *o, const hia_word *in, hia_described *
   }
 }
 
-void hiaR_describe(const hia_operation_instr *a, const hia_word *in, hia_described *d) {
+void hiaR_describe(const hia_operation_instr *a, const hia_word *in, bool is_fast,
+                   hia_described *d) {
   d->way = HIA_WAY_NONE;
   d->shared = d->dims.rank = 0;
-  describe(&a->o, in, d);
+  describe(&a->o, in, is_fast, d);
   if (d->way == HIA_WAY_NONE) return;
   uint64_t n;
   bool fits = d->dims.rank && hiaR_shape_elements(&d->dims, hiaR_dtype_size(d->dtype), &n);

@@ -41,6 +41,10 @@ static const char text[] =
     "  { (i + 1, tanh(W @ concat(h, b))) }; h[1] }\n"
     "fn two(n: i32) -> f32 = sum([{ let x = concat(E[i % 30], b);\n"
     "  sum(max(W @ x, U @ x) - min(W @ x, f32(i % 3))) } for i in 0..n])\n"
+    "fn sheets(n: i32) -> f32 = {\n"
+    "  let all = [tanh(stack(E[i % 30], b, E[(i + 1) % 30], E[3], E[4]) @ transpose(V)) for i in "
+    "0..n];\n"
+    "  sum([sum(x) for x in all]) }\n"
     /* Failures: of an index, and behind it of a division. */
     "fn label(n: i32, bad: i32, k: i32) -> f32 = cross_entropy(V @ encode(n, k), if k == bad then "
     "5 else k % 5)\n"
@@ -156,9 +160,9 @@ Test(engine_firings, what_is_looked_at_is_computed_at_once) {
 }
 #endif
 
-static const char *const names[] = {"total",  "losses", "rest",   "two",   "deep",
-                                    "narrow", "wrong",  "labels", "picks", "row_of",
-                                    "slope",  "steep",  "tree"};
+static const char *const names[] = {"total",  "losses", "rest",  "two",    "sheets",
+                                    "deep",   "narrow", "wrong", "labels", "picks",
+                                    "row_of", "slope",  "steep", "tree"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
 /* One more than a call of an operation has rows, and hundreds: values, or failures. */
