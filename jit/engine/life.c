@@ -42,7 +42,8 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "batching %u; there are 0 to 4",
                      (unsigned)o->batching);
   if (hiaR_is_by_firings(o->batching) && o->kind != HIA_ENGINE_INTERP)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "name that engine: HIA_ENGINE_INTERP, --engine interp",
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT,
+                     "name that engine: HIA_ENGINE_INTERP, --engine interp",
                      "batching by %s is for the interpreter",
                      o->batching == HIA_BATCH_DEPTH ? "depth" : "agenda");
   if ((unsigned)o->speculate > HIA_SPECULATE_EAGER)
