@@ -6,9 +6,10 @@
  *
  *   bench_batch [--quick | --check] [--runs N] [--only NAME]
  *
- * NAME is treelstm, treernn, rntn, sharing, threads or interp. bench/peers.h describes the programs
- * by hand. The losses must be those without batching, bit for bit. A round has a measurement of
- * each; figures are medians of wall-clock rates. */
+ * NAME is treelstm, treernn, rntn, sharing, threads, control (control.h) or interp. bench/peers.h
+ * describes the programs by hand. The losses must be those without batching, bit for bit. A round
+ * has a measurement of each; figures are medians of wall-clock rates. */
+#include "bench/control.h"
 #include "bench/harness.h"
 #include "bench/networks.h"
 #include "bench/peers.h"
@@ -294,10 +295,11 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < N_COMPARED; i++)
     has_network |= is_chosen(bench_networks[compared[i].network].name);
   if (!is_known || runs < 1 || runs > MAX_RUNS ||
-      (!has_network && !is_chosen("sharing") && !is_chosen("threads") && !is_chosen("interp"))) {
+      (!has_network && !is_chosen("sharing") && !is_chosen("threads") && !is_chosen("control") &&
+       !is_chosen("interp"))) {
     fprintf(stderr,
             "usage: %s [--quick | --check] [--runs N] [--only "
-            "treelstm|treernn|rntn|sharing|threads|interp]\n",
+            "treelstm|treernn|rntn|sharing|threads|control|interp]\n",
             argv[0]);
     return 2;
   }
@@ -324,6 +326,7 @@ int main(int argc, char **argv) {
     compare_sharing(runs);
     printf("\n");
   }
+  if (is_chosen("control")) bench_control(runs);
   if (is_chosen("threads")) compare_threads(runs);
   if (is_chosen("interp")) compare_ways(runs);
   bench_treebank_remove(&treebank);

@@ -118,7 +118,7 @@ static void lower(hia_emit *e) {
       hiaR_look(e->comp);
       lower_function(e, e->graph.facts.order[i]);
     }
-  hiaL_write_segments(e);
+  hiaL_write_own_entries(e);
   hiaL_write_frees(e);
   hiaL_write_forks(e);
   hiaL_host_side(e);

@@ -46,10 +46,30 @@ static void find(hia_batcher *b, hia_graph *g) {
   hiaG_batch_find_late(b);
 }
 
+static void forget_flags(hia_graph *g) {
+  HIA_EACH_FN(g, f) {
+    hia_fn *fn = hiaG_fn(g, f);
+    HIA_EACH_NODE(fn, n) fn->nodes.data[n].flags &= (uint8_t)~(HIA_NODE_WAITS | HIA_NODE_SIZED);
+  }
+}
+
+/* True if something has changed: products, rows and sums that no run has to wait for. */
+static bool read_rows(hia_batcher *b) {
+  return hiaG_batch_choose(b) || hiaG_batch_unset(b) || hiaG_batch_unstack(b) ||
+         hiaG_batch_collect(b);
+}
+
+static void find_again(hia_batcher *b, hia_graph *g) {
+  hiaG_batch_clean(g);
+  if (hiaG_batch_simplify(g)) hiaG_batch_clean(g);
+  hiaG_effects(g);
+  find(b, g);
+}
+
 void hiaG_batch(hia_graph *g) { hiaG_batch_chosen(g, NULL); }
 
 void hiaG_batch_chosen(hia_graph *g, void (*choose)(hia_batcher *b)) {
-  enum { TIMES = 3, MOST_SPLIT = 8 };
+  enum { TIMES = 3, MOST_READ = 12, MOST_SPLIT = 8 };
   if (!is_wanted(g)) {
     if (g->batches)
       hiaR_text_addf(
@@ -64,8 +84,10 @@ void hiaG_batch_chosen(hia_graph *g, void (*choose)(hia_batcher *b)) {
   hiaG_batch_clean(g);
   for (unsigned time = 0; time < TIMES && hiaG_batch_simplify(g); time++) hiaG_batch_clean(g);
   hiaG_effects(g);
-  hia_batcher b;
+  hia_batcher b = {0};
   find(&b, g);
+  if (!choose) /* else operations wait for no segments */
+    for (unsigned time = 0; time < MOST_READ && read_rows(&b); time++) find_again(&b, g);
   for (unsigned time = 0; time < MOST_SPLIT && hiaG_batch_split(&b); time++) {
     hiaG_batch_clean(g);
     hiaG_effects(g);
@@ -76,5 +98,6 @@ void hiaG_batch_chosen(hia_graph *g, void (*choose)(hia_batcher *b)) {
   HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_find_segments(&b, f);
   hiaG_batch_types(&b);
   HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_insert_segments(&b, f);
+  forget_flags(g);
   hiaG_effects(g);
 }

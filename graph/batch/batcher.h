@@ -17,12 +17,19 @@
  *   sizes.c    constant sizes of tensors, across calls and fields: what is in a segment
  *              cannot fail
  *   late.c     which values are late
+ *   unstack.c  rows of tensors that are stacked of pending ones, ...
+ *   add_rows.c ... and the sums of such rows (rows.h)
+ *   unset.c    loops that set rows
+ *   choose.c   products with matrices that an index chooses
+ *   collect.c  sums of gradients that are one tensor
+ *   put.c      nodes that these put
  *   split.c    comprehensions whose elements wait together
  *   report.c   what is batched, and why other operations are not
  *   types.c    types of which fields are late scalars
  *   lift.c     an operation over rows
  *   segment.c  segments, and what stands in their place
- *   undefer.c  the pass `late`: operations in the places of segments, for the interpreter */
+ *   undefer.c  the pass `late`: operations in the places of segments, for the interpreter
+ *   each.c     a pass of its own behind that: maps whose iterations may be frozen */
 #ifndef HIA_BATCHER_H
 #define HIA_BATCHER_H
 
@@ -49,6 +56,13 @@ typedef struct hia_batch_fn {
   void *segments;                   /* segment.c's */
 } hia_batch_fn;
 
+/* A function that adds the elements of an array (add_rows.c). */
+typedef struct hia_batch_sum {
+  hia_type array;
+  int64_t dims[HIA_MAX_RANK]; /* of an element */
+  hia_fn_id fn;
+} hia_batch_sum;
+
 typedef struct hia_batcher {
   hia_graph *g;
   hia_arena *arena; /* scratch */
@@ -59,6 +73,7 @@ typedef struct hia_batcher {
   bool *late_words, *may_be_late;
   bool *is_outside; /* by type - HIA_FIRST_TYPE: a host sees its values */
   uint32_t n_segments;
+  HIA_VEC(hia_batch_sum) sums; /* kept when the graph is looked at again */
 } hia_batcher;
 
 /* ---- batch.c ---- */
@@ -83,7 +98,8 @@ bool hiaG_batch_simplify(hia_graph *g);
 
 /* ---- sizes.c ---- */
 
-/* Begins anew with a graph: finds b->fns[..].sizes, and sets b->is_outside. */
+/* Begins anew with a graph: finds b->fns[..].sizes, and sets b->is_outside. Requires *b to be
+ * cleared, or what it was for the same graph. */
 void hiaG_batch_begin(hia_batcher *b, hia_graph *g);
 /* Returns the constant size of an axis, or -1. */
 int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis);
@@ -136,6 +152,30 @@ bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n);
 bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i);
 /* True if the node reads elements of operand i, a tensor, or through an object. */
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i);
+
+/* ---- unstack.c ---- */
+
+/* Reads rows, and sums of rows, of tensors that are stacked of pending ones without the tensor.
+ * True if something has changed; then all must be found anew. Requires hiaG_batch_find_late. */
+bool hiaG_batch_unstack(hia_batcher *b);
+
+/* ---- unset.c ---- */
+
+/* Tensors whose rows loops set become arrays of rows. Returns and requires what hiaG_batch_unstack
+ * does. */
+bool hiaG_batch_unset(hia_batcher *b);
+
+/* ---- choose.c ---- */
+
+/* Products with a matrix that an index chooses become a choice of products. Returns and requires
+ * what hiaG_batch_unstack does. */
+bool hiaG_batch_choose(hia_batcher *b);
+
+/* ---- collect.c ---- */
+
+/* Takes the tensor of a sum that consists of it alone, which may be pending, without waiting for
+ * it. Returns and requires what hiaG_batch_unstack does. */
+bool hiaG_batch_collect(hia_batcher *b);
 
 /* ---- split.c ---- */
 

@@ -147,6 +147,7 @@ static bool can_reshape(const looking *l, hia_node_id n) {
 }
 
 static bool can_expect(const looking *l, hia_node_id n) {
+  if (l->fn->nodes.data[n].flags & HIA_NODE_SIZED) return false; /* it is no reason for a row */
   uint32_t i = 1;
   int64_t number;
   for (uint64_t axes = imm(l, n); axes; axes &= axes - 1)
@@ -444,8 +445,11 @@ static bool is_copied(const looking *l, hia_node_id n, uint8_t *depths) {
   hia_type_kind kind = hiaG_type_kind(l->b->g->types, hiaG_type(l->fn, out(l, n)));
   if (!is_pure || (kind != HIA_KIND_SCALAR && kind != HIA_KIND_TENSOR)) return false;
   if (!hiaG_node_does(l->b->g, l->fn, n, HIA_E_RAISES)) return true;
+  int64_t i;
+  if (node->op == HIA_OP_ROW)
+    return is_constant(l, in(l, n, 1), &i) && i >= 0 && i < size(l, in(l, n, 0), 0);
   rule r = rule_of(node->op);
-  return r.can && node->op != HIA_OP_ROW && r.can(l, n);
+  return r.can && r.can(l, n);
 }
 
 static bool is_heavy(const looking *l, hia_node_id n) {

@@ -54,6 +54,7 @@ static void simplify_expect(simplifying *s, hia_node_id n) {
   uint32_t i = 1;
   hia_word word;
   hia_value_id x = hiaG_in(s->fn, n, 0);
+  if (s->fn->nodes.data[n].flags & HIA_NODE_SIZED) return; /* that is not known forever */
   for (uint64_t axes = s->fn->nodes.data[n].imm; axes; axes &= axes - 1) {
     if (x >= s->n_values || !hiaG_is_const(s->fn, hiaG_in(s->fn, n, i++), &word)) return;
     if (hiaR_to_i64(word) < 0 ||
@@ -105,6 +106,23 @@ static void simplify_integer(simplifying *s, hia_node_id n) {
   if (number_of_it >= 0) replace(s, n, number(s, n, number_of_it));
 }
 
+/* A vector times a transposed matrix is the matrix times the vector, if the sizes fit: each element
+ * of the result is added in the same order, and no matrix is made. */
+static void simplify_product(simplifying *s, hia_node_id n) {
+  int64_t a[HIA_MAX_RANK], b[HIA_MAX_RANK];
+  hia_value_id ins[2] = {hiaG_in(s->fn, n, 0), hiaG_in(s->fn, n, 1)};
+  if (!shape_of(s, ins[0], a) || !shape_of(s, ins[1], b)) return;
+  uint32_t rank = hiaG_rank(s->b->g->types, hiaG_type(s->fn, ins[0])), i = rank == 1;
+  bool is_of_vector = rank + hiaG_rank(s->b->g->types, hiaG_type(s->fn, ins[1])) == 3;
+  if (!is_of_vector || hiaG_def(s->fn, ins[i])->op != HIA_OP_TRANSPOSE || a[rank - 1] != b[0])
+    return;
+  hia_value_id matrix = s->fn->edges.data[hiaG_def(s->fn, ins[i])->ins];
+  ins[i] = ins[1 - i];
+  ins[1 - i] = matrix;
+  hiaG_set_ins(s->b->g, s->fn, n, ins, 2);
+  s->is_changed = true;
+}
+
 static void simplify(simplifying *s, hia_node_id n) {
   const hia_node node = s->fn->nodes.data[n];
   int64_t size;
@@ -122,6 +140,7 @@ static void simplify(simplifying *s, hia_node_id n) {
   case HIA_OP_DIV:
     if (hiaG_type(s->fn, node.outs) == HIA_I64) simplify_integer(s, n);
     break;
+  case HIA_OP_PRODUCT: simplify_product(s, n); break;
   case HIA_OP_ZEROS: simplify_zeros(s, n); break;
   case HIA_OP_EXPECT: simplify_expect(s, n); break;
   case HIA_OP_FIT: simplify_fit(s, n); break;
@@ -146,7 +165,7 @@ static bool simplify_function(hia_batcher *b, hia_fn_id f) {
 
 bool hiaG_batch_simplify(hia_graph *g) {
   hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-  hia_batcher b;
+  hia_batcher b = {0};
   bool is_changed = false;
   hiaG_batch_begin(&b, g);
   HIA_EACH_FN_BELOW(g, b.n, f) is_changed |= simplify_function(&b, f);

@@ -310,7 +310,11 @@ bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
 }
 
 void hiaG_batch_begin(hia_batcher *b, hia_graph *g) {
-  *b = (hia_batcher){.g = g, .arena = &g->comp->scratch, .n = g->fns.len};
+  hia_batcher new = {.g = g, .arena = &g->comp->scratch, .n = g->fns.len};
+  new.sums.data = b->sums.data;
+  new.sums.len = b->sums.len;
+  new.sums.cap = b->sums.cap;
+  *b = new;
   b->fns = HIA_NEW_ARRAY(b->arena, hia_batch_fn, b->n + 1);
   find_sizes(b);
 }

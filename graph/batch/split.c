@@ -24,7 +24,7 @@
  * What waits, and what depends on that, must not fail or have effects: then the first failure is
  * the one that it would be. */
 #include "graph/analysis/effects.h"
-#include "graph/batch/batcher.h"
+#include "graph/batch/rows.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/walk.h"
@@ -38,7 +38,8 @@ typedef struct splitting {
   hia_fn_id f;
   hia_fn *fn;
   const hia_batch_fn *of;
-  bool *is_second;   /* by node: it waits, or depends on one that does */
+  bool *is_second; /* by node: it waits, or depends on one that does */
+  hia_unstacking rows;
   bool *is_crossing; /* by value: listed */
   hia_u32vec crossing;
 } splitting;
@@ -83,7 +84,9 @@ bool hiaG_batch_waits(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t
   return operand_waits(&s, n, i);
 }
 
+/* What waits only seldom may stay in the first map. */
 static bool node_waits(const splitting *s, hia_node_id n) {
+  if (s->fn->nodes.data[n].flags & HIA_NODE_WAITS) return false;
   for (uint32_t i = 0; i < s->fn->nodes.data[n].n_ins; i++)
     if (operand_waits(s, n, i)) return true;
   return false;
@@ -115,6 +118,19 @@ static bool defers(const splitting *s, hia_node_id n) {
   return may;
 }
 
+/* True if the node cannot fail, though its effects say that it may: more is known of sizes here. */
+static bool is_sure(const splitting *s, hia_node_id n) {
+  const hia_node *node = &s->fn->nodes.data[n];
+  if (s->of->can_lift[n] || node->flags & HIA_NODE_SIZED) return true;
+  if (node->op == HIA_OP_PART || node->op == HIA_OP_FULL || node->n_outs != 1) return false;
+  return s->rows.has_rows[node->outs] && !hiaG_needs_guard(&s->rows, n);
+}
+
+/* True if the node must stay where it is. */
+static bool stays(const splitting *s, hia_node_id n) {
+  return hiaG_node_does(s->b->g, s->fn, n, is_sure(s, n) ? STAYS & ~HIA_E_RAISES : STAYS);
+}
+
 /* Marks the nodes of the second map. False: there is nothing to gain, or they cannot be moved. */
 static bool find_second(splitting *s, hia_region_id each) {
   const hia_fn *fn = s->fn;
@@ -133,7 +149,7 @@ static bool find_second(splitting *s, hia_region_id each) {
       continue;
     }
     waits = true;
-    if (hiaG_node_does(s->b->g, fn, n, STAYS)) return false;
+    if (stays(s, n)) return false;
   }
   return waits && has_rows;
 }
@@ -278,6 +294,7 @@ static bool split_one(const hia_batcher *b, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(b->g, f);
   splitting s = {.b = b, .f = f, .fn = fn, .of = &b->fns[f]};
   s.is_second = HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1);
+  s.rows = hiaG_find_rows((hia_batcher *)b, f);
   s.is_crossing = HIA_NEW_ARRAY(b->arena, bool, fn->values.len + 1);
   HIA_EACH_NODE(fn, n) {
     hia_region_id each = fn->nodes.data[n].regions;

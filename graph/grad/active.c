@@ -8,15 +8,19 @@
 #include "graph/ir/walk.h"
 
 typedef struct activity {
-  hia_back *b;
+  hia_grad *d;
+  const hia_fn *fn;
+  const hia_grad_params *params;
+  const bool *given; /* by parameter */
+  bool *varies;      /* by value */
   bool is_changed;
 } activity;
 
-static bool varies(const activity *a, hia_value_id v) { return a->b->varies[v]; }
+static bool varies(const activity *a, hia_value_id v) { return a->varies[v]; }
 
 static void set(activity *a, hia_value_id v, bool does) {
-  if (!does || a->b->varies[v] || !hiaG_has_gradient(a->b->d, hiaG_type(a->b->fn, v))) return;
-  a->b->varies[v] = true;
+  if (!does || a->varies[v] || !hiaG_has_gradient(a->d, hiaG_type(a->fn, v))) return;
+  a->varies[v] = true;
   a->is_changed = true;
 }
 
@@ -25,32 +29,29 @@ static hia_value_id yielded(const hia_fn *fn, hia_region_id region, uint32_t i) 
 }
 
 static bool some_in_varies(const activity *a, hia_node_id n) {
-  const hia_fn *fn = a->b->fn;
+  const hia_fn *fn = a->fn;
   for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++)
     if (varies(a, hiaG_in(fn, n, i))) return true;
   return false;
 }
 
 static bool reads_some(const activity *a, hia_fn_id f) {
-  const hia_grad *d = a->b->d;
-  const hia_grad_params *params = &d->params.data[d->versions.data[a->b->version].params];
-  const bool *reads = params->reads + (size_t)f * a->b->g->params.len;
-  for (uint32_t i = 0; i < a->b->g->params.len; i++)
+  uint32_t n = a->d->g->params.len;
+  const bool *reads = a->params->reads + (size_t)f * n;
+  for (uint32_t i = 0; i < n; i++)
     if (reads[i]) return true;
   return false;
 }
 
 static void look_at(activity *a, hia_node_id n) {
-  const hia_fn *fn = a->b->fn;
-  const hia_grad *d = a->b->d;
-  const hia_grad_version *version = &d->versions.data[a->b->version];
+  const hia_fn *fn = a->fn;
   const hia_node *node = &fn->nodes.data[n];
   hia_region_id inner = node->regions;
   switch (node->op) {
   case HIA_OP_ARG:
-    if (node->region == 0) set(a, node->outs, version->varies[node->imm]);
+    if (node->region == 0) set(a, node->outs, a->given[node->imm]);
     return; /* of a loop's head: see LOOP */
-  case HIA_OP_PARAM: set(a, node->outs, d->params.data[version->params].wanted[node->imm]); return;
+  case HIA_OP_PARAM: set(a, node->outs, a->params->wanted[node->imm]); return;
   case HIA_OP_IF:
     for (uint32_t i = 0; i < node->n_outs; i++)
       set(a, node->outs + i,
@@ -82,16 +83,17 @@ static void look_at(activity *a, hia_node_id n) {
   }
 }
 
-void hiaG_grad_activity(hia_back *b) {
-  activity a = {.b = b};
-  b->varies = HIA_NEW_ARRAY(b->d->arena, bool, b->fn->values.len + 1);
+bool *hiaG_grad_activity(hia_grad *d, const hia_fn *fn, uint32_t params, const bool *given) {
+  activity a = {.d = d, .fn = fn, .params = &d->params.data[params], .given = given};
+  a.varies = HIA_NEW_ARRAY(d->arena, bool, fn->values.len + 1);
   do { /* what the rounds of loops find of each other */
     a.is_changed = false;
-    HIA_EACH_NODE(b->fn, n) {
+    HIA_EACH_NODE(fn, n) {
       look_at(&a, n);
       /* A loop is met before its regions: what they yield is known behind them. */
-      if (b->fn->nodes.data[n].op == HIA_OP_YIELD && b->fn->nodes.data[n].region != 0)
-        look_at(&a, b->fn->regions.data[b->fn->nodes.data[n].region].owner);
+      if (fn->nodes.data[n].op == HIA_OP_YIELD && fn->nodes.data[n].region != 0)
+        look_at(&a, fn->regions.data[fn->nodes.data[n].region].owner);
     }
   } while (a.is_changed);
+  return a.varies;
 }

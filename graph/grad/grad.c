@@ -35,7 +35,7 @@ static void make(hia_grad *d, uint32_t version) {
   b.fn = hiaG_grad_inlined(d, v.fn);
   d->fn = b.fn;
   b.back = hiaG_fn(d->g, v.back);
-  hiaG_grad_activity(&b);
+  b.varies = hiaG_grad_activity(d, b.fn, v.params, v.varies);
   hiaG_grad_find_sizes(&b);
   hiaG_grad_find_reruns(&b);
   hiaG_grad_back(&b);

@@ -18,6 +18,7 @@
  *   grad.c      the pass: `grad` nodes become calls; the order of the work
  *   proxy.c     arguments that last are params while functions are differentiated
  *   version.c   the versions of a function, declared
+ *   widen.c     which version a call from outside of a recursion takes
  *   inline.c    what is differentiated has the bodies of small helpers in it
  *   active.c    which values vary
  *   again.c     bodies of calls that f.back makes again
@@ -86,6 +87,10 @@ typedef struct hia_grad {
 /* The version, made on the first call. `varies` and `seeded` are copied. */
 uint32_t hiaG_grad_version(hia_grad *d, hia_fn_id fn, uint32_t params, const bool *varies,
                            const bool *seeded);
+/* The version that a call of `callee` in `caller` takes: more of its parameters may vary, and more
+ * of its results be seeded, than the call has (widen.c). */
+uint32_t hiaG_grad_version_from(hia_grad *d, hia_fn_id caller, hia_fn_id callee, uint32_t params,
+                                const bool *varies, const bool *seeded);
 /* Returns the type of a wanted param's gradient in f.back; for a tensor it is its Sum. */
 hia_type hiaG_grad_param_type(hia_grad *d, uint32_t param);
 /* Returns the data type of this name. The same name stands for the same type in all graphs of a
@@ -277,8 +282,9 @@ hia_unpacking hiaG_grad_unpack(hia_grad *d, hia_grad_at at, const hia_pieces *p,
 hia_value_id hiaG_grad_unpack_word(hia_grad *d, hia_grad_at at, const hia_unpacking *u,
                                    uint32_t word);
 
-/* Finds which values vary (active.c). */
-void hiaG_grad_activity(hia_back *b);
+/* Returns, by value, which values of a function vary if the parameters that are `given` do
+ * (active.c). */
+bool *hiaG_grad_activity(hia_grad *d, const hia_fn *fn, uint32_t params, const bool *given);
 /* Finds the reruns of fn, and what they use (again.c). */
 void hiaG_grad_find_reruns(hia_back *b);
 /* True if the node of fn is in this rerun, or in one inside it. */

@@ -49,6 +49,10 @@ void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_type *type
  * (NONE: to its end). Returns the first of them, or `at` if there are none. */
 hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_node_id at);
 
+/* Moves the nodes from `first` to `last` of a region, with their regions, before node `at` of
+ * region `to` (NONE: to its end). */
+void hiaG_move_range(hia_fn *fn, hia_node_id first, hia_node_id last, hia_region_id to,
+                     hia_node_id at);
 /* Moves a node, with its regions, before another of the same region. */
 void hiaG_move(hia_fn *fn, hia_node_id n, hia_node_id at);
 

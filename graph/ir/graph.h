@@ -67,6 +67,12 @@ enum { /* hia_node.flags */
         * the gradient computes again. */
        HIA_NODE_BEGIN = 8,
        HIA_NODE_END = 16,
+       /* PACK, SUM, COLLECT, within the pass `batch`: of the case in which a run waits, next to
+        * others in which it does not. */
+       HIA_NODE_WAITS = 32,
+       /* Within the pass `batch`. PACK, EXPECT: the elements of the array, or the tensor, have the
+        * sizes that are stated. Others: a guard stands before them. */
+       HIA_NODE_SIZED = 64,
 };
 
 typedef struct hia_node {
@@ -134,6 +140,11 @@ enum {
   HIA_E_OF_CALLS = HIA_E_RAISES | HIA_E_DIVERGES | HIA_E_COUNTS | HIA_E_IMPURE,
 };
 
+/* The first parameters of a function that computes elements of a map (is_halving): the array, and
+ * the ends of the range. Then come the values from outside that the map's body uses. It returns how
+ * many elements it has filled. */
+enum { HIA_RANGE_ARRAY, HIA_RANGE_FROM, HIA_RANGE_TO, HIA_RANGE_REST };
+
 enum { HIA_MAX_ROW_OPERANDS = 64 }; /* parameters of a segment */
 
 typedef struct hia_fn {
@@ -143,7 +154,10 @@ typedef struct hia_fn {
   bool is_root;     /* a host may call it: kept, with its signature */
   bool is_removed;  /* ignored by all passes; its index stays taken */
   uint16_t effects; /* HIA_E_ bits OF_CALLS, and RECURSIVE; by hiaG_effects */
-  bool is_halving;  /* computes the elements of a map, in halves (passes/halve.c): not unrolled */
+  bool
+      is_halving; /* computes elements of a map, those of a range (passes/ranges.c): not unrolled */
+  bool is_freezing; /* is_halving, in order; other functions call it through the runtime, which may
+                       freeze iterations (batch/each.c). Not inlined; owns no parameter */
   bool is_apart;    /* collects a sum (passes/apart.c), which may take long */
   uint32_t group;   /* strongly connected component of the call graph, callees first */
   hia_fn_id slow_path; /* or NONE: returns the same for the same arguments, and is faster

@@ -403,6 +403,7 @@ static void header(printer *p) {
   if (fn->effects & HIA_E_COUNTS) word(p, " effect");
   if (fn->effects & HIA_E_IMPURE) word(p, " impure");
   if (fn->is_halving) word(p, " halving");
+  if (fn->is_freezing) word(p, " freezing");
   if (fn->is_apart) word(p, " apart");
   if (fn->is_recomputed) word(p, " recompute");
   own_gradient(p, fn->gradient);

@@ -84,10 +84,9 @@ static void take(hia_fn *fn, hia_node_id first, hia_node_id last, hia_region_id 
   }
 }
 
-hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_node_id at) {
+void hiaG_move_range(hia_fn *fn, hia_node_id first, hia_node_id last, hia_region_id to,
+                     hia_node_id at) {
   hia_node *nodes = fn->nodes.data;
-  hia_node_id first = hiaG_behind_args(fn, from), last = nodes[fn->regions.data[from].last].prev;
-  if (nodes[first].op == HIA_OP_YIELD) return at;
   take(fn, first, last, to);
   hia_region *region = &fn->regions.data[to];
   hia_node_id before = at == HIA_NONE ? region->last : nodes[at].prev;
@@ -101,20 +100,17 @@ hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_no
     region->last = last;
   else
     nodes[at].prev = last;
+}
+
+hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_node_id at) {
+  const hia_node *nodes = fn->nodes.data;
+  hia_node_id first = hiaG_behind_args(fn, from), last = nodes[fn->regions.data[from].last].prev;
+  if (nodes[first].op == HIA_OP_YIELD) return at;
+  hiaG_move_range(fn, first, last, to, at);
   return first;
 }
 
 void hiaG_move(hia_fn *fn, hia_node_id n, hia_node_id at) {
-  hia_node *nodes = fn->nodes.data;
-  hia_region_id home = nodes[n].region;
-  if (n == at || nodes[n].next == at) return;
-  take(fn, n, n, home);
-  hia_node_id before = nodes[at].prev;
-  nodes[n].prev = before;
-  nodes[n].next = at;
-  nodes[at].prev = n;
-  if (before == HIA_NONE)
-    fn->regions.data[home].first = n;
-  else
-    nodes[before].next = n;
+  if (n == at || fn->nodes.data[n].next == at) return;
+  hiaG_move_range(fn, n, n, fn->nodes.data[n].region, at);
 }

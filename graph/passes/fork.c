@@ -135,11 +135,12 @@ static bool is_last(const forking *f, const hia_node *call) {
 }
 
 /* True if the call may be forked. Impure calls happen in sequential order, so a thief must not
- * begin them early. */
+ * begin them early. A thief would make the iterations of a map one after the other. */
 static bool is_candidate(const forking *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   return may_take_long(f, n) && !is_last(f, node) && node->n_ins <= MAX_WORDS &&
-         node->n_outs <= MAX_WORDS && !(hiaG_node_effects(f->g, f->fn, n) & HIA_E_IMPURE);
+         node->n_outs <= MAX_WORDS && !hiaG_fn(f->g, hiaG_callee(node))->is_freezing &&
+         !(hiaG_node_effects(f->g, f->fn, n) & HIA_E_IMPURE);
 }
 
 /* ---- which calls ---- */

@@ -65,7 +65,8 @@ static size size_of(const hia_fn *fn) {
 
 static bool is_wanted(const inlining *i, const hia_fn *caller, hia_fn_id callee) {
   const hia_fn *fn = hiaG_fn(i->g, callee);
-  if (fn->effects & HIA_E_RECURSIVE || fn == caller || fn->is_recomputed) return false;
+  if (fn->effects & HIA_E_RECURSIVE || fn == caller) return false;
+  if (fn->is_recomputed || fn->is_freezing) return false;
   size s = i->sizes[callee];
   if (s.has_forks) return false;
   if (!i->loops_only && s.cost <= SMALL_COST && s.nodes <= SMALL_NODES) return true;

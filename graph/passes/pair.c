@@ -247,6 +247,7 @@ static void pair_in(hia_graph *g, hia_fn *fn) {
 
 void hiaG_pair(hia_graph *g) {
   HIA_EACH_FN(g, f) {
+    if (hiaG_fn(g, f)->is_freezing) continue; /* the runtime asks for one round at a time */
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
     pair_in(g, hiaG_fn(g, f));
     hiaR_arena_release(&g->comp->scratch, mark);

@@ -14,6 +14,7 @@
  *                                       │
  *                                    [batch]       native code: segments for many activations
  *                                     [late]       the interpreter: what waits for no tensor
+ *                                    [each]        comprehensions whose iterations wait for these
  *                                    [halve]       comprehensions that threads share
  *                                   fill, map      comprehensions become loops
  *                                       │          native code only:
@@ -98,6 +99,11 @@ const hia_pass hiaG_passes[] = {
      .only_for = HIA_FOR_FIRINGS,
      .doc =
          "scalars that depend on tensors become tensors of one element (--batching depth, agenda)"},
+    {.name = "each",
+     .graph = hiaG_each,
+     .use = HIA_USE_NATIVE,
+     .only_for = HIA_FOR_BATCHES,
+     .doc = "comprehensions whose iterations may be frozen where they wait"},
     {.name = "halve",
      .graph = hiaG_halve,
      .use = HIA_USE_PARALLEL,

@@ -384,6 +384,7 @@ void hiaG_read_function(hia_reader *r) {
   if (hiaG_scan_word(r->s, "effect")) fn->effects |= HIA_E_COUNTS;
   if (hiaG_scan_word(r->s, "impure")) fn->effects |= HIA_E_IMPURE;
   fn->is_halving = hiaG_scan_word(r->s, "halving");
+  fn->is_freezing = hiaG_scan_word(r->s, "freezing");
   fn->is_apart = hiaG_scan_word(r->s, "apart");
   fn->is_recomputed = hiaG_scan_word(r->s, "recompute");
   if (hiaG_scan_word(r->s, "gradient")) hiaG_read_callee(r, FIX_OWN_GRADIENT, 0);

@@ -115,6 +115,7 @@ static bool must_own(const hia_graph *g, const hia_fn *fn, hia_node_id loop, uin
 bool hiaG_find_owned(const hia_graph *g, const hia_fn *fn, const hia_ref_version *versions,
                      bool *own) {
   bool is_changed = false;
+  if (fn->is_freezing) return false; /* it is called with the same arguments again and again */
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
     for (uint32_t i = 0; i < node->n_ins; i++) {

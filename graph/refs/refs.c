@@ -61,7 +61,7 @@ static void own_tapes(hia_graph *g, hia_ref_version *versions) {
     is_tape[g->tape_types.data[i] - HIA_FIRST_TYPE] = true;
   HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    for (uint32_t i = 0; i < fn->n_params; i++)
+    for (uint32_t i = 0; i < fn->n_params && !fn->is_freezing; i++)
       versions[f].owns[i] =
           !hiaG_is_scalar(fn->params[i]) && is_tape[fn->params[i] - HIA_FIRST_TYPE];
   }
@@ -99,7 +99,7 @@ void hiaG_refs(hia_graph *g) {
     HIA_EACH_FN(g, f) is_changed |= hiaG_find_owned(g, hiaG_fn(g, f), versions, versions[f].owns);
   }
   HIA_EACH_FN(g, f) {
-    for (uint32_t i = 0; i < hiaG_fn(g, f)->n_params; i++)
+    for (uint32_t i = 0; i < hiaG_fn(g, f)->n_params && !hiaG_fn(g, f)->is_freezing; i++)
       versions[f].can_own |= !hiaG_is_scalar(hiaG_fn(g, f)->params[i]) && !versions[f].owns[i];
   }
   make_versions(g, versions);

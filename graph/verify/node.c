@@ -442,6 +442,7 @@ static void check_defer_types(hia_verifier *v, hia_node_id n) {
 
 static void check_within(hia_verifier *v, hia_node_id n) {
   hia_type i = in_type(v->fn, n, 1);
+  if (v->fn->nodes.data[n].imm > 2) hiaG_defect(v, n, "it is an index of vectors, labels or rows");
   hiaG_expect_type(v, n, "operand", 0, in_type(v->fn, n, 0), HIA_I64);
   if (i != HIA_I32 && i != HIA_I64) hiaG_defect(v, n, "its index is no integer");
   hiaG_expect_type(v, n, "result", 0, hiaG_type(v->fn, v->fn->nodes.data[n].outs), i);

@@ -79,6 +79,16 @@ static void check_owning(hia_verifier *v) {
     hiaG_defect(v, HIA_NONE, "it is no owning version of a function of its type");
 }
 
+/* The runtime writes the ends of ranges into its arguments, and reads how many elements there are.
+ */
+static void check_freezing(hia_verifier *v) {
+  const hia_fn *fn = v->fn;
+  bool fits = !fn->is_root && fn->n_params >= HIA_RANGE_REST && fn->n_results == 1;
+  if (!fits || fn->params[HIA_RANGE_FROM] != HIA_I64 || fn->params[HIA_RANGE_TO] != HIA_I64 ||
+      fn->results[0] != HIA_I64)
+    hiaG_defect(v, HIA_NONE, "a freezing function is about a range of two i64, and gives one");
+}
+
 /* A parameter or result of a segment, whose row has this shape: it has one axis more. A result that
  * was a scalar is a vector, and a row of it a tensor of one element. */
 static void check_row(hia_verifier *v, hia_type type, const hia_dims *row, bool is_result) {
@@ -162,6 +172,7 @@ static void check_header(hia_verifier *v, hia_index *names) {
   if (fn->slow_path != HIA_NONE) check_slow_path(v);
   if (fn->owning_of != HIA_NONE) check_owning(v);
   if (fn->rows) check_segment(v);
+  if (fn->is_freezing) check_freezing(v);
   check_own_gradient(v, fn->gradient, fn->params, fn->n_params, fn->results, fn->n_results);
   if (fn->regions.len == 0) hiaG_defect(v, HIA_NONE, "there is no body");
 }

@@ -144,7 +144,7 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   zero_extended(e, id, f);
   if (hiaL_does(e, id, HIA_E_FORKS))
     hiaL_attribute(e, f, all, "noinline", 0); /* the numbers of its forks are its own */
-  if (hiaL_does(e, id, HIA_E_FORKS | HIA_E_HOST) || hiaL_has_blocks(fn)) {
+  if (hiaL_does(e, id, HIA_E_FORKS | HIA_E_HOST) || hiaL_has_blocks(e->g, fn)) {
     /* AddressSanitizer would move what they keep in their frames, and the frame tables would be
      * wrong. */
     LLVMRemoveEnumAttributeAtIndex(f, all, LLVMGetEnumAttributeKindForName("sanitize_address", 16));
@@ -230,22 +230,8 @@ static void restart_instead(hia_emit *e, const hia_site *site) {
     hiaL_out(e, site->returns, 0, LLVMGetPoison(result_type(e, hiaG_fn(e->g, site->callee))));
 }
 
-/* The last Call_i builds the call. Its value is put at the first Return_i, where the others find
- * it.
- */
-void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
-  const hia_site *site = &e->g->sites.data[HIA_IMM_A(hiaL_node(e, n)->imm)];
-  if (hiaL_is_leaf(e, e->id)) {
-    if (n + 1 == site->calls + site->n_calls) restart_instead(e, site);
-    return;
-  }
-  hia_arena *arena = &e->comp->scratch;
+LLVMValueRef hiaL_call_site(hia_emit *e, const hia_site *site) {
   bool polls = hiaG_polls(hiaG_fn(e->g, site->callee));
-  if (n == site->calls) hiaL_open_args(e);
-  if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->local.args, hiaL_in(e, n, 0));
-  if (n + 1 != site->calls + site->n_calls) return;
-  if (e->local.args.len != hiaG_fn(e->g, site->callee)->n_params + HIDDEN)
-    HIA_BUG(e->comp, "%s: node %u calls with %u values", e->fn->name, n, e->local.args.len);
   hiaL_set_debug_loc(e, site->loc, site->is_tail);
   LLVMValueRef call = hiaL_build_call(e, site->callee);
   hiaL_no_debug_loc(e);
@@ -257,6 +243,28 @@ void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   /* LLVM may make it a tail call, unless the callee has the address of something in our frame. */
   if (!hiaL_does(e, e->id, HIA_E_RAISES | HIA_E_FORKS))
     LLVMSetTailCallKind(call, LLVMTailCallKindTail);
+  return call;
+}
+
+/* The last Call_i builds the call. Its value is put at the first Return_i, where the others find
+ * it.
+ */
+void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
+  const hia_site *site = &e->g->sites.data[HIA_IMM_A(hiaL_node(e, n)->imm)];
+  if (hiaL_is_leaf(e, e->id)) {
+    if (n + 1 == site->calls + site->n_calls) restart_instead(e, site);
+    return;
+  }
+  hia_arena *arena = &e->comp->scratch;
+  if (n == site->calls) hiaL_open_args(e);
+  if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->local.args, hiaL_in(e, n, 0));
+  if (n + 1 != site->calls + site->n_calls) return;
+  if (e->local.args.len != hiaG_fn(e->g, site->callee)->n_params + HIDDEN)
+    HIA_BUG(e->comp, "%s: node %u calls with %u values", e->fn->name, n, e->local.args.len);
+  /* Plain functions and kernels have no context. */
+  bool has_runtime = e->options->host != HIA_HOST_PLAIN && !hiaL_is_for_kernels(e);
+  bool is_each = hiaG_fn(e->g, site->callee)->is_freezing && e->id != site->callee && has_runtime;
+  LLVMValueRef call = is_each ? hiaL_call_each(e, site) : hiaL_call_site(e, site);
   if (site->n_returns) hiaL_out(e, site->returns, 0, call);
 }
 

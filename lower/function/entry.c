@@ -6,7 +6,8 @@
  */
 static void finish(hia_emit *e, hia_fn_id id) {
   bool defers = hiaG_has_op(e->g, HIA_OP_DEFER, HIA_OP_DEFER);
-  if (hiaG_fn(e->g, id)->rows || !defers) return; /* a segment defers nothing */
+  const hia_fn *fn = hiaG_fn(e->g, id);
+  if (fn->rows || fn->is_freezing || !defers) return; /* a segment defers nothing */
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_finish, NULL, 0);
 }
 
@@ -35,10 +36,10 @@ static void build_entry(hia_emit *e, hia_fn_id id, LLVMValueRef f) {
 
 void hiaL_entry(hia_emit *e, hia_fn_id id) { build_entry(e, id, e->unit.fns[id].entry); }
 
-void hiaL_write_segments(hia_emit *e) {
-  for (uint32_t i = 0; i < e->unit.segments.len; i++) {
-    e->fn = hiaG_fn(e->g, e->unit.segments.data[i].fn);
-    e->id = e->unit.segments.data[i].fn;
-    build_entry(e, e->unit.segments.data[i].fn, e->unit.segments.data[i].entry);
+void hiaL_write_own_entries(hia_emit *e) {
+  for (uint32_t i = 0; i < e->unit.own_entries.len; i++) {
+    e->fn = hiaG_fn(e->g, e->unit.own_entries.data[i].fn);
+    e->id = e->unit.own_entries.data[i].fn;
+    build_entry(e, e->unit.own_entries.data[i].fn, e->unit.own_entries.data[i].entry);
   }
 }

@@ -27,6 +27,8 @@ void hiaL_declare_cells(hia_emit *e);
  * e->unit.fns[callee] with e->local.args. */
 void hiaL_open_args(hia_emit *e);
 LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
+/* The call of a site in emit->fn, whose arguments are in e->local.args. */
+LLVMValueRef hiaL_call_site(hia_emit *e, const hia_site *site);
 /* Result i of the n that a call returns. */
 LLVMValueRef hiaL_result(hia_emit *e, LLVMValueRef all, uint32_t n, uint32_t i);
 
@@ -34,8 +36,13 @@ LLVMValueRef hiaL_result(hia_emit *e, LLVMValueRef all, uint32_t n, uint32_t i);
 
 /* Builds the hia_native_entry of a function, through which the runtime calls it. */
 void hiaL_entry(hia_emit *e, hia_fn_id id);
-/* Builds the entries of segments, after all functions. */
-void hiaL_write_segments(hia_emit *e);
+/* Builds the module's own entries, after all functions. */
+void hiaL_write_own_entries(hia_emit *e);
+
+/* ---- each.c ---- */
+
+/* The call of a site in emit->fn, whose callee computes elements that may be frozen. */
+LLVMValueRef hiaL_call_each(hia_emit *e, const hia_site *site);
 
 /* ---- leaf.c ---- */
 

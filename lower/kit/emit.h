@@ -43,11 +43,11 @@ typedef struct hia_loop {
   LLVMValueRef function;
 } hia_loop;
 
-/* The entry of a segment whose rows the module notes. */
-typedef struct hia_segment_entry {
+/* The entry of a segment whose rows the module notes, or of a function that computes elements. */
+typedef struct hia_own_entry {
   hia_fn_id fn;
   LLVMValueRef entry;
-} hia_segment_entry;
+} hia_own_entry;
 
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
 /* A side of a later branch, to which an edge leads. */
@@ -142,8 +142,8 @@ typedef struct hia_emit_unit {
   LLVMValueRef elementary[HIA_MAX_ELEMENTARY][2]; /* at f32, f64; or NULL */
   bool has_masked[HIA_MAX_ELEMENTARY][2];         /* has the vectors that its loops need */
   uint32_t n_inlined;                             /* calls of these that LLVM may inline */
-  /* ops/batch.c */
-  HIA_VEC(hia_segment_entry) segments;
+  /* kit/symbols.c */
+  HIA_VEC(hia_own_entry) own_entries;
   /* fused/loop.c */
   HIA_VEC(hia_loop) loops;
   /* function/call.c */
@@ -327,6 +327,9 @@ void hiaL_write_kept(hia_emit *e); /* at the end of the module */
 LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type);
 /* The runtime finds f by its name, and calls it. */
 void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f);
+/* Declares a hia_native_entry of a function, of the module's own: the function may be in another
+ * one. Its body comes last (function/entry.c). */
+LLVMValueRef hiaL_own_entry(hia_emit *e, hia_fn_id id, const char *name);
 
 /* ---- runtime.c ---- */
 
@@ -357,7 +360,8 @@ LLVMValueRef hiaL_no_context(hia_emit *e);
 
 /* Room in the frame of emit->function. */
 LLVMValueRef hiaL_room(hia_emit *e, LLVMTypeRef type, const char *name);
-bool hiaL_has_blocks(const hia_fn *fn); /* it passes words to the runtime in its frame */
+bool hiaL_has_blocks(const hia_graph *g,
+                     const hia_fn *fn); /* it passes words to the runtime in its frame */
 /* Calls a stub of the runtime with `what`, a block of the node's operands, and its location. The
  * stub leaves the node's results in the block. */
 void hiaL_call_with_operands(hia_emit *e, hia_node_id n, enum hia_abi stub, LLVMValueRef what);

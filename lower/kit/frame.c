@@ -11,10 +11,14 @@ LLVMValueRef hiaL_room(hia_emit *e, LLVMTypeRef type, const char *name) {
   return room;
 }
 
-bool hiaL_has_blocks(const hia_fn *fn) {
+static bool calls_each(const hia_graph *g, const hia_node *n) {
+  return n->op == HIA_OP_CALL_I && hiaG_fn(g, g->sites.data[HIA_IMM_A(n->imm)].callee)->is_freezing;
+}
+
+bool hiaL_has_blocks(const hia_graph *g, const hia_fn *fn) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     if (fn->nodes.data[n].op == HIA_OP_CONCAT || fn->nodes.data[n].op == HIA_OP_DEFER ||
-        hiaG_is_operation(fn, n))
+        hiaG_is_operation(fn, n) || calls_each(g, &fn->nodes.data[n]))
       return true;
   return false;
 }

@@ -60,3 +60,14 @@ void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f) {
     LLVMSetVisibility(f, LLVMProtectedVisibility);
   hiaL_common_attributes(e, f);
 }
+
+LLVMValueRef hiaL_own_entry(hia_emit *e, hia_fn_id id, const char *name) {
+  LLVMTypeRef params[2] = {e->ptr, e->ptr};
+  LLVMTypeRef type = LLVMFunctionType(e->void_type, params, 2, false);
+  LLVMValueRef f = LLVMAddFunction(e->module, name, type);
+  LLVMSetLinkage(f, LLVMInternalLinkage);
+  hiaL_common_attributes(e, f);
+  hiaL_attribute(e, f, 2, "swiftself", 0);
+  hiaR_push(&e->comp->arena, &e->unit.own_entries, (hia_own_entry){id, f});
+  return f;
+}

@@ -26,19 +26,6 @@ static LLVMValueRef word_of(hia_emit *e, hia_type row, const hia_dims *dims, uin
   return hiaL_structure(e, fields, HIA_LEN(fields));
 }
 
-/* A hia_native_entry of the segment, of this module's own: the segment may be in another one. Its
- * body comes last (function/entry.c). */
-static LLVMValueRef entry_of(hia_emit *e, hia_fn_id id) {
-  LLVMTypeRef params[2] = {e->ptr, e->ptr};
-  LLVMTypeRef type = LLVMFunctionType(e->void_type, params, 2, false);
-  LLVMValueRef f = LLVMAddFunction(e->module, "hia_segment_entry", type);
-  LLVMSetLinkage(f, LLVMInternalLinkage);
-  hiaL_common_attributes(e, f);
-  hiaL_attribute(e, f, 2, "swiftself", 0);
-  hiaR_push(&e->comp->arena, &e->unit.segments, (hia_segment_entry){id, f});
-  return f;
-}
-
 static LLVMValueRef known_as(hia_emit *e, uint32_t n_ins) {
   if (!e->options->reuse || n_ins > HIA_SEGMENT_MOST) return LLVMConstNull(e->ptr);
   LLVMValueRef v = hiaL_variable(e, "known_as", hiaL_number(e, 64, 0));
@@ -66,7 +53,7 @@ static LLVMValueRef segment_of(hia_emit *e, hia_node_id n) {
         word_of(e, hiaG_type(e->fn, hiaG_out(e->fn, n, i)), &fn->rows[fn->n_params + i], &bytes);
   uint32_t n_words = fn->n_params + fn->n_results;
   LLVMValueRef list = LLVMConstArray2(LLVMTypeOf(words[0]), words, n_words);
-  LLVMValueRef fields[] = {entry_of(e, id),
+  LLVMValueRef fields[] = {hiaL_own_entry(e, id, "hia_segment_entry"),
                            hiaL_number(e, 32, id),
                            hiaL_number(e, 16, fn->n_params),
                            hiaL_number(e, 16, fn->n_results),

@@ -215,7 +215,6 @@ void hiaL_emit_DIM(hia_emit *e, hia_node_id n) {
 
 void hiaL_emit_WITHIN(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
-  bool is_label = node->imm != 0;
   LLVMValueRef i = hiaL_in(e, n, 1), wide = i;
   if (hiaG_type(e->fn, hiaG_in(e->fn, n, 1)) != HIA_I64)
     wide = LLVMBuildSExt(e->b, i, e->types[HIA_I64], "");
@@ -223,7 +222,8 @@ void hiaL_emit_WITHIN(hia_emit *e, hia_node_id n) {
   LLVMBasicBlockRef wrong = hiaL_block(e, "out_of_range"), next = hiaL_block(e, "within");
   hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntUGE, wide, size, ""), wrong, next);
   hiaL_at(e, wrong);
-  hia_range_of of = is_label ? HIA_RANGE_OF_LABELS : HIA_RANGE_OF_VECTOR;
+  static const hia_range_of all[] = {HIA_RANGE_OF_VECTOR, HIA_RANGE_OF_LABELS, HIA_RANGE_OF_ROWS};
+  hia_range_of of = all[node->imm < HIA_LEN(all) ? node->imm : 0];
   hiaL_fail_range_of(e, node->loc, (uint32_t)hiaR_range_code(of, false), wide, wide, size);
   hiaL_at(e, next);
   hiaL_out(e, n, 0, i);

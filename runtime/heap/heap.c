@@ -5,15 +5,7 @@
  * only, would call the runtime for every block of a structure that is being built. */
 #include "runtime/heap/heap.h"
 #include "runtime/base/left.h"
-
-#ifdef HIA_ASAN
-#include <sanitizer/asan_interface.h>
-#define POISON(at, size)   __asan_poison_memory_region((at), (size))
-#define UNPOISON(at, size) __asan_unpoison_memory_region((at), (size))
-#else
-#define POISON(at, size)   ((void)(at), (void)(size))
-#define UNPOISON(at, size) ((void)(at), (void)(size))
-#endif
+#include "runtime/heap/poison.h"
 
 /* The beginning of a free block. All of the block is poisoned for AddressSanitizer. Generated code
  * relies on `next` being its first word. */
@@ -162,7 +154,7 @@ size_t hiaR_heap_left(const hia_heap *heap) {
 static void free_chunks(const hia_heap *heap, hia_heap_chunk *chunk) {
   while (chunk) {
     hia_heap_chunk *next = chunk->next;
-    UNPOISON(chunk, chunk->size);
+    HIA_UNPOISON(chunk, chunk->size);
     hiaR_free(heap->allocator, chunk, chunk->size);
     chunk = next;
   }
@@ -173,7 +165,8 @@ static void free_chunks(const hia_heap *heap, hia_heap_chunk *chunk) {
  * Those that nobody uses any more are kept, up to KEPT_LARGE bytes, or as many as the last run had
  * at most and MOST_KEPT: the system would give
  * their pages again one by one, zeroed, which takes longer than what a kernel does with them. The
- * newest comes first. They do not count as the run's bytes. The caller has the lock. */
+ * newest comes first. They do not count as the run's bytes. Those of the reserve are kept until the
+ * run ends, and not counted. The caller has the lock. */
 
 /* What is kept of a kind: `least` bytes, or what the last run had, which the next one may need. */
 static size_t most_kept(const hia_heap *heap, size_t least) {
@@ -184,12 +177,14 @@ static size_t most_kept(const hia_heap *heap, size_t least) {
 /* False: it is not kept. */
 static bool keep_large(hia_heap *heap, hia_large_block *large) {
   size_t most = most_kept(heap, KEPT_LARGE);
-  if (large->size > most / 2 || heap->kept_bytes > most || large->size > most - heap->kept_bytes)
-    return false;
-  heap->kept_bytes += large->size;
+  if (!hiaR_reserve_has(&heap->reserve, large)) {
+    if (large->size > most / 2 || heap->kept_bytes > most || large->size > most - heap->kept_bytes)
+      return false;
+    heap->kept_bytes += large->size;
+  }
   large->next = heap->kept;
   heap->kept = large;
-  POISON(large + 1, large->size - sizeof *large);
+  HIA_POISON(large + 1, large->size - sizeof *large);
   return true;
 }
 
@@ -200,30 +195,49 @@ static hia_large_block *take_kept(hia_heap *heap, size_t size) {
   hia_large_block *large = *at;
   if (!large || !hiaR_heap_take_bytes(heap, large->size, large->size)) return NULL;
   *at = large->next;
-  heap->kept_bytes -= large->size;
-  UNPOISON(large + 1, large->size - sizeof *large);
+  if (!hiaR_reserve_has(&heap->reserve, large)) heap->kept_bytes -= large->size;
+  HIA_UNPOISON(large + 1, large->size - sizeof *large);
   return large;
 }
 
 static void free_large(const hia_heap *heap, hia_large_block *large) {
-  UNPOISON(large + 1, large->size - sizeof *large);
+  HIA_UNPOISON(large + 1, large->size - sizeof *large);
   hiaR_free(heap->allocator, large, large->size);
 }
 
 static void end_large(hia_heap *heap) {
+  for (hia_large_block **at = &heap->kept; *at;)
+    if (hiaR_reserve_has(&heap->reserve, *at))
+      *at = (*at)->next;
+    else
+      at = &(*at)->next;
   while (heap->large) {
     hia_large_block *large = heap->large;
     heap->large = large->next;
+    if (hiaR_reserve_has(&heap->reserve, large)) continue;
     if (!keep_large(heap, large)) free_large(heap, large);
   }
 }
 
-void hiaR_heap_end(hia_heap *heap) {
-  size_t peak = atomic_load_explicit(&heap->peak, memory_order_relaxed);
-  if (heap->chunks || heap->large) heap->last = peak;
-  end_large(heap);
-  end_grant(heap);
-  if (!heap->chunks) return;
+/* What the run had of the reserve must not be read any more. */
+static void end_reserve(hia_heap *heap, size_t peak) {
+  const char *before = heap->reserve.block;
+  hiaR_reserve_end_run(&heap->reserve, heap->allocator, peak);
+  if (!heap->reserve.block || heap->reserve.block == before) return;
+  /* It replaces what was kept. */
+  free_chunks(heap, heap->spare);
+  heap->spare = NULL;
+  heap->spare_bytes = 0;
+  while (heap->kept) {
+    hia_large_block *large = heap->kept;
+    heap->kept = large->next;
+    free_large(heap, large);
+  }
+  heap->kept_bytes = 0;
+}
+
+/* Keeps, or frees, the chunks of the run that are not of the reserve. */
+static void end_chunks(hia_heap *heap) {
   for (unsigned c = 0; c < HIA_HEAP_CLASSES; c++)
     atomic_store_explicit(&heap->free[c], NULL, memory_order_relaxed);
   hia_heap_chunk *rest = NULL;
@@ -238,14 +252,25 @@ void hiaR_heap_end(hia_heap *heap) {
   while (heap->chunks) {
     hia_heap_chunk *chunk = heap->chunks;
     heap->chunks = chunk->next;
+    if (hiaR_reserve_has(&heap->reserve, chunk)) continue;
     bool is_kept = heap->spare_bytes <= most && chunk->size <= most - heap->spare_bytes;
     hia_heap_chunk **list = is_kept ? &heap->spare : &rest;
     if (is_kept) heap->spare_bytes += chunk->size;
-    POISON(chunk + 1, chunk->size - sizeof *chunk);
+    HIA_POISON(chunk + 1, chunk->size - sizeof *chunk);
     chunk->next = *list;
     *list = chunk;
   }
   free_chunks(heap, rest);
+}
+
+void hiaR_heap_end(hia_heap *heap) {
+  size_t peak = atomic_load_explicit(&heap->peak, memory_order_relaxed);
+  bool has_run = heap->chunks || heap->large;
+  if (has_run) heap->last = peak;
+  end_large(heap);
+  end_grant(heap);
+  if (heap->chunks) end_chunks(heap);
+  if (has_run) end_reserve(heap, peak);
 }
 
 void hiaR_heap_free(hia_heap *heap) {
@@ -256,12 +281,22 @@ void hiaR_heap_free(hia_heap *heap) {
     heap->kept = large->next;
     free_large(heap, large);
   }
+  hiaR_reserve_free(&heap->reserve, heap->allocator);
   pthread_mutex_destroy(&heap->lock);
 }
 
 static void count_taken(hia_heap *heap, size_t size, bool is_fresh) {
   atomic_fetch_add_explicit(&heap->taken, size, memory_order_relaxed);
   if (is_fresh) atomic_fetch_add_explicit(&heap->fresh, size, memory_order_relaxed);
+}
+
+/* NULL: the reserve has not so much. */
+static void *take_reserve(hia_heap *heap, size_t size) {
+  if (!heap->reserve.block) return NULL;
+  pthread_mutex_lock(&heap->lock);
+  void *block = hiaR_reserve_take(&heap->reserve, size);
+  pthread_mutex_unlock(&heap->lock);
+  return block;
 }
 
 /* A chunk for blocks of `least` bytes in all, and if possible `size`. NULL: no memory. */
@@ -284,15 +319,16 @@ static hia_heap_chunk *new_chunk(hia_heap *heap, size_t least, size_t size) {
   }
   size_t taken = hiaR_heap_take_bytes(heap, least, size < least ? least : size);
   if (!taken) return NULL;
-  /* Not zeroed. */
-  chunk = heap->allocator->alloc(heap->allocator->user, taken);
+  chunk = take_reserve(heap, taken);
+  bool is_fresh = !chunk;
+  if (is_fresh) chunk = heap->allocator->alloc(heap->allocator->user, taken); /* not zeroed */
   if (!chunk) {
     hiaR_heap_give_bytes(heap, taken);
     return NULL;
   }
   chunk->size = taken;
-  count_taken(heap, taken, true);
-  POISON(chunk + 1, taken - sizeof *chunk);
+  count_taken(heap, taken, is_fresh);
+  HIA_POISON(chunk + 1, taken - sizeof *chunk);
   pthread_mutex_lock(&heap->lock);
   chunk->next = heap->chunks;
   heap->chunks = chunk;
@@ -308,15 +344,15 @@ void hiaR_local_begin(hia_local_heap *local, hia_heap *heap) {
 
 static void push(hia_local_heap *local, unsigned class, void *at, size_t size) {
   hia_free_block *block = at;
-  UNPOISON(block, sizeof *block);
+  HIA_UNPOISON(block, sizeof *block);
   block->next = local->free[class];
   local->free[class] = block;
-  POISON(block, size);
+  HIA_POISON(block, size);
 }
 
 static hia_free_block *pop(hia_local_heap *local, unsigned class) {
   hia_free_block *block = local->free[class];
-  UNPOISON(block, sizeof *block);
+  HIA_UNPOISON(block, sizeof *block);
   local->free[class] = block->next;
   return block;
 }
@@ -329,9 +365,9 @@ void hiaR_local_hand_over(hia_local_heap *local) {
     if (!list) continue;
     if (!is_locked) pthread_mutex_lock(&heap->lock);
     is_locked = true;
-    UNPOISON(list, sizeof *list);
+    HIA_UNPOISON(list, sizeof *list);
     list->next_list = atomic_load_explicit(&heap->free[c], memory_order_relaxed);
-    POISON(list, sizeof *list);
+    HIA_POISON(list, sizeof *list);
     atomic_store_explicit(&heap->free[c], list, memory_order_relaxed);
     local->free[c] = NULL;
   }
@@ -344,9 +380,9 @@ static bool take_handed_over(hia_local_heap *local, unsigned class) {
   pthread_mutex_lock(&heap->lock);
   hia_free_block *list = atomic_load_explicit(&heap->free[class], memory_order_relaxed);
   if (list) {
-    UNPOISON(list, sizeof *list);
+    HIA_UNPOISON(list, sizeof *list);
     atomic_store_explicit(&heap->free[class], list->next_list, memory_order_relaxed);
-    POISON(list, sizeof *list);
+    HIA_POISON(list, sizeof *list);
   }
   pthread_mutex_unlock(&heap->lock);
   local->free[class] = list;
@@ -409,13 +445,15 @@ static void *alloc_large(hia_heap *heap, size_t size) {
     return large + 1;
   }
   if (!hiaR_heap_take_bytes(heap, whole, whole)) return NULL;
-  large = hiaR_alloc_large(heap->allocator, whole);
+  large = take_reserve(heap, whole);
+  bool is_fresh = !large;
+  if (is_fresh) large = hiaR_alloc_large(heap->allocator, whole);
   if (!large) {
     hiaR_heap_give_bytes(heap, whole);
     return NULL;
   }
   large->size = whole;
-  count_taken(heap, whole, true);
+  count_taken(heap, whole, is_fresh);
   pthread_mutex_lock(&heap->lock);
   put_large(heap, large);
   pthread_mutex_unlock(&heap->lock);
@@ -441,7 +479,7 @@ void *hiaR_heap_alloc(hia_local_heap *local, size_t size) {
     unsigned class = hiaR_heap_class(size);
     if (!local->free[class] && !fill(local, class)) return NULL;
     block = pop(local, class);
-    UNPOISON(block, size);
+    HIA_UNPOISON(block, size);
   }
   local->left -= (int64_t)size;
   count_blocks(local->heap, 1);

@@ -15,7 +15,7 @@
 #ifndef HIA_HEAP_H
 #define HIA_HEAP_H
 
-#include "runtime/base/base.h"
+#include "runtime/heap/reserve.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -73,6 +73,7 @@ struct hia_heap {
   size_t last;                   /* the most bytes that the last run had */
   hia_large_block *large, *kept; /* in use; not */
   size_t kept_bytes;
+  hia_reserve reserve;
 #ifdef HIA_CENSUS
   _Atomic int64_t live; /* blocks in use */
 #endif

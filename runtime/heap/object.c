@@ -137,6 +137,7 @@ void hiaR_object_free(hia_local_heap *local, const hia_shapes *shapes, hia_word 
       if (!free_array(&f, (hia_array *)object, number, shape)) return;
     } else {
       const hia_word *refs = (const hia_word *)(const void *)(object + 1);
+      for (uint32_t i = 0; i < shape->n_refs; i++) __builtin_prefetch(hiaR_object(refs[i]));
       for (uint32_t i = 0; i < shape->n_refs; i++)
         let_go(&f, refs[i], shapes->bases[shape->refs + i]);
       hiaR_heap_release(local, object, shape->size);

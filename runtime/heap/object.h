@@ -54,16 +54,18 @@ static inline uint32_t hiaR_count(const hia_counted *object) {
   return atomic_load_explicit(&object->count, memory_order_relaxed);
 }
 
-static inline void hiaR_dup(hia_word ref, bool is_shared) {
+/* There are n references more, n < HIA_STICKY. */
+static inline void hiaR_dup_more(hia_word ref, uint32_t n, bool is_shared) {
   if (ref < HIA_FIRST_ADDRESS) return;
   hia_counted *object = hiaR_object(ref);
   uint32_t count = hiaR_count(object);
   if (count >= HIA_STICKY) return;
   if (is_shared)
-    atomic_fetch_add_explicit(&object->count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&object->count, n, memory_order_relaxed);
   else
-    atomic_store_explicit(&object->count, count + 1, memory_order_relaxed);
+    atomic_store_explicit(&object->count, count + n, memory_order_relaxed);
 }
+static inline void hiaR_dup(hia_word ref, bool is_shared) { hiaR_dup_more(ref, 1, is_shared); }
 
 /* Gives up a reference. True if it was the last one: the caller frees the object. */
 static inline bool hiaR_let_go(hia_word ref, bool is_shared) {

@@ -7,6 +7,7 @@ enum {
   WAY_ZERO,    /* not at all: k is 0 */
   WAY_PANELS,  /* by tiles, packed by the caller */
   WAY_DIRECT,  /* by tiles, as it lies: its rows are contiguous */
+  WAY_QUADS,   /* k and n are 4, and the rows of A and C have no gaps: several rows a vector */
   WAY_PACKING, /* by tiles; each slab packs what it reads */
   WAY_COLUMN,  /* C has one column */
   WAY_ROW      /* C has one row, and B's columns are no further apart than its rows: C's transpose
@@ -18,6 +19,7 @@ enum {
   SLAB = 512,      /* of k, about: a slab's rows of A and panel of B fit the second cache */
   READ = 1 << 18,  /* elements of B that a slab reads, at most */
   ALONE = 1 << 18, /* multiplications of a slab of WAY_COLUMN */
+  QUADS = 8,       /* rows from which on WAY_QUADS is faster than WAY_DIRECT */
 };
 
 static size_t ceiling(size_t a, size_t b) { return a / b + (a % b != 0); }
@@ -26,9 +28,15 @@ static size_t begin_of(size_t n, size_t parts, size_t i) {
   return n / parts * i + (i < n % parts ? i : n % parts);
 }
 
+static bool is_of_quads(const hia_product *p) {
+  return p->k == 4 && p->n == 4 && p->m >= QUADS && p->a.col == 1 && p->a.row == 4 &&
+         p->c_row == 4 && !p->is_added && hiaR_tile_set(p->dtype)->quads;
+}
+
 static uint8_t way_of(const hia_product *p) {
   if (p->k == 0) return WAY_ZERO;
   if (p->packed) return WAY_PANELS;
+  if (is_of_quads(p)) return WAY_QUADS;
   if (p->n == 1) return WAY_COLUMN;
   if (p->b.col == 1) return WAY_DIRECT;
   if (p->m == 1) return WAY_ROW;
@@ -77,7 +85,7 @@ void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
 }
 
 void hiaR_product_divide(const hia_product *p, hia_product_plan *plan, size_t n) {
-  bool has_panels = plan->way == WAY_PANELS || plan->way == WAY_DIRECT;
+  bool has_panels = plan->way == WAY_PANELS || plan->way == WAY_DIRECT || plan->way == WAY_QUADS;
   if (!plan->parts || !has_panels) return;
   if (p->m >= n * ROWS / 2) {
     plan->row_parts = ceiling(plan->row_parts, n) * n;
@@ -209,6 +217,7 @@ void hiaR_product_slab(const hia_product *p, const hia_product_plan *plan, size_
     run.c_row = bytes;
     set->column(&run, j1 - j0, b, a, c);
     return;
+  case WAY_QUADS: set->quads(i1 - i0, a, b, run.b_next, p->b.col * bytes, c); return;
   case WAY_PANELS:
     run.b_next = (ptrdiff_t)(plan->group * element);
     run.b_panel = run.b_next * (ptrdiff_t)p->k;

@@ -21,7 +21,8 @@ static const int64_t all_64[8] = {-1, -1, -1, -1};
    .rows = 6,                                                                                      \
    .widest = {0, 8, 4, 4, 2, 2, 2},                                                                \
    .tile = {ROW_8(1), ROW_4(2), ROW_4(3), ROW_2(4), ROW_2(5), ROW_2(6)},                           \
-   .column = NAME(column)}
+   .column = NAME(column),                                                                         \
+   .quads = QUADS}
 
 #define T                        float
 #define V                        __m256
@@ -39,6 +40,7 @@ static const int64_t all_64[8] = {-1, -1, -1, -1};
 #define ONE_NAN(v)                                                                                 \
   _mm256_blendv_ps((v), _mm256_set1_ps(__builtin_nanf("")), _mm256_cmp_ps((v), (v), _CMP_UNORD_Q))
 #define ONE_NAN_1(x) ((x) == (x) ? (x) : __builtin_nanf(""))
+#define PICK(v, p)   _mm256_permute_ps((v), (p) * 0x55)
 #include "runtime/kernel/product_tile_body.h"
 TILES
 static const hia_tile_set set_f32 = SET;
@@ -60,6 +62,7 @@ static const hia_tile_set set_f32 = SET;
 #define ONE_NAN(v)                                                                                 \
   _mm256_blendv_pd((v), _mm256_set1_pd(__builtin_nan("")), _mm256_cmp_pd((v), (v), _CMP_UNORD_Q))
 #define ONE_NAN_1(x) ((x) == (x) ? (x) : __builtin_nan(""))
+#define PICK(v, p)   _mm256_permute4x64_pd((v), (p) * 0x55)
 #include "runtime/kernel/product_tile_body.h"
 TILES
 static const hia_tile_set set_f64 = SET;

@@ -23,7 +23,8 @@
    .widest = {0, 8, 8, 6, 6, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2},                                        \
    .tile = {ROW_8(1), ROW_8(2), ROW_6(3), ROW_6(4), ROW_4(5), ROW_4(6), ROW_2(7), ROW_2(8),        \
             ROW_2(9), ROW_2(10), ROW_2(11), ROW_2(12), ROW_2(13), ROW_2(14)},                      \
-   .column = NAME(column)}
+   .column = NAME(column),                                                                         \
+   .quads = QUADS}
 
 #define T                        float
 #define V                        __m512
@@ -42,6 +43,7 @@
   _mm512_mask_mov_ps((v), _mm512_cmp_ps_mask((v), (v), _CMP_UNORD_Q),                              \
                      _mm512_set1_ps(__builtin_nanf("")))
 #define ONE_NAN_1(x) ((x) == (x) ? (x) : __builtin_nanf(""))
+#define PICK(v, p)   _mm512_permute_ps((v), (p) * 0x55)
 #include "runtime/kernel/product_tile_body.h"
 TILES
 static const hia_tile_set set_f32 = SET;
@@ -64,6 +66,7 @@ static const hia_tile_set set_f32 = SET;
   _mm512_mask_mov_pd((v), _mm512_cmp_pd_mask((v), (v), _CMP_UNORD_Q),                              \
                      _mm512_set1_pd(__builtin_nan("")))
 #define ONE_NAN_1(x) ((x) == (x) ? (x) : __builtin_nan(""))
+#define PICK(v, p)   _mm512_permutex_pd((v), (p) * 0x55)
 #include "runtime/kernel/product_tile_body.h"
 TILES
 static const hia_tile_set set_f64 = SET;

@@ -9,6 +9,8 @@
  *   LOAD_MASKED(p, mask) STORE_MASKED(p, mask, v)
  *   SPREAD(x)                   a vector all of whose lanes are x
  *   FMA(x, y, z) FMA_1(x, y, z) x * y + z, rounded once; of vectors, of elements
+ *   PICK(v, p)                  v with element p of each 4 in the place of these; only floats in
+ *                               vectors of 4 and more: the number p is a constant
  *   ONE_NAN(v) ONE_NAN_1(x)     v, each NaN replaced by the one NaN; of a vector, an element
  *   PREFETCHES                  the rows from which on B is prefetched
  *   COLUMN_ROWS                 the rows that `column` computes at a time

@@ -53,6 +53,37 @@ INLINE void NAME(tile)(const int rows, const int vectors, const hia_tile_run *ru
   }
 }
 
+#ifdef PICK
+/* Each vector of A has LANES / 4 rows, of which PICK spreads one column over all that belong to the
+ * same row; each vector of B has one row, as often. */
+static void NAME(quads)(size_t rows, const char *a, const char *b, ptrdiff_t b_next,
+                        ptrdiff_t b_col, char *c) {
+  T spread[4][LANES];
+  for (int p = 0; p < 4; p++)
+    for (int j = 0; j < LANES; j++)
+      spread[p][j] = *(const T *)(const void *)(b + p * b_next + j % 4 * b_col);
+  const V b0 = LOAD(spread[0]), b1 = LOAD(spread[1]), b2 = LOAD(spread[2]), b3 = LOAD(spread[3]);
+  for (size_t left = rows * 4; left; a += sizeof(V), c += sizeof(V)) {
+    const bool is_whole = left >= LANES;
+    const MASK mask = MASK_OF(is_whole ? LANES : (unsigned)left);
+    const V x = is_whole ? LOAD(a) : LOAD_MASKED(a, mask);
+    V acc = FMA(PICK(x, 0), b0, SPREAD((T)0));
+    acc = FMA(PICK(x, 1), b1, acc);
+    acc = FMA(PICK(x, 2), b2, acc);
+    acc = ONE_NAN(FMA(PICK(x, 3), b3, acc));
+    if (!is_whole) {
+      STORE_MASKED(c, mask, acc);
+      return;
+    }
+    STORE(c, acc);
+    left -= LANES;
+  }
+}
+#define QUADS NAME(quads)
+#else
+#define QUADS NULL
+#endif
+
 INLINE void NAME(dots)(const int rows, const hia_tile_run *run, const char *a, const char *b,
                        char *c) {
   T acc[COLUMN_ROWS];

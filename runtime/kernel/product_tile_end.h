@@ -15,3 +15,5 @@
 #undef FMA_1
 #undef ONE_NAN
 #undef ONE_NAN_1
+#undef PICK
+#undef QUADS

@@ -31,6 +31,11 @@ typedef void hia_tile(const hia_tile_run *run, const char *a, const char *b, cha
 typedef void hia_tile_column(const hia_tile_run *run, size_t rows, const char *a, const char *b,
                              char *c);
 
+/* C = A @ B, where k and n are 4, and the rows of A and those of C follow one another without gaps:
+ * a vector has several rows. Rows 1 or more; b_next and b_col are B's strides in bytes. */
+typedef void hia_tile_quads(size_t rows, const char *a, const char *b, ptrdiff_t b_next,
+                            ptrdiff_t b_col, char *c);
+
 /* The tiles of one dtype. widest[r] is the most vectors that a tile of r rows has; it is even,
  * or 1. The tile of r rows and v vectors is tile[r][v - 1]. */
 typedef struct hia_tile_set {
@@ -38,6 +43,7 @@ typedef struct hia_tile_set {
   uint8_t widest[HIA_TILE_ROWS + 1];
   hia_tile *tile[HIA_TILE_ROWS + 1][HIA_TILE_VECTORS];
   hia_tile_column *column;
+  hia_tile_quads *quads; /* NULL: this machine's vectors are too short */
 } hia_tile_set;
 typedef struct hia_tiles {
   const char *name;

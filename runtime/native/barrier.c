@@ -127,3 +127,12 @@ uintptr_t hiaR_barrier_ascend(hia_context *context, char *word) {
   if (gap < longest + INTERVAL / 2 && context->depth.soft < lowest) context->depth.soft = lowest;
   return met.pc;
 }
+
+void hiaR_barriers_lift(hia_context *context, const char *sp) {
+  hia_barriers *b = &context->barriers;
+  if (!b->n || b->list[b->n - 1].word >= sp) return;
+  for (; b->n && b->list[b->n - 1].word < sp; b->n--)
+    set_word(b->list[b->n - 1].word, b->list[b->n - 1].pc);
+  hiaR_barrier_limit_below(context, sp);
+  hiaR_restore_limit(context);
+}

@@ -32,6 +32,8 @@ typedef struct hia_barriers {
 /* Compiled code at `pc` has polled with the stack pointer `sp`, which is below context->depth.soft:
  * puts a barrier into its frame and moves that down. */
 void hiaR_barrier_descend(hia_context *context, const char *sp, uintptr_t pc);
+/* The frames below `sp` are taken off the stack: restores the return addresses in them. */
+void hiaR_barriers_lift(hia_context *context, const char *sp);
 /* The frame whose return address was in `word` returns: restores that address and returns it. */
 uintptr_t hiaR_barrier_ascend(hia_context *context, char *word);
 

@@ -30,6 +30,8 @@
 
 typedef struct hia_job hia_job;
 typedef struct hia_host_context hia_host_context;
+typedef struct hia_driver hia_driver;     /* driver.h */
+typedef struct hia_freezing hia_freezing; /* likewise */
 
 /* A join on the stack that runs its job itself. The frames of the runtime lie between this call of
  * compiled code and the frame that joins; the stack walker goes on at `sp` and `pc`. */
@@ -60,6 +62,7 @@ typedef struct hia_invocation {
   bool is_part;         /* its job is part of the one that the outer invocation awaits */
   hia_bridge *bridges;  /* innermost first */
   hia_failure *failure; /* where its failure is written */
+  hia_driver *driver;   /* of the iteration that runs, the innermost; or NULL */
 } hia_invocation;
 
 /* ---- the parts of a context, by the file whose they are ---- */
@@ -70,6 +73,8 @@ typedef struct hia_context_batching {
   /* Computes what is pending; NULL: nothing is. So only programs with batches need batch/. */
   void (*settle)(hia_context *context, const char *sp, uintptr_t pc);
   hia_batch_usage usage;
+  uint64_t epoch;               /* how often all that was pending has been computed */
+  const hia_freezing *freezing; /* set where there is a driver */
 } hia_context_batching;
 
 /* objects.c: what there is to say of an operation that fails with this status. */
@@ -258,6 +263,8 @@ void hiaR_poke(hia_context *context);
  * at `loc`, or where compiled code was, or with `job`, which failed. */
 _Noreturn void hiaR_leave(hia_context *context, hia_status status, uint32_t loc, int64_t code,
                           const char *sp, uintptr_t pc, const hia_job *job);
+/* Leaves it, when how it fails is noted. */
+_Noreturn void hiaR_leave_noted(hia_context *context);
 
 /* ---- invoke.c ---- */
 

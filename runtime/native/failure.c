@@ -3,6 +3,7 @@
  * where it happens, and the worker jumps back to where the invocation was entered. */
 #include "runtime/native/barrier.h"
 #include "runtime/native/context.h"
+#include "runtime/native/driver.h"
 #include "runtime/native/job.h"
 #include "runtime/native/team.h"
 #include "runtime/native/walker.h"
@@ -43,7 +44,15 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
 _Noreturn HIA_UNINSTRUMENTED void hiaR_leave(hia_context *context, hia_status status, uint32_t loc,
                                              int64_t code, const char *sp, uintptr_t pc,
                                              const hia_job *job) {
+  const hia_invocation *invocation = context->invocation;
+  bool goes_on = invocation->driver && context->batching.freezing->holds(context, status);
   note_failure(context, status, loc, code, sp, pc, job);
+  if (goes_on) context->batching.freezing->go_on(context);
+  hiaR_leave_noted(context);
+}
+
+_Noreturn HIA_UNINSTRUMENTED void hiaR_leave_noted(hia_context *context) {
+  context->invocation->driver = NULL;
   bool is_outermost = !context->invocation->outer;
   const char *to = is_outermost ? context->stack.top : context->host_sp;
   hiaR_stack_forget(__builtin_frame_address(0), to);

@@ -10,6 +10,7 @@
  *   job.c, promote.c, pause.c    jobs; latent forks become jobs (fork.h); how often
  *   invoke.c, steal.c, join.c    entering compiled code; running stolen jobs; waiting for jobs
  *   crew.c, batch/               parts of a worker's work, computed with thieves; batches
+ *   freeze/                      iterations that wait for batches (driver.h)
  *   watch.c, context.c, team.c   runs that may be brief; contexts; the workers of a run
  *   serve.c, poll.c, barrier.c   serving thieves; safepoints; return barriers
  *   objects.c, visit.c           what else compiled code calls: objects, arrays, operations; hosts

@@ -4,6 +4,7 @@
 #include "runtime/heap/object.h"
 #include "runtime/heap/tensor.h"
 #include "runtime/native/context.h"
+#include "runtime/native/driver.h"
 #include "runtime/native/job.h"
 #include "runtime/native/walker.h"
 
@@ -70,8 +71,14 @@ typedef struct latent_ring {
 static HIA_UNINSTRUMENTED void find_oldest(const hia_context *context, const char *sp, uintptr_t pc,
                                            latent_ring *ring) {
   const hia_job *last = context->invocation->promoted;
+  const hia_driver *driver = hiaR_driver_outermost(context->invocation);
   hia_stack_walker walker;
   hiaR_stack_walker_start(&walker, context, sp, pc);
+  if (driver) { /* forks of its iterations stay latent */
+    walker.sp = driver->bridge.sp;
+    walker.pc = driver->bridge.pc;
+    walker.bridge = driver->bridge.outer;
+  }
   for (; ring->n_frames < MAX_FRAMES && hiaR_stack_walker_next(&walker); ring->n_frames++) {
     const hia_fork_map *forks = &walker.row->forks;
     if (!forks->n_sites) continue;

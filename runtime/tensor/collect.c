@@ -53,6 +53,19 @@ typedef struct pending {
   size_t n, size;
 } pending;
 
+/* What is added next: a part of the sum, and the window to which it is added. */
+typedef struct coming {
+  hia_word sum;
+  window window;
+} coming;
+
+/* These come in the order in which they are added. Each is read AHEAD parts before that. */
+enum { AHEAD = 8 };
+typedef struct line {
+  coming of[AHEAD]; /* part i is at i % AHEAD */
+  uint64_t begin, end;
+} line;
+
 typedef struct collecting {
   const hia_env *env;
   hia_work work;
@@ -66,6 +79,7 @@ typedef struct collecting {
   uint64_t len;
   window window;
   pending pending;
+  line line;
   gathered gathered;
   hia_result *result;
   hia_misfortune *why;
@@ -254,14 +268,17 @@ static bool find_row(const collecting *c, int64_t *i) {
   return is_there;
 }
 
+static hia_status misfit_dim(const collecting *c, const hia_tensor *x, uint32_t axis) {
+  hia_dims dims = hiaR_tensor_dims(x);
+  return misfit(c, HIA_MISFIT_DIM, &dims, axis, c->window.axis + axis);
+}
+
 /* A tensor that is added to the rows of the window; `has_own`: to other rows, one by one. */
 static hia_status check(const collecting *c, const hia_tensor *x, bool has_own) {
-  hia_dims dims = hiaR_tensor_dims(x);
   const window *w = &c->window;
-  if (!has_own && !has_rows(w, dims.dims[0])) return misfit(c, HIA_MISFIT_DIM, &dims, 0, w->axis);
-  for (uint32_t i = 1; i < dims.rank; i++)
-    if (dims.dims[i] != c->shape.dims[w->axis + i])
-      return misfit(c, HIA_MISFIT_DIM, &dims, i, w->axis + i);
+  if (!has_own && !has_rows(w, x->dims[0])) return misfit_dim(c, x, 0);
+  for (uint32_t i = 1; i < hiaR_tensor_rank(x); i++)
+    if (x->dims[i] != c->shape.dims[w->axis + i]) return misfit_dim(c, x, i);
   return HIA_OK;
 }
 
@@ -283,9 +300,12 @@ static hia_status visit_dense(collecting *c, hia_word sum) {
   return is_done ? HIA_OK : HIA_CANCELLED;
 }
 
+static hia_status add_first(collecting *c, uint64_t most);
+
 /* Adds to an element of a vector: what is added is a scalar. */
 static hia_status add_element(collecting *c, hia_word sum, int64_t i) {
-  hia_status status = add_gathered(c);
+  hia_status status = add_first(c, 0);
+  if (!status) status = add_gathered(c);
   if (!status) status = need_elements(c);
   if (status) return status;
   const char *x = (const char *)hiaR_object(sum) + SECOND;
@@ -356,15 +376,19 @@ static bool has_matrix(const collecting *c, uint64_t m, int64_t n) {
   return fits && n == c->shape.dims[last];
 }
 
-static hia_status visit_outer(collecting *c, hia_word sum) {
-  const hia_tensor *a = tensor_at(sum, FIRST), *b = tensor_at(sum, SECOND);
+/* The last axis of the result is not that of b, or the other axes are not those of a. */
+static hia_status misfit_outer(const collecting *c, const hia_tensor *a, const hia_tensor *b) {
   hia_dims of_a = hiaR_tensor_dims(a), of_b = hiaR_tensor_dims(b);
   uint32_t last = c->shape.rank - 1;
-  if (!has_matrix(c, (uint64_t)of_a.dims[0], of_b.dims[0]))
-    return of_b.dims[0] != c->shape.dims[last] ? misfit(c, HIA_MISFIT_DIM, &of_b, 0, last)
-                                               : misfit(c, HIA_MISFIT_DIM, &of_a, 0, last - 1);
-  if (of_a.dims[0] == 0 || of_b.dims[0] == 0) return HIA_OK;
-  return gather(c, a->data, (uint64_t)of_a.dims[0], b->data, (uint64_t)of_b.dims[0]);
+  return of_b.dims[0] != c->shape.dims[last] ? misfit(c, HIA_MISFIT_DIM, &of_b, 0, last)
+                                             : misfit(c, HIA_MISFIT_DIM, &of_a, 0, last - 1);
+}
+
+static hia_status visit_outer(collecting *c, hia_word sum) {
+  const hia_tensor *a = tensor_at(sum, FIRST), *b = tensor_at(sum, SECOND);
+  uint64_t m = (uint64_t)a->dims[0], n = (uint64_t)b->dims[0];
+  if (!has_matrix(c, m, b->dims[0])) return misfit_outer(c, a, b);
+  return m && n ? gather(c, a->data, m, b->data, n) : HIA_OK;
 }
 
 static hia_status visit_products(collecting *c, hia_word sum) {
@@ -390,6 +414,8 @@ static hia_status visit_products(collecting *c, hia_word sum) {
 
 static hia_status visit_both(collecting *c, hia_word sum) {
   hia_word a = word_at(sum, FIRST), b = word_at(sum, SECOND);
+  __builtin_prefetch(hiaR_object(a));
+  __builtin_prefetch(hiaR_object(b));
   if (b >= HIA_FIRST_ADDRESS && !push(c, b)) return HIA_MEMORY;
   if (a >= HIA_FIRST_ADDRESS && !push(c, a)) return HIA_MEMORY;
   return HIA_OK;
@@ -410,23 +436,77 @@ static bool is_of_all_rows(const collecting *c, hia_word sum) {
   return c->window.axis == 0 && ctor != HIA_SUM_BOTH && ctor != HIA_SUM_ROW && ctor != HIA_SUM_ROWS;
 }
 
-static hia_status visit(collecting *c, hia_word sum) {
-  if (sum < HIA_FIRST_ADDRESS) return HIA_OK; /* NOTHING */
-  if (!is_sound(sum)) return HIA_INTERNAL;
-  if (c->rows && is_of_all_rows(c, sum)) return wrong_rows(c, 0, c->own_rows);
+/* ---- what is added next ----
+ *
+ * A part of the sum, its tensors' headers and their elements are each read from an address that the
+ * one before has. One after the other, they would be waited for three times. So parts wait in a
+ * line, and meanwhile the cache gets what comes next. */
+
+static void prefetch_elements(const collecting *c, const hia_tensor *t) {
+  enum { LINE = 64, MOST = 1 << 10 }; /* the processor itself sees how it goes on */
+  uint64_t n = hiaR_tensor_rank(t) ? (uint64_t)t->dims[0] * c->element : 0;
+  for (uint64_t at = 0; at < n && at < MOST; at += LINE) __builtin_prefetch(t->data + at);
+}
+
+/* A part that has been in the line for some time. */
+static void prefetch_part(const collecting *c, hia_word sum) {
+  hia_sum_ctor ctor = (hia_sum_ctor)hiaR_object(sum)->ctor;
+  if (ctor != HIA_SUM_DENSE && ctor != HIA_SUM_OUTER) return;
+  prefetch_elements(c, tensor_at(sum, FIRST));
+  if (ctor == HIA_SUM_OUTER) prefetch_elements(c, tensor_at(sum, SECOND));
+}
+
+static hia_status add_part(collecting *c, hia_word sum) {
   switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
-  case HIA_SUM_BOTH: return visit_both(c, sum);
   case HIA_SUM_DENSE: return visit_dense(c, sum);
-  case HIA_SUM_ROW: return visit_row(c, sum);
   case HIA_SUM_ROWS: return visit_rows(c, sum);
-  case HIA_SUM_PART: return visit_part(c, sum);
   case HIA_SUM_OUTER: return visit_outer(c, sum);
   case HIA_SUM_PRODUCTS: return visit_products(c, sum);
   default: return HIA_INTERNAL;
   }
 }
 
-static hia_status walk(collecting *c, hia_word sum) {
+/* Adds the first parts of the line, until it has `most` of them. */
+static hia_status add_first(collecting *c, uint64_t most) {
+  line *l = &c->line;
+  window here = c->window;
+  hia_status status = HIA_OK;
+  while (!status && l->end - l->begin > most) {
+    const coming *first = &l->of[l->begin++ % AHEAD];
+    c->window = first->window;
+    status = add_part(c, first->sum);
+  }
+  c->window = here;
+  return status;
+}
+
+static hia_status add_last(collecting *c, hia_word sum) {
+  line *l = &c->line;
+  hia_status status = add_first(c, AHEAD - 1);
+  if (status) return status;
+  l->of[l->end++ % AHEAD] = (coming){sum, c->window};
+  __builtin_prefetch(hiaR_object(word_at(sum, FIRST)));
+  if (hiaR_object(sum)->ctor != HIA_SUM_DENSE)
+    __builtin_prefetch(hiaR_object(word_at(sum, SECOND)));
+  if (l->end - l->begin > AHEAD / 2) prefetch_part(c, l->of[(l->end - AHEAD / 2) % AHEAD].sum);
+  return HIA_OK;
+}
+
+/* ---- walking through a sum ---- */
+
+static hia_status visit(collecting *c, hia_word sum) {
+  if (sum < HIA_FIRST_ADDRESS) return HIA_OK; /* NOTHING */
+  if (!is_sound(sum)) return HIA_INTERNAL;
+  if (c->rows && is_of_all_rows(c, sum)) return wrong_rows(c, 0, c->own_rows);
+  switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
+  case HIA_SUM_BOTH: return visit_both(c, sum);
+  case HIA_SUM_ROW: return visit_row(c, sum);
+  case HIA_SUM_PART: return visit_part(c, sum);
+  default: return add_last(c, sum);
+  }
+}
+
+static hia_status visit_all(collecting *c, hia_word sum) {
   hia_status status = visit(c, sum);
   while (!status && c->pending.n) {
     hia_word next = c->pending.words[--c->pending.n];
@@ -436,6 +516,14 @@ static hia_status walk(collecting *c, hia_word sum) {
     else
       status = visit(c, next);
   }
+  return status;
+}
+
+static hia_status walk(collecting *c, hia_word sum) {
+  hia_status last = visit_all(c, sum);
+  if (last == HIA_CANCELLED) return last;
+  hia_status status = add_first(c, 0); /* what is in the line came, and fails, before */
+  if (!status) status = last;
   if (!status) status = add_gathered(c);
   if (status || c->only) return status;
   return need_elements(c);

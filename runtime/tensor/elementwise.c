@@ -50,6 +50,24 @@ typedef void (*loop)(void *out, const void *const *in, size_t n);
       z[i] = (expr);                                                                               \
     }                                                                                              \
   }
+/* These have an operand that is the same for all elements: the first, or the second. */
+#define LOOP_2_SAME(name, type, expr)                                                              \
+  static void name##_0(void *out, const void *const *in, size_t n) {                               \
+    const type a = *(const type *)in[0], *y = in[1];                                               \
+    type *z = out;                                                                                 \
+    EACH {                                                                                         \
+      type b = y[i];                                                                               \
+      z[i] = (expr);                                                                               \
+    }                                                                                              \
+  }                                                                                                \
+  static void name##_1(void *out, const void *const *in, size_t n) {                               \
+    const type *x = in[0], b = *(const type *)in[1];                                               \
+    type *z = out;                                                                                 \
+    EACH {                                                                                         \
+      type a = x[i];                                                                               \
+      z[i] = (expr);                                                                               \
+    }                                                                                              \
+  }
 #define LOOP_3(name, first, type, expr)                                                            \
   static void name(void *out, const void *const *in, size_t n) {                                   \
     const first *w = in[0];                                                                        \
@@ -114,6 +132,14 @@ ARITHMETIC_INT(i64, int64_t, uint64_t)
   LOOP_3(FMA_##T, type, type, fma(a, b, c))
 ARITHMETIC_FLOAT(f32, float, fabsf, fmaf, sqrtf)
 ARITHMETIC_FLOAT(f64, double, fabs, fma, sqrt)
+
+#define ARITHMETIC_SAME(T, type)                                                                   \
+  LOOP_2_SAME(ADD_##T, type, a + b)                                                                \
+  LOOP_2_SAME(SUB_##T, type, a - b)                                                                \
+  LOOP_2_SAME(MUL_##T, type, a *b)                                                                 \
+  LOOP_2_SAME(DIV_##T, type, a / b)
+ARITHMETIC_SAME(f32, float)
+ARITHMETIC_SAME(f64, double)
 
 #define COMPARISONS(T, type)                                                                       \
   LOOP_2(EQ_##T, type, uint8_t, a == b)                                                            \
@@ -182,6 +208,13 @@ static const loop loops[LIFTED][HIA_N_DTYPES] = {OF_NUMBERS(ADD),
                                                                     [HIA_F32] = SELECT_32,
                                                                     [HIA_F64] = SELECT_64}};
 
+/* Such loops, of operations with two operands, of which this one is the same. */
+#define OF_SAME(NAME)                                                                              \
+  [HIA_OP_##                                                                                       \
+      NAME] = {[HIA_F32] = {NAME##_f32_0, NAME##_f32_1}, [HIA_F64] = {NAME##_f64_0, NAME##_f64_1}}
+static const loop same_loops[LIFTED][HIA_N_DTYPES][2] = {OF_SAME(ADD), OF_SAME(SUB), OF_SAME(MUL),
+                                                         OF_SAME(DIV)};
+
 /* ---- walking ---- */
 
 typedef struct operand {
@@ -202,7 +235,8 @@ typedef struct copies {
 typedef struct walk {
   hia_kernel kernel;
   uint64_t imm;
-  loop loop; /* or NULL */
+  loop loop;              /* or NULL */
+  const loop *same_loops; /* of the operation, or NULL */
   hia_repr repr;
   uint32_t size, n_in;
   uint32_t cost; /* cost_of */
@@ -303,6 +337,15 @@ static uint32_t cost_of(const walk *w, const hia_operation *o) {
   return o->at == HIA_F64 ? 8000 : o->at == HIA_F32 ? 1000 : 25;
 }
 
+/* The loop for strips of which one operand is a tensor's element that is the same all along them:
+ * rows of a matrix are often short, and copies of an element take as long as the loop. */
+static loop same_loop(const walk *w) {
+  uint32_t last = w->n_axes - 1, same = w->in[0].stride[last] ? 1 : 0;
+  if (!w->same_loops || w->n_in != 2) return NULL;
+  bool is_one = !w->in[same].stride[last] && w->in[1 - same].stride[last];
+  return is_one && w->in[same].is_tensor ? w->same_loops[same] : NULL;
+}
+
 /* A strip along the last axis, in pieces. */
 static hia_status strip(walk *w, char *out, uint64_t n, hia_work *work) {
   uint32_t last = w->n_axes - 1;
@@ -339,10 +382,17 @@ static hia_status strip(walk *w, char *out, uint64_t n, hia_work *work) {
 static hia_status walk_all(walk *w, char *out, hia_work *work) {
   uint32_t last = w->n_axes - 1;
   uint64_t n = w->dims[last], index[HIA_MAX_RANK];
+  loop same = n <= HIA_WORK / 4 ? same_loop(w) : NULL;
   for (uint32_t k = 0; k < last; k++) index[k] = 0;
   for (;;) {
-    hia_status status = strip(w, out, n, work);
-    if (status) return status;
+    if (same) {
+      const void *in[] = {w->in[0].at, w->in[1].at};
+      if (!hiaR_work_on(work, 10 + n)) return HIA_CANCELLED;
+      same(out, in, n);
+    } else {
+      hia_status status = strip(w, out, n, work);
+      if (status) return status;
+    }
     out += n * w->size;
     uint32_t k = last;
     for (;;) {
@@ -395,6 +445,7 @@ static hia_status begin_walk(walk *w, const hia_operation *o, const hia_word *in
   w->kernel = o->kernels[o->at];
   w->imm = o->imm;
   w->loop = loops[o->op][o->at];
+  w->same_loops = same_loops[o->op][o->at][0] ? same_loops[o->op][o->at] : NULL;
   if (!w->loop) w->loop = hiaR_lanes(o->op, (hia_dtype)o->at);
   w->cost = cost_of(w, o);
   w->repr = (hia_repr)dtype;

@@ -20,6 +20,18 @@ enum { FEW = 1024 }; /* elements of a column before the first question, at most 
 /* Reduces `cols` columns, at most HIA_SUM_COLUMNS, to out[0 .. cols). */
 typedef void (*reducer)(columns *s, uint32_t cols, void *out);
 
+/* Reduces `rows` rows of n elements each, at most HIA_LANES, one behind the other, to out[0 ..
+ * rows). */
+typedef void (*short_reducer)(const void *x, uint64_t rows, uint64_t n, void *out);
+
+enum { SHORT = 1024 }; /* short rows before the next question */
+
+/* How an operation reduces elements of a dtype. `rows` may be NULL. */
+typedef struct way {
+  reducer columns;
+  short_reducer rows;
+} way;
+
 /* ---- sums and products ---- */
 
 /* Integers are added as unsigned, which wrap. */
@@ -49,6 +61,25 @@ typedef void (*reducer)(columns *s, uint32_t cols, void *out);
     type sums[HIA_SUM_COLUMNS] = {0};                                                              \
     NAME##_all_##T(s, 0, s->n, hiaR_sum_span(s->n), cols, sums);                                   \
     memcpy(out, sums, cols * sizeof *sums);                                                        \
+  }                                                                                                \
+  /* Each partial sum has one element at most. Those that have none change nothing. */             \
+  static void NAME##_rows_##T(const void *from, uint64_t rows, uint64_t n, void *out) {            \
+    const type *x = from;                                                                          \
+    type *sums = out;                                                                              \
+    uint32_t width = 1;                                                                            \
+    while (width < n) width *= 2;                                                                  \
+    if (n == 4)                                                                                    \
+      for (uint64_t r = 0; r < rows; r++, x += 4)                                                  \
+        sums[r] = (((zero)op x[0])op((zero)op x[2]))op(((zero)op x[1])op((zero)op x[3]));          \
+    else                                                                                           \
+      for (uint64_t r = 0; r < rows; r++, x += n) {                                                \
+        type lanes[HIA_LANES];                                                                     \
+        for (uint32_t l = 0; l < width; l++) lanes[l] = (zero);                                    \
+        for (uint32_t l = 0; l < n; l++) lanes[l] = lanes[l] op x[l];                              \
+        for (uint32_t half = width / 2; half; half /= 2)                                           \
+          for (uint32_t l = 0; l < half; l++) lanes[l] = lanes[l] op lanes[l + half];              \
+        sums[r] = lanes[0];                                                                        \
+      }                                                                                            \
   }
 ADDING(sum, i32, uint32_t, +, 0)
 ADDING(sum, i64, uint64_t, +, 0)
@@ -64,6 +95,11 @@ ADDING(prod, f64, double, *, 1.0)
     sum_##T(s, cols, out);                                                                         \
     type *means = out, n = (type)s->n;                                                             \
     for (uint32_t c = 0; c < cols; c++) means[c] /= n;                                             \
+  }                                                                                                \
+  static void mean_rows_##T(const void *x, uint64_t rows, uint64_t n, void *out) {                 \
+    sum_rows_##T(x, rows, n, out);                                                                 \
+    type *means = out;                                                                             \
+    for (uint64_t r = 0; r < rows; r++) means[r] /= (type)n;                                       \
   }
 MEAN(f32, float)
 MEAN(f64, double)
@@ -167,16 +203,29 @@ static void all_bool(columns *s, uint32_t cols, void *out) { find_bool(s, cols, 
 
 /* ---- operations ---- */
 
+/* Reduces rows of n elements, at most HIA_LANES. False: the run must end. */
+static bool reduce_rows(hia_work *work, short_reducer f, const char *x, uint64_t size,
+                        uint64_t rows, uint64_t n, char *out, uint64_t out_size) {
+  for (uint64_t r = 0; r < rows; r += SHORT) {
+    uint64_t some = rows - r < SHORT ? rows - r : SHORT;
+    if (!hiaR_work_on(work, 20 + some * (n + 4))) return false;
+    f(x + r * n * size, some, n, out + r * out_size);
+  }
+  return true;
+}
+
 /* Reduces x[a, i, c] over i, n of them; a goes to `before`, c to `behind`. False: the run must end.
  */
-static bool reduce_all(hia_work *work, reducer f, const char *x, uint64_t size, uint64_t before,
-                       uint64_t n, uint64_t behind, char *out, uint64_t out_size) {
+static bool reduce_all(hia_work *work, const way *how, const char *x, uint64_t size,
+                       uint64_t before, uint64_t n, uint64_t behind, char *out, uint64_t out_size) {
+  if (how->rows && behind == 1 && n <= HIA_LANES)
+    return reduce_rows(work, how->rows, x, size, before, n, out, out_size);
   for (uint64_t a = 0; a < before && behind; a++)
     for (uint64_t c = 0; c < behind; c += HIA_SUM_COLUMNS) {
       columns s = {x + (a * n * behind + c) * size, n, behind, work};
       uint64_t cols = behind - c < HIA_SUM_COLUMNS ? behind - c : HIA_SUM_COLUMNS;
       if (!hiaR_work_on(work, 20 + cols * (n < FEW ? n : FEW))) return false;
-      f(&s, (uint32_t)cols, out + (a * behind + c) * out_size);
+      how->columns(&s, (uint32_t)cols, out + (a * behind + c) * out_size);
       if (work->is_over) return false;
     }
   return true;
@@ -184,16 +233,18 @@ static bool reduce_all(hia_work *work, reducer f, const char *x, uint64_t size, 
 
 bool hiaR_work_sum(hia_work *work, hia_dtype dtype, const char *x, uint64_t before, uint64_t n,
                    uint64_t behind, char *out) {
-  static const reducer sums[HIA_N_DTYPES] = {
-      [HIA_I32] = sum_i32, [HIA_I64] = sum_i64, [HIA_F32] = sum_f32, [HIA_F64] = sum_f64};
+  static const way sums[HIA_N_DTYPES] = {[HIA_I32] = {sum_i32, sum_rows_i32},
+                                         [HIA_I64] = {sum_i64, sum_rows_i64},
+                                         [HIA_F32] = {sum_f32, sum_rows_f32},
+                                         [HIA_F64] = {sum_f64, sum_rows_f64}};
   uint64_t size = hiaR_dtype_size(dtype);
-  return reduce_all(work, sums[dtype], x, size, before, n, behind, out, size);
+  return reduce_all(work, &sums[dtype], x, size, before, n, behind, out, size);
 }
 
 /* `dtype`: of the result. `is_of_any`: there is a result of no elements. */
 static hia_status reduce(const hia_env *env, const hia_operation *o, const hia_word *in,
-                         hia_result *r, hia_misfortune *why, const reducer *reducers,
-                         hia_dtype dtype, bool is_of_any) {
+                         hia_result *r, hia_misfortune *why, const way *ways, hia_dtype dtype,
+                         bool is_of_any) {
   const hia_tensor *x = hiaR_tensor(in[0]);
   hia_dims shape = hiaR_tensor_dims(x), result;
   uint32_t axis = o->imm == HIA_OVER_ALL ? HIA_ALL_AXES : (uint32_t)o->imm;
@@ -208,28 +259,35 @@ static hia_status reduce(const hia_env *env, const hia_operation *o, const hia_w
   if (!hiaR_result_new(env, dtype, &result, r)) return HIA_MEMORY;
   hia_work work = hiaR_work(env);
   hia_dtype from = hiaR_tensor_dtype(x);
-  bool is_done = reduce_all(&work, reducers[from], x->data, hiaR_dtype_size(from), before, n,
-                            behind, r->data, hiaR_dtype_size(dtype));
+  bool is_done = reduce_all(&work, &ways[from], x->data, hiaR_dtype_size(from), before, n, behind,
+                            r->data, hiaR_dtype_size(dtype));
   return is_done ? HIA_OK : HIA_CANCELLED;
 }
 
 #define REDUCTION(NAME, dtype, is_of_any, ...)                                                     \
   HIA_OPERATION(NAME) {                                                                            \
-    static const reducer reducers[HIA_N_DTYPES] = {__VA_ARGS__};                                   \
+    static const way ways[HIA_N_DTYPES] = {__VA_ARGS__};                                           \
     hia_result r = HIA_EMPTY_RESULT;                                                               \
-    hia_status status = reduce(env, o, in, &r, why, reducers, dtype, is_of_any);                   \
+    hia_status status = reduce(env, o, in, &r, why, ways, dtype, is_of_any);                       \
     return hiaR_result_end(env, o, in, status, &r, out);                                           \
   }
-#define OF_FLOATS(name)  [HIA_F32] = name##_f32, [HIA_F64] = name##_f64
-#define OF_NUMBERS(name) [HIA_I32] = name##_i32, [HIA_I64] = name##_i64, OF_FLOATS(name)
-#define SAME             hiaR_tensor_dtype(hiaR_tensor(in[0]))
+#define OF_FLOATS(name) [HIA_F32] = {name##_f32, NULL}, [HIA_F64] = {name##_f64, NULL}
+#define OF_NUMBERS(name)                                                                           \
+  [HIA_I32] = {name##_i32, NULL}, [HIA_I64] = {name##_i64, NULL}, OF_FLOATS(name)
+/* Those that have a way for short rows. */
+#define ROWS_OF_FLOATS(name)                                                                       \
+  [HIA_F32] = {name##_f32, name##_rows_f32}, [HIA_F64] = {name##_f64, name##_rows_f64}
+#define ROWS_OF_NUMBERS(name)                                                                      \
+  [HIA_I32] = {name##_i32, name##_rows_i32}, [HIA_I64] = {name##_i64, name##_rows_i64},            \
+  ROWS_OF_FLOATS(name)
+#define SAME hiaR_tensor_dtype(hiaR_tensor(in[0]))
 
-REDUCTION(SUM, SAME, true, OF_NUMBERS(sum))
-REDUCTION(PROD, SAME, true, OF_NUMBERS(prod))
-REDUCTION(MEAN, SAME, false, OF_FLOATS(mean))
+REDUCTION(SUM, SAME, true, ROWS_OF_NUMBERS(sum))
+REDUCTION(PROD, SAME, true, ROWS_OF_NUMBERS(prod))
+REDUCTION(MEAN, SAME, false, ROWS_OF_FLOATS(mean))
 REDUCTION(MAX_OF, SAME, false, OF_NUMBERS(max))
 REDUCTION(MIN_OF, SAME, false, OF_NUMBERS(min))
 REDUCTION(ARG_MAX, HIA_I64, false, OF_NUMBERS(arg_max))
 REDUCTION(ARG_MIN, HIA_I64, false, OF_NUMBERS(arg_min))
-REDUCTION(ANY, HIA_BOOL, true, [HIA_BOOL] = any_bool)
-REDUCTION(ALL, HIA_BOOL, true, [HIA_BOOL] = all_bool)
+REDUCTION(ANY, HIA_BOOL, true, [HIA_BOOL] = {any_bool, NULL})
+REDUCTION(ALL, HIA_BOOL, true, [HIA_BOOL] = {all_bool, NULL})

@@ -62,11 +62,13 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
     def times_vector(matrix, vector):
         assert len(matrix.shape) == 2 and len(vector.shape) == 1
 
+        array = _array(vector)
+
         def back(g):
-            matrix.outer_products.append((g, vector.x))
+            matrix.outer_products.append((g, array))
             return (g @ matrix.x,)
 
-        return Value(matrix.x @ vector.x, (vector,), back)
+        return Value(matrix.x @ array, (vector,), back)
 
     def __array_function__(self, function, types, args, kwargs):
         assert not kwargs
@@ -90,8 +92,9 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _concatenate(parts):
-    ends = np.cumsum([len(part.x) for part in parts])[:-1]
-    return Value(np.concatenate([part.x for part in parts]), parts, lambda g: np.split(g, ends))
+    arrays = [_array(part) for part in parts]
+    ends = np.cumsum([len(array) for array in arrays])[:-1]
+    return Value(np.concatenate(arrays), parts, lambda g: np.split(g, ends))
 
 
 def _split(x, n):

@@ -9,114 +9,15 @@ trees are taken, too."""
 import os
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
+import checking
 import files
 import models
+from checking import Refused, check, check_saved, example, hiaton, is_best, near, saved, value, verdict, write, written
 
-TOLERANCE = 1e-5
 WORDS = 18278  # const WORDS of the programs
-WAYS = '--engine interp', '--engine expand', '--threads 2'  # besides native code on one thread
-
-passed = failed = 0
-
-
-def verdict(what, problem):
-    global passed, failed
-    if problem:
-        failed += 1
-        print('FAILED: %s\n%s' % (what, problem[:2000]))
-    else:
-        passed += 1
-
-
-def near(x, y, scale=None):
-    return abs(x - y) <= TOLERANCE * max(abs(y) if scale is None else scale, 1e-30)
-
-
-def is_best(scores, chosen):
-    return near(scores[chosen], scores.max(), np.abs(scores).max())
-
-
-class Refused(Exception):
-    pass
-
-
-def hiaton(words):
-    """What `hiaton run` prints."""
-    command = [program, 'run', '--threads', '1'] + words
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        raise Refused('%s\n%s' % (' '.join(command), result.stderr))
-    return result.stdout.strip()
-
-
-def value(text):
-    """The same as values of Python. Constructors are tuples that begin with their names."""
-    def constructor(name):
-        return lambda *fields: (name,) + fields
-
-    names = {name: constructor(name) for name in ('Leaf', 'Node', 'Word')}
-    return eval(text, {'__builtins__': {}, **names, 'None': None, 'nan': float('nan'), 'inf': float('inf')})
-
-
-def check(what, words, compare):
-    """`compare` returns what is wrong with the value that is printed, or None. All engines print the same."""
-    if sys.argv[4:] and not what.startswith(tuple(sys.argv[4:])):
-        return
-    try:
-        text = hiaton(words)
-        verdict(what, compare(value(text)))
-        for way in WAYS:
-            same = hiaton(words + way.split()) == text
-            verdict('%s, %s' % (what, way), None if same else 'prints something else than native code on one thread')
-    except Refused as e:
-        verdict(what, str(e))
-
-
-def check_saved(what, words, compare):
-    """The same with a tuple of tensors and scalars, which is saved, since long tensors are not printed whole."""
-    if sys.argv[4:] and not what.startswith(tuple(sys.argv[4:])):
-        return
-    path = os.path.join(work, 'result.npz')
-
-    def run(way):
-        hiaton(words + way + ['-o', path])
-        with np.load(path) as arrays:
-            return [arrays[name] for name in arrays.files]
-
-    try:
-        result = run([])
-        verdict(what, compare(result))
-        for way in WAYS:
-            same = [x.tobytes() for x in run(way.split())] == [x.tobytes() for x in result]
-            verdict('%s, %s' % (what, way), None if same else 'gives something else than native code on one thread')
-    except Refused as e:
-        verdict(what, str(e))
-
-
-def saved(name, tensors):
-    path = os.path.join(work, name + '.safetensors')
-    files.write_safetensors(path, tensors)
-    return path
-
-
-def write(name, text):
-    path = os.path.join(work, name)
-    with open(path, 'w', encoding='utf-8') as f:
-        f.write(text)
-    return path
-
-
-def written(x):
-    """In hiaton's form."""
-    return str(x.tolist()) if isinstance(x, np.ndarray) else str(x)
-
-
-def example(name):
-    return os.path.join(sources, 'examples', 'models', name)
 
 
 # ---- networks over trees ----
@@ -209,9 +110,9 @@ def unrolled(bank, params):
 
 def small(name):
     """The expectations of a program in tests/programs/ are those of small.py."""
-    if sys.argv[4:] and not 'small'.startswith(tuple(sys.argv[4:])):
+    if not checking.is_chosen('small'):
         return
-    folder = os.path.join(sources, 'tests')
+    folder = os.path.join(checking.sources, 'tests')
     command = [sys.executable, os.path.join(folder, 'peers', 'small.py'), name]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     with open(os.path.join(folder, 'programs', name + '.hia'), encoding='utf-8') as f:
@@ -369,26 +270,24 @@ def felsenstein():
 
 
 def main():
-    global program, sources, work
-    program, sources, share = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    with tempfile.TemporaryDirectory() as work:
-        trees = files.generated_trees()[::max(share, 2)]
-        tree_models(Treebank('generated', trees, files.words_of(trees)))
-        folder = os.environ.get('HIATON_SST_DIR')
-        if folder:
-            train, dev = (files.read_brackets(os.path.join(folder, name)) for name in ('train.txt', 'dev.txt'))
-            vocabulary = files.words_of(train)[:WORDS - 1] + ['<unk>']
-            tree_models(Treebank('SST', dev[::share * 8], vocabulary))
-        else:
-            print('left out: trees of the Stanford Sentiment Treebank; HIATON_SST_DIR is not set')
-        small('models')
-        small('tensor_programs')
-        tagger()
-        top_down()
-        top_down_loss()
-        felsenstein()
-    print('%d passed, %d failed, 0 skipped' % (passed, failed))
-    sys.exit(failed > 0)
+    share = checking.begin()
+    trees = files.generated_trees()[::max(share, 2)]
+    tree_models(Treebank('generated', trees, files.words_of(trees)))
+    folder = os.environ.get('HIATON_SST_DIR')
+    if folder:
+        train, dev = (files.read_brackets(os.path.join(folder, name)) for name in ('train.txt', 'dev.txt'))
+        vocabulary = files.words_of(train)[:WORDS - 1] + ['<unk>']
+        tree_models(Treebank('SST', dev[::share * 8], vocabulary))
+    else:
+        print('left out: trees of the Stanford Sentiment Treebank; HIATON_SST_DIR is not set')
+    small('models')
+    small('tensor_programs')
+    small('control')
+    tagger()
+    top_down()
+    top_down_loss()
+    felsenstein()
+    checking.end()
 
 
 main()

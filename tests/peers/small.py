@@ -5,7 +5,10 @@ import sys
 
 import numpy as np
 
+import autodiff
+import control_models
 import models
+import nuts
 
 
 def weights(seed, *shape):
@@ -192,4 +195,92 @@ def of_tensor_programs():
         line('life', '%s %d' % (glider.tolist(), n), life(glider, n))
 
 
-{'models': of_models, 'tensor_programs': of_tensor_programs}[sys.argv[1]]()
+# ---- control ----
+
+
+def philox(counter):
+    """Philox4x32-10 (Salmon and others, 2011) with the key 0: four words."""
+    c, keys = counter, (0, 0)
+    for _ in range(10):
+        p, q = 0xd2511f53 * c[0], 0xcd9e8d57 * c[2]
+        c = (q >> 32 ^ c[1] ^ keys[0], q & 0xffffffff, p >> 32 ^ c[3] ^ keys[1], p & 0xffffffff)
+        keys = (keys[0] + 0x9e3779b9 & 0xffffffff, keys[1] + 0xbb67ae85 & 0xffffffff)
+    return c
+
+
+def random_param(name, shape, bound):
+    """uniform(-bound, bound) of docs/params.md, in f64."""
+    number = 0xcbf29ce484222325  # FNV-1a
+    for byte in name.encode():
+        number = (number ^ byte) * 0x100000001b3 % 2**64
+    n, elements = int(np.prod(shape)), []
+    for block in range((n + 1) // 2):
+        w = philox((block, 0, number & 0xffffffff, number >> 32))
+        elements += [(low | high << 32) >> 11 for low, high in (w[:2], w[2:])]
+    return (-bound + 2 * bound * (np.array(elements[:n]) * 2.0**-53)).reshape(shape)
+
+
+def of_network(network, fn, shapes, sentences, decisions, wrt, written=str):
+    """`fn` of all sentences; the gradients of their summed losses."""
+    weights = {name: random_param(name, shape, 3) for name, shape in shapes.items()}
+    n = network(weights)
+    results = ['(%s, %d)' % (', '.join(map(str, decisions(n, *s))), round(n.loss(*s) * 1e9)) for s in sentences]
+    given = '[%s]' % ','.join('(%s)' % ','.join(written(part).replace(' ', '') for part in s) for s in sentences)
+    line(fn, given, '[%s]' % ', '.join(results))
+    slopes(n, 'slopes', n.loss, weights, given, sentences, wrt)
+    return n, weights, given
+
+
+def slopes(network, fn, loss, weights, given, sentences, wrt):
+    network.w = {name: autodiff.Value(x) for name, x in weights.items()}
+    autodiff.backward(sum(loss(*s) for s in sentences))
+    line(fn, given, '(%s)' % ', '.join(str(round(network.w[name].gradient().sum() * 1e9)) for name in wrt))
+    network.w = weights
+
+
+def spelled(words):
+    """What is no list of words, unchanged."""
+    if not any(isinstance(w, list) for w in words):
+        return str(words)
+    return '[%s]' % ','.join('Rare(%s)' % w if isinstance(w, list) else 'Known(%d)' % w for w in words)
+
+
+class SmallParser(control_models.Parser):
+    LABELS = 2
+
+
+def decided_classes(network, words, *_):
+    made, _, scores = network.run(words)
+    return int(scores.argmax()), made
+
+
+def of_control():
+    of_network(control_models.CharacterTagger, 'tagged',
+               {'E': (6, 4), 'C': (5, 2), 'Uxf': (8, 2), 'Uhf': (8, 2), 'uf': (8,), 'Uxb': (8, 2), 'Uhb': (8, 2),
+                'ub': (8,), 'Wxf': (8, 4), 'Whf': (8, 2), 'bf': (8,), 'Wxb': (8, 4), 'Whb': (8, 2), 'bb': (8,),
+                'W': (3, 4), 'b': (3,), 'Wt': (4, 3), 'bt': (4,)},
+               [([[1, 4]], [2]), ([3, [0, 2, 2], [1], 5, 0, [3, 4, 1, 0]], [0, 1, 2, 3, 0, 1])],
+               lambda n, words, tags: ([int(s.argmax()) for s in n.run(words, tags)[0]],), ('Uhf', 'Whb', 'C'), spelled)
+    sentences = [([4], [1], [0, 2]), ([4, 3, 5, 4, 3], [1, 1, 1, 1, 2], [0, 0, 3, 0, 1, 0, 2, 0, 4, 1]),
+                 ([4, 3, 5, 4, 3, 5], [1, 1, 1, 1, 2, 2], [0, 1, 0, 2, 0, 2, 0, 0, 4, 0, 1, 1])]
+    n, weights, given = of_network(
+        SmallParser, 'parses',
+        {'E': (6, 3), 'P': (3, 2), 'Wxf': (8, 5), 'Whf': (8, 2), 'bf': (8,), 'Wxb': (8, 5), 'Whb': (8, 2),
+         'bb': (8,), 'nothing': (4,), 'W': (3, 16), 'b': (3,), 'Wt': (5, 3), 'bt': (5,)},
+        sentences, lambda n, words, tags, _: n.parse(words, tags), ('Whf', 'W', 'nothing'))
+    line('explorations', given, round(sum(n.explored(*s) for s in sentences) * 1e9))
+    slopes(n, 'slopes_explored', n.explored, weights, given, sentences, ('Whf', 'W', 'nothing'))
+    of_network(control_models.Spinn, 'brackets',
+               {'E': (6, 3), 'Wx': (4, 3), 'bx': (4,), 'U': (10, 6), 'bu': (10,), 'T': (8, 8), 'bt': (8,), 'D': (2, 2),
+                'bd': (2,), 'Wc': (3, 2), 'bc': (3,)},
+               [([4], [0], 1), ([3, 1], [0, 0, 1], 0), ([5, 2, 2, 0, 3, 1], [0, 0, 0, 1, 0, 1, 1, 0, 0, 1, 1], 2)],
+               decided_classes, ('U', 'T', 'E'))
+    factor = random_param('L', (3, 3), 1)
+    for n_chains, n, step, seed in (1, 0, 0.5, 1), (3, 4, 0.5, 1), (5, 3, 0.25, 2), (2, 3, 4.0, 3):
+        peer = nuts.Nuts(factor, step)
+        chains = [peer.chain(k, n, seed) for k in range(n_chains)]
+        line('draws', '%d %d %r %d' % (n_chains, n, step, seed),
+             '[%s]' % ', '.join('(%d, %s)' % (steps, billionths(q)) for q, steps in chains))
+
+
+{'models': of_models, 'tensor_programs': of_tensor_programs, 'control': of_control}[sys.argv[1]]()

@@ -23,30 +23,30 @@ void hiaG_back_call(hia_reverse *r, hia_node_id n) {
   hia_arena *arena = r->d->arena;
   bool *seeded = HIA_NEW_ARRAY(arena, bool, node.n_outs + 1), is_seeded = false;
   bool *varies = HIA_NEW_ARRAY(arena, bool, node.n_ins + 1);
-  hia_u32vec args = {0};
-  hiaR_push(arena, &args, HIA_NONE); /* the tape */
-  for (uint32_t i = 0; i < node.n_outs; i++) {
-    hia_value_id dy = hiaG_back_take(r, node.outs + i);
-    if (dy == HIA_NONE) continue;
-    seeded[i] = is_seeded = true;
-    hiaR_push(arena, &args, dy);
-  }
+  hia_value_id *dy = hiaG_back_take_all(r, n, &is_seeded);
   if (!is_seeded) return;
+  for (uint32_t i = 0; i < node.n_outs; i++) seeded[i] = dy[i] != HIA_NONE;
   for (uint32_t i = 0; i < node.n_ins; i++) varies[i] = r->b->varies[hiaG_in(r->fn, n, i)];
-  uint32_t params = r->d->versions.data[r->b->version].params;
-  uint32_t v = hiaG_grad_version(r->d, hiaG_callee(&node), params, varies, seeded);
+  const hia_grad_version own = r->d->versions.data[r->b->version];
+  uint32_t params = own.params;
+  uint32_t v = hiaG_grad_version_from(r->d, own.fn, hiaG_callee(&node), params, varies, seeded);
   const hia_grad_version version = r->d->versions.data[v];
   r->b->records[n].version = v;
   r->b->records[n].type = version.tape;
-  args.data[0] =
-      callee->is_recomputed ? recompute(r, n, version.kept) : hiaG_back_record(r, n, version.tape);
+  hia_u32vec args = {0};
+  hiaR_push(arena, &args,
+            callee->is_recomputed ? recompute(r, n, version.kept)
+                                  : hiaG_back_record(r, n, version.tape));
+  for (uint32_t i = 0; i < node.n_outs; i++)
+    if (version.seeded[i])
+      hiaR_push(arena, &args, dy[i] != HIA_NONE ? dy[i] : hiaG_back_zero(r, node.outs + i));
   const hia_fn *back = hiaG_fn(r->g, version.back);
   if (r->g->is_counted) node_of(r, HIA_OP_COUNT, NULL, 0, NULL, 0, 0);
   hia_node_id call =
       node_of(r, HIA_OP_CALL, args.data, args.len, back->results, back->n_results, version.back);
   uint32_t at = 0;
   for (uint32_t i = 0; i < callee->n_params; i++)
-    if (varies[i]) {
+    if (version.varies[i]) {
       hiaG_back_same_shape(r, hiaG_out(r->back, call, at), hiaG_in(r->fn, n, i));
       hiaG_back_add_dense(r, hiaG_in(r->fn, n, i), hiaG_out(r->back, call, at++));
     }

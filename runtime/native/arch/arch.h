@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What an architecture provides: its part of this header, NAME.inc with what its assembly files
  * share, and these: NAME_switch.S, the change of stack; NAME_stubs.S, what generated code calls;
+ * NAME_each.S, the loop of a driver;
  * NAME_return.S, where frames with a return barrier return; NAME_help.S, the entry of a help. */
 #ifndef HIA_ARCH_H
 #define HIA_ARCH_H
@@ -41,6 +42,7 @@ void hiaR_stub_concat(void);
 void hiaR_stub_operate(void);
 void hiaR_stub_defer(void);
 void hiaR_stub_settle(void);
+void hiaR_stub_each(void);
 void hiaR_stub_finish(void);
 void hiaR_stub_range(void);
 /* The entry of a help (crew.h). */
@@ -74,7 +76,9 @@ void hiaR_native_operate(hia_context *context, const hia_native_operation *opera
                          hia_word *words, uint32_t loc, const char *sp, uintptr_t pc);
 void hiaR_native_defer(hia_context *context, const hia_segment *segment, hia_word *words,
                        uint32_t loc, const char *sp, uintptr_t pc);
-void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc);
+/* `frame`: where the frame of the stub begins, which keeps all registers that a function preserves.
+ */
+void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc, char *frame);
 void hiaR_native_finish(hia_context *context, const char *sp, uintptr_t pc);
 /* Computes parts of the work of a crew: that of the owner of the innermost invocation's job. */
 void hiaR_native_help(hia_context *context, const char *sp, uintptr_t pc);

@@ -247,7 +247,40 @@ hiaR_stub_defer:
         .size   hiaR_stub_defer, .-hiaR_stub_defer
 
 /* Stubs of programs that have batches. */
-        plain_stub hiaR_stub_settle, hiaR_native_settle
+
+/* hiaR_stub_settle: its frame keeps all registers that a function preserves, since an iteration may
+ * be frozen here; on top is the address at which it goes on. */
+        .section .text.hiaR_stub_settle, "ax", @progbits
+        .globl  hiaR_stub_settle
+        .type   hiaR_stub_settle, @function
+        .p2align 4
+hiaR_stub_settle:
+        .cfi_startproc
+        movq    %r13, %rdi
+        leaq    8(%rsp), %rsi
+        movq    (%rsp), %rdx
+        leaq    .Lgoes_on(%rip), %rcx
+        .irp    r, rbp, rbx, r12, r13, r14, r15
+        pushq   %\r
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset %\r, 0
+        .endr
+        pushq   %rcx
+        .cfi_adjust_cfa_offset 8
+        movq    %rsp, %rcx
+        callq   hiaR_native_settle@PLT
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+.Lgoes_on:
+        .irp    r, r15, r14, r13, r12, rbx, rbp
+        popq    %\r
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore %\r
+        .endr
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_settle, .-hiaR_stub_settle
+
         plain_stub hiaR_stub_finish, hiaR_native_finish
         .text
 

@@ -2,13 +2,14 @@
 /* What compiled code calls, by the stubs of arch/: to note a row, to settle, and at the end of an
  * entry. */
 #include "runtime/native/batch/rows.h"
+#include "runtime/native/driver.h"
 #include "runtime/native/sampled.h"
 
 #ifdef HIA_STRESS
 enum { MOST_BYTES = 256 << 10, MOST_HANDED = 2 << 10 };
 #else
 enum {
-  MOST_BYTES = 8 << 20,  /* that rows take (hiaR_row_cost), before a settling */
+  MOST_BYTES = 32 << 20, /* that rows take (hiaR_row_cost), before a settling */
   MOST_HANDED = 1 << 20, /* of those that a job leaves to its owner */
 };
 #endif
@@ -49,7 +50,10 @@ HIA_UNINSTRUMENTED void hiaR_native_finish(hia_context *context, const char *sp,
     hiaR_batch_settle(context, sp, pc);
 }
 
-HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc) {
+HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc,
+                                           char *frame) {
+  if (context->batching.settle && context->invocation->driver)
+    context->batching.freezing->wait(context, frame);
   if (context->batching.settle) hiaR_batch_settle(context, sp, pc);
   hiaR_sampled_look(context, sp, pc);
 }

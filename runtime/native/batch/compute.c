@@ -11,54 +11,91 @@ typedef struct settling {
 
 static bool is_shared(const settling *x) { return x->context->is_shared != 0; }
 
-/* A view of operands i, if they lie one after the other already; 0: they do not, or there is no
- * memory. */
-static hia_word lie_together(const settling *x, uint32_t i, const hia_dims *shape, size_t bytes) {
+/* ---- operands ---- */
+
+/* Headers lie anywhere in memory: the cache gets those of all operands at a time, and not one after
+ * the other. */
+static void prefetch_headers(const settling *x) {
+  for (uint32_t k = 0; k < x->b->n; k++)
+    for (uint32_t i = 0; i < x->b->s->n_ins; i++)
+      if (x->b->s->words[i].rank) __builtin_prefetch(hiaR_tensor(x->b->rows[k]->words[i]));
+}
+
+/* Where the elements of operands i are. True if they lie one after the other. */
+static bool find_elements(const settling *x, uint32_t i, size_t bytes, const char **data) {
+  bool are_together = true;
+  for (uint32_t k = 0; k < x->b->n; k++) {
+    data[k] = hiaR_tensor(x->b->rows[k]->words[i])->data;
+    are_together &= data[k] == data[0] + k * bytes;
+  }
+  return are_together;
+}
+
+/* A view of operands i, which lie one after the other, if they are all of one tensor; 0: they are
+ * not, or there is no memory. */
+static hia_word view_operands(const settling *x, uint32_t i, const hia_dims *shape, size_t bytes) {
   const hia_tensor *first = hiaR_tensor(x->b->rows[0]->words[i]),
                    *owner = hiaR_row_origin(x->b->rows[0], i);
-  hia_word view;
   if (!owner) return 0;
-  for (uint32_t k = 1; k < x->b->n; k++)
-    if (hiaR_tensor(x->b->rows[k]->words[i])->data != first->data + k * bytes ||
-        hiaR_row_origin(x->b->rows[k], i) != owner)
-      return 0;
-  hia_word ref = (hia_word)(uintptr_t)owner;
-  uint64_t at = (uint64_t)(first->data - owner->data) / hiaR_dtype_size(hiaR_tensor_dtype(first));
+  uint64_t at = (uint64_t)(first->data - owner->data);
+  if (at + x->b->n * bytes > hiaR_tensor_bytes(owner)) return 0;
+  hia_word ref = (hia_word)(uintptr_t)owner, view;
+  at /= hiaR_dtype_size(hiaR_tensor_dtype(first));
   return hiaR_tensor_view(&x->context->local, ref, at, shape, is_shared(x), &view) ? view : 0;
+}
+
+static void prefetch(const char *from, size_t bytes) {
+  enum { LINE = 64, MOST = 1 << 10 }; /* the processor itself sees how it goes on */
+  for (size_t at = 0; at < bytes && at < MOST; at += LINE) __builtin_prefetch(from + at);
+}
+
+static void copy_elements(char *to, const char *const *data, uint32_t n, size_t bytes) {
+  enum { AHEAD = 3 };
+  if (bytes == sizeof(uint32_t)) {
+    for (uint32_t k = 0; k < n; k++) memcpy(to + k * sizeof(uint32_t), data[k], sizeof(uint32_t));
+    return;
+  }
+  for (uint32_t k = 0; k < n && k < AHEAD; k++) prefetch(data[k], bytes);
+  for (uint32_t k = 0; k < n; k++) {
+    if (k + AHEAD < n) prefetch(data[k + AHEAD], bytes);
+    memcpy(to + k * bytes, data[k], bytes);
+  }
 }
 
 /* The operands i of the rows, as one tensor; 0: no memory. */
 static hia_word gather(const settling *x, uint32_t i) {
   const hia_segment_word *w = &x->b->s->words[i];
+  const char *data[HIA_BLOCK_ROWS];
   hia_dims shape;
   hia_word ref;
-  size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
+  size_t size = hiaR_dtype_size((hia_dtype)w->dtype), bytes = (size_t)w->n * size;
   shape.rank = w->rank + 1u;
   shape.dims[0] = x->b->n;
   for (uint32_t k = 0; k < w->rank; k++) shape.dims[k + 1] = w->dims[k];
-  if (w->rank && (ref = lie_together(x, i, &shape, bytes))) return ref;
+  if (w->rank && find_elements(x, i, bytes, data) && (ref = view_operands(x, i, &shape, bytes)))
+    return ref;
   if (!hiaR_tensor_new(&x->context->local, (hia_dtype)w->dtype, &shape, &ref)) return 0;
   char *to = hiaR_tensor(ref)->data;
-  for (uint32_t k = 0; k < x->b->n; k++, to += bytes) {
-    hia_word word = x->b->rows[k]->words[i];
-    if (w->rank)
-      memcpy(to, hiaR_tensor(word)->data, bytes);
-    else
-      hiaR_store((hia_repr)w->dtype, to, word);
-  }
+  if (w->rank)
+    copy_elements(to, data, x->b->n, bytes);
+  else
+    for (uint32_t k = 0; k < x->b->n; k++)
+      hiaR_store((hia_repr)w->dtype, to + k * size, x->b->rows[k]->words[i]);
   return ref;
 }
 
-/* The pending tensors i of the rows become views of a result. */
+/* ---- results ---- */
+
+/* The pending tensors i of the rows become views of a result, whose reference is given up. */
 static void scatter(const settling *x, uint32_t i, hia_word ref) {
   const hia_segment_word *w = &x->b->s->words[x->b->s->n_ins + i];
   hia_tensor *all = hiaR_tensor(ref);
   size_t bytes = (size_t)w->n * hiaR_dtype_size((hia_dtype)w->dtype);
   hia_word owner = all->counted.ctor == HIA_TENSOR_VIEW ? *hiaR_tensor_owner(all) : ref;
+  hiaR_dup_more(owner, x->b->n, is_shared(x));
   for (uint32_t k = 0; k < x->b->n; k++) {
     hia_word word = x->b->rows[k]->words[x->b->s->n_ins + i];
     hia_tensor *t = hiaR_tensor(word);
-    hiaR_dup(owner, is_shared(x));
     t->data = all->data + k * bytes;
     *hiaR_tensor_owner(t) = owner;
     t->counted.ctor = HIA_TENSOR_VIEW;
@@ -80,6 +117,7 @@ static hia_status compute(const settling *x) {
   hia_word words[s->n_ins + s->n_outs];
   bool has_clock = x->b->n > 1; /* reading it takes as long as a row; settle.c has the rest */
   uint64_t begin = has_clock ? hiaR_now() : 0;
+  prefetch_headers(x);
   for (uint32_t i = 0; i < s->n_ins; i++)
     if (!(words[i] = gather(x, i))) return HIA_MEMORY;
   uint64_t gathered = has_clock ? hiaR_now() : 0;

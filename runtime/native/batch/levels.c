@@ -18,12 +18,14 @@ static bool make_levels(hia_context *context, hia_batch *b) {
   return true;
 }
 
-/* Goes from the newest row to the oldest: so what depends on a row comes before it. */
+/* Goes from the newest row to the oldest: so what depends on a row comes before it. The headers of
+ * operands that were not pending when the row was noted are not read. */
 static void find_heights(const hia_batch *b) {
   for (hia_row *r = b->rows.newest; r; r = r->older) {
     const hia_segment *s = r->segment;
     for (uint32_t i = 0; i < s->n_ins; i++) {
-      hia_row *from = s->words[i].rank ? hiaR_pending_row(r->words[i]) : NULL;
+      if (!(r->pending >> (i < 63 ? i : 63) & 1) || !s->words[i].rank) continue;
+      hia_row *from = hiaR_pending_row(r->words[i]);
       if (from && from->height <= r->height) from->height = r->height + 1;
     }
   }
@@ -33,21 +35,21 @@ static uint32_t level_of(const hia_batch *b, const hia_row *r, bool is_late) {
   return is_late ? b->rows.n_levels - 1 - r->height : r->depth;
 }
 
-/* How many waves there are if rows are computed as early as they can be, or as late. */
-static uint32_t count_waves(const hia_batch *b, bool is_late) {
+/* How many blocks there are if rows are computed as early as they can be, or as late. */
+static uint32_t count_blocks(const hia_batch *b, bool is_late) {
   uint32_t n = 0;
   for (const hia_row *r = b->rows.newest; r; r = r->older)
-    n += b->queues[r->queue].levels[level_of(b, r, is_late)].n++ == 0;
+    n += b->queues[r->queue].levels[level_of(b, r, is_late)].n++ % HIA_BLOCK_ROWS == 0;
   memset(b->levels, 0, (size_t)b->n_queues * b->rows.n_levels * sizeof *b->levels);
   return n;
 }
 
-/* Fewer waves are larger ones. Leaves of trees come all at once if rows are computed as early as
+/* Fewer blocks are larger ones. Leaves of trees come all at once if rows are computed as early as
  * they can be; in a backward pass, if as late. */
 bool hiaR_batch_find_levels(hia_context *context, hia_batch *b) {
   if (!make_levels(context, b)) return false;
   find_heights(b);
-  bool is_late = count_waves(b, true) < count_waves(b, false);
+  bool is_late = count_blocks(b, true) < count_blocks(b, false);
   for (hia_row *r = b->rows.newest; r; r = r->older) {
     hia_row_level *l = &b->queues[r->queue].levels[level_of(b, r, is_late)];
     r->next = l->first;

@@ -21,6 +21,8 @@ typedef struct hia_row {
   uint32_t queue;   /* the index of its segment's queue */
   uint32_t depth;   /* the longest way from a row that depends on nothing pending */
   uint32_t height;  /* the longest way to a row on which none depends */
+  uint32_t origin;  /* while a wave is put into order: the tensor in which its operand lies */
+  uint64_t pending; /* bit i: operand i is pending; bit 63 stands for all from 63 on */
   hia_word words[]; /* its operands and its results; it holds a reference to each */
 } hia_row;
 
@@ -157,8 +159,9 @@ bool hiaR_batch_find_levels(hia_context *context, hia_batch *b);
 
 /* ---- row_order.c ---- */
 
-/* Puts the n rows of a wave into such an order that their operands i, which are results of earlier
- * blocks, lie side by side. False: they come from too many, or do not fill them. */
+/* Puts the n rows of a wave into such an order that operands i, which are results of earlier
+ * blocks, lie side by side: first the rows of one run, then those of the next, and last those of
+ * none. False: the last are more than half, or two rows have the same operand. */
 bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **ordered, uint32_t n,
                       uint32_t i);
 

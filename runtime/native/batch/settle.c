@@ -92,6 +92,7 @@ static hia_status settle(hia_context *context) {
   if ((status = hiaR_crew_close(context))) return status;
   hiaR_batch_free_rows(context, b);
   hiaR_batch_forget(b);
+  context->batching.epoch++;
   add_rest(context, &before, begin);
   hiaR_batch_note_waves(b, context->batching.usage.rows - before.rows,
                         context->batching.usage.waves - before.waves);

@@ -36,6 +36,25 @@ static const char text[] =
     "  else if n % 2 == 1 then { let h: f32[24] = soft_node(n - 1, k); tanh(h) }\n"
     "  else tanh(W @ concat(soft_node(n - 1, 2 * k), soft_node(n - 1, 2 * k + 1)))\n"
     "fn soft(n: i32) -> f32 = soft_node(n, 1)[3]\n"
+    /* Comprehensions of n children, which are stacked and summed. */
+    "type Rose = Rose(word: i32, children: [Rose])\n"
+    "fn grow(n: i32, k: i32, m: i32) -> Rose = Rose(k % 30, [grow(n - 1, 7 * k + i, m) for i in "
+    "0..(if n == 0 then 0 else m)])\n"
+    "fn rose(t: Rose) -> f32[24] = match t { Rose(w, cs) =>\n"
+    "  tanh(W @ concat(E[w], sum(concat([rose(c) for c in cs], [zeros(24)], axis = 0), axis = "
+    "0))) }\n"
+    "fn roses(n: i32) -> f32 = sum([sum(rose(grow(n, i, 3))) for i in 0..4])\n"
+    "fn broad(n: i32) -> f32 = sum([sum(rose(grow(1, i, n))) for i in 0..4])\n"
+    "fn roses_slope(n: i32) -> f32 = { let (x, (w, e)) = value_and_grad(roses, wrt = (W, E))(n);\n"
+    "  x + sum(w) + sum(e) }\n"
+    /* A loop that keeps its states, a layer over them, and a loop over that. */
+    "param S: f32[24, 24] = uniform(-0.3, 0.3)\n"
+    "fn states(x: f32[k, 24]) -> f32[k, 24] = {\n"
+    "  let (rows, _, _) = loop (rows = zeros(k, 24), h = E[3], t = 0i64) while t < k {\n"
+    "    let h = tanh(S @ h + x[t]); (set(rows, t, h), h, t + 1) };\n"
+    "  rows }\n"
+    "fn layers(n: i32) -> f32 = sum([{ let y = states(E[0..4 + n % 2]) @ transpose(S);\n"
+    "  sum(states(y)) + f32(i) } for i in 0..n])\n"
     "fn slope(n: i32) -> f32 = { let (x, (w, e)) = value_and_grad(total, wrt = (W, E))(n);\n"
     "  x + sum(w) + sum(e) }\n";
 
@@ -145,6 +164,48 @@ Test(engine_batch, equal_rows_are_computed_once) {
   outcome o = run(&p, "twins", 3, 0), alone = run(&none, "twins", 3, 0);
   cr_expect_eq(o.stats.batch_rows, 4);
   cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  close_program(&none);
+  close_program(&p);
+}
+
+/* A node is one row, and the sum of its three children's vectors another; four roots have a row of
+ * their own. Sums of more than four are added by sixteens, in a row each, and one at the end. */
+Test(engine_batch, sums_of_stacked_rows_wait_for_nothing) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 1),
+          none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (int32_t n = 1, inner = 1; n < 5; n++, inner = 3 * inner + 1) {
+    outcome o = run(&p, "roses", n, 0), alone = run(&none, "roses", n, 0);
+    uint64_t nodes = 3 * (uint64_t)inner + 1, sums = (uint64_t)inner;
+    cr_expect_eq(o.stats.batch_rows, 4 * (nodes + sums + 1));
+    cr_expect_eq(o.stats.batch_waves, 2 * (uint64_t)n + 2);
+    cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+    o = run(&p, "roses_slope", n, 0), alone = run(&none, "roses_slope", n, 0);
+    cr_expect_leq(o.stats.batch_waves, 6 * (uint64_t)n + 8, "%llu waves",
+                  (unsigned long long)o.stats.batch_waves);
+    cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  }
+  for (int32_t n = 3; n < 70; n += 11) {
+    outcome o = run(&p, "broad", n, 0), alone = run(&none, "broad", n, 0);
+    cr_expect_eq(o.stats.batch_waves, n <= 4 ? 4 : 4 + ((uint64_t)n + 15) / 16, "%d: %llu", n,
+                 (unsigned long long)o.stats.batch_waves);
+    cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  }
+  close_program(&none);
+  close_program(&p);
+}
+
+/* Each round of the one loop is a wave, then the layer, then each round of the other. */
+Test(engine_batch, rows_that_loops_set_wait_for_nothing) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 1),
+          none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (int32_t n = 1; n < 100; n += 33) {
+    outcome o = run(&p, "layers", n, 0), alone = run(&none, "layers", n, 0);
+    cr_expect_eq(o.stats.batch_rows, 3 * (uint64_t)n * (4 + (uint64_t)n % 2));
+    cr_expect_leq(o.stats.batch_waves, 15, "%llu waves", (unsigned long long)o.stats.batch_waves);
+    cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  }
   close_program(&none);
   close_program(&p);
 }

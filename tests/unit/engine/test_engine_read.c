@@ -304,6 +304,8 @@ Test(read, what_is_wrong_is_refused) {
       {destination, "  put %2, %4", "  %9:i32 = const 1\n  put %2, %9", "two types"},
       {destination, "fn place () -> (i64) {", "fn place () -> (i64) owning main {",
        "no owning version"},
+      {destination, "fn place () -> (i64) {", "fn place () -> (i64) freezing {",
+       "a range of two i64"},
       {segment, "rows ([4]) -> ([4])", "rows ([4, 4]) -> ([4])", "an axis more"},
       {segment, "rows ([4]) -> ([4])", "rows ([-4]) -> ([4])", "an axis more"},
       {segment, "rows ([4]) -> ([4])", "", "no segment"},

@@ -102,7 +102,8 @@ static void unmap(operand *o) { cr_assert(munmap(o->memory, o->size) == 0); }
 
 enum { GUARD = 5 };
 
-/* Computes the product with all kernels and in all ways. */
+/* Computes the product with all kernels and in all ways. C's rows have gaps between them
+ * where `gap`, the elements between rows of the operands, is odd. */
 static void check(hia_product p, int exponents, size_t offset, size_t gap, bool is_a_transposed,
                   bool is_b_transposed) {
   size_t element = hiaR_element(p.dtype);
@@ -110,8 +111,9 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
           b = matrix(p.dtype, p.k, p.n, is_b_transposed, gap, exponents);
   p.a = a.matrix;
   p.b = b.matrix;
-  p.c_row = (ptrdiff_t)(p.n + GUARD);
-  size_t size = (2 * GUARD + offset + p.m * (p.n + GUARD)) * element;
+  size_t row = p.n + (gap % 2 ? GUARD : 0);
+  p.c_row = (ptrdiff_t)row;
+  size_t size = (2 * GUARD + offset + p.m * row) * element;
   char *first = malloc(size), *right = malloc(size), *c = malloc(size);
   cr_assert(first && right && c);
   fill(p.dtype, first, size / element, exponents);
@@ -172,6 +174,18 @@ Test(product, small_f32) { small_shapes(HIA_F32); }
 Test(product, small_f64) { small_shapes(HIA_F64); }
 Test(product, small_i32) { small_shapes(HIA_I32); }
 Test(product, small_i64) { small_shapes(HIA_I64); }
+
+/* 4 x 4 on the right: several rows in a vector, where nothing lies between them. */
+Test(product, quads) {
+  static const size_t ms[] = {1, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 35, 71, 1000};
+  for (size_t i = 0; i < 8 * HIA_LEN(ms); i++)
+    check((hia_product){.dtype = dtypes[i % 4], .m = ms[i / 8], .n = 4, .k = 4},
+          i % 8 < 4 ? 3 : 600, i % 3,
+          i % 16 == 5   ? 1
+          : i % 16 == 4 ? 2
+                        : 0,
+          i % 32 == 9, i % 5 < 2);
+}
 
 /* Several parts and several slabs. */
 Test(product, large) {

@@ -371,6 +371,27 @@ Test(tensor_gradient, sums_that_do_not_fit, .init = begin_sums, .fini = end_sums
   for (size_t i = 0; i < HIA_LEN(all); i++) model_free(all[i]);
 }
 
+/* Parts of a sum wait to be added; what is found to be wrong without waiting must not come first.
+ */
+Test(tensor_gradient, first_misfit_is_reported, .init = begin_sums, .fini = end_sums) {
+  model like = model_new(HIA_F32, dims_of(2, (int64_t)3, (int64_t)2));
+  model wide = model_new(HIA_F32, dims_of(2, (int64_t)3, (int64_t)3));
+  hia_word tensor = tensor_of(&like), out;
+  for (int before = 0; before < 12; before++) {
+    hia_misfortune why = {0};
+    hia_word sum = HIA_SUM_NOTHING;
+    for (int k = 0; k < before; k++) sum = SUM(BOTH, sum, SUM(DENSE, T(like), 0));
+    sum = SUM(BOTH, sum, SUM(DENSE, T(wide), 0));
+    for (int k = 0; k < 3; k++) sum = SUM(BOTH, sum, SUM(ROW, hiaR_from_i64(7), HIA_SUM_NOTHING));
+    cr_assert_eq(collect(sum, tensor, &out, &why), HIA_SHAPE);
+    cr_assert_eq(why.misfit.kind, HIA_MISFIT_DIM, "behind %d", before);
+    drop_sum(HIA_F32, 2, sum);
+  }
+  hiaR_tensor_drop(&w.local, tensor, false);
+  model_free(&like);
+  model_free(&wide);
+}
+
 /* ---- runs that end ---- */
 
 static int left; /* questions until the run must end */
