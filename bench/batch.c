@@ -1,13 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures batching over tags (docs/batching.md): batches of sentences through recursive networks,
  * on one thread, next to the same programs without batching and to programs by hand, which batch
- * level by level; the same where equal nodes are computed once; and two threads next to one.
+ * level by level; the same where equal nodes are computed once; two threads next to one; and the
+ * interpreter, whose operations are batched on the fly, next to itself and to segments.
  *
  *   bench_batch [--quick | --check] [--runs N] [--only NAME]
  *
- * NAME is treelstm, treernn, rntn, sharing, threads or control (control.h). bench/peers.h describes
- * the programs by hand. The losses must be those without batching, bit for bit. A round has a
- * measurement of each; figures are medians of wall-clock rates. */
+ * NAME is treelstm, treernn, rntn, sharing, threads, control (control.h) or interp. bench/peers.h
+ * describes the programs by hand. The losses must be those without batching, bit for bit. A round
+ * has a measurement of each; figures are medians of wall-clock rates. */
 #include "bench/control.h"
 #include "bench/harness.h"
 #include "bench/networks.h"
@@ -202,6 +203,73 @@ static void compare_threads(int runs) {
   printf("\n");
 }
 
+/* ---- on the fly ---- */
+
+enum { N_WAYS = 4, SEGMENTS = 3 };
+static const struct {
+  const char *name;
+  hia_engine_kind kind;
+  hia_batching batching;
+} ways[N_WAYS] = {{"alone", HIA_ENGINE_INTERP, HIA_BATCH_NONE},
+                  {"depth", HIA_ENGINE_INTERP, HIA_BATCH_DEPTH},
+                  {"agenda", HIA_ENGINE_INTERP, HIA_BATCH_AGENDA},
+                  {"segments", HIA_ENGINE_JIT, HIA_BATCH_SEGMENTS}};
+#define MIN_AGENDA 1.5 /* times as fast as alone, from 64 sentences on */
+
+static batches way_open(const bench_network *network, unsigned i) {
+  bench_options options = {
+      .kind = ways[i].kind, .threads = 1, .batch = ways[i].batching, .reuse = false};
+  batches b = {.program = bench_network_open_with(network, &options)};
+  b.trainer = bench_work_trainer(b.program.function);
+  return b;
+}
+
+static void measure_ways(const bench_network *network, const batches all[N_WAYS], bench_mode mode,
+                         int runs) {
+  double rates[N_WAYS][MAX_RUNS], medians[N_WAYS], losses[N_WAYS];
+  char row[96];
+  size_t n = 0;
+  for (size_t i = 0; i < all[0].n; i++) n += hia_value_len(all[0].of[i]);
+  for (unsigned k = 0; k < N_WAYS; k++) {
+    bench_work work = work_of(&all[k], BENCH_CALL);
+    losses[k] = bench_work_pass(&work);
+    if (mode == BENCH_INFER && losses[k] != losses[0])
+      bench_wrong("%s, %u, %s: %.17g, but %.17g alone", network->title, all[0].size, ways[k].name,
+                  losses[k], losses[0]);
+  }
+  for (int r = 0; r < runs; r++)
+    for (unsigned k = 0; k < N_WAYS; k++) rates[k][r] = rate_of(&all[k], mode, n);
+  for (unsigned k = 0; k < N_WAYS; k++) medians[k] = bench_median(rates[k], (size_t)runs);
+  snprintf(row, sizeof row, "%s, %u, %s", network->title, all[0].size, mode_names[mode]);
+  printf("%-30s", row);
+  for (unsigned k = 0; k < N_WAYS; k++) printf(" %9.1f", medians[k]);
+  bench_print_target(row, "agenda/alone", medians[2] / medians[0], 2,
+                     mode == BENCH_INFER && all[0].size >= 64 ? BENCH_AT_LEAST(MIN_AGENDA)
+                                                              : BENCH_NO_TARGET);
+  bench_print_target(row, "segments/agenda", medians[SEGMENTS] / medians[2], 2, BENCH_NO_TARGET);
+  printf("\n");
+  fflush(stdout);
+}
+
+static void compare_ways(int runs) {
+  const bench_network *network = &bench_networks[BENCH_TREE_LSTM];
+  batches all[N_WAYS];
+  for (unsigned k = 0; k < N_WAYS; k++) all[k] = way_open(network, k);
+  printf("%-30s", "interpreted, sentences/s");
+  for (unsigned k = 0; k < N_WAYS; k++) printf(" %9s", ways[k].name);
+  bench_print_target_heading("agenda/alone");
+  bench_print_target_heading("segments/agenda");
+  printf("\n");
+  for (int mode = 0; mode < 2; mode++) /* training, which changes params, comes last */
+    for (size_t i = 0; i < N_SIZES; i++) {
+      if (i && sizes[i] > bench_network_sentences(network)) break;
+      for (unsigned k = 0; k < N_WAYS; k++) batches_cut(&all[k], network, sizes[i]);
+      measure_ways(network, all, (bench_mode)mode, runs);
+    }
+  for (unsigned k = 0; k < N_WAYS; k++) batches_close(&all[k]);
+  printf("\n");
+}
+
 static void print_heading(const char *other) {
   static const char *const names[] = {"by hand"};
   char ratio[32];
@@ -227,10 +295,11 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < N_COMPARED; i++)
     has_network |= is_chosen(bench_networks[compared[i].network].name);
   if (!is_known || runs < 1 || runs > MAX_RUNS ||
-      (!has_network && !is_chosen("sharing") && !is_chosen("threads") && !is_chosen("control"))) {
+      (!has_network && !is_chosen("sharing") && !is_chosen("threads") && !is_chosen("control") &&
+       !is_chosen("interp"))) {
     fprintf(stderr,
             "usage: %s [--quick | --check] [--runs N] [--only "
-            "treelstm|treernn|rntn|sharing|threads|control]\n",
+            "treelstm|treernn|rntn|sharing|threads|control|interp]\n",
             argv[0]);
     return 2;
   }
@@ -244,7 +313,7 @@ int main(int argc, char **argv) {
   puts("");
   bench_pin(true);
   bench_networks_write_weights(NULL);
-  if ((has_network || is_chosen("sharing")) && !bench_is_quick())
+  if ((has_network || is_chosen("sharing") || is_chosen("interp")) && !bench_is_quick())
     bench_networks_write_sentences(&treebank);
   if (has_network) {
     print_heading("alone");
@@ -259,6 +328,7 @@ int main(int argc, char **argv) {
   }
   if (is_chosen("control")) bench_control(runs);
   if (is_chosen("threads")) compare_threads(runs);
+  if (is_chosen("interp")) compare_ways(runs);
   bench_treebank_remove(&treebank);
   rmdir(folder);
   return bench_end();

@@ -10,7 +10,10 @@ int tool_dump(const tool_options *options) {
   tool_options own = *options;
   own.engine.flags &= ~(uint32_t)HIA_FLAG_PROCESS_SYMBOLS;
   own.engine.flags |= HIA_FLAG_LINK_EXTERNS;
-  int code = tool_load(&own, HIA_ENGINE_JIT, &engine, &module);
+  hia_batching batching = options->engine.batching;
+  bool is_interpreted = batching == HIA_BATCH_DEPTH || batching == HIA_BATCH_AGENDA;
+  hia_engine_kind kind = is_interpreted ? HIA_ENGINE_INTERP : HIA_ENGINE_JIT;
+  int code = tool_load(&own, kind, &engine, &module);
   hia_error *error;
   for (size_t i = 0; code == EXIT_FINE && i < options->n_functions; i++) {
     hia_status status = hia_module_function(module, options->functions[i], &functions[i], &error);

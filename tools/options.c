@@ -187,9 +187,11 @@ const tool_row tool_rows[] = {
     {OPT_TRAP_NAN, DUMP, "trap-nan", NULL, NULL, "the graph or code for a run with --trap-nan"},
     {OPT_TRAP_NAN, BUILD, "trap-nan", NULL, NULL, "code that fails where an operation makes NaN"},
     {OPT_BATCHING, RUN | DUMP | BENCH | BUILD | TRAIN | GRADIENTS | PROFILE, "batching", "MODE",
-     "none segments all",
-     "what native code computes for many calls at a time: nothing, operations on tensors among "
-     "which are products with large params, or with any (segments)"},
+     "none segments all depth agenda",
+     "what is computed for many calls at a time: by native code nothing, operations on tensors "
+     "among "
+     "which are products with large params, or with any (segments); by --engine interp "
+     "operations as they come, of equal depth, or all that are ready"},
     {OPT_SPECULATE, RUN | BENCH | PROFILE, "speculate", "MODE", "on off eager",
      "make versions of functions that assume what arguments were three times, never, or at once "
      "(on)"},
@@ -493,9 +495,10 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
     return "a number of calls, loop rounds and work on tensors, as in 5000 or 20M";
   case OPT_TRAP_NAN: o->engine.flags |= HIA_FLAG_TRAP_NAN; return NULL;
   case OPT_BATCHING:
-    if (!parse_word(row, operand, strlen(operand), &index)) return "none, segments or all";
-    o->engine.batching =
-        (const hia_batching[]){HIA_BATCH_NONE, HIA_BATCH_SEGMENTS, HIA_BATCH_ALL}[index];
+    if (!parse_word(row, operand, strlen(operand), &index))
+      return "none, segments, all, depth or agenda";
+    o->engine.batching = (const hia_batching[]){HIA_BATCH_NONE, HIA_BATCH_SEGMENTS, HIA_BATCH_ALL,
+                                                HIA_BATCH_DEPTH, HIA_BATCH_AGENDA}[index];
     return NULL;
   case OPT_SPECULATE:
     if (!parse_word(row, operand, strlen(operand), &index)) return "on, off or eager";

@@ -31,6 +31,17 @@ static bool has_more_threads_than_fuel(const tool_options *o) {
   return o->max_asked_threads > 1 && o->has_fuel;
 }
 
+static bool is_by_firings(const tool_options *o) {
+  return o->engine.batching == HIA_BATCH_DEPTH || o->engine.batching == HIA_BATCH_AGENDA;
+}
+static bool is_not_for_firings(const tool_options *o) {
+  bool is_interp = o->n_engines == 1 && o->engines[0] == HIA_ENGINE_INTERP;
+  return is_by_firings(o) && !is_interp;
+}
+static bool has_more_threads_than_firings(const tool_options *o) {
+  return o->max_asked_threads > 1 && is_by_firings(o);
+}
+
 static bool is_of_another_stage(const tool_options *o) { return o->dump.stage != HIA_STAGE_GRAPH; }
 static bool is_ast(const tool_options *o) { return o->dump.stage == HIA_STAGE_AST; }
 static bool is_no_code(const tool_options *o) { return o->dump.stage < HIA_STAGE_LLVM; }
@@ -128,6 +139,18 @@ static const struct rule {
      {OPT_THREADS},
      has_more_threads_than_expand,
      "above 1 has no effect with --engine expand, which is on one thread"},
+    {RUN | BENCH | TRAIN | GRADIENTS | PROFILE | BUILD,
+     {OPT_BATCHING},
+     is_not_for_firings,
+     "depth and agenda are for --engine interp"},
+    {RUN | BENCH | TRAIN | GRADIENTS | PROFILE,
+     {OPT_THREADS},
+     has_more_threads_than_firings,
+     "above 1 has no effect with --batching depth and agenda: such runs are on one thread"},
+    {RUN | BENCH | TRAIN | GRADIENTS | PROFILE | DUMP,
+     {OPT_REUSE},
+     is_by_firings,
+     "is for native code: by depth and agenda equal operations are all computed"},
     {TRAIN,
      {OPT_VOCAB, OPT_LABELS, OPT_BUILD_VOCAB},
      has_no_examples_in_brackets,

@@ -66,7 +66,9 @@ static void find_again(hia_batcher *b, hia_graph *g) {
   find(b, g);
 }
 
-void hiaG_batch(hia_graph *g) {
+void hiaG_batch(hia_graph *g) { hiaG_batch_chosen(g, NULL); }
+
+void hiaG_batch_chosen(hia_graph *g, void (*choose)(hia_batcher *b)) {
   enum { TIMES = 3, MOST_READ = 12, MOST_SPLIT = 8 };
   if (!is_wanted(g)) {
     if (g->batches)
@@ -84,13 +86,15 @@ void hiaG_batch(hia_graph *g) {
   hiaG_effects(g);
   hia_batcher b = {0};
   find(&b, g);
-  for (unsigned time = 0; time < MOST_READ && read_rows(&b); time++) find_again(&b, g);
+  if (!choose) /* else operations wait for no segments */
+    for (unsigned time = 0; time < MOST_READ && read_rows(&b); time++) find_again(&b, g);
   for (unsigned time = 0; time < MOST_SPLIT && hiaG_batch_split(&b); time++) {
     hiaG_batch_clean(g);
     hiaG_effects(g);
     find(&b, g);
   }
   if (g->batches) hiaG_batch_report(&b, g->batches);
+  if (choose) choose(&b);
   HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_find_segments(&b, f);
   hiaG_batch_types(&b);
   HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_insert_segments(&b, f);

@@ -7,6 +7,8 @@
 
 /* The pass `batch` (batch.c). */
 void hiaG_batch(hia_graph *g);
+/* The pass `late` (undefer.c), in place of `batch` for the interpreter. */
+void hiaG_late(hia_graph *g);
 /* The pass `each` (each.c). */
 void hiaG_each(hia_graph *g);
 

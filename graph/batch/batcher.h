@@ -28,6 +28,7 @@
  *   types.c    types of which fields are late scalars
  *   lift.c     an operation over rows
  *   segment.c  segments, and what stands in their place
+ *   undefer.c  the pass `late`: operations in the places of segments, for the interpreter
  *   each.c     a pass of its own behind that: maps whose iterations may be frozen */
 #ifndef HIA_BATCHER_H
 #define HIA_BATCHER_H
@@ -74,6 +75,12 @@ typedef struct hia_batcher {
   uint32_t n_segments;
   HIA_VEC(hia_batch_sum) sums; /* kept when the graph is looked at again */
 } hia_batcher;
+
+/* ---- batch.c ---- */
+
+/* What the pass does. `choose`, or NULL, may unset can_lift of nodes that are not to be in
+ * segments, though their results are late. */
+void hiaG_batch_chosen(hia_graph *g, void (*choose)(hia_batcher *b));
 
 /* ---- prepare.c ---- */
 

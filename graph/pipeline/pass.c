@@ -13,6 +13,7 @@
  *                                     inline       small functions that are not recursive
  *                                       │
  *                                    [batch]       native code: segments for many activations
+ *                                     [late]       the interpreter: what waits for no tensor
  *                                    [each]        comprehensions whose iterations wait for these
  *                                    [halve]       comprehensions that threads share
  *                                   fill, map      comprehensions become loops
@@ -93,6 +94,11 @@ const hia_pass hiaG_passes[] = {
      .use = HIA_USE_NATIVE,
      .only_for = HIA_FOR_BATCHES,
      .doc = "tensor operations for many activations at a time (--batching)"},
+    {.name = "late",
+     .graph = hiaG_late,
+     .only_for = HIA_FOR_FIRINGS,
+     .doc =
+         "scalars that depend on tensors become tensors of one element (--batching depth, agenda)"},
     {.name = "each",
      .graph = hiaG_each,
      .use = HIA_USE_NATIVE,
@@ -225,7 +231,10 @@ static bool is_for(const hia_pass *pass, const hia_graph *g, const hia_pass_opti
   case HIA_FOR_STREAMS: return options->streams;
   case HIA_FOR_ASSUMPTIONS: return g->is_assumed;
   case HIA_FOR_BATCHES: /* what fails between operations on tensors would end every segment */
-    return options->batch != HIA_BATCH_NONE && !options->fuel && !options->trap_nan;
+    return (options->batch == HIA_BATCH_SEGMENTS || options->batch == HIA_BATCH_ALL) &&
+           !options->fuel && !options->trap_nan;
+  case HIA_FOR_FIRINGS:
+    return hiaR_is_by_firings(options->batch) && !options->fuel && !options->trap_nan;
   }
   return false;
 }
@@ -247,7 +256,7 @@ static const hia_pass *first_of(hia_graph *g, const hia_pass_options *options) {
 }
 
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
-  g->batches_all = options->batch == HIA_BATCH_ALL;
+  g->batches_all = options->batch == HIA_BATCH_ALL || hiaR_is_by_firings(options->batch);
   for (const hia_pass *pass = first_of(g, options); pass->name; pass++) {
     hiaR_look(g->comp);
     bool has_time = pass->is_cheap || !hiaR_is_late(g->comp);

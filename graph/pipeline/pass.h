@@ -17,6 +17,7 @@ typedef enum hia_pass_for {
   HIA_FOR_STREAMS,     /* only for a graph that is to run with streams */
   HIA_FOR_ASSUMPTIONS, /* only for one of a version that assumes something of arguments */
   HIA_FOR_BATCHES,     /* only for one that may compute operations later, and several at a time */
+  HIA_FOR_FIRINGS,     /* only for one whose operations the interpreter may compute later */
 } hia_pass_for;
 typedef struct hia_pass {
   const char *name, *doc;

@@ -435,8 +435,8 @@ typedef struct hia_run_stats {
   uint64_t heap_bytes;
   uint64_t system_bytes; /* of these, bytes that came from the allocator: engines keep some memory
                             from one run to the next, so that later runs need not ask for any */
-  /* What native code computed for many calls at a time (docs/batching.md); times of all threads
-     together. */
+  /* What was computed for many calls at a time (docs/batching.md); times of all threads together.
+     In the interpreter a row is an operation, and a wave those of one signature. */
   uint64_t batch_rows, batch_waves;
   uint64_t batch_plan_ns;    /* finding waves */
   uint64_t batch_gather_ns;  /* putting operands side by side */

@@ -59,13 +59,18 @@ typedef struct hia_allocator {
   void *user;
 } hia_allocator;
 
-/* What native code computes for many activations of a function at a time (docs/batching.md).
- * Results have the same bits. */
+/* What is computed for many activations of a function at a time (docs/batching.md): by native code,
+ * and by DEPTH and AGENDA by the interpreter. Results have the same bits. */
 typedef enum hia_batching {
   HIA_BATCH_SEGMENTS =
       0, /* operations on tensors, where products with large params are among them */
   HIA_BATCH_NONE = 1,
   HIA_BATCH_ALL = 2, /* also with small params: to measure, and to test */
+  /* HIA_ENGINE_INTERP alone has these; other engines, and building, are HIA_ARGUMENT. A run, which
+     has one worker, notes operations on tensors. When elements are needed it computes all that it
+     has noted, those of equal signature together. */
+  HIA_BATCH_DEPTH = 3,  /* those of equal depth */
+  HIA_BATCH_AGENDA = 4, /* all that are ready, those of the lowest average depth first */
 } hia_batching;
 
 /* A host's thread pool, used instead of threads of hiaton's own. `start` arranges for one call of

@@ -133,7 +133,7 @@ static hia_status dump_batches(hia_module *module, dumping *d, hia_error **error
     return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "a static graph has its batches already");
   hia_pass_options passes = hiaJ_pass_options(module->engine, HIA_VERSION_NATIVE);
-  passes.stop_after = "batch";
+  passes.stop_after = hiaR_is_by_firings(module->engine->options.batching) ? "late" : "batch";
   g->batches = &d->text;
   hiaG_run_passes(g, &passes);
   g->batches = NULL;
@@ -197,6 +197,10 @@ static hia_status check_dump(hia_module *module, const dumping *d, hia_error **e
   if (o->format != HIA_FORMAT_TEXT && (o->format != HIA_FORMAT_DOT || o->stage >= HIA_STAGE_LLVM))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "only the stages ast, graph and static are drawn in DOT");
+  if (o->stage >= HIA_STAGE_LLVM && o->stage <= HIA_STAGE_ASM &&
+      hiaR_is_by_firings(module->engine->options.batching))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "batching by depth, or by agenda, is the interpreter's: there is no code");
   if (d->n && !d->functions) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no functions");
   for (size_t i = 0; i < d->n; i++)
     if (!d->functions[i] || d->functions[i]->module != module)

@@ -38,9 +38,14 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
   if (o->opt_level < 0 || o->opt_level > 3)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "optimisation level %d; there are 0 to 3", o->opt_level);
-  if ((unsigned)o->batching > HIA_BATCH_ALL)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "batching %u; there are 0 to 2",
+  if ((unsigned)o->batching > HIA_BATCH_AGENDA)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "batching %u; there are 0 to 4",
                      (unsigned)o->batching);
+  if (hiaR_is_by_firings(o->batching) && o->kind != HIA_ENGINE_INTERP)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT,
+                     "name that engine: HIA_ENGINE_INTERP, --engine interp",
+                     "batching by %s is for the interpreter",
+                     o->batching == HIA_BATCH_DEPTH ? "depth" : "agenda");
   if ((unsigned)o->speculate > HIA_SPECULATE_EAGER)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "speculate %u; there are 0 to 2",
                      (unsigned)o->speculate);

@@ -214,6 +214,7 @@ static hia_status run_observed(hia_running *r, const hia_fn_version **f, bool be
   limits.threads = 1;
   limits.pool = NULL;
   limits.observer = &o->observer;
+  limits.firings = NULL; /* what is observed is read at once */
   uint64_t start = hiaR_now();
   o->observer.end_at = start + o->most_ns;
   hia_status status = run_version(r, o->version, limits);
@@ -255,6 +256,8 @@ hia_status hiaJ_run_words(hia_running *r, const hia_fn_version **f) {
                            .timeline = r->options->timeline,
                            .threads = engine->options.threads,
                            .pool = engine->pool};
+  bool is_exact = r->options->has_fuel || hiaJ_has(engine, HIA_FLAG_TRAP_NAN);
+  if (!is_exact) r->limits.firings = hiaR_firings(engine->options.batching);
   hia_status status = inherit(engine, &r->limits);
   if (status != HIA_OK) return r->failure->status = status;
   if (r->options->has_fuel) r->limits.threads = 1, r->limits.pool = NULL;

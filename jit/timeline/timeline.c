@@ -246,6 +246,17 @@ static const char *callee_of(const reading *r, const track *t, const hia_event *
   return name ? name : "job";
 }
 
+/* Rows are those of a segment or, in the interpreter, of an op. */
+static void put_rows(reading *r, const hia_event *e) {
+  unsigned segment = HIA_ROWS_SEGMENT(e->what), op = segment & ~HIA_ROWS_OF_OP;
+  if (segment & HIA_ROWS_OF_OP)
+    putf(r->out, ",\"args\":{\"op\":\"%s\"",
+         op < HIA_OP_LIMIT && hiaR_ops[op].name ? hiaR_ops[op].name : "");
+  else
+    putf(r->out, ",\"args\":{\"segment\":%u", segment);
+  putf(r->out, ",\"rows\":%u,\"wave\":%u}", HIA_ROWS_N(e->what), HIA_ROWS_ALL(e->what));
+}
+
 static void put_begin(reading *r, const track *t, const hia_event *e, uint64_t at, bool is_cut) {
   put_event(r, "B", t->ring->number, at);
   unsigned kind = is_cut ? e->kind - 1u : e->kind;
@@ -265,8 +276,7 @@ static void put_begin(reading *r, const track *t, const hia_event *e, uint64_t a
     break;
   case HIA_EVENT_ROWS_BEGIN:
     putf(r->out, ",\"cat\":\"batch\",\"name\":\"rows\"");
-    putf(r->out, ",\"args\":{\"segment\":%u,\"rows\":%u,\"wave\":%u}", HIA_ROWS_SEGMENT(e->what),
-         HIA_ROWS_N(e->what), HIA_ROWS_ALL(e->what));
+    put_rows(r, e);
     break;
   case HIA_EVENT_WAIT_BEGIN:
     putf(r->out, ",\"cat\":\"wait\",\"name\":\"wait\"");

@@ -31,6 +31,10 @@
 
 #define HIA_NONE       UINT32_MAX /* no index */
 #define HIA_LEN(array) (sizeof(array) / sizeof((array)[0]))
+/* True if the interpreter computes operations as they come (runtime/interp/later/later.h). */
+static inline bool hiaR_is_by_firings(hia_batching batching) {
+  return batching == HIA_BATCH_DEPTH || batching == HIA_BATCH_AGENDA;
+}
 
 #if defined(__GNUC__)
 #define HIA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))

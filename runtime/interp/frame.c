@@ -6,6 +6,9 @@
 #include "runtime/base/left.h"
 #include "runtime/heap/audit.h"
 #include "runtime/interp/interp.h"
+#ifdef HIA_CENSUS
+#include "runtime/interp/later/later.h"
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -214,6 +217,8 @@ static uint64_t find_roots(const hia_worker *w, hia_audit *a) {
 
 void hiaR_audit_frames(hia_worker *w) {
   if (!w->heap.heap || w->until_audit-- > 0) return;
+  /* What is pending is referred to by what is noted, and has no elements. */
+  if (w->later && w->run->limits->firings->has_pending(w->later)) return;
   const hia_run *run = w->run;
   hia_audit *a = hiaR_audit_new(run->image->shapes, &run->image->types);
   uint64_t n_frames = a ? find_roots(w, a) : 0;

@@ -716,7 +716,9 @@ begin_round:
 }
 #pragma GCC diagnostic pop
 
-void hiaR_work(hia_worker *w, hia_frame *f, const hia_action *actions) { run(w, f, actions, true); }
+void hiaR_work_shared(hia_worker *w, hia_frame *f, const hia_action *actions) {
+  run(w, f, actions, true);
+}
 void hiaR_work_alone(hia_worker *w, hia_frame *f, const hia_action *actions) {
   run(w, f, actions, false);
 }

@@ -5,6 +5,7 @@
  *   interp.c  firing nodes, entering and leaving frames: one worker
  *   order.c   which of several failures, or of several things to do, comes first
  *   end.c     the end of a run before it is done
+ *   later/    operations on tensors that are computed later, several at a time
  *   sched.c   several workers: handing work over, sleeping, the end of a run
  *
  * Apart from it stand entry.c (typed entries that run an image) and expand.c (the dynamic
@@ -23,6 +24,7 @@ typedef struct hia_frame hia_frame;
 typedef struct hia_worker hia_worker;
 typedef struct hia_run hia_run;
 typedef struct hia_stolen hia_stolen;
+struct hia_later;
 
 /* A tag: the chain of calls (and loops, the round being the frame's state) that a token is inside
  * of. The header is followed by the slots and by what hia_section says is preloaded. */
@@ -78,13 +80,14 @@ struct hia_worker {
   uint32_t age;
   hia_stolen *handed_out; /* newest first */
   uint32_t n_woken;
-  uint64_t due, patience; /* while frames are woken: calls until, and between, comparisons */
-  uint32_t epoch;         /* of the failure with which the current chain was compared */
-  uint32_t sampled;       /* the sampler's tick at which it was looked at last */
-  uint32_t reluctance;    /* calls before the next request for a thread of the pool */
-  bool is_leaving;        /* its thread goes back to the pool */
-  bool is_shared;         /* the run has other workers: counts change by atomic operations */
-  hia_local_heap heap;    /* of programs with references */
+  uint64_t due, patience;  /* while frames are woken: calls until, and between, comparisons */
+  uint32_t epoch;          /* of the failure with which the current chain was compared */
+  uint32_t sampled;        /* the sampler's tick at which it was looked at last */
+  uint32_t reluctance;     /* calls before the next request for a thread of the pool */
+  bool is_leaving;         /* its thread goes back to the pool */
+  bool is_shared;          /* the run has other workers: counts change by atomic operations */
+  hia_local_heap heap;     /* of programs with references */
+  struct hia_later *later; /* later/later.h: operations that are computed later; NULL: none are */
 #ifdef HIA_CENSUS
   uint64_t until_audit; /* calls and rounds */
 #endif
@@ -184,7 +187,7 @@ void hiaR_audit_frames(hia_worker *w);
 /* ---- interp.c ---- */
 
 /* Continues from f with these actions, until there is nothing left to do. */
-void hiaR_work(hia_worker *w, hia_frame *f, const hia_action *actions);
+void hiaR_work_shared(hia_worker *w, hia_frame *f, const hia_action *actions);
 void hiaR_work_alone(hia_worker *w, hia_frame *f,
                      const hia_action *actions); /* the run has no other workers */
 hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *args,
@@ -196,6 +199,10 @@ hia_frame *hiaR_stolen_enter(hia_worker *w, hia_stolen *job, hia_status *status)
 hia_frame *hiaR_stolen_back(hia_worker *w, hia_stolen *job);
 
 /* ---- node.c ---- */
+
+/* Computes an operation. *out may be the slot of an operand. */
+hia_status hiaR_operate(hia_worker *w, hia_word *slots, const hia_operation_instr *a, hia_word *out,
+                        hia_misfortune *why);
 
 /* Fires a node that has no action of its own. False: it has failed. */
 bool hiaR_fire_node(hia_worker *w, hia_frame *f, const hia_instr *n);

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that take longer than a call. */
+#include "runtime/interp/later/later.h"
 #include "runtime/interp/refs.h"
 #include "runtime/run/observer.h"
 
@@ -24,8 +25,8 @@ static void get_operands(hia_worker *w, hia_word *slots, const hia_operation_ins
     in[i] = hiaR_keeps(a, i) ? hiaR_take(w, slots, a->ins[i]) : slots[a->ins[i] & ~HIA_IMAGE_TAKEN];
 }
 
-static hia_status operate(hia_worker *w, hia_word *slots, const hia_operation_instr *a,
-                          hia_word *out, hia_misfortune *why) {
+hia_status hiaR_operate(hia_worker *w, hia_word *slots, const hia_operation_instr *a, hia_word *out,
+                        hia_misfortune *why) {
   enum { FEW = 16 };
   hia_word few[FEW] = {0}, *in = few;
   const hia_allocator *allocator = w->run->allocator;
@@ -55,7 +56,8 @@ static bool fire_operation(hia_worker *w, hia_frame *f, const hia_instr *n) {
   hia_word *slots = hiaR_slots(f);
   hia_misfortune why;
   count_operation(w);
-  hia_status status = operate(w, slots, n->u.operation, &slots[n->to], &why);
+  hia_status status = w->later ? w->run->limits->firings->fire(w, n, slots, &why)
+                               : hiaR_operate(w, slots, n->u.operation, &slots[n->to], &why);
   count_operation(w);
   if (hiaR_local_is_due(&w->heap)) hiaR_samples_took(w, f, n->index);
   if (status == HIA_MEMORY) {

@@ -19,4 +19,10 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
                            hia_word *results, const hia_limits *limits,
                            const hia_allocator *allocator, hia_failure *failure, hia_usage *usage);
 
+/* ---- later/settle.c: operations as they come, several at a time ---- */
+
+typedef struct hia_firings hia_firings;
+/* What computes operations later, for hia_limits: DEPTH or AGENDA; else NULL. */
+const hia_firings *hiaR_firings(hia_batching batching);
+
 #endif

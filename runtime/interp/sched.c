@@ -30,6 +30,7 @@
 #include "runtime/base/left.h"
 #include "runtime/interp/elements.h"
 #include "runtime/interp/interp.h"
+#include "runtime/interp/later/later.h"
 #include "runtime/threads/processor.h"
 
 #ifdef HIA_STRESS
@@ -48,6 +49,11 @@ enum {
 
 void hiaR_complete_run(hia_worker *w, hia_frame *root) {
   hia_run *run = w->run;
+  hia_status settled = w->later ? run->limits->firings->settle(w) : HIA_OK;
+  if (settled) {
+    hiaR_end_run(w, settled, root, HIA_NONE);
+    return;
+  }
   pthread_mutex_lock(&run->lock);
   run->is_complete = !run->resource;
   pthread_mutex_unlock(&run->lock);
@@ -470,7 +476,7 @@ static void worker_main(void *user) {
   atomic_fetch_add(&run->busy, 1);
   hia_frame *f = hiaR_find_work(w, NULL);
   hiaR_samples_begin(w);
-  if (f) hiaR_work(w, f, hiaR_no_actions);
+  if (f) hiaR_work_shared(w, f, hiaR_no_actions);
   hiaR_samples_end(w);
   hiaR_event(w->ring, HIA_EVENT_WORK_END, 0);
   if (w->is_leaving) { /* other workers may start it again, on another thread */
@@ -506,7 +512,7 @@ static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *ar
   }
   atomic_init(&w->is_born, true);
   for (unsigned i = 1; i < run->n_workers; i++) set_idle(run->workers[i]);
-  hiaR_work(w, root, s->actions);
+  hiaR_work_shared(w, root, s->actions);
   hiaR_samples_end(w);
   await_threads(run);
   return HIA_OK;
@@ -540,6 +546,8 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
   run.fuel = limits->fuel ? limits->fuel : &run.unlent;
   /* A single worker enters calls in sequential order, which is the order of effects. */
   unsigned n = limits->threads && limits->pool && !image->is_impure ? limits->threads : 1;
+  bool is_later = limits->firings && image->shapes;
+  if (is_later) n = 1; /* its worker has all that is noted */
   if (n > 1 && !HIA_HELPS_ON_ONE && hiaR_processors() == 1) n = 1; /* workers would take turns */
   if (n > HIA_MAX_WORKERS) n = HIA_MAX_WORKERS;
   for (; run.n_workers < n; run.n_workers++) {
@@ -549,10 +557,13 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
     if (image->shapes) hiaR_local_begin(&w->heap, limits->heap);
     run.workers[run.n_workers] = w;
   }
+  hia_worker *first = run.n_workers ? run.workers[0] : NULL;
+  bool has_memory =
+      run.n_workers == n && (!is_later || (first->later = limits->firings->begin(first)));
   hia_status status = HIA_MEMORY;
   pthread_mutex_init(&run.lock, NULL);
   pthread_cond_init(&run.all_left, NULL);
-  if (run.n_workers == n) {
+  if (has_memory) {
     atomic_init(&run.busy, 1);
     status = run_all(&run, &image->sections[image->exports[entry].section], args);
   }
@@ -578,6 +589,10 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
           HIA_INTERNAL; /* tokens are missing: the check of the image should have rejected it */
   }
   for (unsigned i = 0; i < run.n_workers; i++) add_usage(usage, run.workers[i]);
+  if (first && first->later) {
+    usage->batch = *limits->firings->usage(first->later);
+    limits->firings->end(first);
+  }
   for (unsigned i = 0; i < run.n_workers; i++) hiaR_worker_free(run.workers[i]);
   hiaR_grant_end(atomic_load(&run.granted) - HIA_FREE_GRANT);
   pthread_cond_destroy(&run.all_left);

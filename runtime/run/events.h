@@ -77,6 +77,9 @@ struct hia_ring {
 /* So many rows of a segment, of a wave of so many; in 16, 20 and 20 bits, of which the last two
  * hold no more than they can. */
 #define HIA_ROWS_MOST ((1u << 20) - 1)
+/* The interpreter computes operations (interp/later/later.h): in place of the segment, this and the
+ * op. */
+#define HIA_ROWS_OF_OP 0x8000u
 #define HIA_ROWS(segment, n, all)                                                                  \
   (((uint64_t)(segment) & 0xffff) << 40 | (uint64_t)(n) << 20 | (all))
 #define HIA_ROWS_SEGMENT(rows) ((unsigned)((rows) >> 40 & 0xffff))

@@ -194,6 +194,8 @@ typedef struct hia_limits {
   struct hia_sampler *sampler; /* sampler.h: counts where the run is; NULL: nothing does */
   /* observer.h: what the interpreter sees at points, with one worker; NULL: nothing looks */
   struct hia_observer *observer;
+  /* interp/later/later.h: the interpreter computes operations later; NULL: it does not */
+  const struct hia_firings *firings;
 } hia_limits;
 /* Bytes that a run may use where no limit is set: of stack, of the interpreter's frames, and of the
  * copies of graphs that `expand` makes. Ten million calls of most functions need less, and a

@@ -823,6 +823,16 @@ for option in '--opt 1' --no-merge --always-fork --unchecked; do
   # shellcheck disable=SC2086
   both "a bench of interpreters with $option" bench examples/fib.hia 1 --engine expand,interp $option
 done
+fly=(examples/models/tree_rnn.hia --fn loss '[Leaf(1, 2)]')
+for word in 'run --engine jit' run 'bench --engine interp,jit' profile; do
+  # shellcheck disable=SC2086
+  t "operations as they come: $word" 2 '' '--batching depth and agenda are for --engine interp' $word "${fly[@]}" --batching depth
+done
+t 'operations as they come, in an object' 2 '' '--batching depth and agenda are for --engine interp' build "${fly[@]:0:3}" --batching agenda -o "$work/fly.o"
+both 'operations as they come, on two threads' run "${fly[@]}" --engine interp --batching agenda --threads 2
+both 'operations as they come, without reuse' run "${fly[@]}" --engine interp --batching depth --reuse off
+t 'code for operations as they come' 2 '' "is the interpreter's: there is no code" dump "${fly[@]:0:3}" --batching depth --stage asm
+t 'operations as they come' 0 '1.6441212' 'batches: . rows in . waves' run "${fly[@]}" --engine interp --batching agenda --time
 program cells 'type L = N | C(h: i32, t: L)
 fn build(n: i32, l: L) -> L = if n == 0 then l else build(n - 1, C(n, l))
 fn count(l: L, n: i32) -> i32 = match l { N => n, C(_, t) => count(t, n + 1) }

@@ -37,7 +37,8 @@ static void add_way(diff_way *ways, uint32_t *n, diff_way way) {
   if (way.kind == HIA_ENGINE_INTERP) gen_text_add(&name, ":%u", way.threads);
   if (diff_is_parallel(&way)) gen_text_add(&name, ":t%u", way.threads);
   if (way.always_fork) gen_text_add(&name, ":fork");
-  if (way.batch) gen_text_add(&name, way.batch == HIA_BATCH_ALL ? ":batch" : ":no-batches");
+  static const char *const batches[] = {"", ":no-batches", ":batch", ":depth", ":agenda"};
+  gen_text_add(&name, "%s", batches[way.batch]);
   if (way.no_reuse) gen_text_add(&name, ":no-reuse");
   for (const char *s = way.disabled; s && *s;) { /* "a,b" is ":no-a:no-b" */
     size_t len = strcspn(s, ",");
@@ -80,6 +81,10 @@ static void add_interpreted(diff_way *ways, uint32_t *n) {
   WAY(.threads = 2, .disabled = "all");
   WAY(.through_text = true, .stage = HIA_STAGE_STATIC);
   WAY(.through_text = true, .stage = HIA_STAGE_GRAPH);
+  WAY(.batch = HIA_BATCH_DEPTH);
+  WAY(.batch = HIA_BATCH_AGENDA);
+  WAY(.batch = HIA_BATCH_AGENDA, .disabled = "all");
+  WAY(.batch = HIA_BATCH_DEPTH, .count = true, .through_text = true, .stage = HIA_STAGE_STATIC);
 #undef WAY
 }
 

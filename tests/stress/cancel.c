@@ -25,24 +25,40 @@ static const char text[] =
     "fn rounds(n: i32) -> i32 = { let (_, s) = loop (i = 0, s = 1) while i < n "
     "{ (i + 1, bxor(shl(s, 3), s * 5 + i)) }; s }\n"
     "fn deep(n: i32) -> i32 = if n == 0 then 0 else bxor(deep(n - 1), n) + 1\n"
-    "fn late(n: i32) -> i32 = fib(n) + 1 / (fib(n) - fib(n))\n";
+    "fn late(n: i32) -> i32 = fib(n) + 1 / (fib(n) - fib(n))\n"
+    "param W: f32[24, 48] = uniform(-0.3, 0.3)\n"
+    "fn encode(n: i32, k: i32) -> f32[24] = if n == 0 then full(f32(k % 30), 24)\n"
+    "  else tanh(W @ concat(encode(n - 1, 2 * k), encode(n - 1, 2 * k + 1)))\n"
+    "fn trees(n: i32) -> i32 = i32(sum([encode(i % 3, i)[1] for i in 0..n]) * 100.0)\n";
 
 typedef struct way {
   hia_engine_kind kind;
   unsigned threads;
   const char *function;
   int32_t least; /* the smallest argument; enlarged until a run takes TYPICAL */
+  hia_batching batching;
 } way;
 static const way ways[] = {
-    {HIA_ENGINE_JIT, 1, "fib", 10},        {HIA_ENGINE_JIT, 1, "takes", 6},
-    {HIA_ENGINE_JIT, 1, "rounds", 1000},   {HIA_ENGINE_JIT, 1, "deep", 1000},
-    {HIA_ENGINE_JIT, 1, "late", 10},       {HIA_ENGINE_JIT, 2, "fib", 10},
-    {HIA_ENGINE_JIT, 2, "takes", 6},       {HIA_ENGINE_JIT, 2, "late", 10},
-    {HIA_ENGINE_JIT, 3, "fib", 10},        {HIA_ENGINE_INTERP, 1, "fib", 8},
-    {HIA_ENGINE_INTERP, 1, "rounds", 100}, {HIA_ENGINE_INTERP, 1, "late", 8},
-    {HIA_ENGINE_INTERP, 2, "fib", 8},      {HIA_ENGINE_INTERP, 3, "late", 8},
-    {HIA_ENGINE_EXPAND, 1, "fib", 8},      {HIA_ENGINE_AUTO, 1, "fib", 10},
-    {HIA_ENGINE_AUTO, 2, "rounds", 100},   {HIA_ENGINE_AUTO, 3, "late", 8},
+    {HIA_ENGINE_JIT, 1, "fib", 10, HIA_BATCH_NONE},
+    {HIA_ENGINE_JIT, 1, "takes", 6, HIA_BATCH_NONE},
+    {HIA_ENGINE_JIT, 1, "rounds", 1000, HIA_BATCH_NONE},
+    {HIA_ENGINE_JIT, 1, "deep", 1000, HIA_BATCH_NONE},
+    {HIA_ENGINE_JIT, 1, "late", 10, HIA_BATCH_NONE},
+    {HIA_ENGINE_JIT, 2, "fib", 10, HIA_BATCH_NONE},
+    {HIA_ENGINE_JIT, 2, "takes", 6, HIA_BATCH_NONE},
+    {HIA_ENGINE_JIT, 2, "late", 10, HIA_BATCH_NONE},
+    {HIA_ENGINE_JIT, 3, "fib", 10, HIA_BATCH_NONE},
+    {HIA_ENGINE_INTERP, 1, "fib", 8, HIA_BATCH_NONE},
+    {HIA_ENGINE_INTERP, 1, "rounds", 100, HIA_BATCH_NONE},
+    {HIA_ENGINE_INTERP, 1, "late", 8, HIA_BATCH_NONE},
+    {HIA_ENGINE_INTERP, 2, "fib", 8, HIA_BATCH_NONE},
+    {HIA_ENGINE_INTERP, 3, "late", 8, HIA_BATCH_NONE},
+    {HIA_ENGINE_EXPAND, 1, "fib", 8, HIA_BATCH_NONE},
+    {HIA_ENGINE_AUTO, 1, "fib", 10, HIA_BATCH_NONE},
+    {HIA_ENGINE_AUTO, 2, "rounds", 100, HIA_BATCH_NONE},
+    {HIA_ENGINE_AUTO, 3, "late", 8, HIA_BATCH_NONE},
+    {HIA_ENGINE_INTERP, 1, "trees", 10, HIA_BATCH_DEPTH},
+    {HIA_ENGINE_INTERP, 1, "trees", 10, HIA_BATCH_AGENDA},
 };
 enum { TYPICAL = 300000 }; /* nanoseconds */
 
@@ -192,6 +208,7 @@ static void run_way(const way *w, long runs, uint64_t *random) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = w->kind;
   options.threads = w->threads;
+  options.batching = w->batching;
   options.flags |= HIA_FLAG_NO_MERGING; /* so that runs take some time */
   options.allocator = &heap.allocator;
   hia_engine *engine;
