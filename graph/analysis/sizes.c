@@ -73,8 +73,12 @@ bool hiaG_sizes_equal(const hia_value_sizes *a, const hia_value_sizes *b, uint32
 /* ---- operands ---- */
 
 static hia_value_id in(const finding *f, hia_node_id n, uint32_t i) { return hiaG_in(f->fn, n, i); }
+static bool is_array(const finding *f, hia_value_id v) {
+  return hiaG_type_kind(f->s->g->types, hiaG_type(f->fn, v)) == HIA_KIND_ARRAY;
+}
+/* An array has one axis, its length. */
 static uint32_t rank_of(const finding *f, hia_value_id v) {
-  return hiaG_rank(f->s->g->types, hiaG_type(f->fn, v));
+  return is_array(f, v) ? 1 : hiaG_rank(f->s->g->types, hiaG_type(f->fn, v));
 }
 static hia_size axis(const finding *f, hia_value_id v, uint32_t k) { return f->of[v].axes[k]; }
 
@@ -182,7 +186,7 @@ static void pack(const finding *f, hia_node_id n, hia_size *out, uint32_t rank) 
   const hia_node *map = hiaG_def(f->fn, in(f, n, 0));
   bool is_map = map->op == HIA_OP_MAP;
   hia_node_id yield = is_map ? hiaG_yield_of(f->fn, map->regions) : HIA_NONE;
-  if (rank) out[0] = is_map ? of_integer(f, f->fn->edges.data[map->ins]) : new_size(f->s, -1);
+  if (rank) out[0] = axis(f, in(f, n, 0), 0);
   for (uint32_t k = 1; k < rank; k++) {
     hia_size stated_size = of_integer(f, in(f, n, k));
     hia_size own = is_map ? axis(f, in(f, yield, 0), k - 1) : HIA_NONE;
@@ -272,8 +276,14 @@ static void by_rule(const finding *f, hia_node_id n, hia_size *out, uint32_t ran
                                      : &g->literals.data[node->imm].shape,
             out);
     return;
-  default: new_sizes(f, out, rank); return;
+  default: break;
   }
+  if (node->op == HIA_OP_MAP)
+    out[0] = of_integer(f, x);
+  else if (node->op == HIA_OP_SET)
+    copy(f, out, x, 0, rank);
+  else
+    new_sizes(f, out, rank);
 }
 
 /* ---- nodes ---- */
@@ -283,8 +293,8 @@ static hia_size *room(const finding *f, hia_value_id v) {
   return f->of[v].axes;
 }
 
-static bool is_tensor(const finding *f, hia_value_id v) {
-  return hiaG_is_tensor(f->s->g, f->fn, v);
+static bool has_axes(const finding *f, hia_value_id v) {
+  return hiaG_is_tensor(f->s->g, f->fn, v) || is_array(f, v);
 }
 
 static hia_size join(const finding *f, hia_size a, hia_size b) {
@@ -316,7 +326,7 @@ static void branch_results(const finding *f, hia_node_id branch) {
     hia_value_id v = node->outs + i, a = in(f, yields[0], i), b = in(f, yields[1], i);
     if (hiaG_type(f->fn, v) == HIA_I64 && f->of[v].integer == HIA_NONE)
       f->of[v].integer = join_integers(f, a, b);
-    if (!is_tensor(f, v) || f->of[v].axes) continue;
+    if (!has_axes(f, v) || f->of[v].axes) continue;
     uint32_t rank = rank_of(f, v);
     hia_size *out = room(f, v);
     if (is_unset(f, a)) a = b;
@@ -329,7 +339,7 @@ static void branch_results(const finding *f, hia_node_id branch) {
 /* A variable of a loop, at the begin of a round. */
 static void variable(const finding *f, hia_node_id arg, hia_node_id loop) {
   hia_value_id v = f->fn->nodes.data[arg].outs;
-  if (!is_tensor(f, v) || f->of[v].axes) return;
+  if (!has_axes(f, v) || f->of[v].axes) return;
   hia_value_id start = in(f, loop, (uint32_t)f->fn->nodes.data[arg].imm);
   uint32_t rank = rank_of(f, v);
   hia_size *out = room(f, v);
@@ -344,7 +354,7 @@ static void loop_results(const finding *f, hia_node_id loop) {
   hia_node_id yield = hiaG_yield_of(f->fn, node->regions);
   for (uint32_t i = 0; i < node->n_outs; i++) {
     hia_value_id v = node->outs + i, last = in(f, yield, i + 1);
-    if (!is_tensor(f, v) || f->of[v].axes) continue;
+    if (!has_axes(f, v) || f->of[v].axes) continue;
     const hia_node *def = hiaG_def(f->fn, last);
     bool is_inside = def->region == node->regions, is_variable = def->op == HIA_OP_ARG;
     uint32_t rank = rank_of(f, v);
@@ -364,7 +374,7 @@ static void compare_round(finding *f, hia_node_id loop, hia_node_id yield) {
   HIA_EACH_ARG(f->fn, node->regions, arg) {
     hia_value_id v = f->fn->nodes.data[arg].outs;
     hia_value_id next = in(f, yield, (uint32_t)f->fn->nodes.data[arg].imm);
-    for (uint32_t k = is_tensor(f, v) ? rank_of(f, v) : 0; k-- > 0;) {
+    for (uint32_t k = has_axes(f, v) ? rank_of(f, v) : 0; k-- > 0;) {
       hia_size now = axis(f, v, k), then = axis(f, next, k);
       if (f->differs[v] >> k & 1 || now == then || is_never(f, now) || is_never(f, then)) continue;
       f->differs[v] |= (uint16_t)(1u << k);
@@ -412,7 +422,7 @@ static bool has_never(const finding *f, hia_node_id n) {
     if (hiaG_type(f->fn, v) == HIA_I64 && f->of[v].integer != HIA_NONE &&
         is_never(f, f->of[v].integer))
       return true;
-    for (uint32_t k = is_tensor(f, v) ? rank_of(f, v) : 0; k-- > 0;)
+    for (uint32_t k = has_axes(f, v) ? rank_of(f, v) : 0; k-- > 0;)
       if (is_never(f, axis(f, v, k))) return true;
   }
   return false;
@@ -422,6 +432,7 @@ static void look_at(finding *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   switch (node->op) {
   case HIA_OP_YIELD: end_of(f, n); return;
+  case HIA_OP_LEN: f->of[node->outs].integer = axis(f, in(f, n, 0), 0); return;
   case HIA_OP_DIM: f->of[node->outs].integer = axis(f, in(f, n, 0), (uint32_t)node->imm); return;
   case HIA_OP_ADD:
   case HIA_OP_SUB:
@@ -440,7 +451,7 @@ static void look_at(finding *f, hia_node_id n) {
   bool is_of_never = f->s->never != HIA_NONE && has_never(f, n);
   for (uint32_t i = 0; i < node->n_outs; i++) {
     hia_value_id v = node->outs + i;
-    if (!is_tensor(f, v) || f->of[v].axes) continue;
+    if (!has_axes(f, v) || f->of[v].axes) continue;
     uint32_t rank = rank_of(f, v);
     hia_size *out = room(f, v);
     if (node->n_outs == 1)

@@ -18,7 +18,8 @@ typedef uint32_t hia_size;
 
 /* What is known of one value. */
 typedef struct hia_value_sizes {
-  hia_size *axes; /* as many as the rank of a tensor; NULL: it is none, or nothing was found yet */
+  hia_size *axes;   /* as many as the rank of a tensor, or the length of an array; NULL: it is
+                       neither,   or nothing was found yet */
   hia_size integer; /* of an i64 that is the size of something; else NONE */
 } hia_value_sizes;
 
