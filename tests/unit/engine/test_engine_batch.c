@@ -47,6 +47,14 @@ static const char text[] =
     "fn broad(n: i32) -> f32 = sum([sum(rose(grow(1, i, n))) for i in 0..4])\n"
     "fn roses_slope(n: i32) -> f32 = { let (x, (w, e)) = value_and_grad(roses, wrt = (W, E))(n);\n"
     "  x + sum(w) + sum(e) }\n"
+    /* A loop that keeps its states, a layer over them, and a loop over that. */
+    "param S: f32[24, 24] = uniform(-0.3, 0.3)\n"
+    "fn states(x: f32[k, 24]) -> f32[k, 24] = {\n"
+    "  let (rows, _, _) = loop (rows = zeros(k, 24), h = E[3], t = 0i64) while t < k {\n"
+    "    let h = tanh(S @ h + x[t]); (set(rows, t, h), h, t + 1) };\n"
+    "  rows }\n"
+    "fn layers(n: i32) -> f32 = sum([{ let y = states(E[0..4 + n % 2]) @ transpose(S);\n"
+    "  sum(states(y)) + f32(i) } for i in 0..n])\n"
     "fn slope(n: i32) -> f32 = { let (x, (w, e)) = value_and_grad(total, wrt = (W, E))(n);\n"
     "  x + sum(w) + sum(e) }\n";
 
@@ -181,6 +189,21 @@ Test(engine_batch, sums_of_stacked_rows_wait_for_nothing) {
     outcome o = run(&p, "broad", n, 0), alone = run(&none, "broad", n, 0);
     cr_expect_eq(o.stats.batch_waves, n <= 4 ? 4 : 4 + ((uint64_t)n + 15) / 16, "%d: %llu", n,
                  (unsigned long long)o.stats.batch_waves);
+    cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  }
+  close_program(&none);
+  close_program(&p);
+}
+
+/* Each round of the one loop is a wave, then the layer, then each round of the other. */
+Test(engine_batch, rows_that_loops_set_wait_for_nothing) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_ALL, HIA_FLAG_NO_REUSE, 1),
+          none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (int32_t n = 1; n < 100; n += 33) {
+    outcome o = run(&p, "layers", n, 0), alone = run(&none, "layers", n, 0);
+    cr_expect_eq(o.stats.batch_rows, 3 * (uint64_t)n * (4 + (uint64_t)n % 2));
+    cr_expect_leq(o.stats.batch_waves, 15, "%llu waves", (unsigned long long)o.stats.batch_waves);
     cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
   }
   close_program(&none);
