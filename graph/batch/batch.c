@@ -53,9 +53,10 @@ static void forget_flags(hia_graph *g) {
   }
 }
 
-/* True if something has changed: rows and sums that no run has to wait for. */
+/* True if something has changed: products, rows and sums that no run has to wait for. */
 static bool read_rows(hia_batcher *b) {
-  return hiaG_batch_unset(b) || hiaG_batch_unstack(b) || hiaG_batch_collect(b);
+  return hiaG_batch_choose(b) || hiaG_batch_unset(b) || hiaG_batch_unstack(b) ||
+         hiaG_batch_collect(b);
 }
 
 static void find_again(hia_batcher *b, hia_graph *g) {

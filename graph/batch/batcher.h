@@ -20,6 +20,7 @@
  *   unstack.c  rows of tensors that are stacked of pending ones, ...
  *   add_rows.c ... and the sums of such rows (rows.h)
  *   unset.c    loops that set rows
+ *   choose.c   products with matrices that an index chooses
  *   collect.c  sums of gradients that are one tensor
  *   put.c      nodes that these put
  *   split.c    comprehensions whose elements wait together
@@ -155,6 +156,12 @@ bool hiaG_batch_unstack(hia_batcher *b);
 /* Tensors whose rows loops set become arrays of rows. Returns and requires what hiaG_batch_unstack
  * does. */
 bool hiaG_batch_unset(hia_batcher *b);
+
+/* ---- choose.c ---- */
+
+/* Products with a matrix that an index chooses become a choice of products. Returns and requires
+ * what hiaG_batch_unstack does. */
+bool hiaG_batch_choose(hia_batcher *b);
 
 /* ---- collect.c ---- */
 

@@ -445,8 +445,11 @@ static bool is_copied(const looking *l, hia_node_id n, uint8_t *depths) {
   hia_type_kind kind = hiaG_type_kind(l->b->g->types, hiaG_type(l->fn, out(l, n)));
   if (!is_pure || (kind != HIA_KIND_SCALAR && kind != HIA_KIND_TENSOR)) return false;
   if (!hiaG_node_does(l->b->g, l->fn, n, HIA_E_RAISES)) return true;
+  int64_t i;
+  if (node->op == HIA_OP_ROW)
+    return is_constant(l, in(l, n, 1), &i) && i >= 0 && i < size(l, in(l, n, 0), 0);
   rule r = rule_of(node->op);
-  return r.can && node->op != HIA_OP_ROW && r.can(l, n);
+  return r.can && r.can(l, n);
 }
 
 static bool is_heavy(const looking *l, hia_node_id n) {

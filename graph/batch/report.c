@@ -54,11 +54,16 @@ static void batched(reporting *r) {
   line(r, "batched");
   hiaR_text_addf(r->out, "%u operation%s", n, n == 1 ? "" : "s");
   n = 0;
+  const char *last = NULL;
+  hia_loc_id last_at = HIA_NONE;
   HIA_EACH_NODE(r->fn, k) {
     const hia_node *node = &r->fn->nodes.data[k];
     if (!r->of->is_heavy[k]) continue;
     const char *w = param_of(r, hiaG_in(r->fn, k, 0));
     if (!w) w = param_of(r, hiaG_in(r->fn, k, 1));
+    if (n && w == last && node->loc == last_at) continue; /* the choices of choose.c */
+    last = w;
+    last_at = node->loc;
     hiaR_text_addf(r->out, n++ ? ", " : "; products with params: ");
     hiaR_text_addf(r->out, "%s", w ? w : "several");
     place(r, node->loc);

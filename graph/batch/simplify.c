@@ -106,6 +106,23 @@ static void simplify_integer(simplifying *s, hia_node_id n) {
   if (number_of_it >= 0) replace(s, n, number(s, n, number_of_it));
 }
 
+/* A vector times a transposed matrix is the matrix times the vector, if the sizes fit: each element
+ * of the result is added in the same order, and no matrix is made. */
+static void simplify_product(simplifying *s, hia_node_id n) {
+  int64_t a[HIA_MAX_RANK], b[HIA_MAX_RANK];
+  hia_value_id ins[2] = {hiaG_in(s->fn, n, 0), hiaG_in(s->fn, n, 1)};
+  if (!shape_of(s, ins[0], a) || !shape_of(s, ins[1], b)) return;
+  uint32_t rank = hiaG_rank(s->b->g->types, hiaG_type(s->fn, ins[0])), i = rank == 1;
+  bool is_of_vector = rank + hiaG_rank(s->b->g->types, hiaG_type(s->fn, ins[1])) == 3;
+  if (!is_of_vector || hiaG_def(s->fn, ins[i])->op != HIA_OP_TRANSPOSE || a[rank - 1] != b[0])
+    return;
+  hia_value_id matrix = s->fn->edges.data[hiaG_def(s->fn, ins[i])->ins];
+  ins[i] = ins[1 - i];
+  ins[1 - i] = matrix;
+  hiaG_set_ins(s->b->g, s->fn, n, ins, 2);
+  s->is_changed = true;
+}
+
 static void simplify(simplifying *s, hia_node_id n) {
   const hia_node node = s->fn->nodes.data[n];
   int64_t size;
@@ -123,6 +140,7 @@ static void simplify(simplifying *s, hia_node_id n) {
   case HIA_OP_DIV:
     if (hiaG_type(s->fn, node.outs) == HIA_I64) simplify_integer(s, n);
     break;
+  case HIA_OP_PRODUCT: simplify_product(s, n); break;
   case HIA_OP_ZEROS: simplify_zeros(s, n); break;
   case HIA_OP_EXPECT: simplify_expect(s, n); break;
   case HIA_OP_FIT: simplify_fit(s, n); break;
