@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How much of the streams has been read. */
 typedef struct reading {
@@ -42,6 +43,7 @@ static const char *tier_of(const hia_run_stats *used) {
 /* A run, or several with the same arguments. */
 typedef struct running {
   const tool_options *options;
+  hia_module *module;
   hia_function *function;
   const tool_arguments *args;
   hia_run_options run;
@@ -90,17 +92,34 @@ static bool print_on_stderr(void *unused, const char *bytes, size_t len) {
   return fwrite(bytes, 1, len, stderr) == len;
 }
 
+/* Prints what is batched, unless that is nothing. */
+static bool print_batches(void *user, const char *bytes, size_t len) {
+  static const char none[] = "nothing";
+  bool is_nothing = len >= strlen(none) && memcmp(bytes, none, strlen(none)) == 0;
+  return is_nothing || print_on_stderr(user, bytes, len);
+}
+
+static hia_status explain_batches(const running *r, hia_error **error) {
+  hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
+  hia_function *function = r->function;
+  dump.stage = HIA_STAGE_BATCHES;
+  return hia_module_dump(r->module, &function, 1, &dump, print_batches, NULL, error);
+}
+
 static int explain(const running *r) {
   hia_error *error;
   hia_status status =
       hia_function_explain(r->function, r->options->json, print_on_stderr, NULL, &error);
+  bool has_batches = r->options->engine.batching != HIA_BATCH_NONE && !r->options->json;
+  if (status == HIA_OK && has_batches) status = explain_batches(r, &error);
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 
 /* *is_compiling: see may_compile. */
-static int run_function(const tool_options *options, hia_function *function,
+static int run_function(const tool_options *options, hia_module *module, hia_function *function,
                         const tool_arguments *args, hia_timeline *timeline, bool *is_compiling) {
   running r = {.options = options,
+               .module = module,
                .function = function,
                .args = args,
                .run = HIA_RUN_OPTIONS_INIT,
@@ -141,7 +160,8 @@ int tool_run(const tool_options *options) {
   if (code == EXIT_FINE) code = tool_function(options, module, &function);
   if (code == EXIT_FINE) code = tool_args(engine, &function, options, true, &args);
   if (code == EXIT_FINE) code = tool_result_fits(options->output, function);
-  if (code == EXIT_FINE) code = run_function(options, function, &args, timeline, &is_compiling);
+  if (code == EXIT_FINE)
+    code = run_function(options, module, function, &args, timeline, &is_compiling);
   if (is_compiling) { /* ends the process without waiting for that compilation */
     tool_flush();
     fflush(stderr);

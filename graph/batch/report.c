@@ -26,8 +26,35 @@ static void line(reporting *r, const char *what) {
   hiaR_text_addf(r->out, "  %-8s", what);
 }
 
+/* What an operation is in the program, or the op. */
 static const char *name_of(const reporting *r, hia_node_id n) {
-  return hiaR_ops[r->fn->nodes.data[n].op].name;
+  unsigned op = r->fn->nodes.data[n].op;
+  switch (op) {
+  case HIA_OP_PRODUCT:
+  case HIA_OP_PRODUCT_AT:
+  case HIA_OP_PRODUCT_BT: return "a product";
+  case HIA_OP_MAP: return "a comprehension";
+  case HIA_OP_PACK: return "a tensor of its elements";
+  case HIA_OP_LOOP: return "a loop";
+  case HIA_OP_IF: return "a branch";
+  case HIA_OP_CALL: return "a call";
+  case HIA_OP_ARG: return "an argument";
+  case HIA_OP_DATA:
+  case HIA_OP_REUSE: return "an object";
+  case HIA_OP_ARRAY: return "an array";
+  case HIA_OP_FIELD: return "a field";
+  case HIA_OP_AT: return "an element";
+  case HIA_OP_ROW:
+  case HIA_OP_ROWS: return "an index";
+  case HIA_OP_PART:
+  case HIA_OP_CUT: return "a slice";
+  case HIA_OP_WITH:
+  case HIA_OP_SET: return "set";
+  case HIA_OP_CAT: return "concat";
+  case HIA_OP_CAST: return "a conversion";
+  case HIA_OP_COLLECT: return "a gradient";
+  default: return hiaR_ops[op].name;
+  }
 }
 
 /* The param that a matrix is, or consists of. NULL: it is none. */
