@@ -144,8 +144,8 @@ static hia_value_id put_summands(hia_unstacking *u, const hia_putting *p, hia_va
   return put_array(u, p, v);
 }
 
-/* A sum that is waited for once gains nothing; nor does one of scalars, unless a recursion or the
- * rounds of a loop make it. */
+/* A sum or a mean that is waited for once gains nothing; nor does one of scalars, unless a
+ * recursion or the rounds of a loop make it. */
 static void replace_sum(hia_unstacking *u, hia_node_id n) {
   const hia_node node = u->fn->nodes.data[n];
   hia_value_id x = hiaG_rows_in(u, n, 0);
@@ -155,7 +155,13 @@ static void replace_sum(hia_unstacking *u, hia_node_id n) {
   bool is_inner = u->fn->effects & HIA_E_RECURSIVE || hiaG_is_in_rounds(u->fn, n);
   if (shape.rank ? node.imm != 0 : !is_inner) return;
   hia_putting p = hiaG_before(u->b->g, u->fn, n);
-  replace(u, n, hiaG_put_sum(u->b, u->f, &p, &shape, put_summands(u, &p, x)));
+  hia_value_id sum = hiaG_put_sum(u->b, u->f, &p, &shape, put_summands(u, &p, x));
+  if (node.op == HIA_OP_MEAN) {
+    hia_value_id rows = hiaG_put_rows(u, &p, x);
+    rows = hiaG_put(&p, HIA_OP_CAST, &rows, 1, (hia_type)shape.dtype, HIA_I64);
+    sum = hiaG_put_2(&p, HIA_OP_DIV, sum, rows, hiaG_row_type(&p, &shape));
+  }
+  replace(u, n, sum);
 }
 
 /* ---- products of all rows and a matrix ---- */
@@ -240,7 +246,7 @@ static void find_wanted(hia_unstacking *u) {
   while (nodes.len) {
     const hia_node *node = &u->fn->nodes.data[nodes.data[--nodes.len]];
     bool reads_rows = node->op == HIA_OP_ROW;
-    if (node->op == HIA_OP_SUM)
+    if (node->op == HIA_OP_SUM || node->op == HIA_OP_MEAN)
       reads_rows = node->imm == 0 || hiaG_rows_rank(u, u->fn->edges.data[node->ins]) == 1;
     bool passes_on = node->n_outs == 1 && u->is_wanted[node->outs];
     for (uint32_t i = 0; i < node->n_ins && (reads_rows || passes_on); i++) {
@@ -270,7 +276,7 @@ static void look_at_use(hia_unstacking *u, hia_node_id n) {
   if (node.op == HIA_OP_PACK) replace_pack(u, n);
   if (!u->is_late[x]) return;
   if (node.op == HIA_OP_ROW) replace_row(u, n);
-  if (node.op == HIA_OP_SUM) replace_sum(u, n);
+  if (node.op == HIA_OP_SUM || node.op == HIA_OP_MEAN) replace_sum(u, n);
   if (node.op == HIA_OP_PART) replace_part(u, n);
   if (node.op == HIA_OP_EXPECT) replace_expect(u, n);
   if (node.op == HIA_OP_DIM && node.imm == 0) {
