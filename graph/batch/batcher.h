@@ -17,12 +17,11 @@
  *   sizes.c    constant sizes of tensors, across calls and fields: what is in a segment
  *              cannot fail
  *   late.c     which values are late
- *   unstack.c  rows of tensors that are stacked of pending ones, ...
- *   add_rows.c ... and the sums of such rows (rows.h)
+ *   unstack.c  rows of tensors that are stacked of pending ones, and sums of such rows
  *   unset.c    loops that set rows
  *   choose.c   products with matrices that an index chooses
- *   collect.c  sums of gradients that are one tensor
- *   put.c      nodes that these put
+ *   collect.c  sums of gradients that consist of tensors alone
+ *   rows.h     what these four share, with put.c, find_rows.c, put_rows.c, guard.c, add_rows.c
  *   split.c    comprehensions whose elements wait together
  *   report.c   what is batched, and why other operations are not
  *   types.c    types of which fields are late scalars

@@ -1,6 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tensors whose rows are pending: what unstack.c, add_rows.c and collect.c share. They put nodes
- * into functions while these are still of scalars that are scalars (batcher.h). */
+/* Tensors whose rows are pending: what unstack.c, unset.c, choose.c and collect.c share. They put
+ * nodes into functions while these are still of scalars that are scalars (batcher.h).
+ *
+ *   put.c        puts nodes
+ *   find_rows.c  which tensors have rows that can be had without the others
+ *   put_rows.c   puts what gives such a row
+ *   guard.c      puts what fails as an operation on all rows would
+ *   add_rows.c   puts what adds rows */
 #ifndef HIA_BATCH_ROWS_H
 #define HIA_BATCH_ROWS_H
 
