@@ -49,7 +49,10 @@ static void find(hia_batcher *b, hia_graph *g) {
 static void forget_flags(hia_graph *g) {
   HIA_EACH_FN(g, f) {
     hia_fn *fn = hiaG_fn(g, f);
-    HIA_EACH_NODE(fn, n) fn->nodes.data[n].flags &= (uint8_t)~(HIA_NODE_WAITS | HIA_NODE_SIZED);
+    HIA_EACH_NODE(fn, n) {
+      hia_node *node = &fn->nodes.data[n];
+      node->flags = hiaR_u8(node->flags & ~(unsigned)(HIA_NODE_WAITS | HIA_NODE_SIZED));
+    }
   }
 }
 

@@ -108,7 +108,7 @@ for file in "$examples"/*.hia; do
   if [ $unsanitized = yes ]; then
     strip -o stripped "$name"
     size=$(stat -c %s stripped)
-    limit=288000
+    limit=292000
     [[ $name =~ ^(tree|formula)$ ]] && limit=340000       # it reads and writes data, and checks the sizes of tensors in it
     [[ $name =~ ^(perceptron|gradients|xor)$ ]] && limit=770000 # it has tensors, products and elementary functions, for three kinds of processor
     [ "$name" = praise ] && limit=820000     # it has both

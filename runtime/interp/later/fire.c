@@ -89,7 +89,7 @@ typedef struct lent {
 static hia_word lend(lent *to, hia_tensor_kind kind, hia_dtype dtype, const hia_dims *dims,
                      const char *data, hia_word owner) {
   hia_tensor *t = (hia_tensor *)(void *)to->bytes;
-  hiaR_object_begin(&t->counted, (uint16_t)kind);
+  hiaR_object_begin(&t->counted, hiaR_u16(kind));
   atomic_init(&t->counted.count, HIA_STICKY);
   t->counted.spare = hiaR_tensor_spare(dtype, dims->rank);
   t->data = (char *)(uintptr_t)data;
