@@ -17,18 +17,17 @@
  *   sizes.c    constant sizes of tensors, across calls and fields: what is in a segment
  *              cannot fail
  *   late.c     which values are late
- *   unstack.c  rows of tensors that are stacked of pending ones, and sums of such rows
- *   unset.c    loops that set rows
- *   choose.c   products with matrices that an index chooses
- *   collect.c  sums of gradients that consist of tensors alone
- *   rows.h     what these four share, with put.c, find_rows.c, put_rows.c, guard.c, add_rows.c
+ *   rows/      rows of tensors that are stacked of pending ones (unstack.c), and sums of such rows;
+ *              loops that set rows (unset.c); products with matrices that an index chooses
+ *              (choose.c); sums of gradients that consist of tensors alone (collect.c)
+ *   put.c      puts nodes
  *   split.c    comprehensions whose elements wait together
  *   report.c   what is batched, and why other operations are not
  *   types.c    types of which fields are late scalars
  *   lift.c     an operation over rows
  *   segment.c  segments, and what stands in their place
  *   undefer.c  the pass `late`: operations in the places of segments, for the interpreter
- *   each.c     a pass of its own behind that: maps whose iterations may be frozen */
+ *   wait/      a pass of its own behind that: maps whose iterations may be frozen (each.c) */
 #ifndef HIA_BATCHER_H
 #define HIA_BATCHER_H
 
@@ -152,25 +151,25 @@ bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint
 /* True if the node reads elements of operand i, a tensor, or through an object. */
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i);
 
-/* ---- unstack.c ---- */
+/* ---- rows/unstack.c ---- */
 
 /* Reads rows, and sums of rows, of tensors that are stacked of pending ones without the tensor.
  * True if something has changed; then all must be found anew. Requires hiaG_batch_find_late. */
 bool hiaG_batch_unstack(hia_batcher *b);
 
-/* ---- unset.c ---- */
+/* ---- rows/unset.c ---- */
 
 /* Tensors whose rows loops set become arrays of rows. Returns and requires what hiaG_batch_unstack
  * does. */
 bool hiaG_batch_unset(hia_batcher *b);
 
-/* ---- choose.c ---- */
+/* ---- rows/choose.c ---- */
 
 /* Products with a matrix that an index chooses become a choice of products. Returns and requires
  * what hiaG_batch_unstack does. */
 bool hiaG_batch_choose(hia_batcher *b);
 
-/* ---- collect.c ---- */
+/* ---- rows/collect.c ---- */
 
 /* Takes the tensor of a sum that consists of it alone, which may be pending, without waiting for
  * it. Returns and requires what hiaG_batch_unstack does. */

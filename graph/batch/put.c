@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Putting nodes before others, or at the end of a region. */
-#include "graph/batch/rows.h"
+#include "graph/batch/put.h"
 #include "graph/ir/build.h"
 
 bool hiaG_is_repeated(const hia_fn *fn, hia_node_id n) {

@@ -24,7 +24,7 @@
  * What waits, and what depends on that, must not fail or have effects: then the first failure is
  * the one that it would be. */
 #include "graph/analysis/effects.h"
-#include "graph/batch/rows.h"
+#include "graph/batch/rows/rows.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/walk.h"

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls of functions that compute the elements of a map and may be frozen at them
- * (graph/batch/each.c): the runtime makes a call for each element
+ * (graph/batch/wait/each.c): the runtime makes a call for each element
  * (runtime/native/driver.h). For at most one element the call is made as any other. */
 #include "lower/function/function.h"
 

@@ -11,7 +11,7 @@
  *   up to 4096 rows   a loop that adds 16 of them to the 16 partial sums, which are the rows of a
  *                     tensor; then the sum of those
  *   more              the rows are stacked, and the run waits */
-#include "graph/batch/rows.h"
+#include "graph/batch/rows/rows.h"
 #include "graph/ir/build.h"
 
 enum { FEW = 4, PARTIAL_SUMS = 16, MOST = 4096 };

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Operations on rows whose results are not needed, where they fail. */
-#include "graph/batch/rows.h"
+#include "graph/batch/rows/rows.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/walk.h"

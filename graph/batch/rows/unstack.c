@@ -16,7 +16,7 @@
  * other sizes are. An operation that is no longer needed, but might fail, is kept where it fails:
  * behind a branch (guard). */
 #include "graph/analysis/effects.h"
-#include "graph/batch/rows.h"
+#include "graph/batch/rows/rows.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/walk.h"

@@ -26,7 +26,7 @@
  *
  * A call in tail position stays where it is: it takes the place of its caller's frame. */
 #include "graph/analysis/effects.h"
-#include "graph/batch/waiting.h"
+#include "graph/batch/wait/waiting.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/sums.h"

@@ -6,7 +6,7 @@
  *     %m = row %w, %k             %i = within %n, %k
  *     %y = product %m, %x   ->    %y = if %i < 2 { if %i < 1 { product (row %w, 0), %x } else .. }
  *                                      else { .. } */
-#include "graph/batch/rows.h"
+#include "graph/batch/rows/rows.h"
 #include "graph/ir/build.h"
 #include "graph/ir/walk.h"
 

@@ -12,7 +12,7 @@
  * That adds in the order of the sum, of which `collect` says (docs/tensors.md) that it begins with
  * +0, but that a sum of one tensor is this tensor: so y is x where n is 0, and (0 + y) + x where n
  * is 1. The sizes of %like are constant; a tensor of another shape is for `collect`, too. */
-#include "graph/batch/rows.h"
+#include "graph/batch/rows/rows.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/sums.h"

@@ -17,7 +17,7 @@
  * A *web* consists of all values within a loop that are such a tensor: a variable of the loop, what
  * a `with`, a branch or an inner loop makes of it. A tensor that comes from elsewhere, such as the
  * one that a variable begins with, is taken apart into its rows where it enters the web. */
-#include "graph/batch/rows.h"
+#include "graph/batch/rows/rows.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/scc.h"

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Which tensors have rows that can be had without the others (rows.h). */
-#include "graph/batch/rows.h"
+#include "graph/batch/rows/rows.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/walk.h"

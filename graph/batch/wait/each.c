@@ -20,7 +20,7 @@
  * Requires hiaG_effects, and runs it again; comes behind batch. */
 #include "graph/analysis/effects.h"
 #include "graph/batch/batch.h"
-#include "graph/batch/waiting.h"
+#include "graph/batch/wait/waiting.h"
 #include "graph/ir/walk.h"
 #include "graph/passes/ranges.h"
 
