@@ -3,7 +3,7 @@
 #include "runtime/heap/poison.h"
 
 #ifdef HIA_STRESS
-enum { LEAST = 8 << 10, MOST = 64 << 10, UNIT = 1 << 10 };
+enum { LEAST = 32 << 10, MOST = 128 << 10, UNIT = 1 << 10 }; /* chunks fit into a PART of it */
 #else
 enum {
   LEAST = 8 << 20,  /* bytes of a run that needs a reserve */

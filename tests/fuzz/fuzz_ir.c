@@ -185,6 +185,7 @@ static bool is_native(const hia_graph *g) {
     for (hia_node_id n = 0; n < g->fns.data[f]->nodes.len; n++) {
       unsigned op = g->fns.data[f]->nodes.data[n].op;
       if (op >= HIA_OP_DUP && op <= HIA_OP_FILLED) return true;
+      if (op >= HIA_OP_DEFER && op <= HIA_OP_WITHIN) return true;
     }
   return false;
 }

@@ -168,6 +168,14 @@ Test(engine_batch, equal_rows_are_computed_once) {
   close_program(&p);
 }
 
+/* Builds with small limits settle when little is pending, so they have more waves. */
+#ifdef HIA_STRESS
+#define EXPECT_WAVES(is_so, o) (void)(o)
+#else
+#define EXPECT_WAVES(is_so, o)                                                                     \
+  cr_expect(is_so, "%llu waves", (unsigned long long)(o).stats.batch_waves)
+#endif
+
 /* A node is one row, and the sum of its three children's vectors another; four roots have a row of
  * their own. Sums of more than four are added by sixteens, in a row each, and one at the end. */
 Test(engine_batch, sums_of_stacked_rows_wait_for_nothing) {
@@ -178,17 +186,15 @@ Test(engine_batch, sums_of_stacked_rows_wait_for_nothing) {
     outcome o = run(&p, "roses", n, 0), alone = run(&none, "roses", n, 0);
     uint64_t nodes = 3 * (uint64_t)inner + 1, sums = (uint64_t)inner;
     cr_expect_eq(o.stats.batch_rows, 4 * (nodes + sums + 1));
-    cr_expect_eq(o.stats.batch_waves, 2 * (uint64_t)n + 2);
+    EXPECT_WAVES(o.stats.batch_waves == 2 * (uint64_t)n + 2, o);
     cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
     o = run(&p, "roses_slope", n, 0), alone = run(&none, "roses_slope", n, 0);
-    cr_expect_leq(o.stats.batch_waves, 6 * (uint64_t)n + 8, "%llu waves",
-                  (unsigned long long)o.stats.batch_waves);
+    EXPECT_WAVES(o.stats.batch_waves <= 6 * (uint64_t)n + 8, o);
     cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
   }
   for (int32_t n = 3; n < 70; n += 11) {
     outcome o = run(&p, "broad", n, 0), alone = run(&none, "broad", n, 0);
-    cr_expect_eq(o.stats.batch_waves, n <= 4 ? 4 : 4 + ((uint64_t)n + 15) / 16, "%d: %llu", n,
-                 (unsigned long long)o.stats.batch_waves);
+    EXPECT_WAVES(o.stats.batch_waves == (n <= 4 ? 4 : 4 + ((uint64_t)n + 15) / 16), o);
     cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
   }
   close_program(&none);
@@ -203,7 +209,7 @@ Test(engine_batch, rows_that_loops_set_wait_for_nothing) {
   for (int32_t n = 1; n < 100; n += 33) {
     outcome o = run(&p, "layers", n, 0), alone = run(&none, "layers", n, 0);
     cr_expect_eq(o.stats.batch_rows, 3 * (uint64_t)n * (4 + (uint64_t)n % 2));
-    cr_expect_leq(o.stats.batch_waves, 15, "%llu waves", (unsigned long long)o.stats.batch_waves);
+    EXPECT_WAVES(o.stats.batch_waves <= 15, o);
     cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
   }
   close_program(&none);
