@@ -69,8 +69,11 @@ const char *hiaG_cannot_fuel(const hia_graph *g) {
     return "it is a static graph, in which calls are no longer counted";
   HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
-    HIA_EACH_NODE(fn, n)
-      if (fn->nodes.data[n].op == HIA_OP_FORK) return "its calls are forked already";
+    HIA_EACH_NODE(fn, n) {
+      unsigned op = fn->nodes.data[n].op;
+      if (op == HIA_OP_FORK) return "its calls are forked already";
+      if (op == HIA_OP_DEFER) return "its operations are computed later";
+    }
   }
   return NULL;
 }

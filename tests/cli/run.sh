@@ -93,6 +93,9 @@ fn main(n: i32) -> i32 = if n == 0 then putchar(10) else { let _ = putchar(64 + 
 every 'no function of C' 1 '' "putchar.hia:1:18: error.E0601.: the host has no function 'putchar'.*
  *= hint: with --no-extern there are no functions of C" run "$work/putchar.hia" 3 --no-extern
 every 'no function of C, by a graph' 1 '' 'E0601.*--no-extern' run --from-ir "$work/putchar.ir" 3 --no-extern
+"$hiaton" dump --stage graph --after batch examples/models/tree_rnn.hia --fn loss >"$work/batched.ir"
+every 'fuel of a graph whose operations are computed later' 1 '' 'fuel: its operations are computed later|for native code' \
+  run --from-ir "$work/batched.ir" --fn loss --fuel 1000 '[Leaf(1,2)]'
 every 'none is needed' 0 10946 '' run examples/fib.hia 20 --no-extern
 t 'no function of C in a bench' 1 '' 'E0601.*--no-extern' bench "$work/putchar.hia" 3 --no-extern
 every 'an effect of C' 0 'CBA
