@@ -103,3 +103,35 @@ Test(engine_gradients, of_random_programs_as_native_code) {
   for (uint32_t i = 0; i < 20; i += HIA_TEST_SHARE)
     check(1000 * HIA_TEST_SEED + i, HIA_ENGINE_JIT, false);
 }
+
+/* Where a recursion is called from outside, its state has no gradient, and in its calls of itself
+ * it has: one version serves both. */
+Test(engine_gradients, a_recursion_has_one_version) {
+  static const char source[] =
+      "fn both(a: f64, n: i32) -> (f64, f64) = if n == 0 then (sin(a), a * a) else {\n"
+      "  let (h, p) = both(a, n - 1);\n"
+      "  (h * a, p + h * h)\n"
+      "}\n"
+      "fn loss(a: f64, n: i32) -> f64 = both(a, n).1\n"
+      "fn slope(a: f64, n: i32) = grad(loss, wrt = a)(a, n)\n";
+  hia_engine *engine;
+  hia_module *module;
+  hia_function *slope;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  hia_dump_options tape = HIA_DUMP_OPTIONS_INIT;
+  test_text text = {0};
+  options.kind = HIA_ENGINE_INTERP;
+  tape.stage = HIA_STAGE_TAPE;
+  cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
+  cr_assert_eq(hia_module_load_text(engine, "s.hia", source, strlen(source), &module, NULL),
+               HIA_OK);
+  cr_assert_eq(hia_module_function(module, "slope", &slope, NULL), HIA_OK);
+  cr_assert_eq(hia_module_dump(module, &slope, 1, &tape, test_text_take, &text, NULL), HIA_OK);
+  static const char kept[] = "\nboth(f64, i32), for the gradient of result 0, 1 keeps";
+  const char *first = strstr(text.data, "\nboth(f64, i32)");
+  cr_assert(first && strncmp(first, kept, strlen(kept)) == 0, "%s", text.data);
+  cr_assert(!strstr(first + 1, "\nboth(f64, i32)"), "%s", text.data);
+  test_text_free(&text);
+  hia_module_free(module);
+  hia_engine_free(engine);
+}
