@@ -179,10 +179,11 @@ static void spread(const call_graph *c, hia_arena *scratch, uint16_t *effects) {
   }
 }
 
-uint16_t *hiaG_find_effects(const hia_graph *g, hia_arena *arena) {
+uint16_t *hiaG_find_effects(const hia_graph *g, hia_arena *arena, const uint32_t **groups) {
   uint16_t *effects = HIA_NEW_ARRAY(arena, uint16_t, (size_t)g->fns.len + 1);
   call_graph c = look(g, arena, effects);
   spread(&c, arena, effects);
+  if (groups) *groups = c.group;
   return effects;
 }
 

@@ -19,10 +19,9 @@ bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
  * computes its results from scalars, and does nothing else. */
 bool hiaG_node_movable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* Returns, by function and in either state, what it may do, itself or by its calls. In `arena`,
- * with all that finding them takes. Requires nothing: the effects that functions have are not
- * looked at.
- */
-uint16_t *hiaG_find_effects(const hia_graph *g, hia_arena *arena);
+ * with all that finding them takes; and in *groups, unless it is NULL, numbers that functions share
+ * which call each other. Requires nothing: the effects that functions have are not looked at. */
+uint16_t *hiaG_find_effects(const hia_graph *g, hia_arena *arena, const uint32_t **groups);
 
 /* The pass `effects`: sets effects and groups of all functions. */
 void hiaG_effects(hia_graph *g);

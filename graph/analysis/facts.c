@@ -92,7 +92,7 @@ hia_facts hiaG_facts(hia_arena *arena, const hia_graph *g) {
   hia_buckets callers = list_callers(arena, g);
   find_groups(arena, g, &callers, facts);
   find_objects(arena, g, &callers, facts);
-  facts->effects = hiaG_find_effects(g, arena);
+  facts->effects = hiaG_find_effects(g, arena, NULL);
   facts->is_forked = HIA_NEW_ARRAY(arena, bool, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     if (!(facts->effects[f] & HIA_E_FORKS)) continue;

@@ -27,7 +27,7 @@ static void look(hia_grad *d) {
   for (uint32_t i = 0; i < d->n_looked_at; i++) inlined[i] = d->inlined[i];
   d->inlined = inlined;
   d->n_looked_at = n;
-  d->effects = hiaG_find_effects(d->g, d->arena);
+  d->effects = hiaG_find_effects(d->g, d->arena, &d->groups);
 }
 
 static bool may_inline(const hia_grad *d, hia_fn_id f) {

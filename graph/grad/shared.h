@@ -80,8 +80,9 @@ typedef struct hia_grad {
    * when others may be differentiated. */
   uint32_t n_looked_at;
   const uint16_t *effects;
-  hia_fn **inlined;     /* NULL: not asked for yet */
-  hia_u32vec positions; /* scratch of hiaG_grad_pack; has room, but no length */
+  const uint32_t *groups; /* of functions that call each other */
+  hia_fn **inlined;       /* NULL: not asked for yet */
+  hia_u32vec positions;   /* scratch of hiaG_grad_pack; has room, but no length */
 } hia_grad;
 
 /* The version, made on the first call. `varies` and `seeded` are copied. */

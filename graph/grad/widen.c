@@ -124,8 +124,10 @@ static void give_operands(flow *f, hia_node_id n, const bool *seeded) {
 
 /* ---- the recursion ---- */
 
-static bool is_recursive(const widening *w, hia_fn_id f) {
-  return f < w->d->n_looked_at && w->d->effects[f] & HIA_E_RECURSIVE;
+/* True if the functions are of one recursion. What grad has made itself is of none. */
+static bool call_each_other(const hia_grad *d, hia_fn_id a, hia_fn_id b) {
+  uint32_t n = d->n_looked_at;
+  return a < n && b < n && d->groups[a] == d->groups[b] && d->effects[b] & HIA_E_RECURSIVE;
 }
 
 /* Adds to a callee what this call, in function i, has. */
@@ -135,7 +137,7 @@ static void add_call(widening *w, uint32_t i, const flow *f, hia_node_id n) {
   hia_arena *arena = w->d->arena;
   if (node->op != HIA_OP_CALL || !some_out_gets(f, node)) return;
   hia_fn_id callee = hiaG_callee(node);
-  if (!is_recursive(w, callee)) return;
+  if (!call_each_other(w->d, w->reached.data[0].fn, callee)) return;
   has own = {HIA_NEW_ARRAY(arena, bool, node->n_ins + 1),
              HIA_NEW_ARRAY(arena, bool, node->n_outs + 1)};
   for (uint32_t k = 0; k < node->n_ins; k++) own.varies[k] = f->varies[hiaG_in(fn, n, k)];
@@ -192,17 +194,17 @@ static bool is_made_anyway(const widening *w) {
 
 uint32_t hiaG_grad_version_from(hia_grad *d, hia_fn_id caller, hia_fn_id callee, uint32_t params,
                                 const bool *varies, const bool *seeded) {
+  if (call_each_other(d, caller, callee) || !call_each_other(d, callee, callee))
+    return hiaG_grad_version(d, callee, params, varies, seeded);
   widening w = {.d = d, .params = params};
-  if (is_recursive(&w, callee)) {
-    const hia_fn *fn = hiaG_fn(d->g, callee);
-    reached *r = reach(&w, callee);
-    add(r->all.varies, varies, fn->n_params);
-    add(r->all.seeded, seeded, fn->n_results);
-    go_through_all(&w);
-    if (!find(&w, caller) && is_made_anyway(&w)) {
-      varies = w.reached.data[0].all.varies;
-      seeded = w.reached.data[0].all.seeded;
-    }
+  const hia_fn *fn = hiaG_fn(d->g, callee);
+  reached *r = reach(&w, callee);
+  add(r->all.varies, varies, fn->n_params);
+  add(r->all.seeded, seeded, fn->n_results);
+  go_through_all(&w);
+  if (is_made_anyway(&w)) {
+    varies = w.reached.data[0].all.varies;
+    seeded = w.reached.data[0].all.seeded;
   }
   return hiaG_grad_version(d, callee, params, varies, seeded);
 }

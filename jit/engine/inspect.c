@@ -216,7 +216,7 @@ void hiaJ_inspect_graph(hia_module *module, const hia_graph *g) {
   }
   copy_types(module);
   module->is_without_fuel = hiaG_cannot_fuel(g) != NULL;
-  const uint16_t *effects = hiaG_find_effects(g, &g->comp->scratch);
+  const uint16_t *effects = hiaG_find_effects(g, &g->comp->scratch, NULL);
   for (hia_function *f = module->functions; f; f = f->next)
     f->is_impure = effects[f->root] & HIA_E_IMPURE;
 }

@@ -430,7 +430,7 @@ Test(graph, effects_of_functions_in_both_states) {
       hia_graph *g = random_graph(&e.comp, &e.types, seed);
       hiaG_effects(g);
       for (int state = 0; state < 2; state++) {
-        const uint16_t *found = hiaG_find_effects(g, &e.comp.arena);
+        const uint16_t *found = hiaG_find_effects(g, &e.comp.arena, NULL);
         for (hia_fn_id f = 0; f < g->fns.len; f++) {
           const hia_fn *fn = hiaG_fn(g, f);
           if (fn->is_removed) continue;
