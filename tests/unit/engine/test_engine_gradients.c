@@ -135,3 +135,61 @@ Test(engine_gradients, a_recursion_has_one_version) {
   hia_module_free(module);
   hia_engine_free(engine);
 }
+
+/* ---- what differentiating takes ---- */
+
+static void *count_alloc(void *user, size_t size) {
+  *(size_t *)user += size;
+  return malloc(size);
+}
+static void *count_resize(void *user, void *block, size_t old_size, size_t size) {
+  *(size_t *)user += size > old_size ? size - old_size : 0;
+  return realloc(block, size);
+}
+static void count_free(void *user, void *block, size_t size) {
+  (void)user, (void)size;
+  free(block);
+}
+
+/* The bytes that differentiating a recursion of n functions asks for. */
+static size_t bytes_of_recursion(int n) {
+  size_t bytes = 0;
+  const hia_allocator counting = {count_alloc, count_resize, count_free, &bytes};
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_INTERP;
+  options.allocator = &counting;
+  test_text text = {0};
+  char line[200];
+  for (int i = 0; i < n; i++) {
+    int len = snprintf(line, sizeof line,
+                       "fn g%d(x: f64, n: i32) -> (f64, f64) = if n == 0 then (x, x * x) else {\n"
+                       "  let (a, b) = g%d(sin(x), n - 1);\n"
+                       "  let (c, d) = g%d(x * a, n - 1);\n"
+                       "  (a * c, b + d)\n"
+                       "}\n",
+                       i, (i + 1) % n, (i * 7 + 3) % n);
+    test_text_take(&text, line, (size_t)len);
+  }
+  static const char ends[] = "fn last(x: f64, n: i32) -> f64 = g0(x, n).1\n"
+                             "fn main(x: f64, n: i32) = value_and_grad(last, wrt = x)(x, n)\n";
+  test_text_take(&text, ends, strlen(ends));
+  hia_engine *engine;
+  hia_module *module;
+  hia_function *f;
+  cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
+  cr_assert_eq(hia_module_load_text(engine, "r.hia", text.data, text.len, &module, NULL), HIA_OK);
+  cr_assert_eq(hia_module_function(module, "main", &f, NULL), HIA_OK);
+  size_t before = bytes;
+  cr_assert_eq(hia_function_prepare(f, NULL), HIA_OK);
+  size_t taken = bytes - before;
+  hia_module_free(module);
+  hia_engine_free(engine);
+  test_text_free(&text);
+  return taken;
+}
+
+/* Eight times as many functions take about eight times as much. */
+Test(engine_gradients, long_recursions) {
+  size_t few = bytes_of_recursion(40), many = bytes_of_recursion(320);
+  cr_expect_lt(many, 12 * few, "%zu bytes, %zu bytes", few, many);
+}

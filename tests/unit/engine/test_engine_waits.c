@@ -21,7 +21,7 @@ static const char text[] =
     "  sum([if sum(tanh(W @ (x * f32(j + 1)))) > 0.0 then 1 else 2 for j in 0..m])\n"
     "fn nested(n: i32) -> i32 = sum([inner(E[i % 50], 1 + inner(E[i % 50] * f32(i), 3)) for i in "
     "0..n])\n"
-    /* Of the first two of these the one that is `bad` fails by depth, the one that is `worse` by
+    /* In the first two of these the iteration `bad` fails by depth, and the iteration `worse` by
      * a division. */
     "fn deep(k: i32) -> i32 = if k == 0 then 0 else 1 + deep(k - 1)\n"
     "fn ends(n: i32, bad: i32, worse: i32) -> i32 = sum([{ let y = tanh(W @ E[i % 50]);\n"
@@ -36,7 +36,7 @@ static const char text[] =
     "fn races(n: i32, a: i32, b: i32) -> i32 =\n"
     "  sum([race(3, a - 3 * i, b - 3 * i) + fails(E[i], 4, if 3 * i > a + 20 then 3 else -1) for i "
     "in 0..n])\n"
-    /* Of each from a on the second iteration fails at once, while the first waits. */
+    /* In each from a on, the second iteration fails at once while the first waits. */
     "fn at_once(n: i32, a: i32) -> i32 =\n"
     "  sum([sum([fails(E[j], 9, if i >= a and j == 1 then 9 else -1) for j in 0..3]) for i in "
     "0..n])\n"
