@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <hiaton/hiaton.h>
 #include <math.h>
+#include <stdio.h>
 
 /* ---- comparing ---- */
 
@@ -188,8 +189,9 @@ static size_t bytes_of_recursion(int n) {
   return taken;
 }
 
-/* Eight times as many functions take about eight times as much. */
+/* Eight times as many functions take eight times as much; twelve times, if each call of one goes
+ * through all of them. */
 Test(engine_gradients, long_recursions) {
   size_t few = bytes_of_recursion(40), many = bytes_of_recursion(320);
-  cr_expect_lt(many, 12 * few, "%zu bytes, %zu bytes", few, many);
+  cr_expect_lt(many, 9 * few, "%zu bytes, %zu bytes", few, many);
 }
