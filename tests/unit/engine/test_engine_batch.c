@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What native code computes for many calls at a time: as many rows and waves as there must be, at
  * every width the bits of one at a time, and with any limit of memory these or none. */
-#include "tests/unit/helpers/program.h"
+#include "tests/unit/helpers/outcome.h"
 #include <hiaton/params.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,28 +57,6 @@ static const char text[] =
     "  sum(states(y)) + f32(i) } for i in 0..n])\n"
     "fn slope(n: i32) -> f32 = { let (x, (w, e)) = value_and_grad(total, wrt = (W, E))(n);\n"
     "  x + sum(w) + sum(e) }\n";
-
-typedef struct outcome {
-  hia_status status;
-  float value;
-  hia_run_stats stats;
-} outcome;
-
-static outcome run(program *p, const char *name, int32_t n, size_t max_memory) {
-  hia_value *arg = hia_value_i32(p->engine, n), *result = NULL;
-  hia_error *error = NULL;
-  hia_run_options options = HIA_RUN_OPTIONS_INIT;
-  outcome o = {.stats = HIA_RUN_STATS_INIT};
-  options.stats = &o.stats;
-  options.max_memory = max_memory;
-  cr_assert_eq(hia_module_function(p->module, name, &p->function, &error), HIA_OK);
-  o.status = hia_run(p->function, &arg, 1, &options, &result, &error);
-  if (o.status == HIA_OK) hia_value_get_f32(result, &o.value);
-  hia_error_free(error);
-  hia_value_free(result);
-  hia_value_free(arg);
-  return o;
-}
 
 static program open_with(hia_batching batch, uint32_t flags, unsigned threads) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -262,29 +240,9 @@ Test(engine_batch, memory_runs_out_or_does_not) {
   NEEDS_NATIVE;
   for (unsigned threads = 1; threads <= 3; threads += 2) {
     program p = open_with(HIA_BATCH_ALL, 0, threads);
-    outcome right = run(&p, "slope", 300, 0);
-    unsigned n_failed = 0, n_done = 0;
-    for (size_t most = 1 << 12; most < 64 << 20; most += most / 3) {
-      outcome o = run(&p, "slope", 300, most);
-      n_failed += o.status == HIA_MEMORY;
-      n_done += o.status == HIA_OK;
-      cr_expect(o.status == HIA_OK || o.status == HIA_MEMORY, "%zu bytes: %d", most, o.status);
-      if (o.status == HIA_OK) cr_expect_eq(memcmp(&o.value, &right.value, sizeof o.value), 0);
-    }
-    cr_expect_gt(n_failed, 0);
-    cr_expect_gt(n_done, 0);
+    run_with_little_memory(&p, "slope", 300);
     close_program(&p);
   }
-}
-
-/* The least limit of memory, of 4 KiB and multiples by 2, with which the function can be run. */
-static size_t least_memory(program *p, const char *name, int32_t n) {
-  size_t most = 1 << 12;
-  while (run(p, name, n, most).status != HIA_OK) {
-    cr_assert_lt(most, (size_t)64 << 20);
-    most *= 2;
-  }
-  return most;
 }
 
 /* Where memory is limited, fewer rows wait: batches take at most twice as much as none, and 64 KiB.

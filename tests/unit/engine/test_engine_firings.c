@@ -2,7 +2,7 @@
 /* What the interpreter computes for many calls at a time (runtime/interp/later/later.h): as many
  * firings as there must be, and whatever ends a run, what it gives without. */
 #include "tests/unit/helpers/memory.h"
-#include "tests/unit/helpers/program.h"
+#include "tests/unit/helpers/outcome.h"
 #include <hiaton/params.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,34 +63,6 @@ static const char text[] =
 
 static const hia_batching strategies[] = {HIA_BATCH_DEPTH, HIA_BATCH_AGENDA};
 enum { N = sizeof strategies / sizeof *strategies };
-
-typedef struct outcome {
-  hia_status status;
-  float value;
-  hia_run_stats stats;
-  char error[1000]; /* the first lines */
-} outcome;
-
-static outcome run_with(program *p, const char *name, int32_t n, hia_run_options options) {
-  hia_value *arg = hia_value_i32(p->engine, n), *result = NULL;
-  hia_error *error = NULL;
-  outcome o = {.stats = HIA_RUN_STATS_INIT};
-  options.stats = &o.stats;
-  cr_assert_eq(hia_module_function(p->module, name, &p->function, &error), HIA_OK);
-  o.status = hia_run(p->function, &arg, 1, &options, &result, &error);
-  if (o.status == HIA_OK) hia_value_get_f32(result, &o.value);
-  snprintf(o.error, sizeof o.error, "%s", error ? hia_error_text(error) : "");
-  hia_error_free(error);
-  hia_value_free(result);
-  hia_value_free(arg);
-  return o;
-}
-
-static outcome run(program *p, const char *name, int32_t n, size_t max_memory) {
-  hia_run_options options = HIA_RUN_OPTIONS_INIT;
-  options.max_memory = max_memory;
-  return run_with(p, name, n, options);
-}
 
 static program open_with(hia_batching batch, uint32_t flags, unsigned threads) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -243,29 +215,9 @@ Test(engine_firings, are_for_the_interpreter) {
 Test(engine_firings, memory_runs_out_or_does_not) {
   for (unsigned i = 0; i < N; i++) {
     program p = open_with(strategies[i], 0, 1);
-    outcome right = run(&p, "slope", 100, 0);
-    unsigned n_failed = 0, n_done = 0;
-    for (size_t most = 1 << 12; most < 64 << 20; most += most / 3) {
-      outcome o = run(&p, "slope", 100, most);
-      n_failed += o.status == HIA_MEMORY;
-      n_done += o.status == HIA_OK;
-      cr_expect(o.status == HIA_OK || o.status == HIA_MEMORY, "%zu bytes: %d", most, o.status);
-      if (o.status == HIA_OK) cr_expect_eq(memcmp(&o.value, &right.value, sizeof o.value), 0);
-    }
-    cr_expect_gt(n_failed, 0);
-    cr_expect_gt(n_done, 0);
+    run_with_little_memory(&p, "slope", 100);
     close_program(&p);
   }
-}
-
-/* The least limit of memory, of 4 KiB and multiples by 2, with which the function can be run. */
-static size_t least_memory(program *p, const char *name, int32_t n) {
-  size_t most = 1 << 12;
-  while (run(p, name, n, most).status != HIA_OK) {
-    cr_assert_lt(most, (size_t)64 << 20);
-    most *= 2;
-  }
-  return most;
 }
 
 /* Where memory is limited, less is pending: at most twice as much is needed, and 64 KiB. */
