@@ -101,7 +101,7 @@ void hiaL_is_only(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
                   LLVMBasicBlockRef others);
 /* Counts one more reference to an object, in graphs that do not count too. */
 void hiaL_retain(hia_emit *e, LLVMValueRef object);
-void hiaL_write_frees(hia_emit *e); /* after all functions */
+void hiaL_write_counts(hia_emit *e); /* after all functions */
 
 /* ---- array.c ---- */
 

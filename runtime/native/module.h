@@ -20,7 +20,7 @@
 #define HIA_RT_ABI        14
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_14
 /* Hash of all that the number covers: tests/unit/engine/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x90023e2d5dddb694u
+#define HIA_RT_ABI_HASH 0x38b6ea468da6671fu
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -58,6 +58,16 @@ typedef struct hia_native_steps {
   uint64_t n;
   hia_native_step list[];
 } hia_native_steps;
+
+/* New tensors of one shape, as generated code describes them: a constant. */
+typedef struct hia_native_tensor {
+  uint32_t loc; /* of the operation that makes it */
+  uint32_t dtype;
+} hia_native_tensor;
+typedef struct hia_native_tensors {
+  uint32_t n, rank;
+  hia_native_tensor list[];
+} hia_native_tensors;
 
 /* A segment (graph/batch/batch.h), as generated code describes it: a constant. The words of its
  * block are its operands, tensors of as many rows as are computed at a time, and its results. */
