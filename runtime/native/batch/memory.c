@@ -35,7 +35,16 @@ void hiaR_batch_begin(hia_context *context) {
   for (uint32_t i = 0; i < b->n_queues; i++) b->queue_of[b->queues[i].number] = 0;
   b->n_queues = 0;
   b->n_narrow = b->once_left = b->n_once = 0;
+  hiaR_batch_drop_phases(b);
   hiaR_batch_forget(b);
+}
+
+static void free_phases(const hia_context *context, hia_row_phase *phase) {
+  while (phase) {
+    hia_row_phase *older = phase->older;
+    hiaR_free(context->allocator, phase, phase->size);
+    phase = older;
+  }
 }
 
 void hiaR_batch_free(hia_context *context) {
@@ -46,7 +55,8 @@ void hiaR_batch_free(hia_context *context) {
   if (b->queue_of) hiaR_free(a, b->queue_of, b->n_queue_of * sizeof *b->queue_of);
   if (b->levels) hiaR_free(a, b->levels, b->levels_size);
   if (b->equal) hiaR_free(a, b->equal, b->n_slots * sizeof *b->equal);
-  if (b->wave) hiaR_free(a, b->wave, hiaR_batch_lists_size(b->most_rows));
+  free_phases(context, b->phases);
+  free_phases(context, b->spare);
   hiaR_free(a, b, sizeof *b);
   context->batching.batch = NULL;
 }
@@ -76,6 +86,59 @@ void hiaR_batch_free_rows(hia_context *context, hia_batch *b) {
     hiaR_heap_release(&context->local, c, c->size);
   }
   b->at = b->end = NULL;
+}
+
+/* ---- phases ---- */
+
+hia_row_phase *hiaR_batch_phase(const hia_context *context, hia_batch *b, uint32_t n_rows) {
+  hia_row_phase **at = &b->spare, *s;
+  while (*at && (*at)->most_rows < n_rows) at = &(*at)->older;
+  if ((s = *at)) {
+    *at = s->older;
+  } else {
+    enum { LEAST = 256 };
+    uint32_t most = n_rows < LEAST ? LEAST : 2 * n_rows;
+    size_t each = 2 * sizeof(hia_row *) + sizeof(hia_row_block) + sizeof(hia_phase_piece);
+    size_t size = sizeof *s + most * each;
+    if (!(s = hiaR_alloc(context->allocator, size))) return NULL;
+    s->size = size;
+    s->most_rows = most;
+    s->wave = (hia_row **)(void *)(s + 1);
+    s->ordered = s->wave + most;
+    s->blocks = (hia_row_block *)(void *)(s->ordered + most);
+    s->pieces = (hia_phase_piece *)(void *)(s->blocks + most);
+  }
+  s->older = b->phases;
+  return b->phases = s;
+}
+
+void hiaR_batch_drop_phases(hia_batch *b) {
+  while (b->phases) {
+    hia_row_phase *s = b->phases;
+    b->phases = s->older;
+    s->older = b->spare;
+    b->spare = s;
+  }
+}
+
+static void free_retired(hia_context *context, hia_retired *retired) {
+  hia_row_phase *s = (hia_row_phase *)(void *)((char *)retired - offsetof(hia_row_phase, retired));
+  while (s->chunks) {
+    hia_row_chunk *c = s->chunks;
+    s->chunks = c->next;
+    hiaR_heap_release(&context->local, c, c->size);
+  }
+  free_phases(context, s);
+}
+
+void hiaR_batch_retire(hia_context *context, hia_batch *b) {
+  hia_row_phase *s = b->phases;
+  s->chunks = b->rows.chunks;
+  s->retired.free = free_retired;
+  b->rows.chunks = NULL;
+  b->phases = NULL;
+  b->at = b->end = NULL;
+  hiaR_crew_retire(context, &s->retired);
 }
 
 hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_segment *s) {
