@@ -202,7 +202,7 @@ void hiaL_body(hia_emit *e) {
   hiaL_open_arrays(e);
   hiaL_plan_early(e);
   hiaL_find_skips(e);
-  hiaL_open_kernel(e);
+  if (hiaL_emit_kernel(e)) return;
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
     for (; at < n_edges && edges[at].at <= n; at++, straight_line = 0)

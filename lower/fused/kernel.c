@@ -48,7 +48,7 @@ static bool is_kernel(const hia_emit *e) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     if (!is_kernel_node(e, n)) return false;
   hia_node_id yield = yield_of(fn);
-  if (fn->nodes.data[yield].op != HIA_OP_YIELD) return false;
+  if (fn->nodes.data[yield].op != HIA_OP_YIELD || !hiaL_has_steps(e)) return false;
   for (uint32_t i = 0; i < fn->n_results; i++) {
     if (computed_by(e, hiaG_in(fn, yield, i)) == HIA_NONE) return false;
     for (uint32_t k = 0; k < i; k++) /* one tensor for each result */
@@ -205,8 +205,8 @@ static void build_loops(hia_fused *f, const hia_fused_plan *plans) {
   hiaL_emit_node(e, yield);
 }
 
-void hiaL_open_kernel(hia_emit *e) {
-  if (!is_kernel(e)) return;
+bool hiaL_emit_kernel(hia_emit *e) {
+  if (!is_kernel(e)) return false;
   hia_fused f = hiaL_fused_values(e);
   const hia_fused_plan *plans = hiaL_plan_loops(&f);
   if (plans) {
@@ -217,4 +217,6 @@ void hiaL_open_kernel(hia_emit *e) {
     hiaL_at(e, slow);
   }
   memset(e->values, 0, e->fn->values.len * sizeof *e->values);
+  hiaL_emit_steps(e);
+  return true;
 }

@@ -21,6 +21,8 @@ typedef void hia_emitter(hia_emit *e, hia_node_id n);
 #undef HIA_EMIT_OPERATION
 #undef HIA_EMIT_NONE
 hia_emitter hiaL_emit_operation; /* the emitter of all operations on tensors */
+/* The hia_native_operation of such a node. */
+LLVMValueRef hiaL_operation(hia_emit *e, hia_node_id n);
 
 /* ---- dispatch.c ---- */
 

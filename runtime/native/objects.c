@@ -125,3 +125,21 @@ HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
                                        : 0;
   hiaR_leave(context, status, loc, code, sp, pc, NULL);
 }
+
+HIA_UNINSTRUMENTED void hiaR_native_steps(hia_context *context, const hia_native_steps *steps,
+                                          hia_word *words, const char *sp, uintptr_t pc) {
+  bool is_shared = context->is_shared != 0;
+  for (uint64_t i = 0; i < steps->n; i++) {
+    const hia_native_step *s = &steps->list[i];
+    if (s->operation) {
+      hia_word operands[HIA_STEP_INS];
+      for (uint32_t k = 0; k < s->n_in; k++) operands[k] = words[s->ins[k]];
+      hiaR_native_operate(context, s->operation, operands, s->loc, sp, pc);
+      words[s->out] = operands[0];
+    } else if (s->base == HIA_NONE) {
+      hiaR_dup(words[s->ins[0]], is_shared);
+    } else {
+      hiaR_drop(&context->local, context->run.shapes, words[s->ins[0]], s->base, is_shared);
+    }
+  }
+}
