@@ -66,7 +66,7 @@ static hia_status help_phase(hia_context *context, hia_job *job, bool *has_worke
   *has_worked = false;
   if (!HIA_ATOMIC_LOAD(&job->owner->crew.phase)) return HIA_OK;
   HIA_ATOMIC_STORE(&job->is_seated, 1);
-  hia_status status = hiaR_phases_help(context, job->owner, has_worked);
+  hia_status status = job->owner->crew.help(context, job->owner, has_worked);
   HIA_ATOMIC_STORE(&job->is_seated, 0);
   return status;
 }

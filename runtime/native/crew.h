@@ -44,6 +44,9 @@ typedef struct hia_crew_work {
   void *arg;
   _Atomic(hia_phase *) phase; /* of the work in phases; NULL: there is none */
   _Atomic uint32_t is_over;   /* that work is done */
+  /* A worker does a part of a phase of the crew of `owner`, if there is something to do. Written
+   * before `phase`. So only programs with phases need phases.c. */
+  hia_status (*help)(hia_context *context, hia_context *owner, bool *has_worked);
   _Atomic uint32_t n_workers; /* hiaR_crew_size, for the worker that plans a phase */
   /* The worker's own. */
   bool is_open;

@@ -113,7 +113,7 @@ static hia_status compute(hia_context *context, hia_context *owner, hia_phase *p
   return go_on(context, owner, phase);
 }
 
-hia_status hiaR_phases_help(hia_context *context, hia_context *owner, bool *has_worked) {
+static hia_status help(hia_context *context, hia_context *owner, bool *has_worked) {
   hia_phase *phase = HIA_ATOMIC_LOAD(&owner->crew.phase);
   uint32_t i;
   *has_worked = false;
@@ -160,10 +160,11 @@ static hia_status compute_together(hia_context *context, hia_phase *phase) {
   hia_status status = HIA_OK;
   bool has_worked;
   HIA_ATOMIC_STORE(&w->is_over, 0);
+  if (!w->help) w->help = help; /* late workers read it */
   begin(context, phase);
   while (!HIA_ATOMIC_LOAD(&w->is_over)) {
     hiaR_crew_poll(context);
-    if ((status = hiaR_phases_help(context, context, &has_worked))) break;
+    if ((status = help(context, context, &has_worked))) break;
     if (has_worked) {
       since = hiaR_now();
       sleep = SLEEP_NS;

@@ -94,7 +94,5 @@ typedef struct hia_retired {
 hia_status hiaR_phases_compute(hia_context *context, const hia_phases *work, void *arg);
 /* Where a piece was computed, before its results are written: true if they are the piece's. */
 bool hiaR_phase_claim(hia_context *context, hia_phase *phase, uint32_t i);
-/* A worker does a part of what the crew of `owner` does, if there is something to do. */
-hia_status hiaR_phases_help(hia_context *context, hia_context *owner, bool *has_worked);
 
 #endif

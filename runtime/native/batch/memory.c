@@ -39,11 +39,11 @@ void hiaR_batch_begin(hia_context *context) {
   hiaR_batch_forget(b);
 }
 
-static void free_phases(const hia_context *context, hia_row_phase *phase) {
-  while (phase) {
-    hia_row_phase *older = phase->older;
-    hiaR_free(context->allocator, phase, phase->size);
-    phase = older;
+void hiaR_batch_free_phases(const hia_context *context, hia_row_phase *newest) {
+  while (newest) {
+    hia_row_phase *older = newest->older;
+    hiaR_free(context->allocator, newest, newest->size);
+    newest = older;
   }
 }
 
@@ -55,8 +55,8 @@ void hiaR_batch_free(hia_context *context) {
   if (b->queue_of) hiaR_free(a, b->queue_of, b->n_queue_of * sizeof *b->queue_of);
   if (b->levels) hiaR_free(a, b->levels, b->levels_size);
   if (b->equal) hiaR_free(a, b->equal, b->n_slots * sizeof *b->equal);
-  free_phases(context, b->phases);
-  free_phases(context, b->spare);
+  hiaR_batch_free_phases(context, b->phases);
+  hiaR_batch_free_phases(context, b->spare);
   hiaR_free(a, b, sizeof *b);
   context->batching.batch = NULL;
 }
@@ -79,13 +79,12 @@ hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s
   return r;
 }
 
-void hiaR_batch_free_rows(hia_context *context, hia_batch *b) {
-  while (b->rows.chunks) {
-    hia_row_chunk *c = b->rows.chunks;
-    b->rows.chunks = c->next;
+void hiaR_batch_free_rows(hia_context *context, hia_row_chunk **chunks) {
+  while (*chunks) {
+    hia_row_chunk *c = *chunks;
+    *chunks = c->next;
     hiaR_heap_release(&context->local, c, c->size);
   }
-  b->at = b->end = NULL;
 }
 
 /* ---- phases ---- */
@@ -119,26 +118,6 @@ void hiaR_batch_drop_phases(hia_batch *b) {
     s->older = b->spare;
     b->spare = s;
   }
-}
-
-static void free_retired(hia_context *context, hia_retired *retired) {
-  hia_row_phase *s = (hia_row_phase *)(void *)((char *)retired - offsetof(hia_row_phase, retired));
-  while (s->chunks) {
-    hia_row_chunk *c = s->chunks;
-    s->chunks = c->next;
-    hiaR_heap_release(&context->local, c, c->size);
-  }
-  free_phases(context, s);
-}
-
-void hiaR_batch_retire(hia_context *context, hia_batch *b) {
-  hia_row_phase *s = b->phases;
-  s->chunks = b->rows.chunks;
-  s->retired.free = free_retired;
-  b->rows.chunks = NULL;
-  b->phases = NULL;
-  b->at = b->end = NULL;
-  hiaR_crew_retire(context, &s->retired);
 }
 
 hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_segment *s) {

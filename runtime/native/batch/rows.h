@@ -133,16 +133,16 @@ void *hiaR_batch_grow(hia_context *context, void *old, size_t old_size, size_t s
 void hiaR_batch_forget(hia_batch *b);
 /* Memory for a row of a segment; NULL: there is none. */
 hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s);
-/* Frees the memory of all rows. */
-void hiaR_batch_free_rows(hia_context *context, hia_batch *b);
+/* Frees the memory of rows. */
+void hiaR_batch_free_rows(hia_context *context, hia_row_chunk **chunks);
 /* The queue of a segment, which is made if it has none; NULL: no memory. */
 hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_segment *s);
 /* A phase for so many rows, which is added to those of the settling; NULL: no memory. */
 hia_row_phase *hiaR_batch_phase(const hia_context *context, hia_batch *b, uint32_t n_rows);
 /* The phases of the settling are not needed any more. */
 void hiaR_batch_drop_phases(hia_batch *b);
-/* Likewise, and the memory of all rows; but late workers may still read both (native/phases.h). */
-void hiaR_batch_retire(hia_context *context, hia_batch *b);
+/* Frees a phase and the older ones. */
+void hiaR_batch_free_phases(const hia_context *context, hia_row_phase *newest);
 
 /* ---- note.c ---- */
 

@@ -78,6 +78,31 @@ static hia_status plan(hia_context *context, uint32_t n_workers, void *batch, hi
 static const hia_phases phases = {hiaR_batch_compute, hiaR_batch_release, hiaR_batch_may_again,
                                   plan};
 
+/* ---- what late workers read ---- */
+
+static void free_retired(hia_context *context, hia_retired *retired) {
+  hia_row_phase *p = (hia_row_phase *)(void *)((char *)retired - offsetof(hia_row_phase, retired));
+  hiaR_batch_free_rows(context, &p->chunks);
+  hiaR_batch_free_phases(context, p);
+}
+
+/* All rows are computed. But workers that compute some of them, too, may still read them, and the
+ * phases. */
+static void retire(hia_context *context, hia_batch *b) {
+  hia_row_phase *p = b->phases;
+  if (!p || !context->crew.late) {
+    hiaR_batch_free_rows(context, &b->rows.chunks);
+    hiaR_batch_drop_phases(b);
+    return;
+  }
+  p->chunks = b->rows.chunks;
+  p->retired.free = free_retired;
+  b->phases = NULL;
+  hiaR_crew_retire(context, &p->retired);
+}
+
+/* ---- settling ---- */
+
 /* What a worker that works alone has not accounted for is the time of blocks of one row. */
 static void add_rest(hia_context *context, const hia_batch_usage *before, uint64_t begin) {
   hia_batch_usage *usage = &context->batching.usage;
@@ -103,9 +128,7 @@ static hia_status settle(hia_context *context) {
   if ((status = hiaR_crew_close(context))) return status;
   context->batching.usage.rows += b->n_rows;
   context->batching.usage.waves += b->n_waves;
-  if (context->crew.late && b->phases) hiaR_batch_retire(context, b);
-  hiaR_batch_drop_phases(b);
-  hiaR_batch_free_rows(context, b);
+  retire(context, b);
   hiaR_batch_forget(b);
   context->batching.epoch++;
   add_rest(context, &before, begin);
