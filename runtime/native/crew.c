@@ -71,9 +71,10 @@ static hia_status help_phase(hia_context *context, hia_job *job, bool *has_worke
   return status;
 }
 
-static hia_status help(hia_context *context, hia_job *job) {
+/* Until the crew is closed. */
+static hia_status help(hia_context *context, hia_job *job, hia_presence *presence) {
   hia_crew_work *w = &job->owner->crew;
-  uint64_t since = hiaR_now(), sleep = SLEEP_NS;
+  uint64_t since = presence->began, sleep = SLEEP_NS;
   for (hia_status status; !(status = hiaR_end_status(context));) {
     uint64_t next = HIA_ATOMIC_LOAD(&w->next);
     bool has_worked = next != HIA_NO_MORE_ROUNDS && (uint32_t)next;
@@ -86,10 +87,12 @@ static hia_status help(hia_context *context, hia_job *job) {
     } else if (hiaR_now() - since < EAGER_NS) {
       HIA_PAUSE();
     } else {
+      uint64_t begin = hiaR_now();
       hia_parker_arm(&context->post.parker);
       if (!(status = hiaR_end_status(context))) hia_parker_park(&context->post.parker, sleep);
       hia_parker_disarm(&context->post.parker);
       if (status) return status;
+      presence->slept += hiaR_now() - begin;
       if (sleep < MAX_SLEEP_NS) sleep *= 2;
     }
   }
@@ -97,11 +100,24 @@ static hia_status help(hia_context *context, hia_job *job) {
 }
 
 HIA_UNINSTRUMENTED void hiaR_native_help(hia_context *context, const char *sp, uintptr_t pc) {
-  hia_status status = help(context, context->invocation->job);
+  hia_presence presence = hiaR_presence_begin();
+  hia_status status = help(context, context->invocation->job, &presence);
+  hiaR_presence_end(context, &presence);
   if (HIA_UNLIKELY(status)) hiaR_native_fail(HIA_NONE, status, 0, context, sp, pc);
 }
 
 /* ---- the worker ---- */
+
+void hiaR_presence_end(const hia_context *context, const hia_presence *p) {
+  enum { LEAST_NS = 1000000, PART = 4 };
+  uint64_t all = hiaR_now() - p->began, there = hiaR_thread_now() - p->ran + p->slept;
+  uint64_t aside = all > there ? all - there : 0;
+  if (aside > LEAST_NS && aside > all / PART) hiaR_team_note_aside(context->run.team, aside);
+}
+
+bool hiaR_crew_may_grow(const hia_context *context) {
+  return context->run.team && atomic_load(&context->run.team->max_helpers);
+}
 
 uint32_t hiaR_crew_size(const hia_context *context) { return 1 + context->crew.n_helps; }
 
@@ -207,6 +223,7 @@ void hiaR_crew_open(hia_context *context, const char *sp, uintptr_t pc) {
   w->is_open = true;
   set_helps(w, 0);
   if (w->late) take_late(context);
+  if (context->run.team) hiaR_team_resume(context);
   uint64_t next = HIA_ATOMIC_LOAD(&w->next);
   if (next == HIA_NO_MORE_ROUNDS) HIA_ATOMIC_STORE(&w->next, 0);
 }

@@ -75,6 +75,19 @@ hia_status hiaR_crew_close(hia_context *context);
 void hiaR_crew_retire(hia_context *context, hia_retired *retired);
 /* The workers that take part, with this one. */
 uint32_t hiaR_crew_size(const hia_context *context);
+/* True if thieves may come. */
+bool hiaR_crew_may_grow(const hia_context *context);
+
+/* How long a worker has been put aside by the system since it began to work, but for what it has
+ * slept. If that is much, the runs of the pool have no helpers for some time (team.h). */
+typedef struct hia_presence {
+  uint64_t began, ran; /* by the clock; by that of the thread */
+  uint64_t slept;
+} hia_presence;
+static inline hia_presence hiaR_presence_begin(void) {
+  return (hia_presence){hiaR_now(), hiaR_thread_now(), 0};
+}
+void hiaR_presence_end(const hia_context *context, const hia_presence *p);
 
 /* Phases.c: looks for a steal request; the status of a help that has failed; and the end of work
  * that has failed, after which no worker computes a part of it. */

@@ -148,15 +148,18 @@ static hia_status compute_alone(hia_context *context, hia_phase **phase) {
   return HIA_OK;
 }
 
-static void nap(hia_context *context, uint64_t ns) {
+static void nap(hia_context *context, uint64_t ns, hia_presence *presence) {
+  uint64_t begin = hiaR_now();
   hia_parker_arm(&context->post.parker);
   if (!HIA_ATOMIC_LOAD(&context->crew.is_over)) hia_parker_park(&context->post.parker, ns);
   hia_parker_disarm(&context->post.parker);
+  presence->slept += hiaR_now() - begin;
 }
 
 static hia_status compute_together(hia_context *context, hia_phase *phase) {
   hia_crew_work *w = &context->crew;
-  uint64_t since = hiaR_now(), sleep = SLEEP_NS;
+  hia_presence presence = hiaR_presence_begin();
+  uint64_t since = presence.began, sleep = SLEEP_NS;
   hia_status status = HIA_OK;
   bool has_worked;
   HIA_ATOMIC_STORE(&w->is_over, 0);
@@ -175,10 +178,11 @@ static hia_status compute_together(hia_context *context, hia_phase *phase) {
       HIA_PAUSE();
       continue;
     }
-    nap(context, sleep);
+    nap(context, sleep, &presence);
     if (sleep < MAX_SLEEP_NS) sleep *= 2;
   }
   HIA_ATOMIC_STORE(&w->phase, NULL);
+  hiaR_presence_end(context, &presence);
   return status;
 }
 

@@ -15,7 +15,7 @@ enum {
 /* Rows of a block, such that all workers get the same number of blocks: from LEAST to
  * HIA_BLOCK_ROWS, or FIRST while one works alone in a team. */
 static uint32_t block_size(const hia_context *context, uint32_t n_workers, uint32_t n) {
-  uint32_t whole = context->run.team && n_workers == 1 ? FIRST : HIA_BLOCK_ROWS;
+  uint32_t whole = n_workers == 1 && hiaR_crew_may_grow(context) ? FIRST : HIA_BLOCK_ROWS;
   uint32_t n_blocks = (n + whole - 1) / whole;
   n_blocks = (n_blocks + n_workers - 1) / n_workers * n_workers;
   uint32_t size = (n + n_blocks - 1) / n_blocks, most = n < whole ? n : whole;
