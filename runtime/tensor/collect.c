@@ -4,26 +4,24 @@
  *
  * One would add contribution after contribution to the tensor. But then each outer product would
  * read and write all of it, and take as long as the memory needs: a matrix of a model has some
- * hundreds of them. So vectors are gathered as the rows of two matrices, and from time to time
- * their product is added, by the kernels of products. An element of that is one accumulator, to
+ * hundreds of them. So it is noted where vectors are, and from time to time the sum of the outer
+ * products is added, by the kernels of products, which read the vectors where they lie. (Copies of
+ * them, as the rows of two matrices, took a fifth of the time.) An element is one accumulator, to
  * which a product at a time is added: so the bits are those that one outer product after the other
- * would give, however many are gathered. */
+ * would give, however many are noted. */
 #include "runtime/tensor/collect.h"
 
 /* ---- a stack ---- */
 
-bool hiaR_collect_push(hia_collecting *c, hia_word word) {
+bool hiaR_collect_grow(hia_collecting *c) {
   hia_collect_pending *p = &c->pending;
-  if (HIA_UNLIKELY(p->n == p->size)) {
-    size_t bytes = p->size * sizeof *p->words;
-    hia_word *words = hiaR_heap_alloc(c->env->local, 2 * bytes);
-    if (!words) return false;
-    memcpy(words, p->words, bytes);
-    if (p->words != p->few) hiaR_heap_release(c->env->local, p->words, bytes);
-    p->words = words;
-    p->size *= 2;
-  }
-  p->words[p->n++] = word;
+  size_t bytes = p->size * sizeof *p->words;
+  hia_word *words = hiaR_heap_alloc(c->env->local, 2 * bytes);
+  if (!words) return false;
+  memcpy(words, p->words, bytes);
+  if (p->words != p->few) hiaR_heap_release(c->env->local, p->words, bytes);
+  p->words = words;
+  p->size *= 2;
   return true;
 }
 
@@ -129,6 +127,9 @@ hia_status hiaR_sum_has_nan(const hia_env *env, hia_dtype dtype, uint32_t rank, 
 }
 
 static hia_status collect_in(hia_collecting *c, hia_word sum) {
+  const char *vectors[2][HIA_COLLECT_OUTERS];
+  c->gathered.a_at = vectors[0];
+  c->gathered.b_at = vectors[1];
   use_few(&c->pending);
   uint64_t below = 1;
   for (uint32_t i = c->shape.rank; i--; below *= (uint64_t)c->shape.dims[i]) c->below[i] = below;
@@ -142,7 +143,6 @@ static hia_status collect_in(hia_collecting *c, hia_word sum) {
     c->result->is_tensor = true;
     c->result->word = c->only;
   }
-  hiaR_collect_free_room(c);
   end(c);
   return status;
 }

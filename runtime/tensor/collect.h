@@ -20,6 +20,16 @@ static inline const hia_tensor *hiaR_sum_tensor(hia_word ref, uint32_t at) {
   return hiaR_tensor(hiaR_sum_word(ref, at));
 }
 
+/* False: a tensor is missing. Only an image that was tampered with has such sums. */
+static inline bool hiaR_sum_is_sound(hia_word sum) {
+  uint32_t number = hiaR_object(sum)->ctor;
+  bool is_one = number == HIA_SUM_DENSE,
+       are_two = number == HIA_SUM_ROWS || number >= HIA_SUM_OUTER;
+  return !(is_one || are_two) ||
+         (hiaR_sum_word(sum, HIA_SUM_FIRST) >= HIA_FIRST_ADDRESS &&
+          (is_one || hiaR_sum_word(sum, HIA_SUM_SECOND) >= HIA_FIRST_ADDRESS));
+}
+
 /* ---- what is being collected ---- */
 
 /* What a part of the sum is added to: rows of the tensor's axis `axis`, from an element on. */
@@ -30,15 +40,13 @@ typedef struct hia_collect_window {
   bool is_part; /* what is added may have fewer rows */
 } hia_collect_window;
 
-/* Outer products that are yet to be added. */
+/* Outer products that are yet to be added. Their vectors are where the sum has them. */
+enum { HIA_COLLECT_OUTERS = 240 };
 typedef struct hia_collect_gathered {
-  uint64_t at;           /* the element to which they are added */
-  uint64_t m, n;         /* the lengths of the vectors */
-  uint64_t k, most;      /* how many; and of how many there is room */
-  uint64_t a_row, b_row; /* from vector to vector, in elements */
-  char *a, *b;
-  char *block;
-  size_t size;
+  uint64_t at;               /* the element to which they are added */
+  uint64_t m, n;             /* the lengths of the vectors */
+  uint64_t k, most;          /* how many; and how many are added at a time */
+  const char **a_at, **b_at; /* HIA_COLLECT_OUTERS each */
 } hia_collect_gathered;
 
 /* What is still to be visited, a word each: a part of the sum, which is not NOTHING; or, in three
@@ -87,10 +95,17 @@ static inline char *hiaR_collect_element(const hia_collecting *c, uint64_t at) {
 
 static inline bool hiaR_collect_has_result(const hia_collecting *c) { return c->result->word != 0; }
 
+/* collect.c: makes room for one more word on the stack. False: no memory. */
+bool hiaR_collect_grow(hia_collecting *c);
+/* Later this part of the sum is visited, or what else the word stands for. False: no memory. */
+static inline bool hiaR_collect_push(hia_collecting *c, hia_word word) {
+  if (HIA_UNLIKELY(c->pending.n == c->pending.size) && !hiaR_collect_grow(c)) return false;
+  c->pending.words[c->pending.n++] = word;
+  return true;
+}
+
 /* ---- collect.c ---- */
 
-/* Later this part of the sum is visited, or what else the word stands for. False: no memory. */
-bool hiaR_collect_push(hia_collecting *c, hia_word word);
 /* Makes the result, without its elements. */
 hia_status hiaR_collect_make_result(hia_collecting *c);
 /* Before something is added to a part of the result: its elements are there. */
@@ -98,19 +113,16 @@ hia_status hiaR_collect_need_elements(hia_collecting *c);
 
 /* ---- collect_outer.c ---- */
 
-/* Adds what was gathered. */
+/* Adds what was noted. */
 hia_status hiaR_collect_add_gathered(hia_collecting *c);
-/* Gathers the outer product of two vectors, of lengths m and n, for the elements at the window. */
+/* Notes the outer product of two vectors, of lengths m and n, for the elements at the window. */
 hia_status hiaR_collect_gather(hia_collecting *c, const char *a, uint64_t m, const char *b,
                                uint64_t n);
 /* Adds a product at an element. */
 hia_status hiaR_collect_add_product(hia_collecting *c, uint64_t at, hia_product *p);
-void hiaR_collect_free_room(hia_collecting *c);
 
 /* ---- collect_visit.c ---- */
 
-/* False: a tensor is missing. Only an image that was tampered with has such sums. */
-bool hiaR_sum_is_sound(hia_word sum);
 /* HIA_SHAPE: rows from .. from + n are not all there. */
 hia_status hiaR_collect_wrong_rows(const hia_collecting *c, int64_t from, int64_t n);
 /* Both operands of a BOTH are visited next. */

@@ -222,16 +222,6 @@ hia_status hiaR_collect_visit_both(hia_collecting *c, hia_word sum) {
   return HIA_OK;
 }
 
-/* False: a tensor is missing. Only an image that was tampered with has such sums. */
-bool hiaR_sum_is_sound(hia_word sum) {
-  uint32_t number = hiaR_object(sum)->ctor;
-  bool is_one = number == HIA_SUM_DENSE,
-       are_two = number == HIA_SUM_ROWS || number >= HIA_SUM_OUTER;
-  return !(is_one || are_two) ||
-         (hiaR_sum_word(sum, HIA_SUM_FIRST) >= HIA_FIRST_ADDRESS &&
-          (is_one || hiaR_sum_word(sum, HIA_SUM_SECOND) >= HIA_FIRST_ADDRESS));
-}
-
 /* True if it may add to any row. */
 static bool is_of_all_rows(const hia_collecting *c, hia_word sum) {
   hia_sum_ctor ctor = (hia_sum_ctor)hiaR_object(sum)->ctor;
