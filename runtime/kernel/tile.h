@@ -21,8 +21,8 @@ typedef struct hia_tile_run {
   ptrdiff_t b_next, b_panel; /* from p to p + 1; from one panel to the next */
   ptrdiff_t c_row;
   bool is_added;
-  /* Of a sum of outer products: where the vectors of each p begin, and neither A's strides nor
-   * b_next are used. Else NULL. */
+  /* In a sum of outer products these are where the vectors of each p begin, and neither A's strides
+   * nor b_next are used; else NULL. */
   const char *const *a_at, *const *b_at;
 } hia_tile_run;
 

@@ -95,7 +95,7 @@ static inline char *hiaR_collect_element(const hia_collecting *c, uint64_t at) {
 
 static inline bool hiaR_collect_has_result(const hia_collecting *c) { return c->result->word != 0; }
 
-/* collect.c: makes room for one more word on the stack. False: no memory. */
+/* collect_result.c: makes room for one more word on the stack. False: no memory. */
 bool hiaR_collect_grow(hia_collecting *c);
 /* Later this part of the sum is visited, or what else the word stands for. False: no memory. */
 static inline bool hiaR_collect_push(hia_collecting *c, hia_word word) {
@@ -104,7 +104,7 @@ static inline bool hiaR_collect_push(hia_collecting *c, hia_word word) {
   return true;
 }
 
-/* ---- collect.c ---- */
+/* ---- collect_result.c ---- */
 
 /* Makes the result, without its elements. */
 hia_status hiaR_collect_make_result(hia_collecting *c);
