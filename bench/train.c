@@ -1,17 +1,18 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures training: a step for each sentence, on one thread, next to programs by hand and to
- * PyTorch; a gradient next to the function that it is of; two threads next to one; the gradient of
- * a deep recursion.
+ * PyTorch; a gradient next to the function that it is of (gradients.h); what a step of 64 sentences
+ * costs besides its operations (step.h); two threads next to one; the gradient of a deep recursion.
  *
  *   bench_train [--quick | --check] [--runs N] [--only NAME]
  *
- * NAME is that of a model (inputs.h), threads or depth. bench/peers.h describes the programs next
- * to hiaton. Their summed losses must be hiaton's, before and after an epoch. A
- * round has a measurement of each; figures are medians of wall-clock rates. */
+ * NAME is that of a model (inputs.h), step, threads or depth. bench/peers.h describes the programs
+ * next to hiaton. Their summed losses must be hiaton's, before and after an epoch. A round has a
+ * measurement of each; figures are medians of wall-clock rates. */
 #include "bench/gradients.h"
 #include "bench/harness.h"
 #include "bench/networks.h"
 #include "bench/peers.h"
+#include "bench/step.h"
 #include "bench/treebank.h"
 #include "bench/work.h"
 #include <math.h>
@@ -221,7 +222,8 @@ static void print_depth(double peak, int runs) {
 }
 
 static bool is_name(const char *name) {
-  return bench_gradients_have(name) || strcmp(name, "threads") == 0 || strcmp(name, "depth") == 0;
+  return bench_gradients_have(name) || strcmp(name, "step") == 0 || strcmp(name, "threads") == 0 ||
+         strcmp(name, "depth") == 0;
 }
 
 int main(int argc, char **argv) {
@@ -240,7 +242,7 @@ int main(int argc, char **argv) {
   if (!is_known || runs < 1 || runs > MAX_RUNS) {
     fprintf(stderr,
             "usage: %s [--quick | --check] [--runs N] "
-            "[--only MODEL|threads|depth]\n",
+            "[--only MODEL|step|threads|depth]\n",
             argv[0]);
     return 2;
   }
@@ -257,10 +259,11 @@ int main(int argc, char **argv) {
   if (treebank.is_generated) puts("the treebank is generated: HIATON_SST_DIR is not set");
   puts("");
   bench_pin(true);
-  bench_networks_write_weights(has_model ? only : "treelstm");
+  bench_networks_write_weights(has_model ? only : NULL);
   if (has_steps && !bench_is_quick()) bench_networks_write_sentences(&treebank);
   if (has_steps) print_steps(runs);
   if (has_model) bench_gradients(only, &treebank, runs);
+  if (is_chosen("step")) bench_step(&treebank, runs);
   if (is_chosen("threads")) print_threads(runs);
   if (is_chosen("depth")) print_depth(peak, runs);
   bench_treebank_remove(&treebank);

@@ -1,0 +1,57 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+#include "bench/batches.h"
+
+bench_batches bench_batches_open(const bench_network *network, const bench_options *options) {
+  bench_batches b = {.network = network, .program = bench_network_open_with(network, options)};
+  b.trainer = bench_work_trainer(b.program.function);
+  return b;
+}
+
+static void clear(bench_batches *b) {
+  for (size_t i = 0; i < b->n; i++) hia_value_free(b->of[i]);
+  b->n = 0;
+}
+
+void bench_batches_close(bench_batches *b) {
+  clear(b);
+  hia_trainer_free(b->trainer);
+  bench_close(&b->program);
+}
+
+void bench_batches_cut_of(bench_batches *b, const hia_value *all, unsigned size) {
+  hia_value *trees[BENCH_MAX_BATCHES];
+  const hia_type_info *type = hia_function_param_type(b->program.function, 0);
+  size_t n = hia_value_len(all);
+  clear(b);
+  b->size = size;
+  b->n_sentences = n;
+  for (size_t i = 0; i < n; i += size) {
+    size_t len = n - i < size ? n - i : size;
+    hia_error *error;
+    for (size_t k = 0; k < len; k++) trees[k] = hia_value_part(all, i + k);
+    bench_check(hia_value_array(b->program.engine, type, trees, len, &b->of[b->n++], &error),
+                &error);
+    for (size_t k = 0; k < len; k++) hia_value_free(trees[k]);
+  }
+}
+
+void bench_batches_cut(bench_batches *b, const bench_treebank *treebank, unsigned size) {
+  hia_value *all = bench_network_inputs(b->network, &b->program, treebank);
+  bench_batches_cut_of(b, all, size);
+  hia_value_free(all);
+}
+
+bench_work bench_batches_work(const bench_batches *b, bench_act act) {
+  return (bench_work){.act = act,
+                      .function = b->program.function,
+                      .trainer = b->trainer,
+                      .args = b->of,
+                      .n = b->n,
+                      .stride = 1,
+                      .n_args = 1};
+}
+
+double bench_batches_rate(const bench_batches *b, bench_mode mode) {
+  bench_work w = bench_batches_work(b, mode == BENCH_TRAIN ? BENCH_STEP : BENCH_CALL);
+  return bench_work_rate(&w, 0.3) * (double)b->n_sentences / (double)b->n;
+}
