@@ -6,7 +6,8 @@
  *
  *   bench_batch [--quick | --check] [--runs N] [--only NAME]
  *
- * NAME is treelstm, treernn, rntn, sharing, threads, control (control.h) or interp. bench/peers.h
+ * NAME is treelstm, treernn, rntn, sharing, threads, control (control.h),
+ * shapes (tree_shapes.h), interp or torch (torch.h). bench/peers.h
  * describes the programs by hand. The losses must be those without batching, bit for bit. A round
  * has a measurement of each; figures are medians of wall-clock rates. */
 #include "bench/batches.h"
@@ -14,6 +15,8 @@
 #include "bench/harness.h"
 #include "bench/networks.h"
 #include "bench/peers.h"
+#include "bench/torch.h"
+#include "bench/tree_shapes.h"
 #include "bench/treebank.h"
 #include "bench/work.h"
 #include <math.h>
@@ -236,10 +239,10 @@ int main(int argc, char **argv) {
     has_network |= is_chosen(bench_networks[compared[i].network].name);
   if (!is_known || runs < 1 || runs > MAX_RUNS ||
       (!has_network && !is_chosen("sharing") && !is_chosen("threads") && !is_chosen("control") &&
-       !is_chosen("interp"))) {
+       !is_chosen("interp") && !is_chosen("shapes") && !is_chosen("torch"))) {
     fprintf(stderr,
             "usage: %s [--quick | --check] [--runs N] [--only "
-            "treelstm|treernn|rntn|sharing|threads|control|interp]\n",
+            "treelstm|treernn|rntn|sharing|threads|control|shapes|interp|torch]\n",
             argv[0]);
     return 2;
   }
@@ -253,7 +256,8 @@ int main(int argc, char **argv) {
   puts("");
   bench_pin(true);
   bench_networks_write_weights(NULL);
-  if ((has_network || is_chosen("sharing") || is_chosen("interp")) && !bench_is_quick())
+  if ((has_network || is_chosen("sharing") || is_chosen("interp") || is_chosen("torch")) &&
+      !bench_is_quick())
     bench_networks_write_sentences(&treebank);
   if (has_network) {
     print_heading("alone");
@@ -268,7 +272,9 @@ int main(int argc, char **argv) {
   }
   if (is_chosen("control")) bench_control(runs);
   if (is_chosen("threads")) compare_threads(runs);
+  if (is_chosen("shapes")) bench_tree_shapes(runs);
   if (is_chosen("interp")) compare_ways(runs);
+  if (is_chosen("torch")) bench_torch(&treebank, runs);
   bench_treebank_remove(&treebank);
   rmdir(folder);
   return bench_end();

@@ -8,7 +8,7 @@ enum { MAX_RUNS = 99 };
 /* Where batching gains nothing, nothing of it should be left: what is above 1 is the noise of a
  * machine. */
 #define MAX_TIME   1.02
-#define WARM_UP_MS 1500.0 /* in which versions are made (docs/speculation.md) */
+#define WARM_UP_MS 3000.0 /* in which versions are made (docs/speculation.md) */
 #define MIN_MS     150.0  /* of one figure */
 
 static bench_inputs open_inputs(const bench_model *model, const bench_treebank *treebank,
