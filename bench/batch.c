@@ -40,7 +40,6 @@ static const struct {
     {BENCH_TREE_RNN_150, {{1.5, 1.5, 1.3, 1.2, 1.1}, {1.1, 1.1, 1.1, 1.05, 1.0}}},
     {BENCH_RNTN, {{1.5, 1.5, 1.3, 1.2, 1.1}, {1.1, 1.1, 1.1, 1.05, 1.0}}},
 };
-static const char *const mode_names[2] = {"inference", "training"};
 
 static bench_treebank treebank;
 static const char *only; /* NULL: all */
@@ -51,13 +50,6 @@ static void fail(const char *what) {
   fflush(stdout);
   perror(what);
   exit(1);
-}
-
-static bench_batches batches_open(const bench_network *network, unsigned threads,
-                                  hia_batching batch, bool reuse) {
-  bench_options options = {
-      .kind = HIA_ENGINE_JIT, .threads = threads, .batch = batch, .reuse = reuse};
-  return bench_batches_open(network, &options);
 }
 
 /* ---- next to one at a time, and by hand ---- */
@@ -71,6 +63,7 @@ static void measure(const bench_network *network, bench_batches both[2], const c
   bench_work works[2] = {bench_batches_work(&both[0], BENCH_CALL),
                          bench_batches_work(&both[1], BENCH_CALL)};
   char row[96], ratio[32];
+  size_t n = bench_batches_sentences(&both[0]);
   peer.batch = both[0].size;
   bool has_peer = bench_peer_exists(&peer) && getenv("HIATON_PEERS_DIR") && !bench_is_quick();
   double losses[2] = {bench_work_pass(&works[0]), bench_work_pass(&works[1])};
@@ -78,13 +71,13 @@ static void measure(const bench_network *network, bench_batches both[2], const c
     bench_wrong("%s, %u: %.17g, but %.17g in batches", network->title, both[0].size, losses[1],
                 losses[0]);
   for (int i = 0; i < runs; i++) {
-    own[i] = bench_batches_rate(&both[0], mode);
-    none[i] = bench_batches_rate(&both[1], mode);
+    own[i] = bench_batches_rate(&both[0], mode, n);
+    none[i] = bench_batches_rate(&both[1], mode, n);
     hand[i] = has_peer ? bench_peer_rate(&peer, network) : NAN;
   }
   double per_second = bench_median(own, (size_t)runs), alone = bench_median(none, (size_t)runs);
   double by_hand = has_peer ? bench_median(hand, (size_t)runs) : NAN;
-  snprintf(row, sizeof row, "%s, %u, %s", network->title, both[0].size, mode_names[mode]);
+  snprintf(row, sizeof row, "%s, %u, %s", network->title, both[0].size, bench_mode_names[mode]);
   printf("%-30s %9.1f %10.1f", row, per_second, alone);
   snprintf(ratio, sizeof ratio, "hiaton/%s", other);
   bench_print_target(row, ratio, per_second / alone, 2, BENCH_NO_TARGET);
@@ -93,12 +86,12 @@ static void measure(const bench_network *network, bench_batches both[2], const c
 
 static void compare(size_t row, int runs) {
   const bench_network *network = &bench_networks[compared[row].network];
-  bench_batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS, false),
-                           batches_open(network, 1, HIA_BATCH_NONE, false)};
+  bench_batches both[2] = {bench_batches_open(network, 1, HIA_BATCH_SEGMENTS, false),
+                           bench_batches_open(network, 1, HIA_BATCH_NONE, false)};
   for (int mode = 0; mode < 2; mode++) /* training, which changes params, comes last */
     for (size_t i = 0; i < N_SIZES; i++) {
       if (i && sizes[i] > bench_network_sentences(network)) break;
-      for (int k = 0; k < 2; k++) bench_batches_cut(&both[k], &treebank, sizes[i]);
+      for (int k = 0; k < 2; k++) bench_batches_cut(&both[k], network, &treebank, sizes[i]);
       measure(network, both, "alone", (bench_mode)mode, compared[row].min_of[mode][i], runs);
     }
   for (int k = 0; k < 2; k++) bench_batches_close(&both[k]);
@@ -110,10 +103,10 @@ static void compare(size_t row, int runs) {
 static void compare_sharing(int runs) {
   static const double least[2] = {1.7, 1.25};
   const bench_network *network = &bench_networks[BENCH_TREE_LSTM];
-  bench_batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS, true),
-                           batches_open(network, 1, HIA_BATCH_SEGMENTS, false)};
+  bench_batches both[2] = {bench_batches_open(network, 1, HIA_BATCH_SEGMENTS, true),
+                           bench_batches_open(network, 1, HIA_BATCH_SEGMENTS, false)};
   for (int mode = 0; mode < 2; mode++) {
-    for (int k = 0; k < 2; k++) bench_batches_cut(&both[k], &treebank, 64);
+    for (int k = 0; k < 2; k++) bench_batches_cut(&both[k], network, &treebank, 64);
     measure(network, both, "no reuse", (bench_mode)mode, least[mode], runs);
   }
   for (int k = 0; k < 2; k++) bench_batches_close(&both[k]);
@@ -124,8 +117,8 @@ static void compare_sharing(int runs) {
 static void compare_threads(int runs) {
   const bench_network *network = &bench_networks[BENCH_TREE_LSTM];
   bench_pin(false);
-  bench_batches both[2] = {batches_open(network, 1, HIA_BATCH_SEGMENTS, false),
-                           batches_open(network, 2, HIA_BATCH_SEGMENTS, false)};
+  bench_batches both[2] = {bench_batches_open(network, 1, HIA_BATCH_SEGMENTS, false),
+                           bench_batches_open(network, 2, HIA_BATCH_SEGMENTS, false)};
   printf("%-30s %9s %10s", "sentences/s", "one", "two");
   bench_print_target_heading("two/one threads");
   printf("\n");
@@ -133,12 +126,13 @@ static void compare_threads(int runs) {
     double rates[2][MAX_RUNS];
     char row[96];
     if (sizes[i] > bench_network_sentences(network)) break;
-    for (int k = 0; k < 2; k++) bench_batches_cut(&both[k], &treebank, sizes[i]);
+    for (int k = 0; k < 2; k++) bench_batches_cut(&both[k], network, &treebank, sizes[i]);
+    size_t n = bench_batches_sentences(&both[0]);
     for (int mode = 0; mode < 2; mode++) {
       for (int r = 0; r < runs; r++)
-        for (int k = 0; k < 2; k++) rates[k][r] = bench_batches_rate(&both[k], (bench_mode)mode);
+        for (int k = 0; k < 2; k++) rates[k][r] = bench_batches_rate(&both[k], (bench_mode)mode, n);
       double one = bench_median(rates[0], (size_t)runs), two = bench_median(rates[1], (size_t)runs);
-      snprintf(row, sizeof row, "%s, %u, %s", network->title, sizes[i], mode_names[mode]);
+      snprintf(row, sizeof row, "%s, %u, %s", network->title, sizes[i], bench_mode_names[mode]);
       printf("%-30s %9.1f %10.1f", row, one, two);
       bench_print_target(row, "two/one threads", two / one, 2, BENCH_AT_LEAST(MIN_SPEED_UP));
       printf("\n");
@@ -166,13 +160,14 @@ static const struct {
 static bench_batches way_open(const bench_network *network, unsigned i) {
   bench_options options = {
       .kind = ways[i].kind, .threads = 1, .batch = ways[i].batching, .reuse = false};
-  return bench_batches_open(network, &options);
+  return bench_batches_open_with(network, &options);
 }
 
 static void measure_ways(const bench_network *network, const bench_batches all[N_WAYS],
                          bench_mode mode, int runs) {
   double rates[N_WAYS][MAX_RUNS], medians[N_WAYS], losses[N_WAYS];
   char row[96];
+  size_t n = bench_batches_sentences(&all[0]);
   for (unsigned k = 0; k < N_WAYS; k++) {
     bench_work work = bench_batches_work(&all[k], BENCH_CALL);
     losses[k] = bench_work_pass(&work);
@@ -181,9 +176,9 @@ static void measure_ways(const bench_network *network, const bench_batches all[N
                   losses[k], losses[0]);
   }
   for (int r = 0; r < runs; r++)
-    for (unsigned k = 0; k < N_WAYS; k++) rates[k][r] = bench_batches_rate(&all[k], mode);
+    for (unsigned k = 0; k < N_WAYS; k++) rates[k][r] = bench_batches_rate(&all[k], mode, n);
   for (unsigned k = 0; k < N_WAYS; k++) medians[k] = bench_median(rates[k], (size_t)runs);
-  snprintf(row, sizeof row, "%s, %u, %s", network->title, all[0].size, mode_names[mode]);
+  snprintf(row, sizeof row, "%s, %u, %s", network->title, all[0].size, bench_mode_names[mode]);
   printf("%-30s", row);
   for (unsigned k = 0; k < N_WAYS; k++) printf(" %9.1f", medians[k]);
   bench_print_target(row, "agenda/alone", medians[2] / medians[0], 2,
@@ -206,7 +201,8 @@ static void compare_ways(int runs) {
   for (int mode = 0; mode < 2; mode++) /* training, which changes params, comes last */
     for (size_t i = 0; i < N_SIZES; i++) {
       if (i && sizes[i] > bench_network_sentences(network)) break;
-      for (unsigned k = 0; k < N_WAYS; k++) bench_batches_cut(&all[k], &treebank, sizes[i]);
+      for (unsigned k = 0; k < N_WAYS; k++)
+        bench_batches_cut(&all[k], network, &treebank, sizes[i]);
       measure_ways(network, all, (bench_mode)mode, runs);
     }
   for (unsigned k = 0; k < N_WAYS; k++) bench_batches_close(&all[k]);

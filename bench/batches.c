@@ -1,10 +1,19 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "bench/batches.h"
 
-bench_batches bench_batches_open(const bench_network *network, const bench_options *options) {
-  bench_batches b = {.network = network, .program = bench_network_open_with(network, options)};
+const char *const bench_mode_names[2] = {"inference", "training"};
+
+bench_batches bench_batches_open_with(const bench_network *network, const bench_options *options) {
+  bench_batches b = {.program = bench_network_open_with(network, options)};
   b.trainer = bench_work_trainer(b.program.function);
   return b;
+}
+
+bench_batches bench_batches_open(const bench_network *network, unsigned threads, hia_batching batch,
+                                 bool reuse) {
+  const bench_options options = {
+      .kind = HIA_ENGINE_JIT, .threads = threads, .batch = batch, .reuse = reuse};
+  return bench_batches_open_with(network, &options);
 }
 
 static void clear(bench_batches *b) {
@@ -24,7 +33,6 @@ void bench_batches_cut_of(bench_batches *b, const hia_value *all, unsigned size)
   size_t n = hia_value_len(all);
   clear(b);
   b->size = size;
-  b->n_sentences = n;
   for (size_t i = 0; i < n; i += size) {
     size_t len = n - i < size ? n - i : size;
     hia_error *error;
@@ -35,8 +43,9 @@ void bench_batches_cut_of(bench_batches *b, const hia_value *all, unsigned size)
   }
 }
 
-void bench_batches_cut(bench_batches *b, const bench_treebank *treebank, unsigned size) {
-  hia_value *all = bench_network_inputs(b->network, &b->program, treebank);
+void bench_batches_cut(bench_batches *b, const bench_network *network,
+                       const bench_treebank *treebank, unsigned size) {
+  hia_value *all = bench_network_inputs(network, &b->program, treebank);
   bench_batches_cut_of(b, all, size);
   hia_value_free(all);
 }
@@ -51,7 +60,13 @@ bench_work bench_batches_work(const bench_batches *b, bench_act act) {
                       .n_args = 1};
 }
 
-double bench_batches_rate(const bench_batches *b, bench_mode mode) {
+size_t bench_batches_sentences(const bench_batches *b) {
+  size_t n = 0;
+  for (size_t i = 0; i < b->n; i++) n += hia_value_len(b->of[i]);
+  return n;
+}
+
+double bench_batches_rate(const bench_batches *b, bench_mode mode, size_t n_sentences) {
   bench_work w = bench_batches_work(b, mode == BENCH_TRAIN ? BENCH_STEP : BENCH_CALL);
-  return bench_work_rate(&w, 0.3) * (double)b->n_sentences / (double)b->n;
+  return bench_work_rate(&w, 0.3) * (double)n_sentences / (double)b->n;
 }

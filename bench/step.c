@@ -143,9 +143,9 @@ typedef struct memory {
 /* A step before it, with one sentence, has packed the params. */
 static memory memory_with(size_t row, const bench_treebank *treebank, unsigned n) {
   account a = {0};
-  bench_batches b = {.network = &bench_networks[reads[row].network]};
+  bench_batches b = {.n = 0};
   hia_run_stats used = HIA_RUN_STATS_INIT;
-  b.program = open_counted(b.network, &a);
+  b.program = open_counted(&bench_networks[reads[row].network], &a);
   b.trainer = bench_work_trainer(b.program.function);
   hia_value *trees = bench_network_trees(&b.program, treebank, 0, n);
   bench_batches_cut_of(&b, trees, 1);
@@ -186,10 +186,9 @@ static memory memory_of(size_t row, const bench_treebank *treebank) {
 
 static void measure(size_t row, const bench_treebank *treebank, int runs) {
   const bench_network *network = &bench_networks[reads[row].network];
-  const bench_options options = {.kind = HIA_ENGINE_JIT, .threads = 1};
   double overhead[BENCH_MAX_RUNS_OF_BATCHES], plan_ns[BENCH_MAX_RUNS_OF_BATCHES], most = 0;
-  bench_batches b = bench_batches_open(network, &options);
-  bench_batches_cut(&b, treebank, SIZE);
+  bench_batches b = bench_batches_open(network, 1, HIA_BATCH_SEGMENTS, false);
+  bench_batches_cut(&b, network, treebank, SIZE);
   for (int i = 0; i < runs; i++) {
     costs c = costs_of(&b);
     overhead[i] = c.overhead;

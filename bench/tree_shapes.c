@@ -69,19 +69,17 @@ static double rate_of(const bench_batches *b, bench_mode mode) {
   size_t n = 0;
   do {
     bench_work_pass(&work);
-    n += b->n_sentences;
+    n += TREES;
     ms = bench_cpu() - start;
   } while (ms < 300 && !bench_is_quick());
   return (double)n / (ms / 1e3);
 }
 
 static void measure_shapes(const bench_network *network, bench_mode mode, int runs) {
-  static const char *const names[] = {"inference", "training"};
-  const bench_options options = {.kind = HIA_ENGINE_JIT, .threads = 1};
   double rates[N_SHAPES][BENCH_MAX_RUNS_OF_BATCHES], median[N_SHAPES], least, most;
   bench_batches of[N_SHAPES];
   for (int k = 0; k < N_SHAPES; k++) {
-    of[k] = bench_batches_open(network, &options);
+    of[k] = bench_batches_open(network, 1, HIA_BATCH_SEGMENTS, false);
     hia_value *trees = make_trees(&of[k].program, k, LEAVES, 1);
     bench_batches_cut_of(&of[k], trees, TREES);
     hia_value_free(trees);
@@ -95,7 +93,7 @@ static void measure_shapes(const bench_network *network, bench_mode mode, int ru
     bench_batches_close(&of[k]);
   }
   char row[96];
-  snprintf(row, sizeof row, "%s, %d, %s", network->title, TREES, names[mode]);
+  snprintf(row, sizeof row, "%s, %d, %s", network->title, TREES, bench_mode_names[mode]);
   printf("%-30s", row);
   least = most = median[0];
   for (int k = 0; k < N_SHAPES; k++) {
@@ -145,7 +143,7 @@ static void measure_unseen(const bench_network *network) {
                                  .batch = HIA_BATCH_SEGMENTS,
                                  .reuse = true,
                                  .speculate = HIA_SPECULATE_ON};
-  bench_batches b = bench_batches_open(network, &options);
+  bench_batches b = bench_batches_open_with(network, &options);
   for (uint64_t k = 0; k < 3; k++) pass(&b, 1000 * k);
   compiled before = compiled_so_far(&b);
   pass(&b, 5000);
