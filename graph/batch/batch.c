@@ -87,7 +87,7 @@ void hiaG_batch_chosen(hia_graph *g, void (*choose)(hia_batcher *b)) {
   hiaG_batch_clean(g);
   for (unsigned time = 0; time < TIMES && hiaG_batch_simplify(g); time++) hiaG_batch_clean(g);
   hiaG_effects(g);
-  hia_batcher b = {0};
+  hia_batcher b = {.owes = !choose};
   find(&b, g);
   if (!choose) /* else operations wait for no segments */
     for (unsigned time = 0; time < MOST_READ && read_rows(&b); time++) find_again(&b, g);

@@ -69,7 +69,10 @@ typedef struct hia_batcher {
   hia_batch_fn *fns;
   /* By index into types->layout_words: words of constructors' fields and of arrays' elements. */
   bool *late_words, *may_be_late;
+  bool *owed_words,
+      *may_be_owed; /* likewise: scalars of objects that hosts see, which are filled in later */
   bool *is_outside; /* by type - HIA_FIRST_TYPE: a host sees its values */
+  bool owes;        /* such scalars may be late */
   uint32_t n_segments;
   HIA_VEC(hia_batch_sum) sums; /* kept when the graph is looked at again */
 } hia_batcher;
@@ -145,9 +148,14 @@ void hiaG_batch_find_late(hia_batcher *b);
 /* True if the node is computed later. Requires hiaG_batch_find_late. */
 bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n);
 /* True if operand i, a scalar, goes where a late scalar is expected: as an argument, a variable of
- * a loop, a result, or into a field. Requires hiaG_batch_find_late; may be asked after
- * hiaG_batch_types, too, of the nodes that there were. */
+ * a loop, a result, or into a field; of an object that hosts see only if it is late itself.
+ * Requires hiaG_batch_find_late; may be asked after hiaG_batch_types, too, of the nodes that there
+ * were. */
 bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i);
+/* True if the node reads a word of an object that may be filled in later. */
+bool hiaG_batch_is_owed(const hia_batcher *b, const hia_fn *fn, hia_node_id n);
+/* True if such words may be reached from a value of a type. */
+bool hiaG_batch_may_owe(const hia_batcher *b, hia_type type);
 /* True if the node reads elements of operand i, a tensor, or through an object. */
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i);
 

@@ -310,7 +310,7 @@ bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
 }
 
 void hiaG_batch_begin(hia_batcher *b, hia_graph *g) {
-  hia_batcher new = {.g = g, .arena = &g->comp->scratch, .n = g->fns.len};
+  hia_batcher new = {.g = g, .arena = &g->comp->scratch, .n = g->fns.len, .owes = b->owes};
   new.sums.data = b->sums.data;
   new.sums.len = b->sums.len;
   new.sums.cap = b->sums.cap;

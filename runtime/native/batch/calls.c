@@ -19,7 +19,7 @@ enum {
 };
 
 /* Without batches there would be few operands and results at a time. */
-static size_t most_bytes(const hia_context *context) {
+size_t hiaR_batch_most_bytes(const hia_context *context) {
   size_t part = hiaR_heap_left(context->local.heap) / PART;
   return part < MOST_BYTES ? part : MOST_BYTES;
 }
@@ -67,7 +67,7 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
   }
   hia_word ids[HIA_SEGMENT_MOST];
   if (segment->known_as && find_results(context, segment, words, ids)) return;
-  size_t most = most_bytes(context);
+  size_t most = hiaR_batch_most_bytes(context);
   bool is_tight = most / FEW_ROWS < hiaR_row_cost(segment);
   if (is_tight && has_pending(segment, words)) hiaR_batch_settle(context, sp, pc);
   if (is_tight || hiaR_batch_is_once(context->batching.batch, segment, words)) {

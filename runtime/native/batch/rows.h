@@ -54,6 +54,15 @@ typedef struct hia_row_block {
   uint32_t n, n_wave; /* rows of the block, and of the whole wave */
 } hia_row_block;
 
+/* A note that a word of an object is to be what a pending tensor of one element will have. It holds
+ * a reference to both. */
+typedef struct hia_owed {
+  struct hia_owed *older;
+  hia_word object, tensor;
+  uint32_t base;     /* of the object's type (heap/object.h) */
+  uint32_t at, size; /* of the word in the object, in bytes */
+} hia_owed;
+
 /* A piece of the run's heap that holds rows. */
 typedef struct hia_row_chunk {
   struct hia_row_chunk *next;
@@ -115,8 +124,8 @@ hia_batch *hiaR_batch_new(const hia_context *context);
 void *hiaR_batch_grow(hia_context *context, void *old, size_t old_size, size_t size);
 /* The batch has no rows any more: they were computed, or another batch has them now. */
 void hiaR_batch_forget(hia_batch *b);
-/* Memory for a row of a segment; NULL: there is none. */
-hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s);
+/* `size` bytes of memory for rows; NULL: there are none. */
+void *hiaR_batch_take(hia_context *context, hia_batch *b, size_t size);
 /* Frees the memory of all rows. */
 void hiaR_batch_free_rows(hia_context *context, hia_batch *b);
 /* The queue of a segment, which is made if it has none; NULL: no memory. */
@@ -169,6 +178,16 @@ bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **orde
 
 /* Computes block i of a list of hia_row_blocks: a hia_crew_part (crew.h). */
 hia_status hiaR_batch_compute(hia_context *context, void *blocks, uint32_t i);
+
+/* ---- calls.c ---- */
+
+/* The bytes that rows may take before they are computed. */
+size_t hiaR_batch_most_bytes(const hia_context *context);
+
+/* ---- owed.c ---- */
+
+/* Writes what objects are owed: all rows are computed. */
+void hiaR_batch_pay(hia_context *context, hia_batch *b);
 
 /* ---- settle.c ---- */
 

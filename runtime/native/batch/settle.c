@@ -90,6 +90,7 @@ static hia_status settle(hia_context *context) {
   for (uint32_t i = 0; i < b->rows.n_levels; i++)
     if ((status = compute_level(context, b, i))) return status;
   if ((status = hiaR_crew_close(context))) return status;
+  hiaR_batch_pay(context, b);
   hiaR_batch_free_rows(context, b);
   hiaR_batch_forget(b);
   context->batching.epoch++;
