@@ -23,6 +23,14 @@ static const char text[] =
     "fn total(t: Tree) -> i64 = match t { Leaf(k) => k, Node(l, r, k, x) => total(l) + total(r) + "
     "k }\n"
     "fn totals(n: i32) -> (i64, Tree) = { let t = label(n, 1).1; (total(t), t) }\n"
+    /* Read by calls that other workers take before anything else has read it. */
+    "fn key(t: Tree) -> i64 = match t { Leaf(k) => k, Node(_, _, k, _) => k }\n"
+    "fn late(t: Tree, w: i64, n: i32) -> i64 = if n > 0 then late(t, w * 2, n - 1) + late(t, w * 2 "
+    "+ 1, n - 1)\n"
+    "  else { let (s, _) = loop (s = w, i: i64 = 0) while i < 50000 { (bxor(s * 31, i), i + 1) }; "
+    "s "
+    "+ key(t) }\n"
+    "fn apart(n: i32) -> (i64, Tree) = { let t = label(n, 1).1; (late(t, 1, 7), t) }\n"
     /* Each is read before the next is made. */
     "fn looks(n: i32) -> (i64, List) = { let (s, l, _) = loop (s: i64 = 0, l: List = Nil, i = 0) "
     "while i < n {\n"
@@ -107,6 +115,7 @@ Test(engine_owed, threads) {
   static const char *const names[] = {"list", "tree", "totals", "drops"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     for (int32_t n = 2; n <= 11; n += 3) compare(&p, &none, names[i], n);
+  for (int32_t n = 1; n <= 8; n++) compare(&p, &none, "apart", n);
   close_program(&none);
   close_program(&p);
 }
