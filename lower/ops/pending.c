@@ -28,7 +28,7 @@ void hiaL_wait_for(hia_emit *e, LLVMValueRef x, hia_type type, hia_loc_id loc) {
   settle_if(e, LLVMBuildICmp(e->b, LLVMIntEQ, kind, pending, "is_pending"), loc);
 }
 
-/* Its header is marked while it is owed words (runtime/native/batch/owed.c). */
+/* An object's header is marked while it is owed words (runtime/native/batch/owed.c). */
 void hiaL_wait_for_words(hia_emit *e, LLVMValueRef object, hia_loc_id loc) {
   LLVMTypeRef half = LLVMInt16TypeInContext(e->llvm);
   LLVMValueRef at = hiaL_byte_at(e, object, offsetof(hia_counted, spare), "at");

@@ -19,7 +19,7 @@ enum {
 };
 
 /* Without batches there would be few operands and results at a time. */
-size_t hiaR_batch_most_bytes(const hia_context *context) {
+static size_t most_bytes(const hia_context *context) {
   size_t part = hiaR_heap_left(context->local.heap) / PART;
   return part < MOST_BYTES ? part : MOST_BYTES;
 }
@@ -67,7 +67,7 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
   }
   hia_word ids[HIA_SEGMENT_MOST];
   if (segment->known_as && find_results(context, segment, words, ids)) return;
-  size_t most = hiaR_batch_most_bytes(context);
+  size_t most = most_bytes(context);
   bool is_tight = most / FEW_ROWS < hiaR_row_cost(segment);
   if (is_tight && has_pending(segment, words)) hiaR_batch_settle(context, sp, pc);
   if (is_tight || hiaR_batch_is_once(context->batching.batch, segment, words)) {
@@ -79,4 +79,22 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
   if (segment->known_as) hiaR_batch_add_equal(context, ids);
   context->batching.settle = hiaR_batch_settle;
   if (HIA_UNLIKELY(context->batching.batch->rows.bytes > most)) hiaR_batch_settle(context, sp, pc);
+}
+
+/* If there is no memory for a note, what is pending is computed now. */
+HIA_UNINSTRUMENTED void hiaR_native_owe(hia_context *context, const hia_late_data *data,
+                                        const hia_word *words, uint32_t loc, const char *sp,
+                                        uintptr_t pc) {
+  (void)loc;
+  for (uint32_t i = 0; i < data->n; i++) {
+    const hia_late_word *w = &data->words[i];
+    hia_word tensor = words[1 + i];
+    if (hiaR_pending_row(tensor)) {
+      if (hiaR_batch_owe(context, data->base, w, words[0], tensor)) continue;
+      hiaR_batch_settle(context, sp, pc);
+    }
+    hiaR_batch_fill(context, w, words[0], tensor);
+  }
+  const hia_batch *b = context->batching.batch;
+  if (b && HIA_UNLIKELY(b->rows.bytes > most_bytes(context))) hiaR_batch_settle(context, sp, pc);
 }

@@ -11,13 +11,18 @@ static void write_word(hia_word object, uint32_t at, const hia_tensor *t, uint32
   memcpy((char *)(uintptr_t)object + at, t->data, size);
 }
 
-/* False: no memory. Takes the reference to the tensor. */
-static bool note(hia_context *context, const hia_late_data *d, const hia_late_word *w,
-                 hia_word object, hia_word tensor) {
+void hiaR_batch_fill(hia_context *context, const hia_late_word *w, hia_word object,
+                     hia_word tensor) {
+  write_word(object, w->at, hiaR_tensor(tensor), w->size);
+  hiaR_tensor_drop(&context->local, tensor, context->is_shared != 0);
+}
+
+bool hiaR_batch_owe(hia_context *context, uint32_t base, const hia_late_word *w, hia_word object,
+                    hia_word tensor) {
   hia_batch *b = context->batching.batch;
   hia_owed *o = hiaR_batch_take(context, b, sizeof *o);
   if (!o) return false;
-  *o = (hia_owed){b->rows.owed, object, tensor, d->base, w->at, w->size};
+  *o = (hia_owed){b->rows.owed, object, tensor, base, w->at, w->size};
   b->rows.owed = o;
   b->rows.bytes += sizeof *o;
   hiaR_dup(object, context->is_shared != 0);
@@ -35,25 +40,4 @@ void hiaR_batch_pay(hia_context *context, hia_batch *b) {
   for (hia_owed *o = b->rows.owed; o; o = o->older)
     hiaR_drop(&context->local, context->run.shapes, o->object, o->base, is_shared);
   b->rows.owed = NULL;
-}
-
-/* If there is no memory for a note, what is pending is computed now. */
-HIA_UNINSTRUMENTED void hiaR_native_owe(hia_context *context, const hia_late_data *data,
-                                        const hia_word *words, uint32_t loc, const char *sp,
-                                        uintptr_t pc) {
-  (void)loc;
-  hia_word object = words[0];
-  for (uint32_t i = 0; i < data->n; i++) {
-    const hia_late_word *w = &data->words[i];
-    hia_word tensor = words[1 + i];
-    if (hiaR_pending_row(tensor)) {
-      if (note(context, data, w, object, tensor)) continue;
-      hiaR_batch_settle(context, sp, pc);
-    }
-    write_word(object, w->at, hiaR_tensor(tensor), w->size);
-    hiaR_tensor_drop(&context->local, tensor, context->is_shared != 0);
-  }
-  if (context->batching.batch &&
-      HIA_UNLIKELY(context->batching.batch->rows.bytes > hiaR_batch_most_bytes(context)))
-    hiaR_batch_settle(context, sp, pc);
 }

@@ -179,13 +179,15 @@ bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **orde
 /* Computes block i of a list of hia_row_blocks: a hia_crew_part (crew.h). */
 hia_status hiaR_batch_compute(hia_context *context, void *blocks, uint32_t i);
 
-/* ---- calls.c ---- */
-
-/* The bytes that rows may take before they are computed. */
-size_t hiaR_batch_most_bytes(const hia_context *context);
-
 /* ---- owed.c ---- */
 
+/* Notes that a word of an object, of a type with this base, is to be the element of a pending
+ * tensor; takes the reference to that. False: no memory. */
+bool hiaR_batch_owe(hia_context *context, uint32_t base, const hia_late_word *w, hia_word object,
+                    hia_word tensor);
+/* Writes the element of a tensor that has it; takes the reference to the tensor. */
+void hiaR_batch_fill(hia_context *context, const hia_late_word *w, hia_word object,
+                     hia_word tensor);
 /* Writes what objects are owed: all rows are computed. */
 void hiaR_batch_pay(hia_context *context, hia_batch *b);
 

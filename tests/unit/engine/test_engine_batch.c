@@ -265,3 +265,31 @@ Test(engine_batch, takes_little_memory_if_there_is_little) {
     close_program(&p);
   }
 }
+
+/* A limit that is enough without batches and lies far below what wide waves would take. The first
+ * products with a matrix, before it is packed, would pack a part of it as large as the limit. */
+Test(engine_batch, products_with_large_matrices_in_little_memory) {
+  static const char large[] =
+      "param W: f32[512, 512] = uniform(-0.1, 0.1)\n"
+      "param E: f32[30, 512] = uniform(-1.0, 1.0)\n"
+      "fn encode(n: i32, k: i32) -> f32[512] = if n == 0 then tanh(W @ E[k % 30])\n"
+      "  else tanh(W @ (encode(n - 1, 2 * k) + encode(n - 1, 2 * k + 1)))\n"
+      "fn main(n: i32) -> f32 = encode(n, 1)[3]\n";
+  NEEDS_NATIVE;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
+  options.threads = 1;
+  options.batching = HIA_BATCH_NONE;
+  program none = open_program(&options, large, "main");
+  outcome right = run(&none, "main", 6, 0);
+  options.batching = HIA_BATCH_SEGMENTS;
+  for (size_t most = 1 << 17; most <= 1 << 22; most += most / 2) {
+    program p = open_program(&options, large, "main"); /* in which nothing is packed yet */
+    outcome o = run(&p, "main", 6, most), alone = run(&none, "main", 6, most);
+    cr_expect_eq(alone.status, HIA_OK);
+    cr_expect_eq(o.status, HIA_OK, "%zu bytes", most);
+    cr_expect_eq(memcmp(&o.value, &right.value, sizeof o.value), 0);
+    close_program(&p);
+  }
+  close_program(&none);
+}
