@@ -121,7 +121,8 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
   reference(&p, right + (GUARD + offset) * element);
   for (size_t i = 0; i < HIA_LEN(kernels); i++) {
     if (!hiaR_product_use(kernels[i])) continue;
-    for (unsigned how = 0; how < 4; how++) { /* packed; divided among three workers */
+    /* Packed; divided among three workers; in as little memory as can be. */
+    for (unsigned how = 0; how < 6; how++) {
       void *packed = NULL;
       if (how & 1) {
         packed = block(hiaR_packed_size(p.dtype, p.k, p.n));
@@ -133,6 +134,7 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
       hia_product_plan plan;
       hiaR_product_plan(&p, &plan);
       if (how & 2) hiaR_product_divide(&p, &plan, 3);
+      while (how & 4 && hiaR_product_shrink(&p, &plan)) continue;
       void *scratch = block(plan.scratch);
       for (size_t part = plan.parts; part-- > 0;) /* any order */
         for (size_t slab = 0; slab < plan.slabs; slab++)
