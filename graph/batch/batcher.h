@@ -13,13 +13,15 @@
  *
  *   batch.c    the pass
  *   prepare.c  brings functions into a form in which segments are large
+ *   params.c   params that functions get, or read from objects
  *   simplify.c simplifies them by what is known of sizes
  *   sizes.c    constant sizes of tensors, across calls and fields: what is in a segment
  *              cannot fail
  *   late.c     which values are late
  *   rows/      rows of tensors that are stacked of pending ones (unstack.c), and sums of such rows;
  *              loops that set rows (unset.c); products with matrices that an index chooses
- *              (choose.c); sums of gradients that consist of tensors alone (collect.c)
+ *              (choose.c); sums of gradients that consist of tensors alone (collect.c), or of rows
+ *              (row_sums.c)
  *   put.c      puts nodes
  *   split.c    comprehensions whose elements wait together
  *   report.c   what is batched, and why other operations are not
@@ -92,6 +94,12 @@ void hiaG_batch_inline_helpers(hia_graph *g);
 /* Runs the passes of scalar optimisation on all functions. */
 void hiaG_batch_clean(hia_graph *g);
 
+/* ---- params.c ---- */
+
+/* Arguments and parts of objects that always are the same param become that. True if there are
+ * some. */
+bool hiaG_batch_params(hia_graph *g);
+
 /* ---- simplify.c ---- */
 
 /* Simplifies all functions by what is known of sizes. Returns true if something has changed. */
@@ -102,6 +110,10 @@ bool hiaG_batch_simplify(hia_graph *g);
 /* Begins anew with a graph: finds b->fns[..].sizes, and sets b->is_outside. Requires *b to be
  * cleared, or what it was for the same graph. */
 void hiaG_batch_begin(hia_batcher *b, hia_graph *g);
+/* Sets b->is_outside. */
+void hiaG_batch_find_outside(hia_batcher *b);
+/* The functions that something else than a CALL refers to, or a host calls. */
+const bool *hiaG_batch_find_open(const hia_batcher *b);
 /* Returns the constant size of an axis, or -1. */
 int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis);
 /* The number that an i64 is, if it is the size of something; -1: that is not known. */
@@ -176,6 +188,12 @@ bool hiaG_batch_unset(hia_batcher *b);
 /* Products with a matrix that an index chooses become a choice of products. Returns and requires
  * what hiaG_batch_unstack does. */
 bool hiaG_batch_choose(hia_batcher *b);
+
+/* ---- rows/row_sums.c ---- */
+
+/* Sums of rows at constant indices, which may be pending, are stacked instead of collected. Returns
+ * and requires what hiaG_batch_unstack does. */
+bool hiaG_batch_stack_rows(hia_batcher *b);
 
 /* ---- rows/collect.c ---- */
 

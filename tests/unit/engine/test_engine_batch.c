@@ -293,3 +293,39 @@ Test(engine_batch, products_with_large_matrices_in_little_memory) {
   }
   close_program(&none);
 }
+
+/* A recursion gets its matrices as arguments, its tape keeps them, and the gates are rows of a
+ * matrix: all steps of all instances are batched, forward and backward. */
+Test(engine_batch, params_that_functions_get) {
+  static const char recurrent[] =
+      "param W: f32[64, 16] = uniform(-0.3, 0.3)\n"
+      "param U: f32[64, 16] = uniform(-0.3, 0.3)\n"
+      "param E: f32[30, 16] = uniform(-1.0, 1.0)\n"
+      "fn cell(x: f32[16], h: f32[16], A: f32[64, 16], B: f32[64, 16]) -> f32[16] = {\n"
+      "  let g = reshape(A @ x + B @ h, 4, 16); tanh(g[2]) * sigmoid(g[0]) + sigmoid(g[3]) * g[1] "
+      "}\n"
+      "fn run(n: i32, h: f32[16], A: f32[64, 16], B: f32[64, 16]) -> f32[16] =\n"
+      "  if n == 0 then h else cell(E[n], run(n - 1, h, A, B), A, B)\n"
+      "fn total(n: i32) -> f32 = sum([sum(run(1 + i % 9, E[i % 30], W, U)) for i in 0..n])\n"
+      "fn main(n: i32) -> f32 = { let (x, (w, u)) = value_and_grad(total, wrt = (W, U))(n); x + "
+      "sum(w) + sum(u) }\n";
+  NEEDS_NATIVE;
+  enum { N = 27, ROWS = N * 5 };
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
+  options.threads = 1;
+  options.flags = HIA_FLAG_NO_REUSE;
+  options.batching = HIA_BATCH_ALL;
+  program p = open_program(&options, recurrent, "main");
+  options.batching = HIA_BATCH_NONE;
+  program none = open_program(&options, recurrent, "main");
+  expect_same(&p, &none, "main", N, "a recurrent network");
+  outcome o = run(&p, "main", N, 0);
+  cr_expect_geq(o.stats.batch_rows, 2 * ROWS);
+#ifndef HIA_STRESS
+  cr_expect_leq(o.stats.batch_waves, 48, "%llu rows in %llu waves",
+                (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
+#endif
+  close_program(&none);
+  close_program(&p);
+}
