@@ -119,7 +119,7 @@ static void lower(hia_emit *e) {
       lower_function(e, e->graph.facts.order[i]);
     }
   hiaL_write_own_entries(e);
-  hiaL_write_frees(e);
+  hiaL_write_counts(e);
   hiaL_write_forks(e);
   hiaL_host_side(e);
   hiaL_write_kept(e);
@@ -169,9 +169,10 @@ static void analyse(hia_lowering *l) {
     e->graph.paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
   for (hia_fn_id f = 0; f < g->fns.len; f++) e->graph.is_parallel |= hiaL_does(e, f, HIA_E_FORKS);
   e->graph.is_counted = is_counted(g);
+  e->graph.notes_rows = hiaG_has_op(g, HIA_OP_DEFER, HIA_OP_DEFER);
   e->graph.tests_addresses = g->is_read && hiaG_has_destinations(g);
   e->graph.owes = find_owing(&e->comp->scratch, g);
-  e->graph.tests_pending = g->is_read && hiaG_has_op(g, HIA_OP_DEFER, HIA_OP_DEFER);
+  e->graph.tests_pending = g->is_read && e->graph.notes_rows;
   l->units = l->options.is_one_unit ? hiaG_one_codegen_unit(&e->comp->scratch, g)
                                     : hiaG_codegen_units(&e->comp->scratch, g, &e->graph.facts);
   e->graph.units = &l->units;
