@@ -3,16 +3,16 @@
 #include "lower/ops/ops.h"
 #include "runtime/heap/tensor.h"
 
-static void settle(hia_emit *e, hia_loc_id loc) {
+static void settle(hia_emit *e, LLVMValueRef awaited, hia_loc_id loc) {
   hiaL_set_debug_loc(e, loc, false);
-  hiaL_call_abi(e, HIA_ABI_hiaR_stub_settle, NULL, 0);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_settle, &awaited, 1);
   hiaL_no_debug_loc(e);
 }
 
 /* The header of a tensor says whether it is pending. An object may hold tensors that are. */
 void hiaL_wait_for(hia_emit *e, LLVMValueRef x, hia_type type, hia_loc_id loc) {
   if (hiaG_type_kind(e->g->types, type) != HIA_KIND_TENSOR) {
-    settle(e, loc);
+    settle(e, LLVMConstNull(e->ptr), loc);
     return;
   }
   LLVMBasicBlockRef wait = hiaL_block(e, "wait"), next = hiaL_block(e, "there");
@@ -20,7 +20,7 @@ void hiaL_wait_for(hia_emit *e, LLVMValueRef x, hia_type type, hia_loc_id loc) {
   LLVMValueRef pending = hiaL_number(e, 32, HIA_TENSOR_PENDING);
   hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntEQ, kind, pending, "is_pending"), wait, next);
   hiaL_at(e, wait);
-  settle(e, loc);
+  settle(e, x, loc);
   LLVMBuildBr(e->b, next);
   hiaL_at(e, next);
 }

@@ -51,10 +51,12 @@ HIA_UNINSTRUMENTED void hiaR_native_finish(hia_context *context, const char *sp,
 }
 
 HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc,
-                                           char *frame) {
-  if (context->batching.settle && context->invocation->driver)
-    context->batching.freezing->wait(context, frame);
-  if (context->batching.settle) hiaR_batch_settle(context, sp, pc);
+                                           char *frame, hia_word awaited) {
+  const hia_row *r = awaited ? hiaR_pending_row(awaited) : NULL;
+  if (r && r->level >= context->batching.level) context->batching.level = r->level + 1;
+  bool is_there = context->batching.settle && context->invocation->driver &&
+                  context->batching.freezing->wait(context, frame, awaited, sp, pc);
+  if (context->batching.settle && !is_there) hiaR_batch_settle(context, sp, pc);
   hiaR_sampled_look(context, sp, pc);
 }
 
