@@ -20,7 +20,7 @@
 #define HIA_RT_ABI        14
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_14
 /* Hash of all that the number covers: tests/unit/engine/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0xc06bdf3b752ec47cu
+#define HIA_RT_ABI_HASH 0x03534830cff667c9u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -61,6 +61,7 @@ typedef struct hia_segment {
   /* A variable of the code, 0 at first, and then a number that no other segment ever has. NULL:
    * rows are computed as often as they are noted, also if they are equal. */
   _Atomic uint64_t *known_as;
+  uint64_t is_light; /* it has no product: its rows share the elements of no matrix */
 } hia_segment;
 
 typedef struct hia_code_module hia_code_module;

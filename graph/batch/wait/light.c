@@ -70,11 +70,8 @@ static void note_waits(lightening *l, hia_node_id n) {
 }
 
 static void find_heavy(lightening *l, hia_node_id n) {
-  unsigned op = node_of(l, n)->op;
   if (!is_deferred(l, n)) return;
-  if (l->of->is_heavy[n] || op == HIA_OP_PRODUCT || op == HIA_OP_PRODUCT_AT ||
-      op == HIA_OP_PRODUCT_BT)
-    set(l, &l->is_heavy[n]);
+  if (l->of->is_heavy[n]) set(l, &l->is_heavy[n]);
   for (uint32_t i = 0; i < node_of(l, n)->n_ins; i++) {
     hia_node_id def = neighbour(l, n, i);
     if (def == HIA_NONE) continue;

@@ -69,6 +69,10 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
   }
   hia_word ids[HIA_SEGMENT_MOST];
   if (segment->known_as && find_results(context, segment, words, ids)) return;
+  if (segment->is_light && context->invocation->driver && !has_pending(segment, words)) {
+    hiaR_batch_once(context, segment, words, loc, sp, pc);
+    return;
+  }
   size_t most = most_bytes(context);
   bool is_tight = most / FEW_ROWS < hiaR_row_cost(segment);
   if (is_tight && has_pending(segment, words)) hiaR_batch_settle(context, sp, pc);

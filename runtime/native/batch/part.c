@@ -30,8 +30,8 @@ static hia_row *operand_row(const hia_row *r, uint32_t i) {
   return may ? hiaR_pending_row(r->words[i]) : NULL;
 }
 
-/* Marks what wanted rows depend on, which is older. Returns true if the row depends on something
- * pending. */
+/* Marks what wanted rows depend on, which is older, and finds its height. Returns true if the row
+ * depends on something pending. */
 static bool want_operands(const hia_row *r) {
   bool has_pending = false;
   for (uint32_t i = 0; r->pending && i < r->segment->n_ins; i++) {
@@ -39,6 +39,7 @@ static bool want_operands(const hia_row *r) {
     if (!from) continue;
     has_pending = true;
     from->is_wanted |= r->is_wanted;
+    if (from->height <= r->height) from->height = r->height + 1;
   }
   return has_pending;
 }
@@ -46,10 +47,12 @@ static bool want_operands(const hia_row *r) {
 /* What is known of a segment's rows. */
 typedef struct standing {
   uint64_t n, levels; /* rows, and the sum of their levels */
+  uint32_t height;    /* the greatest of those that can be computed */
   bool is_wanted;     /* one that can be computed is wanted */
 } standing;
 
 static bool is_before(const standing *a, const standing *b) {
+  if (a->height != b->height) return a->height > b->height;
   /* The averages, compared without a division: there are at most as many rows as fit 32 bits. */
   return a->levels * b->n < b->levels * a->n;
 }
@@ -61,7 +64,9 @@ static void look_at_rows(const hia_batch *b, standing *all) {
     r->depth = want_operands(r);
     s->n++;
     s->levels += r->level;
-    s->is_wanted |= r->is_wanted && !r->depth;
+    if (r->depth) continue;
+    s->is_wanted |= r->is_wanted;
+    if (r->height > s->height) s->height = r->height;
   }
 }
 
@@ -121,6 +126,7 @@ static bool divide(hia_context *context, hia_batch *b, uint32_t queue, hia_rows 
     bool is_chosen = r->queue == queue && !r->depth;
     hia_row *to = is_chosen ? r : copied(context, b, r);
     if (!to) return false;
+    to->height = 0; /* the next settling finds it again */
     append(is_chosen ? &chosen : rest, to);
   }
   rest->chunks = b->rows.chunks;
