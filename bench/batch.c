@@ -9,7 +9,7 @@
  * NAME is treelstm, treernn, rntn, sharing, threads, control (control.h) or interp. bench/peers.h
  * describes the programs by hand. The losses must be those without batching, bit for bit. A round
  * has a measurement of each; figures are medians of wall-clock rates. */
-#include "bench/control.h"
+#include "bench/control/control.h"
 #include "bench/harness.h"
 #include "bench/networks.h"
 #include "bench/peers.h"

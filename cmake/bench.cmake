@@ -156,7 +156,7 @@ add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(choosing|control|harness|likelihood|limits_large|networks|peers|treebank|weights|work|accuracy|lanes[^/]*|reference[^/]*|sides)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(choosing|harness|likelihood|limits_large|networks|peers|treebank|weights|work|accuracy|lanes[^/]*|reference[^/]*|sides)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
@@ -181,7 +181,8 @@ foreach(name batch models train)
   endif()
 endforeach()
 target_sources(bench_speculate PRIVATE bench/choosing.c bench/sides.c bench/networks.c bench/treebank.c bench/weights.c)
-target_sources(bench_batch PRIVATE bench/control.c bench/work.c)
+target_sources(bench_batch PRIVATE bench/control/control.c bench/control/oracle.c bench/control/programs.c
+  bench/decisions/models.c bench/work.c)
 target_sources(bench_train PRIVATE bench/work.c)
 target_link_libraries(bench_products PRIVATE hiaton_rt ${CMAKE_DL_LIBS})
 target_sources(bench_decisions PRIVATE bench/decisions/models.c bench/work.c)

@@ -13,7 +13,6 @@
 #include "graph/batch/batch.h"
 #include "graph/analysis/effects.h"
 #include "graph/batch/batcher.h"
-#include "graph/batch/wait/waiting.h"
 #include "graph/ir/walk.h"
 
 /* ---- whether there is something to do ---- */

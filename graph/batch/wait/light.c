@@ -14,7 +14,6 @@
  * An operation stays in its segment if a product is in it, too. */
 #include "graph/batch/batcher.h"
 #include "graph/batch/put.h"
-#include "graph/batch/wait/waiting.h"
 #include "graph/ir/walk.h"
 
 typedef struct lightening {
