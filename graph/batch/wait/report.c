@@ -41,7 +41,7 @@ void hiaG_report_iterations(hia_waits_fns *w, const hia_graph *g, const hia_fn *
   if (why_not)
     hiaR_text_addf(g->batches, ": %s\n", why_not);
   else
-    hiaR_text_addf(g->batches, " while one waits\n");
+    hiaR_text_addf(g->batches, " meanwhile\n");
 }
 
 static const char *name_of(const hia_node *node) {
@@ -52,7 +52,7 @@ void hiaG_report_siblings(hia_waits_fns *w, const hia_graph *g, const hia_fn *fn
                           const hia_node_id *siblings, uint32_t n) {
   if (!g->batches) return;
   line(w, g, fn, "goes on");
-  hiaR_text_addf(g->batches, "with others of these while one waits:");
+  hiaR_text_addf(g->batches, "with the others of these meanwhile:");
   for (uint32_t i = 0; i < n; i++) {
     const hia_node *node = &fn->nodes.data[siblings[i]];
     hiaR_text_addf(g->batches, "%s %s", i ? "," : "", name_of(node));

@@ -31,7 +31,7 @@ void hiaG_batch_siblings(hia_graph *g, hia_waits_fns *w);
 /* Iterations of a map wait; while one does, others go on. Or they do not: `why_not`. */
 void hiaG_report_iterations(hia_waits_fns *w, const hia_graph *g, const hia_fn *fn, hia_node_id map,
                             const char *why_not);
-/* The same of siblings. */
+/* Siblings wait; while one does, others go on. And two that are none: why. */
 void hiaG_report_siblings(hia_waits_fns *w, const hia_graph *g, const hia_fn *fn,
                           const hia_node_id *siblings, uint32_t n);
 void hiaG_report_no_siblings(hia_waits_fns *w, const hia_graph *g, const hia_fn *fn,
