@@ -42,12 +42,8 @@ enum {
   GRAIN_CYCLES = 20000, /* 5 us; below that a job costs its owner what it saves */
   MAX_GRAIN = 4096,     /* elements; a job should not have more to copy than fits a cache */
   CALL_CYCLES = 30,     /* of a call that does not take long */
+  LEAST_PART = 128,     /* iterations of a part: rows of several blocks (native/batch/rows.h) */
 };
-#ifdef HIA_STRESS
-enum { LEAST_PART = 2 };
-#else
-enum { LEAST_PART = 128 }; /* iterations of a part: of several blocks of rows (batch/rows.h) */
-#endif
 
 /* Returns the cycles of a node of the body without the nodes inside it; UINT64_MAX: it may take
  * long. */

@@ -9,6 +9,7 @@
 
 static const char text[] =
     "param W: f32[64, 64] = glorot_uniform()\n"
+    "param V: f32[64, 64] = glorot_uniform()\n"
     "param E: f32[50, 64] = uniform(-1.0, 1.0)\n"
     /* Each instance goes on until its own value is small. */
     "fn steps(x: f32[64], n: i32) -> (f32[64], i32) = { let y = tanh(W @ x);\n"
@@ -50,6 +51,21 @@ static const char text[] =
     "  let l = if n > 0 and y[0] > -2.0 then tree(y, n - 1) else 0;\n"
     "  let r = if n > 0 and y[1] > -2.0 then tree(y * 0.5, n - 1) else 0; l + r + 1 }\n"
     "fn trees(n: i32) -> i32 = tree(E[n], n)\n"
+    /* What a step computes decides whether a second product comes before the next one. */
+    "fn turns(x: f32[64], n: i32) -> i32 = if n == 0 then 0 else { let y = tanh(W @ x);\n"
+    "  if y[0] > 0.0 then 1 + turns(tanh(V @ y), n - 1) else turns(y, n - 1) }\n"
+    "fn phases(n: i32) -> i32 = sum([turns(E[i % 50] * f32(i % 7 + 1), 20) for i in 0..n])\n"
+    /* The same in a tree, of which the right children come later. */
+    "fn uneven(x: f32[64], n: i32) -> i32 = { let y = tanh(W @ x);\n"
+    "  let l = if n > 0 and y[0] > -2.0 then uneven(y, n - 1) else 0;\n"
+    "  let r = if n > 0 and y[1] > -2.0 then uneven(tanh(V @ y), n - 1) else 0; l + r + 1 }\n"
+    "fn unevens(n: i32) -> i32 = uneven(E[n], n)\n"
+    /* Several products of one matrix before something is decided. */
+    "fn stride(x: f32[64], k: i32, n: i32) -> i32 = if n == 0 then 0 else {\n"
+    "  let (y, _) = loop (y = x, j = 0) while j <= k { (tanh(W @ y), j + 1) };\n"
+    "  if y[0] > 0.0 then 1 + stride(y, k, n - 1) else stride(y, k, n - 1) }\n"
+    "fn strides(n: i32) -> i32 = sum([stride(E[i % 50] * f32(i % 7 + 1), i % 5, 6) for i in "
+    "0..n])\n"
     /* What is shared with iterations, and what they hold. */
     "fn held(n: i32) -> i32 = sum([{ let a = [k * i for k in 0..500]; let (y, m) = steps(E[i % "
     "50], 9);\n"
@@ -150,8 +166,35 @@ Test(engine_waits, siblings_wait_together) {
   close_program(&p);
 }
 
+/* Some instances wait for a product, others for two, one after the other. If all that is pending
+ * were computed whenever all wait, the first products would come in two waves. */
+Test(engine_waits, what_is_behind_catches_up) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_SEGMENTS, HIA_FLAG_NO_REUSE, 1),
+          none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (int32_t n = 8; n <= 200; n *= 5) {
+    outcome o = run(&p, "phases", n), alone = run(&none, "phases", n);
+    cr_expect_eq(o.value, alone.value);
+    cr_expect_gt(o.value, 0);
+    cr_expect_leq(o.stats.batch_waves, 40, "%d: %llu rows in %llu waves", n,
+                  (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
+  }
+  for (int32_t n = 2; n <= 8; n++) {
+    outcome o = run(&p, "unevens", n);
+    cr_expect_eq(o.value, (2 << n) - 1);
+    cr_expect_leq(o.stats.batch_waves, 2 * (uint64_t)n + 2, "%d: %llu rows in %llu waves", n,
+                  (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
+  }
+  outcome o = run(&p, "strides", 200);
+  cr_expect_leq(o.stats.batch_waves, 6 * 5, "%llu rows in %llu waves",
+                (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
+  close_program(&none);
+  close_program(&p);
+}
+
 Test(engine_waits, every_way_has_the_same_results) {
-  static const char *const names[] = {"total", "nested", "held", "slope", "quicks"};
+  static const char *const names[] = {"total",  "nested", "held",   "slope",
+                                      "quicks", "phases", "strides"};
   static const int32_t sizes[] = {0, 1, 2, 3, 17, 64, 200, 600}; /* the last in several parts */
   NEEDS_NATIVE;
   program none = open_with(HIA_BATCH_NONE, 0, 1);
