@@ -185,7 +185,7 @@ Test(engine_waits, what_is_behind_catches_up) {
     cr_expect_leq(o.stats.batch_waves, 2 * (uint64_t)n + 2, "%d: %llu rows in %llu waves", n,
                   (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
   }
-  outcome o = run(&p, "strides", 200);
+  outcome o = run(&p, "strides", 60);
   cr_expect_leq(o.stats.batch_waves, 6 * 5, "%llu rows in %llu waves",
                 (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
   close_program(&none);
