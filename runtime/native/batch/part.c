@@ -44,23 +44,17 @@ static bool want_operands(const hia_row *r) {
   return has_pending;
 }
 
-/* What is known of a segment's rows. */
-typedef struct standing {
-  uint64_t n, levels; /* rows, and the sum of their levels */
-  uint32_t height;    /* the greatest of those that can be computed */
-  bool is_wanted;     /* one that can be computed is wanted */
-} standing;
-
-static bool is_before(const standing *a, const standing *b) {
+static bool is_before(const hia_row_standing *a, const hia_row_standing *b) {
   if (a->height != b->height) return a->height > b->height;
   /* The averages, compared without a division: there are at most as many rows as fit 32 bits. */
   return a->levels * b->n < b->levels * a->n;
 }
 
 /* Counts rows by segment, and sets the depth of each to 0 if it can be computed, else to 1. */
-static void look_at_rows(const hia_batch *b, standing *all) {
+static void look_at_rows(const hia_batch *b) {
+  for (uint32_t q = 0; q < b->n_queues; q++) b->queues[q].standing = (hia_row_standing){0};
   for (hia_row *r = b->rows.newest; r; r = r->older) {
-    standing *s = &all[r->queue];
+    hia_row_standing *s = &b->queues[r->queue].standing;
     r->depth = want_operands(r);
     s->n++;
     s->levels += r->level;
@@ -70,15 +64,18 @@ static void look_at_rows(const hia_batch *b, standing *all) {
   }
 }
 
-/* Returns the queue of the segment that comes next. */
+/* Returns the queue of the segment that comes next; NONE: no row is wanted. */
 static uint32_t choose(const hia_batch *b) {
-  standing all[b->n_queues];
-  uint32_t best = HIA_NONE;
-  memset(all, 0, sizeof all);
-  look_at_rows(b, all);
-  for (uint32_t q = 0; q < b->n_queues; q++)
-    if (all[q].is_wanted && (best == HIA_NONE || is_before(&all[q], &all[best]))) best = q;
-  return best;
+  const hia_row_standing *best = NULL;
+  uint32_t number = HIA_NONE;
+  look_at_rows(b);
+  for (uint32_t q = 0; q < b->n_queues; q++) {
+    const hia_row_standing *s = &b->queues[q].standing;
+    if (!s->is_wanted || (best && !is_before(s, best))) continue;
+    best = s;
+    number = q;
+  }
+  return number;
 }
 
 /* ---- taking rows apart ---- */

@@ -44,11 +44,19 @@ typedef struct hia_row_level {
   uint32_t n;
 } hia_row_level;
 
+/* What is known of a segment's rows while a part of all is chosen (part.c). */
+typedef struct hia_row_standing {
+  uint64_t n, levels; /* rows, and the sum of their levels */
+  uint32_t height;    /* the greatest of those that can be computed */
+  bool is_wanted;     /* one that can be computed is wanted */
+} hia_row_standing;
+
 /* The rows of a segment. */
 typedef struct hia_row_queue {
   const hia_segment *segment;
   uint32_t number;       /* the segment's, whose module may be gone when the next run begins */
   hia_row_level *levels; /* rows.n_levels of the batch, while it settles */
+  hia_row_standing standing;
 } hia_row_queue;
 
 /* Rows that are computed at a time. */

@@ -52,8 +52,8 @@ static bool sees_all(const hia_driver *d) {
   return true;
 }
 
-static bool wait(hia_context *context, char *frame, hia_word awaited, const char *sp,
-                 uintptr_t pc) {
+static HIA_UNINSTRUMENTED bool wait(hia_context *context, char *frame, hia_word awaited,
+                                    const char *sp, uintptr_t pc) {
   const hia_invocation *invocation = context->invocation;
   hia_driver *d = invocation->driver;
   if (invocation->bridges != &d->bridge) return false;
@@ -207,7 +207,7 @@ static int end(hia_driver *d) {
 }
 
 /* If only iterations of this driver can go on, all that they wait for is computed. */
-static void settle(hia_driver *d) {
+static HIA_UNINSTRUMENTED void settle(hia_driver *d) {
   hia_context *context = d->context;
   if (context->batching.settle && !sees_all(d))
     context->batching.settle(context, d->bridge.sp, d->bridge.pc);

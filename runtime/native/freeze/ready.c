@@ -89,7 +89,8 @@ static void find_ready(hia_context *context) {
   }
 }
 
-void hiaR_settle_for_waiters(hia_context *context, hia_word awaited, const char *sp, uintptr_t pc) {
+HIA_UNINSTRUMENTED void hiaR_settle_for_waiters(hia_context *context, hia_word awaited,
+                                                const char *sp, uintptr_t pc) {
   uint64_t epoch = context->batching.epoch;
   if (!context->batching.settle) { /* nothing is pending any more */
     context->batching.epoch++;
