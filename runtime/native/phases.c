@@ -6,9 +6,10 @@
 #include <time.h>
 
 #ifdef HIA_STRESS
-enum { FEW_NS = 0, MANY_NS = 0, FIRST_NS = 0 };
+enum { TIMES = 0, FEW_NS = 0, MANY_NS = 0, FIRST_NS = 1 };
 #else
 enum {
+  TIMES = 2, /* how many times as long as the longest piece: */
   FEW_NS =
       10000, /* beyond twice the longest piece: how long one may take that is not computed again */
   MANY_NS = 1000000, /* likewise where a phase has one piece, or none is done yet */
@@ -42,7 +43,7 @@ static bool take(hia_phase *phase, uint32_t *i) {
 
 static uint64_t patience(const hia_phase *phase) {
   uint64_t longest = atomic_load_explicit(&phase->longest, memory_order_relaxed);
-  return longest ? 2 * longest + FEW_NS : MANY_NS;
+  return longest ? TIMES * longest + FEW_NS : MANY_NS;
 }
 
 /* Enters the piece that has waited longest for the worker that has begun it. */
