@@ -68,7 +68,7 @@ static bool take_again(hia_context *context, hia_phase *phase, uint32_t *i) {
 
 #ifdef HIA_STRESS
 static void delay(hia_context *context) {
-  if (hiaR_random(context) % 4 == 0)
+  if (hiaR_random(context) % 16 == 0)
     nanosleep(&(struct timespec){.tv_nsec = 1000 * (hiaR_random(context) % 256)}, NULL);
 }
 #else
