@@ -5,16 +5,13 @@
 #include "runtime/native/job.h"
 #include <time.h>
 
+/* A piece is computed again when it has taken TIMES as long as the longest one of its phase, and
+ * FEW_NS more; or MANY_NS where none is done yet, as where a phase has one piece. Its operations
+ * may be shared. The owner has FIRST_NS to begin it before a thief may. */
 #ifdef HIA_STRESS
 enum { TIMES = 0, FEW_NS = 0, MANY_NS = 0, FIRST_NS = 1 };
 #else
-enum {
-  TIMES = 2, /* how many times as long as the longest piece: */
-  FEW_NS =
-      10000, /* beyond twice the longest piece: how long one may take that is not computed again */
-  MANY_NS = 1000000, /* likewise where a phase has one piece, or none is done yet */
-  FIRST_NS = 10000,  /* how long the only piece of a phase is left to the owner */
-};
+enum { TIMES = 2, FEW_NS = 10000, MANY_NS = 1000000, FIRST_NS = 10000 };
 #endif
 enum {
   SLEEP_NS = 5000, /* between two looks, at first; then twice as long each time */
