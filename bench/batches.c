@@ -3,11 +3,17 @@
 
 const char *const bench_mode_names[2] = {"inference", "training"};
 
-bench_batches bench_batches_open(const bench_network *network, unsigned threads, hia_batching batch,
-                                 bool reuse) {
-  bench_batches b = {.program = bench_network_open_batched(network, threads, batch, reuse)};
+bench_batches bench_batches_open_with(const bench_network *network, const bench_options *options) {
+  bench_batches b = {.program = bench_network_open_with(network, options)};
   b.trainer = bench_work_trainer(b.program.function);
   return b;
+}
+
+bench_batches bench_batches_open(const bench_network *network, unsigned threads, hia_batching batch,
+                                 bool reuse) {
+  const bench_options options = {
+      .kind = HIA_ENGINE_JIT, .threads = threads, .batch = batch, .reuse = reuse};
+  return bench_batches_open_with(network, &options);
 }
 
 static void clear(bench_batches *b) {
@@ -21,13 +27,17 @@ void bench_batches_close(bench_batches *b) {
   bench_close(&b->program);
 }
 
-void bench_batches_cut(bench_batches *b, const bench_network *network,
-                       const bench_treebank *treebank, unsigned size) {
-  size_t n = bench_network_sentences(network);
-  hia_value *all = bench_network_trees(&b->program, treebank, 0, n), *trees[BENCH_MAX_BATCHES];
-  const hia_type_info *type = hia_function_param_type(b->program.function, 0);
+void bench_batches_set(bench_batches *b, hia_value *one) {
   clear(b);
-  n = hia_value_len(all);
+  b->of[b->n++] = one;
+  b->size = 1;
+}
+
+void bench_batches_cut_of(bench_batches *b, const hia_value *all, unsigned size) {
+  hia_value *trees[BENCH_MAX_BATCHES];
+  const hia_type_info *type = hia_function_param_type(b->program.function, 0);
+  size_t n = hia_value_len(all);
+  clear(b);
   b->size = size;
   for (size_t i = 0; i < n; i += size) {
     size_t len = n - i < size ? n - i : size;
@@ -37,13 +47,13 @@ void bench_batches_cut(bench_batches *b, const bench_network *network,
                 &error);
     for (size_t k = 0; k < len; k++) hia_value_free(trees[k]);
   }
-  hia_value_free(all);
 }
 
-void bench_batches_set(bench_batches *b, hia_value *one) {
-  clear(b);
-  b->of[b->n++] = one;
-  b->size = 1;
+void bench_batches_cut(bench_batches *b, const bench_network *network,
+                       const bench_treebank *treebank, unsigned size) {
+  hia_value *all = bench_network_inputs(network, &b->program, treebank);
+  bench_batches_cut_of(b, all, size);
+  hia_value_free(all);
 }
 
 bench_work bench_batches_work(const bench_batches *b, bench_act act) {
@@ -54,6 +64,12 @@ bench_work bench_batches_work(const bench_batches *b, bench_act act) {
                       .n = b->n,
                       .stride = 1,
                       .n_args = 1};
+}
+
+size_t bench_batches_sentences(const bench_batches *b) {
+  size_t n = 0;
+  for (size_t i = 0; i < b->n; i++) n += hia_value_len(b->of[i]);
+  return n;
 }
 
 double bench_batches_rate(const bench_batches *b, bench_mode mode, size_t n_sentences) {

@@ -249,9 +249,9 @@ static uint32_t *calls_by_region(const unrolling *u, const hia_fn *fn) {
   return calls;
 }
 
-/* True if a loop, a call of another recursive function, or a row that is noted, is on each path with
- * a call of the group: in a region that has all these calls in it, or in regions inside it. A loop
- * with such calls in it does not count. */
+/* True if a loop, a call of another recursive function, or a row that is noted, is on each path
+ * with a call of the group: in a region that has all these calls in it, or in regions inside it. A
+ * loop with such calls in it does not count. */
 static bool does_much(const unrolling *u, const hia_fn *fn) {
   uint32_t *calls = calls_by_region(u, fn);
   for (hia_region_id r = fn->regions.len - 1; r > 0; r--) /* children before their parents */

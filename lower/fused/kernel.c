@@ -91,6 +91,44 @@ static LLVMValueRef new_tensor(hia_fused *f, const hia_known *z, hia_dtype dtype
   return block;
 }
 
+/* Makes the tensors that a loop has an element of in each round, if there are several: results of
+ * one shape. */
+static void new_tensors(hia_fused *f, const hia_fused_plan *p, LLVMValueRef *results,
+                        LLVMValueRef *data) {
+  hia_emit *e = f->e;
+  hia_node_id yield = yield_of(e->fn);
+  LLVMValueRef list[HIA_FUSED_RESULTS];
+  uint32_t of[HIA_FUSED_RESULTS], n = 0;
+  for (uint32_t i = 0; i < p->n; i++) {
+    if (p->terms[p->term[i]].kind == HIA_TERM_FOLD) continue;
+    hia_value_id v = hiaG_in(e->fn, yield, p->of[i]);
+    hia_dtype dtype = hiaG_tensor_dtype(e->g->types, hiaG_type(e->fn, v));
+    LLVMValueRef fields[] = {hiaL_number(e, 32, hiaL_node(e, computed_by(e, v))->loc),
+                             hiaL_number(e, 32, dtype)};
+    list[n] = hiaL_structure(e, fields, HIA_LEN(fields));
+    of[n++] = p->of[i];
+  }
+  if (n < 2) return;
+  const hia_known *shape = &f->values[p->shape];
+  LLVMValueRef fields[] = {hiaL_number(e, 32, n), hiaL_number(e, 32, shape->rank),
+                           LLVMConstArray2(LLVMTypeOf(list[0]), list, n)};
+  LLVMValueRef what = hiaL_variable(e, "tensors", hiaL_structure(e, fields, HIA_LEN(fields)));
+  LLVMTypeRef words = LLVMArrayType2(e->types[HIA_I64], HIA_FUSED_RESULTS + HIA_FUSED_RANK);
+  LLVMValueRef block = hiaL_room(e, words, "tensors");
+  for (uint32_t k = 0; k < shape->rank; k++)
+    LLVMBuildStore(e->b, shape->dims[k], hiaL_word_at(e, block, k));
+  LLVMValueRef args[] = {what, block};
+  hiaL_set_debug_loc(e, hiaL_node(e, yield)->loc, false);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_tensors, args, HIA_LEN(args));
+  hiaL_no_debug_loc(e);
+  for (uint32_t i = 0; i < n; i++) {
+    LLVMValueRef tensor = LLVMBuildLoad2(e->b, e->ptr, hiaL_word_at(e, block, i), "result");
+    results[of[i]] = tensor;
+    data[of[i]] = LLVMBuildLoad2(
+        e->b, e->ptr, hiaL_byte_at(e, tensor, offsetof(hia_tensor, data), "at"), "elements");
+  }
+}
+
 /* Makes a variable for the scalar that a reduction gives. */
 static LLVMValueRef new_variable(hia_emit *e, hia_type type) {
   return hiaL_room(e, hiaL_c_type(e, type), "folded");
@@ -187,7 +225,9 @@ static void build_loops(hia_fused *f, const hia_fused_plan *plans) {
   const hia_fn *fn = e->fn;
   hia_node_id yield = yield_of(fn);
   LLVMValueRef data[HIA_FUSED_RESULTS], results[HIA_FUSED_RESULTS] = {NULL};
+  for (const hia_fused_plan *p = plans; p; p = p->next) new_tensors(f, p, results, data);
   for (uint32_t i = 0; i < fn->n_results; i++) {
+    if (results[i]) continue;
     hia_value_id v = hiaG_in(fn, yield, i);
     hia_type type = hiaG_type(fn, v);
     hia_loc_id loc = hiaL_node(e, computed_by(e, v))->loc;

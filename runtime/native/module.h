@@ -20,7 +20,7 @@
 #define HIA_RT_ABI        14
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_14
 /* Hash of all that the number covers: tests/unit/engine/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x90023e2d5dddb694u
+#define HIA_RT_ABI_HASH 0x2e09e2c5fca7f895u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -59,6 +59,16 @@ typedef struct hia_native_steps {
   hia_native_step list[];
 } hia_native_steps;
 
+/* New tensors of one shape, as generated code describes them: a constant. */
+typedef struct hia_native_tensor {
+  uint32_t loc; /* of the operation that makes it */
+  uint32_t dtype;
+} hia_native_tensor;
+typedef struct hia_native_tensors {
+  uint32_t n, rank;
+  hia_native_tensor list[];
+} hia_native_tensors;
+
 /* A segment (graph/batch/batch.h), as generated code describes it: a constant. The words of its
  * block are its operands, tensors of as many rows as are computed at a time, and its results. */
 typedef struct hia_segment_word {
@@ -80,6 +90,18 @@ typedef struct hia_segment {
    * rows are computed as often as they are noted, also if they are equal. */
   _Atomic uint64_t *known_as;
 } hia_segment;
+
+/* An object of which some words are elements of tensors that may be pending, as generated code
+ * describes it: a constant. */
+typedef struct hia_late_word {
+  uint32_t at;   /* where the word lies in the object */
+  uint32_t size; /* of it, in bytes */
+} hia_late_word;
+typedef struct hia_late_data {
+  uint32_t base; /* of the object's type (heap/object.h) */
+  uint32_t n;
+  const hia_late_word *words;
+} hia_late_data;
 
 typedef struct hia_code_module hia_code_module;
 

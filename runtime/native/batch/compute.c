@@ -94,7 +94,10 @@ static void scatter(const settling *x, uint32_t i, hia_word ref) {
   hia_word owner = all->counted.ctor == HIA_TENSOR_VIEW ? *hiaR_tensor_owner(all) : ref;
   hiaR_dup_more(owner, x->b->n, is_shared(x));
   for (uint32_t k = 0; k < x->b->n; k++) {
+    enum { AHEAD = 6 }; /* headers: they were made when the rows were noted */
     hia_word word = x->b->rows[k]->words[x->b->s->n_ins + i];
+    if (k + AHEAD < x->b->n)
+      __builtin_prefetch(hiaR_tensor(x->b->rows[k + AHEAD]->words[x->b->s->n_ins + i]), 1);
     hia_tensor *t = hiaR_tensor(word);
     t->data = all->data + k * bytes;
     *hiaR_tensor_owner(t) = owner;
