@@ -270,7 +270,10 @@ bool hiaG_batch_params(hia_graph *g) {
     k.fn = hiaG_fn(g, f);
     HIA_EACH_NODE(k.fn, n) find_chosen(&k, n);
   }
-  HIA_EACH_FN_BELOW(g, b.n, f) is_changed |= choose_again(&k, f) | replace_in(&k, f);
+  HIA_EACH_FN_BELOW(g, b.n, f) {
+    is_changed |= choose_again(&k, f);
+    is_changed |= replace_in(&k, f);
+  }
   hiaR_arena_release(&g->comp->scratch, mark);
   return is_changed;
 }
