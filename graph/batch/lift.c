@@ -112,7 +112,8 @@ static bool can_row(const looking *l, hia_node_id n) {
   hia_value_id x = in(l, n, 0), at = in(l, n, 1);
   int64_t number;
   if (!is_row(l, x) || !is_index(l, at, size(l, x, 0))) return false;
-  return rank_of(l, x) == 1 || is_constant(l, at, &number);
+  if (rank_of(l, x) == 1 || is_constant(l, at, &number)) return true;
+  return is_row(l, at) && elements(l, x) <= HIA_BATCH_OWN_MATRIX;
 }
 
 static bool can_with(const looking *l, hia_node_id n) {
@@ -267,11 +268,16 @@ static value part(hia_lifting *l, hia_node_id n) {
   return cut(l, own(l, n, 0), axis, own(l, n, 1), own(l, n, 2), node.loc);
 }
 
-/* Returns the elements of x, a vector in each row, at an index of each row. It takes them at their
- * positions in the vectors of all rows, one after the other. */
-static value picked(hia_lifting *l, value x, value at, int64_t width, hia_loc_id loc) {
-  value all = add_op(l, HIA_OP_MUL, (value[]){l->n_rows, number(l, width)}, 2, HIA_I64, 0, loc);
-  value flat = add_op(l, HIA_OP_RESHAPE, (value[]){x, all}, 2, HIA_N_DTYPES, 0, loc);
+/* Returns what is at an index of each row in operand 0, a vector or matrix in each row. It takes
+ * that from its position in those of all rows, one after the other. */
+static value picked(hia_lifting *l, hia_node_id n, value at) {
+  hia_loc_id loc = from(l)->nodes.data[n].loc;
+  int64_t width = size_in(l, n, 0, 0);
+  uint32_t rank = rank_in(l, n, 0);
+  value shape[2 + HIA_MAX_RANK] = {own(l, n, 0)};
+  shape[1] = add_op(l, HIA_OP_MUL, (value[]){l->n_rows, number(l, width)}, 2, HIA_I64, 0, loc);
+  for (uint32_t k = 1; k < rank; k++) shape[1 + k] = number(l, size_in(l, n, 0, k));
+  value flat = add_op(l, HIA_OP_RESHAPE, shape, 1 + rank, HIA_N_DTYPES, 0, loc);
   value rows = add_op(l, HIA_OP_IOTA, &l->n_rows, 1, HIA_I64, 0, loc);
   value first = add_op(l, HIA_OP_MUL, (value[]){rows, number(l, width)}, 2, HIA_I64, 0, loc);
   value index = add_op(l, HIA_OP_ADD, (value[]){first, at}, 2, HIA_I64, 0, loc);
@@ -288,8 +294,7 @@ static value index_of(hia_lifting *l, hia_node_id n, uint32_t i) {
 static value row(hia_lifting *l, hia_node_id n) {
   const hia_node node = from(l)->nodes.data[n];
   uint32_t rank = rank_in(l, n, 0) - 1;
-  if (has_rows(l, n, 1))
-    return picked(l, own(l, n, 0), index_of(l, n, 1), size_in(l, n, 0, 0), node.loc);
+  if (has_rows(l, n, 1)) return picked(l, n, index_of(l, n, 1));
   int64_t dims[HIA_MAX_RANK];
   for (uint32_t k = 0; k < rank; k++) dims[k] = size_in(l, n, 0, k + 1);
   value first = own(l, n, 1);

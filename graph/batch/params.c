@@ -11,7 +11,16 @@
  * so a value becomes the param that it always is: if a parameter of a function is the same param in
  * all calls, or a word of a type in all of its objects. Each is nothing at first, then what it was
  * seen to be, and several if that differs, until nothing changes: sparse conditional constant
- * propagation (Wegman and Zadeck 1991) between functions, without the conditions. */
+ * propagation (Wegman and Zadeck 1991) between functions, without the conditions.
+ *
+ * A matrix of a param of several, `W[k]`, is kept beside its index. If that is so in all objects of
+ * a type, the matrix that is read is chosen again, so that choose.c sees it:
+ *
+ *     %m = row W, %k                             %m = row W, %k
+ *     %tape = data Tape %m, %k                   %tape = data Tape %m, %k
+ *     ..                                 ->      ..
+ *     %v = field Tape.0 %tape                    %i = field Tape.1 %tape
+ *                                                %v = row W, %i */
 #include "graph/batch/batcher.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
@@ -20,10 +29,17 @@
 /* What something is: a param's number and ONE, or one of these. */
 enum { NOTHING, SEVERAL, ONE };
 
+/* What a word always is: row `index`, which is another word of the object, of a param. */
+typedef struct chosen {
+  uint32_t param; /* NOTHING, SEVERAL, or from ONE on */
+  uint32_t index; /* into types->layout_words */
+} chosen;
+
 typedef struct known {
   hia_batcher *b;
   const bool *is_open;
   uint32_t *words;              /* by index into types->layout_words */
+  chosen *chosen;               /* likewise */
   uint32_t **params, **results; /* by function */
   uint32_t **values;            /* by function, by value */
   hia_fn_id f;                  /* the function that is looked at */
@@ -90,6 +106,92 @@ static void look_at(known *k, hia_node_id n) {
   }
 }
 
+/* ---- matrices that are chosen ---- */
+
+typedef struct stored {
+  hia_value_id v;
+  uint32_t word;
+} stored;
+typedef struct storing {
+  known *k;
+  stored words[HIA_MAX_LAYOUT_WORDS];
+  uint32_t n;
+  bool is_too_much;
+} storing;
+
+static void list_word(void *user, uint32_t i, hia_value_id v, uint32_t word) {
+  storing *s = user;
+  (void)i;
+  if (s->n == HIA_MAX_LAYOUT_WORDS)
+    s->is_too_much = true;
+  else
+    s->words[s->n++] = (stored){v, word};
+}
+
+/* What a word of an object is. */
+static chosen chosen_of(const storing *s, hia_value_id v) {
+  const known *k = s->k;
+  const hia_node *row = hiaG_def(k->fn, v);
+  const chosen none = {SEVERAL, 0};
+  if (row->op != HIA_OP_ROW || hiaG_rank(k->b->g->types, hiaG_type(k->fn, v)) != 2) return none;
+  hia_value_id all = k->fn->edges.data[row->ins], index = k->fn->edges.data[row->ins + 1];
+  if (what_is(k, all) < ONE) return none;
+  for (uint32_t i = 0; i < s->n; i++)
+    if (s->words[i].v == index) return (chosen){what_is(k, all), s->words[i].word};
+  return none;
+}
+
+/* Objects and elements have their words once; of what is stored otherwise nothing is known. */
+static void find_chosen(known *k, hia_node_id n) {
+  unsigned op = k->fn->nodes.data[n].op;
+  storing s = {.k = k};
+  hiaG_batch_stores(k->b->g, k->fn, n, list_word, &s);
+  for (uint32_t i = 0; i < s.n; i++) {
+    chosen is = op == HIA_OP_DATA || op == HIA_OP_YIELD ? chosen_of(&s, s.words[i].v)
+                                                        : (chosen){SEVERAL, 0},
+           *to = &k->chosen[s.words[i].word];
+    bool is_same = to->param == is.param && to->index == is.index;
+    *to = to->param == NOTHING || is_same ? is : (chosen){SEVERAL, 0};
+  }
+}
+
+/* Puts what chooses the matrix again that a node reads. */
+static hia_value_id put_chosen(known *k, hia_fn *fn, hia_node_id n, uint32_t word) {
+  hia_graph *g = k->b->g;
+  const hia_node node = fn->nodes.data[n];
+  const chosen *is = &k->chosen[word];
+  hia_value_id ins[2] = {hiaG_in(fn, n, 0), node.n_ins > 1 ? hiaG_in(fn, n, 1) : HIA_NONE}, row[2];
+  uint32_t field = node.op == HIA_OP_FIELD ? HIA_IMM_B(node.imm) : (uint32_t)node.imm;
+  uint32_t other = field + is->index - word;
+  uint64_t imm = node.op == HIA_OP_FIELD ? HIA_IMM(HIA_IMM_A(node.imm), other) : other;
+  const hia_param_spec *spec = &g->params.data[is->param - ONE];
+  hia_type i64 = HIA_I64, matrix = hiaG_type(fn, node.outs),
+           all = hiaG_ranked(g->types, hiaG_dtype(g->types, matrix), spec->shape.rank);
+  row[1] = hiaG_out(fn, hiaG_insert(g, fn, n, node.op, ins, node.n_ins, &i64, 1, imm, node.loc), 0);
+  row[0] = hiaG_out(
+      fn, hiaG_insert(g, fn, n, HIA_OP_PARAM, NULL, 0, &all, 1, is->param - ONE, node.loc), 0);
+  return hiaG_out(fn, hiaG_insert(g, fn, n, HIA_OP_ROW, row, 2, &matrix, 1, 0, node.loc), 0);
+}
+
+static bool choose_again(known *k, hia_fn_id f) {
+  hia_fn *fn = hiaG_fn(k->b->g, f);
+  hia_subst subst = hiaG_subst(k->b->g, fn);
+  uint32_t n_nodes = fn->nodes.len;
+  bool is_changed = false;
+  for (hia_node_id n = 0; n < n_nodes; n++) {
+    if (fn->nodes.data[n].flags & HIA_NODE_DEAD) continue;
+    uint32_t word = hiaG_batch_read_word(k->b->g, fn, n);
+    if (word == HIA_NONE || k->chosen[word].param < ONE) continue;
+    hiaG_replace(&subst, fn->nodes.data[n].outs, put_chosen(k, fn, n, word));
+    is_changed = true;
+  }
+  if (is_changed)
+    HIA_EACH_NODE(fn, n) hiaG_rewrite_ins(&subst, fn, n);
+  return is_changed;
+}
+
+/* ---- all of it ---- */
+
 static uint32_t *new_list(const known *k, uint32_t n) {
   return HIA_NEW_ARRAY(k->b->arena, uint32_t, n + 1);
 }
@@ -99,6 +201,7 @@ static known begin(hia_batcher *b) {
   const hia_types *types = b->g->types;
   known k = {.b = b, .is_open = hiaG_batch_find_open(b)};
   k.words = new_list(&k, types->layout_words.len);
+  k.chosen = HIA_NEW_ARRAY(b->arena, chosen, types->layout_words.len + 1);
   k.params = HIA_NEW_ARRAY(b->arena, uint32_t *, b->n + 1);
   k.results = HIA_NEW_ARRAY(b->arena, uint32_t *, b->n + 1);
   k.values = HIA_NEW_ARRAY(b->arena, uint32_t *, b->n + 1);
@@ -116,7 +219,8 @@ static known begin(hia_batcher *b) {
       const hia_layout *layout = entry->kind == HIA_KIND_DATA
                                      ? &types->ctors.data[entry->first + c].layout
                                      : &entry->layout;
-      for (uint32_t i = 0; i < layout->n; i++) k.words[layout->first + i] = SEVERAL;
+      for (uint32_t i = 0; i < layout->n; i++)
+        k.words[layout->first + i] = k.chosen[layout->first + i].param = SEVERAL;
     }
   }
   return k;
@@ -161,7 +265,15 @@ bool hiaG_batch_params(hia_graph *g) {
     }
   }
   bool is_changed = false;
-  HIA_EACH_FN_BELOW(g, b.n, f) is_changed |= replace_in(&k, f);
+  HIA_EACH_FN_BELOW(g, b.n, f) {
+    k.f = f;
+    k.fn = hiaG_fn(g, f);
+    HIA_EACH_NODE(k.fn, n) find_chosen(&k, n);
+  }
+  HIA_EACH_FN_BELOW(g, b.n, f) {
+    is_changed |= choose_again(&k, f);
+    is_changed |= replace_in(&k, f);
+  }
   hiaR_arena_release(&g->comp->scratch, mark);
   return is_changed;
 }
