@@ -29,6 +29,8 @@ void bench_batches_cut(bench_batches *b, const bench_network *network,
                        const bench_treebank *treebank, unsigned size);
 /* The same of these sentences, an array. */
 void bench_batches_cut_of(bench_batches *b, const hia_value *all, unsigned size);
+/* One batch, of which b becomes the owner, in their place. */
+void bench_batches_set(bench_batches *b, hia_value *one);
 bench_work bench_batches_work(const bench_batches *b, bench_act act);
 /* Sentences in all batches. */
 size_t bench_batches_sentences(const bench_batches *b);
