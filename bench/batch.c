@@ -15,10 +15,10 @@
 #include "bench/harness.h"
 #include "bench/networks.h"
 #include "bench/peers.h"
+#include "bench/threads.h"
 #include "bench/torch.h"
 #include "bench/tree_shapes.h"
 #include "bench/treebank.h"
-#include "bench/work.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,6 @@
 
 enum { MAX_RUNS = 99, N_SIZES = 5 };
 static const unsigned sizes[N_SIZES] = {1, 10, 25, 64, 256};
-#define MIN_SPEED_UP 1.85
 
 /* How many times as fast as by hand; 0: no target. */
 enum { N_COMPARED = 4 };
@@ -110,38 +109,6 @@ static void compare_sharing(int runs) {
     measure(network, both, "no reuse", (bench_mode)mode, least[mode], runs);
   }
   for (int k = 0; k < 2; k++) bench_batches_close(&both[k]);
-}
-
-/* ---- two threads ---- */
-
-static void compare_threads(int runs) {
-  const bench_network *network = &bench_networks[BENCH_TREE_LSTM];
-  bench_pin(false);
-  bench_batches both[2] = {bench_batches_open(network, 1, HIA_BATCH_SEGMENTS, false),
-                           bench_batches_open(network, 2, HIA_BATCH_SEGMENTS, false)};
-  printf("%-30s %9s %10s", "sentences/s", "one", "two");
-  bench_print_target_heading("two/one threads");
-  printf("\n");
-  for (size_t i = 1; i < N_SIZES; i++) {
-    double rates[2][MAX_RUNS];
-    char row[96];
-    if (sizes[i] > bench_network_sentences(network)) break;
-    for (int k = 0; k < 2; k++) bench_batches_cut(&both[k], network, &treebank, sizes[i]);
-    size_t n = bench_batches_sentences(&both[0]);
-    for (int mode = 0; mode < 2; mode++) {
-      for (int r = 0; r < runs; r++)
-        for (int k = 0; k < 2; k++) rates[k][r] = bench_batches_rate(&both[k], (bench_mode)mode, n);
-      double one = bench_median(rates[0], (size_t)runs), two = bench_median(rates[1], (size_t)runs);
-      snprintf(row, sizeof row, "%s, %u, %s", network->title, sizes[i], bench_mode_names[mode]);
-      printf("%-30s %9.1f %10.1f", row, one, two);
-      bench_print_target(row, "two/one threads", two / one, 2, BENCH_AT_LEAST(MIN_SPEED_UP));
-      printf("\n");
-      fflush(stdout);
-    }
-  }
-  for (int k = 0; k < 2; k++) bench_batches_close(&both[k]);
-  bench_pin(true);
-  printf("\n");
 }
 
 /* ---- on the fly ---- */
@@ -267,7 +234,7 @@ int main(int argc, char **argv) {
     printf("\n");
   }
   if (is_chosen("control")) bench_control(runs);
-  if (is_chosen("threads")) compare_threads(runs);
+  if (is_chosen("threads")) bench_threads(&treebank, runs);
   if (is_chosen("shapes")) bench_tree_shapes(runs);
   if (is_chosen("interp")) compare_ways(runs);
   if (is_chosen("torch")) bench_torch(&treebank, runs);

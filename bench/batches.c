@@ -27,6 +27,12 @@ void bench_batches_close(bench_batches *b) {
   bench_close(&b->program);
 }
 
+void bench_batches_set(bench_batches *b, hia_value *one) {
+  clear(b);
+  b->of[b->n++] = one;
+  b->size = 1;
+}
+
 void bench_batches_cut_of(bench_batches *b, const hia_value *all, unsigned size) {
   hia_value *trees[BENCH_MAX_BATCHES];
   const hia_type_info *type = hia_function_param_type(b->program.function, 0);

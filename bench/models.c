@@ -100,36 +100,6 @@ static void print_rates(const char *only, int runs) {
 
 /* ---- two threads ---- */
 
-static void write_balanced(FILE *to, int depth, uint32_t *word) {
-  if (depth == 0) {
-    *word = (*word * 31 + 7) % 997;
-    fprintf(to, "Leaf(%u,%u)", *word, *word % 5);
-    return;
-  }
-  fputs("Node(", to);
-  write_balanced(to, depth - 1, word);
-  fputc(',', to);
-  write_balanced(to, depth - 1, word);
-  fprintf(to, ",%u)", *word % 5);
-}
-
-static hia_value *balanced(const bench_program *p, int depth) {
-  char *text = NULL;
-  size_t len;
-  uint32_t word = 1;
-  hia_value *trees;
-  hia_error *error;
-  FILE *to = open_memstream(&text, &len);
-  if (!to) fail("memory");
-  fputc('[', to);
-  write_balanced(to, depth, &word);
-  fputc(']', to);
-  if (fclose(to) != 0) fail("memory");
-  bench_check(hia_value_parse_text(p->function, 0, NULL, text, len, &trees, &error), &error);
-  free(text);
-  return trees;
-}
-
 /* Each call computes the loss of all of them. */
 static void measure_threads(const char *row, bench_program programs[2], hia_value *trees,
                             int runs) {
@@ -165,7 +135,7 @@ static void print_threads(int runs) {
       bench_network_trees(&programs[0], &treebank, 0, bench_network_sentences(network));
   measure_threads("a stream of sentences", programs, trees, runs);
   hia_value_free(trees);
-  trees = balanced(&programs[0], bench_is_quick() ? 4 : BALANCED_DEPTH);
+  trees = bench_network_balanced(&programs[0], bench_is_quick() ? 4 : BALANCED_DEPTH);
   measure_threads("a balanced tree, 4,095 nodes", programs, trees, runs);
   hia_value_free(trees);
   for (int k = 0; k < 2; k++) bench_close(&programs[k]);

@@ -368,3 +368,33 @@ void bench_runner_close(bench_runner *r) {
   free(r->args);
   bench_close(&r->program);
 }
+
+static void write_balanced(FILE *to, int depth, uint32_t *word) {
+  if (depth == 0) {
+    *word = (*word * 31 + 7) % 997;
+    fprintf(to, "Leaf(%u,%u)", *word, *word % 5);
+    return;
+  }
+  fputs("Node(", to);
+  write_balanced(to, depth - 1, word);
+  fputc(',', to);
+  write_balanced(to, depth - 1, word);
+  fprintf(to, ",%u)", *word % 5);
+}
+
+hia_value *bench_network_balanced(const bench_program *p, int depth) {
+  char *text = NULL;
+  size_t len;
+  uint32_t word = 1;
+  hia_value *trees;
+  hia_error *error;
+  FILE *to = open_memstream(&text, &len);
+  if (!to) fail("memory");
+  fputc('[', to);
+  write_balanced(to, depth, &word);
+  fputc(']', to);
+  if (fclose(to) != 0) fail("memory");
+  bench_check(hia_value_parse_text(p->function, 0, NULL, text, len, &trees, &error), &error);
+  free(text);
+  return trees;
+}

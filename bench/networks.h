@@ -70,6 +70,8 @@ void bench_runner_close(bench_runner *runner);
  * program's first parameter. */
 hia_value *bench_network_trees(const bench_program *program, const bench_treebank *treebank,
                                size_t first, size_t n);
+/* An array of one balanced tree of this depth, likewise. */
+hia_value *bench_network_balanced(const bench_program *p, int depth);
 /* All trees or sentences of a network that is measured with such: an array. */
 hia_value *bench_network_inputs(const bench_network *network, const bench_program *program,
                                 const bench_treebank *treebank);

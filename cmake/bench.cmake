@@ -181,7 +181,7 @@ foreach(name batch decisions models train)
   endif()
 endforeach()
 target_sources(bench_speculate PRIVATE bench/choosing.c bench/sides.c bench/networks.c bench/treebank.c bench/weights.c)
-target_sources(bench_batch PRIVATE bench/batches.c bench/control.c bench/torch.c
+target_sources(bench_batch PRIVATE bench/batches.c bench/control.c bench/threads.c bench/torch.c
   bench/tree_shapes.c)
 target_sources(bench_models PRIVATE bench/defaults.c)
 target_sources(bench_train PRIVATE bench/batches.c bench/gradients.c bench/step.c)

@@ -68,7 +68,9 @@ static inline uint32_t hiaR_u32(uint64_t number) {
   return (uint32_t)number;
 }
 
-uint64_t hiaR_now(void); /* base/clock.c: nanoseconds, monotonic */
+/* base/clock.c: nanoseconds, monotonic; and those of processor time of this thread. */
+uint64_t hiaR_now(void);
+uint64_t hiaR_thread_now(void);
 
 /* ---- base/alloc.c: the default allocator (malloc), and sizes that cannot overflow ---- */
 

@@ -45,14 +45,18 @@ void hiaR_pack_part(hia_dtype dtype, size_t k, size_t n, hia_matrix b, void *pac
 
 /* ---- product.c ---- */
 
-/* C = A @ B. C's rows are contiguous, `c_row` elements apart, and overlap neither operand. */
+/* C = A @ B. C's rows are contiguous, `c_row` elements apart, and overlap neither operand.
+ *
+ * A sum of outer products is a product whose vectors lie anywhere: column p of A begins at a_at[p]
+ * and row p of B at b_at[p], both contiguous. Then a, b and packed are not read. */
 typedef struct hia_product {
   hia_dtype dtype;
   bool is_added;
   size_t m, n, k;
-  hia_matrix a;       /* m x k */
-  hia_matrix b;       /* k x n; not read if `packed` is there */
-  const void *packed; /* of hiaR_pack; NULL: B is read as it lies */
+  hia_matrix a;                          /* m x k */
+  hia_matrix b;                          /* k x n; not read if `packed` is there */
+  const void *packed;                    /* of hiaR_pack; NULL: B is read as it lies */
+  const char *const *a_at, *const *b_at; /* k each; NULL: no sum of outer products */
   void *c;
   ptrdiff_t c_row;
 } hia_product;

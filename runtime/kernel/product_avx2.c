@@ -15,12 +15,15 @@ static const int32_t all_32[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static const int64_t all_64[8] = {-1, -1, -1, -1};
 
 #define TILES TILES_8(1) TILES_4(2) TILES_4(3) TILES_2(4) TILES_2(5) TILES_2(6)
+#define ROWS(name)                                                                                 \
+  ROW_8(name, 1), ROW_4(name, 2), ROW_4(name, 3), ROW_2(name, 4), ROW_2(name, 5), ROW_2(name, 6)
 #define SET                                                                                        \
   {.lanes = LANES,                                                                                 \
    .vector = sizeof(V),                                                                            \
    .rows = 6,                                                                                      \
    .widest = {0, 8, 4, 4, 2, 2, 2},                                                                \
-   .tile = {ROW_8(1), ROW_4(2), ROW_4(3), ROW_2(4), ROW_2(5), ROW_2(6)},                           \
+   .tile = {ROWS(tile)},                                                                           \
+   .outer = {ROWS(outer)},                                                                         \
    .column = NAME(column),                                                                         \
    .quads = QUADS}
 

@@ -16,13 +16,17 @@
 #define TILES_MID  TILES_2(7) TILES_2(8) TILES_2(9) TILES_2(10)
 #define TILES_HIGH TILES_2(11) TILES_2(12) TILES_2(13) TILES_2(14)
 #define TILES      TILES_LOW TILES_MID TILES_HIGH
+#define ROWS(name)                                                                                 \
+  ROW_8(name, 1), ROW_8(name, 2), ROW_6(name, 3), ROW_6(name, 4), ROW_4(name, 5), ROW_4(name, 6),  \
+      ROW_2(name, 7), ROW_2(name, 8), ROW_2(name, 9), ROW_2(name, 10), ROW_2(name, 11),            \
+      ROW_2(name, 12), ROW_2(name, 13), ROW_2(name, 14)
 #define SET                                                                                        \
   {.lanes = LANES,                                                                                 \
    .vector = sizeof(V),                                                                            \
    .rows = 14,                                                                                     \
    .widest = {0, 8, 8, 6, 6, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2},                                        \
-   .tile = {ROW_8(1), ROW_8(2), ROW_6(3), ROW_6(4), ROW_4(5), ROW_4(6), ROW_2(7), ROW_2(8),        \
-            ROW_2(9), ROW_2(10), ROW_2(11), ROW_2(12), ROW_2(13), ROW_2(14)},                      \
+   .tile = {ROWS(tile)},                                                                           \
+   .outer = {ROWS(outer)},                                                                         \
    .column = NAME(column),                                                                         \
    .quads = QUADS}
 

@@ -49,6 +49,9 @@ struct hia_job {
   hia_rows rows;
   hia_batch_usage batch_usage;
 
+  /* A help (crew.h): the thief looks at a phase of the owner's crew, or computes a piece of it. */
+  _Atomic uint32_t is_seated;
+
   _Atomic uint32_t is_cancelled; /* set by the owner: its results are not needed any more */
   bool is_back;                  /* the owner runs it, or has run it, at the join */
 

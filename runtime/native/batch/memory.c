@@ -35,7 +35,16 @@ void hiaR_batch_begin(hia_context *context) {
   for (uint32_t i = 0; i < b->n_queues; i++) b->queue_of[b->queues[i].number] = 0;
   b->n_queues = 0;
   b->n_narrow = b->once_left = b->n_once = 0;
+  hiaR_batch_drop_phases(b);
   hiaR_batch_forget(b);
+}
+
+void hiaR_batch_free_phases(const hia_context *context, hia_row_phase *newest) {
+  while (newest) {
+    hia_row_phase *older = newest->older;
+    hiaR_free(context->allocator, newest, newest->size);
+    newest = older;
+  }
 }
 
 void hiaR_batch_free(hia_context *context) {
@@ -46,7 +55,8 @@ void hiaR_batch_free(hia_context *context) {
   if (b->queue_of) hiaR_free(a, b->queue_of, b->n_queue_of * sizeof *b->queue_of);
   if (b->levels) hiaR_free(a, b->levels, b->levels_size);
   if (b->equal) hiaR_free(a, b->equal, b->n_slots * sizeof *b->equal);
-  if (b->wave) hiaR_free(a, b->wave, hiaR_batch_lists_size(b->most_rows));
+  hiaR_batch_free_phases(context, b->phases);
+  hiaR_batch_free_phases(context, b->spare);
   hiaR_free(a, b, sizeof *b);
   context->batching.batch = NULL;
 }
@@ -69,13 +79,45 @@ hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s
   return r;
 }
 
-void hiaR_batch_free_rows(hia_context *context, hia_batch *b) {
-  while (b->rows.chunks) {
-    hia_row_chunk *c = b->rows.chunks;
-    b->rows.chunks = c->next;
+void hiaR_batch_free_rows(hia_context *context, hia_row_chunk **chunks) {
+  while (*chunks) {
+    hia_row_chunk *c = *chunks;
+    *chunks = c->next;
     hiaR_heap_release(&context->local, c, c->size);
   }
-  b->at = b->end = NULL;
+}
+
+/* ---- phases ---- */
+
+hia_row_phase *hiaR_batch_phase(const hia_context *context, hia_batch *b, uint32_t n_rows) {
+  hia_row_phase **at = &b->spare, *s;
+  while (*at && (*at)->most_rows < n_rows) at = &(*at)->older;
+  if ((s = *at)) {
+    *at = s->older;
+  } else {
+    enum { LEAST = 256 };
+    uint32_t most = n_rows < LEAST ? LEAST : 2 * n_rows;
+    size_t each = 2 * sizeof(hia_row *) + sizeof(hia_row_block) + sizeof(hia_phase_piece);
+    size_t size = sizeof *s + most * each;
+    if (!(s = hiaR_alloc(context->allocator, size))) return NULL;
+    s->size = size;
+    s->most_rows = most;
+    s->wave = (hia_row **)(void *)(s + 1);
+    s->ordered = s->wave + most;
+    s->blocks = (hia_row_block *)(void *)(s->ordered + most);
+    s->pieces = (hia_phase_piece *)(void *)(s->blocks + most);
+  }
+  s->older = b->phases;
+  return b->phases = s;
+}
+
+void hiaR_batch_drop_phases(hia_batch *b) {
+  while (b->phases) {
+    hia_row_phase *s = b->phases;
+    b->phases = s->older;
+    s->older = b->spare;
+    b->spare = s;
+  }
 }
 
 hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_segment *s) {

@@ -54,6 +54,20 @@ typedef struct hia_row_block {
   uint32_t n, n_wave; /* rows of the block, and of the whole wave */
 } hia_row_block;
 
+/* A level while it is computed: each of its blocks is a piece. Kept from settling to settling. */
+typedef struct hia_row_phase {
+  hia_phase phase; /* first */
+  struct hia_row_phase *older;
+  size_t size;
+  hia_row **wave, **ordered; /* the rows, as they were met and as they are computed */
+  hia_row_block *blocks;
+  hia_phase_piece *pieces;
+  uint32_t most_rows; /* for which there is room in these four, behind this */
+  /* Of the newest phase of a settling whose rows a late worker may read: */
+  hia_retired retired;
+  struct hia_row_chunk *chunks;
+} hia_row_phase;
+
 /* A piece of the run's heap that holds rows. */
 typedef struct hia_row_chunk {
   struct hia_row_chunk *next;
@@ -73,10 +87,12 @@ typedef struct hia_batch {
    * many as there are rows. */
   hia_row **equal;
   uint32_t n_slots, n_equal;
-  hia_row **wave, **ordered; /* the rows of a level, as they were met and as they are computed */
-  hia_row_block *blocks;     /* the blocks of that level */
-  uint32_t most_rows;        /* for which there is room in these three */
-  char *at, *end;            /* the rest of the newest chunk of rows */
+  char *at, *end; /* the rest of the newest chunk of rows */
+  /* While it settles: the number of the next level, and what was planned so far. The worker that
+   * plans a level writes these. */
+  uint32_t level;
+  uint64_t n_rows, n_waves;
+  hia_row_phase *phases, *spare; /* newest first; those of earlier settlings */
   /* once.c: narrow waves up to now; rows that are computed at once, of so many. */
   uint32_t n_narrow, once_left, n_once;
 } hia_batch;
@@ -117,14 +133,16 @@ void *hiaR_batch_grow(hia_context *context, void *old, size_t old_size, size_t s
 void hiaR_batch_forget(hia_batch *b);
 /* Memory for a row of a segment; NULL: there is none. */
 hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s);
-/* Frees the memory of all rows. */
-void hiaR_batch_free_rows(hia_context *context, hia_batch *b);
+/* Frees the memory of rows. */
+void hiaR_batch_free_rows(hia_context *context, hia_row_chunk **chunks);
 /* The queue of a segment, which is made if it has none; NULL: no memory. */
 hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_segment *s);
-/* The bytes of `wave`, `ordered` and `blocks` for n rows: one piece, which begins with `wave`. */
-static inline size_t hiaR_batch_lists_size(uint32_t n) {
-  return n * (2 * sizeof(hia_row *) + sizeof(hia_row_block));
-}
+/* A phase for so many rows, which is added to those of the settling; NULL: no memory. */
+hia_row_phase *hiaR_batch_phase(const hia_context *context, hia_batch *b, uint32_t n_rows);
+/* The phases of the settling are not needed any more. */
+void hiaR_batch_drop_phases(hia_batch *b);
+/* Frees a phase and the older ones. */
+void hiaR_batch_free_phases(const hia_context *context, hia_row_phase *newest);
 
 /* ---- note.c ---- */
 
@@ -167,8 +185,12 @@ bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **orde
 
 /* ---- compute.c ---- */
 
-/* Computes block i of a list of hia_row_blocks: a hia_crew_part (crew.h). */
-hia_status hiaR_batch_compute(hia_context *context, void *blocks, uint32_t i);
+/* Block i of a hia_row_phase is computed, released, computed again: hia_phases (native/phases.h).
+ */
+hia_status hiaR_batch_compute(hia_context *context, hia_phase *phase, uint32_t i,
+                              bool *has_claimed);
+void hiaR_batch_release(hia_context *context, hia_phase *phase, uint32_t i);
+bool hiaR_batch_may_again(hia_context *context, const hia_phase *phase, uint32_t i);
 
 /* ---- settle.c ---- */
 
