@@ -56,12 +56,6 @@ void bench_batches_cut(bench_batches *b, const bench_network *network,
   hia_value_free(all);
 }
 
-void bench_batches_set(bench_batches *b, hia_value *one) {
-  clear(b);
-  b->of[b->n++] = one;
-  b->size = 1;
-}
-
 bench_work bench_batches_work(const bench_batches *b, bench_act act) {
   return (bench_work){.act = act,
                       .function = b->program.function,

@@ -156,7 +156,7 @@ add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(batches|choosing|control|defaults|gradients|harness|inputs|likelihood|limits_large|networks|peers|treebank|weights|work|accuracy|lanes[^/]*|reference[^/]*|sides|step|torch|tree_shapes)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(batches|choosing|control|defaults|gradients|harness|inputs|likelihood|limits_large|networks|peers|treebank|weights|work|accuracy|lanes[^/]*|reference[^/]*|sides|step|threads|torch|tree_shapes)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
