@@ -129,13 +129,14 @@ static bool can_labels(const looking *l, hia_node_id n) {
 static bool can_cat(const looking *l, hia_node_id n) {
   bool is_stack = l->fn->nodes.data[n].op == HIA_OP_STACK;
   uint32_t rank = rank_of(l, in(l, n, 0));
+  bool has_row = false;
   for (uint32_t i = 0; i < n_ins(l, n); i++) {
-    if (!is_row(l, in(l, n, i))) return false;
+    has_row |= is_row(l, in(l, n, i));
     for (uint32_t k = 0; k < rank; k++)
       if ((is_stack || k != imm(l, n)) && size(l, in(l, n, i), k) != size(l, in(l, n, 0), k))
         return false;
   }
-  return rank + 2 <= HIA_MAX_RANK;
+  return has_row && rank + 2 <= HIA_MAX_RANK;
 }
 
 static bool can_reshape(const looking *l, hia_node_id n) {
@@ -309,10 +310,23 @@ static value with(hia_lifting *l, hia_node_id n) {
   return add_op(l, HIA_OP_SELECT, (value[]){is_it, v, own(l, n, 0)}, 3, dtype_out(l, n), 0, loc);
 }
 
+/* Operand i, which all rows share, for each row. */
+static value spread(hia_lifting *l, hia_node_id n, uint32_t i) {
+  hia_dtype dtype = hiaG_dtype(l->b->g->types, hiaG_type(from(l), hiaG_in(from(l), n, i)));
+  uint32_t rank = rank_in(l, n, i);
+  value ins[2 + HIA_MAX_RANK], holds = hiaG_const(l->b->g, l->to, 0, HIA_BOOL, 1, HIA_NONE);
+  ins[0] = hiaG_const(l->b->g, l->to, 0, (hia_type)dtype, 0, HIA_NONE);
+  ins[1] = l->n_rows;
+  for (uint32_t k = 0; k < rank; k++) ins[2 + k] = number(l, size_in(l, n, i, k));
+  value zeros = add_op(l, HIA_OP_FULL, ins, 2 + rank, HIA_N_DTYPES, 0, HIA_NONE);
+  return add_op(l, HIA_OP_SELECT, (value[]){holds, own(l, n, i), zeros}, 3, dtype, 0, HIA_NONE);
+}
+
 static value cat(hia_lifting *l, hia_node_id n) {
   const hia_node node = from(l)->nodes.data[n];
   value *ins = HIA_NEW_ARRAY(l->b->arena, value, node.n_ins);
-  for (uint32_t i = 0; i < node.n_ins; i++) ins[i] = own(l, n, i);
+  for (uint32_t i = 0; i < node.n_ins; i++)
+    ins[i] = has_rows(l, n, i) ? own(l, n, i) : spread(l, n, i);
   return add_op(l, node.op, ins, node.n_ins, HIA_N_DTYPES, node.imm + 1, node.loc);
 }
 

@@ -117,6 +117,7 @@ typedef struct hia_emit_graph {
   bool notes_rows;      /* of segments: some function does */
   bool is_counted;      /* the graph counts references: a count of 1 is that of the only one */
   bool tests_addresses; /* the graph was read, and has addresses (ops/read.c) */
+  const bool *owes;     /* by type - HIA_FIRST_TYPE: it has objects that are filled in later */
   bool tests_pending;   /* an operand may be pending where none should be (ops/read.c) */
   /* kit/check.c */
   hia_path *paths; /* by function: the path that a call of it adds; an upper bound until it has been
@@ -364,7 +365,8 @@ LLVMValueRef hiaL_no_context(hia_emit *e);
 /* Room in the frame of emit->function. */
 LLVMValueRef hiaL_room(hia_emit *e, LLVMTypeRef type, const char *name);
 bool hiaL_has_blocks(const hia_graph *g,
-                     const hia_fn *fn); /* it passes words to the runtime in its frame */
+                     const hia_fn *fn);       /* it passes words to the runtime in its frame */
+LLVMValueRef hiaL_operand_block(hia_emit *e); /* room for words that the runtime gets */
 /* Calls a stub of the runtime with `what`, a block of the node's operands, and its location. The
  * stub leaves the node's results in the block. */
 void hiaL_call_with_operands(hia_emit *e, hia_node_id n, enum hia_abi stub, LLVMValueRef what);

@@ -52,6 +52,8 @@ void hiaL_close_merges(hia_emit *e, uint32_t first);
 
 /* Waits until the elements of a tensor, or of those in an object, are there. */
 void hiaL_wait_for(hia_emit *e, LLVMValueRef x, hia_type type, hia_loc_id loc);
+/* Waits until an object has all of its words. */
+void hiaL_wait_for_words(hia_emit *e, LLVMValueRef object, hia_loc_id loc);
 
 /* ---- read.c: what the code of a graph that was read from text tests; else nothing ---- */
 

@@ -50,6 +50,21 @@ bool hiaR_product_packs(const hia_product *p) {
   return way == WAY_DIRECT || way == WAY_PACKING ? p->m > ROWS : false;
 }
 
+/* The bytes of the panels of B that a slab packs. */
+static size_t scratch_of(const hia_product_plan *plan, size_t panels, size_t element) {
+  size_t k = plan->k_slab ? plan->k_slab : 1;
+  return ceiling(ceiling(panels, plan->col_parts) * plan->group * k * element, 64) * 64;
+}
+
+bool hiaR_product_shrink(const hia_product *p, hia_product_plan *plan) {
+  size_t panels = plan->group ? ceiling(p->n, plan->group) : 0;
+  if (plan->way != WAY_PACKING || plan->col_parts >= panels) return false;
+  plan->col_parts = 2 * plan->col_parts < panels ? 2 * plan->col_parts : panels;
+  plan->scratch = scratch_of(plan, panels, hiaR_element(p->dtype));
+  plan->parts = plan->row_parts * plan->col_parts;
+  return true;
+}
+
 void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
   *plan = (hia_product_plan){.way = way_of(p), .slabs = 1};
   if (p->m == 0 || p->n == 0) return;
@@ -80,8 +95,7 @@ void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
     size_t each = most / k / panel;
     plan->col_parts = ceiling(panels, each ? each : 1);
     plan->group = panel;
-    if (plan->way == WAY_PACKING)
-      plan->scratch = ceiling(ceiling(panels, plan->col_parts) * panel * k * element, 64) * 64;
+    if (plan->way == WAY_PACKING) plan->scratch = scratch_of(plan, panels, element);
   }
   plan->parts = plan->row_parts * plan->col_parts;
 }

@@ -75,6 +75,9 @@ typedef struct hia_product_plan {
   size_t row_parts, col_parts, group, k_slab;
 } hia_product_plan;
 void hiaR_product_plan(const hia_product *product, hia_product_plan *plan);
+/* Divides a plan so that a slab needs less memory. False: it needs as little as it can. Changes no
+ * bits. */
+bool hiaR_product_shrink(const hia_product *product, hia_product_plan *plan);
 /* Divides a plan further, so that each of n threads has as much to do. Changes no bits. */
 void hiaR_product_divide(const hia_product *product, hia_product_plan *plan, size_t n);
 void hiaR_product_slab(const hia_product *product, const hia_product_plan *plan, size_t part,

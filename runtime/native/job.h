@@ -15,7 +15,8 @@ typedef struct hia_rows {
   struct hia_row *newest, *oldest;
   uint32_t n, n_levels; /* of depths */
   uint64_t bytes;
-  struct hia_row_chunk *chunks; /* their memory */
+  struct hia_owed *owed;        /* what objects get when the rows are computed, newest first */
+  struct hia_row_chunk *chunks; /* the memory of all that */
 } hia_rows;
 
 typedef struct hia_job hia_job;

@@ -20,7 +20,7 @@
 #define HIA_RT_ABI        14
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_14
 /* Hash of all that the number covers: tests/unit/engine/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x38b6ea468da6671fu
+#define HIA_RT_ABI_HASH 0x2e09e2c5fca7f895u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -90,6 +90,18 @@ typedef struct hia_segment {
    * rows are computed as often as they are noted, also if they are equal. */
   _Atomic uint64_t *known_as;
 } hia_segment;
+
+/* An object of which some words are elements of tensors that may be pending, as generated code
+ * describes it: a constant. */
+typedef struct hia_late_word {
+  uint32_t at;   /* where the word lies in the object */
+  uint32_t size; /* of it, in bytes */
+} hia_late_word;
+typedef struct hia_late_data {
+  uint32_t base; /* of the object's type (heap/object.h) */
+  uint32_t n;
+  const hia_late_word *words;
+} hia_late_data;
 
 typedef struct hia_code_module hia_code_module;
 

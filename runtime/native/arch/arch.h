@@ -43,6 +43,7 @@ void hiaR_stub_operate(void);
 void hiaR_stub_steps(void);
 void hiaR_stub_tensors(void);
 void hiaR_stub_defer(void);
+void hiaR_stub_owe(void);
 void hiaR_stub_settle(void);
 void hiaR_stub_each(void);
 void hiaR_stub_finish(void);
@@ -82,6 +83,8 @@ void hiaR_native_tensors(hia_context *context, const hia_native_tensors *what, h
                          const char *sp, uintptr_t pc);
 void hiaR_native_defer(hia_context *context, const hia_segment *segment, hia_word *words,
                        uint32_t loc, const char *sp, uintptr_t pc);
+void hiaR_native_owe(hia_context *context, const hia_late_data *data, const hia_word *words,
+                     uint32_t loc, const char *sp, uintptr_t pc);
 /* `frame`: where the frame of the stub begins, which keeps all registers that a function preserves.
  */
 void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc, char *frame);

@@ -288,6 +288,28 @@ hiaR_stub_defer:
         .cfi_endproc
         .size   hiaR_stub_defer, .-hiaR_stub_defer
 
+/* hiaR_stub_owe: rdi what is late, rsi the words, edx the location. */
+        .section .text.hiaR_stub_owe, "ax", @progbits
+        .globl  hiaR_stub_owe
+        .type   hiaR_stub_owe, @function
+        .p2align 4
+hiaR_stub_owe:
+        .cfi_startproc
+        movl    %edx, %ecx
+        movq    %rsi, %rdx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    8(%rsp), %r8
+        movq    (%rsp), %r9
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_owe@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_owe, .-hiaR_stub_owe
+
 /* Stubs of programs that have batches. */
 
 /* hiaR_stub_settle: its frame keeps all registers that a function preserves, since an iteration may

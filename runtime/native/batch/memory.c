@@ -61,8 +61,7 @@ void hiaR_batch_free(hia_context *context) {
   context->batching.batch = NULL;
 }
 
-hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s) {
-  size_t size = sizeof(hia_row) + ((size_t)s->n_ins + s->n_outs) * sizeof(hia_word);
+void *hiaR_batch_take(hia_context *context, hia_batch *b, size_t size) {
   if ((size_t)(b->end - b->at) < size) {
     size_t least = size + sizeof(hia_row_chunk), most = hiaR_heap_left(context->local.heap) / PART;
     size_t whole = most < CHUNK ? most & ~(size_t)15 : CHUNK;
@@ -74,9 +73,9 @@ hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s
     b->at = (char *)(c + 1);
     b->end = (char *)c + whole;
   }
-  hia_row *r = (hia_row *)(void *)b->at;
+  void *taken = b->at;
   b->at += size;
-  return r;
+  return taken;
 }
 
 void hiaR_batch_free_rows(hia_context *context, hia_row_chunk **chunks) {

@@ -68,6 +68,15 @@ typedef struct hia_row_phase {
   struct hia_row_chunk *chunks;
 } hia_row_phase;
 
+/* A note that a word of an object is to be what a pending tensor of one element will have. It holds
+ * a reference to both. */
+typedef struct hia_owed {
+  struct hia_owed *older;
+  hia_word object, tensor;
+  uint32_t base;     /* of the object's type (heap/object.h) */
+  uint32_t at, size; /* of the word in the object, in bytes */
+} hia_owed;
+
 /* A piece of the run's heap that holds rows. */
 typedef struct hia_row_chunk {
   struct hia_row_chunk *next;
@@ -131,8 +140,8 @@ hia_batch *hiaR_batch_new(const hia_context *context);
 void *hiaR_batch_grow(hia_context *context, void *old, size_t old_size, size_t size);
 /* The batch has no rows any more: they were computed, or another batch has them now. */
 void hiaR_batch_forget(hia_batch *b);
-/* Memory for a row of a segment; NULL: there is none. */
-hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s);
+/* `size` bytes of memory for rows; NULL: there are none. */
+void *hiaR_batch_take(hia_context *context, hia_batch *b, size_t size);
 /* Frees the memory of rows. */
 void hiaR_batch_free_rows(hia_context *context, hia_row_chunk **chunks);
 /* The queue of a segment, which is made if it has none; NULL: no memory. */
@@ -191,6 +200,18 @@ hia_status hiaR_batch_compute(hia_context *context, hia_phase *phase, uint32_t i
                               bool *has_claimed);
 void hiaR_batch_release(hia_context *context, hia_phase *phase, uint32_t i);
 bool hiaR_batch_may_again(hia_context *context, const hia_phase *phase, uint32_t i);
+
+/* ---- owed.c ---- */
+
+/* Notes that a word of an object, of a type with this base, is to be the element of a pending
+ * tensor; takes the reference to that. False: no memory. */
+bool hiaR_batch_owe(hia_context *context, uint32_t base, const hia_late_word *w, hia_word object,
+                    hia_word tensor);
+/* Writes the element of a tensor that has it; takes the reference to the tensor. */
+void hiaR_batch_fill(hia_context *context, const hia_late_word *w, hia_word object,
+                     hia_word tensor);
+/* Writes what objects are owed: all rows are computed. */
+void hiaR_batch_pay(hia_context *context, hia_batch *b);
 
 /* ---- settle.c ---- */
 

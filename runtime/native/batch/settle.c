@@ -128,6 +128,7 @@ static hia_status settle(hia_context *context) {
   if ((status = hiaR_crew_close(context))) return status;
   context->batching.usage.rows += b->n_rows;
   context->batching.usage.waves += b->n_waves;
+  hiaR_batch_pay(context, b);
   retire(context, b);
   hiaR_batch_forget(b);
   context->batching.epoch++;

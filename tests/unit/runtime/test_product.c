@@ -121,9 +121,11 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
   reference(&p, right + (GUARD + offset) * element);
   for (size_t i = 0; i < HIA_LEN(kernels); i++) {
     if (!hiaR_product_use(kernels[i])) continue;
-    /* Packed; divided among three workers; as a sum of outer products. */
+    /* Packed; divided among three workers; as a sum of outer products; in as little memory as can
+     * be. */
     bool can_be_outer = p.k && p.a.row == 1 && p.b.col == 1;
-    for (unsigned how = 0; how < (can_be_outer ? 8 : 4); how++) {
+    for (unsigned how = 0; how < 16; how++) {
+      if ((how & 4 && (how & 1 || !can_be_outer)) || (how & 8 && how & 2)) continue;
       void *packed = NULL;
       const char *starts[2][how & 4 ? p.k : 1];
       if (how & 4) {
@@ -143,6 +145,7 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
       hia_product_plan plan;
       hiaR_product_plan(&p, &plan);
       if (how & 2) hiaR_product_divide(&p, &plan, 3);
+      while (how & 8 && hiaR_product_shrink(&p, &plan)) continue;
       void *scratch = block(plan.scratch);
       for (size_t part = plan.parts; part-- > 0;) /* any order */
         for (size_t slab = 0; slab < plan.slabs; slab++)
