@@ -139,8 +139,8 @@ typedef struct hia_emit_unit {
   /* kit/c_functions.c */
   LLVMValueRef no_context; /* or NULL */
   /* ops/count.c */
-  LLVMValueRef *frees, *drops; /* by type; or NULL */
-  LLVMValueRef share;          /* or NULL */
+  LLVMValueRef *frees, *drops, *inner_drops; /* by type; or NULL */
+  LLVMValueRef share;                        /* or NULL */
   /* ops/elementary.c */
   LLVMValueRef elementary[HIA_MAX_ELEMENTARY][2]; /* at f32, f64; or NULL */
   bool has_masked[HIA_MAX_ELEMENTARY][2];         /* has the vectors that its loops need */

@@ -237,6 +237,18 @@ static void share(hia_emit *e, LLVMValueRef ref) {
   call_function(e, e->unit.share, ref);
 }
 
+/* Gives up a reference of an object that is freed. A list is freed by the runtime, which does not
+ * recurse: all but its first cell. */
+static void drop_inner(hia_emit *e, LLVMValueRef ref, hia_type type) {
+  if (!e->graph.notes_rows || is_bare(e, type)) {
+    drop(e, ref, type, free_by_runtime);
+    return;
+  }
+  LLVMValueRef *f = function_of(e, &e->unit.inner_drops, type);
+  if (!*f) *f = new_function(e, "hia_drop_inner");
+  call_function(e, *f, ref);
+}
+
 /* ---- ops ---- */
 
 void hiaL_emit_DUP(hia_emit *e, hia_node_id n) {
@@ -247,6 +259,10 @@ void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
   if (!e->graph.is_counted || is_bare(e, type)) return;
   if (!e->local.is_terse) {
     drop(e, ref, type, free_object);
+    return;
+  }
+  if (!only_flat(e, type) && !has_function(e, type)) {
+    drop_inner(e, ref, type); /* that frees it likewise */
     return;
   }
   LLVMValueRef *f = function_of(e, &e->unit.drops, type);
@@ -296,16 +312,16 @@ static LLVMValueRef load_ref(hia_emit *e, LLVMValueRef object, const hia_ctor *c
 
 static bool is_in(uint32_t set, uint32_t i) { return i < 32 && set >> i & 1; }
 
-/* Gives up the references in an object's memory that are not in `set`, as hiaL_drop does or, with
- * `free_last`, inline. */
+/* Gives up the references in an object's memory that are not in `set`: of one that is freed by a
+ * function of the module, or by the code itself. */
 static void drop_fields(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor, uint32_t set,
-                        free_emitter *free_last) {
+                        bool is_inner) {
   for (uint32_t i = 0; i < ctor->layout.n_refs; i++) {
     hia_type type;
     if (is_in(set, i)) continue;
     LLVMValueRef ref = load_ref(e, object, ctor, i, &type);
-    if (free_last)
-      drop(e, ref, type, free_last);
+    if (is_inner)
+      drop_inner(e, ref, type);
     else
       hiaL_drop(e, ref, type);
   }
@@ -333,8 +349,7 @@ static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
     LLVMBasicBlockRef arm = hiaL_block(e, "ctor");
     LLVMAddCase(choice, hiaL_number(e, 32, i), arm);
     hiaL_at(e, arm);
-    /* A list is freed by the runtime, which does not recurse: all but its first cell. */
-    drop_fields(e, object, ctor, 0, free_by_runtime);
+    drop_fields(e, object, ctor, 0, true);
     hiaL_free_block(e, object, ctor->layout.size);
     LLVMBuildRetVoid(e->b);
   }
@@ -342,15 +357,21 @@ static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
   LLVMBuildUnreachable(e->b);
 }
 
-void hiaL_write_counts(hia_emit *e) {
-  uint32_t n_types = e->g->types->entries.len;
-  for (uint32_t i = 0; e->unit.drops && i < n_types; i++) {
-    if (!e->unit.drops[i]) continue;
-    drop(e, open_function(e, e->unit.drops[i], "hia_drop"), HIA_FIRST_TYPE + i, free_object);
+static void write_drops(hia_emit *e, const LLVMValueRef *drops, const char *name,
+                        free_emitter *free_last) {
+  for (uint32_t i = 0; drops && i < e->g->types->entries.len; i++) {
+    if (!drops[i]) continue;
+    drop(e, open_function(e, drops[i], name), HIA_FIRST_TYPE + i, free_last);
     LLVMBuildRetVoid(e->b);
   }
-  for (uint32_t i = 0; e->unit.frees && i < n_types; i++)
+}
+
+/* Each kind of functions calls those that are written behind it. */
+void hiaL_write_counts(hia_emit *e) {
+  write_drops(e, e->unit.drops, "hia_drop", free_object);
+  for (uint32_t i = 0; e->unit.frees && i < e->g->types->entries.len; i++)
     if (e->unit.frees[i]) write_free(e, HIA_FIRST_TYPE + i, e->unit.frees[i]);
+  write_drops(e, e->unit.inner_drops, "hia_drop_inner", free_by_runtime);
   if (!e->unit.share) return;
   count_up(e, open_function(e, e->unit.share, "hia_share"));
   LLVMBuildRetVoid(e->b);
@@ -383,7 +404,7 @@ void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
   LLVMBuildCondBr(e->b, is_only, unique, shared);
   hiaL_at(e, unique);
   /* The only reference goes: the references that are not taken over go with it. */
-  drop_fields(e, object, ctor, HIA_IMM_B(imm), NULL);
+  drop_fields(e, object, ctor, HIA_IMM_B(imm), false);
   if (!is_used(e, hiaG_out(e->fn, n, 0))) hiaL_free_block(e, object, ctor->layout.size);
   from[0] = hiaL_here(e);
   LLVMBuildBr(e->b, join);

@@ -83,24 +83,41 @@ static void block_of(const stream *s, uint64_t number, uint32_t out[4]) {
       (const uint32_t[4]){(uint32_t)number, (uint32_t)(number >> 32), s->name[0], s->name[1]}, out);
 }
 
+static void uniform_f32(const stream *s, double a, double b, uint64_t first, uint64_t n,
+                        float *to) {
+  double range = b - a;
+  float end = (float)b, below = nextafterf(end, (float)a);
+  for (uint64_t i = 0; i < n;) {
+    uint32_t block[4], at = (first + i) & 3;
+    block_of(s, (first + i) / 4, block);
+    for (; at < 4 && i < n; at++) {
+      float x = (float)(a + range * ((block[at] >> 8) * 0x1p-24));
+      to[i++] = x < end ? x : below;
+    }
+  }
+}
+
+static void uniform_f64(const stream *s, double a, double b, uint64_t first, uint64_t n,
+                        double *to) {
+  double range = b - a, below = nextafter(b, a);
+  for (uint64_t i = 0; i < n;) {
+    uint32_t block[4], at = (first + i) & 1;
+    block_of(s, (first + i) / 2, block);
+    for (; at < 2 && i < n; at++) {
+      uint64_t bits = block[2 * at] | (uint64_t)block[2 * at + 1] << 32;
+      double x = a + range * ((double)(bits >> 11) * 0x1p-53);
+      to[i++] = x < b ? x : below;
+    }
+  }
+}
+
 void hiaR_random_uniform(uint64_t seed, const char *name, hia_dtype dtype, double a, double b,
                          uint64_t first, uint64_t n, void *to) {
   stream s = stream_of(seed, name);
-  uint32_t block[4], per_block = dtype == HIA_F32 ? 4 : 2;
-  float *f32 = to, below = nextafterf((float)b, (float)a);
-  double *f64 = to, range = b - a;
-  for (uint64_t i = 0; i < n; i++) {
-    uint32_t at = (uint32_t)((first + i) % per_block);
-    if (i == 0 || at == 0) block_of(&s, (first + i) / per_block, block);
-    if (dtype == HIA_F32) {
-      float x = (float)(a + range * ((block[at] >> 8) * 0x1p-24));
-      f32[i] = x < (float)b ? x : below;
-    } else {
-      uint64_t bits = block[2 * at] | (uint64_t)block[2 * at + 1] << 32;
-      double x = a + range * ((double)(bits >> 11) * 0x1p-53);
-      f64[i] = x < b ? x : nextafter(b, a);
-    }
-  }
+  if (dtype == HIA_F32)
+    uniform_f32(&s, a, b, first, n, to);
+  else
+    uniform_f64(&s, a, b, first, n, to);
 }
 
 void hiaR_random_normal(uint64_t seed, const char *name, hia_dtype dtype, double mean, double std,
