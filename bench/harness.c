@@ -154,7 +154,9 @@ static void open_engine(bench_program *p, const bench_options *options) {
   if (!options->reuse) engine.flags |= HIA_FLAG_NO_REUSE;
   engine.disabled_passes = options->disabled_passes;
   engine.speculate = options->speculate;
+  engine.allocator = options->allocator;
   bench_check(hia_engine_new(&engine, &p->engine, &error), &error);
+  if (options->host) bench_check(hia_engine_register(p->engine, options->host, &error), &error);
   if (options->kind == HIA_ENGINE_JIT) bench_check(hia_engine_native(p->engine, &error), &error);
 }
 

@@ -68,6 +68,8 @@ typedef struct bench_options {
   bool fuel;  /* runs are metered, with more fuel than they can use */
   hia_speculate speculate;
   const char *disabled_passes;
+  const hia_allocator *allocator; /* NULL: malloc */
+  const hia_host_function *host;  /* NULL: none */
 } bench_options;
 /* Ends the benchmark with the error if there is one. `error` is read after the call that sets it;
  * NULL: there is none. */

@@ -226,25 +226,19 @@ static void print_rates(const bench_program *p, hia_value *const args[4], const 
   printf("\n\n");
 }
 
-static bench_program open_with(const data *d, const char *function, hia_value *args[4]) {
+static bench_program open_with(const data *d, const bench_options *options, hia_value *args[4]) {
   char path[MAX_PATH];
   snprintf(path, sizeof path, "%s/models/felsenstein.hia", HIA_EXAMPLES);
-  const bench_options options = {.kind = HIA_ENGINE_JIT, .threads = 1};
-  bench_program p = bench_open(path, function, &options);
+  bench_program p = bench_open(path, "main", options);
   for (size_t i = 0; i < 4; i++) args[i] = argument(&p, d, i);
   return p;
 }
 
-bench_program bench_likelihood_open(const char *function, hia_value *args[4]) {
+bench_program bench_likelihood_open(const bench_options *options, hia_value *args[4]) {
   data *d = make_data();
-  bench_program p = open_with(d, function, args);
+  bench_program p = open_with(d, options, args);
   free(d);
   return p;
-}
-
-void bench_likelihood_close(bench_program *p, hia_value *args[4]) {
-  for (size_t i = 0; i < 4; i++) hia_value_free(args[i]);
-  bench_close(p);
 }
 
 void bench_likelihood(const char *folder, int runs) {
@@ -253,8 +247,10 @@ void bench_likelihood(const char *folder, int runs) {
   data *d = make_data();
   snprintf(file, sizeof file, "%s/likelihood.txt", folder);
   write_data(d, file);
-  bench_program p = open_with(d, "main", args);
+  const bench_options options = {.kind = HIA_ENGINE_JIT, .threads = 1};
+  bench_program p = open_with(d, &options, args);
   print_rates(&p, args, file, runs);
-  bench_likelihood_close(&p, args);
+  for (size_t i = 0; i < 4; i++) hia_value_free(args[i]);
+  bench_close(&p);
   free(d);
 }

@@ -8,9 +8,7 @@
  * prints a table. `folder`: for the data, which the other programs read. */
 void bench_likelihood(const char *folder, int runs);
 
-/* Opens the program in native code on one thread, and makes the arguments of a function that takes
- * what `main` takes. */
-bench_program bench_likelihood_open(const char *function, hia_value *args[4]);
-void bench_likelihood_close(bench_program *program, hia_value *args[4]);
+/* Opens the program, and makes the arguments of `main`, which `gradient` takes, too. */
+bench_program bench_likelihood_open(const bench_options *options, hia_value *args[4]);
 
 #endif

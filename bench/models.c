@@ -1,17 +1,19 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures the models of examples/models: inference, one sentence at a time, on one thread, next to
  * programs by hand and to PyTorch; the likelihood of a tree (likelihood.c); two threads next to
- * one; compile time; memory.
+ * one; compile time; memory; the default next to no batching (defaults.h).
  *
- *   bench_models [--quick | --check] [--runs N] [--only MODEL|likelihood|threads|compile]
+ *   bench_models [--quick | --check] [--runs N] [--only MODEL|likelihood|threads|compile|defaults]
  *
  * bench/peers.h describes the programs next to hiaton. Their summed losses must be hiaton's. A
  * round has a measurement of each; figures are medians of wall-clock rates. */
+#include "bench/defaults.h"
 #include "bench/harness.h"
 #include "bench/likelihood.h"
 #include "bench/networks.h"
 #include "bench/peers.h"
 #include "bench/treebank.h"
+#include "bench/work.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,44 +60,6 @@ static hia_value *call(const bench_program *p, hia_value *const *args, size_t n)
   return result;
 }
 
-/* The loss of a sentence. A tree that has grown counts its nodes and their words. */
-static double loss_of(const hia_value *result) {
-  float x;
-  if (hia_value_get_f32(result, &x) == HIA_OK) return x;
-  hia_value_nodes *table;
-  hia_error *error;
-  hia_value *tree = hia_value_part(result, 0);
-  bench_check(hia_value_to_nodes(tree, &table, &error), &error);
-  double sum = 0;
-  for (size_t i = 0; i < table->n_nodes; i++)
-    sum += 1 + (double)table->words[4 * i]; /* word, left, right, next */
-  hia_value_nodes_free(table);
-  hia_value_free(tree);
-  return sum;
-}
-
-static double loss(const bench_runner *r) {
-  double sum = 0;
-  for (size_t i = 0; i < r->n; i++) {
-    hia_value *result = call(&r->program, r->args[i], r->n_args);
-    sum += loss_of(result);
-    hia_value_free(result);
-  }
-  return sum;
-}
-
-/* Sentences a second, of whole passes that take this long in all. */
-static double rate(const bench_runner *r, double seconds) {
-  size_t n = 0;
-  double start = bench_now(), ms;
-  do {
-    for (size_t i = 0; i < r->n; i++) hia_value_free(call(&r->program, r->args[i], r->n_args));
-    n += r->n;
-    ms = bench_now() - start;
-  } while (ms < seconds * 1e3);
-  return (double)n / (ms / 1e3);
-}
-
 /* ---- one sentence at a time ---- */
 
 static void measure(size_t model, int runs) {
@@ -108,13 +72,13 @@ static void measure(size_t model, int runs) {
   };
   if (m->input == BENCH_TAGGED) peers[FUSED] = bench_peer_torch(m, BENCH_INFER, true);
   bench_runner r = bench_runner_open(m, &treebank);
-  double expected = loss(&r);
+  bench_work work = bench_work_of(&r, BENCH_CALL, NULL);
+  double expected = bench_work_pass(&work);
   for (int k = 0; k < N_PEERS; k++)
     if (bench_peer_exists(&peers[k]))
       bench_peer_compare(&peers[k], peer_names[k], m, expected, NAN);
-  double seconds = bench_is_quick() ? 0 : 0.3;
   for (int i = 0; i < runs; i++) {
-    own[i] = rate(&r, seconds);
+    own[i] = bench_work_rate(&work, 0.3);
     for (int k = 0; k < N_PEERS; k++)
       if (bench_peer_exists(&peers[k])) theirs[k][i] = bench_peer_rate(&peers[k], m);
   }
@@ -135,36 +99,6 @@ static void print_rates(const char *only, int runs) {
 }
 
 /* ---- two threads ---- */
-
-static void write_balanced(FILE *to, int depth, uint32_t *word) {
-  if (depth == 0) {
-    *word = (*word * 31 + 7) % 997;
-    fprintf(to, "Leaf(%u,%u)", *word, *word % 5);
-    return;
-  }
-  fputs("Node(", to);
-  write_balanced(to, depth - 1, word);
-  fputc(',', to);
-  write_balanced(to, depth - 1, word);
-  fprintf(to, ",%u)", *word % 5);
-}
-
-static hia_value *balanced(const bench_program *p, int depth) {
-  char *text = NULL;
-  size_t len;
-  uint32_t word = 1;
-  hia_value *trees;
-  hia_error *error;
-  FILE *to = open_memstream(&text, &len);
-  if (!to) fail("memory");
-  fputc('[', to);
-  write_balanced(to, depth, &word);
-  fputc(']', to);
-  if (fclose(to) != 0) fail("memory");
-  bench_check(hia_value_parse_text(p->function, 0, NULL, text, len, &trees, &error), &error);
-  free(text);
-  return trees;
-}
 
 /* Each call computes the loss of all of them. */
 static void measure_threads(const char *row, bench_program programs[2], hia_value *trees,
@@ -201,7 +135,7 @@ static void print_threads(int runs) {
       bench_network_trees(&programs[0], &treebank, 0, bench_network_sentences(network));
   measure_threads("a stream of sentences", programs, trees, runs);
   hia_value_free(trees);
-  trees = balanced(&programs[0], bench_is_quick() ? 4 : BALANCED_DEPTH);
+  trees = bench_network_balanced(&programs[0], bench_is_quick() ? 4 : BALANCED_DEPTH);
   measure_threads("a balanced tree, 4,095 nodes", programs, trees, runs);
   hia_value_free(trees);
   for (int k = 0; k < 2; k++) bench_close(&programs[k]);
@@ -211,14 +145,29 @@ static void print_threads(int runs) {
 
 /* ---- compile time and memory ---- */
 
+/* What is compiled of the models: `main`, and the steps of a training of `loss`, or a function. */
+static const struct {
+  const char *title, *file, *loss, *gradient;
+} compiled[] = {
+    {"TreeLSTM 150", "tree_lstm", "loss", NULL},
+    {"TreeRNN 300", "tree_rnn", "loss", NULL},
+    {"TreeRNN, a loop", "tree_rnn_iterative", NULL, NULL},
+    {"RNTN 25", "rntn", "loss", NULL},
+    {"BiLSTM 256", "bilstm_tagger", "loss", NULL},
+    {"top-down 150", "top_down_tree_lstm", "loss", NULL},
+    {"BiLSTM, characters", "character_tagger", "loss", NULL},
+    {"arc-hybrid", "arc_hybrid_parser", "loss", NULL},
+    {"SPINN 150", "spinn", "loss", NULL},
+    {"NUTS 250", "nuts", NULL, NULL},
+    {"Felsenstein", "felsenstein", NULL, "gradient"},
+};
+
 /* The steps of a training: made by the first of them, which has no examples. */
-static void make_gradient(hia_module *module) {
+static void make_gradient(hia_function *loss) {
   hia_trainer_options options = HIA_TRAINER_OPTIONS_INIT;
-  hia_function *loss;
   hia_trainer *trainer;
   hia_value *none;
   hia_error *error;
-  bench_check(hia_module_function(module, "loss", &loss, &error), &error);
   bench_check(hia_trainer_new(loss, &options, &trainer, &error), &error);
   bench_check(hia_value_parse_text(loss, 0, NULL, "[]", 2, &none, &error), &error);
   bench_check(hia_trainer_gradient(trainer, &none, 1, NULL, NULL, &error), &error);
@@ -226,8 +175,9 @@ static void make_gradient(hia_module *module) {
   hia_trainer_free(trainer);
 }
 
-/* Processor time from text to native code, of `main` or of a gradient; the compiler is open. */
-static double compile_ms(const char *path, bool is_gradient) {
+/* Processor time from text to native code of a function, or of the steps of its training; the
+ * compiler is open. */
+static double compile_ms(const char *path, const char *name, bool is_training) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   hia_engine *engine;
   hia_module *module;
@@ -238,36 +188,39 @@ static double compile_ms(const char *path, bool is_gradient) {
   bench_check(hia_engine_native(engine, &error), &error);
   double start = bench_cpu();
   bench_check(hia_module_load_file(engine, path, &module, &error), &error);
-  if (is_gradient) {
-    make_gradient(module);
-  } else {
-    bench_check(hia_module_function(module, "main", &function, &error), &error);
+  bench_check(hia_module_function(module, name, &function, &error), &error);
+  if (is_training)
+    make_gradient(function);
+  else
     bench_check(hia_function_prepare(function, &error), &error);
-  }
   double ms = bench_cpu() - start;
   hia_module_free(module);
   hia_engine_free(engine);
   return ms;
 }
 
+/* NAN, if there is no such function. */
+static double median_compile_ms(const char *path, const char *name, bool is_training, int runs) {
+  double ms[MAX_RUNS];
+  for (int k = 0; name && k < runs; k++) ms[k] = compile_ms(path, name, is_training);
+  return name ? bench_median(ms, (size_t)runs) : NAN;
+}
+
 static void print_compile(int runs) {
-  double ms[2][MAX_RUNS];
   char path[MAX_PATH];
-  printf("%-14s", "compile time");
+  printf("%-20s", "compile time");
   bench_print_target_heading("ms");
   bench_print_target_heading("gradient, ms");
   printf("\n");
-  for (size_t i = 0; i < (bench_is_quick() ? 1 : N_MODELS); i++) {
-    bench_network_file(&bench_networks[i], path);
-    for (int k = 0; k < runs; k++)
-      for (int is_gradient = 0; is_gradient < 2; is_gradient++)
-        ms[is_gradient][k] = compile_ms(path, is_gradient);
-    const char *title = bench_networks[i].title;
+  for (size_t i = 0; i < (bench_is_quick() ? 1 : sizeof compiled / sizeof *compiled); i++) {
+    const char *title = compiled[i].title, *loss = compiled[i].loss;
     double most = i == 0 ? MAX_COMPILE_MS : MAX_COMPILE_MS_OF_OTHERS;
-    printf("%-14s", title);
-    bench_print_target(title, "compile time", bench_median(ms[0], (size_t)runs), 1,
+    snprintf(path, sizeof path, "%s/models/%s.hia", HIA_EXAMPLES, compiled[i].file);
+    printf("%-20s", title);
+    bench_print_target(title, "compile time", median_compile_ms(path, "main", false, runs), 1,
                        BENCH_AT_MOST(most));
-    bench_print_target(title, "compile time of the gradient", bench_median(ms[1], (size_t)runs), 1,
+    bench_print_target(title, "compile time of the gradient",
+                       median_compile_ms(path, loss ? loss : compiled[i].gradient, loss, runs), 1,
                        BENCH_AT_MOST(most));
     printf("\n");
     fflush(stdout);
@@ -326,7 +279,8 @@ int main(int argc, char **argv) {
   }
   if (!is_known || runs < 1 || runs > MAX_RUNS) {
     fprintf(stderr,
-            "usage: %s [--quick | --check] [--runs N] [--only MODEL|likelihood|threads|compile]\n",
+            "usage: %s [--quick | --check] [--runs N] [--only "
+            "MODEL|likelihood|threads|compile|defaults]\n",
             argv[0]);
     return 2;
   }
@@ -345,10 +299,13 @@ int main(int argc, char **argv) {
   bool is_likelihood = only && strcmp(only, "likelihood") == 0;
   bool is_threads = only && strcmp(only, "threads") == 0;
   bool is_compile = only && strcmp(only, "compile") == 0;
-  if (!is_likelihood && !is_threads && !is_compile) print_rates(only, runs);
+  bool is_default = only && strcmp(only, "defaults") == 0;
+  if (!is_likelihood && !is_threads && !is_compile && !is_default) print_rates(only, runs);
   if (!only || is_likelihood) bench_likelihood(BENCH_NETWORKS_FOLDER, runs);
   if (!only || is_threads) print_threads(runs);
   if (!only || is_compile) print_compile(runs);
+  if (!is_likelihood && !is_threads && !is_compile)
+    bench_defaults(is_default ? NULL : only, &treebank, runs);
   bench_treebank_remove(&treebank);
   rmdir(folder);
   return bench_end();

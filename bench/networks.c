@@ -24,6 +24,10 @@ static const bench_weight tree_rnn[] = {
     {"E", NULL, {WORDS, 300}, 0.1}, {"W", NULL, {300, 600}, 0}, {"b", NULL, {300}, 0.01},
     {"Wc", NULL, {5, 300}, 0},      {"bc", NULL, {5}, 0.01},    NO_MORE,
 };
+static const bench_weight tree_rnn_150[] = {
+    {"E", NULL, {WORDS, 150}, 0.1}, {"W", NULL, {150, 300}, 0}, {"b", NULL, {150}, 0.01},
+    {"Wc", NULL, {5, 150}, 0},      {"bc", NULL, {5}, 0.01},    NO_MORE,
+};
 static const bench_weight rntn[] = {
     {"E", NULL, {WORDS, 25}, 0.1},
     {"V", NULL, {25, 50, 50}, 0.05},
@@ -68,6 +72,8 @@ const bench_network bench_networks[BENCH_N_NETWORKS] = {
                         "150", "topdown", top_down},
     [BENCH_TREE_RNN_LOOP] = {"TreeRNN, a loop", "tree_rnn_iterative", "loss", loop_loss,
                              BENCH_TREES, "treernn", "300", "treernn", tree_rnn},
+    [BENCH_TREE_RNN_150] = {"TreeRNN 150", "tree_rnn", "loss", NULL, BENCH_TREES, "treernn", "150",
+                            "treernn", tree_rnn_150, "150"},
 };
 
 static void fail(const char *what) {
@@ -145,7 +151,7 @@ static uint32_t draw(uint64_t *state, uint32_t n) {
   return (uint32_t)((*state >> 33) % n);
 }
 
-/* Sentence i of the tagger, as text: for the other programs, or for hiaton. */
+/* Sentence i of the tagger, as text: for the other programs, or as a tuple for hiaton. */
 static void write_tagged(FILE *to, size_t i, bool is_for_hiaton) {
   uint32_t words[TOKENS], tags[TOKENS];
   uint64_t state = i + 1;
@@ -158,11 +164,20 @@ static void write_tagged(FILE *to, size_t i, bool is_for_hiaton) {
     for (int k = 0; k < TOKENS; k++) fprintf(to, "%u %u\n", words[k], tags[k]);
     return;
   }
-  fputs("[([", to);
+  fputs("([", to);
   for (int k = 0; k < TOKENS; k++) fprintf(to, "%s%u", k ? "," : "", words[k]);
   fputs("],[", to);
   for (int k = 0; k < TOKENS; k++) fprintf(to, "%s%u", k ? "," : "", tags[k]);
-  fputs("])]", to);
+  fputs("])", to);
+}
+
+/* Sentences of the tagger from `first` on, before `end`, for hiaton. */
+static void write_all_tagged(FILE *to, size_t first, size_t end) {
+  for (size_t i = first; i < end; i++) {
+    fputc(i == first ? '[' : ',', to);
+    write_tagged(to, i, true);
+  }
+  fputc(']', to);
 }
 
 static uint32_t root_of(size_t i) { return (uint32_t)(i * 37 % 1000); }
@@ -217,13 +232,26 @@ hia_value *bench_network_trees(const bench_program *p, const bench_treebank *tre
   return trees;
 }
 
-static hia_value *parse(const bench_runner *r, size_t i, const char *text) {
+static hia_value *parse(const bench_program *p, size_t i, const char *text) {
   hia_value *value;
   hia_error *error;
-  bench_check(
-      hia_value_parse_text(r->program.function, i, NULL, text, strlen(text), &value, &error),
-      &error);
+  bench_check(hia_value_parse_text(p->function, i, NULL, text, strlen(text), &value, &error),
+              &error);
   return value;
+}
+
+hia_value *bench_network_inputs(const bench_network *network, const bench_program *p,
+                                const bench_treebank *treebank) {
+  char *text = NULL;
+  size_t len, n = bench_network_sentences(network);
+  if (network->input == BENCH_TREES) return bench_network_trees(p, treebank, 0, n);
+  FILE *to = open_memstream(&text, &len);
+  if (!to) fail("memory");
+  write_all_tagged(to, 0, n);
+  if (fclose(to) != 0) fail("memory");
+  hia_value *all = parse(p, 0, text);
+  free(text);
+  return all;
 }
 
 static hia_value *array_of(const bench_runner *r, hia_value *element) {
@@ -253,16 +281,16 @@ static void read_sentences(bench_runner *r, const bench_treebank *treebank) {
     FILE *to = open_memstream(&text, &len);
     if (!to) fail("memory");
     if (r->network->input == BENCH_TAGGED)
-      write_tagged(to, i, true);
+      write_all_tagged(to, i, i + 1);
     else
       fprintf(to, "[%u]", root_of(i));
     if (fclose(to) != 0) fail("memory");
-    r->args[i][0] = parse(r, 0, text);
+    r->args[i][0] = parse(&r->program, 0, text);
     free(text);
     if (r->network->input != BENCH_ROOTS) continue;
     char depth[16];
     snprintf(depth, sizeof depth, "%d", DEPTH);
-    r->args[i][1] = parse(r, 1, depth);
+    r->args[i][1] = parse(&r->program, 1, depth);
   }
   hia_value_free(trees);
 }
@@ -285,10 +313,32 @@ bench_program bench_network_open_batched(const bench_network *network, unsigned 
   return bench_network_open_with(network, &options);
 }
 
+/* The file with another size of its states, and what is added to it; the caller frees it. */
+static char *text_with(const bench_network *network, const char *path) {
+  static const char constant[] = "const HIDDEN = ";
+  char *text = NULL, *line = NULL;
+  size_t len, size = 0;
+  FILE *from = fopen(path, "r"), *to = open_memstream(&text, &len);
+  if (!from || !to) fail(path);
+  while (getline(&line, &size, from) > 0)
+    if (strncmp(line, constant, sizeof constant - 1) == 0)
+      fprintf(to, "%s%s\n", constant, network->hidden);
+    else
+      fputs(line, to);
+  fputs(network->more ? network->more : "", to);
+  free(line);
+  fclose(from);
+  if (fclose(to) != 0) fail("memory");
+  return text;
+}
+
 bench_program bench_network_open_with(const bench_network *network, const bench_options *options) {
-  char path[MAX_PATH];
+  char path[MAX_PATH], *text = NULL;
   bench_network_file(network, path);
-  bench_program p = bench_open_with(path, network->more, network->function, options);
+  if (network->hidden) text = text_with(network, path);
+  bench_program p = text ? bench_open_text(path, text, network->function, options)
+                         : bench_open_with(path, network->more, network->function, options);
+  free(text);
   load_weights(network, &p);
   return p;
 }
@@ -317,4 +367,34 @@ void bench_runner_close(bench_runner *r) {
     for (size_t k = 0; k < r->n_args; k++) hia_value_free(r->args[i][k]);
   free(r->args);
   bench_close(&r->program);
+}
+
+static void write_balanced(FILE *to, int depth, uint32_t *word) {
+  if (depth == 0) {
+    *word = (*word * 31 + 7) % 997;
+    fprintf(to, "Leaf(%u,%u)", *word, *word % 5);
+    return;
+  }
+  fputs("Node(", to);
+  write_balanced(to, depth - 1, word);
+  fputc(',', to);
+  write_balanced(to, depth - 1, word);
+  fprintf(to, ",%u)", *word % 5);
+}
+
+hia_value *bench_network_balanced(const bench_program *p, int depth) {
+  char *text = NULL;
+  size_t len;
+  uint32_t word = 1;
+  hia_value *trees;
+  hia_error *error;
+  FILE *to = open_memstream(&text, &len);
+  if (!to) fail("memory");
+  fputc('[', to);
+  write_balanced(to, depth, &word);
+  fputc(']', to);
+  if (fclose(to) != 0) fail("memory");
+  bench_check(hia_value_parse_text(p->function, 0, NULL, text, len, &trees, &error), &error);
+  free(text);
+  return trees;
 }

@@ -25,6 +25,7 @@ typedef struct bench_network {
   const char *name, *size;     /* of its files and of the programs: "treelstm", "150" */
   const char *torch;           /* as PyTorch's programs call it */
   const bench_weight *weights; /* up to one without a name */
+  const char *hidden;          /* the size of the states, if it is not the file's; else NULL */
 } bench_network;
 
 enum {
@@ -34,6 +35,7 @@ enum {
   BENCH_BILSTM,
   BENCH_TOP_DOWN,
   BENCH_TREE_RNN_LOOP, /* with the files of BENCH_TREE_RNN */
+  BENCH_TREE_RNN_150,
   BENCH_N_NETWORKS
 };
 extern const bench_network bench_networks[BENCH_N_NETWORKS];
@@ -68,5 +70,10 @@ void bench_runner_close(bench_runner *runner);
  * program's first parameter. */
 hia_value *bench_network_trees(const bench_program *program, const bench_treebank *treebank,
                                size_t first, size_t n);
+/* An array of one balanced tree of this depth, likewise. */
+hia_value *bench_network_balanced(const bench_program *p, int depth);
+/* All trees or sentences of a network that is measured with such: an array. */
+hia_value *bench_network_inputs(const bench_network *network, const bench_program *program,
+                                const bench_treebank *treebank);
 
 #endif

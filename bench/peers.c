@@ -102,6 +102,14 @@ bench_peer bench_peer_torch(const bench_network *network, bench_mode mode, bool 
   return p;
 }
 
+bench_peer bench_peer_torch_batch(const char *model, bench_mode mode, unsigned size) {
+  bench_peer p = {.name = model, .mode = mode, .batch = size};
+  if (!python[0]) return p;
+  snprintf(p.program, sizeof p.program, "%s", python);
+  snprintf(p.script, sizeof p.script, "%s/peers/batches.py", HIA_BENCH);
+  return p;
+}
+
 bench_peer bench_peer_libtorch(const bench_network *network) {
   static const char *const flags[] = {"-I/usr/include/torch/csrc/api/include", "-ltorch",
                                       "-ltorch_cpu", "-lc10", NULL};
@@ -166,9 +174,10 @@ void bench_peer_compare(const bench_peer *p, const char *name, const bench_netwo
   output_of(p, network, text, sizeof text);
   unsetenv("CHECK");
   compare(network->title, name, "", figure_in(text, p, "loss0="), loss);
+  char figure[40];
+  snprintf(figure, sizeof figure, "after1epoch(B=%u)=", p->batch ? p->batch : 1);
   if (!isnan(after))
-    compare(network->title, name, " after an epoch", figure_in(text, p, "after1epoch(B=1)="),
-            after);
+    compare(network->title, name, " after an epoch", figure_in(text, p, figure), after);
 }
 
 /* ---- tables ---- */

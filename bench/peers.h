@@ -8,8 +8,9 @@
  *   PROGRAM [MODEL] SIZE infer|train BATCH SENTENCES MIN_SECONDS REPEATS FOLDER
  *
  * *train*: a step of plain gradient descent after each batch, at a rate of 1e-4; those of
- * bench/peers/ can only infer. With CHECK in the environment they print summed losses instead, as
- * loss0= and, those that train, as after1epoch(B=1)=. */
+ * bench/peers/ can only infer, but for batches.py, which no other program takes the place of. With
+ * CHECK in the environment they print summed losses instead, as loss0= and, those that train, as
+ * after1epoch(B=BATCH)=. */
 #ifndef HIA_PEERS_H
 #define HIA_PEERS_H
 
@@ -32,6 +33,8 @@ bench_peer bench_peer_by_hand(const bench_network *network, bench_mode mode);
 /* is_fused: the whole network is one operation of PyTorch's, nn.LSTM. */
 bench_peer bench_peer_torch(const bench_network *network, bench_mode mode, bool is_fused);
 bench_peer bench_peer_libtorch(const bench_network *network);
+/* A model of bench/peers/batches.py, in batches of so many sentences. */
+bench_peer bench_peer_torch_batch(const char *model, bench_mode mode, unsigned size);
 bool bench_peer_exists(const bench_peer *peer);
 
 /* Sentences a second. */

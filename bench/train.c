@@ -1,17 +1,18 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures training: a step for each sentence, on one thread, next to programs by hand and to
- * PyTorch; a gradient next to the function that it is of; two threads next to one; the gradient of
- * a deep recursion.
+ * PyTorch; a gradient next to the function that it is of (gradients.h); what a step of 64 sentences
+ * costs besides its operations (step.h); two threads next to one; the gradient of a deep recursion.
  *
  *   bench_train [--quick | --check] [--runs N] [--only NAME]
  *
- * NAME is treelstm, treernn, rntn, bilstm, felsenstein, threads or depth. bench/peers.h describes
- * the programs next to hiaton. Their summed losses must be hiaton's, before and after an epoch. A
- * round has a measurement of each; figures are medians of wall-clock rates. */
+ * NAME is that of a model (inputs.h), step, threads or depth. bench/peers.h describes the programs
+ * next to hiaton. Their summed losses must be hiaton's, before and after an epoch. A round has a
+ * measurement of each; figures are medians of wall-clock rates. */
+#include "bench/gradients.h"
 #include "bench/harness.h"
-#include "bench/likelihood.h"
 #include "bench/networks.h"
 #include "bench/peers.h"
+#include "bench/step.h"
 #include "bench/treebank.h"
 #include "bench/work.h"
 #include <math.h>
@@ -22,7 +23,6 @@
 
 enum { MAX_RUNS = 99, MAX_PATH = BENCH_MAX_PATH, BATCH = 25, MAX_BATCHES = 16 };
 enum { LEVELS = 10000000, QUICK_LEVELS = 1000000 };
-#define MAX_RATIO    2.5
 #define MIN_SPEED_UP 1.8
 
 enum { HAND, TORCH, N_PEERS };
@@ -38,9 +38,6 @@ static const struct {
     {BENCH_TREE_RNN, {[HAND] = 0.75}},
     {BENCH_RNTN, {[HAND] = 0.9}},
 };
-/* All whose loss is a float: the top-down TreeLSTM has only words. */
-static const size_t with_gradient[] = {BENCH_TREE_LSTM, BENCH_TREE_RNN, BENCH_TREE_RNN_LOOP,
-                                       BENCH_RNTN, BENCH_BILSTM};
 
 static bench_treebank treebank;
 static const char *only; /* NULL: all */
@@ -95,62 +92,6 @@ static void print_steps(int runs) {
   bench_peers_print_heading(peer_names, N_PEERS);
   for (size_t i = 0; i < N_TRAINED; i++)
     if (is_chosen(bench_networks[trained[i].network].name)) measure_steps(i, runs);
-  printf("\n");
-}
-
-/* ---- a gradient next to its function ---- */
-
-static void compare_gradient(const char *title, const bench_work *function,
-                             const bench_work *gradient, int runs) {
-  double us[2][MAX_RUNS], values[2] = {bench_work_pass(function), bench_work_pass(gradient)};
-  if (values[0] != values[1])
-    bench_wrong("%s: %.17g, but %.17g with its gradient", title, values[0], values[1]);
-  for (int i = 0; i < runs; i++) {
-    us[0][i] = 1e6 / bench_work_rate(function, 0.3);
-    us[1][i] = 1e6 / bench_work_rate(gradient, 0.3);
-  }
-  double one = bench_median(us[0], (size_t)runs), both = bench_median(us[1], (size_t)runs);
-  char row[64];
-  snprintf(row, sizeof row, "%s, gradient", title);
-  printf("%-22s %10.1f %10.1f", title, one, both);
-  bench_print_target(row, "gradient/function", both / one, 2, BENCH_AT_MOST(MAX_RATIO));
-  printf("\n");
-  fflush(stdout);
-}
-
-static void compare_network(const bench_network *network, int runs) {
-  bench_runner r = bench_runner_open(network, &treebank);
-  hia_trainer *trainer = bench_work_trainer(r.program.function);
-  bench_work call = bench_work_of(&r, BENCH_CALL, NULL),
-             gradient = bench_work_of(&r, BENCH_GRADIENT, trainer);
-  compare_gradient(network->title, &call, &gradient, runs);
-  hia_trainer_free(trainer);
-  bench_runner_close(&r);
-}
-
-static void compare_likelihood(int runs) {
-  static const char *const names[2] = {"main", "gradient"};
-  bench_program programs[2];
-  hia_value *args[2][4];
-  bench_work works[2];
-  for (int k = 0; k < 2; k++) {
-    programs[k] = bench_likelihood_open(names[k], args[k]);
-    works[k] = (bench_work){BENCH_CALL, .function = programs[k].function, .args = args[k], .n = 1,
-                            .n_args = 4};
-  }
-  compare_gradient("Felsenstein", &works[0], &works[1], runs);
-  for (int k = 0; k < 2; k++) bench_likelihood_close(&programs[k], args[k]);
-}
-
-static void print_gradients(int runs) {
-  printf("%-22s %10s %10s", "us a call", "function", "gradient");
-  bench_print_target_heading("gradient/function");
-  printf("\n");
-  for (size_t i = 0; i < sizeof with_gradient / sizeof *with_gradient; i++) {
-    const bench_network *network = &bench_networks[with_gradient[i]];
-    if (is_chosen(network->name)) compare_network(network, runs);
-  }
-  if (is_chosen("felsenstein")) compare_likelihood(runs);
   printf("\n");
 }
 
@@ -281,11 +222,8 @@ static void print_depth(double peak, int runs) {
 }
 
 static bool is_name(const char *name) {
-  static const char *const names[] = {"treelstm",    "treernn", "rntn", "bilstm",
-                                      "felsenstein", "threads", "depth"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(name, names[i]) == 0) return true;
-  return false;
+  return bench_gradients_have(name) || strcmp(name, "step") == 0 || strcmp(name, "threads") == 0 ||
+         strcmp(name, "depth") == 0;
 }
 
 int main(int argc, char **argv) {
@@ -304,13 +242,12 @@ int main(int argc, char **argv) {
   if (!is_known || runs < 1 || runs > MAX_RUNS) {
     fprintf(stderr,
             "usage: %s [--quick | --check] [--runs N] "
-            "[--only treelstm|treernn|rntn|bilstm|felsenstein|threads|depth]\n",
+            "[--only MODEL|step|threads|depth]\n",
             argv[0]);
     return 2;
   }
   if (bench_is_quick()) runs = 1;
-  bool is_of_all = !only, has_steps = is_of_all, has_network = false;
-  for (size_t i = 0; i < BENCH_N_NETWORKS; i++) has_network |= is_chosen(bench_networks[i].name);
+  bool has_steps = !only, has_model = !only || bench_gradients_have(only);
   for (size_t i = 0; i < N_TRAINED; i++)
     has_steps |= is_chosen(bench_networks[trained[i].network].name);
   char folder[] = "/tmp/hiaton-bench-XXXXXX";
@@ -322,10 +259,11 @@ int main(int argc, char **argv) {
   if (treebank.is_generated) puts("the treebank is generated: HIATON_SST_DIR is not set");
   puts("");
   bench_pin(true);
-  bench_networks_write_weights(has_network ? only : "treelstm");
+  bench_networks_write_weights(has_model ? only : NULL);
   if (has_steps && !bench_is_quick()) bench_networks_write_sentences(&treebank);
   if (has_steps) print_steps(runs);
-  if (has_network || is_chosen("felsenstein")) print_gradients(runs);
+  if (has_model) bench_gradients(only, &treebank, runs);
+  if (is_chosen("step")) bench_step(&treebank, runs);
   if (is_chosen("threads")) print_threads(runs);
   if (is_chosen("depth")) print_depth(peak, runs);
   bench_treebank_remove(&treebank);

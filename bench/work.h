@@ -16,6 +16,9 @@ typedef struct bench_work {
   size_t n, stride, n_args;
 } bench_work;
 
+/* A number; the first part of what is returned, if that is one; else what it returns are trees that
+ * have grown, which count their nodes and their words. */
+double bench_work_number(const hia_value *result);
 /* All lists once. Returns the sum of the losses. */
 double bench_work_pass(const bench_work *work);
 /* Lists of arguments a second, of whole passes that take this long in all. */

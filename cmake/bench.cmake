@@ -156,7 +156,7 @@ add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(choosing|harness|likelihood|limits_large|networks|peers|treebank|weights|work|accuracy|lanes[^/]*|reference[^/]*|sides)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(batches|choosing|defaults|gradients|harness|inputs|likelihood|limits_large|networks|peers|treebank|weights|work|accuracy|lanes[^/]*|reference[^/]*|sides|step|threads|torch|tree_shapes)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
@@ -173,19 +173,19 @@ foreach(source IN LISTS bench_programs)
 endforeach()
 target_sources(bench_data PRIVATE bench/treebank.c)
 target_sources(bench_limits PRIVATE bench/limits_large.c)
-foreach(name batch models train)
-  target_sources(bench_${name} PRIVATE bench/likelihood.c bench/networks.c bench/peers.c bench/treebank.c
-    bench/weights.c)
+foreach(name batch decisions models train)
+  target_sources(bench_${name} PRIVATE bench/decisions/models.c bench/inputs.c bench/likelihood.c
+    bench/networks.c bench/peers.c bench/treebank.c bench/weights.c bench/work.c)
   if(HIA_GXX)
     target_compile_definitions(bench_${name} PRIVATE "HIA_GXX_PROGRAM=\"${HIA_GXX}\"")
   endif()
 endforeach()
 target_sources(bench_speculate PRIVATE bench/choosing.c bench/sides.c bench/networks.c bench/treebank.c bench/weights.c)
-target_sources(bench_batch PRIVATE bench/control/control.c bench/control/oracle.c bench/control/programs.c
-  bench/decisions/models.c bench/work.c)
-target_sources(bench_train PRIVATE bench/work.c)
+target_sources(bench_batch PRIVATE bench/batches.c bench/control/control.c bench/control/oracle.c
+  bench/control/programs.c bench/threads.c bench/torch.c bench/tree_shapes.c)
+target_sources(bench_models PRIVATE bench/defaults.c)
+target_sources(bench_train PRIVATE bench/batches.c bench/gradients.c bench/step.c)
 target_link_libraries(bench_products PRIVATE hiaton_rt ${CMAKE_DL_LIBS})
-target_sources(bench_decisions PRIVATE bench/decisions/models.c bench/work.c)
 
 # Errors and speed of the elementary functions, which it contains itself.
 add_executable(bench_accuracy bench/accuracy.c ${hia_lanes} runtime/base/elementary.c

@@ -119,7 +119,7 @@ static void lower(hia_emit *e) {
       lower_function(e, e->graph.facts.order[i]);
     }
   hiaL_write_own_entries(e);
-  hiaL_write_frees(e);
+  hiaL_write_counts(e);
   hiaL_write_forks(e);
   hiaL_host_side(e);
   hiaL_write_kept(e);
@@ -147,6 +147,18 @@ static bool is_counted(const hia_graph *g) {
   return hiaG_has_op(g, HIA_OP_DUP, HIA_OP_GIVE);
 }
 
+/* Marks, by type - HIA_FIRST_TYPE, the data types with objects that are filled in later. */
+static bool *find_owing(hia_arena *arena, const hia_graph *g) {
+  bool *owes = HIA_NEW_ARRAY(arena, bool, g->types->entries.len + 1);
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    for (hia_node_id n = 0; n < fn->nodes.len; n++)
+      if (fn->nodes.data[n].op == HIA_OP_DATA_LATE)
+        owes[hiaG_type(fn, fn->nodes.data[n].outs) - HIA_FIRST_TYPE] = true;
+  }
+  return owes;
+}
+
 static void analyse(hia_lowering *l) {
   hia_emit *e = &l->shared;
   const hia_graph *g = e->g;
@@ -157,8 +169,10 @@ static void analyse(hia_lowering *l) {
     e->graph.paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
   for (hia_fn_id f = 0; f < g->fns.len; f++) e->graph.is_parallel |= hiaL_does(e, f, HIA_E_FORKS);
   e->graph.is_counted = is_counted(g);
+  e->graph.notes_rows = hiaG_has_op(g, HIA_OP_DEFER, HIA_OP_DEFER);
   e->graph.tests_addresses = g->is_read && hiaG_has_destinations(g);
-  e->graph.tests_pending = g->is_read && hiaG_has_op(g, HIA_OP_DEFER, HIA_OP_DEFER);
+  e->graph.owes = find_owing(&e->comp->scratch, g);
+  e->graph.tests_pending = g->is_read && e->graph.notes_rows;
   l->units = l->options.is_one_unit ? hiaG_one_codegen_unit(&e->comp->scratch, g)
                                     : hiaG_codegen_units(&e->comp->scratch, g, &e->graph.facts);
   e->graph.units = &l->units;

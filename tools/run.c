@@ -87,34 +87,6 @@ static void report(const running *r) {
     tool_count(stderr, options, &r->used);
 }
 
-static bool print_on_stderr(void *unused, const char *bytes, size_t len) {
-  (void)unused;
-  return fwrite(bytes, 1, len, stderr) == len;
-}
-
-/* Prints what is batched, unless that is nothing. */
-static bool print_batches(void *user, const char *bytes, size_t len) {
-  static const char none[] = "nothing";
-  bool is_nothing = len >= strlen(none) && memcmp(bytes, none, strlen(none)) == 0;
-  return is_nothing || print_on_stderr(user, bytes, len);
-}
-
-static hia_status explain_batches(const running *r, hia_error **error) {
-  hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
-  hia_function *function = r->function;
-  dump.stage = HIA_STAGE_BATCHES;
-  return hia_module_dump(r->module, &function, 1, &dump, print_batches, NULL, error);
-}
-
-static int explain(const running *r) {
-  hia_error *error;
-  hia_status status =
-      hia_function_explain(r->function, r->options->json, print_on_stderr, NULL, &error);
-  bool has_batches = r->options->engine.batching != HIA_BATCH_NONE && !r->options->json;
-  if (status == HIA_OK && has_batches) status = explain_batches(r, &error);
-  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
-}
-
 /* *is_compiling: see may_compile. */
 static int run_function(const tool_options *options, hia_module *module, hia_function *function,
                         const tool_arguments *args, hia_timeline *timeline, bool *is_compiling) {
@@ -139,7 +111,7 @@ static int run_function(const tool_options *options, hia_module *module, hia_fun
                           : tool_fail(error, status);
   tool_flush(); /* the result first, also where both outputs go to one place */
   report(&r);
-  int explained = options->explains ? explain(&r) : EXIT_FINE;
+  int explained = options->explains ? tool_explain_run(options, module, function) : EXIT_FINE;
   int trace = timeline ? tool_trace_end(options->trace, timeline) : EXIT_FINE;
   if (code == EXIT_FINE) code = explained != EXIT_FINE ? explained : trace;
   hia_value_free(r.result);

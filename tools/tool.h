@@ -422,5 +422,8 @@ int tool_profile(const tool_options *options);
 int tool_completion(const tool_options *options);
 int tool_cache(const tool_options *options);
 int tool_explain(const tool_options *options);
+/* batches.c: prints on standard error what hiaton knows of a function's runs, and what is batched.
+ * Returns an exit status. */
+int tool_explain_run(const tool_options *options, hia_module *module, hia_function *function);
 
 #endif

@@ -19,6 +19,8 @@ typedef struct bench_deciding {
   const char *more[2];  /* the added text */
   double least;         /* the part of the rate of products that a batch should reach */
   bool is_double;       /* it computes in f64 */
+  double
+      least_together; /* how many times as fast a batch should be as one at a time; 0: no target */
 } bench_deciding;
 
 enum { BENCH_N_DECIDING = 8 };

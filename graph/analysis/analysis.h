@@ -94,7 +94,8 @@ bool hiaG_is_straight(const hia_graph *g, const hia_fn *fn);
  * worse, and must be kept away. docs/native.md, "Compile time", has the measurements. */
 typedef enum hia_size_class {
   HIA_SIZE_USUAL,
-  HIA_SIZE_UNROLLED, /* unrolled recursion: a function of many alike conditions on few values */
+  HIA_SIZE_ALIKE, /* code that repeats itself: unrolled recursion, which has many alike conditions
+                     on few values; rows of segments, of which most is memory from lists, and stores */
   HIA_SIZE_MANY,     /* functions; or results, branches or variables of loops of one */
   HIA_SIZE_LARGE,    /* a function of thousands of nodes or branches, or a straight line: light
                         passes */

@@ -204,11 +204,18 @@ bool hiaG_is_large(const hia_fn *fn) {
   return is_beyond(&size, &large);
 }
 
+/* True if the function notes rows of segments. What it does besides takes a small part of a run. */
+static bool notes_rows(const hia_fn *fn) {
+  for (hia_node_id n = 0; n < fn->nodes.len; n++)
+    if (fn->nodes.data[n].op == HIA_OP_DEFER) return true;
+  return false;
+}
+
 /* Returns the size class of the functions of a unit (HIA_NONE: of all), in a graph of n functions.
  */
 static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, uint32_t unit,
                                  uint32_t n) {
-  bool is_unrolled = false, is_wide = false, is_large = false, is_straight = true, fills = true;
+  bool is_repeated = false, is_wide = false, is_large = false, is_straight = true, fills = true;
   HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (unit != HIA_NONE && unit_of[f] != unit) continue;
@@ -217,7 +224,7 @@ static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, ui
     is_large |= is_beyond(&size, &large);
     is_wide |= fn->n_results > MANY_RESULTS || size.regions > MANY_REGIONS ||
                size.variables > MANY_VARIABLES;
-    is_unrolled |= g->is_unrolled && fn->nodes.len > UNROLLED_NODES;
+    is_repeated |= (g->is_unrolled && fn->nodes.len > UNROLLED_NODES) || notes_rows(fn);
     is_straight = is_straight && hiaG_is_straight(g, fn);
     fills = fills && is_straight && is_filling(fn);
   }
@@ -225,7 +232,7 @@ static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, ui
   if (is_straight) return HIA_SIZE_LARGE;
   if (is_large) return HIA_SIZE_LARGE;
   if (n > MANY_FUNCTIONS || is_wide) return HIA_SIZE_MANY;
-  return is_unrolled ? HIA_SIZE_UNROLLED : HIA_SIZE_USUAL;
+  return is_repeated ? HIA_SIZE_ALIKE : HIA_SIZE_USUAL;
 }
 
 static uint32_t n_functions(const hia_graph *g) {

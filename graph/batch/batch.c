@@ -59,7 +59,7 @@ static void forget_flags(hia_graph *g) {
 /* True if something has changed: products, rows and sums that no run has to wait for. */
 static bool read_rows(hia_batcher *b) {
   return hiaG_batch_choose(b) || hiaG_batch_unset(b) || hiaG_batch_unstack(b) ||
-         hiaG_batch_collect(b);
+         hiaG_batch_stack_rows(b) || hiaG_batch_collect(b);
 }
 
 static void find_again(hia_batcher *b, hia_graph *g) {
@@ -85,9 +85,10 @@ void hiaG_batch_chosen(hia_graph *g, void (*choose)(hia_batcher *b)) {
   hiaG_effects(g);
   hiaG_batch_inline_helpers(g);
   hiaG_batch_clean(g);
+  if (hiaG_batch_params(g)) hiaG_batch_clean(g);
   for (unsigned time = 0; time < TIMES && hiaG_batch_simplify(g); time++) hiaG_batch_clean(g);
   hiaG_effects(g);
-  hia_batcher b = {0};
+  hia_batcher b = {.owes = !choose};
   find(&b, g);
   if (!choose) /* else operations wait for no segments */
     for (unsigned time = 0; time < MOST_READ && read_rows(&b); time++) find_again(&b, g);

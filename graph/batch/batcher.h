@@ -13,13 +13,15 @@
  *
  *   batch.c    the pass
  *   prepare.c  brings functions into a form in which segments are large
+ *   params.c   params that functions get, or read from objects
  *   simplify.c simplifies them by what is known of sizes
  *   sizes.c    constant sizes of tensors, across calls and fields: what is in a segment
  *              cannot fail
  *   late.c     which values are late
  *   rows/      rows of tensors that are stacked of pending ones (unstack.c), and sums of such rows;
  *              loops that set rows (unset.c); products with matrices that an index chooses
- *              (choose.c); sums of gradients that consist of tensors alone (collect.c)
+ *              (choose.c); sums of gradients that consist of tensors alone (collect.c), or of rows
+ *              (row_sums.c)
  *   put.c      puts nodes
  *   split.c    comprehensions whose elements wait together
  *   report.c   what is batched, and why other operations are not
@@ -70,7 +72,10 @@ typedef struct hia_batcher {
   hia_batch_fn *fns;
   /* By index into types->layout_words: words of constructors' fields and of arrays' elements. */
   bool *late_words, *may_be_late;
+  bool *owed_words,
+      *may_be_owed; /* likewise: scalars of objects that hosts see, which are filled in later */
   bool *is_outside; /* by type - HIA_FIRST_TYPE: a host sees its values */
+  bool owes;        /* such scalars may be late */
   uint32_t n_segments;
   HIA_VEC(hia_batch_sum) sums; /* kept when the graph is looked at again */
 } hia_batcher;
@@ -90,6 +95,12 @@ void hiaG_batch_inline_helpers(hia_graph *g);
 /* Runs the passes of scalar optimisation on all functions. */
 void hiaG_batch_clean(hia_graph *g);
 
+/* ---- params.c ---- */
+
+/* Arguments and parts of objects that always are the same param become that. True if there are
+ * some. */
+bool hiaG_batch_params(hia_graph *g);
+
 /* ---- simplify.c ---- */
 
 /* Simplifies all functions by what is known of sizes. Returns true if something has changed. */
@@ -100,6 +111,10 @@ bool hiaG_batch_simplify(hia_graph *g);
 /* Begins anew with a graph: finds b->fns[..].sizes, and sets b->is_outside. Requires *b to be
  * cleared, or what it was for the same graph. */
 void hiaG_batch_begin(hia_batcher *b, hia_graph *g);
+/* Sets b->is_outside. */
+void hiaG_batch_find_outside(hia_batcher *b);
+/* The functions that something else than a CALL refers to, or a host calls. */
+const bool *hiaG_batch_find_open(const hia_batcher *b);
 /* Returns the constant size of an axis, or -1. */
 int64_t hiaG_batch_size(const hia_batcher *b, hia_fn_id f, hia_value_id v, uint32_t axis);
 /* The number that an i64 is, if it is the size of something; -1: that is not known. */
@@ -146,9 +161,14 @@ void hiaG_batch_find_late(hia_batcher *b);
 /* True if the node is computed later. Requires hiaG_batch_find_late. */
 bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n);
 /* True if operand i, a scalar, goes where a late scalar is expected: as an argument, a variable of
- * a loop, a result, or into a field. Requires hiaG_batch_find_late; may be asked after
- * hiaG_batch_types, too, of the nodes that there were. */
+ * a loop, a result, or into a field; of an object that hosts see only if it is late itself.
+ * Requires hiaG_batch_find_late; may be asked after hiaG_batch_types, too, of the nodes that there
+ * were. */
 bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i);
+/* True if the node reads a word of an object that may be filled in later. */
+bool hiaG_batch_is_owed(const hia_batcher *b, const hia_fn *fn, hia_node_id n);
+/* True if such words may be reached from a value of a type. */
+bool hiaG_batch_may_owe(const hia_batcher *b, hia_type type);
 /* True if the node reads elements of operand i, a tensor, or through an object. */
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i);
 
@@ -169,6 +189,12 @@ bool hiaG_batch_unset(hia_batcher *b);
 /* Products with a matrix that an index chooses become a choice of products. Returns and requires
  * what hiaG_batch_unstack does. */
 bool hiaG_batch_choose(hia_batcher *b);
+
+/* ---- rows/row_sums.c ---- */
+
+/* Sums of rows at constant indices, which may be pending, are stacked instead of collected. Returns
+ * and requires what hiaG_batch_unstack does. */
+bool hiaG_batch_stack_rows(hia_batcher *b);
 
 /* ---- rows/collect.c ---- */
 

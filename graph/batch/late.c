@@ -5,7 +5,9 @@
  *
  * What begins it is a product with a large matrix that all activations share. What computes with
  * something late is late too, if it can be lifted; else it reads the elements, and the run waits
- * for them. A scalar is not late in an object that hosts see, or whose type the runtime knows. */
+ * for them. A scalar is not late in an object whose type the runtime knows, or in an array that
+ * hosts see. In other objects that hosts see it stays a scalar, and is *owed*: it is filled in when
+ * it is computed, and what reads it waits (runtime/native/batch/owed.c). */
 #include "graph/analysis/groups.h"
 #include "graph/batch/batcher.h"
 #include "graph/ir/sums.h"
@@ -40,7 +42,10 @@ static void receive(looking *l, hia_value_id v, bool from) {
 static void store(void *user, uint32_t i, hia_value_id v, uint32_t word) {
   looking *l = user;
   (void)i;
-  if (l->b->may_be_late[word]) pass_on(l, v, &l->b->late_words[word]);
+  if (l->b->may_be_late[word])
+    pass_on(l, v, &l->b->late_words[word]);
+  else if (l->b->may_be_owed[word])
+    pass_on(l, v, &l->b->owed_words[word]);
 }
 
 static void loop(looking *l, hia_node_id n) {
@@ -105,15 +110,16 @@ static void look_at(looking *l, hia_node_id n) {
 
 typedef struct storing {
   const hia_batcher *b;
+  const hia_batch_fn *known;
   uint32_t operand;
   bool is_late;
 } storing;
 static void see_store(void *user, uint32_t i, hia_value_id v, uint32_t word) {
   storing *s = user;
-  (void)v;
+  if (i != s->operand) return;
   bool is_tensor = !hiaR_is_scalar(s->b->g->types->layout_words.data[word].type);
-  if (i == s->operand)
-    s->is_late = is_tensor || s->b->late_words[word]; /* types have changed, or not */
+  bool is_owed = s->b->owed_words[word] && s->known->is_late[v];
+  s->is_late = is_tensor || s->b->late_words[word] || is_owed; /* types have changed, or not */
 }
 
 static bool is_variable_late(const hia_fn *fn, const hia_batch_fn *known, const hia_node *loop,
@@ -137,7 +143,7 @@ bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint
     if (r->kind == HIA_REGION_HEAD) return i > 0 && known->is_late[owner->outs + i - 1];
     if (r->kind == HIA_REGION_ROUND) return is_variable_late(fn, known, owner, i);
   }
-  storing s = {b, i, false};
+  storing s = {b, known, i, false};
   hiaG_batch_stores(b->g, fn, n, see_store, &s);
   return s.is_late;
 }
@@ -146,6 +152,26 @@ bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n) {
   const hia_batch_fn *known = &b->fns[f];
   const hia_node *node = &hiaG_fn(b->g, f)->nodes.data[n];
   return known->can_lift[n] && known->is_late[node->outs];
+}
+
+bool hiaG_batch_is_owed(const hia_batcher *b, const hia_fn *fn, hia_node_id n) {
+  uint32_t word = hiaG_batch_read_word(b->g, fn, n);
+  return word != HIA_NONE && b->owed_words[word];
+}
+
+bool hiaG_batch_may_owe(const hia_batcher *b, hia_type type) {
+  const hia_types *types = b->g->types;
+  bool *marks = HIA_NEW_ARRAY(b->arena, bool, types->entries.len + 1);
+  hiaG_mark_parts(types, type, marks);
+  for (uint32_t t = 0; t < types->entries.len; t++) {
+    const hia_type_entry *entry = &types->entries.data[t];
+    for (uint32_t c = 0; marks[t] && entry->kind == HIA_KIND_DATA && c < entry->n; c++) {
+      const hia_layout *layout = &types->ctors.data[entry->first + c].layout;
+      for (uint32_t i = 0; i < layout->n; i++)
+        if (b->owed_words[layout->first + i]) return true;
+    }
+  }
+  return false;
 }
 
 bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, uint32_t i) {
@@ -164,22 +190,28 @@ bool hiaG_reads_elements(const hia_graph *g, const hia_fn *fn, hia_node_id n, ui
   return kind != HIA_KIND_SCALAR;
 }
 
-/* The words that the runtime and hosts know are what they are; a tensor there may be pending. */
+/* The words that the runtime and hosts know are what they are; a tensor there may be pending, and
+ * scalars of a data type may be filled in later. */
 static void find_words(hia_batcher *b) {
   const hia_types *types = b->g->types;
+  b->may_be_owed = HIA_NEW_ARRAY(b->arena, bool, types->layout_words.len + 1);
+  b->owed_words = HIA_NEW_ARRAY(b->arena, bool, types->layout_words.len + 1);
   b->may_be_late = HIA_NEW_ARRAY(b->arena, bool, types->layout_words.len + 1);
   for (uint32_t i = 0; i < types->layout_words.len; i++) b->may_be_late[i] = true;
   for (uint32_t t = 0; t < types->entries.len; t++) {
     const hia_type_entry *entry = &types->entries.data[t];
     if (!b->is_outside[t] && !hiaG_is_sum(types, t + HIA_FIRST_TYPE)) continue;
     bool is_data = entry->kind == HIA_KIND_DATA;
+    bool may_owe = b->owes && is_data && !hiaG_is_sum(types, t + HIA_FIRST_TYPE);
     uint32_t n = is_data ? entry->n : entry->kind == HIA_KIND_ARRAY;
     for (uint32_t c = 0; c < n; c++) {
       const hia_layout *layout =
           is_data ? &types->ctors.data[entry->first + c].layout : &entry->layout;
       for (uint32_t i = 0; i < layout->n; i++)
-        if (hiaR_is_scalar(types->layout_words.data[layout->first + i].type))
+        if (hiaR_is_scalar(types->layout_words.data[layout->first + i].type)) {
           b->may_be_late[layout->first + i] = false;
+          b->may_be_owed[layout->first + i] = may_owe;
+        }
     }
   }
 }

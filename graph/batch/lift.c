@@ -112,7 +112,8 @@ static bool can_row(const looking *l, hia_node_id n) {
   hia_value_id x = in(l, n, 0), at = in(l, n, 1);
   int64_t number;
   if (!is_row(l, x) || !is_index(l, at, size(l, x, 0))) return false;
-  return rank_of(l, x) == 1 || is_constant(l, at, &number);
+  if (rank_of(l, x) == 1 || is_constant(l, at, &number)) return true;
+  return is_row(l, at) && elements(l, x) <= HIA_BATCH_OWN_MATRIX;
 }
 
 static bool can_with(const looking *l, hia_node_id n) {
@@ -129,13 +130,14 @@ static bool can_labels(const looking *l, hia_node_id n) {
 static bool can_cat(const looking *l, hia_node_id n) {
   bool is_stack = l->fn->nodes.data[n].op == HIA_OP_STACK;
   uint32_t rank = rank_of(l, in(l, n, 0));
+  bool has_row = false;
   for (uint32_t i = 0; i < n_ins(l, n); i++) {
-    if (!is_row(l, in(l, n, i))) return false;
+    has_row |= is_row(l, in(l, n, i));
     for (uint32_t k = 0; k < rank; k++)
       if ((is_stack || k != imm(l, n)) && size(l, in(l, n, i), k) != size(l, in(l, n, 0), k))
         return false;
   }
-  return rank + 2 <= HIA_MAX_RANK;
+  return has_row && rank + 2 <= HIA_MAX_RANK;
 }
 
 static bool can_reshape(const looking *l, hia_node_id n) {
@@ -266,11 +268,16 @@ static value part(hia_lifting *l, hia_node_id n) {
   return cut(l, own(l, n, 0), axis, own(l, n, 1), own(l, n, 2), node.loc);
 }
 
-/* Returns the elements of x, a vector in each row, at an index of each row. It takes them at their
- * positions in the vectors of all rows, one after the other. */
-static value picked(hia_lifting *l, value x, value at, int64_t width, hia_loc_id loc) {
-  value all = add_op(l, HIA_OP_MUL, (value[]){l->n_rows, number(l, width)}, 2, HIA_I64, 0, loc);
-  value flat = add_op(l, HIA_OP_RESHAPE, (value[]){x, all}, 2, HIA_N_DTYPES, 0, loc);
+/* Returns what is at an index of each row in operand 0, a vector or matrix in each row. It takes
+ * that from its position in those of all rows, one after the other. */
+static value picked(hia_lifting *l, hia_node_id n, value at) {
+  hia_loc_id loc = from(l)->nodes.data[n].loc;
+  int64_t width = size_in(l, n, 0, 0);
+  uint32_t rank = rank_in(l, n, 0);
+  value shape[2 + HIA_MAX_RANK] = {own(l, n, 0)};
+  shape[1] = add_op(l, HIA_OP_MUL, (value[]){l->n_rows, number(l, width)}, 2, HIA_I64, 0, loc);
+  for (uint32_t k = 1; k < rank; k++) shape[1 + k] = number(l, size_in(l, n, 0, k));
+  value flat = add_op(l, HIA_OP_RESHAPE, shape, 1 + rank, HIA_N_DTYPES, 0, loc);
   value rows = add_op(l, HIA_OP_IOTA, &l->n_rows, 1, HIA_I64, 0, loc);
   value first = add_op(l, HIA_OP_MUL, (value[]){rows, number(l, width)}, 2, HIA_I64, 0, loc);
   value index = add_op(l, HIA_OP_ADD, (value[]){first, at}, 2, HIA_I64, 0, loc);
@@ -287,8 +294,7 @@ static value index_of(hia_lifting *l, hia_node_id n, uint32_t i) {
 static value row(hia_lifting *l, hia_node_id n) {
   const hia_node node = from(l)->nodes.data[n];
   uint32_t rank = rank_in(l, n, 0) - 1;
-  if (has_rows(l, n, 1))
-    return picked(l, own(l, n, 0), index_of(l, n, 1), size_in(l, n, 0, 0), node.loc);
+  if (has_rows(l, n, 1)) return picked(l, n, index_of(l, n, 1));
   int64_t dims[HIA_MAX_RANK];
   for (uint32_t k = 0; k < rank; k++) dims[k] = size_in(l, n, 0, k + 1);
   value first = own(l, n, 1);
@@ -309,10 +315,23 @@ static value with(hia_lifting *l, hia_node_id n) {
   return add_op(l, HIA_OP_SELECT, (value[]){is_it, v, own(l, n, 0)}, 3, dtype_out(l, n), 0, loc);
 }
 
+/* Operand i, which all rows share, for each row. */
+static value spread(hia_lifting *l, hia_node_id n, uint32_t i) {
+  hia_dtype dtype = hiaG_dtype(l->b->g->types, hiaG_type(from(l), hiaG_in(from(l), n, i)));
+  uint32_t rank = rank_in(l, n, i);
+  value ins[2 + HIA_MAX_RANK], holds = hiaG_const(l->b->g, l->to, 0, HIA_BOOL, 1, HIA_NONE);
+  ins[0] = hiaG_const(l->b->g, l->to, 0, (hia_type)dtype, 0, HIA_NONE);
+  ins[1] = l->n_rows;
+  for (uint32_t k = 0; k < rank; k++) ins[2 + k] = number(l, size_in(l, n, i, k));
+  value zeros = add_op(l, HIA_OP_FULL, ins, 2 + rank, HIA_N_DTYPES, 0, HIA_NONE);
+  return add_op(l, HIA_OP_SELECT, (value[]){holds, own(l, n, i), zeros}, 3, dtype, 0, HIA_NONE);
+}
+
 static value cat(hia_lifting *l, hia_node_id n) {
   const hia_node node = from(l)->nodes.data[n];
   value *ins = HIA_NEW_ARRAY(l->b->arena, value, node.n_ins);
-  for (uint32_t i = 0; i < node.n_ins; i++) ins[i] = own(l, n, i);
+  for (uint32_t i = 0; i < node.n_ins; i++)
+    ins[i] = has_rows(l, n, i) ? own(l, n, i) : spread(l, n, i);
   return add_op(l, node.op, ins, node.n_ins, HIA_N_DTYPES, node.imm + 1, node.loc);
 }
 

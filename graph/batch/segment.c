@@ -325,7 +325,8 @@ static hia_value_id operand(rewriting *w, hia_node_id n, uint32_t i) {
   bool is_object = !hiaG_is_tensor(w->b->g, w->fn, now);
   bool may_be_pending =
       is_late(w, v) ||
-      (is_object && hiaG_holds_tensors(w->b->g->types, hiaG_type(w->fn, now), w->b->arena));
+      (is_object && (hiaG_holds_tensors(w->b->g->types, hiaG_type(w->fn, now), w->b->arena) ||
+                     hiaG_batch_may_owe(w->b, hiaG_type(w->fn, now))));
   if (may_be_pending && hiaG_reads_elements(w->b->g, w->fn, n, i)) return forced(w, n, now);
   return now;
 }
@@ -346,6 +347,26 @@ static void narrow(rewriting *w, hia_node_id n) {
   w->is_gone[n] = true;
 }
 
+typedef struct filling {
+  const rewriting *w;
+  bool is_late; /* an operand is a tensor where the object has a scalar */
+} filling;
+static void see_word(void *user, uint32_t i, hia_value_id v, uint32_t word) {
+  filling *x = user;
+  (void)i;
+  x->is_late |= hiaR_is_scalar(x->w->b->g->types->layout_words.data[word].type) &&
+                !hiaG_is_scalar(hiaG_type(x->w->fn, v));
+}
+
+/* Objects that hosts see get late scalars when these are computed. */
+static void fill_later(rewriting *w, hia_node_id n) {
+  hia_node *node = &w->fn->nodes.data[n];
+  filling x = {w, false};
+  if (node->op == HIA_OP_FIELD && hiaG_batch_is_owed(w->b, w->fn, n)) node->op = HIA_OP_FIELD_LATE;
+  if (node->op == HIA_OP_DATA) hiaG_batch_stores(w->b->g, w->fn, n, see_word, &x);
+  if (x.is_late) node->op = HIA_OP_DATA_LATE;
+}
+
 static void rewrite_node(rewriting *w, hia_node_id n) {
   if (n >= w->n_nodes) hiaG_rewrite_ins(&w->subst, w->fn, n); /* a `defer` */
   if (n >= w->n_nodes || w->is_gone[n]) return;
@@ -353,6 +374,7 @@ static void rewrite_node(rewriting *w, hia_node_id n) {
   hia_value_id *ins = HIA_NEW_ARRAY(w->b->arena, hia_value_id, n_ins);
   for (uint32_t i = 0; i < n_ins; i++) ins[i] = operand(w, n, i);
   hiaG_set_ins(w->b->g, w->fn, n, ins, n_ins);
+  fill_later(w, n);
   if (w->fn->nodes.data[n].op == HIA_OP_PACK) narrow(w, n);
 }
 

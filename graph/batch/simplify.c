@@ -78,7 +78,8 @@ static bool is_checked(const simplifying *s, hia_value_id v) {
   return hiaG_is_const(s->fn, v, &word) || hiaG_def(s->fn, v)->op == HIA_OP_WITHIN;
 }
 
-/* An index of a vector of constant length is checked by a node of its own. */
+/* An index of a vector of constant length, or of the rows of a tensor of constant sizes, is checked
+ * by a node of its own. */
 static void check_index(simplifying *s, hia_node_id n, bool is_label) {
   int64_t dims[HIA_MAX_RANK];
   hia_value_id ins[3], x = hiaG_in(s->fn, n, 0), at = hiaG_in(s->fn, n, 1);
@@ -86,14 +87,15 @@ static void check_index(simplifying *s, hia_node_id n, bool is_label) {
   bool is_scalar = hiaG_is_scalar(hiaG_type(s->fn, at));
   if (!is_scalar || (is_label ? hiaG_def(s->fn, at)->op == HIA_OP_WITHIN : is_checked(s, at)))
     return;
-  if (hiaG_rank(s->b->g->types, hiaG_type(s->fn, x)) != 1 || !shape_of(s, x, dims) || dims[0] < 1)
-    return;
+  bool is_of_rows = hiaG_rank(s->b->g->types, hiaG_type(s->fn, x)) != 1;
+  if (is_of_rows && (is_label || s->fn->nodes.data[n].op != HIA_OP_ROW)) return;
+  if (!shape_of(s, x, dims) || dims[0] < 1) return;
   if (hiaG_is_constant(hiaG_def(s->fn, x)->op)) return;
   hia_type type = hiaG_type(s->fn, at);
   for (uint32_t i = 0; i < n_ins; i++) ins[i] = hiaG_in(s->fn, n, i);
   hia_value_id bounds[2] = {number(s, n, dims[0]), at};
-  hia_node_id within = hiaG_insert(s->b->g, s->fn, n, HIA_OP_WITHIN, bounds, 2, &type, 1, is_label,
-                                   s->fn->nodes.data[n].loc);
+  hia_node_id within = hiaG_insert(s->b->g, s->fn, n, HIA_OP_WITHIN, bounds, 2, &type, 1,
+                                   is_of_rows ? 2 : is_label, s->fn->nodes.data[n].loc);
   ins[1] = hiaG_out(s->fn, within, 0);
   hiaG_set_ins(s->b->g, s->fn, n, ins, n_ins);
   s->is_changed = true;

@@ -129,7 +129,7 @@ void hiaG_batch_stores(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_
 
 /* ---- types that hosts see ---- */
 
-static void find_outside(hia_batcher *b) {
+void hiaG_batch_find_outside(hia_batcher *b) {
   b->is_outside = HIA_NEW_ARRAY(b->arena, bool, b->g->types->entries.len + 1);
   HIA_EACH_FN_BELOW(b->g, b->n, f) {
     const hia_fn *fn = hiaG_fn(b->g, f);
@@ -196,8 +196,7 @@ static void find_in(finding *f, const finding *last, hia_fn_id id) {
   hiaG_sizes_find(&f->b->s, hiaG_fn(f->b->g, id), f->b->fns[id].sizes);
 }
 
-/* Finds the functions that something else than a CALL refers to, or a host calls. */
-static const bool *find_open(hia_batcher *b) {
+const bool *hiaG_batch_find_open(const hia_batcher *b) {
   bool *is_open = HIA_NEW_ARRAY(b->arena, bool, b->g->fns.len + 1);
   HIA_EACH_FN_BELOW(b->g, b->n, id) {
     const hia_fn *fn = hiaG_fn(b->g, id);
@@ -270,9 +269,9 @@ static bool take_over(finding *last, const finding *next, bool gives_up) {
 }
 
 static void find_sizes(hia_batcher *b) {
-  find_outside(b);
+  hiaG_batch_find_outside(b);
   hiaG_sizes_init(&b->s, b->g, b->arena);
-  const bool *is_open = find_open(b);
+  const bool *is_open = hiaG_batch_find_open(b);
   finding last = begin(b, is_open);
   for (unsigned time = 1;; time++) {
     finding next = begin(b, is_open);
@@ -310,7 +309,7 @@ bool hiaG_batch_shape(const hia_batcher *b, hia_fn_id f, hia_value_id v,
 }
 
 void hiaG_batch_begin(hia_batcher *b, hia_graph *g) {
-  hia_batcher new = {.g = g, .arena = &g->comp->scratch, .n = g->fns.len};
+  hia_batcher new = {.g = g, .arena = &g->comp->scratch, .n = g->fns.len, .owes = b->owes};
   new.sums.data = b->sums.data;
   new.sums.len = b->sums.len;
   new.sums.cap = b->sums.cap;

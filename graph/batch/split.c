@@ -61,7 +61,7 @@ static bool may_hold_late(const splitting *s, hia_type type) {
                                      ? &types->ctors.data[entry->first + c].layout
                                      : &entry->layout;
       for (uint32_t i = 0; i < layout->n; i++)
-        if (s->b->late_words[layout->first + i]) return true;
+        if (s->b->late_words[layout->first + i] || s->b->owed_words[layout->first + i]) return true;
     }
   }
   return false;
@@ -71,6 +71,7 @@ static bool operand_waits(const splitting *s, hia_node_id n, uint32_t i) {
   const hia_fn *fn = s->fn;
   hia_value_id v = hiaG_in(fn, n, i);
   if (hiaG_is_deferred(s->b, s->f, n)) return false;
+  if (hiaG_batch_is_owed(s->b, fn, n)) return true;
   if (!hiaG_is_scalar(hiaG_type(fn, v))) {
     if (!hiaG_reads_elements(s->b->g, fn, n, i)) return false;
     return s->of->is_late[v] ||

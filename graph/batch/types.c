@@ -124,6 +124,13 @@ static void change_function(changing *c, hia_fn_id f) {
                                                      : fn->results[i];
 }
 
+/* A list by words that has the new ones, too, for which it is false. */
+static bool *with_new_words(const hia_batcher *b, const bool *old, uint32_t n_words) {
+  bool *all = HIA_NEW_ARRAY(b->arena, bool, b->g->types->layout_words.len + 1);
+  memcpy(all, old, n_words);
+  return all;
+}
+
 void hiaG_batch_types(hia_batcher *b) {
   changing c = {.b = b, .types = b->g->types, .n = b->g->types->entries.len};
   c.changes = HIA_NEW_ARRAY(b->arena, bool, c.n + 1);
@@ -136,7 +143,6 @@ void hiaG_batch_types(hia_batcher *b) {
   }
   uint32_t n_words = b->g->types->layout_words.len;
   HIA_EACH_FN_BELOW(b->g, b->n, f) change_function(&c, f);
-  bool *late = HIA_NEW_ARRAY(b->arena, bool, b->g->types->layout_words.len + 1); /* and new ones */
-  memcpy(late, b->late_words, n_words);
-  b->late_words = late;
+  b->late_words = with_new_words(b, b->late_words, n_words);
+  b->owed_words = with_new_words(b, b->owed_words, n_words);
 }

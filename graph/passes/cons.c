@@ -94,7 +94,9 @@ static void open_function(consing *c, hia_fn *fn) {
   }
 }
 
-static bool is_passive(unsigned op) { return hiaG_is_constant(op) || op == HIA_OP_DATA; }
+static bool constructs(unsigned op) { return op == HIA_OP_DATA || op == HIA_OP_DATA_LATE; }
+
+static bool is_passive(unsigned op) { return hiaG_is_constant(op) || constructs(op); }
 
 /* The last node of a region that does more than to construct; NONE if it has none. */
 static hia_node_id end_of(const hia_fn *fn, hia_region_id region) {
@@ -107,7 +109,7 @@ static hia_node_id end_of(const hia_fn *fn, hia_region_id region) {
 static bool is_made_behind(const consing *c, hia_node_id end, hia_value_id v) {
   const hia_node *nodes = c->fn->nodes.data;
   hia_node_id n = c->fn->values.data[v].node;
-  return nodes[n].op == HIA_OP_DATA && nodes[n].region == nodes[end].region &&
+  return constructs(nodes[n].op) && nodes[n].region == nodes[end].region &&
          c->order[n] > c->order[end];
 }
 
@@ -167,7 +169,7 @@ static spot look(consing *c, uint32_t class, hia_region_id region, const uint32_
   }
   for (uint32_t i = 0; i < node->n_outs; i++) n_used += c->n_uses[node->outs + i] != 0;
   for (hia_node_id n = node->next; n != HIA_NONE; n = fn->nodes.data[n].next)
-    n_made += fn->nodes.data[n].op == HIA_OP_DATA;
+    n_made += constructs(fn->nodes.data[n].op);
   if (n_used != c->n_results || n_made != n_wrapped) return s;
   s.kind = node->op == HIA_OP_CALL ? SPOT_CALL : SPOT_BRANCH;
   s.end = end;
@@ -301,7 +303,7 @@ static hia_value_id wrap(consing *c, hia_node_id at, const wrapping *w, hia_valu
     for (uint32_t j = 0; j < made.n_ins; j++)
       ins[j] = j == k ? inner : hiaG_in(fn, w->nodes.data[i], j);
     hia_node_id object =
-        hiaG_insert(c->g, fn, at, HIA_OP_DATA, ins, made.n_ins, &type, 1, made.imm, made.loc);
+        hiaG_insert(c->g, fn, at, made.op, ins, made.n_ins, &type, 1, made.imm, made.loc);
     inner = hiaG_out(fn, object, 0);
     if (hole == HIA_NONE) {
       uint64_t field = HIA_IMM(HIA_IMM_A(made.imm), k);

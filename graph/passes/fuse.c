@@ -32,6 +32,10 @@
  *
  * The call is none of the source: it is in no backtrace, and is not counted.
  *
+ * Segments (graph/batch/batch.h) often have the same kernel: one function that is inlined in
+ * several places. In a segment nothing fails but for want of memory, so they share the kernel of
+ * the first, if its nodes stand at the same places of the source.
+ *
  * Comes behind all passes that move or merge operations, and before refs, which then finds out
  * whether a kernel or its caller gives up an operand. Runs hiaG_effects again. */
 #include "graph/analysis/analysis.h"
@@ -63,6 +67,7 @@ typedef struct fusing {
   hia_u32vec members;  /* of the group that is being found */
   uint8_t ways;        /* in which they go over elements */
   hia_u32vec replaced; /* members that kernels have taken over */
+  hia_u32vec *shared;  /* kernels of segments, of all functions */
 } fusing;
 
 /* ---- members ---- */
@@ -251,6 +256,47 @@ static hia_fn_id make_kernel(fusing *f, const hia_node_id *members, uint32_t n, 
   return id;
 }
 
+static bool is_one_place(const hia_graph *g, hia_loc_id a, hia_loc_id b) {
+  if (a == b) return true;
+  if (a == HIA_NONE || b == HIA_NONE) return false;
+  const hia_loc *x = &g->locs.data[a], *y = &g->locs.data[b];
+  return x->line == y->line && x->col == y->col && x->fn == y->fn;
+}
+
+static bool are_equal_nodes(const hia_graph *g, const hia_fn *a, const hia_fn *b, hia_node_id n) {
+  const hia_node *x = &a->nodes.data[n], *y = &b->nodes.data[n];
+  if (x->op != y->op || x->imm != y->imm || x->n_ins != y->n_ins || x->n_outs != y->n_outs ||
+      !is_one_place(g, x->loc, y->loc))
+    return false;
+  for (uint32_t i = 0; i < x->n_ins; i++)
+    if (hiaG_in(a, n, i) != hiaG_in(b, n, i)) return false;
+  return true;
+}
+
+/* True if two kernels are the same. Values are numbered in the order of their nodes. */
+static bool are_equal(const hia_graph *g, const hia_fn *a, const hia_fn *b) {
+  if (a->nodes.len != b->nodes.len || a->values.len != b->values.len || a->source != b->source)
+    return false;
+  for (hia_value_id v = 0; v < a->values.len; v++)
+    if (hiaG_type(a, v) != hiaG_type(b, v)) return false;
+  for (hia_node_id n = 0; n < a->nodes.len; n++)
+    if (!are_equal_nodes(g, a, b, n)) return false;
+  return true;
+}
+
+/* The kernel that takes the place of one: an equal one of another segment, or itself. */
+static hia_fn_id find_equal(fusing *f, hia_fn_id kernel) {
+  if (!f->fn->rows) return kernel;
+  for (uint32_t i = 0; i < f->shared->len; i++) {
+    hia_fn_id other = f->shared->data[i];
+    if (!are_equal(f->g, hiaG_fn(f->g, other), hiaG_fn(f->g, kernel))) continue;
+    hiaG_fn(f->g, kernel)->is_removed = true;
+    return other;
+  }
+  hiaR_push(&f->g->comp->arena, f->shared, kernel);
+  return kernel;
+}
+
 /* The position alone, without the calls that it was inlined for: the nodes of the kernel have them.
  */
 static hia_loc_id position_alone(hia_graph *g, hia_loc_id loc) {
@@ -260,7 +306,7 @@ static hia_loc_id position_alone(hia_graph *g, hia_loc_id loc) {
 }
 
 static void replace(fusing *f, const hia_node_id *members, uint32_t n, const outline *o) {
-  hia_fn_id kernel = make_kernel(f, members, n, o);
+  hia_fn_id kernel = find_equal(f, make_kernel(f, members, n, o));
   hia_node_id last = members[n - 1];
   hia_type types[MAX_WORDS];
   for (uint32_t i = 0; i < o->n_results; i++) types[i] = hiaG_type(f->fn, o->results[i]);
@@ -356,8 +402,9 @@ static void find_groups(fusing *f, hia_region_id r) {
   end_group(f);
 }
 
-static bool fuse_function(hia_graph *g, hia_fn *fn) {
-  fusing f = {.g = g, .fn = fn, .scratch = &g->comp->scratch, .subst = hiaG_subst(g, fn)};
+static bool fuse_function(hia_graph *g, hia_fn *fn, hia_u32vec *shared) {
+  fusing f = {
+      .g = g, .fn = fn, .scratch = &g->comp->scratch, .subst = hiaG_subst(g, fn), .shared = shared};
   uint32_t n_nodes = fn->nodes.len, n_regions = fn->regions.len;
   /* A call behind each member at most. */
   f.group = HIA_NEW_ARRAY(f.scratch, uint32_t, 2 * (size_t)n_nodes);
@@ -381,10 +428,11 @@ static bool fuse_function(hia_graph *g, hia_fn *fn) {
 
 void hiaG_fuse(hia_graph *g) {
   bool is_changed = false;
+  hia_u32vec shared = {0};
   uint32_t n = g->fns.len;
   HIA_EACH_FN_BELOW(g, n, f) {
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-    is_changed |= fuse_function(g, hiaG_fn(g, f));
+    is_changed |= fuse_function(g, hiaG_fn(g, f), &shared);
     hiaR_arena_release(&g->comp->scratch, mark);
   }
   if (is_changed) hiaG_effects(g);

@@ -17,8 +17,9 @@
  *
  * One would unroll all recursion. But where a loop comes with each call, or a call of another
  * recursive function, that takes most of the time. The larger body has the loop several times, so
- * that it is inlined nowhere, which costs more than the calls that are saved. Such functions stay
- * as they are (does_much).
+ * that it is inlined nowhere, which costs more than the calls that are saved. Where a row of a
+ * segment comes with each call (DEFER), calls take a hundredth of the time, and the code of the
+ * larger body half of the compile time. Such functions stay as they are (does_much).
  *
  * One would expect larger bodies to be enough. But most calls of a tree recursion are leaves, and a
  * leaf then pays for the frame of the large body. So a function whose calls are mostly leaves
@@ -73,7 +74,7 @@ typedef struct size {
   uint32_t n_calls; /* of the group in the body, tail calls not counted */
   uint32_t n_tails; /* tail calls of the group */
   uint32_t guard_cost;
-  bool does_much; /* each call of the group comes with a loop */
+  bool does_much; /* each call of the group comes with a loop, or the like */
 } size;
 
 /* What is put in place of a call of a function. */
@@ -248,9 +249,9 @@ static uint32_t *calls_by_region(const unrolling *u, const hia_fn *fn) {
   return calls;
 }
 
-/* True if a loop, or a call of another recursive function, is on each path with a call of the
- * group: in a region that has all these calls in it, or in regions inside it. A loop with such
- * calls in it does not count. */
+/* True if a loop, a call of another recursive function, or a row that is noted, is on each path
+ * with a call of the group: in a region that has all these calls in it, or in regions inside it. A
+ * loop with such calls in it does not count. */
 static bool does_much(const unrolling *u, const hia_fn *fn) {
   uint32_t *calls = calls_by_region(u, fn);
   for (hia_region_id r = fn->regions.len - 1; r > 0; r--) /* children before their parents */
@@ -259,6 +260,7 @@ static bool does_much(const unrolling *u, const hia_fn *fn) {
     const hia_node *node = &fn->nodes.data[n];
     if (!calls[0] || calls[node->region] < calls[0]) continue;
     if (node->op == HIA_OP_LOOP && !calls[node->regions] && !calls[node->regions + 1]) return true;
+    if (node->op == HIA_OP_DEFER) return true;
     if (node->op == HIA_OP_CALL && !is_of_group(u, fn, n, fn->group) &&
         hiaG_fn(u->g, hiaG_callee(node))->effects & HIA_E_RECURSIVE)
       return true;

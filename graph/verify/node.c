@@ -220,6 +220,14 @@ static void check_counting(hia_verifier *v, hia_node_id n) {
     hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), type);
 }
 
+/* True if an operand of a DATA_LATE is a tensor in the place of such a word. */
+static bool is_late_word(const hia_verifier *v, hia_node_id n, uint32_t i, hia_type word) {
+  hia_type type = in_type(v->fn, n, i);
+  return v->fn->nodes.data[n].op == HIA_OP_DATA_LATE && hiaR_is_scalar(word) &&
+         hiaG_type_kind(v->g->types, type) == HIA_KIND_TENSOR &&
+         hiaG_tensor_dtype(v->g->types, type) == word && hiaG_rank(v->g->types, type) == 1;
+}
+
 static void check_data(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -228,7 +236,7 @@ static void check_data(hia_verifier *v, hia_node_id n) {
   if (node->op == HIA_OP_CTOR) {
     ctor_of(v, n, "operand", in_type(fn, n, 0), 0);
     hiaG_expect_type(v, n, "result", 0, out, HIA_I32);
-  } else if (node->op == HIA_OP_FIELD) {
+  } else if (node->op == HIA_OP_FIELD || node->op == HIA_OP_FIELD_LATE) {
     uint32_t word = HIA_IMM_B(node->imm);
     const hia_ctor *ctor = ctor_of(v, n, "operand", in_type(fn, n, 0), HIA_IMM_A(node->imm));
     if (word >= ctor->layout.n) hiaG_defect(v, n, "the constructor has no word %u", word);
@@ -243,9 +251,11 @@ static void check_data(hia_verifier *v, hia_node_id n) {
     if (node->n_ins - first != ctor->layout.n)
       hiaG_defect(v, n, "it has %u operands, but must have %u", node->n_ins,
                   ctor->layout.n + first);
-    for (uint32_t i = first; i < node->n_ins; i++)
-      hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i),
-                       layout_words[ctor->layout.first + i - first].type);
+    for (uint32_t i = first; i < node->n_ins; i++) {
+      hia_type word = layout_words[ctor->layout.first + i - first].type;
+      if (!is_late_word(v, n, i, word))
+        hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i), word);
+    }
   }
 }
 
@@ -325,7 +335,9 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   case HIA_OP_DATA:
   case HIA_OP_REUSE:
   case HIA_OP_CTOR:
-  case HIA_OP_FIELD: check_data(v, n); break;
+  case HIA_OP_FIELD:
+  case HIA_OP_DATA_LATE:
+  case HIA_OP_FIELD_LATE: check_data(v, n); break;
   case HIA_OP_DUP:
   case HIA_OP_DROP:
   case HIA_OP_LAST:

@@ -268,7 +268,9 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   hia_usage usage = {0};
   hia_ring *ring = hiaR_ring_of(options->timeline, 0);
   hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaJ_timeline_name(ring->timeline, version) : 0);
-  bool has_clock = options->stats || is_looked_at || is_timed; /* a fifth of a short call's time */
+  bool has_waves = hiaJ_has_waves(f, version);
+  /* The clock takes a fifth of a short call's time. */
+  bool has_clock = options->stats || is_looked_at || is_timed || has_waves;
   uint64_t start = has_clock ? hiaR_now() : 0;
   hia_run_options left; /* of the time that it has: compiling took some */
   const hia_run_options *limits = options;
@@ -293,7 +295,8 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   hia_status status = hiaJ_run_words(&r, &version);
   uint64_t run_ns = start ? hiaR_now() - start : 0;
   hiaJ_observing_end(&observing, f);
-  if (status == HIA_OK) hiaJ_look_at_waves(f, version, &usage);
+  if (status == HIA_OK)
+    hiaJ_look_at_waves(f, version, &usage, has_waves && !r.interpreted_ns ? run_ns : 0);
   if (is_timed && status == HIA_OK && version->special)
     hiaJ_special_timed(version->special, run_ns);
   if (is_looked_at && status == HIA_OK)

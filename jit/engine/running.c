@@ -122,8 +122,8 @@ static hia_status check_read(const hia_engine *engine, const hia_fn_version *f,
   return status;
 }
 
-static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_word *results,
-                        bool is_limited, hia_leaving *left) {
+static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_heap *heap,
+                        hia_word *results, bool is_limited, hia_leaving *left) {
   if (!f->function->result.info->has_references) return HIA_OK;
   const hia_root_facts *root = &f->facts;
   if (f->unit->facts.is_read) {
@@ -132,8 +132,10 @@ static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_w
   }
   left->objects = hiaR_objects_new(&engine->allocator, is_limited ? SIZE_MAX : 0);
   if (!left->objects) return HIA_MEMORY;
+  hiaR_objects_take_from(left->objects, heap);
   hia_status status = hiaR_objects_leave(left->objects, f->unit->shapes, root->results, results,
                                          root->n_results, &left->has_outside);
+  hiaR_objects_take_from(left->objects, NULL);
   if (status == HIA_OK && (left->has_outside || hiaR_objects_bytes(left->objects))) return HIA_OK;
   hiaR_objects_release(left->objects);
   left->objects = NULL;
@@ -166,7 +168,8 @@ static hia_status run_version(hia_running *r, const hia_fn_version *f, hia_limit
 #ifdef HIA_CENSUS
   if (status == HIA_OK) audit(heap, engine, f, r->results);
 #endif
-  if (status == HIA_OK) status = leave(engine, f, r->results, r->options->max_memory != 0, r->left);
+  if (status == HIA_OK)
+    status = leave(engine, f, heap, r->results, r->options->max_memory != 0, r->left);
   r->usage->heap_bytes = atomic_load_explicit(&heap->taken, memory_order_relaxed);
   r->usage->system_bytes = atomic_load_explicit(&heap->fresh, memory_order_relaxed);
   hiaR_heap_end(heap);

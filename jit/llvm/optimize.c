@@ -39,8 +39,11 @@ static const char many_pipeline[] =
  * code, once instead of three times; the second half is for the loops of other functions. It takes
  * two thirds of O3's compile time. The code's run time is within 5 per cent of O3's on fib and tak,
  * and shorter on ack. Without the last instcombine ack takes twice as long; without reassociate fib
- * takes a tenth longer; without the first instcombine both take that much longer. */
-static const char unrolled_pipeline[] =
+ * takes a tenth longer; without the first instcombine both take that much longer.
+ *
+ * It also serves functions that note rows of segments: O3 takes three times as long for them, and
+ * their time is that of the segments. */
+static const char alike_pipeline[] =
     "function(early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,tailcallelim,"
     "simplifycfg,reassociate,loop-mssa(loop-rotate,licm),"
     "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn,jump-threading,"
@@ -69,7 +72,7 @@ static const char *pipeline(int level, hia_size_class size) {
   if (size == HIA_SIZE_HUGE) return huge_pipeline;
   if (size == HIA_SIZE_LARGE) return large_pipeline;
   if (level == 1) return pipelines[1];
-  return size == HIA_SIZE_UNROLLED ? unrolled_pipeline : many_pipeline;
+  return size == HIA_SIZE_ALIKE ? alike_pipeline : many_pipeline;
 }
 
 /* In sanitizer builds generated code is instrumented too: LLVM's own instrumentation passes run

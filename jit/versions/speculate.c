@@ -30,11 +30,13 @@ hia_hindrance hiaJ_cannot_speculate(const hia_function *f) {
   return f->n_param_words ? HIA_HINDRANCE_NONE : HIA_HINDRANCE_NO_ARGUMENTS;
 }
 
-/* Versions without batches need no arguments. */
+/* Versions without batches need no arguments, and assume nothing that a gradient would have to
+ * know: steps of training have them, too. */
 static bool may_have_versions(const hia_function *f, const hia_fn_version *version) {
   hia_hindrance hindrance = hiaJ_cannot_speculate(f);
   return !hiaJ_exact_traits(version->traits) &&
-         (hindrance == HIA_HINDRANCE_NONE || hindrance == HIA_HINDRANCE_NO_ARGUMENTS);
+         (hindrance == HIA_HINDRANCE_NONE || hindrance == HIA_HINDRANCE_NO_ARGUMENTS ||
+          hindrance == HIA_HINDRANCE_LOSS);
 }
 
 /* One would look at every 16th run, and later at every 64th. But arguments that take turns would
@@ -362,7 +364,12 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
   return !like || hiaJ_inside_copy(x, like);
 }
 
-void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage) {
+bool hiaJ_has_waves(const hia_function *f, const hia_fn_version *version) {
+  return f->loss && version->unit->has_segments;
+}
+
+void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage,
+                        uint64_t ns) {
   if (!version->unit->has_segments || !may_have_versions(f, version)) return;
   hia_speculation *s = hiaJ_speculation_of(f);
   const hia_special *like = version->special;
@@ -372,10 +379,13 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
     return;
   }
   unsigned n = atomic_fetch_add_explicit(&s->n_narrow, 1, memory_order_relaxed) + 1;
-  if (n < (hiaJ_is_eager(f) ? 1 : NARROW) || pthread_mutex_trylock(&s->lock)) return;
+  bool is_enough = n >= (hiaJ_is_eager(f) ? 1 : NARROW);
+  if (!(is_enough || ns) || pthread_mutex_trylock(&s->lock)) return;
   uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
   uint32_t number = 0;
-  if (!s->is_making && hiaJ_special_has_room(s) &&
+  s->native.n += ns > 0;
+  s->native.ns += ns;
+  if (is_enough && !s->is_making && hiaJ_special_has_room(s) &&
       !is_known(s, like, true, f->n_param_words, n_made) && unbatch(s, f, like))
     number = hiaJ_special_begin(s, HIA_SPECIAL_MAKING);
   pthread_mutex_unlock(&s->lock);

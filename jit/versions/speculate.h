@@ -310,8 +310,13 @@ uint32_t hiaJ_steady(const hia_function *f);
 /* What the looks have shown of a word of this kind. The caller holds the lock. */
 hia_evidence hiaJ_evidence(const hia_speculation *s, const hia_function *f, uint32_t word,
                            hia_type_kind kind);
-/* A run of a version with batches has had these. May have a version without them made. */
-void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage);
+/* A run of a version with batches has had these. May have a version without them made. `ns`: what
+ * it took, if hiaJ_has_waves was true; else 0. */
+void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage,
+                        uint64_t ns);
+/* True if the run is to be timed for that: a step of training with batches, at which nothing else
+ * looks. */
+bool hiaJ_has_waves(const hia_function *f, const hia_fn_version *version);
 
 /* ---- entries.c ---- */
 

@@ -188,6 +188,13 @@ static bool has_loops(const hia_fn *fn) {
   return false;
 }
 
+/* A kernel asks now and then whether the run must end, so several may follow one another without a
+ * safepoint. */
+static uint64_t cost_of(const hia_emit *e, hia_node_id n) {
+  uint64_t cost = hiaG_cost(e->fn, n);
+  return hiaG_is_operation(e->fn, n) && cost >= HIA_MAX_UNPOLLED ? cost / 4 : cost;
+}
+
 void hiaL_body(hia_emit *e) {
   const hia_fn *fn = e->fn;
   uint32_t straight_line = 0;
@@ -202,7 +209,7 @@ void hiaL_body(hia_emit *e) {
   hiaL_open_arrays(e);
   hiaL_plan_early(e);
   hiaL_find_skips(e);
-  hiaL_open_kernel(e);
+  if (hiaL_emit_kernel(e)) return;
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
     for (; at < n_edges && edges[at].at <= n; at++, straight_line = 0)
@@ -221,7 +228,7 @@ void hiaL_body(hia_emit *e) {
       const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];
       if (n == site->calls && !hiaL_is_leaf(e, e->id)) hiaL_spend_call(e, site->callee);
     } else {
-      hiaL_spend(e, hiaG_cost(fn, n));
+      hiaL_spend(e, cost_of(e, n));
     }
     hiaL_wait_for_operands(e, n);
     hiaL_open_early(e, n);

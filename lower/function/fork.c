@@ -190,14 +190,23 @@ static hia_fork_handing handing_of(const hia_emit *e, const hia_fn *callee, uint
   return HIA_FORK_SHARES;
 }
 
+static bool may_hold_pending(const hia_emit *e, hia_type type) {
+  const hia_types *types = e->g->types;
+  bool *marks = HIA_NEW_ARRAY(&e->comp->scratch, bool, types->entries.len + 1);
+  hiaG_mark_parts(types, type, marks);
+  for (uint32_t t = 0; t < types->entries.len; t++)
+    if (marks[t] && (types->entries.data[t].kind == HIA_KIND_TENSOR || e->graph.owes[t]))
+      return true;
+  return false;
+}
+
 /* The array that a comprehension fills has what this worker has put there, which the other does not
  * look at. */
 static hia_fork_holding holding_of(const hia_emit *e, const hia_fn *callee, uint32_t param) {
   hia_type t = callee->params[param];
   if (callee->is_halving && param == 0) return HIA_FORK_HOLDS_NOTHING;
   if (hiaG_type_kind(e->g->types, t) == HIA_KIND_TENSOR) return HIA_FORK_HOLDS_TENSOR;
-  return hiaG_holds_tensors(e->g->types, t, &e->comp->scratch) ? HIA_FORK_HOLDS_TENSORS
-                                                               : HIA_FORK_HOLDS_NOTHING;
+  return may_hold_pending(e, t) ? HIA_FORK_HOLDS_TENSORS : HIA_FORK_HOLDS_NOTHING;
 }
 
 void hiaL_emit_GIVE(hia_emit *e, hia_node_id n) {

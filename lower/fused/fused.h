@@ -5,7 +5,7 @@
  *     if all operands fit {
  *       make the results; loop over their elements, in vectors; give up operands; return
  *     }
- *     operation by operation, as everywhere
+ *     operation by operation, by the runtime
  *
  * A loop goes over the elements of one shape. If all that it reads has this shape, it goes from the
  * first element to the last. Else it has *rows* and *columns*, the shape's last axes: an operand
@@ -14,11 +14,11 @@
  *
  * "Fit" means that nothing of the function could fail, and that shapes are of these kinds. A
  * value in the middle is never stored. What does not fit - sizes that are 1 without the compiler
- * knowing, sizes that are wrong, tensors of no elements or very many - is left to the other code,
- * which has a kernel for everything, an error for each mistake, and polls.
+ * knowing, sizes that are wrong, tensors of no elements or very many - is left to the operations,
+ * which have a kernel for everything, an error for each mistake, and polls.
  *
- * fit.c says when operands fit and what a loop computes; loop.c builds the loop;
- * kernel.c the code of the function. */
+ * fit.c says when operands fit and what a loop computes; loop.c builds the loop; steps.c what is
+ * done with operands that do not fit; kernel.c the code of the function. */
 #ifndef HIA_LOWER_FUSED_H
 #define HIA_LOWER_FUSED_H
 
@@ -124,9 +124,15 @@ hia_fused_plan *hiaL_plan_loops(hia_fused *f);
 
 /* ---- kernel.c ---- */
 
-/* If emit->fn is a kernel: builds its code for operands that fit. The builder is left where others
- * come. */
-void hiaL_open_kernel(hia_emit *e);
+/* True: emit->fn is a kernel, and its code has been built. */
+bool hiaL_emit_kernel(hia_emit *e);
+
+/* ---- steps.c ---- */
+
+/* True if the operations of emit->fn can be steps. */
+bool hiaL_has_steps(const hia_emit *e);
+/* Builds the code of emit->fn, operation by operation. */
+void hiaL_emit_steps(hia_emit *e);
 
 /* ---- loop.c ---- */
 

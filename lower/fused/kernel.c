@@ -48,7 +48,7 @@ static bool is_kernel(const hia_emit *e) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     if (!is_kernel_node(e, n)) return false;
   hia_node_id yield = yield_of(fn);
-  if (fn->nodes.data[yield].op != HIA_OP_YIELD) return false;
+  if (fn->nodes.data[yield].op != HIA_OP_YIELD || !hiaL_has_steps(e)) return false;
   for (uint32_t i = 0; i < fn->n_results; i++) {
     if (computed_by(e, hiaG_in(fn, yield, i)) == HIA_NONE) return false;
     for (uint32_t k = 0; k < i; k++) /* one tensor for each result */
@@ -89,6 +89,44 @@ static LLVMValueRef new_tensor(hia_fused *f, const hia_known *z, hia_dtype dtype
     LLVMBuildStore(e->b, z->dims[k],
                    hiaL_byte_at(e, block, offsetof(hia_tensor, dims) + k * sizeof(int64_t), "at"));
   return block;
+}
+
+/* Makes the tensors that a loop has an element of in each round, if there are several: results of
+ * one shape. */
+static void new_tensors(hia_fused *f, const hia_fused_plan *p, LLVMValueRef *results,
+                        LLVMValueRef *data) {
+  hia_emit *e = f->e;
+  hia_node_id yield = yield_of(e->fn);
+  LLVMValueRef list[HIA_FUSED_RESULTS];
+  uint32_t of[HIA_FUSED_RESULTS], n = 0;
+  for (uint32_t i = 0; i < p->n; i++) {
+    if (p->terms[p->term[i]].kind == HIA_TERM_FOLD) continue;
+    hia_value_id v = hiaG_in(e->fn, yield, p->of[i]);
+    hia_dtype dtype = hiaG_tensor_dtype(e->g->types, hiaG_type(e->fn, v));
+    LLVMValueRef fields[] = {hiaL_number(e, 32, hiaL_node(e, computed_by(e, v))->loc),
+                             hiaL_number(e, 32, dtype)};
+    list[n] = hiaL_structure(e, fields, HIA_LEN(fields));
+    of[n++] = p->of[i];
+  }
+  if (n < 2) return;
+  const hia_known *shape = &f->values[p->shape];
+  LLVMValueRef fields[] = {hiaL_number(e, 32, n), hiaL_number(e, 32, shape->rank),
+                           LLVMConstArray2(LLVMTypeOf(list[0]), list, n)};
+  LLVMValueRef what = hiaL_variable(e, "tensors", hiaL_structure(e, fields, HIA_LEN(fields)));
+  LLVMTypeRef words = LLVMArrayType2(e->types[HIA_I64], HIA_FUSED_RESULTS + HIA_FUSED_RANK);
+  LLVMValueRef block = hiaL_room(e, words, "tensors");
+  for (uint32_t k = 0; k < shape->rank; k++)
+    LLVMBuildStore(e->b, shape->dims[k], hiaL_word_at(e, block, k));
+  LLVMValueRef args[] = {what, block};
+  hiaL_set_debug_loc(e, hiaL_node(e, yield)->loc, false);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_tensors, args, HIA_LEN(args));
+  hiaL_no_debug_loc(e);
+  for (uint32_t i = 0; i < n; i++) {
+    LLVMValueRef tensor = LLVMBuildLoad2(e->b, e->ptr, hiaL_word_at(e, block, i), "result");
+    results[of[i]] = tensor;
+    data[of[i]] = LLVMBuildLoad2(
+        e->b, e->ptr, hiaL_byte_at(e, tensor, offsetof(hia_tensor, data), "at"), "elements");
+  }
 }
 
 /* Makes a variable for the scalar that a reduction gives. */
@@ -187,7 +225,9 @@ static void build_loops(hia_fused *f, const hia_fused_plan *plans) {
   const hia_fn *fn = e->fn;
   hia_node_id yield = yield_of(fn);
   LLVMValueRef data[HIA_FUSED_RESULTS], results[HIA_FUSED_RESULTS] = {NULL};
+  for (const hia_fused_plan *p = plans; p; p = p->next) new_tensors(f, p, results, data);
   for (uint32_t i = 0; i < fn->n_results; i++) {
+    if (results[i]) continue;
     hia_value_id v = hiaG_in(fn, yield, i);
     hia_type type = hiaG_type(fn, v);
     hia_loc_id loc = hiaL_node(e, computed_by(e, v))->loc;
@@ -205,8 +245,8 @@ static void build_loops(hia_fused *f, const hia_fused_plan *plans) {
   hiaL_emit_node(e, yield);
 }
 
-void hiaL_open_kernel(hia_emit *e) {
-  if (!is_kernel(e)) return;
+bool hiaL_emit_kernel(hia_emit *e) {
+  if (!is_kernel(e)) return false;
   hia_fused f = hiaL_fused_values(e);
   const hia_fused_plan *plans = hiaL_plan_loops(&f);
   if (plans) {
@@ -217,4 +257,6 @@ void hiaL_open_kernel(hia_emit *e) {
     hiaL_at(e, slow);
   }
   memset(e->values, 0, e->fn->values.len * sizeof *e->values);
+  hiaL_emit_steps(e);
+  return true;
 }

@@ -114,8 +114,10 @@ typedef struct hia_emit_graph {
   hia_facts facts;
   const hia_codegen_units *units;
   bool is_parallel;     /* some function forks */
+  bool notes_rows;      /* of segments: some function does */
   bool is_counted;      /* the graph counts references: a count of 1 is that of the only one */
   bool tests_addresses; /* the graph was read, and has addresses (ops/read.c) */
+  const bool *owes;     /* by type - HIA_FIRST_TYPE: it has objects that are filled in later */
   bool tests_pending;   /* an operand may be pending where none should be (ops/read.c) */
   /* kit/check.c */
   hia_path *paths; /* by function: the path that a call of it adds; an upper bound until it has been
@@ -137,7 +139,8 @@ typedef struct hia_emit_unit {
   /* kit/c_functions.c */
   LLVMValueRef no_context; /* or NULL */
   /* ops/count.c */
-  LLVMValueRef *frees; /* by type; or NULL */
+  LLVMValueRef *frees, *drops; /* by type; or NULL */
+  LLVMValueRef share;          /* or NULL */
   /* ops/elementary.c */
   LLVMValueRef elementary[HIA_MAX_ELEMENTARY][2]; /* at f32, f64; or NULL */
   bool has_masked[HIA_MAX_ELEMENTARY][2];         /* has the vectors that its loops need */
@@ -175,6 +178,7 @@ typedef struct hia_emit_local {
   LLVMValueRef operands; /* a block of words in the frame, or NULL */
   /* ops/count.c */
   bool *is_used; /* by value; NULL: the function has no UNPACK */
+  bool is_terse; /* counts go through functions of the module */
   /* ops/early.c */
   struct hia_early *early; /* NULL: no object of the function is filled early */
   /* ops/array.c */
@@ -361,7 +365,8 @@ LLVMValueRef hiaL_no_context(hia_emit *e);
 /* Room in the frame of emit->function. */
 LLVMValueRef hiaL_room(hia_emit *e, LLVMTypeRef type, const char *name);
 bool hiaL_has_blocks(const hia_graph *g,
-                     const hia_fn *fn); /* it passes words to the runtime in its frame */
+                     const hia_fn *fn);       /* it passes words to the runtime in its frame */
+LLVMValueRef hiaL_operand_block(hia_emit *e); /* room for words that the runtime gets */
 /* Calls a stub of the runtime with `what`, a block of the node's operands, and its location. The
  * stub leaves the node's results in the block. */
 void hiaL_call_with_operands(hia_emit *e, hia_node_id n, enum hia_abi stub, LLVMValueRef what);

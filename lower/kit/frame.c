@@ -18,19 +18,21 @@ static bool calls_each(const hia_graph *g, const hia_node *n) {
 bool hiaL_has_blocks(const hia_graph *g, const hia_fn *fn) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     if (fn->nodes.data[n].op == HIA_OP_CONCAT || fn->nodes.data[n].op == HIA_OP_DEFER ||
-        hiaG_is_operation(fn, n) || calls_each(g, &fn->nodes.data[n]))
+        fn->nodes.data[n].op == HIA_OP_DATA_LATE || hiaG_is_operation(fn, n) ||
+        calls_each(g, &fn->nodes.data[n]))
       return true;
   return false;
 }
 
 /* Room for the words of the operands, or of the results, of any operation of the function. */
-static LLVMValueRef operand_block(hia_emit *e) {
+LLVMValueRef hiaL_operand_block(hia_emit *e) {
   if (e->local.operands) return e->local.operands;
   uint32_t most = 1;
   for (hia_node_id n = 0; n < e->fn->nodes.len; n++) {
     const hia_node *node = hiaL_node(e, n);
-    if (!hiaG_is_operation(e->fn, n) && node->op != HIA_OP_DEFER) continue;
-    if (node->n_ins > most) most = node->n_ins;
+    bool is_late = node->op == HIA_OP_DATA_LATE;
+    if (!hiaG_is_operation(e->fn, n) && node->op != HIA_OP_DEFER && !is_late) continue;
+    if (node->n_ins + is_late > most) most = node->n_ins + is_late; /* the object comes first */
     if (node->n_outs > most) most = node->n_outs;
   }
   e->local.operands = hiaL_room(e, LLVMArrayType2(e->types[HIA_I64], most), "operands");
@@ -39,7 +41,7 @@ static LLVMValueRef operand_block(hia_emit *e) {
 
 void hiaL_call_with_operands(hia_emit *e, hia_node_id n, enum hia_abi stub, LLVMValueRef what) {
   const hia_node *node = hiaL_node(e, n);
-  LLVMValueRef block = operand_block(e);
+  LLVMValueRef block = hiaL_operand_block(e);
   for (uint32_t i = 0; i < node->n_ins; i++) {
     hiaL_store_word(e, hiaL_word_at(e, block, i), hiaL_in(e, n, i),
                     hiaG_type(e->fn, hiaG_in(e->fn, n, i)));

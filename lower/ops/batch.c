@@ -84,3 +84,58 @@ void hiaL_emit_DEFER(hia_emit *e, hia_node_id n) {
   }
   hiaL_call_with_operands(e, n, HIA_ABI_hiaR_stub_defer, segment_of(e, n));
 }
+
+/* ---- objects that are filled in later ---- */
+
+/* True if operand i of a DATA_LATE is a tensor in the place of a scalar. */
+static bool is_late(const hia_emit *e, hia_node_id n, uint32_t i, const hia_layout_word *word) {
+  return hiaR_is_scalar(word->type) && !hiaG_is_scalar(hiaG_type(e->fn, hiaG_in(e->fn, n, i)));
+}
+
+/* The hia_late_data of an object with so many late words. */
+static LLVMValueRef late_data(hia_emit *e, hia_type type, const hia_layout_word *const *late,
+                              uint32_t n) {
+  LLVMValueRef *words = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, n);
+  for (uint32_t i = 0; i < n; i++) {
+    LLVMValueRef fields[] = {hiaL_number(e, 32, late[i]->at),
+                             hiaL_number(e, 32, hiaR_dtype_size((hia_dtype)late[i]->type))};
+    words[i] = hiaL_structure(e, fields, HIA_LEN(fields));
+  }
+  LLVMValueRef list = LLVMConstArray2(LLVMTypeOf(words[0]), words, n);
+  LLVMValueRef fields[] = {hiaL_number(e, 32, hiaL_base(e, type)), hiaL_number(e, 32, n),
+                           hiaL_variable(e, "late_words", list)};
+  return hiaL_variable(e, "late_data", hiaL_structure(e, fields, HIA_LEN(fields)));
+}
+
+void hiaL_emit_DATA_LATE(hia_emit *e, hia_node_id n) {
+  static const hia_dims box = {.rank = 1, .dims = {1}};
+  const hia_node *node = hiaL_node(e, n);
+  hia_type type = hiaG_type(e->fn, node->outs);
+  const hia_ctor *ctor = hiaL_ctor(e, type, (uint32_t)node->imm);
+  const hia_layout_word *words = &e->g->types->layout_words.data[ctor->layout.first];
+  const hia_layout_word **late =
+      HIA_NEW_ARRAY(&e->comp->scratch, const hia_layout_word *, node->n_ins + 1);
+  uint32_t n_late = 0;
+  LLVMValueRef block = hiaL_operand_block(e), object = hiaL_begin_data(e, n);
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    if (!is_late(e, n, i, &words[i])) {
+      hiaL_write_word(e, n, object, i);
+      continue;
+    }
+    LLVMValueRef tensor = hiaL_in(e, n, i);
+    hiaL_require_row(e, tensor, &box, node->loc);
+    if (!e->graph.is_counted) hiaL_retain(e, tensor); /* as the rows of a DEFER */
+    hiaL_store_packed(e, object, &words[i], LLVMConstNull(hiaL_type(e, words[i].type)));
+    late[n_late++] = &words[i];
+    hiaL_store_word(e, hiaL_word_at(e, block, n_late), tensor,
+                    hiaG_type(e->fn, hiaG_in(e->fn, n, i)));
+  }
+  if (n_late) {
+    hiaL_store_word(e, hiaL_word_at(e, block, 0), object, type);
+    LLVMValueRef args[] = {late_data(e, type, late, n_late), block, hiaL_number(e, 32, node->loc)};
+    hiaL_set_debug_loc(e, node->loc, false);
+    hiaL_call_abi(e, HIA_ABI_hiaR_stub_owe, args, HIA_LEN(args));
+    hiaL_no_debug_loc(e);
+  }
+  hiaL_out(e, n, 0, object);
+}

@@ -3,8 +3,11 @@
  *
  * What is usual is inline: a word that is no object, a count that does not change, a count of more
  * than 1, and the memory of an object that goes from one value to the next. So is freeing an object
- * that holds no references. One with few goes to a function of the module (hiaL_write_frees),
+ * that holds no references. One with few goes to a function of the module (hiaL_write_counts),
  * others to the runtime. That function and the stubs keep the caller's registers.
+ *
+ * In programs that batch, functions with operations on tensors count through functions of the
+ * module too: that takes a nanosecond longer, and a count is a tenth as much code to compile.
  *
  * One would count by atomic operations wherever several workers may run. But until a worker has
  * handed out a job nothing is shared, and most runs of a program are short. So code that forks
@@ -119,6 +122,38 @@ static const hia_ctor *only_flat(const hia_emit *e, hia_type type) {
   return found;
 }
 
+/* ---- through functions of the module ---- */
+
+/* A function that gets the context and a reference, and keeps the caller's registers. */
+static LLVMValueRef new_function(hia_emit *e, const char *name) {
+  LLVMTypeRef params[2] = {e->ptr, e->ptr};
+  LLVMValueRef f =
+      LLVMAddFunction(e->module, name, LLVMFunctionType(e->void_type, params, 2, false));
+  LLVMSetLinkage(f, LLVMInternalLinkage);
+  hiaL_common_attributes(e, f);
+  LLVMSetFunctionCallConv(f, HIA_CC_PRESERVE_MOST);
+  hiaL_attribute(e, f, 1, "swiftself", 0);
+  hiaL_attribute(e, f, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
+  return f;
+}
+
+static LLVMValueRef call_function(hia_emit *e, LLVMValueRef f, LLVMValueRef ref) {
+  LLVMValueRef args[2] = {e->context, ref};
+  hiaL_set_debug_loc(e, HIA_NONE, false);
+  LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(f), f, args, 2, "");
+  LLVMSetInstructionCallConv(call, HIA_CC_PRESERVE_MOST);
+  hiaL_call_attribute(e, call, 1, "swiftself", 0);
+  hiaL_no_debug_loc(e);
+  return call;
+}
+
+/* The functions of a kind, by type. */
+static LLVMValueRef *function_of(hia_emit *e, LLVMValueRef **functions, hia_type type) {
+  if (!*functions)
+    *functions = HIA_NEW_ARRAY(&e->comp->arena, LLVMValueRef, e->g->types->entries.len);
+  return &(*functions)[type - HIA_FIRST_TYPE];
+}
+
 static void free_by_runtime(hia_emit *e, LLVMValueRef object, hia_type type) {
   LLVMValueRef args[2] = {object, hiaL_number(e, 32, hiaL_base(e, type))};
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_free, args, 2);
@@ -138,19 +173,10 @@ static bool has_function(const hia_emit *e, hia_type type) {
   return n_ctors <= MAX_FREED_CTORS && n_refs <= MAX_FREED_REFS;
 }
 
-/* The function that frees objects of the type. hiaL_write_frees writes it. */
-static LLVMValueRef function_for(hia_emit *e, hia_type type) {
-  if (!e->unit.frees)
-    e->unit.frees = HIA_NEW_ARRAY(&e->comp->arena, LLVMValueRef, e->g->types->entries.len);
-  LLVMValueRef *f = &e->unit.frees[type - HIA_FIRST_TYPE];
-  if (*f) return *f;
-  LLVMTypeRef params[2] = {e->ptr, e->ptr};
-  *f = LLVMAddFunction(e->module, "hia_free", LLVMFunctionType(e->void_type, params, 2, false));
-  LLVMSetLinkage(*f, LLVMInternalLinkage);
-  hiaL_common_attributes(e, *f);
-  LLVMSetFunctionCallConv(*f, HIA_CC_PRESERVE_MOST);
-  hiaL_attribute(e, *f, 1, "swiftself", 0);
-  hiaL_attribute(e, *f, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
+/* The function that frees objects of the type. hiaL_write_counts writes it. */
+static LLVMValueRef free_function(hia_emit *e, hia_type type) {
+  LLVMValueRef *f = function_of(e, &e->unit.frees, type);
+  if (!*f) *f = new_function(e, "hia_free");
   return *f;
 }
 
@@ -161,16 +187,13 @@ static void free_object(hia_emit *e, LLVMValueRef object, hia_type type) {
     hiaL_free_block(e, object, flat->layout.size);
     return;
   }
-  hiaL_set_debug_loc(e, HIA_NONE, false);
   if (has_function(e, type)) {
-    LLVMValueRef args[2] = {e->context, object}, f = function_for(e, type);
-    LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(f), f, args, 2, "");
-    LLVMSetInstructionCallConv(call, HIA_CC_PRESERVE_MOST);
-    hiaL_call_attribute(e, call, 1, "swiftself", 0);
+    LLVMValueRef call = call_function(e, free_function(e, type), object);
     hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "cold", 0);
-  } else {
-    free_by_runtime(e, object, type);
+    return;
   }
+  hiaL_set_debug_loc(e, HIA_NONE, false);
+  free_by_runtime(e, object, type);
   hiaL_no_debug_loc(e);
 }
 
@@ -204,15 +227,34 @@ static hia_type in_type(const hia_emit *e, hia_node_id n) {
   return hiaG_type(e->fn, hiaG_in(e->fn, n, 0));
 }
 
+/* One more reference. */
+static void share(hia_emit *e, LLVMValueRef ref) {
+  if (!e->local.is_terse) {
+    count_up(e, ref);
+    return;
+  }
+  if (!e->unit.share) e->unit.share = new_function(e, "hia_share");
+  call_function(e, e->unit.share, ref);
+}
+
+/* ---- ops ---- */
+
 void hiaL_emit_DUP(hia_emit *e, hia_node_id n) {
-  if (e->graph.is_counted) count_up(e, hiaL_in(e, n, 0));
+  if (e->graph.is_counted) share(e, hiaL_in(e, n, 0));
 }
 
 void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
-  if (e->graph.is_counted) drop(e, ref, type, free_object);
+  if (!e->graph.is_counted || is_bare(e, type)) return;
+  if (!e->local.is_terse) {
+    drop(e, ref, type, free_object);
+    return;
+  }
+  LLVMValueRef *f = function_of(e, &e->unit.drops, type);
+  if (!*f) *f = new_function(e, "hia_drop");
+  call_function(e, *f, ref);
 }
 
-void hiaL_retain(hia_emit *e, LLVMValueRef object) { count_up(e, object); }
+void hiaL_retain(hia_emit *e, LLVMValueRef object) { share(e, object); }
 
 void hiaL_is_only(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
                   LLVMBasicBlockRef others) {
@@ -254,24 +296,34 @@ static LLVMValueRef load_ref(hia_emit *e, LLVMValueRef object, const hia_ctor *c
 
 static bool is_in(uint32_t set, uint32_t i) { return i < 32 && set >> i & 1; }
 
-/* Gives up the references in an object's memory that are not in `set`. */
+/* Gives up the references in an object's memory that are not in `set`, as hiaL_drop does or, with
+ * `free_last`, inline. */
 static void drop_fields(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor, uint32_t set,
                         free_emitter *free_last) {
   for (uint32_t i = 0; i < ctor->layout.n_refs; i++) {
     hia_type type;
     if (is_in(set, i)) continue;
     LLVMValueRef ref = load_ref(e, object, ctor, i, &type);
-    drop(e, ref, type, free_last);
+    if (free_last)
+      drop(e, ref, type, free_last);
+    else
+      hiaL_drop(e, ref, type);
   }
+}
+
+/* Opens a function of the module. Returns the reference. */
+static LLVMValueRef open_function(hia_emit *e, LLVMValueRef f, const char *name) {
+  e->function = f;
+  e->context = LLVMGetParam(f, 0);
+  e->local.is_terse = false;
+  hiaL_at(e, hiaL_block(e, "entry"));
+  hiaL_open_scope(e, name, HIA_NONE);
+  return LLVMGetParam(f, 1);
 }
 
 static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
   const hia_type_entry *entry = &e->g->types->entries.data[type - HIA_FIRST_TYPE];
-  e->function = f;
-  e->context = LLVMGetParam(f, 0);
-  LLVMValueRef object = LLVMGetParam(f, 1);
-  hiaL_at(e, hiaL_block(e, "entry"));
-  hiaL_open_scope(e, "hia_free", HIA_NONE);
+  LLVMValueRef object = open_function(e, f, "hia_free");
   LLVMBasicBlockRef other = hiaL_block(e, "other");
   LLVMValueRef number = hiaL_header_ctor(e, object);
   LLVMValueRef choice = LLVMBuildSwitch(e->b, number, other, entry->n);
@@ -290,9 +342,18 @@ static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
   LLVMBuildUnreachable(e->b);
 }
 
-void hiaL_write_frees(hia_emit *e) {
-  for (uint32_t i = 0; e->unit.frees && i < e->g->types->entries.len; i++)
+void hiaL_write_counts(hia_emit *e) {
+  uint32_t n_types = e->g->types->entries.len;
+  for (uint32_t i = 0; e->unit.drops && i < n_types; i++) {
+    if (!e->unit.drops[i]) continue;
+    drop(e, open_function(e, e->unit.drops[i], "hia_drop"), HIA_FIRST_TYPE + i, free_object);
+    LLVMBuildRetVoid(e->b);
+  }
+  for (uint32_t i = 0; e->unit.frees && i < n_types; i++)
     if (e->unit.frees[i]) write_free(e, HIA_FIRST_TYPE + i, e->unit.frees[i]);
+  if (!e->unit.share) return;
+  count_up(e, open_function(e, e->unit.share, "hia_share"));
+  LLVMBuildRetVoid(e->b);
 }
 
 /* Others stay: what is taken over is shared with them. */
@@ -322,7 +383,7 @@ void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
   LLVMBuildCondBr(e->b, is_only, unique, shared);
   hiaL_at(e, unique);
   /* The only reference goes: the references that are not taken over go with it. */
-  drop_fields(e, object, ctor, HIA_IMM_B(imm), free_object);
+  drop_fields(e, object, ctor, HIA_IMM_B(imm), NULL);
   if (!is_used(e, hiaG_out(e->fn, n, 0))) hiaL_free_block(e, object, ctor->layout.size);
   from[0] = hiaL_here(e);
   LLVMBuildBr(e->b, join);
@@ -376,6 +437,7 @@ void hiaL_emit_FORGET(hia_emit *e, hia_node_id n) {
 
 void hiaL_open_counts(hia_emit *e) {
   const hia_fn *fn = e->fn;
+  e->local.is_terse = e->graph.notes_rows && hiaL_has_blocks(e->g, fn);
   bool has_unpack = false;
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     has_unpack |= fn->nodes.data[n].op == HIA_OP_UNPACK;

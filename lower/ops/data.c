@@ -102,13 +102,17 @@ static void require(hia_emit *e, LLVMValueRef ref, uint32_t number, hia_loc_id l
   hiaL_at(e, right);
 }
 
-void hiaL_emit_FIELD(hia_emit *e, hia_node_id n) {
+static void read_field(hia_emit *e, hia_node_id n, bool waits) {
   uint64_t imm = hiaL_node(e, n)->imm;
   LLVMValueRef ref = hiaL_in(e, n, 0);
   const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_in(e->fn, n, 0)), HIA_IMM_A(imm));
   if (e->g->is_read) require(e, ref, HIA_IMM_A(imm), hiaL_node(e, n)->loc);
+  if (waits) hiaL_wait_for_words(e, ref, hiaL_node(e, n)->loc);
   hiaL_out(e, n, 0, hiaL_load_packed(e, ref, layout_word_of(e, ctor, HIA_IMM_B(imm))));
 }
+
+void hiaL_emit_FIELD(hia_emit *e, hia_node_id n) { read_field(e, n, false); }
+void hiaL_emit_FIELD_LATE(hia_emit *e, hia_node_id n) { read_field(e, n, true); }
 
 /* ---- destinations of results (graph/passes/cons.c) ---- */
 

@@ -20,7 +20,7 @@ static const char *const names[HIA_OP_LIMIT] = {
 #include "runtime/base/ops.def"
 };
 
-static LLVMValueRef description(hia_emit *e, hia_node_id n) {
+LLVMValueRef hiaL_operation(hia_emit *e, hia_node_id n) {
   const hia_fn *fn = e->fn;
   const hia_node *node = hiaL_node(e, n);
   const hia_op_info *op = &hiaR_ops[node->op];
@@ -52,7 +52,7 @@ static LLVMValueRef description(hia_emit *e, hia_node_id n) {
 }
 
 void hiaL_emit_operation(hia_emit *e, hia_node_id n) {
-  hiaL_call_with_operands(e, n, HIA_ABI_hiaR_stub_operate, description(e, n));
+  hiaL_call_with_operands(e, n, HIA_ABI_hiaR_stub_operate, hiaL_operation(e, n));
 }
 
 /* ---- what is usual inline ----

@@ -21,6 +21,8 @@ typedef void hia_emitter(hia_emit *e, hia_node_id n);
 #undef HIA_EMIT_OPERATION
 #undef HIA_EMIT_NONE
 hia_emitter hiaL_emit_operation; /* the emitter of all operations on tensors */
+/* The hia_native_operation of such a node. */
+LLVMValueRef hiaL_operation(hia_emit *e, hia_node_id n);
 
 /* ---- dispatch.c ---- */
 
@@ -50,6 +52,8 @@ void hiaL_close_merges(hia_emit *e, uint32_t first);
 
 /* Waits until the elements of a tensor, or of those in an object, are there. */
 void hiaL_wait_for(hia_emit *e, LLVMValueRef x, hia_type type, hia_loc_id loc);
+/* Waits until an object has all of its words. */
+void hiaL_wait_for_words(hia_emit *e, LLVMValueRef object, hia_loc_id loc);
 
 /* ---- read.c: what the code of a graph that was read from text tests; else nothing ---- */
 
@@ -99,7 +103,7 @@ void hiaL_is_only(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
                   LLVMBasicBlockRef others);
 /* Counts one more reference to an object, in graphs that do not count too. */
 void hiaL_retain(hia_emit *e, LLVMValueRef object);
-void hiaL_write_frees(hia_emit *e); /* after all functions */
+void hiaL_write_counts(hia_emit *e); /* after all functions */
 
 /* ---- array.c ---- */
 

@@ -68,7 +68,9 @@ static inline uint32_t hiaR_u32(uint64_t number) {
   return (uint32_t)number;
 }
 
-uint64_t hiaR_now(void); /* base/clock.c: nanoseconds, monotonic */
+/* base/clock.c: nanoseconds, monotonic; and those of processor time of this thread. */
+uint64_t hiaR_now(void);
+uint64_t hiaR_thread_now(void);
 
 /* ---- base/alloc.c: the default allocator (malloc), and sizes that cannot overflow ---- */
 
@@ -363,7 +365,7 @@ enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
 #include "runtime/base/ops.def"
 
-  HIA_OP_LIMIT = 176 /* above the largest number: every program has a table of this size */
+  HIA_OP_LIMIT = 178 /* above the largest number: every program has a table of this size */
 };
 
 /* Type rules: how operand and result dtypes are related. An op is *at* a dtype, T here. */

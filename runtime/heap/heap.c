@@ -24,8 +24,9 @@ struct hia_heap_chunk {
 struct hia_large_block {
   hia_large_block *prev, *next;
   size_t size; /* with this header */
-  size_t pad;
+  size_t pad[3];
 };
+_Static_assert(sizeof(hia_large_block) == HIA_LARGE_HEAD, "a large block begins with its head");
 
 #ifdef HIA_STRESS
 enum {
@@ -460,11 +461,28 @@ static void *alloc_large(hia_heap *heap, size_t size) {
   return large + 1;
 }
 
+static void take_out(hia_heap *heap, const hia_large_block *large) {
+  *(large->prev ? &large->prev->next : &heap->large) = large->next;
+  if (large->next) large->next->prev = large->prev;
+}
+
+void *hiaR_heap_part_with(hia_heap *heap, void *block, size_t size, size_t *whole) {
+  if (size <= HIA_HEAP_LARGEST) return NULL;
+  hia_large_block *large = (hia_large_block *)block - 1;
+  if (hiaR_reserve_has(&heap->reserve, large)) return NULL;
+  *whole = large->size;
+  hiaR_heap_give_bytes(heap, *whole);
+  count_blocks(heap, -1);
+  pthread_mutex_lock(&heap->lock);
+  take_out(heap, large);
+  pthread_mutex_unlock(&heap->lock);
+  return large;
+}
+
 static void release_large(hia_heap *heap, hia_large_block *large) {
   hiaR_heap_give_bytes(heap, large->size);
   pthread_mutex_lock(&heap->lock);
-  *(large->prev ? &large->prev->next : &heap->large) = large->next;
-  if (large->next) large->next->prev = large->prev;
+  take_out(heap, large);
   bool is_kept = keep_large(heap, large);
   pthread_mutex_unlock(&heap->lock);
   if (!is_kept) free_large(heap, large);

@@ -114,6 +114,13 @@ void *hiaR_heap_alloc(hia_local_heap *local, size_t size);
 /* `size` is that of the request. Any worker of the run may free a block. */
 void hiaR_heap_release(hia_local_heap *local, void *block, size_t size);
 
+/* A block of more than HIA_HEAP_LARGEST bytes no longer belongs to the run, but to the caller, who
+ * frees it with the heap's allocator: it begins HIA_LARGE_HEAD bytes before, with room for what the
+ * caller notes there, and has *whole bytes with that. Returns where it begins; NULL: it is smaller,
+ * or is the reserve's, and stays the run's. */
+enum { HIA_LARGE_HEAD = 48 };
+void *hiaR_heap_part_with(hia_heap *heap, void *block, size_t size, size_t *whole);
+
 /* The number of the size class; sizes up to HIA_HEAP_LARGEST. No size has class 0. */
 unsigned hiaR_heap_class(size_t size);
 size_t hiaR_heap_class_size(unsigned class);

@@ -124,24 +124,44 @@ static bool free_array(freeing *f, hia_array *array, uint32_t number, const hia_
   return true;
 }
 
+/* An object that is freed next. */
+typedef struct freed {
+  hia_counted *object;
+  uint32_t number; /* of its shape */
+} freed;
+
+/* Takes an object from those that wait. What it refers to lies anywhere in memory, and is touched
+ * when its turn has come: until then the cache gets it. */
+static freed take_next(freeing *f) {
+  freed x = {.object = f->next};
+  f->next = hiaR_object_next(x.object, &x.number);
+  const hia_shape *shape = &f->shapes->list[x.number];
+  const hia_word *refs = (const hia_word *)(const void *)(x.object + 1);
+  for (uint32_t i = 0; shape->ctor != HIA_SHAPE_ARRAY && i < shape->n_refs; i++)
+    __builtin_prefetch(hiaR_object(refs[i]));
+  return x;
+}
+
+/* False: it has stopped. */
+static bool free_one(freeing *f, freed x) {
+  const hia_shape *shape = &f->shapes->list[x.number];
+  if (shape->ctor == HIA_SHAPE_ARRAY) return free_array(f, (hia_array *)x.object, x.number, shape);
+  const hia_word *refs = (const hia_word *)(const void *)(x.object + 1);
+  for (uint32_t i = 0; i < shape->n_refs; i++)
+    let_go(f, refs[i], f->shapes->bases[shape->refs + i]);
+  hiaR_heap_release(f->local, x.object, shape->size);
+  return true;
+}
+
 void hiaR_object_free(hia_local_heap *local, const hia_shapes *shapes, hia_word ref, uint32_t base,
                       bool is_shared) {
+  enum { AHEAD = 8 };
   freeing f = {.local = local, .shapes = shapes, .is_shared = is_shared};
+  freed line[AHEAD];
+  uint32_t begin = 0, end = 0;
   await_freeing(&f, ref, base);
-  while (f.next) {
-    uint32_t number;
-    hia_counted *object = f.next;
-    f.next = hiaR_object_next(object, &number);
-    const hia_shape *shape = &shapes->list[number];
-    if (shape->ctor == HIA_SHAPE_ARRAY) {
-      if (!free_array(&f, (hia_array *)object, number, shape)) return;
-    } else {
-      const hia_word *refs = (const hia_word *)(const void *)(object + 1);
-      for (uint32_t i = 0; i < shape->n_refs; i++) __builtin_prefetch(hiaR_object(refs[i]));
-      for (uint32_t i = 0; i < shape->n_refs; i++)
-        let_go(&f, refs[i], shapes->bases[shape->refs + i]);
-      hiaR_heap_release(local, object, shape->size);
-    }
-    if (must_end(&f)) return;
+  while (f.next || begin != end) {
+    while (f.next && end - begin < AHEAD) line[end++ % AHEAD] = take_next(&f);
+    if (!free_one(&f, line[begin++ % AHEAD]) || must_end(&f)) return;
   }
 }

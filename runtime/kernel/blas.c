@@ -70,9 +70,9 @@ static int how(hia_matrix matrix, size_t rows, size_t cols, int *stride) {
 
 bool hiaR_blas_takes(const hia_product *p) {
   int stride;
-  return (p->dtype == HIA_F32 || p->dtype == HIA_F64) && p->m >= SMALLEST && p->n >= SMALLEST &&
-         p->k >= SMALLEST && how(p->a, p->m, p->k, &stride) && how(p->b, p->k, p->n, &stride) &&
-         p->c_row >= (ptrdiff_t)p->n && p->c_row <= INT_MAX;
+  return !p->a_at && (p->dtype == HIA_F32 || p->dtype == HIA_F64) && p->m >= SMALLEST &&
+         p->n >= SMALLEST && p->k >= SMALLEST && how(p->a, p->m, p->k, &stride) &&
+         how(p->b, p->k, p->n, &stride) && p->c_row >= (ptrdiff_t)p->n && p->c_row <= INT_MAX;
 }
 
 static size_t depth(const hia_product *p) { return p->dtype == HIA_F64 ? BLOCK / 2 : BLOCK; }

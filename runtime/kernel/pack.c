@@ -43,10 +43,38 @@ size_t hiaR_pack_parts(hia_dtype dtype, size_t k, size_t n) {
   return c.groups * c.pieces;
 }
 
+enum { ROWS = 16, QUAD = 4 };
+
+typedef uint32_t quad __attribute__((vector_size(16)));
+typedef uint64_t halves __attribute__((vector_size(16)));
+
+#define EVEN(a, b) ((quad)__builtin_shufflevector((a), (b), 0, 4, 1, 5))
+#define ODD(a, b)  ((quad)__builtin_shufflevector((a), (b), 2, 6, 3, 7))
+#define LOW(a, b)  __builtin_shufflevector((halves)(a), (halves)(b), 0, 2)
+#define HIGH(a, b) __builtin_shufflevector((halves)(a), (halves)(b), 1, 3)
+
+/* Four rows of four columns, which are contiguous: a transposition in registers. */
+static inline void pack_quad(const uint32_t *from, ptrdiff_t col, uint32_t *to, size_t panel) {
+  quad in[QUAD];
+  for (int i = 0; i < QUAD; i++) memcpy(&in[i], from + i * col, sizeof *in);
+  const quad a = EVEN(in[0], in[1]), b = EVEN(in[2], in[3]), c = ODD(in[0], in[1]),
+             d = ODD(in[2], in[3]);
+  const halves out[QUAD] = {LOW(a, b), HIGH(a, b), LOW(c, d), HIGH(c, d)};
+  for (size_t r = 0; r < QUAD; r++) memcpy(to + r * panel, &out[r], sizeof *out);
+}
+
+/* Rows of a panel whose columns are contiguous: a multiple of QUAD, and so few that each line is
+ * used as a whole while it is in the first cache. */
+static void pack_columns(const uint32_t *from, ptrdiff_t col, size_t rows, uint32_t *to,
+                         size_t panel) {
+  for (size_t i = 0; i < panel; i += QUAD)
+    for (size_t r = 0; r < rows; r += QUAD)
+      pack_quad(from + (ptrdiff_t)i * col + r, col, to + r * panel + i, panel);
+}
+
 /* Rows of B that are contiguous are copied as they are; any others column by column in blocks of
  * ROWS rows, so that both sides stay in the first cache. */
 #define PACK(T)                                                                                    \
-  enum { ROWS = 16 };                                                                              \
   const T *from = (const T *)b.data + (ptrdiff_t)j * b.col;                                        \
   if (b.col == 1 && width == panel) {                                                              \
     for (size_t p = first_p; p < end_p; p++, to += panel)                                          \
@@ -55,6 +83,11 @@ size_t hiaR_pack_parts(hia_dtype dtype, size_t k, size_t n) {
   }                                                                                                \
   for (size_t p = first_p; p < end_p; p += ROWS) {                                                 \
     size_t rows = end_p - p < ROWS ? end_p - p : ROWS;                                             \
+    if (sizeof(T) == sizeof(uint32_t) && b.row == 1 && width == panel && rows % QUAD == 0) {       \
+      pack_columns((const void *)(from + p), b.col, rows, (void *)to, panel);                      \
+      to += rows * panel;                                                                          \
+      continue;                                                                                    \
+    }                                                                                              \
     for (size_t i = 0; i < width; i++) {                                                           \
       const T *at = from + (ptrdiff_t)p * b.row + (ptrdiff_t)i * b.col;                            \
       for (size_t r = 0; r < rows; r++) to[r * panel + i] = at[(ptrdiff_t)r * b.row];              \

@@ -7,6 +7,7 @@ enum {
   WAY_ZERO,    /* not at all: k is 0 */
   WAY_PANELS,  /* by tiles, packed by the caller */
   WAY_DIRECT,  /* by tiles, as it lies: its rows are contiguous */
+  WAY_OUTER,   /* by tiles: a sum of outer products */
   WAY_QUADS,   /* k and n are 4, and the rows of A and C have no gaps: several rows a vector */
   WAY_PACKING, /* by tiles; each slab packs what it reads */
   WAY_COLUMN,  /* C has one column */
@@ -35,6 +36,7 @@ static bool is_of_quads(const hia_product *p) {
 
 static uint8_t way_of(const hia_product *p) {
   if (p->k == 0) return WAY_ZERO;
+  if (p->a_at) return WAY_OUTER;
   if (p->packed) return WAY_PANELS;
   if (is_of_quads(p)) return WAY_QUADS;
   if (p->n == 1) return WAY_COLUMN;
@@ -46,6 +48,26 @@ static uint8_t way_of(const hia_product *p) {
 bool hiaR_product_packs(const hia_product *p) {
   uint8_t way = way_of(p);
   return way == WAY_DIRECT || way == WAY_PACKING ? p->m > ROWS : false;
+}
+
+/* The bytes of the panels of B that a slab packs. */
+static size_t scratch_of(const hia_product_plan *plan, size_t panels, size_t element) {
+  size_t k = plan->k_slab ? plan->k_slab : 1;
+  return ceiling(ceiling(panels, plan->col_parts) * plan->group * k * element, 64) * 64;
+}
+
+bool hiaR_product_shrink(const hia_product *p, hia_product_plan *plan) {
+  size_t panels = plan->group ? ceiling(p->n, plan->group) : 0;
+  if (plan->way != WAY_PACKING || plan->col_parts >= panels) return false;
+  plan->col_parts = 2 * plan->col_parts < panels ? 2 * plan->col_parts : panels;
+  plan->scratch = scratch_of(plan, panels, hiaR_element(p->dtype));
+  plan->parts = plan->row_parts * plan->col_parts;
+  return true;
+}
+
+bool hiaR_product_is_better_turned(hia_dtype dtype, size_t m, size_t n) {
+  size_t lanes = hiaR_tile_set(dtype)->lanes;
+  return ceiling(m, lanes) * lanes * n <= ceiling(n, lanes) * lanes * m / 8 * 7;
 }
 
 void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
@@ -78,14 +100,14 @@ void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
     size_t each = most / k / panel;
     plan->col_parts = ceiling(panels, each ? each : 1);
     plan->group = panel;
-    if (plan->way == WAY_PACKING)
-      plan->scratch = ceiling(ceiling(panels, plan->col_parts) * panel * k * element, 64) * 64;
+    if (plan->way == WAY_PACKING) plan->scratch = scratch_of(plan, panels, element);
   }
   plan->parts = plan->row_parts * plan->col_parts;
 }
 
 void hiaR_product_divide(const hia_product *p, hia_product_plan *plan, size_t n) {
-  bool has_panels = plan->way == WAY_PANELS || plan->way == WAY_DIRECT || plan->way == WAY_QUADS;
+  bool has_panels = plan->way == WAY_PANELS || plan->way == WAY_DIRECT || plan->way == WAY_QUADS ||
+                    plan->way == WAY_OUTER;
   if (!plan->parts || !has_panels) return;
   if (p->m >= n * ROWS / 2) {
     plan->row_parts = ceiling(plan->row_parts, n) * n;
@@ -104,7 +126,7 @@ static void tile_columns(const hia_tile_set *set, const hia_tile_run *run, unsig
   const size_t vectors = (columns - 1) / set->lanes + 1;
   const unsigned last = (unsigned)(columns - (vectors - 1) * set->lanes),
                  widest = set->widest[rows];
-  hia_tile *const *tile = set->tile[rows];
+  hia_tile *const *tile = run->a_at ? set->outer[rows] : set->tile[rows];
   if (vectors <= widest) {
     tile[vectors - 1](run, a, b, c, last);
     return;
@@ -203,10 +225,11 @@ void hiaR_product_slab(const hia_product *p, const hia_product_plan *plan, size_
                       .b_next = p->b.row * bytes,
                       .c_row = p->c_row * bytes,
                       .is_added = p->is_added || slab > 0};
-  const char *a = (const char *)p->a.data + (ptrdiff_t)i0 * run.a_row + (ptrdiff_t)p0 * run.a_next;
+  const char *a = NULL, *b = NULL;
   char *c = (char *)p->c + (ptrdiff_t)i0 * run.c_row + (ptrdiff_t)j0 * bytes;
-  const char *b = NULL;
-  if (plan->way != WAY_PANELS)
+  if (plan->way != WAY_OUTER)
+    a = (const char *)p->a.data + (ptrdiff_t)i0 * run.a_row + (ptrdiff_t)p0 * run.a_next;
+  if (plan->way != WAY_PANELS && plan->way != WAY_OUTER)
     b = (const char *)p->b.data + ((ptrdiff_t)p0 * p->b.row + (ptrdiff_t)j0 * p->b.col) * bytes;
   switch (plan->way) {
   case WAY_COLUMN: set->column(&run, i1 - i0, a, b, c); return;
@@ -222,6 +245,14 @@ void hiaR_product_slab(const hia_product *p, const hia_product_plan *plan, size_
     run.b_next = (ptrdiff_t)(plan->group * element);
     run.b_panel = run.b_next * (ptrdiff_t)p->k;
     b = (const char *)p->packed + (ptrdiff_t)u0 * run.b_panel + (ptrdiff_t)p0 * run.b_next;
+    break;
+  case WAY_OUTER:
+    run.a_at = p->a_at + p0;
+    run.b_at = p->b_at + p0;
+    run.a_row = bytes;
+    run.b_panel = (ptrdiff_t)(plan->group * element);
+    a = run.a_at[0] + i0 * element;
+    b = run.b_at[0] + j0 * element;
     break;
   case WAY_DIRECT: run.b_panel = (ptrdiff_t)(plan->group * element); break;
   default:

@@ -45,20 +45,28 @@ void hiaR_pack_part(hia_dtype dtype, size_t k, size_t n, hia_matrix b, void *pac
 
 /* ---- product.c ---- */
 
-/* C = A @ B. C's rows are contiguous, `c_row` elements apart, and overlap neither operand. */
+/* C = A @ B. C's rows are contiguous, `c_row` elements apart, and overlap neither operand.
+ *
+ * A sum of outer products is a product whose vectors lie anywhere: column p of A begins at a_at[p]
+ * and row p of B at b_at[p], both contiguous. Then a, b and packed are not read. */
 typedef struct hia_product {
   hia_dtype dtype;
   bool is_added;
   size_t m, n, k;
-  hia_matrix a;       /* m x k */
-  hia_matrix b;       /* k x n; not read if `packed` is there */
-  const void *packed; /* of hiaR_pack; NULL: B is read as it lies */
+  hia_matrix a;                          /* m x k */
+  hia_matrix b;                          /* k x n; not read if `packed` is there */
+  const void *packed;                    /* of hiaR_pack; NULL: B is read as it lies */
+  const char *const *a_at, *const *b_at; /* k each; NULL: no sum of outer products */
   void *c;
   ptrdiff_t c_row;
 } hia_product;
 
 /* True if B should be packed for this one product: it costs less than it saves. */
 bool hiaR_product_packs(const hia_product *product);
+
+/* True if transpose(B) @ transpose(A), which is n x m, leaves fewer lanes of vectors idle, and so
+ * takes an eighth less time or better. */
+bool hiaR_product_is_better_turned(hia_dtype dtype, size_t m, size_t n);
 
 /* A product is done in parts: rectangles of C, which any threads may compute in any order. Each
  * part consists of slabs along k, which must be done in order, by one thread at a time. Parts and
@@ -71,6 +79,9 @@ typedef struct hia_product_plan {
   size_t row_parts, col_parts, group, k_slab;
 } hia_product_plan;
 void hiaR_product_plan(const hia_product *product, hia_product_plan *plan);
+/* Divides a plan so that a slab needs less memory. False: it needs as little as it can. Changes no
+ * bits. */
+bool hiaR_product_shrink(const hia_product *product, hia_product_plan *plan);
 /* Divides a plan further, so that each of n threads has as much to do. Changes no bits. */
 void hiaR_product_divide(const hia_product *product, hia_product_plan *plan, size_t n);
 void hiaR_product_slab(const hia_product *product, const hia_product_plan *plan, size_t part,

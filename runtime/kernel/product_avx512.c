@@ -8,7 +8,7 @@
 #if defined(__x86_64__)
 #define PREFETCHES  4
 #define COLUMN_ROWS 8
-#include "runtime/kernel/product_tile.h"
+#include "runtime/kernel/product_column.h"
 #include <immintrin.h>
 #include <math.h>
 
@@ -16,14 +16,18 @@
 #define TILES_MID  TILES_2(7) TILES_2(8) TILES_2(9) TILES_2(10)
 #define TILES_HIGH TILES_2(11) TILES_2(12) TILES_2(13) TILES_2(14)
 #define TILES      TILES_LOW TILES_MID TILES_HIGH
+#define ROWS(name)                                                                                 \
+  ROW_8(name, 1), ROW_8(name, 2), ROW_6(name, 3), ROW_6(name, 4), ROW_4(name, 5), ROW_4(name, 6),  \
+      ROW_2(name, 7), ROW_2(name, 8), ROW_2(name, 9), ROW_2(name, 10), ROW_2(name, 11),            \
+      ROW_2(name, 12), ROW_2(name, 13), ROW_2(name, 14)
 #define SET                                                                                        \
   {.lanes = LANES,                                                                                 \
    .vector = sizeof(V),                                                                            \
    .rows = 14,                                                                                     \
    .widest = {0, 8, 8, 6, 6, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2},                                        \
-   .tile = {ROW_8(1), ROW_8(2), ROW_6(3), ROW_6(4), ROW_4(5), ROW_4(6), ROW_2(7), ROW_2(8),        \
-            ROW_2(9), ROW_2(10), ROW_2(11), ROW_2(12), ROW_2(13), ROW_2(14)},                      \
-   .column = NAME(column),                                                                         \
+   .tile = {ROWS(tile)},                                                                           \
+   .outer = {ROWS(outer)},                                                                         \
+   .column = COLUMN,                                                                               \
    .quads = QUADS}
 
 #define T                        float
@@ -46,6 +50,11 @@
 #define PICK(v, p)   _mm512_permute_ps((v), (p) * 0x55)
 #include "runtime/kernel/product_tile_body.h"
 TILES
+static void column_of_f32(const hia_tile_run *run, size_t rows, const char *a, const char *b,
+                          char *c) {
+  column_by_eight(column_f32, run, rows, a, b, c);
+}
+#define COLUMN column_of_f32
 static const hia_tile_set set_f32 = SET;
 #include "runtime/kernel/product_tile_end.h"
 
@@ -69,6 +78,7 @@ static const hia_tile_set set_f32 = SET;
 #define PICK(v, p)   _mm512_permutex_pd((v), (p) * 0x55)
 #include "runtime/kernel/product_tile_body.h"
 TILES
+#define COLUMN NAME(column)
 static const hia_tile_set set_f64 = SET;
 #include "runtime/kernel/product_tile_end.h"
 

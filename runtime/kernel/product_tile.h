@@ -39,21 +39,26 @@
 #define TILE(r, v)                                                                                 \
   static void NAME(tile_##r##_##v)(const hia_tile_run *run, const char *a, const char *b, char *c, \
                                    unsigned last) {                                                \
-    NAME(tile)(r, v, run, a, b, c, last);                                                          \
+    NAME(tile)(r, v, false, run, a, b, c, last);                                                   \
+  }                                                                                                \
+  static void NAME(outer_##r##_##v)(const hia_tile_run *run, const char *a, const char *b,         \
+                                    char *c, unsigned last) {                                      \
+    NAME(tile)(r, v, true, run, a, b, c, last);                                                    \
   }
-/* The tiles of r rows and up to so many vectors, and their rows in a hia_tile_set. */
-#define TILES_2(r) TILE(r, 1) TILE(r, 2)
-#define TILES_4(r) TILES_2(r) TILE(r, 3) TILE(r, 4)
-#define TILES_6(r) TILES_4(r) TILE(r, 5) TILE(r, 6)
-#define TILES_8(r) TILES_6(r) TILE(r, 7) TILE(r, 8)
-#define FIRST_2(r) NAME(tile_##r##_1), NAME(tile_##r##_2)
-#define FIRST_4(r) FIRST_2(r), NAME(tile_##r##_3), NAME(tile_##r##_4)
-#define FIRST_6(r) FIRST_4(r), NAME(tile_##r##_5), NAME(tile_##r##_6)
-#define FIRST_8(r) FIRST_6(r), NAME(tile_##r##_7), NAME(tile_##r##_8)
-#define ROW_2(r)   [r] = {FIRST_2(r)}
-#define ROW_4(r)   [r] = {FIRST_4(r)}
-#define ROW_6(r)   [r] = {FIRST_6(r)}
-#define ROW_8(r)   [r] = {FIRST_8(r)}
+/* The tiles of r rows and up to so many vectors, and their rows in a hia_tile_set: `name` is tile
+ * or outer. */
+#define TILES_2(r)       TILE(r, 1) TILE(r, 2)
+#define TILES_4(r)       TILES_2(r) TILE(r, 3) TILE(r, 4)
+#define TILES_6(r)       TILES_4(r) TILE(r, 5) TILE(r, 6)
+#define TILES_8(r)       TILES_6(r) TILE(r, 7) TILE(r, 8)
+#define FIRST_2(name, r) NAME(name##_##r##_1), NAME(name##_##r##_2)
+#define FIRST_4(name, r) FIRST_2(name, r), NAME(name##_##r##_3), NAME(name##_##r##_4)
+#define FIRST_6(name, r) FIRST_4(name, r), NAME(name##_##r##_5), NAME(name##_##r##_6)
+#define FIRST_8(name, r) FIRST_6(name, r), NAME(name##_##r##_7), NAME(name##_##r##_8)
+#define ROW_2(name, r)   [r] = {FIRST_2(name, r)}
+#define ROW_4(name, r)   [r] = {FIRST_4(name, r)}
+#define ROW_6(name, r)   [r] = {FIRST_6(name, r)}
+#define ROW_8(name, r)   [r] = {FIRST_8(name, r)}
 
 /* Integers: few tiles. */
 #define TILES_OF_INTEGERS TILES_2(1) TILES_2(2) TILES_2(3) TILES_2(4)
@@ -62,7 +67,8 @@
    .vector = sizeof(V),                                                                            \
    .rows = 4,                                                                                      \
    .widest = {0, 2, 2, 2, 2},                                                                      \
-   .tile = {ROW_2(1), ROW_2(2), ROW_2(3), ROW_2(4)},                                               \
+   .tile = {ROW_2(tile, 1), ROW_2(tile, 2), ROW_2(tile, 3), ROW_2(tile, 4)},                       \
+   .outer = {ROW_2(outer, 1), ROW_2(outer, 2), ROW_2(outer, 3), ROW_2(outer, 4)},                  \
    .column = NAME(column)}
 
 #endif

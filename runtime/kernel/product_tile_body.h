@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The tiles of one dtype: product_tile.h says what an includer defines. */
-INLINE void NAME(tile)(const int rows, const int vectors, const hia_tile_run *run, const char *a,
-                       const char *b, char *c, unsigned last) {
+INLINE void NAME(tile)(const int rows, const int vectors, const bool is_outer,
+                       const hia_tile_run *run, const char *a, const char *b, char *c,
+                       unsigned last) {
   enum { SIZE = (int)sizeof(V) };
   V acc[HIA_TILE_ROWS][HIA_TILE_VECTORS];
   const MASK mask = MASK_OF(last);
@@ -19,27 +20,47 @@ INLINE void NAME(tile)(const int rows, const int vectors, const hia_tile_run *ru
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) acc[i][v] =
         SPREAD((T)0);
   }
-  const char *group[(HIA_TILE_ROWS + 2) / 3];
-  UNROLL for (int g = 0; 3 * g < rows; g++) {
-    group[g] = a + 3 * g * a_row;
-    HIDE(group[g]);
-  }
-  for (size_t p = run->k; p; p--) {
-    V x[HIA_TILE_VECTORS];
-    if (rows >= PREFETCHES) {
-      UNROLL for (int v = 0; v < vectors; v++)
-          __builtin_prefetch(b + PREFETCH * b_next + v / 2 * b_panel + v % 2 * SIZE);
+  if (is_outer) {
+    const char *const *a_at = run->a_at, *const *b_at = run->b_at;
+    const ptrdiff_t in_a = a - a_at[0], in_b = b - b_at[0];
+    for (size_t p = 0; p < run->k; p++) {
+      V x[HIA_TILE_VECTORS];
+      const char *of_a = a_at[p] + in_a, *of_b = b_at[p] + in_b;
+      HIDE(of_a);
+      /* What the next tiles read: the vectors lie anywhere, so the processor does not foresee it.
+       */
+      __builtin_prefetch(of_a + 2 * rows * (int)sizeof(T));
+      UNROLL for (int v = 0; v < vectors; v++) __builtin_prefetch(of_b + (vectors + v) * SIZE);
+      UNROLL for (int v = 0; v < vectors; v++) x[v] =
+          v < vectors - 1 ? LOAD(of_b + v * SIZE) : LOAD_MASKED(of_b + v * SIZE, mask);
+      UNROLL for (int i = 0; i < rows; i++) {
+        const V y = SPREAD(((const T *)(const void *)of_a)[i]);
+        UNROLL for (int v = 0; v < vectors; v++) acc[i][v] = FMA(y, x[v], acc[i][v]);
+      }
     }
-    UNROLL for (int v = 0; v < vectors; v++) {
-      const char *at = b + v / 2 * b_panel + v % 2 * SIZE;
-      x[v] = v < vectors - 1 ? LOAD(at) : LOAD_MASKED(at, mask);
+  } else {
+    const char *group[(HIA_TILE_ROWS + 2) / 3];
+    UNROLL for (int g = 0; 3 * g < rows; g++) {
+      group[g] = a + 3 * g * a_row;
+      HIDE(group[g]);
     }
-    UNROLL for (int i = 0; i < rows; i++) {
-      const V y = SPREAD(*(const T *)(const void *)(group[i / 3] + i % 3 * a_row));
-      UNROLL for (int v = 0; v < vectors; v++) acc[i][v] = FMA(y, x[v], acc[i][v]);
+    for (size_t p = run->k; p; p--) {
+      V x[HIA_TILE_VECTORS];
+      if (rows >= PREFETCHES) {
+        UNROLL for (int v = 0; v < vectors; v++)
+            __builtin_prefetch(b + PREFETCH * b_next + v / 2 * b_panel + v % 2 * SIZE);
+      }
+      UNROLL for (int v = 0; v < vectors; v++) {
+        const char *at = b + v / 2 * b_panel + v % 2 * SIZE;
+        x[v] = v < vectors - 1 ? LOAD(at) : LOAD_MASKED(at, mask);
+      }
+      UNROLL for (int i = 0; i < rows; i++) {
+        const V y = SPREAD(*(const T *)(const void *)(group[i / 3] + i % 3 * a_row));
+        UNROLL for (int v = 0; v < vectors; v++) acc[i][v] = FMA(y, x[v], acc[i][v]);
+      }
+      UNROLL for (int g = 0; 3 * g < rows; g++) group[g] += a_next;
+      b += b_next;
     }
-    UNROLL for (int g = 0; 3 * g < rows; g++) group[g] += a_next;
-    b += b_next;
   }
   UNROLL for (int i = 0; i < rows; i++) {
     UNROLL for (int v = 0; v < vectors; v++) {

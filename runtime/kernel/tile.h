@@ -21,6 +21,9 @@ typedef struct hia_tile_run {
   ptrdiff_t b_next, b_panel; /* from p to p + 1; from one panel to the next */
   ptrdiff_t c_row;
   bool is_added;
+  /* In a sum of outer products these are where the vectors of each p begin, and neither A's strides
+   * nor b_next are used; else NULL. */
+  const char *const *a_at, *const *b_at;
 } hia_tile_run;
 
 /* `last` is the number of columns in the last vector, 1 .. lanes: no other column of B or C is
@@ -37,11 +40,13 @@ typedef void hia_tile_quads(size_t rows, const char *a, const char *b, ptrdiff_t
                             ptrdiff_t b_col, char *c);
 
 /* The tiles of one dtype. widest[r] is the most vectors that a tile of r rows has; it is even,
- * or 1. The tile of r rows and v vectors is tile[r][v - 1]. */
+ * or 1. The tile of r rows and v vectors is tile[r][v - 1], and outer[r][v - 1] of sums of outer
+ * products. */
 typedef struct hia_tile_set {
   unsigned lanes, rows, vector; /* vector: the bytes of one */
   uint8_t widest[HIA_TILE_ROWS + 1];
   hia_tile *tile[HIA_TILE_ROWS + 1][HIA_TILE_VECTORS];
+  hia_tile *outer[HIA_TILE_ROWS + 1][HIA_TILE_VECTORS];
   hia_tile_column *column;
   hia_tile_quads *quads; /* NULL: this machine's vectors are too short */
 } hia_tile_set;

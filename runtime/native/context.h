@@ -269,6 +269,13 @@ void hiaR_poke(hia_context *context);
  * at `loc`, or where compiled code was, or with `job`, which failed. */
 _Noreturn void hiaR_leave(hia_context *context, hia_status status, uint32_t loc, int64_t code,
                           const char *sp, uintptr_t pc, const hia_job *job);
+
+/* Code that makes objects may be run without a heap: it ends here. */
+static inline HIA_UNINSTRUMENTED void hiaR_need_heap(hia_context *context, uint32_t loc,
+                                                     const char *sp, uintptr_t pc) {
+  if (HIA_UNLIKELY(!context->local.heap))
+    hiaR_leave(context, HIA_UNSUPPORTED, loc, 0, sp, pc, NULL);
+}
 /* Leaves it, when how it fails is noted. */
 _Noreturn void hiaR_leave_noted(hia_context *context);
 

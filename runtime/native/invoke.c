@@ -34,4 +34,5 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
 #endif
   if (context->doomed == invocation) context->doomed = NULL;
   context->invocation = invocation->outer;
+  if (!invocation->outer) hiaR_crew_end(context, &context->crew);
 }

@@ -37,6 +37,7 @@ hia_job *hiaR_job_new(hia_context *context, uint32_t n_words) {
   job->n_params = 0;
   job->gives = false;
   atomic_store_explicit(&job->is_done, 0, memory_order_relaxed);
+  atomic_store_explicit(&job->is_seated, 0, memory_order_relaxed);
   atomic_store_explicit(&job->is_cancelled, 0, memory_order_relaxed);
   job->is_returned = job->is_back = job->is_begun = job->is_part = false;
   job->calls = job->rounds = job->steals = 0;

@@ -15,7 +15,8 @@ typedef struct hia_rows {
   struct hia_row *newest, *oldest;
   uint32_t n, n_levels; /* of depths */
   uint64_t bytes;
-  struct hia_row_chunk *chunks; /* their memory */
+  struct hia_owed *owed;        /* what objects get when the rows are computed, newest first */
+  struct hia_row_chunk *chunks; /* the memory of all that */
 } hia_rows;
 
 typedef struct hia_job hia_job;
@@ -48,6 +49,9 @@ struct hia_job {
   bool (*adopt)(hia_context *owner, hia_job *job);
   hia_rows rows;
   hia_batch_usage batch_usage;
+
+  /* A help (crew.h): the thief looks at a phase of the owner's crew, or computes a piece of it. */
+  _Atomic uint32_t is_seated;
 
   _Atomic uint32_t is_cancelled; /* set by the owner: its results are not needed any more */
   bool is_back;                  /* the owner runs it, or has run it, at the join */

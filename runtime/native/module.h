@@ -20,7 +20,7 @@
 #define HIA_RT_ABI        14
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_14
 /* Hash of all that the number covers: tests/unit/engine/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x03534830cff667c9u
+#define HIA_RT_ABI_HASH 0x703821dc36dec35eu
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -40,6 +40,34 @@ typedef struct hia_native_operation {
   hia_operate operate;
   hia_operation o;
 } hia_native_operation;
+
+/* Operations one after the other, on the words of one block, as generated code describes them: a
+ * constant. Code that is seldom needed takes less room so, and less time to compile. */
+enum { HIA_STEP_INS = 8 };
+typedef struct hia_native_step {
+  const hia_native_operation *operation; /* NULL: the step adds a reference to word ins[0], or gives
+                                            one up */
+  uint32_t loc;                          /* of the operation */
+  uint32_t base; /* of the type of a word that is given up; HIA_NONE: a reference is added */
+  uint16_t out;  /* the word that becomes the result */
+  uint16_t n_in; /* those of an operation, at most HIA_STEP_INS */
+  uint16_t ins[HIA_STEP_INS]; /* words */
+  uint16_t spare[2];
+} hia_native_step;
+typedef struct hia_native_steps {
+  uint64_t n;
+  hia_native_step list[];
+} hia_native_steps;
+
+/* New tensors of one shape, as generated code describes them: a constant. */
+typedef struct hia_native_tensor {
+  uint32_t loc; /* of the operation that makes it */
+  uint32_t dtype;
+} hia_native_tensor;
+typedef struct hia_native_tensors {
+  uint32_t n, rank;
+  hia_native_tensor list[];
+} hia_native_tensors;
 
 /* A segment (graph/batch/batch.h), as generated code describes it: a constant. The words of its
  * block are its operands, tensors of as many rows as are computed at a time, and its results. */
@@ -63,6 +91,18 @@ typedef struct hia_segment {
   _Atomic uint64_t *known_as;
   uint64_t is_light; /* it has no product: its rows share the elements of no matrix */
 } hia_segment;
+
+/* An object of which some words are elements of tensors that may be pending, as generated code
+ * describes it: a constant. */
+typedef struct hia_late_word {
+  uint32_t at;   /* where the word lies in the object */
+  uint32_t size; /* of it, in bytes */
+} hia_late_word;
+typedef struct hia_late_data {
+  uint32_t base; /* of the object's type (heap/object.h) */
+  uint32_t n;
+  const hia_late_word *words;
+} hia_late_data;
 
 typedef struct hia_code_module hia_code_module;
 

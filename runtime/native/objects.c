@@ -1,17 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What compiled code calls, by the stubs of arch/, to make, change and free objects, arrays and
- * tensors. */
+/* What compiled code calls, by the stubs of arch/, to make, change and free objects and arrays. */
 #include "runtime/native/context.h"
 #include "runtime/native/sampled.h"
 
 /* ---- objects ---- */
 
-/* A code that makes objects and is run without a heap finds its free lists empty, and comes here.
- */
+/* Code that is run without a heap finds its free lists empty, and comes here. */
 HIA_UNINSTRUMENTED void *hiaR_native_alloc(hia_context *context, size_t size, uint32_t loc,
                                            const char *sp, uintptr_t pc) {
-  if (HIA_UNLIKELY(!context->local.heap))
-    hiaR_leave(context, HIA_UNSUPPORTED, loc, 0, sp, pc, NULL);
+  hiaR_need_heap(context, loc, sp, pc);
   void *block = hiaR_heap_alloc(&context->local, size);
   if (HIA_UNLIKELY(!block)) hiaR_leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
   hiaR_sampled_took(context, loc, sp, pc);
@@ -53,23 +50,17 @@ static HIA_UNINSTRUMENTED hia_word made(hia_context *context, hia_status how, hi
   return array;
 }
 
-static HIA_UNINSTRUMENTED void need_heap(hia_context *context, uint32_t loc, const char *sp,
-                                         uintptr_t pc) {
-  if (HIA_UNLIKELY(!context->local.heap))
-    hiaR_leave(context, HIA_UNSUPPORTED, loc, 0, sp, pc, NULL);
-}
-
 HIA_UNINSTRUMENTED hia_word hiaR_native_new(hia_context *context, int64_t n, uint32_t base,
                                             uint32_t loc, const char *sp, uintptr_t pc) {
   hia_word array = 0;
-  need_heap(context, loc, sp, pc);
+  hiaR_need_heap(context, loc, sp, pc);
   hia_status status = hiaR_array_new(&context->local, &context->run.shapes->list[base], n, &array);
   return made(context, status, array, base, loc, sp, pc);
 }
 
 HIA_UNINSTRUMENTED hia_word hiaR_native_own(hia_context *context, hia_word array, uint32_t base,
                                             uint32_t loc, const char *sp, uintptr_t pc) {
-  need_heap(context, loc, sp, pc);
+  hiaR_need_heap(context, loc, sp, pc);
   hia_status status =
       hiaR_array_own(&context->local, context->run.shapes, base, &array, context->is_shared != 0);
   return made(context, status, array, base, loc, sp, pc);
@@ -79,7 +70,7 @@ HIA_UNINSTRUMENTED hia_word hiaR_native_slice(hia_context *context, hia_word arr
                                               int64_t end, uint32_t base, uint32_t loc,
                                               const char *sp, uintptr_t pc) {
   hia_word slice = 0;
-  need_heap(context, loc, sp, pc);
+  hiaR_need_heap(context, loc, sp, pc);
   if (HIA_UNLIKELY(!hiaR_array_slice(&context->local, &context->run.shapes->list[base], array,
                                      first, end, context->is_shared != 0, &slice))) {
     hia_status status = hiaR_end_status(context);
@@ -94,34 +85,8 @@ HIA_UNINSTRUMENTED hia_word hiaR_native_concat(hia_context *context, const hia_w
                                                uint32_t n, uint32_t base, uint32_t loc,
                                                const char *sp, uintptr_t pc) {
   hia_word array = 0;
-  need_heap(context, loc, sp, pc);
+  hiaR_need_heap(context, loc, sp, pc);
   hia_status status = hiaR_array_concat(&context->local, context->run.shapes, base, arrays, n,
                                         context->is_shared != 0, &array);
   return made(context, status, array, base, loc, sp, pc);
-}
-
-/* ---- operations ---- */
-
-HIA_UNINSTRUMENTED void hiaR_native_operate(hia_context *context,
-                                            const hia_native_operation *operation, hia_word *words,
-                                            uint32_t loc, const char *sp, uintptr_t pc) {
-  if (operation->o.op != HIA_OP_TRAP) need_heap(context, loc, sp, pc); /* it may be of scalars */
-  hia_native_crew crew;
-  bool has_crew = HIA_UNLIKELY(context->run.team != NULL) && hiaR_crew_join(context, sp, pc, &crew);
-  const hia_env env = {&context->local, context->run.shapes, context->params,
-                       context->is_shared != 0, has_crew ? &crew.crew : NULL};
-  hia_misfortune why;
-  hia_status status = operation->operate(&env, &operation->o, words, words, &why);
-  if (has_crew && !status) status = hiaR_crew_leave(&crew);
-  hiaR_sampled_took(context, loc, sp, pc);
-  if (HIA_LIKELY(!status)) return;
-  if (status == HIA_CANCELLED)
-    hiaR_leave(context, hiaR_end_status(context), HIA_NONE, 0, sp, pc, NULL);
-  if (status == HIA_RANGE) context->why.range = why.range;
-  if (status == HIA_SHAPE) context->why.misfit = why.misfit;
-  if (status == HIA_NAN_MADE) context->why.nan = why.nan;
-  int64_t code = status == HIA_FUEL    ? (int64_t)why.fuel_left
-                 : status == HIA_RANGE ? hiaR_range_code(why.of, why.is_slice)
-                                       : 0;
-  hiaR_leave(context, status, loc, code, sp, pc, NULL);
 }

@@ -8,7 +8,9 @@
 enum {
   REPLY_NS = 1000, /* how long a thief looks for the reply before it sleeps; by then the victim
                        must have come to a safepoint, unless it is not running */
-  AGAIN_NS = 5000, /* how long a thief sleeps before it sets the victim's limit again */
+  /* How long a thief sleeps before it sets the victim's limit again, at first; then twice as long
+   * each time. To sleep takes a virtual machine longer than this. */
+  AGAIN_NS = 5000,
   MAX_AGAIN_NS = 200000, /* after which it goes to another victim */
 };
 
@@ -56,13 +58,14 @@ static bool demand(hia_context *context, hia_context *victim, hia_job *awaited) 
 
 /* Sleeps, and makes the victim poll, again and again. */
 static void demand_again(hia_context *context, hia_context *victim, hia_job *awaited) {
-  uint64_t now = hiaR_now(), end = now + MAX_AGAIN_NS;
+  uint64_t now = hiaR_now(), end = now + MAX_AGAIN_NS, ns = AGAIN_NS;
   for (; now < end && !is_settled(context, awaited); now = hiaR_now()) {
     uint64_t pause = pause_of(victim, now);
     hia_parker_arm(&context->post.parker);
     if (!is_settled(context, awaited))
-      hia_parker_park(&context->post.parker, pause > AGAIN_NS ? pause : AGAIN_NS);
+      hia_parker_park(&context->post.parker, pause > ns ? pause : ns);
     hia_parker_disarm(&context->post.parker);
+    ns *= 2;
     if (!hia_mailbox_has_reply(&context->post.mailbox)) atomic_store(&victim->limit, UINTPTR_MAX);
   }
 }

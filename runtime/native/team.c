@@ -103,6 +103,7 @@ static void call_and_unlock(hia_team *team) {
   pool->n_threads--;
   count_helper(team, false);
   atomic_store(&team->max_helpers, atomic_load(&team->n_helpers));
+  atomic_store(&team->all_helpers, atomic_load(&team->n_helpers));
   pthread_mutex_unlock(&pool->lock);
 }
 
@@ -130,6 +131,7 @@ hia_team *hiaR_team_new(hia_context *context) {
   team->references = 1;
   SET(team->n_helpers, 0);
   if (max > pool->max_threads) max = pool->max_threads;
+  SET(team->all_helpers, max);
   if (max && hiaR_now() < atomic_load(&pool->alone_until)) max = 0;
   SET(team->max_helpers, max);
   SET(team->rundown.is_closed, 0);
@@ -166,6 +168,30 @@ void hiaR_team_call(hia_team *team) {
   pthread_mutex_lock(&team->pool->lock);
   call_and_unlock(team);
 }
+
+/* ---- processors that others have ---- */
+
+/* After a worker was put aside for one unit of time, runs have no helpers for so many, so what the
+ * others lose by that is little. */
+enum { ALONE_TIMES = 16, MAX_ALONE_NS = 250000000 };
+
+void hiaR_team_note_aside(hia_team *team, uint64_t ns) {
+  if (HIA_HELPS_ON_ONE) return;
+  ns = ns < MAX_ALONE_NS / ALONE_TIMES ? ns * ALONE_TIMES : MAX_ALONE_NS;
+  atomic_store(&team->pool->alone_until, hiaR_now() + ns);
+  atomic_store(&team->max_helpers, 0);
+}
+
+void hiaR_team_resume(hia_context *context) {
+  hia_team *team = context->run.team;
+  if (context != atomic_load(&team->members[0]) || atomic_load(&team->max_helpers) ||
+      !atomic_load(&team->all_helpers) || hiaR_now() < atomic_load(&team->pool->alone_until))
+    return;
+  atomic_store(&team->max_helpers, atomic_load(&team->all_helpers));
+  hiaR_team_call(team);
+}
+
+/* ---- the end of a run ---- */
 
 static void await_empty(hia_team *team) {
   uint64_t start = hiaR_now();
@@ -337,7 +363,7 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
     }
     leave_rundown(team, context);
     uint64_t ns = job ? 0 : hiaR_backoff_next(&thread->pause);
-    if (hia_rundown_is_closed(&team->rundown)) return false;
+    if (hia_rundown_is_closed(&team->rundown) || !atomic_load(&team->max_helpers)) return false;
     /* Where several helpers find no work, one of them is enough to look for it. */
     if (ns == HIA_MAX_BACKOFF_NS && atomic_load(&team->n_sleeping)) return false;
     /* A helper that has found nothing sleeps before it goes to the next team: going round among

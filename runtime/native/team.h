@@ -13,7 +13,8 @@ struct hia_team {
   /* Changed under the pool's lock. */
   unsigned references; /* the run's, and one for each helper */
   _Atomic uint32_t n_helpers, max_helpers;
-  _Atomic uint32_t is_wanting; /* a helper was called for, and none was idle */
+  _Atomic uint32_t all_helpers; /* what max_helpers is where there are processors for them */
+  _Atomic uint32_t is_wanting;  /* a helper was called for, and none was idle */
 
   hia_rundown rundown;   /* counts the workers in the run, without the thread that began it */
   _Atomic uint32_t stop; /* a hia_status: the run ends with it */
@@ -46,6 +47,13 @@ hia_team *hiaR_team_new(hia_context *context);
 void hiaR_team_end(hia_team *team, hia_usage *usage);
 /* There is work: adds one more helper, if a thread is idle or may be started. */
 void hiaR_team_call(hia_team *team);
+
+/* A worker of the team was put aside for `ns` while it had work: other programs have the
+ * processors. Runs of the pool have no helpers for some time; the team's leave. */
+void hiaR_team_note_aside(hia_team *team, uint64_t ns);
+/* Once that time is over the team may have helpers again; the worker that began the run calls one.
+ */
+void hiaR_team_resume(hia_context *context);
 
 /* ---- ending.c ---- */
 

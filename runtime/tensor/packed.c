@@ -4,8 +4,12 @@
 #include "runtime/base/left.h"
 #include "runtime/kernel/product.h"
 
-/* A use without the packed form costs a third of packing. So it is packed at the second one. */
-enum { USES = 1, PACK_ALIGN = 64 };
+/* Without the packed form a use as a left operand of vectors costs a third of packing. So it is
+ * packed at the second one. As a right operand a matrix has rows that are contiguous, and products
+ * read them as they lie nearly as fast as panels: a form that lasts for one step of training would
+ * not be worth its cost. But rows that are a multiple of PAGE bytes apart share sets of the caches.
+ */
+enum { USES = 1, PAGE = 4096, PACK_ALIGN = 64 };
 #define PACKING UINT32_MAX
 
 static hia_packed_forms *forms_of(hia_tensor *t) { return (hia_packed_forms *)(void *)t - 1; }
@@ -23,13 +27,23 @@ size_t hiaR_packed_bytes(const hia_packed_forms *forms) {
   return bytes;
 }
 
+static uint32_t uses_before(const hia_tensor *param, hia_packing packing) {
+  uint32_t rank = hiaR_tensor_rank(param);
+  uint64_t element = hiaR_dtype_size(hiaR_tensor_dtype(param));
+  if (packing != HIA_PACK_RIGHT || rank == 0) return USES;
+  return (uint64_t)param->dims[rank - 1] * element % PAGE ? HIA_PACK_RIGHT_USES : USES;
+}
+
 void hiaR_packed_forget(hia_packed_forms *forms) {
+  const hia_tensor *param = (const hia_tensor *)(const void *)(forms + 1);
   for (uint32_t i = 0; i < HIA_N_PACKINGS; i++) {
     hia_packed_form *form = &forms->list[i];
-    /* Packs at the first use: the value before was packed, too. */
+    /* The value before was packed, and this one will be used as often: it is packed at once, unless
+     * the form is of little use. */
+    uint32_t uses = uses_before(param, (hia_packing)i);
     bool was_packed = atomic_load_explicit(&form->packed, memory_order_relaxed) != NULL;
     atomic_store_explicit(&form->packed, NULL, memory_order_relaxed);
-    atomic_store_explicit(&form->uses, was_packed ? USES : 0, memory_order_relaxed);
+    atomic_store_explicit(&form->uses, was_packed && uses == USES ? USES : 0, memory_order_relaxed);
   }
 }
 
@@ -81,9 +95,10 @@ static char *block_of(const hia_allocator *allocator, hia_packed_form *form, siz
 /* Makes the form, unless another thread does, or did. */
 static void make_form(hia_tensor *t, const matrices *m, size_t each, hia_packed_form *form,
                       bool (*must_go_on)(void *user, uint64_t ns), void *user) {
-  uint32_t uses = atomic_load_explicit(&form->uses, memory_order_relaxed);
+  uint32_t uses = atomic_load_explicit(&form->uses, memory_order_relaxed),
+           least = uses_before(t, m->packing);
   if (uses == PACKING) return;
-  if (uses < USES) {
+  if (uses < least) {
     atomic_compare_exchange_strong(&form->uses, &uses, uses + 1);
     return;
   }
@@ -96,7 +111,7 @@ static void make_form(hia_tensor *t, const matrices *m, size_t each, hia_packed_
   if (pack(m, t, each, packed, must_go_on, user))
     atomic_store_explicit(&form->packed, packed, memory_order_release);
   else
-    atomic_store(&form->uses, USES);
+    atomic_store(&form->uses, least);
 }
 
 const void *hiaR_tensor_packed(hia_tensor *tensor, const char *data, hia_packing packing,

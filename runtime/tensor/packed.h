@@ -13,7 +13,7 @@
 #include "runtime/heap/tensor.h"
 
 typedef enum hia_packing { HIA_PACK_RIGHT, HIA_PACK_LEFT, HIA_PACK_LEFT_EACH } hia_packing;
-enum { HIA_N_PACKINGS = 3 };
+enum { HIA_N_PACKINGS = 3, HIA_PACK_RIGHT_USES = 32 /* as a right operand before it is packed */ };
 
 typedef struct hia_packed_form {
   _Atomic uint32_t uses;  /* while it is not packed; the largest number: a thread is at it */
@@ -33,7 +33,8 @@ typedef struct hia_packed_forms {
 void hiaR_packed_free(const hia_packed_forms *forms);
 /* The bytes of their blocks. */
 size_t hiaR_packed_bytes(const hia_packed_forms *forms);
-/* The tensor's elements will be others: the forms are made again, in the blocks that they have. */
+/* The tensor's elements will be others: the forms are made again, in the blocks that they have. A
+ * form that is worth its cost from the first uses on is made at the first one, if it was there. */
 void hiaR_packed_forget(hia_packed_forms *forms);
 
 /* The packed form of the matrix that begins at `data` and is one of `tensor`, if it is a whole

@@ -80,30 +80,59 @@ static hia_status compute_with_crew(const hia_env *env, const hia_product *p,
   return env->crew->compute(env->crew, (uint32_t)plan->parts, compute_part, &d);
 }
 
+/* True if each worker of the crew surely has the memory for its slabs. */
+static bool have_room(const hia_env *env, const hia_product_plan *plan) {
+  return !plan->scratch || hiaR_heap_left(env->local->heap) / 2 / plan->scratch >= env->crew->n;
+}
+
+/* All parts, by this worker. */
+static hia_status multiply_alone(const hia_product *p, const hia_product_plan *plan, void *scratch,
+                                 hia_work *work) {
+  size_t slabs = plan->parts * plan->slabs;
+  uint64_t each = 20 + (slabs > 1 ? HIA_WORK : (uint64_t)p->m * p->n * p->k / 16);
+  for (size_t i = 0; i < plan->parts; i++)
+    for (size_t slab = 0; slab < plan->slabs; slab++) {
+      if (!hiaR_work_on(work, each)) return HIA_CANCELLED;
+      hiaR_product_slab(p, plan, i, slab, scratch);
+    }
+  return HIA_OK;
+}
+
+/* A product of one row reads B as it lies. */
+static hia_status multiply_rows(const hia_product *p, hia_work *work) {
+  ptrdiff_t element = (ptrdiff_t)hiaR_dtype_size(p->dtype);
+  hia_product row = *p;
+  hia_product_plan plan;
+  row.m = 1;
+  hia_status status = HIA_OK;
+  for (size_t i = 0; i < p->m && !status; i++) {
+    row.a.data = (const char *)p->a.data + (ptrdiff_t)i * p->a.row * element;
+    row.c = (char *)p->c + (ptrdiff_t)i * p->c_row * element;
+    hiaR_product_plan(&row, &plan);
+    status = multiply_alone(&row, &plan, NULL, work);
+  }
+  return status;
+}
+
 static hia_status multiply(const hia_env *env, hia_product *p, hia_work *work) {
   room packed = {0}, scratch = {0};
   bool goes_on = p->packed || !hiaR_product_packs(p) || pack(env, p, &packed, work);
   hia_product_plan plan;
   hiaR_product_plan(p, &plan);
-  if (goes_on && is_worth_a_crew(env, p)) {
-    hiaR_product_divide(p, &plan, env->crew->n);
-    if (plan.parts > 1) {
-      hia_status status = compute_with_crew(env, p, &plan, false);
-      give_room(env, &packed);
-      return status;
-    }
+  hia_status status = goes_on ? HIA_OK : HIA_CANCELLED;
+  bool has_crew = goes_on && is_worth_a_crew(env, p) && have_room(env, &plan);
+  if (has_crew) hiaR_product_divide(p, &plan, env->crew->n);
+  if (has_crew && plan.parts > 1) {
+    status = compute_with_crew(env, p, &plan, false);
+  } else if (goes_on) {
+    bool has_room = take_room(env, plan.scratch, &scratch);
+    while (!has_room && hiaR_product_shrink(p, &plan))
+      has_room = take_room(env, plan.scratch, &scratch);
+    status = has_room ? multiply_alone(p, &plan, scratch.at, work) : multiply_rows(p, work);
   }
-  bool has_room = take_room(env, plan.scratch, &scratch);
-  size_t slabs = plan.parts * plan.slabs;
-  uint64_t each = 20 + (slabs > 1 ? HIA_WORK : (uint64_t)p->m * p->n * p->k / 16);
-  for (size_t i = 0; goes_on && has_room && i < plan.parts; i++)
-    for (size_t slab = 0; goes_on && slab < plan.slabs; slab++) {
-      goes_on = hiaR_work_on(work, each);
-      if (goes_on) hiaR_product_slab(p, &plan, i, slab, scratch.at);
-    }
   give_room(env, &scratch);
   give_room(env, &packed);
-  return !goes_on ? HIA_CANCELLED : has_room ? HIA_OK : HIA_MEMORY;
+  return status;
 }
 
 /* True if OpenBLAS computes the product. What decides is the option of the run, and the sizes: not

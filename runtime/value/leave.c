@@ -1,13 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Results that leave a run: their objects are copied, with what they share, and the run's are
- * overwritten.
+ * overwritten. The memory of large tensors is taken over instead, such as gradients of params, of
+ * which each step of a training makes new ones.
  *
  * It is Cheney's copying collector (1970), except that the copies whose fields have not been looked
  * at form a list: their headers are the links (hiaR_object_link). An object of the run
  * that has been copied has the count 0, which no live object has, and behind it the address of the
  * copy. */
 #include "runtime/heap/tensor.h"
-#include "runtime/value/value.h"
+#include "runtime/value/objects.h"
 
 typedef struct leaving {
   const hia_shapes *shapes;
@@ -16,10 +17,32 @@ typedef struct leaving {
   bool has_outside;
 } leaving;
 
+_Static_assert(HIA_LARGE_HEAD >= sizeof(hia_object_chunk) && HIA_LARGE_HEAD % 16 == 0,
+               "a large block of a run has room for the head of a chunk");
+
+void hiaR_objects_take_from(hia_objects *to, hia_heap *heap) { to->from = heap; }
+
+/* True if the tensor's memory was taken over. */
+static bool take_tensor(hia_objects *to, hia_tensor *t) {
+  bool is_alone = t->counted.ctor == HIA_TENSOR_OWN && hiaR_count(&t->counted) == 1;
+  if (!to->from || !is_alone) return false;
+  size_t size = hiaR_tensor_size(hiaR_tensor_rank(t), (size_t)hiaR_tensor_bytes(t)), whole;
+  if (size > hiaR_objects_left(to)) return false;
+  hia_object_chunk *chunk = hiaR_heap_part_with(to->from, t, size, &whole);
+  if (!chunk) return false;
+  *chunk = (hia_object_chunk){.allocator = *to->from->allocator, .size = whole};
+  hiaR_objects_adopt(to, chunk);
+  atomic_store_explicit(&t->counted.count, HIA_OUTSIDE, memory_order_relaxed);
+  t->counted.ctor = HIA_TENSOR_OUTSIDE;
+  return true;
+}
+
 /* A tensor's copy has its elements, of which the tensor may only be a view. A param is no object of
  * the run, and other runs read it; nor is a literal. */
 static bool leave_tensor(leaving *l, hia_word *ref) {
-  hia_tensor *tensor = hiaR_tensor(*ref), *copy = hiaR_copy_tensor(l->to, tensor);
+  hia_tensor *tensor = hiaR_tensor(*ref);
+  if (take_tensor(l->to, tensor)) return true;
+  hia_tensor *copy = hiaR_copy_tensor(l->to, tensor);
   if (!copy) return false;
   if (tensor->counted.ctor >= HIA_TENSOR_PARAM) {
     *ref = (uintptr_t)copy;

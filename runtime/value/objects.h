@@ -14,7 +14,8 @@ struct hia_objects {
   char *at, *end;           /* what is free of the chunk that objects are taken from */
   size_t next_size;         /* of the next chunk */
   size_t bytes, max_bytes;
-  size_t granted; /* bytes that it may have before it asks for what the machine has left */
+  size_t granted;        /* bytes that it may have before it asks for what the machine has left */
+  struct hia_heap *from; /* hiaR_objects_take_from; or NULL */
 };
 
 /* hiaR_new_data of a constructor with fields. */

@@ -62,11 +62,16 @@ struct hia_tensor *hiaR_copy_tensor(hia_objects *objects, const struct hia_tenso
 
 /* ---- leave.c ---- */
 
+/* The objects of a run that leave it need not be copied if they are large: the memory of a tensor
+ * to which nothing else refers becomes that of `to`. The heap is the run's, until it ends. */
+struct hia_heap;
+void hiaR_objects_take_from(hia_objects *to, struct hia_heap *heap);
+
 /* Copies the objects of a run that has ended to which the words refer, with what they share; the
- * words then refer to the copies. The run's objects are overwritten. Objects from outside of the
- * run are not copied: if the results refer to some, *has_outside becomes true, and `to` must hold
- * them (hiaR_objects_depend). HIA_MEMORY: no memory, or beyond the limit of `to`; the words are
- * then undefined. */
+ * words then refer to the copies. The run's objects are overwritten, or, if `to` takes them, left
+ * out. Objects from outside of the run are not copied: if the results refer to some, *has_outside
+ * becomes true, and `to` must hold them (hiaR_objects_depend). HIA_MEMORY: no memory, or beyond the
+ * limit of `to`; the words are then undefined. */
 struct hia_shapes;
 hia_status hiaR_objects_leave(hia_objects *to, const struct hia_shapes *shapes,
                               const hia_type *types, hia_word *words, uint32_t n,

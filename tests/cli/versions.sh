@@ -59,7 +59,8 @@ if command -v python3 > /dev/null; then
 import json, sys
 told = json.load(sys.stdin)
 assert list(told) == ["hiaton", "schema", "function", "runs", "general", "most_versions", "hindrance", "hindrance_text",
-                      "looked_at", "versions"], told
+                      "looked_at", "versions", "batching"], told
+assert told["batching"] == {"nothing": "there are no products, or no param of 2048 elements and more", "functions": []}
 assert told["schema"] == 1 and told["runs"] == 5 and told["most_versions"] == 15 and told["hindrance"] == "no-look"
 general = told["general"]
 assert general["runs"] == general["looked_at"] == 1 and general["interpreted"]["runs"] == 1, general
@@ -80,6 +81,26 @@ assert n["name"] == "n" and n["assumes"] is None and n["asked"] == "value" and n
 assert [w["name"] for w in told["looked_at"]] == ["f", "n"] and told["looked_at"][1]["is"] == "100"
 print("fine")' <<< "$err" 2>&1)
   [ "$checked" = fine ] && verdict 'JSON' yes || verdict 'JSON' no "$checked"
+fi
+
+# What is batched, in the same document.
+if command -v python3 > /dev/null; then
+  for mode in segments none; do
+    runs examples/models/tree_rnn.hia --fn main '[Node(Leaf(1,2),Leaf(3,4),0)]' --batching $mode --explain --json
+    checked=$(python3 -c '
+import json, sys
+batching = json.load(sys.stdin)["batching"]
+if sys.argv[1] == "none":
+  assert batching is None
+else:
+  main, encode = batching["functions"]
+  assert batching["nothing"] is None and list(main) == ["function", "batched", "alone", "waits"], batching
+  assert main["function"] == "main([Tree])" and main["alone"] == [] and len(main["waits"]) == 1, main
+  assert main["waits"][0].startswith("for a field at "), main
+  assert encode["function"] == "encode(Tree)" and encode["batched"][0].startswith("12 operations; products"), encode
+print("fine")' $mode <<< "$err" 2>&1)
+    [ "$checked" = fine ] && verdict "JSON of batches, $mode" yes || verdict "JSON of batches, $mode" no "$checked"
+  done
 fi
 
 # Runs that fail, or cannot be explained.

@@ -630,6 +630,7 @@ static gen_program *make(uint64_t seed, diff_sample *s) {
     f->n_results = 1 + below(&g, MAX_PARTS);
     for (uint32_t k = 0; k < f->n_params; k++) f->params[k] = any_type(&g, 1);
     for (uint32_t k = 0; k < f->n_results; k++) f->results[k] = any_type(&g, k);
+    if (chance(&g, 30)) f->results[f->n_results - 1] = object; /* hosts see it */
   }
   write_head(&g);
   for (uint32_t i = 0; i < g.n_fns; i++) write_function(&g, i);

@@ -32,7 +32,7 @@ typedef struct eaching {
 bool hiaG_add_waiting(const hia_waits_fns *w, const hia_node *node, hia_waits *to) {
   hia_waits old = *to;
   to->defers |= node->op == HIA_OP_DEFER;
-  to->forces |= node->op == HIA_OP_FORCE;
+  to->forces |= node->op == HIA_OP_FORCE || node->op == HIA_OP_FIELD_LATE;
   if (node->op == HIA_OP_CALL && hiaG_callee(node) < w->n) {
     to->defers |= w->fns[hiaG_callee(node)].defers;
     to->forces |= w->fns[hiaG_callee(node)].forces;

@@ -40,7 +40,10 @@ void hiaR_stub_own(void);
 void hiaR_stub_slice(void);
 void hiaR_stub_concat(void);
 void hiaR_stub_operate(void);
+void hiaR_stub_steps(void);
+void hiaR_stub_tensors(void);
 void hiaR_stub_defer(void);
+void hiaR_stub_owe(void);
 void hiaR_stub_settle(void);
 void hiaR_stub_each(void);
 void hiaR_stub_finish(void);
@@ -74,8 +77,14 @@ hia_word hiaR_native_concat(hia_context *context, const hia_word *arrays, uint32
                             uint32_t loc, const char *sp, uintptr_t pc);
 void hiaR_native_operate(hia_context *context, const hia_native_operation *operation,
                          hia_word *words, uint32_t loc, const char *sp, uintptr_t pc);
+void hiaR_native_steps(hia_context *context, const hia_native_steps *steps, hia_word *words,
+                       const char *sp, uintptr_t pc);
+void hiaR_native_tensors(hia_context *context, const hia_native_tensors *what, hia_word *words,
+                         const char *sp, uintptr_t pc);
 void hiaR_native_defer(hia_context *context, const hia_segment *segment, hia_word *words,
                        uint32_t loc, const char *sp, uintptr_t pc);
+void hiaR_native_owe(hia_context *context, const hia_late_data *data, const hia_word *words,
+                     uint32_t loc, const char *sp, uintptr_t pc);
 /* `frame`: where the frame of the stub begins, which keeps all registers that a function preserves.
  * `awaited`: the tensor that is needed; 0: all that is pending. */
 void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc, char *frame,

@@ -224,6 +224,48 @@ hiaR_stub_operate:
         .cfi_endproc
         .size   hiaR_stub_operate, .-hiaR_stub_operate
 
+/* hiaR_stub_steps: rdi the steps, rsi the words. */
+        .section .text.hiaR_stub_steps, "ax", @progbits
+        .globl  hiaR_stub_steps
+        .type   hiaR_stub_steps, @function
+        .p2align 4
+hiaR_stub_steps:
+        .cfi_startproc
+        movq    %rsi, %rdx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    8(%rsp), %rcx
+        movq    (%rsp), %r8
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_steps@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_steps, .-hiaR_stub_steps
+
+/* hiaR_stub_tensors: rdi the tensors, rsi the words. */
+        .section .text.hiaR_stub_tensors, "ax", @progbits
+        .globl  hiaR_stub_tensors
+        .type   hiaR_stub_tensors, @function
+        .p2align 4
+hiaR_stub_tensors:
+        .cfi_startproc
+        movq    %rsi, %rdx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    8(%rsp), %rcx
+        movq    (%rsp), %r8
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_tensors@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_tensors, .-hiaR_stub_tensors
+
 /* hiaR_stub_defer: rdi the segment, rsi the words, edx the location. */
         .section .text.hiaR_stub_defer, "ax", @progbits /* a program that calls it has batches */
         .globl  hiaR_stub_defer
@@ -245,6 +287,28 @@ hiaR_stub_defer:
         retq
         .cfi_endproc
         .size   hiaR_stub_defer, .-hiaR_stub_defer
+
+/* hiaR_stub_owe: rdi what is late, rsi the words, edx the location. */
+        .section .text.hiaR_stub_owe, "ax", @progbits
+        .globl  hiaR_stub_owe
+        .type   hiaR_stub_owe, @function
+        .p2align 4
+hiaR_stub_owe:
+        .cfi_startproc
+        movl    %edx, %ecx
+        movq    %rsi, %rdx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    8(%rsp), %r8
+        movq    (%rsp), %r9
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_owe@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_owe, .-hiaR_stub_owe
 
 /* Stubs of programs that have batches. */
 

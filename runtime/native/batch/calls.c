@@ -86,3 +86,21 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
   context->batching.settle = hiaR_batch_settle;
   if (HIA_UNLIKELY(context->batching.batch->rows.bytes > most)) hiaR_batch_settle(context, sp, pc);
 }
+
+/* If there is no memory for a note, what is pending is computed now. */
+HIA_UNINSTRUMENTED void hiaR_native_owe(hia_context *context, const hia_late_data *data,
+                                        const hia_word *words, uint32_t loc, const char *sp,
+                                        uintptr_t pc) {
+  (void)loc;
+  for (uint32_t i = 0; i < data->n; i++) {
+    const hia_late_word *w = &data->words[i];
+    hia_word tensor = words[1 + i];
+    if (hiaR_pending_row(tensor)) {
+      if (hiaR_batch_owe(context, data->base, w, words[0], tensor)) continue;
+      hiaR_batch_settle(context, sp, pc);
+    }
+    hiaR_batch_fill(context, w, words[0], tensor);
+  }
+  const hia_batch *b = context->batching.batch;
+  if (b && HIA_UNLIKELY(b->rows.bytes > most_bytes(context))) hiaR_batch_settle(context, sp, pc);
+}

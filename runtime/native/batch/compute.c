@@ -94,7 +94,10 @@ static void scatter(const settling *x, uint32_t i, hia_word ref) {
   hia_word owner = all->counted.ctor == HIA_TENSOR_VIEW ? *hiaR_tensor_owner(all) : ref;
   hiaR_dup_more(owner, x->b->n, is_shared(x));
   for (uint32_t k = 0; k < x->b->n; k++) {
+    enum { AHEAD = 6 }; /* headers: they were made when the rows were noted */
     hia_word word = x->b->rows[k]->words[x->b->s->n_ins + i];
+    if (k + AHEAD < x->b->n)
+      __builtin_prefetch(hiaR_tensor(x->b->rows[k + AHEAD]->words[x->b->s->n_ins + i]), 1);
     hia_tensor *t = hiaR_tensor(word);
     t->data = all->data + k * bytes;
     *hiaR_tensor_owner(t) = owner;
@@ -112,38 +115,79 @@ static bool fits(const settling *x, uint32_t i, hia_word ref) {
   return hiaR_tensor_len(t) == (uint64_t)x->b->n * w->n;
 }
 
-static hia_status compute(const settling *x) {
+/* The operands of a block are not needed any more. */
+static void drop_operands(const settling *x) {
+  const hia_segment *s = x->b->s;
+  for (uint32_t k = 0; k < x->b->n; k++)
+    for (uint32_t i = 0; i < s->n_ins; i++)
+      if (s->words[i].rank)
+        hiaR_tensor_drop(&x->context->local, x->b->rows[k]->words[i], is_shared(x));
+}
+
+/* ---- a block ---- */
+
+/* Gathers all operands. False: no memory, and those that were gathered are dropped. */
+static bool gather_all(const settling *x, hia_word *words) {
+  prefetch_headers(x);
+  for (uint32_t i = 0; i < x->b->s->n_ins; i++) {
+    if ((words[i] = gather(x, i))) continue;
+    while (i-- > 0) hiaR_tensor_drop(&x->context->local, words[i], is_shared(x));
+    return false;
+  }
+  return true;
+}
+
+/* The results, behind the operands, are those of the block. */
+static void write_results(const settling *x, const hia_word *words) {
+  const hia_segment *s = x->b->s;
+  if (s->known_as && x->context->params) hiaR_batch_keep(x->context, x->b, words + s->n_ins);
+  for (uint32_t i = 0; i < s->n_outs; i++) scatter(x, i, words[s->n_ins + i]);
+}
+
+static hia_status compute(const settling *x, hia_phase *phase, uint32_t number, bool *has_claimed) {
   const hia_segment *s = x->b->s;
   hia_word words[s->n_ins + s->n_outs];
   bool has_clock = x->b->n > 1; /* reading it takes as long as a row; settle.c has the rest */
   uint64_t begin = has_clock ? hiaR_now() : 0;
-  prefetch_headers(x);
-  for (uint32_t i = 0; i < s->n_ins; i++)
-    if (!(words[i] = gather(x, i))) return HIA_MEMORY;
+  if (!gather_all(x, words)) return HIA_MEMORY;
   uint64_t gathered = has_clock ? hiaR_now() : 0;
   hiaR_arch_call(x->context, (void (*)(void *))s->entry, words);
   for (uint32_t i = 0; i < s->n_ins; i++)
     if (!(s->owns >> i & 1)) hiaR_tensor_drop(&x->context->local, words[i], is_shared(x));
   for (uint32_t i = 0; i < s->n_outs; i++)
     if (!fits(x, i, words[s->n_ins + i])) return HIA_INTERNAL;
-  if (s->known_as && x->context->params) hiaR_batch_keep(x->context, x->b, words + s->n_ins);
-  for (uint32_t i = 0; i < s->n_outs; i++) scatter(x, i, words[s->n_ins + i]);
-  for (uint32_t k = 0; k < x->b->n; k++)
-    for (uint32_t i = 0; i < s->n_ins; i++)
-      if (s->words[i].rank)
-        hiaR_tensor_drop(&x->context->local, x->b->rows[k]->words[i], is_shared(x));
+  if ((*has_claimed = hiaR_phase_claim(x->context, phase, number)))
+    write_results(x, words);
+  else
+    for (uint32_t i = 0; i < s->n_outs; i++)
+      hiaR_tensor_drop(&x->context->local, words[s->n_ins + i], is_shared(x));
   hia_batch_usage *usage = &x->context->batching.usage;
   usage->gather_ns += gathered - begin;
   if (has_clock) usage->compute_ns += hiaR_now() - gathered;
   return HIA_OK;
 }
 
-hia_status hiaR_batch_compute(hia_context *context, void *blocks, uint32_t i) {
-  const hia_row_block *b = (const hia_row_block *)blocks + i;
+static const hia_row_block *block_of(const hia_phase *phase, uint32_t i) {
+  return ((const hia_row_phase *)(const void *)phase)->blocks + i;
+}
+
+hia_status hiaR_batch_compute(hia_context *context, hia_phase *phase, uint32_t i,
+                              bool *has_claimed) {
+  const hia_row_block *b = block_of(phase, i);
   uint32_t n = b->n_wave < HIA_ROWS_MOST ? b->n_wave : HIA_ROWS_MOST;
   uint64_t rows = HIA_ROWS(b->s->number, b->n, n);
   hiaR_event(context->run.ring, HIA_EVENT_ROWS_BEGIN, rows);
-  hia_status status = compute(&(settling){context, b});
+  hia_status status = compute(&(settling){context, b}, phase, i, has_claimed);
   hiaR_event(context->run.ring, HIA_EVENT_ROWS_END, rows);
   return status;
+}
+
+void hiaR_batch_release(hia_context *context, hia_phase *phase, uint32_t i) {
+  drop_operands(&(settling){context, block_of(phase, i)});
+}
+
+bool hiaR_batch_may_again(hia_context *context, const hia_phase *phase, uint32_t i) {
+  enum { PART = 16 }; /* of what is left up to the run's limit */
+  const hia_row_block *b = block_of(phase, i);
+  return b->n * hiaR_row_cost(b->s) < hiaR_heap_left(context->local.heap) / PART;
 }

@@ -19,6 +19,10 @@ static bool adopt(hia_context *context, hia_job *job) {
   all->n += new->n;
   all->bytes += new->bytes;
   if (new->n_levels > all->n_levels) all->n_levels = new->n_levels;
+  hia_owed **last = &new->owed;
+  while (*last) last = &(*last)->older;
+  *last = all->owed;
+  all->owed = new->owed;
   hia_row_chunk **end = &new->chunks; /* the one that is being filled stays first */
   while (*end) end = &(*end)->next;
   if (all->chunks) {

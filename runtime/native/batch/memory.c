@@ -36,7 +36,16 @@ void hiaR_batch_begin(hia_context *context) {
   for (uint32_t i = 0; i < b->n_queues; i++) b->queue_of[b->queues[i].number] = 0;
   b->n_queues = 0;
   b->n_narrow = b->once_left = b->n_once = 0;
+  hiaR_batch_drop_phases(b);
   hiaR_batch_forget(b);
+}
+
+void hiaR_batch_free_phases(const hia_context *context, hia_row_phase *newest) {
+  while (newest) {
+    hia_row_phase *older = newest->older;
+    hiaR_free(context->allocator, newest, newest->size);
+    newest = older;
+  }
 }
 
 void hiaR_batch_free(hia_context *context) {
@@ -47,13 +56,13 @@ void hiaR_batch_free(hia_context *context) {
   if (b->queue_of) hiaR_free(a, b->queue_of, b->n_queue_of * sizeof *b->queue_of);
   if (b->levels) hiaR_free(a, b->levels, b->levels_size);
   if (b->equal) hiaR_free(a, b->equal, b->n_slots * sizeof *b->equal);
-  if (b->wave) hiaR_free(a, b->wave, hiaR_batch_lists_size(b->most_rows));
+  hiaR_batch_free_phases(context, b->phases);
+  hiaR_batch_free_phases(context, b->spare);
   hiaR_free(a, b, sizeof *b);
   context->batching.batch = NULL;
 }
 
-hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s) {
-  size_t size = sizeof(hia_row) + ((size_t)s->n_ins + s->n_outs) * sizeof(hia_word);
+void *hiaR_batch_take(hia_context *context, hia_batch *b, size_t size) {
   if ((size_t)(b->end - b->at) < size) {
     size_t least = size + sizeof(hia_row_chunk), most = hiaR_heap_left(context->local.heap) / PART;
     size_t whole = most < CHUNK ? most & ~(size_t)15 : CHUNK;
@@ -65,18 +74,50 @@ hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s
     b->at = (char *)(c + 1);
     b->end = (char *)c + whole;
   }
-  hia_row *r = (hia_row *)(void *)b->at;
+  void *taken = b->at;
   b->at += size;
-  return r;
+  return taken;
 }
 
-void hiaR_batch_free_rows(hia_context *context, hia_batch *b) {
-  while (b->rows.chunks) {
-    hia_row_chunk *c = b->rows.chunks;
-    b->rows.chunks = c->next;
+void hiaR_batch_free_rows(hia_context *context, hia_row_chunk **chunks) {
+  while (*chunks) {
+    hia_row_chunk *c = *chunks;
+    *chunks = c->next;
     hiaR_heap_release(&context->local, c, c->size);
   }
-  b->at = b->end = NULL;
+}
+
+/* ---- phases ---- */
+
+hia_row_phase *hiaR_batch_phase(const hia_context *context, hia_batch *b, uint32_t n_rows) {
+  hia_row_phase **at = &b->spare, *s;
+  while (*at && (*at)->most_rows < n_rows) at = &(*at)->older;
+  if ((s = *at)) {
+    *at = s->older;
+  } else {
+    enum { LEAST = 256 };
+    uint32_t most = n_rows < LEAST ? LEAST : 2 * n_rows;
+    size_t each = 2 * sizeof(hia_row *) + sizeof(hia_row_block) + sizeof(hia_phase_piece);
+    size_t size = sizeof *s + most * each;
+    if (!(s = hiaR_alloc(context->allocator, size))) return NULL;
+    s->size = size;
+    s->most_rows = most;
+    s->wave = (hia_row **)(void *)(s + 1);
+    s->ordered = s->wave + most;
+    s->blocks = (hia_row_block *)(void *)(s->ordered + most);
+    s->pieces = (hia_phase_piece *)(void *)(s->blocks + most);
+  }
+  s->older = b->phases;
+  return b->phases = s;
+}
+
+void hiaR_batch_drop_phases(hia_batch *b) {
+  while (b->phases) {
+    hia_row_phase *s = b->phases;
+    b->phases = s->older;
+    s->older = b->spare;
+    b->spare = s;
+  }
 }
 
 hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_segment *s) {

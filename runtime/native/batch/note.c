@@ -20,7 +20,8 @@ static hia_word pending_new(hia_context *context, const hia_segment_word *w, hia
 bool hiaR_batch_note(hia_context *context, const hia_segment *s, hia_word *words) {
   hia_batch *b = context->batching.batch;
   hia_row_queue *q = hiaR_batch_queue(context, b, s);
-  hia_row *r = q ? hiaR_batch_row(context, b, s) : NULL;
+  size_t size = sizeof(hia_row) + ((size_t)s->n_ins + s->n_outs) * sizeof(hia_word);
+  hia_row *r = q ? hiaR_batch_take(context, b, size) : NULL;
   if (!r) return false;
   r->segment = s;
   r->queue = (uint32_t)(q - b->queues);

@@ -94,12 +94,25 @@ static void append(hia_rows *to, hia_row *r) {
 /* Copies a row into new memory; its results refer to the copy. NULL: no memory. */
 static hia_row *copied(hia_context *context, hia_batch *b, const hia_row *r) {
   const hia_segment *s = r->segment;
-  hia_row *copy = hiaR_batch_row(context, b, s);
+  size_t size = sizeof *r + ((size_t)s->n_ins + s->n_outs) * sizeof(hia_word);
+  hia_row *copy = hiaR_batch_take(context, b, size);
   if (!copy) return NULL;
-  memcpy(copy, r, sizeof *r + ((size_t)s->n_ins + s->n_outs) * sizeof(hia_word));
+  memcpy(copy, r, size);
   for (uint32_t i = 0; i < s->n_outs; i++)
     *hiaR_tensor_owner(hiaR_tensor(copy->words[s->n_ins + i])) = (hia_word)(uintptr_t)copy;
   return copy;
+}
+
+/* Copies what objects are owed, which is paid when all rows are computed. False: no memory. */
+static bool copy_owed(hia_context *context, hia_batch *b, const hia_owed *owed, hia_rows *to) {
+  for (; owed; owed = owed->older) {
+    hia_owed *copy = hiaR_batch_take(context, b, sizeof *copy);
+    if (!copy) return false;
+    *copy = *owed;
+    copy->older = to->owed;
+    to->owed = copy;
+  }
+  return true;
 }
 
 /* Turns the list round: `next` is the row that was noted after this one. Returns the oldest. */
@@ -127,6 +140,7 @@ static bool divide(hia_context *context, hia_batch *b, uint32_t queue, hia_rows 
     to->height = 0; /* the next settling finds it again */
     append(is_chosen ? &chosen : rest, to);
   }
+  if (!copy_owed(context, b, all.owed, rest)) return false;
   rest->chunks = b->rows.chunks;
   b->rows = chosen;
   return true;
@@ -134,7 +148,8 @@ static bool divide(hia_context *context, hia_batch *b, uint32_t queue, hia_rows 
 
 /* Puts the rows back, now that some of their operands are there. */
 static void put_back(hia_context *context, hia_batch *b, const hia_rows *rest) {
-  b->rows = (hia_rows){.chunks = rest->chunks};
+  b->rows = (hia_rows){.chunks = rest->chunks, .owed = rest->owed};
+  for (const hia_owed *o = rest->owed; o; o = o->older) b->rows.bytes += sizeof *o;
   for (hia_row *r = from_oldest(rest), *next; r; r = next) {
     hia_word ids[HIA_SEGMENT_MOST];
     next = r->next;

@@ -66,6 +66,29 @@ typedef struct hia_row_block {
   uint32_t n, n_wave; /* rows of the block, and of the whole wave */
 } hia_row_block;
 
+/* A level while it is computed: each of its blocks is a piece. Kept from settling to settling. */
+typedef struct hia_row_phase {
+  hia_phase phase; /* first */
+  struct hia_row_phase *older;
+  size_t size;
+  hia_row **wave, **ordered; /* the rows, as they were met and as they are computed */
+  hia_row_block *blocks;
+  hia_phase_piece *pieces;
+  uint32_t most_rows; /* for which there is room in these four, behind this */
+  /* In the newest phase of a settling, whose rows a late worker may read: */
+  hia_retired retired;
+  struct hia_row_chunk *chunks;
+} hia_row_phase;
+
+/* A note that a word of an object is to be what a pending tensor of one element will have. It holds
+ * a reference to both. */
+typedef struct hia_owed {
+  struct hia_owed *older;
+  hia_word object, tensor;
+  uint32_t base;     /* of the object's type (heap/object.h) */
+  uint32_t at, size; /* of the word in the object, in bytes */
+} hia_owed;
+
 /* A piece of the run's heap that holds rows. */
 typedef struct hia_row_chunk {
   struct hia_row_chunk *next;
@@ -85,10 +108,12 @@ typedef struct hia_batch {
    * many as there are rows. */
   hia_row **equal;
   uint32_t n_slots, n_equal;
-  hia_row **wave, **ordered; /* the rows of a level, as they were met and as they are computed */
-  hia_row_block *blocks;     /* the blocks of that level */
-  uint32_t most_rows;        /* for which there is room in these three */
-  char *at, *end;            /* the rest of the newest chunk of rows */
+  char *at, *end; /* the rest of the newest chunk of rows */
+  /* While it settles: the number of the next level, and what was planned so far. The worker that
+   * plans a level writes these. */
+  uint32_t level;
+  uint64_t n_rows, n_waves;
+  hia_row_phase *phases, *spare; /* newest first; those of earlier settlings */
   /* once.c: narrow waves up to now; rows that are computed at once, of so many. */
   uint32_t n_narrow, once_left, n_once;
 } hia_batch;
@@ -127,16 +152,18 @@ hia_batch *hiaR_batch_new(const hia_context *context);
 void *hiaR_batch_grow(hia_context *context, void *old, size_t old_size, size_t size);
 /* The batch has no rows any more: they were computed, or another batch has them now. */
 void hiaR_batch_forget(hia_batch *b);
-/* Memory for a row of a segment; NULL: there is none. */
-hia_row *hiaR_batch_row(hia_context *context, hia_batch *b, const hia_segment *s);
-/* Frees the memory of all rows. */
-void hiaR_batch_free_rows(hia_context *context, hia_batch *b);
+/* `size` bytes of memory for rows; NULL: there are none. */
+void *hiaR_batch_take(hia_context *context, hia_batch *b, size_t size);
+/* Frees the memory of rows. */
+void hiaR_batch_free_rows(hia_context *context, hia_row_chunk **chunks);
 /* The queue of a segment, which is made if it has none; NULL: no memory. */
 hia_row_queue *hiaR_batch_queue(hia_context *context, hia_batch *b, const hia_segment *s);
-/* The bytes of `wave`, `ordered` and `blocks` for n rows: one piece, which begins with `wave`. */
-static inline size_t hiaR_batch_lists_size(uint32_t n) {
-  return n * (2 * sizeof(hia_row *) + sizeof(hia_row_block));
-}
+/* A phase for so many rows, which is added to those of the settling; NULL: no memory. */
+hia_row_phase *hiaR_batch_phase(const hia_context *context, hia_batch *b, uint32_t n_rows);
+/* The phases of the settling are not needed any more. */
+void hiaR_batch_drop_phases(hia_batch *b);
+/* Frees a phase and the older ones. */
+void hiaR_batch_free_phases(const hia_context *context, hia_row_phase *newest);
 
 /* ---- note.c ---- */
 
@@ -179,8 +206,24 @@ bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **orde
 
 /* ---- compute.c ---- */
 
-/* Computes block i of a list of hia_row_blocks: a hia_crew_part (crew.h). */
-hia_status hiaR_batch_compute(hia_context *context, void *blocks, uint32_t i);
+/* Block i of a hia_row_phase is computed, released, computed again: hia_phases (native/phases.h).
+ */
+hia_status hiaR_batch_compute(hia_context *context, hia_phase *phase, uint32_t i,
+                              bool *has_claimed);
+void hiaR_batch_release(hia_context *context, hia_phase *phase, uint32_t i);
+bool hiaR_batch_may_again(hia_context *context, const hia_phase *phase, uint32_t i);
+
+/* ---- owed.c ---- */
+
+/* Notes that a word of an object, of a type with this base, is to be the element of a pending
+ * tensor; takes the reference to that. False: no memory. */
+bool hiaR_batch_owe(hia_context *context, uint32_t base, const hia_late_word *w, hia_word object,
+                    hia_word tensor);
+/* Writes the element of a tensor that has it; takes the reference to the tensor. */
+void hiaR_batch_fill(hia_context *context, const hia_late_word *w, hia_word object,
+                     hia_word tensor);
+/* Writes what objects are owed: all rows are computed. */
+void hiaR_batch_pay(hia_context *context, hia_batch *b);
 
 /* ---- settle.c ---- */
 

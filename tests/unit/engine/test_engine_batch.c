@@ -265,3 +265,67 @@ Test(engine_batch, takes_little_memory_if_there_is_little) {
     close_program(&p);
   }
 }
+
+/* A limit that is enough without batches and lies far below what wide waves would take. The first
+ * products with a matrix, before it is packed, would pack a part of it as large as the limit. */
+Test(engine_batch, products_with_large_matrices_in_little_memory) {
+  static const char large[] =
+      "param W: f32[512, 512] = uniform(-0.1, 0.1)\n"
+      "param E: f32[30, 512] = uniform(-1.0, 1.0)\n"
+      "fn encode(n: i32, k: i32) -> f32[512] = if n == 0 then tanh(W @ E[k % 30])\n"
+      "  else tanh(W @ (encode(n - 1, 2 * k) + encode(n - 1, 2 * k + 1)))\n"
+      "fn main(n: i32) -> f32 = encode(n, 1)[3]\n";
+  NEEDS_NATIVE;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
+  options.threads = 1;
+  options.batching = HIA_BATCH_NONE;
+  program none = open_program(&options, large, "main");
+  outcome right = run(&none, "main", 6, 0);
+  options.batching = HIA_BATCH_SEGMENTS;
+  for (size_t most = 1 << 17; most <= 1 << 22; most += most / 2) {
+    program p = open_program(&options, large, "main"); /* in which nothing is packed yet */
+    outcome o = run(&p, "main", 6, most), alone = run(&none, "main", 6, most);
+    cr_expect_eq(alone.status, HIA_OK);
+    cr_expect_eq(o.status, HIA_OK, "%zu bytes", most);
+    cr_expect_eq(memcmp(&o.value, &right.value, sizeof o.value), 0);
+    close_program(&p);
+  }
+  close_program(&none);
+}
+
+/* A recursion gets its matrices as arguments, its tape keeps them, and the gates are rows of a
+ * matrix: all steps of all instances are batched, forward and backward. */
+Test(engine_batch, params_that_functions_get) {
+  static const char recurrent[] =
+      "param W: f32[64, 16] = uniform(-0.3, 0.3)\n"
+      "param U: f32[64, 16] = uniform(-0.3, 0.3)\n"
+      "param E: f32[30, 16] = uniform(-1.0, 1.0)\n"
+      "fn cell(x: f32[16], h: f32[16], A: f32[64, 16], B: f32[64, 16]) -> f32[16] = {\n"
+      "  let g = reshape(A @ x + B @ h, 4, 16); tanh(g[2]) * sigmoid(g[0]) + sigmoid(g[3]) * g[1] "
+      "}\n"
+      "fn run(n: i32, h: f32[16], A: f32[64, 16], B: f32[64, 16]) -> f32[16] =\n"
+      "  if n == 0 then h else cell(E[n], run(n - 1, h, A, B), A, B)\n"
+      "fn total(n: i32) -> f32 = sum([sum(run(1 + i % 9, E[i % 30], W, U)) for i in 0..n])\n"
+      "fn main(n: i32) -> f32 = { let (x, (w, u)) = value_and_grad(total, wrt = (W, U))(n); x + "
+      "sum(w) + sum(u) }\n";
+  NEEDS_NATIVE;
+  enum { N = 27, ROWS = N * 5 };
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
+  options.threads = 1;
+  options.flags = HIA_FLAG_NO_REUSE;
+  options.batching = HIA_BATCH_ALL;
+  program p = open_program(&options, recurrent, "main");
+  options.batching = HIA_BATCH_NONE;
+  program none = open_program(&options, recurrent, "main");
+  expect_same(&p, &none, "main", N, "a recurrent network");
+  outcome o = run(&p, "main", N, 0);
+  cr_expect_geq(o.stats.batch_rows, 2 * ROWS);
+#ifndef HIA_STRESS
+  cr_expect_leq(o.stats.batch_waves, 48, "%llu rows in %llu waves",
+                (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
+#endif
+  close_program(&none);
+  close_program(&p);
+}

@@ -69,6 +69,56 @@ Test(engine_versions, waves_of_one_row) {
   close_program(&p);
 }
 
+/* Makes a step on one argument; returns its loss. */
+static double step(hia_trainer *trainer, hia_value *arg, hia_run_stats *stats) {
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  double loss = 0;
+  options.stats = stats;
+  cr_assert_eq(hia_trainer_step(trainer, &arg, 1, &options, &loss, NULL), HIA_OK);
+  return loss;
+}
+
+static const char trained_text[] =
+    "param A: f32[64, 64] = glorot_uniform()\n"
+    "fn chain(n: i64) -> f32[64] = if n == 0 then full(0.1, 64) else tanh(A @ chain(n - 1))\n"
+    "fn loss(lengths: i64[?]) -> f32 = sum([sum(chain(n)) for n in lengths])\n";
+
+/* Steps of training on a chain have a version without batches; wide steps keep them. */
+Test(engine_versions, steps_with_waves_of_one_row) {
+  NEEDS_NATIVE;
+  for (int is_wide = 0; is_wide < 2; is_wide++) {
+    program p[2];
+    hia_trainer *trainers[2];
+    hia_value *args[2];
+    for (int k = 0; k < 2; k++) {
+      hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+      options.speculate = HIA_SPECULATE_EAGER;
+      options.flags = HIA_FLAG_NO_REUSE;
+      options.batching = k ? HIA_BATCH_NONE : HIA_BATCH_SEGMENTS;
+      p[k] = open_program(&options, trained_text, "loss");
+      cr_assert_eq(hia_function_prepare(p[k].function, NULL), HIA_OK);
+      cr_assert_eq(hia_trainer_new(p[k].function, NULL, &trainers[k], NULL), HIA_OK);
+      args[k] = parse(&p[k], 0, is_wide ? "[9,9,9,9,9,9,9,9,9,9,9,9]" : "[20]");
+    }
+    unsigned n_batched = 0, n_without = 0;
+    for (int i = 0, left = 100; i < 20000 && left > 0; i++, left -= n_batched > 0) {
+      hia_run_stats stats = HIA_RUN_STATS_INIT, ignored = HIA_RUN_STATS_INIT;
+      if (!n_batched) usleep(500); /* the steps are being compiled */
+      double loss = step(trainers[0], args[0], &stats);
+      cr_assert_eq(loss, step(trainers[1], args[1], &ignored));
+      n_batched += stats.batch_rows > 0;
+      n_without += stats.version != 0 && stats.batch_rows == 0;
+    }
+    cr_assert(is_wide ? !n_without : n_without > 0, "%u, %u", n_without, n_batched);
+    cr_assert_gt(n_batched, 0);
+    for (int k = 0; k < 2; k++) {
+      hia_value_free(args[k]);
+      hia_trainer_free(trainers[k]);
+      close_program(&p[k]);
+    }
+  }
+}
+
 /* ---- versions in the cache ---- */
 
 /* What is instrumented is not cached: with sanitizers there is nothing to test. */

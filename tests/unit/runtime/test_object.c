@@ -274,6 +274,43 @@ Test(object, arrays_leave) {
   tear_down(&x);
 }
 
+/* The memory of a large tensor goes over to the objects, if nothing else refers to it and the limit
+ * allows it. */
+Test(object, large_tensors_leave_without_a_copy) {
+  enum { N = 20000 };
+  for (int kind = 0; kind < 5; kind++) { /* alone, shared, a view, small, beyond the limit */
+    bool has_outside;
+    fixture x;
+    set_up(&x);
+    const hia_dims dims = {1, {kind == 3 ? 100 : N}};
+    const hia_type types[2] = {hiaG_tensor(&x.types, HIA_F32, 1),
+                               hiaG_tensor(&x.types, HIA_F32, 1)};
+    hia_word words[2] = {0, 0};
+    cr_assert(hiaR_tensor_new(&x.local, HIA_F32, &dims, &words[0]));
+    const char *data = hiaR_tensor(words[0])->data;
+    memset(hiaR_tensor(words[0])->data, 7, (size_t)dims.dims[0] * 4);
+    if (kind == 1) hiaR_dup(words[1] = words[0], false);
+    if (kind == 2) cr_assert(hiaR_tensor_view(&x.local, words[0], 0, &dims, false, &words[1]));
+    hia_objects *to = hiaR_objects_new(&x.memory.allocator, kind == 4 ? 1000 : SIZE_MAX);
+    hiaR_objects_take_from(to, &x.heap);
+    uint32_t n = words[1] ? 2 : 1;
+    hia_status status = hiaR_objects_leave(to, x.shapes, types, words, n, &has_outside);
+    hiaR_heap_end(&x.heap);
+    cr_assert_eq(status, kind == 4 ? HIA_MEMORY : HIA_OK);
+    for (uint32_t i = 0; i < n && status == HIA_OK; i++) {
+      const hia_tensor *t = hiaR_tensor(words[i]);
+      cr_assert_eq(t->data == data, kind == 0);
+      cr_assert(hiaR_count(&t->counted) == HIA_OUTSIDE && t->counted.ctor == HIA_TENSOR_OUTSIDE);
+      for (int64_t k = 0; k < dims.dims[0] * 4; k++) cr_assert_eq(t->data[k], 7);
+    }
+    cr_assert_not(has_outside);
+    if (kind == 1) cr_assert_eq(words[0], words[1]);
+    if (kind == 0) cr_assert_geq(hiaR_objects_bytes(to), (size_t)N * 4);
+    hiaR_objects_release(to);
+    tear_down(&x);
+  }
+}
+
 Test(object, lack_of_memory_while_leaving) {
   bool has_outside;
   fixture x;

@@ -200,8 +200,8 @@ static void check_packed(hia_param_state *p, uint32_t param, hia_packing packing
   if (packing == HIA_PACK_LEFT) rows *= count, count = 1;
   size_t k = packing == HIA_PACK_RIGHT ? rows : cols, n = packing == HIA_PACK_RIGHT ? cols : rows;
   size_t bytes = hiaR_packed_size(HIA_F32, k, n);
-  int none = 0;
-  cr_assert_null(hiaR_tensor_packed(t, t->data, packing, go_on, NULL)); /* a first use */
+  int none = 0, uses = packing == HIA_PACK_RIGHT ? HIA_PACK_RIGHT_USES : 1;
+  while (uses--) cr_assert_null(hiaR_tensor_packed(t, t->data, packing, go_on, NULL));
   cr_assert_null(hiaR_tensor_packed(t, t->data, packing, go_on, &none));
   char *wanted = aligned_alloc(64, bytes);
   for (size_t i = 0; i < count; i++) {

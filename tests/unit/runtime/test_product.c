@@ -121,18 +121,31 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
   reference(&p, right + (GUARD + offset) * element);
   for (size_t i = 0; i < HIA_LEN(kernels); i++) {
     if (!hiaR_product_use(kernels[i])) continue;
-    for (unsigned how = 0; how < 4; how++) { /* packed; divided among three workers */
+    /* Packed; divided among three workers; as a sum of outer products; in as little memory as can
+     * be. */
+    bool can_be_outer = p.k && p.a.row == 1 && p.b.col == 1;
+    for (unsigned how = 0; how < 16; how++) {
+      if ((how & 4 && (how & 1 || !can_be_outer)) || (how & 8 && how & 2)) continue;
       void *packed = NULL;
-      if (how & 1) {
+      const char *starts[2][how & 4 ? p.k : 1];
+      if (how & 4) {
+        for (size_t k = 0; k < p.k; k++) {
+          starts[0][k] = (const char *)p.a.data + k * (size_t)p.a.col * element;
+          starts[1][k] = (const char *)p.b.data + k * (size_t)p.b.row * element;
+        }
+      } else if (how & 1) {
         packed = block(hiaR_packed_size(p.dtype, p.k, p.n));
         hiaR_pack(p.dtype, p.k, p.n, p.b, packed);
       }
       p.packed = packed;
+      p.a_at = how & 4 ? starts[0] : NULL;
+      p.b_at = how & 4 ? starts[1] : NULL;
       memcpy(c, first, size);
       p.c = c + (GUARD + offset) * element;
       hia_product_plan plan;
       hiaR_product_plan(&p, &plan);
       if (how & 2) hiaR_product_divide(&p, &plan, 3);
+      while (how & 8 && hiaR_product_shrink(&p, &plan)) continue;
       void *scratch = block(plan.scratch);
       for (size_t part = plan.parts; part-- > 0;) /* any order */
         for (size_t slab = 0; slab < plan.slabs; slab++)
