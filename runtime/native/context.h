@@ -65,7 +65,8 @@ typedef struct hia_invocation {
   hia_failure *failure;       /* where its failure is written */
   hia_driver *driver;         /* of the iteration that runs, the innermost; or NULL */
   struct hia_frozen *waiters; /* its iterations that wait for a row (freeze/) */
-  bool has_dropped;           /* an iteration has failed: what waits is not known any more */
+  uint32_t n_waiters;
+  bool has_dropped; /* an iteration has failed: what waits is not known any more */
 } hia_invocation;
 
 /* ---- the parts of a context, by the file whose they are ---- */

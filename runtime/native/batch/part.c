@@ -17,7 +17,8 @@
 
 bool hiaR_batch_has_parts(const hia_batch *b, uint32_t n_waiting) {
   enum { FOR_EACH = 16, MOST = 8192 };
-  return n_waiting > 1 && b->rows.n <= MOST && b->rows.n / FOR_EACH <= n_waiting;
+  bool are_few = b->rows.n <= MOST && n_waiting <= MOST; /* else waves are wide */
+  return are_few && n_waiting > 1 && b->rows.n / FOR_EACH <= n_waiting;
 }
 
 void hiaR_batch_want(hia_word tensor) {

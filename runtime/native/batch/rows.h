@@ -233,7 +233,7 @@ void hiaR_batch_settle(hia_context *context, const char *sp, uintptr_t pc);
 
 /* ---- part.c ---- */
 
-/* True if few enough rows are pending for a part of them to be chosen. */
+/* True if few enough rows are pending, and few enough iterations wait, for a part to be chosen. */
 bool hiaR_batch_has_parts(const hia_batch *b, uint32_t n_waiting);
 /* Says that an iteration waits for a pending tensor. */
 void hiaR_batch_want(hia_word tensor);

@@ -51,12 +51,14 @@ void hiaR_waiter_add(hia_context *context, hia_frozen *f) {
   f->behind = invocation->waiters;
   if (f->behind) f->behind->before = f;
   invocation->waiters = f;
+  invocation->n_waiters++;
 }
 
 void hiaR_waiter_remove(hia_context *context, hia_frozen *f) {
   hia_invocation *invocation = context->invocation;
   if (!f->is_waiter || invocation->has_dropped) return;
   f->is_waiter = false;
+  invocation->n_waiters--;
   if (f->behind) f->behind->before = f->before;
   if (f->before)
     f->before->behind = f->behind;
@@ -68,12 +70,10 @@ void hiaR_waiter_remove(hia_context *context, hia_frozen *f) {
 
 static bool is_pending(hia_word tensor) { return tensor && hiaR_pending_row(tensor); }
 
-/* Returns true if rows of which some are wanted may be computed in parts. */
+/* Says which rows iterations wait for. Returns false if all that is pending is to be computed. */
 static bool want(const hia_context *context, hia_word awaited) {
-  uint32_t n = 0;
-  for (hia_frozen *f = context->invocation->waiters; f; f = f->behind) n += is_pending(f->awaited);
-  if (awaited && !is_pending(awaited)) return false;
-  if (!hiaR_batch_has_parts(context->batching.batch, n + (awaited != 0))) return false;
+  uint32_t n = context->invocation->n_waiters + (awaited != 0);
+  if (!hiaR_batch_has_parts(context->batching.batch, n)) return false;
   for (hia_frozen *f = context->invocation->waiters; f; f = f->behind)
     if (is_pending(f->awaited)) hiaR_batch_want(f->awaited);
   if (awaited) hiaR_batch_want(awaited);
