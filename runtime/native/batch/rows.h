@@ -63,7 +63,7 @@ typedef struct hia_row_phase {
   hia_row_block *blocks;
   hia_phase_piece *pieces;
   uint32_t most_rows; /* for which there is room in these four, behind this */
-  /* Of the newest phase of a settling whose rows a late worker may read: */
+  /* What the newest phase of a settling has whose rows a late worker may read: */
   hia_retired retired;
   struct hia_row_chunk *chunks;
 } hia_row_phase;
