@@ -11,7 +11,7 @@
  * describes the programs by hand. The losses must be those without batching, bit for bit. A round
  * has a measurement of each; figures are medians of wall-clock rates. */
 #include "bench/batches.h"
-#include "bench/control.h"
+#include "bench/control/control.h"
 #include "bench/harness.h"
 #include "bench/networks.h"
 #include "bench/peers.h"

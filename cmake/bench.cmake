@@ -156,7 +156,7 @@ add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(batches|choosing|control|defaults|gradients|harness|inputs|likelihood|limits_large|networks|peers|treebank|weights|work|accuracy|lanes[^/]*|reference[^/]*|sides|step|threads|torch|tree_shapes)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(batches|choosing|defaults|gradients|harness|inputs|likelihood|limits_large|networks|peers|treebank|weights|work|accuracy|lanes[^/]*|reference[^/]*|sides|step|threads|torch|tree_shapes)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
@@ -181,8 +181,8 @@ foreach(name batch decisions models train)
   endif()
 endforeach()
 target_sources(bench_speculate PRIVATE bench/choosing.c bench/sides.c bench/networks.c bench/treebank.c bench/weights.c)
-target_sources(bench_batch PRIVATE bench/batches.c bench/control.c bench/threads.c bench/torch.c
-  bench/tree_shapes.c)
+target_sources(bench_batch PRIVATE bench/batches.c bench/control/control.c bench/control/oracle.c
+  bench/control/programs.c bench/threads.c bench/torch.c bench/tree_shapes.c)
 target_sources(bench_models PRIVATE bench/defaults.c)
 target_sources(bench_train PRIVATE bench/batches.c bench/gradients.c bench/step.c)
 target_link_libraries(bench_products PRIVATE hiaton_rt ${CMAKE_DL_LIBS})

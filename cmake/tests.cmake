@@ -114,8 +114,8 @@ if(CRITERION_INCLUDE AND NOT "thread" IN_LIST HIA_SANITIZE)
     endif()
     target_sources(${program} PRIVATE ${source})
     # The code of the tests themselves is soon done: optimised it takes twice as long to compile. Their helpers are
-    # optimised, and test_handoff, which tries every interleaving.
-    if(NOT name STREQUAL test_handoff)
+    # optimised, and test_handoff and test_phases, which try every interleaving.
+    if(NOT name MATCHES "^test_(handoff|phases)$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O0)
     endif()
     # Called by this name a program has the tests of one source.

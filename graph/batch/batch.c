@@ -97,6 +97,7 @@ void hiaG_batch_chosen(hia_graph *g, void (*choose)(hia_batcher *b)) {
     hiaG_effects(g);
     find(&b, g);
   }
+  if (!choose) hiaG_batch_light(&b);
   if (g->batches) hiaG_batch_report(&b, g->batches);
   if (choose) choose(&b);
   HIA_EACH_FN_BELOW(g, b.n, f) hiaG_batch_find_segments(&b, f);

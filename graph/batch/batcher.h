@@ -29,7 +29,8 @@
  *   lift.c     an operation over rows
  *   segment.c  segments, and what stands in their place
  *   undefer.c  the pass `late`: operations in the places of segments, for the interpreter
- *   wait/      a pass of its own behind that: maps whose iterations may be frozen (each.c) */
+ *   wait/      what is computed at once in activations that wait (light.c); and a pass of its own
+ *              behind this one: maps whose iterations may be frozen (each.c) */
 #ifndef HIA_BATCHER_H
 #define HIA_BATCHER_H
 
@@ -200,6 +201,12 @@ bool hiaG_batch_stack_rows(hia_batcher *b);
 /* Takes the tensor of a sum that consists of it alone, which may be pending, without waiting for
  * it. Returns and requires what hiaG_batch_unstack does. */
 bool hiaG_batch_collect(hia_batcher *b);
+
+/* ---- wait/light.c ---- */
+
+/* Unsets can_lift of operations that are computed where they stand, and finds again what is late.
+ * Requires hiaG_batch_find_late. */
+void hiaG_batch_light(hia_batcher *b);
 
 /* ---- split.c ---- */
 

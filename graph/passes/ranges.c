@@ -35,7 +35,6 @@ static void list_operands(hia_ranges *h, hia_node_id n) {
 bool hiaG_range_look(hia_ranges *h, hia_node_id map, void (*visit)(hia_ranges *h, hia_node_id n)) {
   const hia_fn *fn = h->fn;
   hia_region_id each = fn->nodes.data[map].regions;
-  if (hiaG_node_does(h->g, fn, map, HIA_E_IMPURE)) return false; /* in order */
   h->outside.len = h->constants.len = 0;
   h->inside[each] = ++h->n_maps;
   for (hia_node_id n = fn->regions.data[each].first, end = behind(fn, map); n != end;
@@ -47,7 +46,8 @@ bool hiaG_range_look(hia_ranges *h, hia_node_id map, void (*visit)(hia_ranges *h
     list_operands(h, n);
     visit(h, n);
   }
-  return h->outside.len + HIA_RANGE_REST <= HIA_RANGE_WORDS;
+  bool is_impure = hiaG_node_does(h->g, fn, map, HIA_E_IMPURE); /* its elements are in order */
+  return !is_impure && h->outside.len + HIA_RANGE_REST <= HIA_RANGE_WORDS;
 }
 
 /* ---- the function ---- */

@@ -133,7 +133,7 @@ static hia_status dump_batches(hia_module *module, dumping *d, hia_error **error
     return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "a static graph has its batches already");
   hia_pass_options passes = hiaJ_pass_options(module->engine, HIA_VERSION_NATIVE);
-  passes.stop_after = hiaR_is_by_firings(module->engine->options.batching) ? "late" : "batch";
+  passes.stop_after = hiaR_is_by_firings(module->engine->options.batching) ? "late" : "each";
   g->batches = &d->text;
   hiaG_run_passes(g, &passes);
   g->batches = NULL;

@@ -33,6 +33,14 @@ static LLVMValueRef known_as(hia_emit *e, uint32_t n_ins) {
   return v;
 }
 
+static bool is_light(const hia_fn *segment) {
+  for (hia_node_id n = 0; n < segment->nodes.len; n++) {
+    unsigned op = segment->nodes.data[n].op;
+    if (op == HIA_OP_PRODUCT || op == HIA_OP_PRODUCT_AT || op == HIA_OP_PRODUCT_BT) return false;
+  }
+  return true;
+}
+
 /* The hia_segment of a DEFER. */
 static LLVMValueRef segment_of(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
@@ -60,7 +68,8 @@ static LLVMValueRef segment_of(hia_emit *e, hia_node_id n) {
                            hiaL_number(e, 64, owns),
                            hiaL_number(e, 64, bytes),
                            hiaL_variable(e, "words", list),
-                           known_as(e, node->n_ins)};
+                           known_as(e, node->n_ins),
+                           hiaL_number(e, 64, is_light(fn))};
   return hiaL_variable(e, name, hiaL_structure(e, fields, HIA_LEN(fields)));
 }
 

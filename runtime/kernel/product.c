@@ -65,6 +65,11 @@ bool hiaR_product_shrink(const hia_product *p, hia_product_plan *plan) {
   return true;
 }
 
+bool hiaR_product_is_better_turned(hia_dtype dtype, size_t m, size_t n) {
+  size_t lanes = hiaR_tile_set(dtype)->lanes;
+  return ceiling(m, lanes) * lanes * n <= ceiling(n, lanes) * lanes * m / 8 * 7;
+}
+
 void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
   *plan = (hia_product_plan){.way = way_of(p), .slabs = 1};
   if (p->m == 0 || p->n == 0) return;

@@ -64,6 +64,10 @@ typedef struct hia_product {
 /* True if B should be packed for this one product: it costs less than it saves. */
 bool hiaR_product_packs(const hia_product *product);
 
+/* True if transpose(B) @ transpose(A), which is n x m, leaves fewer lanes of vectors idle, and so
+ * takes an eighth less time or better. */
+bool hiaR_product_is_better_turned(hia_dtype dtype, size_t m, size_t n);
+
 /* A product is done in parts: rectangles of C, which any threads may compute in any order. Each
  * part consists of slabs along k, which must be done in order, by one thread at a time. Parts and
  * slabs depend on the sizes, the dtype and `packed` alone; each slab takes at most some 50

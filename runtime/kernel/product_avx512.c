@@ -8,7 +8,7 @@
 #if defined(__x86_64__)
 #define PREFETCHES  4
 #define COLUMN_ROWS 8
-#include "runtime/kernel/product_tile.h"
+#include "runtime/kernel/product_column.h"
 #include <immintrin.h>
 #include <math.h>
 
@@ -27,7 +27,7 @@
    .widest = {0, 8, 8, 6, 6, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2},                                        \
    .tile = {ROWS(tile)},                                                                           \
    .outer = {ROWS(outer)},                                                                         \
-   .column = NAME(column),                                                                         \
+   .column = COLUMN,                                                                               \
    .quads = QUADS}
 
 #define T                        float
@@ -50,6 +50,11 @@
 #define PICK(v, p)   _mm512_permute_ps((v), (p) * 0x55)
 #include "runtime/kernel/product_tile_body.h"
 TILES
+static void column_of_f32(const hia_tile_run *run, size_t rows, const char *a, const char *b,
+                          char *c) {
+  column_by_eight(column_f32, run, rows, a, b, c);
+}
+#define COLUMN column_of_f32
 static const hia_tile_set set_f32 = SET;
 #include "runtime/kernel/product_tile_end.h"
 
@@ -73,6 +78,7 @@ static const hia_tile_set set_f32 = SET;
 #define PICK(v, p)   _mm512_permutex_pd((v), (p) * 0x55)
 #include "runtime/kernel/product_tile_body.h"
 TILES
+#define COLUMN NAME(column)
 static const hia_tile_set set_f64 = SET;
 #include "runtime/kernel/product_tile_end.h"
 

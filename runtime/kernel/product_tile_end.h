@@ -17,3 +17,4 @@
 #undef ONE_NAN_1
 #undef PICK
 #undef QUADS
+#undef COLUMN

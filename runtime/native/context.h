@@ -60,10 +60,12 @@ typedef struct hia_invocation {
    * first. */
   hia_job *reserved[HIA_MAX_RESERVED];
   uint32_t n_reserved;
-  bool is_part;         /* its job is part of the one that the outer invocation awaits */
-  hia_bridge *bridges;  /* innermost first */
-  hia_failure *failure; /* where its failure is written */
-  hia_driver *driver;   /* of the iteration that runs, the innermost; or NULL */
+  bool is_part;               /* its job is part of the one that the outer invocation awaits */
+  hia_bridge *bridges;        /* innermost first */
+  hia_failure *failure;       /* where its failure is written */
+  hia_driver *driver;         /* of the iteration that runs, the innermost; or NULL */
+  struct hia_frozen *waiters; /* its iterations that wait for a row (freeze/) */
+  bool has_dropped;           /* an iteration has failed: what waits is not known any more */
 } hia_invocation;
 
 /* ---- the parts of a context, by the file whose they are ---- */
@@ -75,6 +77,8 @@ typedef struct hia_context_batching {
   void (*settle)(hia_context *context, const char *sp, uintptr_t pc);
   hia_batch_usage usage;
   uint64_t epoch;               /* how often all that was pending has been computed */
+  uint64_t n_waves;             /* and how often a part of it */
+  uint32_t level;               /* that rows have which are noted now (rows.h) */
   const hia_freezing *freezing; /* set where there is a driver */
 } hia_context_batching;
 

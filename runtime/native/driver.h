@@ -44,9 +44,23 @@ typedef struct hia_frozen {
   hia_element *elements;
   char *sp; /* where its frames begin: the word there is the address at which it goes on */
   size_t size;
-  hia_driver *driver; /* of the innermost iteration that is in it */
+  hia_driver *driver; /* that runs when it goes on */
+  /* The innermost driver in its frames, in whose iterations it waits; its own driver: it waits in
+   * its own code, for a pending tensor, or, 0, for all that is pending. */
+  hia_driver *inner;
+  hia_word awaited;
+  struct hia_frozen *parent; /* the frozen iteration in whose frames its driver is; or NULL */
+  uint32_t level;            /* of what it notes when it goes on */
+  bool is_ready;  /* it can go on, or one in it can. All can where rows have another epoch */
+  bool is_waiter; /* it is in the list of its invocation, between these: */
+  struct hia_frozen *before, *behind;
   char frames[];
 } hia_frozen;
+
+/* Frozen iterations of a driver, in the order in which they were frozen. */
+typedef struct hia_frozen_list {
+  hia_frozen *first, *last;
+} hia_frozen_list;
 
 struct hia_driver {
   hia_context *context;
@@ -61,19 +75,23 @@ struct hia_driver {
   int64_t running;        /* the iteration that is on the stack, while one is */
   size_t memory;          /* that the run's heap had left when it was called */
   uint32_t n_params;
-  bool has_failed;          /* iteration `to`; the failure is the invocation's */
-  bool is_apart;            /* frames of C lie between it and the outer driver */
-  hia_frozen *first, *last; /* in the order in which they were frozen */
-  hia_element *elements;    /* of the context, when it was called */
-  hia_bridge bridge;        /* from its iterations to the code that has called it */
+  bool has_failed;     /* iteration `to`; the failure is the invocation's */
+  bool is_apart;       /* frames of C lie between it and the outer driver */
+  uint32_t level;      /* of what its iterations note when they begin; */
+  uint32_t last_level; /* and of what is noted behind them */
+  uint64_t looked;     /* how often rows had been computed when it looked which are ready */
+  hia_frozen_list waiting, ready;
+  hia_element *elements; /* of the context, when it was called */
+  hia_bridge bridge;     /* from its iterations to the code that has called it */
 };
 
 /* What the rest of the runtime calls where there is a driver, so that only programs with such
  * comprehensions need this folder. */
 struct hia_freezing {
-  /* The innermost iteration waits for what is pending, in a stub whose frame begins at `sp`.
-   * Returns if it cannot be frozen. */
-  void (*wait)(hia_context *context, char *sp);
+  /* The innermost iteration waits for a pending tensor, or for all that is pending, in a stub whose
+   * frame begins at `frame`. Returns true if the tensor has its elements; false if the iteration
+   * cannot be frozen. */
+  bool (*wait)(hia_context *context, char *frame, hia_word awaited, const char *sp, uintptr_t pc);
   /* True if an iteration before the one that fails may still fail. */
   bool (*holds)(hia_context *context, hia_status status);
   /* Drops the innermost iteration, whose failure has been noted, and goes on with others. */
@@ -96,10 +114,27 @@ int hiaR_native_drive(hia_driver *driver, char *sp);
 
 /* ---- freeze/frozen.c ---- */
 
-/* True if an iteration may be frozen whose frames begin at sp. */
-bool hiaR_freeze(hia_driver *driver, char *sp);
+/* Freezes the iteration of a driver that is on the stack, from sp on. `awaited`: hia_frozen.
+ * `inner`: of its drivers, the one in whose loop it waits; `driver`: it waits in its own code.
+ * False: it is too large, or there is no memory. */
+bool hiaR_freeze(hia_driver *driver, hia_driver *inner, char *sp, hia_word awaited);
+/* Frees a frozen iteration. */
+void hiaR_frozen_free(hia_context *context, hia_frozen *f);
 /* Puts driver->thawed back on the stack. Called below its frames. Returns its stack pointer. */
 char *hiaR_native_thaw(hia_driver *driver);
+
+/* ---- freeze/ready.c ---- */
+
+/* True if an iteration of the driver can be thawed: then the first one of `ready`. */
+bool hiaR_has_ready(hia_driver *driver);
+/* Appends to a list. */
+void hiaR_frozen_append(hia_frozen_list *list, hia_frozen *f);
+/* The iteration waits for a row, and is listed; and no longer. */
+void hiaR_waiter_add(hia_context *context, hia_frozen *f);
+void hiaR_waiter_remove(hia_context *context, hia_frozen *f);
+/* Computes rows for which iterations wait, and for `awaited` if it is not 0. The stack is left at
+ * `sp` and `pc`. */
+void hiaR_settle_for_waiters(hia_context *context, hia_word awaited, const char *sp, uintptr_t pc);
 
 /* ---- arch/NAME_each.S ---- */
 

@@ -9,7 +9,7 @@
 #define HIA_DRIVER_BLOCK   16
 #define HIA_DRIVER_GOES_ON 24
 #define HIA_DRIVER_THAWED  32
-#define HIA_DRIVER_SIZE    160 /* a multiple of 16 */
+#define HIA_DRIVER_SIZE    192 /* a multiple of 16 */
 
 #define HIA_FROZEN_SP 32 /* of a hia_frozen */
 

@@ -20,7 +20,7 @@
 #define HIA_RT_ABI        14
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_14
 /* Hash of all that the number covers: tests/unit/engine/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x2e09e2c5fca7f895u
+#define HIA_RT_ABI_HASH 0x703821dc36dec35eu
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -89,6 +89,7 @@ typedef struct hia_segment {
   /* A variable of the code, 0 at first, and then a number that no other segment ever has. NULL:
    * rows are computed as often as they are noted, also if they are equal. */
   _Atomic uint64_t *known_as;
+  uint64_t is_light; /* it has no product: its rows share the elements of no matrix */
 } hia_segment;
 
 /* An object of which some words are elements of tensors that may be pending, as generated code

@@ -5,15 +5,13 @@
 #include "runtime/native/job.h"
 #include <time.h>
 
+/* A piece is computed again when it has taken TIMES as long as the longest one of its phase, and
+ * FEW_NS more; or MANY_NS where none is done yet, as where a phase has one piece. Its operations
+ * may be shared. The owner has FIRST_NS to begin it before a thief may. */
 #ifdef HIA_STRESS
-enum { FEW_NS = 0, MANY_NS = 0, FIRST_NS = 0 };
+enum { TIMES = 0, FEW_NS = 0, MANY_NS = 0, FIRST_NS = 1 };
 #else
-enum {
-  FEW_NS =
-      10000, /* beyond twice the longest piece: how long one may take that is not computed again */
-  MANY_NS = 1000000, /* likewise where a phase has one piece, or none is done yet */
-  FIRST_NS = 10000,  /* how long the only piece of a phase is left to the owner */
-};
+enum { TIMES = 2, FEW_NS = 10000, MANY_NS = 1000000, FIRST_NS = 10000 };
 #endif
 enum {
   SLEEP_NS = 5000, /* between two looks, at first; then twice as long each time */
@@ -42,7 +40,7 @@ static bool take(hia_phase *phase, uint32_t *i) {
 
 static uint64_t patience(const hia_phase *phase) {
   uint64_t longest = atomic_load_explicit(&phase->longest, memory_order_relaxed);
-  return longest ? 2 * longest + FEW_NS : MANY_NS;
+  return longest ? TIMES * longest + FEW_NS : MANY_NS;
 }
 
 /* Enters the piece that has waited longest for the worker that has begun it. */
@@ -67,7 +65,7 @@ static bool take_again(hia_context *context, hia_phase *phase, uint32_t *i) {
 
 #ifdef HIA_STRESS
 static void delay(hia_context *context) {
-  if (hiaR_random(context) % 4 == 0)
+  if (hiaR_random(context) % 16 == 0)
     nanosleep(&(struct timespec){.tv_nsec = 1000 * (hiaR_random(context) % 256)}, NULL);
 }
 #else

@@ -103,6 +103,7 @@ static void call_and_unlock(hia_team *team) {
   pool->n_threads--;
   count_helper(team, false);
   atomic_store(&team->max_helpers, atomic_load(&team->n_helpers));
+  atomic_store(&team->all_helpers, atomic_load(&team->n_helpers));
   pthread_mutex_unlock(&pool->lock);
 }
 
@@ -130,7 +131,7 @@ hia_team *hiaR_team_new(hia_context *context) {
   team->references = 1;
   SET(team->n_helpers, 0);
   if (max > pool->max_threads) max = pool->max_threads;
-  team->all_helpers = max;
+  SET(team->all_helpers, max);
   if (max && hiaR_now() < atomic_load(&pool->alone_until)) max = 0;
   SET(team->max_helpers, max);
   SET(team->rundown.is_closed, 0);
@@ -184,9 +185,9 @@ void hiaR_team_note_aside(hia_team *team, uint64_t ns) {
 void hiaR_team_resume(hia_context *context) {
   hia_team *team = context->run.team;
   if (context != atomic_load(&team->members[0]) || atomic_load(&team->max_helpers) ||
-      !team->all_helpers || hiaR_now() < atomic_load(&team->pool->alone_until))
+      !atomic_load(&team->all_helpers) || hiaR_now() < atomic_load(&team->pool->alone_until))
     return;
-  atomic_store(&team->max_helpers, team->all_helpers);
+  atomic_store(&team->max_helpers, atomic_load(&team->all_helpers));
   hiaR_team_call(team);
 }
 

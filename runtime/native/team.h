@@ -13,8 +13,8 @@ struct hia_team {
   /* Changed under the pool's lock. */
   unsigned references; /* the run's, and one for each helper */
   _Atomic uint32_t n_helpers, max_helpers;
-  uint32_t all_helpers;        /* what max_helpers is where there are processors for them */
-  _Atomic uint32_t is_wanting; /* a helper was called for, and none was idle */
+  _Atomic uint32_t all_helpers; /* what max_helpers is where there are processors for them */
+  _Atomic uint32_t is_wanting;  /* a helper was called for, and none was idle */
 
   hia_rundown rundown;   /* counts the workers in the run, without the thread that began it */
   _Atomic uint32_t stop; /* a hia_status: the run ends with it */

@@ -106,6 +106,7 @@ static hia_status collect_in(hia_collecting *c, hia_word sum) {
   bool is_done = false;
   hia_status status = c->rows ? HIA_OK : hiaR_collect_tiles(c, sum, &is_done);
   if (!status && !is_done) status = hiaR_collect_walk(c, sum);
+  hiaR_collect_free_turned(c);
   if (!status && c->only) { /* its reference is the sum's */
     hiaR_dup(c->only, c->env->is_shared);
     c->result->is_tensor = true;

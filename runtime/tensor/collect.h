@@ -47,6 +47,10 @@ typedef struct hia_collect_gathered {
   uint64_t m, n;             /* the lengths of the vectors */
   uint64_t k, most;          /* how many; and how many are added at a time */
   const char **a_at, **b_at; /* HIA_COLLECT_OUTERS each */
+  /* The sum of those that were added, transposed, n x m, instead of the result; NULL: there is none
+   */
+  char *turned;
+  bool is_begun; /* it has some */
 } hia_collect_gathered;
 
 /* What is still to be visited, a word each: a part of the sum, which is not NOTHING; or, in three
@@ -94,6 +98,10 @@ static inline char *hiaR_collect_element(const hia_collecting *c, uint64_t at) {
 }
 
 static inline bool hiaR_collect_has_result(const hia_collecting *c) { return c->result->word != 0; }
+/* Nothing was added yet. */
+static inline bool hiaR_collect_is_empty(const hia_collecting *c) {
+  return !hiaR_collect_has_result(c) && !c->only && !c->gathered.turned;
+}
 
 /* collect_result.c: makes room for one more word on the stack. False: no memory. */
 bool hiaR_collect_grow(hia_collecting *c);
@@ -110,6 +118,8 @@ static inline bool hiaR_collect_push(hia_collecting *c, hia_word word) {
 hia_status hiaR_collect_make_result(hia_collecting *c);
 /* Before something is added to a part of the result: its elements are there. */
 hia_status hiaR_collect_need_elements(hia_collecting *c);
+/* Frees the transposed sum, if there is one. */
+void hiaR_collect_free_turned(hia_collecting *c);
 
 /* ---- collect_outer.c ---- */
 

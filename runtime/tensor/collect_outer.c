@@ -12,7 +12,7 @@ static uint64_t most_of(const hia_collecting *c, uint64_t m, uint64_t n) {
 }
 
 hia_status hiaR_collect_add_product(hia_collecting *c, uint64_t at, hia_product *p) {
-  bool is_first = !hiaR_collect_has_result(c) && !c->only && at == 0 && p->m * p->n == c->len;
+  bool is_first = hiaR_collect_is_empty(c) && at == 0 && p->m * p->n == c->len;
   hia_status status = is_first ? hiaR_collect_make_result(c) : hiaR_collect_need_elements(c);
   if (status) return status;
   p->dtype = c->dtype;
@@ -22,9 +22,41 @@ hia_status hiaR_collect_add_product(hia_collecting *c, uint64_t at, hia_product 
   return hiaR_work_multiply(c->env, p, &c->work);
 }
 
+/* True if the transposed sum is to be computed, or goes on: where that fills vectors better, as of
+ * a matrix with 1250 rows of 50 columns, and there are so many outer products that some have to be
+ * added before the rest. */
+static bool can_turn(hia_collecting *c) {
+  hia_collect_gathered *g = &c->gathered;
+  bool is_all = g->at == 0 && g->m * g->n == c->len;
+  if (!is_all || g->turned) return is_all;
+  if (!hiaR_collect_is_empty(c) || g->k < g->most ||
+      !hiaR_product_is_better_turned(c->dtype, g->m, g->n))
+    return false;
+  g->turned = hiaR_heap_alloc(c->env->local, c->len * c->element);
+  g->is_begun = false;
+  return g->turned != NULL; /* without memory for it the sum is not transposed */
+}
+
+static hia_status add_turned(hia_collecting *c) {
+  hia_collect_gathered *g = &c->gathered;
+  hia_product p = {.dtype = c->dtype,
+                   .is_added = g->is_begun,
+                   .m = g->n,
+                   .n = g->m,
+                   .k = g->k,
+                   .a_at = g->b_at,
+                   .b_at = g->a_at,
+                   .c = g->turned,
+                   .c_row = (ptrdiff_t)g->m};
+  g->k = 0;
+  g->is_begun = true;
+  return hiaR_work_multiply(c->env, &p, &c->work);
+}
+
 hia_status hiaR_collect_add_gathered(hia_collecting *c) {
   hia_collect_gathered *g = &c->gathered;
   if (!g->k) return HIA_OK;
+  if (can_turn(c)) return add_turned(c);
   hia_product p = {.m = g->m, .n = g->n, .k = g->k, .a_at = g->a_at, .b_at = g->b_at};
   g->k = 0;
   return hiaR_collect_add_product(c, g->at, &p);

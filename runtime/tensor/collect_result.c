@@ -18,7 +18,24 @@ hia_status hiaR_collect_make_result(hia_collecting *c) {
   return hiaR_result_new(c->env, c->dtype, &c->shape, c->result) ? HIA_OK : HIA_MEMORY;
 }
 
+void hiaR_collect_free_turned(hia_collecting *c) {
+  if (c->gathered.turned) hiaR_heap_release(c->env->local, c->gathered.turned, c->len * c->element);
+  c->gathered.turned = NULL;
+}
+
+/* The transposed sum becomes the result. */
+static hia_status turn_back(hia_collecting *c) {
+  uint64_t n = (uint64_t)c->shape.dims[c->shape.rank - 1];
+  hia_status status = hiaR_collect_make_result(c);
+  if (status) return status;
+  bool is_done =
+      hiaR_work_transpose(&c->work, c->element, c->gathered.turned, c->result->data, n, c->len / n);
+  hiaR_collect_free_turned(c);
+  return is_done ? HIA_OK : HIA_CANCELLED;
+}
+
 hia_status hiaR_collect_need_elements(hia_collecting *c) {
+  if (c->gathered.turned) return turn_back(c);
   if (hiaR_collect_has_result(c)) return HIA_OK;
   hia_status status = hiaR_collect_make_result(c);
   if (status) return status;

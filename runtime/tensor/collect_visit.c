@@ -84,8 +84,7 @@ static hia_status visit_dense(hia_collecting *c, hia_word sum) {
   hia_status status = check(c, x, false);
   if (status) return status;
   if ((status = hiaR_collect_add_gathered(c))) return status;
-  bool is_first =
-      !hiaR_collect_has_result(c) && !c->only && c->window.axis == 0 && !c->window.is_part;
+  bool is_first = hiaR_collect_is_empty(c) && c->window.axis == 0 && !c->window.is_part;
   if (is_first) {
     c->only = hiaR_sum_word(sum, HIA_SUM_FIRST);
     return HIA_OK;

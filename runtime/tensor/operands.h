@@ -152,6 +152,9 @@ static inline bool hiaR_work_clear(hia_work *work, char *to, uint64_t bytes) {
   }
   return true;
 }
+/* part.c: writes n x m elements of `size` bytes as m x n; in the same way. */
+bool hiaR_work_transpose(hia_work *work, uint32_t size, const void *from, void *to, uint64_t n,
+                         uint64_t m);
 /* Copies; in the same way. */
 static inline bool hiaR_work_copy(hia_work *work, char *to, const char *from, uint64_t bytes) {
   enum { PIECE = 1 << 18 };

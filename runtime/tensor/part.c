@@ -247,6 +247,15 @@ TRANSPOSE(uint8_t)
 TRANSPOSE(uint32_t)
 TRANSPOSE(uint64_t)
 
+bool hiaR_work_transpose(hia_work *work, uint32_t size, const void *from, void *to, uint64_t n,
+                         uint64_t m) {
+  switch (size) {
+  case 1: return transpose_uint8_t(from, to, n, m, work);
+  case 4: return transpose_uint32_t(from, to, n, m, work);
+  default: return transpose_uint64_t(from, to, n, m, work);
+  }
+}
+
 static hia_status transpose(HIA_COMPUTE) {
   const hia_tensor *x = hiaR_tensor(in[0]);
   hia_dims shape = hiaR_tensor_dims(x), result;
@@ -257,12 +266,9 @@ static hia_status transpose(HIA_COMPUTE) {
   if (!hiaR_result_new(env, dtype, &result, r)) return HIA_MEMORY;
   uint32_t size = hiaR_dtype_size(dtype);
   hia_work work = hiaR_work(env);
-  bool (*f)(const void *, void *, uint64_t, uint64_t, hia_work *) = size == 1 ? transpose_uint8_t
-                                                                    : size == 4
-                                                                        ? transpose_uint32_t
-                                                                        : transpose_uint64_t;
   uint64_t n = (uint64_t)x->dims[0], m = (uint64_t)x->dims[1];
-  bool is_done = m == 0 || f(x->data, r->data, n, m, &work); /* n may be large if m is 0 */
+  /* n may be large if m is 0 */
+  bool is_done = m == 0 || hiaR_work_transpose(&work, size, x->data, r->data, n, m);
   return is_done ? HIA_OK : HIA_CANCELLED;
 }
 HIA_DEFINE_OPERATION(TRANSPOSE, transpose)

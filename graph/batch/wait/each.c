@@ -25,7 +25,7 @@
 #include "graph/passes/ranges.h"
 
 typedef struct eaching {
-  const hia_waits_fns *fns;
+  hia_waits_fns *fns;
   hia_waits body; /* of the map that is looked at */
 } eaching;
 
@@ -55,13 +55,25 @@ static void look_at(hia_ranges *h, hia_node_id n) {
   hiaG_add_waiting(e->fns, &h->fn->nodes.data[n], &e->body);
 }
 
+/* Why iterations of a map that wait must stay in order; NULL: they need not. */
+static const char *why_not(const hia_ranges *h, hia_node_id map, bool has_room) {
+  bool is_counted = hiaG_node_does(h->g, h->fn, map, HIA_E_COUNTS);
+  if (hiaG_node_does(h->g, h->fn, map, HIA_E_IMPURE))
+    return "they call impure functions of the host";
+  if (is_counted && hiaG_node_does(h->g, h->fn, map, HIA_E_RAISES))
+    return "calls are counted, and they may fail";
+  return has_room ? NULL : "they use too many values from outside";
+}
+
 static hia_fn_id make_iteration(hia_ranges *h, hia_node_id map) {
   eaching *e = h->user;
   e->body = (hia_waits){false, false};
-  bool is_counted = hiaG_node_does(h->g, h->fn, map, HIA_E_COUNTS);
-  if (h->fn->rows || (is_counted && hiaG_node_does(h->g, h->fn, map, HIA_E_RAISES)))
-    return HIA_NONE;
-  if (!hiaG_range_look(h, map, look_at) || !e->body.defers || !e->body.forces) return HIA_NONE;
+  if (h->fn->rows) return HIA_NONE;
+  bool has_room = hiaG_range_look(h, map, look_at);
+  const char *why = why_not(h, map, has_room);
+  if (!e->body.defers || !e->body.forces) return HIA_NONE;
+  hiaG_report_iterations(e->fns, h->g, h->fn, map, why);
+  if (why) return HIA_NONE;
   hia_fn_id id = hiaG_range_function(h, map, "iteration");
   hia_fn *fn = hiaG_fn(h->g, id);
   fn->is_freezing = true;
@@ -73,7 +85,7 @@ static hia_fn_id make_iteration(hia_ranges *h, hia_node_id map) {
 void hiaG_each(hia_graph *g) {
   hia_arena *scratch = &g->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);
-  hia_waits_fns w = {g->fns.len, HIA_NEW_ARRAY(scratch, hia_waits, g->fns.len + 1)};
+  hia_waits_fns w = {.n = g->fns.len, .fns = HIA_NEW_ARRAY(scratch, hia_waits, g->fns.len + 1)};
   find_waiting(&w, g);
   hiaG_batch_siblings(g, &w);
   eaching e = {.fns = &w};

@@ -37,7 +37,7 @@ enum { MAX_SIBLINGS = 16 };
 typedef struct beside {
   hia_graph *g;
   hia_arena *scratch;
-  const hia_waits_fns *waiting;
+  hia_waits_fns *waiting;
   hia_fn *fn;
   hia_region_id region;
   uint32_t n_nodes;   /* of the function, before there is a map */
@@ -169,13 +169,21 @@ static bool can_be_early(beside *b, hia_node_id n, uint32_t place) {
   return !is_lasting;
 }
 
+/* Says why a node that waits is no sibling of the last one, unless it needs that. */
+static bool refuse(beside *b, hia_node_id sibling, const char *why) {
+  hiaG_report_no_siblings(b->waiting, b->g, b->fn, b->siblings[b->n - 1], sibling, why);
+  return false;
+}
+
 /* True if `sibling`, with all that stands between the last one and it, can be the next one. */
 static bool may_join(beside *b, hia_node_id sibling) {
   uint32_t place = b->at[sibling];
-  if (!are_alike(b, b->siblings[0], sibling) || b->n == MAX_SIBLINGS) return false;
+  if (needs(b, sibling, b->begin, b->end) || b->n == MAX_SIBLINGS) return false;
+  if (!are_alike(b, b->siblings[0], sibling))
+    return refuse(b, sibling, "their results have different types");
   hia_node_id first = b->fn->nodes.data[b->siblings[b->n - 1]].next;
   for (hia_node_id n = first; n != b->fn->nodes.data[sibling].next; n = b->fn->nodes.data[n].next) {
-    if (must_stay(b, n)) return false;
+    if (must_stay(b, n)) return refuse(b, sibling, "what stands between them has effects");
     if (n != sibling && can_be_early(b, n, place))
       b->is_early[n] = true;
     else if (needs(b, n, b->begin, b->end) || (n != sibling && last_use(b, n) > place))
@@ -293,10 +301,17 @@ static void rewrite_from(beside *b, hia_node_id behind, hia_subst *subst) {
 
 /* Makes a map of the first siblings that there are. Returns false if there are none. */
 static bool change_region(beside *b) {
+  hia_node_id staying = HIA_NONE; /* the last one that waits and has effects */
   find_places(b);
   b->n = 0;
   HIA_EACH_IN(b->fn, b->region, n) {
-    if (!is_sibling(b, n) || must_stay(b, n)) continue;
+    if (!is_sibling(b, n)) continue;
+    if (must_stay(b, n)) {
+      if (staying != HIA_NONE && !needs(b, n, b->at[staying], b->at[staying]))
+        hiaG_report_no_siblings(b->waiting, b->g, b->fn, staying, n, "they have effects");
+      staying = n;
+      continue;
+    }
     if (b->n && may_join(b, n)) {
       b->siblings[b->n++] = n;
       b->end = b->at[n];
@@ -308,12 +323,14 @@ static bool change_region(beside *b) {
     b->begin = b->end = b->at[n];
   }
   if (b->n < 2) return false;
+  hiaG_report_siblings(b->waiting, b->g, b->fn, b->siblings, b->n);
+  hiaR_push(&b->g->comp->arena, &b->waiting->maps, b->fn->nodes.data[b->siblings[0]].loc);
   hia_subst subst = hiaG_subst(b->g, b->fn);
   rewrite_from(b, make_map(b, &subst), &subst);
   return true;
 }
 
-static bool change_function(hia_graph *g, const hia_waits_fns *w, hia_fn *fn) {
+static bool change_function(hia_graph *g, hia_waits_fns *w, hia_fn *fn) {
   bool is_changed = false;
   for (hia_region_id r = 0; r < fn->regions.len; r++) {
     const hia_region *region = &fn->regions.data[r];
@@ -330,7 +347,7 @@ static bool change_function(hia_graph *g, const hia_waits_fns *w, hia_fn *fn) {
   return is_changed;
 }
 
-void hiaG_batch_siblings(hia_graph *g, const hia_waits_fns *w) {
+void hiaG_batch_siblings(hia_graph *g, hia_waits_fns *w) {
   bool is_changed = false;
   HIA_EACH_FN_BELOW(g, w->n, f)
     if (w->fns[f].defers && w->fns[f].forces) is_changed |= change_function(g, w, hiaG_fn(g, f));

@@ -86,8 +86,9 @@ void hiaR_native_defer(hia_context *context, const hia_segment *segment, hia_wor
 void hiaR_native_owe(hia_context *context, const hia_late_data *data, const hia_word *words,
                      uint32_t loc, const char *sp, uintptr_t pc);
 /* `frame`: where the frame of the stub begins, which keeps all registers that a function preserves.
- */
-void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc, char *frame);
+ * `awaited`: the tensor that is needed; 0: all that is pending. */
+void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc, char *frame,
+                        hia_word awaited);
 void hiaR_native_finish(hia_context *context, const char *sp, uintptr_t pc);
 /* Computes parts of the work of a crew: that of the owner of the innermost invocation's job. */
 void hiaR_native_help(hia_context *context, const char *sp, uintptr_t pc);

@@ -312,7 +312,7 @@ hiaR_stub_owe:
 
 /* Stubs of programs that have batches. */
 
-/* hiaR_stub_settle: its frame keeps all registers that a function preserves, since an iteration may
+/* hiaR_stub_settle: rdi the tensor or 0; its frame keeps all registers that a function preserves, since an iteration may
  * be frozen here; on top is the address at which it goes on. */
         .section .text.hiaR_stub_settle, "ax", @progbits
         .globl  hiaR_stub_settle
@@ -320,6 +320,7 @@ hiaR_stub_owe:
         .p2align 4
 hiaR_stub_settle:
         .cfi_startproc
+        movq    %rdi, %r8
         movq    %r13, %rdi
         leaq    8(%rsp), %rsi
         movq    (%rsp), %rdx

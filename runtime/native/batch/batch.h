@@ -28,6 +28,7 @@
  *   settle.c     divides waves into blocks, which the crew computes
  *   compute.c    computes a block
  *   owed.c       objects that get scalars when these are computed
+ *   part.c       computes one wave and leaves the other rows, where iterations wait
  *   jobs.c       the rows that a stolen job leaves to its owner
  *
  * rows.h has what they share. */

@@ -51,10 +51,12 @@ HIA_UNINSTRUMENTED void hiaR_native_finish(hia_context *context, const char *sp,
 }
 
 HIA_UNINSTRUMENTED void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc,
-                                           char *frame) {
-  if (context->batching.settle && context->invocation->driver)
-    context->batching.freezing->wait(context, frame);
-  if (context->batching.settle) hiaR_batch_settle(context, sp, pc);
+                                           char *frame, hia_word awaited) {
+  const hia_row *r = awaited ? hiaR_pending_row(awaited) : NULL;
+  if (r && r->level >= context->batching.level) context->batching.level = r->level + 1;
+  bool is_there = context->batching.settle && context->invocation->driver &&
+                  context->batching.freezing->wait(context, frame, awaited, sp, pc);
+  if (context->batching.settle && !is_there) hiaR_batch_settle(context, sp, pc);
   hiaR_sampled_look(context, sp, pc);
 }
 
@@ -67,6 +69,10 @@ HIA_UNINSTRUMENTED void hiaR_native_defer(hia_context *context, const hia_segmen
   }
   hia_word ids[HIA_SEGMENT_MOST];
   if (segment->known_as && find_results(context, segment, words, ids)) return;
+  if (segment->is_light && context->invocation->driver && !has_pending(segment, words)) {
+    hiaR_batch_once(context, segment, words, loc, sp, pc);
+    return;
+  }
   size_t most = most_bytes(context);
   bool is_tight = most / FEW_ROWS < hiaR_row_cost(segment);
   if (is_tight && has_pending(segment, words)) hiaR_batch_settle(context, sp, pc);

@@ -31,6 +31,7 @@ void hiaR_batch_forget(hia_batch *b) {
 void hiaR_batch_begin(hia_context *context) {
   hia_batch *b = context->batching.batch;
   context->batching.settle = NULL;
+  context->batching.level = 0;
   if (!b) return;
   for (uint32_t i = 0; i < b->n_queues; i++) b->queue_of[b->queues[i].number] = 0;
   b->n_queues = 0;

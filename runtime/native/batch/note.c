@@ -27,10 +27,13 @@ bool hiaR_batch_note(hia_context *context, const hia_segment *s, hia_word *words
   r->queue = (uint32_t)(q - b->queues);
   r->depth = r->height = 0;
   r->pending = 0;
+  r->level = context->batching.level;
+  r->is_wanted = false;
   for (uint32_t i = 0; i < s->n_ins; i++) {
     const hia_row *from = s->words[i].rank ? hiaR_pending_row(words[i]) : NULL;
     if (from) r->pending |= UINT64_C(1) << (i < 63 ? i : 63);
     if (from && from->depth >= r->depth) r->depth = from->depth + 1;
+    if (from && from->level >= r->level) r->level = from->level + 1;
     r->words[i] = words[i];
   }
   for (uint32_t i = 0; i < s->n_outs; i++) {

@@ -4,7 +4,11 @@
  * A row that is noted and waited for takes several times as long as it would without batches. That
  * is what happens to a program that looks at each result before it goes on. So once waves had few
  * rows again and again, the next rows are computed where they stand. Then rows are noted again, to
- * see whether waves are wide now; if not, more of them are computed at once than the last time. */
+ * see whether waves are wide now; if not, more of them are computed at once than the last time.
+ *
+ * A row of a segment without a product gains nothing in a wave. Where iterations wait for each
+ * other (freeze/) it is computed at once if it can be, since all would have to wait for one more
+ * wave. It is no part of a batch, and is not counted. */
 #include "runtime/native/batch/rows.h"
 
 #ifdef HIA_STRESS
@@ -76,8 +80,8 @@ static hia_status compute(hia_context *context, const hia_segment *s, hia_word *
   for (uint32_t i = 0; i < s->n_outs; i++)
     if (!(words[i] = as_row(context, &s->words[s->n_ins + i], block[s->n_ins + i])))
       return HIA_MEMORY;
-  context->batching.usage.rows++;
-  context->batching.usage.waves++;
+  context->batching.usage.rows += !s->is_light;
+  context->batching.usage.waves += !s->is_light;
   return HIA_OK;
 }
 

@@ -18,12 +18,16 @@ typedef struct hia_row {
   struct hia_row *older; /* the row that was noted before this one */
   struct hia_row *next;  /* the next one of the same segment and level */
   const hia_segment *segment;
-  uint32_t queue;   /* the index of its segment's queue */
-  uint32_t depth;   /* the longest way from a row that depends on nothing pending */
-  uint32_t height;  /* the longest way to a row on which none depends */
-  uint32_t origin;  /* while a wave is put into order: the tensor in which its operand lies */
-  uint64_t pending; /* bit i: operand i is pending; bit 63 stands for all from 63 on */
-  hia_word words[]; /* its operands and its results; it holds a reference to each */
+  uint32_t queue;  /* the index of its segment's queue */
+  uint32_t depth;  /* the longest way from a row that depends on nothing pending */
+  uint32_t height; /* the longest way to a row on which none depends */
+  uint32_t origin; /* while a wave is put into order: the tensor in which its operand lies */
+  /* The longest way to it from the beginning of the run, along operands and along what control has
+   * waited for. */
+  uint32_t level;
+  uint32_t is_wanted; /* part.c: an iteration waits for it, or for a row that depends on it */
+  uint64_t pending;   /* bit i: operand i is pending; bit 63 stands for all from 63 on */
+  hia_word words[];   /* its operands and its results; it holds a reference to each */
 } hia_row;
 
 /* The bytes that a row takes until it is computed: its operands and results, itself, and the
@@ -40,11 +44,19 @@ typedef struct hia_row_level {
   uint32_t n;
 } hia_row_level;
 
+/* What is known of a segment's rows while a part of all is chosen (part.c). */
+typedef struct hia_row_standing {
+  uint64_t n, levels; /* rows, and the sum of their levels */
+  uint32_t height;    /* the greatest of those that can be computed */
+  bool is_wanted;     /* one that can be computed is wanted */
+} hia_row_standing;
+
 /* The rows of a segment. */
 typedef struct hia_row_queue {
   const hia_segment *segment;
   uint32_t number;       /* the segment's, whose module may be gone when the next run begins */
   hia_row_level *levels; /* rows.n_levels of the batch, while it settles */
+  hia_row_standing standing;
 } hia_row_queue;
 
 /* Rows that are computed at a time. */
@@ -63,7 +75,7 @@ typedef struct hia_row_phase {
   hia_row_block *blocks;
   hia_phase_piece *pieces;
   uint32_t most_rows; /* for which there is room in these four, behind this */
-  /* Of the newest phase of a settling whose rows a late worker may read: */
+  /* In the newest phase of a settling, whose rows a late worker may read: */
   hia_retired retired;
   struct hia_row_chunk *chunks;
 } hia_row_phase;
@@ -218,6 +230,15 @@ void hiaR_batch_pay(hia_context *context, hia_batch *b);
 /* Computes what is pending. `sp` and `pc`: where compiled code is, whose invocation ends if that
  * fails. */
 void hiaR_batch_settle(hia_context *context, const char *sp, uintptr_t pc);
+
+/* ---- part.c ---- */
+
+/* True if few enough rows are pending for a part of them to be chosen. */
+bool hiaR_batch_has_parts(const hia_batch *b, uint32_t n_waiting);
+/* Says that an iteration waits for a pending tensor. */
+void hiaR_batch_want(hia_word tensor);
+/* Computes one wave of what was wanted, with all rows of its segment that can be computed. */
+void hiaR_batch_settle_part(hia_context *context, const char *sp, uintptr_t pc);
 
 /* ---- once.c ---- */
 

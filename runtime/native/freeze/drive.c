@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The driver of a comprehension: which iteration goes on next, and what becomes of the others when
  * one fails. */
+#include "runtime/heap/tensor.h"
 #include "runtime/native/barrier.h"
 #include "runtime/native/driver.h"
 #include "runtime/native/job.h"
@@ -28,11 +29,8 @@ static bool has_memory(const hia_driver *d) {
 }
 
 static bool can_begin(const hia_driver *d) {
-  return d->next < d->to && (!d->first || has_memory(d));
-}
-
-static bool is_thawable(const hia_driver *d) {
-  return d->first && d->first->epoch != d->context->batching.epoch;
+  bool has_frozen = d->waiting.first || d->ready.first;
+  return d->next < d->to && (!has_frozen || has_memory(d));
 }
 
 /* The innermost driver, from d outwards, that can go on while an iteration of each of those within
@@ -41,25 +39,43 @@ static bool is_thawable(const hia_driver *d) {
 static hia_driver *find_next(hia_driver *d) {
   for (; d; d = d->is_apart ? NULL : d->outer) {
     if (!has_memory(d)) return NULL;
-    if (is_thawable(d) || can_begin(d)) return d;
+    if (hiaR_has_ready(d) || can_begin(d)) return d;
   }
   return NULL;
 }
 
-static void wait(hia_context *context, char *sp) {
+/* True if find_next(d) looks at all drivers, so that it finds what is ready, wherever that waits.
+ */
+static bool sees_all(const hia_driver *d) {
+  for (; d; d = d->outer)
+    if (!has_memory(d) || (d->is_apart && d->outer)) return false;
+  return true;
+}
+
+static HIA_UNINSTRUMENTED bool wait(hia_context *context, char *frame, hia_word awaited,
+                                    const char *sp, uintptr_t pc) {
   const hia_invocation *invocation = context->invocation;
   hia_driver *d = invocation->driver;
-  hia_driver *next = invocation->bridges == &d->bridge ? find_next(d) : NULL;
-  if (!next || !hiaR_freeze(next, sp)) return;
-  hiaR_arch_drive(next);
+  if (invocation->bridges != &d->bridge) return false;
+  for (;;) {
+    if (find_next(d)) {
+      if (!hiaR_freeze(d, d, frame, awaited)) return false;
+      hiaR_arch_drive(d);
+    }
+    if (!awaited || !invocation->waiters || !sees_all(d)) return false;
+    hiaR_settle_for_waiters(context, awaited, sp, pc);
+    if (hiaR_tensor(awaited)->counted.ctor != HIA_TENSOR_PENDING) return true;
+  }
 }
 
 /* ---- failures ---- */
 
 /* True if an iteration before the one that runs is frozen. */
 static bool has_earlier(const hia_driver *d) {
-  for (const hia_frozen *f = d->first; f; f = f->next)
-    if (f->index < d->running) return true;
+  const hia_frozen *lists[2] = {d->waiting.first, d->ready.first};
+  for (unsigned i = 0; i < 2; i++)
+    for (const hia_frozen *f = lists[i]; f; f = f->next)
+      if (f->index < d->running) return true;
   return false;
 }
 
@@ -69,20 +85,22 @@ static bool is_first(const hia_driver *d) {
   return true;
 }
 
+static void drop_from(hia_driver *d, hia_frozen_list *list) {
+  hia_frozen_list left = {0};
+  for (hia_frozen *f = list->first, *next; f; f = next) {
+    next = f->next;
+    if (f->index < d->running)
+      hiaR_frozen_append(&left, f);
+    else
+      hiaR_frozen_free(d->context, f);
+  }
+  *list = left;
+}
+
 /* Drops the iterations behind the one that runs, and begins no other one. */
 static void drop_later(hia_driver *d) {
-  hia_frozen **at = &d->first;
-  d->last = NULL;
-  while (*at) {
-    hia_frozen *f = *at;
-    if (f->index < d->running) {
-      d->last = f;
-      at = &f->next;
-      continue;
-    }
-    *at = f->next;
-    hiaR_heap_release(&d->context->local, f, sizeof *f + f->size);
-  }
+  drop_from(d, &d->waiting);
+  drop_from(d, &d->ready);
   d->next = d->to = d->running;
 }
 
@@ -117,6 +135,7 @@ static HIA_UNINSTRUMENTED void go_on(hia_context *context) {
     context->invocation->failure->status = status;
     hiaR_leave_noted(context);
   }
+  context->invocation->has_dropped = true;
   for (hia_driver *each = d; each; each = each->outer) drop_later(each);
   drop_running(context, d);
 }
@@ -150,6 +169,8 @@ void hiaR_native_each(hia_driver *d, hia_native_entry entry, hia_word *block, ui
                     .memory = hiaR_heap_left(context->local.heap),
                     .n_params = n_params,
                     .is_apart = outer && invocation->bridges != &outer->bridge,
+                    .level = context->batching.level,
+                    .last_level = context->batching.level,
                     .elements = context->elements,
                     .bridge = {invocation->bridges, sp, pc}};
   context->batching.freezing = &freezing;
@@ -165,42 +186,46 @@ static int begin(hia_driver *d) {
   d->running = d->next++;
   d->block[FROM] = (hia_word)d->running;
   d->block[TO] = (hia_word)d->next;
+  d->context->batching.level = d->level;
   enter(d->context, d);
   return HIA_DRIVE_BEGIN;
 }
 
 static int thaw(hia_driver *d) {
-  d->thawed = d->first;
-  d->first = d->first->next;
-  if (!d->first) d->last = NULL;
+  d->thawed = d->ready.first;
+  d->ready.first = d->thawed->next;
+  if (!d->ready.first) d->ready.last = NULL;
   enter(d->context, d->thawed->driver);
   return HIA_DRIVE_THAW;
 }
 
 static int end(hia_driver *d) {
   if (d->has_failed) fail(d);
+  d->context->batching.level = d->last_level;
   d->block[d->n_params] = (hia_word)d->end - (hia_word)d->from;
   return HIA_DRIVE_END;
 }
 
-static void settle(hia_driver *d) {
+/* If only iterations of this driver can go on, all that they wait for is computed. */
+static HIA_UNINSTRUMENTED void settle(hia_driver *d) {
   hia_context *context = d->context;
-  if (context->batching.settle)
+  if (context->batching.settle && !sees_all(d))
     context->batching.settle(context, d->bridge.sp, d->bridge.pc);
   else
-    context->batching.epoch++; /* nothing is pending any more */
+    hiaR_settle_for_waiters(context, 0, d->bridge.sp, d->bridge.pc);
 }
 
 HIA_UNINSTRUMENTED int hiaR_native_drive(hia_driver *d, char *sp) {
   hia_invocation *invocation = d->context->invocation;
   invocation->driver = d->outer;
   invocation->bridges = d->bridge.outer;
+  if (d->context->batching.level > d->last_level) d->last_level = d->context->batching.level;
   for (;;) {
-    if (is_thawable(d)) return thaw(d);
+    if (hiaR_has_ready(d)) return thaw(d);
     if (can_begin(d)) return begin(d);
-    if (!d->first) return end(d);
+    if (!d->waiting.first) return end(d);
     d->goes_on = d->is_apart ? NULL : find_next(d->outer);
-    if (d->goes_on && hiaR_freeze(d->goes_on, sp)) return HIA_DRIVE_OTHER;
+    if (d->goes_on && hiaR_freeze(d->goes_on, d, sp, 0)) return HIA_DRIVE_OTHER;
     settle(d);
   }
 }

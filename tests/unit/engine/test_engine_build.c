@@ -292,6 +292,7 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_segment, row_bytes)
   FIELD(hia_segment, words)
   FIELD(hia_segment, known_as)
+  FIELD(hia_segment, is_light)
   FIELD(hia_segment_word, dtype)
   FIELD(hia_segment_word, rank)
   FIELD(hia_segment_word, n)

@@ -272,6 +272,57 @@ Test(tensor_gradient, many_outer_products, .init = begin_sums, .fini = end_sums)
     }
 }
 
+static hia_word add_outer_products(uint32_t *state, hia_word sum, model *expected, int n) {
+  hia_dtype dtype = expected->dtype;
+  while (n--) {
+    model a = small(state, dtype, dims_of(1, expected->dims.dims[0])),
+          b = small(state, dtype, dims_of(1, expected->dims.dims[1]));
+    for (uint64_t j = 0; j < expected->n; j++)
+      expected->words[j] =
+          plus_product(dtype, a.words[j / b.n], b.words[j % b.n], expected->words[j]);
+    sum = make(dtype, 2, HIA_SUM_BOTH, sum,
+               make(dtype, 2, HIA_SUM_OUTER, tensor_of(&a), tensor_of(&b)));
+    model_free(&a);
+    model_free(&b);
+  }
+  return sum;
+}
+
+/* The sum for a matrix whose columns fill vectors badly is transposed, until something else is
+ * added to it. With too little memory it is not. */
+Test(tensor_gradient, many_outer_products_of_few_columns, .init = begin_sums, .fini = end_sums) {
+  uint32_t state = 11;
+  for (hia_dtype dtype = HIA_F32; dtype <= HIA_F64; dtype++)
+    for (int kind = 0; kind < 4; kind++) {
+      hia_dims dims = dims_of(2, (int64_t)400, (int64_t)17);
+      model expected = model_new(dtype, dims);
+      target t = {&expected, 0, dims};
+      hia_word sum = HIA_SUM_NOTHING;
+      if (kind == 3) sum = random_sum(&state, t, 0, false);
+      sum = add_outer_products(&state, sum, &expected, kind == 2 ? 241 : 500);
+      if (kind == 1) {
+        sum = make(dtype, 2, HIA_SUM_BOTH, sum, random_sum(&state, t, 0, false));
+        sum = add_outer_products(&state, sum, &expected, 20);
+      }
+      check_sum(sum, &expected);
+      hia_word like = tensor_of(&expected), out;
+      hia_misfortune why;
+      size_t each = 400 * 17 * (dtype == HIA_F32 ? 4 : 8), used = w.heap.bytes, n_ok = 0;
+      for (size_t more = each / 2; more < 4 * each; more += each / 4) {
+        w.heap.limit = used + more;
+        hia_status status = collect(sum, like, &out, &why);
+        cr_assert(status == HIA_OK || status == HIA_MEMORY);
+        n_ok += status == HIA_OK;
+        if (!status) hiaR_tensor_drop(&w.local, out, false);
+      }
+      w.heap.limit = SIZE_MAX;
+      cr_assert_gt(n_ok, 4);
+      hiaR_tensor_drop(&w.local, like, false);
+      drop_sum(dtype, 2, sum);
+      model_free(&expected);
+    }
+}
+
 /* Millions deep on either side, and parts of parts. No stack of C would do. */
 Test(tensor_gradient, deep_sums, .init = begin_sums, .fini = end_sums) {
   enum { N = 2000000 / HIA_TEST_SHARE };
