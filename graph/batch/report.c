@@ -147,6 +147,7 @@ static const char *why_wait(const reporting *r, hia_node_id n, uint32_t i) {
   switch (node->op) {
   case HIA_OP_IF: return "a branch depends on it";
   case HIA_OP_HOST: return "a function of the host gets it";
+  case HIA_OP_FIELD: return "the object gets it when it is computed";
   case HIA_OP_YIELD:
     if (node->region == 0) return NULL; /* a result */
     return region->kind == HIA_REGION_HEAD && i == 0 ? "it decides whether a loop goes on"

@@ -123,20 +123,21 @@ static void check_index(undeferring *u, hia_node_id n) {
   const hia_node node = u->fn->nodes.data[n];
   hia_value_id i = hiaG_in(u->fn, n, 1);
   hia_word length;
-  bool is_label = node.imm != 0;
+  bool is_label = node.imm == 1, is_of_rows = node.imm == 2;
   if (!hiaG_is_const(u->fn, hiaG_in(u->fn, n, 0), &length))
     HIA_BUG(g->comp, "a `within` of a length that is not constant");
-  const hia_dims shape = {.rank = 1, .dims = {hiaR_to_i64(length)}};
+  const hia_dims shape = {.rank = is_of_rows ? 2 : 1, .dims = {hiaR_to_i64(length), 1}};
   hia_dtype dtype = is_label ? HIA_F32 : HIA_BOOL;
   uint32_t literal = hiaG_literal_new(g, dtype, &shape);
   if (literal == HIA_NONE) hiaR_throw(g->comp, HIA_MEMORY, "a vector of zeros that is too long");
   hia_value_id zeros =
-      insert(u, n, HIA_OP_LITERAL, NULL, 0, hiaG_tensor(g->types, dtype, 1), literal);
+      insert(u, n, HIA_OP_LITERAL, NULL, 0, hiaG_tensor(g->types, dtype, shape.rank), literal);
   hia_value_id at = i;
   if (!is_label && hiaG_type(u->fn, i) != HIA_I64)
     at = insert(u, n, HIA_OP_CAST, &i, 1, HIA_I64, hiaG_type(u->fn, i));
   hia_value_id ins[2] = {zeros, at};
-  insert(u, n, is_label ? HIA_OP_CROSS_ENTROPY : HIA_OP_ROW, ins, 2, (hia_type)dtype, 0);
+  insert(u, n, is_label ? HIA_OP_CROSS_ENTROPY : HIA_OP_ROW, ins, 2,
+         hiaG_ranked(g->types, dtype, is_of_rows), 0);
   hiaG_replace(&u->subst, node.outs, i);
   hiaG_remove(u->fn, n);
 }

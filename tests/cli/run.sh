@@ -834,6 +834,7 @@ done
 t 'operations as they come, in an object' 2 '' '--batching depth and agenda are for --engine interp' build "${fly[@]:0:3}" --batching agenda -o "$work/fly.o"
 both 'operations as they come, on two threads' run "${fly[@]}" --engine interp --batching agenda --threads 2
 both 'operations as they come, without reuse' run "${fly[@]}" --engine interp --batching depth --reuse off
+t 'operations as they come, an index of rows' 1 '' 'error.range.: index 3 is out of range: the tensor has 3 rows' run tests/programs/batching_params.hia --fn astray 5 --engine interp --batching depth
 t 'code for operations as they come' 2 '' "is the interpreter's: there is no code" dump "${fly[@]:0:3}" --batching depth --stage asm
 t 'operations as they come' 0 '1.6441212' 'batches: . rows in . waves' run "${fly[@]}" --engine interp --batching agenda --time
 program cells 'type L = N | C(h: i32, t: L)

@@ -109,6 +109,26 @@ Test(engine_owed, runs_wait_once) {
   close_program(&p);
 }
 
+static bool append(void *user, const char *bytes, size_t len) {
+  strncat(user, bytes, len);
+  return true;
+}
+
+Test(engine_owed, report) {
+  static const char said[] =
+      "total(Tree)\n  waits   for an argument, in a field at 13:28: the object "
+      "gets it when it is computed\n";
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_SEGMENTS, 1);
+  hia_function *function = find_function(p.module, "totals");
+  hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
+  char out[4096] = "";
+  dump.stage = HIA_STAGE_BATCHES;
+  cr_assert_eq(hia_module_dump(p.module, &function, 1, &dump, append, out, NULL), HIA_OK);
+  cr_expect(strstr(out, said) != NULL, "%s", out);
+  close_program(&p);
+}
+
 Test(engine_owed, threads) {
   NEEDS_NATIVE;
   program p = open_with(HIA_BATCH_SEGMENTS, 3), none = open_with(HIA_BATCH_NONE, 1);
