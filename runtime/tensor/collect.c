@@ -6,9 +6,9 @@
  * read and write all of it, and take as long as the memory needs: a matrix of a model has some
  * hundreds of them. So it is noted where vectors are, and from time to time the sum of the outer
  * products is added, by the kernels of products, which read the vectors where they lie. (Copies of
- * them, as the rows of two matrices, took a fifth of the time.) An element is one accumulator, to
- * which a product at a time is added: so the bits are those that one outer product after the other
- * would give, however many are noted. */
+ * them, as the rows of two matrices, took up to a fifth of the time.) An element is one
+ * accumulator, to which a product at a time is added: so the bits are those that one outer product
+ * after the other would give, however many are noted. */
 #include "runtime/tensor/collect.h"
 
 /* ---- NaNs ---- */
