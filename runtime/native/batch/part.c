@@ -140,7 +140,10 @@ static bool divide(hia_context *context, hia_batch *b, uint32_t queue, hia_rows 
     to->height = 0; /* the next settling finds it again */
     append(is_chosen ? &chosen : rest, to);
   }
-  if (!copy_owed(context, b, all.owed, rest)) return false;
+  if (!rest->newest)
+    chosen.owed = all.owed; /* nothing is pending any more when these are computed */
+  else if (!copy_owed(context, b, all.owed, rest))
+    return false;
   rest->chunks = b->rows.chunks;
   b->rows = chosen;
   return true;
