@@ -23,6 +23,7 @@ typedef struct hia_compile_options {
   bool unchecked;     /* leave out the check at function entry (for measurement only) */
   bool merge_calls;   /* equal calls of a function may be made once */
   bool fast_products; /* HIA_CODE_FAST_PRODUCTS */
+  bool is_parallel;   /* several workers may run the code */
   bool reuse;         /* rows with equal operands are computed once */
   bool begins_again;  /* its runs may have begun in the interpreter */
   bool counts_bytes;  /* of the objects that it makes, for profiles; an object file never does */

@@ -170,6 +170,7 @@ static void analyse(hia_lowering *l) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) e->graph.is_parallel |= hiaL_does(e, f, HIA_E_FORKS);
   e->graph.is_counted = is_counted(g);
   e->graph.notes_rows = hiaG_has_op(g, HIA_OP_DEFER, HIA_OP_DEFER);
+  e->graph.is_parallel |= e->graph.notes_rows && l->options.is_parallel;
   e->graph.tests_addresses = g->is_read && hiaG_has_destinations(g);
   e->graph.owes = find_owing(&e->comp->scratch, g);
   e->graph.tests_pending = g->is_read && e->graph.notes_rows;

@@ -47,6 +47,7 @@ typedef struct hia_lower_options {
   bool is_fuelled;    /* of the host side: the last parameter and result of each root are fuel */
   bool merge_calls;   /* LLVM may merge equal calls of a function that it finds to be pure */
   bool fast_products; /* HIA_CODE_FAST_PRODUCTS */
+  bool is_parallel;   /* several workers may run the code */
   bool reuse;         /* rows with equal operands are computed once (native/batch/batch.h) */
   bool begins_again;  /* its runs may have begun in the interpreter (runtime/host/effects.h) */
   bool counts_bytes;  /* the bytes of all objects that it makes (hia_local_heap.left) */

@@ -49,6 +49,7 @@ hia_compile_options hiaJ_compile_options(const hia_engine *engine) {
                                .unchecked = hiaJ_has(engine, HIA_FLAG_UNCHECKED),
                                .merge_calls = !hiaJ_has(engine, HIA_FLAG_NO_MERGING),
                                .fast_products = hiaJ_has(engine, HIA_FLAG_FAST_PRODUCTS),
+                               .is_parallel = engine->options.threads > 1,
                                .reuse = !hiaJ_has(engine, HIA_FLAG_NO_REUSE),
                                .begins_again = engine->options.kind == HIA_ENGINE_AUTO,
                                .counts_bytes = hiaJ_has(engine, HIA_FLAG_PROFILE_MEMORY),

@@ -71,6 +71,8 @@ static hia_lower_options lower_options(const job *j) {
                              .merge_calls = j->options->merge_calls,
                              .fast_products = j->options->fast_products,
                              .reuse = j->options->reuse,
+                             .is_parallel =
+                                 j->plan ? j->plan->is_parallel : j->options->is_parallel,
                              .begins_again = j->options->begins_again && !j->plan,
                              .counts_bytes = j->options->counts_bytes && !j->plan,
                              .instrument = instrument_of(j->options),

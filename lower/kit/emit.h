@@ -113,7 +113,8 @@ typedef struct hia_open_element {
 typedef struct hia_emit_graph {
   hia_facts facts;
   const hia_codegen_units *units;
-  bool is_parallel;     /* some function forks */
+  bool is_parallel;     /* several workers count references at a time: some function forks, or
+                         * notes rows, which late workers may read (native/crew.h) */
   bool notes_rows;      /* of segments: some function does */
   bool is_counted;      /* the graph counts references: a count of 1 is that of the only one */
   bool tests_addresses; /* the graph was read, and has addresses (ops/read.c) */
