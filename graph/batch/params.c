@@ -41,7 +41,8 @@ typedef struct known {
   uint32_t *words;              /* by index into types->layout_words */
   chosen *chosen;               /* likewise */
   uint32_t **params, **results; /* by function */
-  uint32_t **values;            /* by function, by value */
+  uint32_t **values;            /* by function, by value: of those that there were */
+  uint32_t *n_values;           /* by function */
   hia_fn_id f;                  /* the function that is looked at */
   const hia_fn *fn;
   bool is_changed;
@@ -205,11 +206,13 @@ static known begin(hia_batcher *b) {
   k.params = HIA_NEW_ARRAY(b->arena, uint32_t *, b->n + 1);
   k.results = HIA_NEW_ARRAY(b->arena, uint32_t *, b->n + 1);
   k.values = HIA_NEW_ARRAY(b->arena, uint32_t *, b->n + 1);
+  k.n_values = new_list(&k, b->n);
   for (hia_fn_id f = 0; f < b->n; f++) {
     const hia_fn *fn = hiaG_fn(b->g, f);
     k.params[f] = new_list(&k, fn->n_params);
     k.results[f] = new_list(&k, fn->n_results);
     k.values[f] = new_list(&k, fn->values.len);
+    k.n_values[f] = fn->values.len;
     for (uint32_t i = 0; i < fn->n_params && k.is_open[f]; i++) k.params[f][i] = SEVERAL;
   }
   for (uint32_t t = 0; t < types->entries.len; t++) {
@@ -230,7 +233,7 @@ static known begin(hia_batcher *b) {
 static bool replace_in(known *k, hia_fn_id f) {
   hia_graph *g = k->b->g;
   hia_fn *fn = hiaG_fn(g, f);
-  uint32_t n_values = fn->values.len;
+  uint32_t n_values = k->n_values[f];
   hia_subst subst = hiaG_subst(g, fn);
   hia_node_id at = fn->regions.data[0].first;
   while (fn->nodes.data[at].op == HIA_OP_ARG) at = fn->nodes.data[at].next;
