@@ -179,6 +179,47 @@ void hiaL_emit_ITEM(hia_emit *e, hia_node_id n) {
   load_element(e, n, x, LLVMBuildAdd(e->b, LLVMBuildMul(e->b, i, row, ""), k, "item"));
 }
 
+/* True if the node sets an element of a vector of which it gets a reference. */
+static bool is_set_of_vector(const hia_emit *e, hia_node_id n) {
+  return e->graph.is_counted && hiaG_consumes(e->fn, n) &&
+         hiaG_rank(e->g->types, hiaG_type(e->fn, hiaG_in(e->fn, n, 0))) == 1;
+}
+
+/* An element of a vector that nothing else refers to is a store. Such a vector has its elements,
+ * and a count of one: all that its header says is compared at once. */
+void hiaL_emit_WITH(hia_emit *e, hia_node_id n) {
+  if (!is_set_of_vector(e, n)) {
+    hiaL_emit_operation(e, n);
+    return;
+  }
+  LLVMValueRef x = hiaL_in(e, n, 0), i = hiaL_in(e, n, 1);
+  hia_type element = hiaG_type(e->fn, hiaG_in(e->fn, n, 2));
+  uint64_t own = 1 | (uint64_t)HIA_TENSOR_OWN << 32 | (uint64_t)hiaR_tensor_spare(element, 1) << 48;
+  LLVMBasicBlockRef here, set = hiaL_block(e, "set"), other = hiaL_block(e, "not_own"),
+                          next = hiaL_block(e, "is_set");
+  LLVMValueRef header = LLVMBuildLoad2(e->b, e->types[HIA_I64], x, "header");
+  LLVMSetAlignment(header, 8);
+  if (e->graph.is_parallel) LLVMSetOrdering(header, LLVMAtomicOrderingAcquire);
+  LLVMValueRef is_own = LLVMBuildICmp(e->b, LLVMIntEQ, header, hiaL_number(e, 64, own), "is_own");
+  LLVMValueRef is_there = LLVMBuildICmp(e->b, LLVMIntULT, i, hiaL_load_dim(e, x, 0), "is_there");
+  hiaL_unlikely(e, LLVMBuildNot(e->b, LLVMBuildAnd(e->b, is_own, is_there, ""), ""), other, set);
+  hiaL_at(e, other);
+  hiaL_emit_operation(e, n);
+  LLVMValueRef result = hiaL_phi(e, next, e->ptr, "with"), made = e->values[hiaG_out(e->fn, n, 0)];
+  here = hiaL_here(e);
+  LLVMAddIncoming(result, &made, &here, 1);
+  LLVMBuildBr(e->b, next);
+  hiaL_at(e, set);
+  LLVMValueRef data =
+      LLVMBuildLoad2(e->b, e->ptr, hiaL_byte_at(e, x, offsetof(hia_tensor, data), "at"), "data");
+  LLVMValueRef at = LLVMBuildInBoundsGEP2(e->b, hiaL_c_type(e, element), data, &i, 1, "at");
+  LLVMBuildStore(e->b, hiaL_to_c(e, hiaL_in(e, n, 2), element), at);
+  LLVMAddIncoming(result, &x, &set, 1);
+  LLVMBuildBr(e->b, next);
+  hiaL_at(e, next);
+  hiaL_out(e, n, 0, result);
+}
+
 /* A vector of a few scalars is memory from the list of its size, and stores. */
 static bool is_short_vector(const hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
