@@ -51,15 +51,15 @@ static bool is_before(const hia_row_standing *a, const hia_row_standing *b) {
   return a->levels * b->n < b->levels * a->n;
 }
 
-/* Counts rows by segment, and sets the depth of each to 0 if it can be computed, else to 1. */
+/* Counts rows by segment, and finds which of them can be computed. */
 static void look_at_rows(const hia_batch *b) {
   for (uint32_t q = 0; q < b->n_queues; q++) b->queues[q].standing = (hia_row_standing){0};
   for (hia_row *r = b->rows.newest; r; r = r->older) {
     hia_row_standing *s = &b->queues[r->queue].standing;
-    r->depth = want_operands(r);
+    r->is_blocked = want_operands(r);
     s->n++;
     s->levels += r->level;
-    if (r->depth) continue;
+    if (r->is_blocked) continue;
     s->is_wanted |= r->is_wanted;
     if (r->height > s->height) s->height = r->height;
   }
@@ -134,10 +134,10 @@ static bool divide(hia_context *context, hia_batch *b, uint32_t queue, hia_rows 
   b->at = b->end = NULL;
   for (hia_row *r = from_oldest(&all), *next; r; r = next) {
     next = r->next;
-    bool is_chosen = r->queue == queue && !r->depth;
+    bool is_chosen = r->queue == queue && !r->is_blocked;
     hia_row *to = is_chosen ? r : copied(context, b, r);
     if (!to) return false;
-    to->height = 0; /* the next settling finds it again */
+    to->depth = to->height = 0; /* put_back and the next settling find those of the rest again */
     append(is_chosen ? &chosen : rest, to);
   }
   if (!rest->newest)
@@ -156,7 +156,7 @@ static void put_back(hia_context *context, hia_batch *b, const hia_rows *rest) {
   for (hia_row *r = from_oldest(rest), *next; r; r = next) {
     hia_word ids[HIA_SEGMENT_MOST];
     next = r->next;
-    r->depth = r->is_wanted = 0;
+    r->is_wanted = false;
     for (uint32_t i = 0; r->pending && i < r->segment->n_ins; i++) {
       const hia_row *from = operand_row(r, i);
       if (from && from->depth >= r->depth) r->depth = from->depth + 1;

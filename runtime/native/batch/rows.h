@@ -25,9 +25,10 @@ typedef struct hia_row {
   /* The longest way to it from the beginning of the run, along operands and along what control has
    * waited for. */
   uint32_t level;
-  uint32_t is_wanted; /* part.c: an iteration waits for it, or for a row that depends on it */
-  uint64_t pending;   /* bit i: operand i is pending; bit 63 stands for all from 63 on */
-  hia_word words[];   /* its operands and its results; it holds a reference to each */
+  /* part.c: an iteration waits for it, or for a row that depends on it; it depends on a row. */
+  bool is_wanted, is_blocked;
+  uint64_t pending; /* bit i: operand i is pending; bit 63 stands for all from 63 on */
+  hia_word words[]; /* its operands and its results; it holds a reference to each */
 } hia_row;
 
 /* The bytes that a row takes until it is computed: its operands and results, itself, and the

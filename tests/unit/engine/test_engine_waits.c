@@ -66,6 +66,12 @@ static const char text[] =
     "  if y[0] > 0.0 then 1 + stride(y, k, n - 1) else stride(y, k, n - 1) }\n"
     "fn strides(n: i32) -> i32 = sum([stride(E[i % 50] * f32(i % 7 + 1), i % 5, 6) for i in "
     "0..n])\n"
+    /* Iterations wait for all that is pending, of which some depends on other rows. */
+    "fn stacked(n: i32) -> i32 = sum([{ let rows = [{\n"
+    "  let (y, _) = loop (y = E[(i + j) % 50], k = 0) while k < 4 { (tanh(W @ y), k + 1) }; y } "
+    "for "
+    "j in 0..i % 3 + 1];\n"
+    "  if max(rows @ E[i % 50]) > 0.1 then 1 else 2 } for i in 0..n])\n"
     /* What is shared with iterations, and what they hold. */
     "fn held(n: i32) -> i32 = sum([{ let a = [k * i for k in 0..500]; let (y, m) = steps(E[i % "
     "50], 9);\n"
@@ -193,8 +199,8 @@ Test(engine_waits, what_is_behind_catches_up) {
 }
 
 Test(engine_waits, every_way_has_the_same_results) {
-  static const char *const names[] = {"total",  "nested", "held",   "slope",
-                                      "quicks", "phases", "strides"};
+  static const char *const names[] = {"total",  "nested", "held",    "slope",
+                                      "quicks", "phases", "strides", "stacked"};
   static const int32_t sizes[] = {0, 1, 2, 3, 17, 64, 200, 600}; /* the last in several parts */
   NEEDS_NATIVE;
   program none = open_with(HIA_BATCH_NONE, 0, 1);
