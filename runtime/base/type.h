@@ -186,7 +186,7 @@ static inline hia_repr hiaR_data_repr(uint32_t n_ctors, bool has_fields) {
 typedef struct hia_counted {
   _Atomic uint32_t count;
   uint16_t ctor; /* of data: the constructor's number */
-  uint16_t spare;
+  uint16_t spare; /* of data: not 0 while it is owed words (native/batch/owed.c) */
 } hia_counted;
 #define HIA_STICKY        0x80000000u
 #define HIA_OUTSIDE       0xc0000000u /* the count of an object that belongs to no run */
