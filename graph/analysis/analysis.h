@@ -95,12 +95,13 @@ bool hiaG_is_straight(const hia_graph *g, const hia_fn *fn);
 typedef enum hia_size_class {
   HIA_SIZE_USUAL,
   HIA_SIZE_ALIKE, /* code that repeats itself: unrolled recursion, which has many alike conditions
-                     on few values; rows of segments, of which most is memory from lists, and stores */
-  HIA_SIZE_MANY,     /* functions; or results, branches or variables of loops of one */
-  HIA_SIZE_LARGE,    /* a function of thousands of nodes or branches, or a straight line: light
-                        passes */
-  HIA_SIZE_HUGE      /* of more still, or a straight line that fills objects: the fast code
-                        generator, which is linear, besides */
+                     on few values; rows of segments, of which most is memory from lists, and stores
+                   */
+  HIA_SIZE_MANY,  /* functions; or results, branches or variables of loops of one */
+  HIA_SIZE_LARGE, /* a function of thousands of nodes or branches, or a straight line: light
+                     passes */
+  HIA_SIZE_HUGE   /* of more still, or a straight line that fills objects: the fast code
+                     generator, which is linear, besides */
 } hia_size_class;
 hia_size_class hiaG_size_class(const hia_graph *g);
 /* Returns the size class of a unit. Only whether the functions are many is said of the whole graph.

@@ -185,7 +185,7 @@ static inline hia_repr hiaR_data_repr(uint32_t n_ctors, bool has_fields) {
  * belongs to no run, or has had so many references (docs/memory.md). */
 typedef struct hia_counted {
   _Atomic uint32_t count;
-  uint16_t ctor; /* of data: the constructor's number */
+  uint16_t ctor;  /* of data: the constructor's number */
   uint16_t spare; /* of data: not 0 while it is owed words (native/batch/owed.c) */
 } hia_counted;
 #define HIA_STICKY        0x80000000u
