@@ -48,7 +48,7 @@ void hiaR_pack_part(hia_dtype dtype, size_t k, size_t n, hia_matrix b, void *pac
 /* C = A @ B. C's rows are contiguous, `c_row` elements apart, and overlap neither operand.
  *
  * A sum of outer products is a product whose vectors lie anywhere: column p of A begins at a_at[p]
- * and row p of B at b_at[p], both contiguous. Then a, b and packed are not read. */
+ * and row p of B at b_at[p], both contiguous. Then a, b and packed are not read. Only of floats. */
 typedef struct hia_product {
   hia_dtype dtype;
   bool is_added;

@@ -36,7 +36,6 @@ static float fma_1_f32(float x, float y, float z) {
 static double fma_1_f64(double x, double y, double z) { return fma(x, y, z); }
 
 #define TILES TILES_2(1) TILES_2(2) TILES_2(3) TILES_2(4)
-#define SET   SET_OF_INTEGERS
 
 typedef float vector_f32 __attribute__((vector_size(16)));
 static inline vector_f32 load_f32(const char *p, unsigned last) {
@@ -70,7 +69,7 @@ static inline vector_f32 one_nan_f32(vector_f32 v) {
 #define ONE_NAN_1(x)             ((x) == (x) ? (x) : __builtin_nanf(""))
 #include "runtime/kernel/product_tile_body.h"
 TILES
-static const hia_tile_set set_f32 = SET;
+static const hia_tile_set set_f32 = SET_OF_FEW(FEW(outer));
 #include "runtime/kernel/product_tile_end.h"
 
 typedef double vector_f64 __attribute__((vector_size(16)));
@@ -105,7 +104,7 @@ static inline vector_f64 one_nan_f64(vector_f64 v) {
 #define ONE_NAN_1(x)             ((x) == (x) ? (x) : __builtin_nan(""))
 #include "runtime/kernel/product_tile_body.h"
 TILES
-static const hia_tile_set set_f64 = SET;
+static const hia_tile_set set_f64 = SET_OF_FEW(FEW(outer));
 #include "runtime/kernel/product_tile_end.h"
 
 typedef uint32_t vector_i32 __attribute__((vector_size(16)));
@@ -131,8 +130,8 @@ static inline vector_i32 spread_i32(uint32_t x) { return (vector_i32){x, x, x, x
 #define ONE_NAN(v)               (v)
 #define ONE_NAN_1(x)             (x)
 #include "runtime/kernel/product_tile_body.h"
-TILES
-static const hia_tile_set set_i32 = SET;
+TILES_OF_INTEGERS
+static const hia_tile_set set_i32 = SET_OF_INTEGERS;
 #include "runtime/kernel/product_tile_end.h"
 
 typedef uint64_t vector_i64 __attribute__((vector_size(16)));
@@ -158,8 +157,8 @@ static inline vector_i64 spread_i64(uint64_t x) { return (vector_i64){x, x}; }
 #define ONE_NAN(v)               (v)
 #define ONE_NAN_1(x)             (x)
 #include "runtime/kernel/product_tile_body.h"
-TILES
-static const hia_tile_set set_i64 = SET;
+TILES_OF_INTEGERS
+static const hia_tile_set set_i64 = SET_OF_INTEGERS;
 #include "runtime/kernel/product_tile_end.h"
 
 const hia_tiles hiaR_tiles_plain = {

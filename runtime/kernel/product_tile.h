@@ -36,11 +36,13 @@
 #define INLINE   static inline __attribute__((always_inline))
 #define PREFETCH 8 /* for so many k ahead */
 
-#define TILE(r, v)                                                                                 \
+#define PLAIN(r, v)                                                                                \
   static void NAME(tile_##r##_##v)(const hia_tile_run *run, const char *a, const char *b, char *c, \
                                    unsigned last) {                                                \
     NAME(tile)(r, v, false, run, a, b, c, last);                                                   \
-  }                                                                                                \
+  }
+#define TILE(r, v)                                                                                 \
+  PLAIN(r, v)                                                                                      \
   static void NAME(outer_##r##_##v)(const hia_tile_run *run, const char *a, const char *b,         \
                                     char *c, unsigned last) {                                      \
     NAME(tile)(r, v, true, run, a, b, c, last);                                                    \
@@ -60,15 +62,19 @@
 #define ROW_6(name, r)   [r] = {FIRST_6(name, r)}
 #define ROW_8(name, r)   [r] = {FIRST_8(name, r)}
 
-/* Integers: few tiles. */
-#define TILES_OF_INTEGERS TILES_2(1) TILES_2(2) TILES_2(3) TILES_2(4)
-#define SET_OF_INTEGERS                                                                            \
+/* Integers: few tiles, and no sums of outer products, which are gradients. */
+#define PLAIN_2(r)        PLAIN(r, 1) PLAIN(r, 2)
+#define TILES_OF_INTEGERS PLAIN_2(1) PLAIN_2(2) PLAIN_2(3) PLAIN_2(4)
+#define FEW(name)         ROW_2(name, 1), ROW_2(name, 2), ROW_2(name, 3), ROW_2(name, 4)
+#define SET_OF_INTEGERS   SET_OF_FEW({NULL})
+/* Few tiles, with these of outer products. */
+#define SET_OF_FEW(...)                                                                            \
   {.lanes = LANES,                                                                                 \
    .vector = sizeof(V),                                                                            \
    .rows = 4,                                                                                      \
    .widest = {0, 2, 2, 2, 2},                                                                      \
-   .tile = {ROW_2(tile, 1), ROW_2(tile, 2), ROW_2(tile, 3), ROW_2(tile, 4)},                       \
-   .outer = {ROW_2(outer, 1), ROW_2(outer, 2), ROW_2(outer, 3), ROW_2(outer, 4)},                  \
+   .tile = {FEW(tile)},                                                                            \
+   .outer = {__VA_ARGS__},                                                                         \
    .column = NAME(column)}
 
 #endif

@@ -123,7 +123,8 @@ static void check(hia_product p, int exponents, size_t offset, size_t gap, bool 
     if (!hiaR_product_use(kernels[i])) continue;
     /* Packed; divided among three workers; as a sum of outer products; in as little memory as can
      * be. */
-    bool can_be_outer = p.k && p.a.row == 1 && p.b.col == 1;
+    bool can_be_outer =
+        p.k && p.a.row == 1 && p.b.col == 1 && p.dtype != HIA_I32 && p.dtype != HIA_I64;
     for (unsigned how = 0; how < 16; how++) {
       if ((how & 4 && (how & 1 || !can_be_outer)) || (how & 8 && how & 2)) continue;
       void *packed = NULL;
