@@ -69,6 +69,7 @@ const char *hiaG_cannot_fuel(const hia_graph *g) {
     return "it is a static graph, in which calls are no longer counted";
   HIA_EACH_FN(g, f) {
     const hia_fn *fn = hiaG_fn(g, f);
+    if (fn->is_freezing) return "its iterations may be frozen";
     HIA_EACH_NODE(fn, n) {
       unsigned op = fn->nodes.data[n].op;
       if (op == HIA_OP_FORK) return "its calls are forked already";

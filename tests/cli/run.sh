@@ -96,6 +96,8 @@ every 'no function of C, by a graph' 1 '' 'E0601.*--no-extern' run --from-ir "$w
 "$hiaton" dump --stage graph --after batch examples/models/tree_rnn.hia --fn loss >"$work/batched.ir"
 every 'fuel of a graph whose operations are computed later' 1 '' 'fuel: its operations are computed later|for native code' \
   run --from-ir "$work/batched.ir" --fn loss --fuel 1000 '[Leaf(1,2)]'
+every 'fuel of a graph whose iterations may be frozen' 1 '' 'fuel: its iterations may be frozen|for native code' \
+  run --from-ir tests/golden/halve_shared.ir --fuel 1000 5
 every 'none is needed' 0 10946 '' run examples/fib.hia 20 --no-extern
 t 'no function of C in a bench' 1 '' 'E0601.*--no-extern' bench "$work/putchar.hia" 3 --no-extern
 every 'an effect of C' 0 'CBA
