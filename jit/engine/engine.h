@@ -428,6 +428,7 @@ struct hia_module {
   pthread_cond_t made; /* signalled when a unit is made or has failed, and when a run that may wait
                           for one is to end */
   hia_function *functions;
+  hia_function *differentiating;     /* those that have a `loss` */
   HIA_VEC(hia_bound) bound;          /* constant once the module is loaded */
   hia_params params;                 /* n is 0: the program has none */
   const hia_type_info **param_types; /* constant */

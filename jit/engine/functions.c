@@ -146,6 +146,8 @@ static hia_function *differentiating(hia_function *function, const hia_type *res
   f->loss = function;
   f->name = function->name; /* which errors name */
   f->signature = function->signature;
+  f->next = module->differentiating;
+  module->differentiating = f;
   return f;
 }
 

@@ -26,6 +26,7 @@ void hiaJ_module_release(hia_module *module) {
   if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1) return;
   hia_engine *engine = module->engine;
   for (hia_function *f = module->functions; f; f = f->next) hiaJ_speculation_free(f);
+  for (hia_function *f = module->differentiating; f; f = f->next) hiaJ_speculation_free(f);
   while (module->units) {
     hia_unit *unit = module->units;
     module->units = unit->next;
