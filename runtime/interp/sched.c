@@ -332,7 +332,7 @@ static void watch(hia_worker *w, const hia_frame *f) {
 /* For tests: the run itself asks, at a poll that was chosen, to begin again. */
 static void count_polls(hia_worker *w) {
   hia_activity *activity = w->run->limits->activity;
-  if (HIA_LIKELY(!activity || !activity->again_at) || w->number) return;
+  if (w->number || HIA_LIKELY(!activity || !activity->again_at)) return; /* others do not count */
   if (--activity->again_at)
     atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
   else
