@@ -105,7 +105,7 @@ static bool is_worth_it(const hia_function *f, uint64_t mean) {
 static void choose(hia_offer *offer, hia_function *f) {
   uint32_t *flags = &((hia_code_root *)(uintptr_t)offer->module->roots)[offer->root].flags;
   uint64_t use;
-  if (!(*flags & HIA_CODE_VERSIONS))
+  if (!(__atomic_load_n(flags, __ATOMIC_RELAXED) & HIA_CODE_VERSIONS))
     __atomic_fetch_or(flags, (uint32_t)HIA_CODE_VERSIONS, __ATOMIC_RELAXED);
   const hia_fn_version *v = hiaJ_special_version(f, offer->block, &use);
   if (!v) return;

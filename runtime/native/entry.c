@@ -84,9 +84,14 @@ static void follow_end(hia_context *context) {
     atomic_store(&context->limit, UINTPTR_MAX);
 }
 
+/* They are changed while calls are made (HIA_CODE_VERSIONS). */
+static inline uint32_t flags_of(const hia_code_module *module, uint32_t root) {
+  return __atomic_load_n(&module->roots[root].flags, __ATOMIC_RELAXED);
+}
+
 /* An image has a heap if any of its functions makes objects. */
 static bool has_heap(const hia_host_context *host, const hia_code_module *module, uint32_t root) {
-  uint32_t flags = host->interprets ? module->flags : module->roots[root].flags;
+  uint32_t flags = host->interprets ? module->flags : flags_of(module, root);
   return (flags & HIA_CODE_OBJECTS) != 0;
 }
 
@@ -285,10 +290,6 @@ static inline hia_status direct(hia_context *context, const hia_code_module *mod
   run = atomic_load_explicit(&context->run.number, memory_order_relaxed);
   atomic_store_explicit(&context->run.number, run + 1, memory_order_relaxed);
   return status;
-}
-
-static inline uint32_t flags_of(const hia_code_module *module, uint32_t root) {
-  return __atomic_load_n(&module->roots[root].flags, __ATOMIC_RELAXED);
 }
 
 static inline bool is_special(const hia_context *context, const hia_code_module *module,
