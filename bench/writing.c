@@ -21,7 +21,6 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    {"params, not arguments", "param_of_tree", "argument_of_tree", 11, 3, 1.5},
     {"what batches", "choose", "branch", 11, 3, 1.5},
     {"rows of a table", "row_of_table", "product_with_table", 7, 2, 10},
     {"transposed in place", "slope_in_place", "slope_of_made", 400, 2, 3},
