@@ -41,7 +41,12 @@ static const char text[] =
     "fn drops(n: i32) -> (i32, List) = { let (s, l, _) = loop (s: i32 = 0, l: List = Nil, i = 0) "
     "while i < n\n"
     "  { (s + (match list(3) { Nil => 0, Cons(_, k, _) => 1 }), Cons(sum(W @ E[0]), i, Nil), i + "
-    "1) }; (s, l) }\n";
+    "1) }; (s, l) }\n"
+    /* Iterations that wait for one wave at a time, the last of which is all that is pending. */
+    "fn until(h: f32[64], n: i32) -> f32[64] = { let y = tanh(W @ h);\n"
+    "  if n == 0 or sum(y * y) < 0.9 then y else until(y, n - 1) }\n"
+    "fn waits(n: i32) -> [(Tree, f32)] =\n"
+    "  [{ let (h, t) = label(i32(i) % 4, i32(i)); (t, sum(until(h, 7))) } for i in 0..n]\n";
 
 typedef struct outcome {
   hia_status status;
@@ -105,6 +110,15 @@ Test(engine_owed, runs_wait_once) {
   cr_expect_leq(compare(&p, &none, "totals", 6).batch_waves, waves);
 #endif
   compare(&p, &none, "looks", 40);
+  close_program(&none);
+  close_program(&p);
+}
+
+/* What is owed is paid when no row is left, also if the last ones were a part. */
+Test(engine_owed, iterations_wait_for_parts) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_SEGMENTS, 1), none = open_with(HIA_BATCH_NONE, 1);
+  for (int32_t n = 1; n <= 40; n += 13) compare(&p, &none, "waits", n);
   close_program(&none);
   close_program(&p);
 }
