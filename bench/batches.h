@@ -27,7 +27,7 @@ void bench_batches_close(bench_batches *b);
 /* Cuts the sentences of the network into batches of a size, in place of those that there were. */
 void bench_batches_cut(bench_batches *b, const bench_network *network,
                        const bench_treebank *treebank, unsigned size);
-/* The same of these sentences, an array. */
+/* Cuts these sentences, an array, likewise. */
 void bench_batches_cut_of(bench_batches *b, const hia_value *all, unsigned size);
 /* One batch, of which b becomes the owner, in their place. */
 void bench_batches_set(bench_batches *b, hia_value *one);

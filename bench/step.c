@@ -135,7 +135,7 @@ static void count_nodes(const hia_value *trees, size_t *n_leaves, size_t *n_inne
   hia_value_nodes_free(table);
 }
 
-/* Of a step with so many sentences: bytes that the allocator gave, and what is read. */
+/* Bytes that the allocator gave for a step with so many sentences, and what is read of them. */
 typedef struct memory {
   double nodes, read, kept, peak;
 } memory;

@@ -34,20 +34,20 @@ bool hiaL_has_steps(const hia_emit *e) {
   return true;
 }
 
-/* The hia_native_step of a node. */
-static LLVMValueRef step_of(hia_emit *e, hia_node_id n, const uint16_t *words) {
+/* The hia_native_step of a node. The word of a value has its number. */
+static LLVMValueRef step_of(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   bool operates = !is_count(e, n);
   uint32_t base = HIA_NONE;
   if (node->op == HIA_OP_DROP) base = hiaL_base(e, hiaG_type(e->fn, hiaG_in(e->fn, n, 0)));
   LLVMValueRef ins[HIA_STEP_INS];
   for (uint32_t i = 0; i < HIA_STEP_INS; i++)
-    ins[i] = hiaL_number(e, 16, i < node->n_ins ? words[hiaG_in(e->fn, n, i)] : 0);
+    ins[i] = hiaL_number(e, 16, i < node->n_ins ? hiaR_u16(hiaG_in(e->fn, n, i)) : 0);
   LLVMTypeRef i16 = LLVMInt16TypeInContext(e->llvm);
   LLVMValueRef fields[] = {operates ? hiaL_operation(e, n) : LLVMConstNull(e->ptr),
                            hiaL_number(e, 32, node->loc),
                            hiaL_number(e, 32, base),
-                           hiaL_number(e, 16, operates ? words[hiaG_out(e->fn, n, 0)] : 0),
+                           hiaL_number(e, 16, operates ? hiaR_u16(hiaG_out(e->fn, n, 0)) : 0),
                            hiaL_number(e, 16, node->n_ins),
                            LLVMConstArray2(i16, ins, HIA_STEP_INS),
                            LLVMConstNull(LLVMArrayType2(i16, 2))};
@@ -55,12 +55,12 @@ static LLVMValueRef step_of(hia_emit *e, hia_node_id n, const uint16_t *words) {
 }
 
 /* The hia_native_steps of the function. */
-static LLVMValueRef list_of_steps(hia_emit *e, const uint16_t *words) {
+static LLVMValueRef list_of_steps(hia_emit *e) {
   LLVMValueRef *list = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, e->fn->nodes.len);
   uint32_t n_steps = 0;
   for (hia_node_id n = 0; n + 1 < e->fn->nodes.len; n++) {
     if (is_given(e, n) || (is_count(e, n) && !e->graph.is_counted)) continue;
-    list[n_steps++] = step_of(e, n, words);
+    list[n_steps++] = step_of(e, n);
   }
   LLVMValueRef fields[] = {hiaL_number(e, 64, n_steps),
                            LLVMConstArray2(LLVMTypeOf(list[0]), list, n_steps)};
@@ -70,22 +70,20 @@ static LLVMValueRef list_of_steps(hia_emit *e, const uint16_t *words) {
 void hiaL_emit_steps(hia_emit *e) {
   const hia_fn *fn = e->fn;
   hia_node_id yield = fn->nodes.len - 1;
-  uint16_t *words = HIA_NEW_ARRAY(&e->comp->scratch, uint16_t, fn->values.len);
-  for (hia_value_id v = 0; v < fn->values.len; v++) words[v] = hiaR_u16(v);
   LLVMValueRef block = hiaL_room(e, LLVMArrayType2(e->types[HIA_I64], fn->values.len), "words");
   for (hia_node_id n = 0; n < yield; n++) {
     if (!is_given(e, n)) continue;
     hiaL_emit_node(e, n);
     hia_value_id v = hiaG_out(fn, n, 0);
-    hiaL_store_word(e, hiaL_word_at(e, block, words[v]), e->values[v], hiaG_type(fn, v));
+    hiaL_store_word(e, hiaL_word_at(e, block, v), e->values[v], hiaG_type(fn, v));
   }
-  LLVMValueRef args[] = {list_of_steps(e, words), block};
+  LLVMValueRef args[] = {list_of_steps(e), block};
   hiaL_set_debug_loc(e, hiaL_node(e, yield)->loc, false);
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_steps, args, HIA_LEN(args));
   hiaL_no_debug_loc(e);
   for (uint32_t i = 0; i < hiaL_node(e, yield)->n_ins; i++) {
     hia_value_id v = hiaG_in(fn, yield, i);
-    e->values[v] = hiaL_load_word(e, hiaL_word_at(e, block, words[v]), hiaG_type(fn, v));
+    e->values[v] = hiaL_load_word(e, hiaL_word_at(e, block, v), hiaG_type(fn, v));
   }
   hiaL_emit_node(e, yield);
 }

@@ -7,7 +7,7 @@
  * others to the runtime. That function and the stubs keep the caller's registers.
  *
  * In programs that batch, functions with operations on tensors count through functions of the
- * module too: that takes a nanosecond longer, and a count is a tenth as much code to compile.
+ * module too: that takes a call more, and a count is a tenth as much code to compile.
  *
  * One would count by atomic operations wherever several workers may run. But until a worker has
  * handed out a job nothing is shared, and most runs of a program are short. So code that forks

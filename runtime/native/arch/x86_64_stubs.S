@@ -202,113 +202,61 @@ hiaR_stub_concat:
         .cfi_endproc
         .size   hiaR_stub_concat, .-hiaR_stub_concat
 
-/* hiaR_stub_operate: rdi the operation, rsi the words, edx the location. */
-        .section .text.hiaR_stub_operate, "ax", @progbits /* a program that calls it has tensors */
-        .globl  hiaR_stub_operate
-        .type   hiaR_stub_operate, @function
+/* Stubs of programs with tensors, and with batches: each in a section of its own, so that others do
+ * not link it. hiaR_native_NAME gets the context, what rdi and rsi hold, and where the code is. */
+        .macro  begin_call name
+        .section .text.hiaR_stub_\name, "ax", @progbits
+        .globl  hiaR_stub_\name
+        .type   hiaR_stub_\name, @function
         .p2align 4
-hiaR_stub_operate:
+hiaR_stub_\name:
         .cfi_startproc
+        .endm
+        .macro  end_call name
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_\name@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_\name, .-hiaR_stub_\name
+        .endm
+        .macro  call_with name
+        begin_call \name
+        movq    %rsi, %rdx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    8(%rsp), %rcx
+        movq    (%rsp), %r8
+        end_call \name
+        .endm
+/* With a location in edx: */
+        .macro  call_at name
+        begin_call \name
         movl    %edx, %ecx
         movq    %rsi, %rdx
         movq    %rdi, %rsi
         movq    %r13, %rdi
         leaq    8(%rsp), %r8
         movq    (%rsp), %r9
-        subq    $8, %rsp
-        .cfi_def_cfa_offset 16
-        callq   hiaR_native_operate@PLT
-        addq    $8, %rsp
-        .cfi_def_cfa_offset 8
-        retq
-        .cfi_endproc
-        .size   hiaR_stub_operate, .-hiaR_stub_operate
+        end_call \name
+        .endm
+
+/* hiaR_stub_operate: rdi the operation, rsi the words, edx the location. */
+        call_at operate
 
 /* hiaR_stub_steps: rdi the steps, rsi the words. */
-        .section .text.hiaR_stub_steps, "ax", @progbits
-        .globl  hiaR_stub_steps
-        .type   hiaR_stub_steps, @function
-        .p2align 4
-hiaR_stub_steps:
-        .cfi_startproc
-        movq    %rsi, %rdx
-        movq    %rdi, %rsi
-        movq    %r13, %rdi
-        leaq    8(%rsp), %rcx
-        movq    (%rsp), %r8
-        subq    $8, %rsp
-        .cfi_def_cfa_offset 16
-        callq   hiaR_native_steps@PLT
-        addq    $8, %rsp
-        .cfi_def_cfa_offset 8
-        retq
-        .cfi_endproc
-        .size   hiaR_stub_steps, .-hiaR_stub_steps
+        call_with steps
 
 /* hiaR_stub_tensors: rdi the tensors, rsi the words. */
-        .section .text.hiaR_stub_tensors, "ax", @progbits
-        .globl  hiaR_stub_tensors
-        .type   hiaR_stub_tensors, @function
-        .p2align 4
-hiaR_stub_tensors:
-        .cfi_startproc
-        movq    %rsi, %rdx
-        movq    %rdi, %rsi
-        movq    %r13, %rdi
-        leaq    8(%rsp), %rcx
-        movq    (%rsp), %r8
-        subq    $8, %rsp
-        .cfi_def_cfa_offset 16
-        callq   hiaR_native_tensors@PLT
-        addq    $8, %rsp
-        .cfi_def_cfa_offset 8
-        retq
-        .cfi_endproc
-        .size   hiaR_stub_tensors, .-hiaR_stub_tensors
+        call_with tensors
 
 /* hiaR_stub_defer: rdi the segment, rsi the words, edx the location. */
-        .section .text.hiaR_stub_defer, "ax", @progbits /* a program that calls it has batches */
-        .globl  hiaR_stub_defer
-        .type   hiaR_stub_defer, @function
-        .p2align 4
-hiaR_stub_defer:
-        .cfi_startproc
-        movl    %edx, %ecx
-        movq    %rsi, %rdx
-        movq    %rdi, %rsi
-        movq    %r13, %rdi
-        leaq    8(%rsp), %r8
-        movq    (%rsp), %r9
-        subq    $8, %rsp
-        .cfi_def_cfa_offset 16
-        callq   hiaR_native_defer@PLT
-        addq    $8, %rsp
-        .cfi_def_cfa_offset 8
-        retq
-        .cfi_endproc
-        .size   hiaR_stub_defer, .-hiaR_stub_defer
+        call_at defer
 
 /* hiaR_stub_owe: rdi what is late, rsi the words, edx the location. */
-        .section .text.hiaR_stub_owe, "ax", @progbits
-        .globl  hiaR_stub_owe
-        .type   hiaR_stub_owe, @function
-        .p2align 4
-hiaR_stub_owe:
-        .cfi_startproc
-        movl    %edx, %ecx
-        movq    %rsi, %rdx
-        movq    %rdi, %rsi
-        movq    %r13, %rdi
-        leaq    8(%rsp), %r8
-        movq    (%rsp), %r9
-        subq    $8, %rsp
-        .cfi_def_cfa_offset 16
-        callq   hiaR_native_owe@PLT
-        addq    $8, %rsp
-        .cfi_def_cfa_offset 8
-        retq
-        .cfi_endproc
-        .size   hiaR_stub_owe, .-hiaR_stub_owe
+        call_at owe
 
 /* Stubs of programs that have batches. */
 

@@ -55,7 +55,7 @@ static const char text[] =
     "fn turns(x: f32[64], n: i32) -> i32 = if n == 0 then 0 else { let y = tanh(W @ x);\n"
     "  if y[0] > 0.0 then 1 + turns(tanh(V @ y), n - 1) else turns(y, n - 1) }\n"
     "fn phases(n: i32) -> i32 = sum([turns(E[i % 50] * f32(i % 7 + 1), 20) for i in 0..n])\n"
-    /* The same in a tree, of which the right children come later. */
+    /* A tree waits likewise, of which the right children come later. */
     "fn uneven(x: f32[64], n: i32) -> i32 = { let y = tanh(W @ x);\n"
     "  let l = if n > 0 and y[0] > -2.0 then uneven(y, n - 1) else 0;\n"
     "  let r = if n > 0 and y[1] > -2.0 then uneven(tanh(V @ y), n - 1) else 0; l + r + 1 }\n"
