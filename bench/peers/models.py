@@ -10,32 +10,18 @@ import os
 import sys
 import time
 
-import numpy as np
 import torch
 import torch.nn.functional as F
+
+sys.dont_write_bytecode = True  # beside the sources
+from files import Files
 
 MODEL, SIZE, _, _, N, SECONDS, REPEATS, FOLDER = sys.argv[1:9]
 D, N, SECONDS, REPEATS = int(SIZE), int(N), float(SECONDS), int(REPEATS)
 NAME = MODEL.replace('_cell', '') + SIZE
+files = Files(FOLDER, NAME, N)
+load, sections = files.load, files.sections
 torch.set_num_threads(1)
-
-
-def load(name, *dims):
-    path = '%s/w_%s_%s_%s.npy' % (FOLDER, NAME, name, 'x'.join(map(str, dims)))
-    return torch.from_numpy(np.load(path))
-
-
-def sections(name):
-    """The number in the head of a file, and the rows of its sections."""
-    with open(os.path.join(FOLDER, name)) as f:
-        head = int(f.readline().split()[1])
-        rows = []
-        while len(rows) < N:
-            line = f.readline().split()
-            if not line:
-                break
-            rows.append([list(map(int, f.readline().split())) for _ in range(int(line[1]))])
-    return head, rows
 
 
 class Node:
