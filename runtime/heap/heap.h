@@ -16,16 +16,18 @@
 #define HIA_HEAP_H
 
 #include "runtime/heap/reserve.h"
+#include "runtime/heap/spans.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Size classes: every multiple of 8 from 16 to 512 bytes, then four for each doubling up to 64 KiB.
- * The class of a size up to 512 is size / 8, which generated code knows. Larger blocks come from
- * the allocator one by one. */
+/* Size classes: every multiple of 8 from 16 to 512 bytes, then four for each doubling up to 8 KiB.
+ * The class of a size up to 512 is size / 8, which generated code knows. Larger blocks are spans of
+ * the run (spans.h). Those of more than HIA_SPAN_LARGEST bytes come from the allocator one by one.
+ */
 enum {
   HIA_HEAP_EXACT = 512,
-  HIA_HEAP_LARGEST = 64 << 10,
-  HIA_HEAP_CLASSES = HIA_HEAP_EXACT / 8 + 1 + 4 * 7,
+  HIA_HEAP_LARGEST = 8 << 10,
+  HIA_HEAP_CLASSES = HIA_HEAP_EXACT / 8 + 1 + 4 * 4,
 };
 
 /* Builds with AddressSanitizer, stress and debug builds count the blocks in use. */
@@ -70,6 +72,8 @@ struct hia_heap {
   _Atomic(hia_free_block *) free[HIA_HEAP_CLASSES]; /* lists handed over by workers */
   hia_heap_chunk *chunks, *spare;                   /* in use; kept from earlier runs */
   size_t spare_bytes;
+  hia_spans spans;               /* their regions are chunks, too */
+  size_t region_size;            /* of the next one */
   size_t last;                   /* the most bytes that the last run had */
   hia_large_block *large, *kept; /* in use; not */
   size_t kept_bytes;
@@ -114,7 +118,7 @@ void *hiaR_heap_alloc(hia_local_heap *local, size_t size);
 /* `size` is that of the request. Any worker of the run may free a block. */
 void hiaR_heap_release(hia_local_heap *local, void *block, size_t size);
 
-/* A block of more than HIA_HEAP_LARGEST bytes no longer belongs to the run, but to the caller, who
+/* A block of more than HIA_SPAN_LARGEST bytes no longer belongs to the run, but to the caller, who
  * frees it with the heap's allocator: it begins HIA_LARGE_HEAD bytes before, with room for what the
  * caller notes there, and has *whole bytes with that. Returns where it begins; NULL: it is smaller,
  * or is the reserve's, and stays the run's. */

@@ -39,13 +39,17 @@ static size_t size_for(size_t peak) {
   return size < MOST ? size : MOST;
 }
 
-void hiaR_reserve_end_run(hia_reserve *reserve, const hia_allocator *allocator, size_t peak) {
+bool hiaR_reserve_end_run(hia_reserve *reserve, const hia_allocator *allocator, size_t peak) {
   size_t size = peak < LEAST ? 0 : size_for(peak);
   reserve->taken = 0;
   if (reserve->block) HIA_POISON(reserve->block, reserve->size);
   reserve->n_small = peak < reserve->size / SMALL ? reserve->n_small + 1 : 0;
   if (size > reserve->size || reserve->n_small > PATIENCE) hiaR_reserve_free(reserve, allocator);
-  if (reserve->block || !size) return;
+  return !reserve->block && size;
+}
+
+void hiaR_reserve_make(hia_reserve *reserve, const hia_allocator *allocator, size_t peak) {
+  size_t size = size_for(peak);
   reserve->block = hiaR_alloc_large(allocator, size);
   if (!reserve->block) return;
   reserve->size = size;

@@ -20,9 +20,11 @@ void *hiaR_reserve_take(hia_reserve *reserve, size_t size);
 static inline bool hiaR_reserve_has(const hia_reserve *reserve, const void *block) {
   return (uintptr_t)block - (uintptr_t)reserve->block < reserve->size;
 }
-/* After a run: all of it is free again. Makes it as large as a run needs that has `peak` bytes at
- * most. */
-void hiaR_reserve_end_run(hia_reserve *reserve, const hia_allocator *allocator, size_t peak);
+/* After a run that had `peak` bytes at most: all of it is free again. True: there is none, and such
+ * runs need one. */
+bool hiaR_reserve_end_run(hia_reserve *reserve, const hia_allocator *allocator, size_t peak);
+/* Makes one for such runs, if there is memory. */
+void hiaR_reserve_make(hia_reserve *reserve, const hia_allocator *allocator, size_t peak);
 void hiaR_reserve_free(hia_reserve *reserve, const hia_allocator *allocator);
 
 #endif

@@ -38,7 +38,7 @@ static uint32_t random_below(uint32_t *state, uint32_t n) {
 
 static size_t random_size(uint32_t *state) {
   switch (random_below(state, 16)) {
-  case 0: return 1 + random_below(state, HIA_HEAP_LARGEST + 5000);
+  case 0: return 1 + random_below(state, 16 * HIA_HEAP_LARGEST);
   case 1: return 1 + random_below(state, 4000);
   default: return 16 + random_below(state, 200);
   }
@@ -181,7 +181,7 @@ static void run_like_training(hia_heap *heap, int n) {
   hiaR_heap_begin(heap, 0);
   hiaR_local_begin(&local, heap);
   for (int i = 0; i < n; i++) {
-    size_t size = i % 50 ? PIECE : HIA_HEAP_LARGEST + PIECE;
+    size_t size = i % 50 ? PIECE : HIA_SPAN_LARGEST + PIECE;
     at[i] = hiaR_heap_alloc(&local, size);
     cr_assert_not_null(at[i]);
     memset(at[i], i, size);
@@ -235,7 +235,7 @@ enum { MOST = 1 };
 /* A large block that was freed serves for one of about its size, in the same run and in the next;
  * blocks of other sizes, and more than there is room for, do not stay. */
 Test(heap, large_blocks_are_used_again) {
-  enum { SIZE = HIA_HEAP_LARGEST + 10000 };
+  enum { SIZE = HIA_SPAN_LARGEST + 10000 };
   test_heap from;
   test_heap_init(&from, 1000000);
   hia_heap heap;
