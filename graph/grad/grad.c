@@ -43,6 +43,7 @@ static void make(hia_grad *d, uint32_t version) {
   if (d->g->arguments.len) hiaG_grad_find_sizes(&b);
   hiaG_grad_sizes(&b);
   hiaG_grad_know_arguments(d->g, false);
+  hiaG_grad_parts(&b);
   hiaG_grad_kept(&b);
   hiaG_grad_remove_sizes(&b);
   hiaG_compact(d->g, b.back);

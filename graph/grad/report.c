@@ -85,8 +85,8 @@ static void origin(const reporting *r, const hia_grad_kept *kept) {
 
 /* Returns the name of the op of a node of f.back; for a part of a sum that of its constructor. */
 static const char *name_of(const reporting *r, const hia_node *node) {
-  static const char *const parts[HIA_SUM_ALL] = {"nothing", "both", "dense", "row",
-                                                 "rows",    "part", "outer", "products"};
+  static const char *const parts[HIA_SUM_ALL] = {"nothing", "both",  "dense",    "row", "rows",
+                                                 "part",    "outer", "products", "pair"};
   bool is_part = node->op == HIA_OP_DATA && node->imm < HIA_SUM_ALL &&
                  hiaG_is_sum(r->g->types, hiaG_type(r->b->back, node->outs));
   return is_part ? parts[node->imm] : hiaR_ops[node->op].name;

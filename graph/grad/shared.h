@@ -25,6 +25,7 @@
  *   back/       f.back, built: what goes through f backwards
  *   rules/      the rule of each op
  *   sizes.c     what is known of sizes makes f.back and the tape smaller
+ *   parts.c     the parts of a vector are kept instead of the vector
  *   layout.c    the tape, laid out
  *   read_tape.c f.back reads the tape
  *   kept.c      f.kept, built: it makes the tape
@@ -301,6 +302,8 @@ void hiaG_grad_find_sizes(hia_back *b);
  * since versions share f (sizes.c). */
 void hiaG_grad_sizes(hia_back *b);
 void hiaG_grad_remove_sizes(hia_back *b);
+/* Makes f.back read what vectors were put together from instead of these (parts.c). */
+void hiaG_grad_parts(hia_back *b);
 /* True if what is kept is such a size. */
 static inline bool hiaG_grad_is_size(const hia_back *b, const hia_grad_kept *kept) {
   return kept->kind == HIA_KEPT_VALUE && b->fn->values.data[kept->value].node >= b->n_nodes;

@@ -35,12 +35,14 @@ static hia_type make(hia_types *types, hia_dtype dtype, uint32_t rank, hia_type 
   hia_type sum = hiaG_data(types, name_of(types, dtype, rank));
   hiaR_arena_release(&types->comp->scratch, mark);
   if (hiaG_data_is_defined(types, sum)) return sum;
-  static const char *const x[] = {"x"}, *const ab[] = {"a", "b"}, *const ix[] = {"i", "x"};
+  static const char *const x[] = {"x"}, *const ab[] = {"a", "b"}, *const ix[] = {"i", "x"},
+                           *const abc[] = {"a", "b", "c"};
   hia_type dense = hiaG_tensor(types, dtype, rank), vector = hiaG_tensor(types, dtype, 1);
   hia_type matrix = hiaG_tensor(types, dtype, 2);
   const hia_type of_both[] = {sum, sum}, of_dense[] = {dense}, of_row[] = {HIA_I64, lower},
                  of_rows[] = {hiaG_tensor(types, HIA_I64, 1), dense}, of_part[] = {HIA_I64, sum},
-                 of_outer[] = {vector, vector}, of_products[] = {matrix, matrix};
+                 of_outer[] = {vector, vector}, of_products[] = {matrix, matrix},
+                 of_pair[] = {vector, vector, vector};
   const hia_ctor_def ctors[HIA_SUM_ALL] = {
       [HIA_SUM_NOTHING] = {"Nothing", NULL, NULL, 0},
       [HIA_SUM_BOTH] = {"Both", ab, of_both, 2},
@@ -50,6 +52,7 @@ static hia_type make(hia_types *types, hia_dtype dtype, uint32_t rank, hia_type 
       [HIA_SUM_PART] = {"Part", ix, of_part, 2},
       [HIA_SUM_OUTER] = {"Outer", ab, of_outer, 2},
       [HIA_SUM_PRODUCTS] = {"Products", ab, of_products, 2},
+      [HIA_SUM_PAIR] = {"Pair", abc, of_pair, 3},
   };
   hiaG_data_define(types, sum, ctors, rank > 1 ? HIA_SUM_ALL : HIA_SUM_FEW);
   return sum;

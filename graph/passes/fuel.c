@@ -85,6 +85,7 @@ const char *hiaG_cannot_fuel(const hia_graph *g) {
 typedef struct paid_work {
   unsigned op;
   uint32_t first, n; /* operands; n is 0: it costs nothing */
+  uint32_t n_more;   /* so often again, with the next operand in place of the last one */
   bool is_behind;    /* of the result instead */
 } paid_work;
 
@@ -96,6 +97,7 @@ static paid_work work_of_part(const hia_graph *g, const hia_fn *fn, hia_node_id 
   case HIA_SUM_DENSE: return (paid_work){.op = HIA_OP_ZEROS, .n = 1};
   case HIA_SUM_ROWS: return (paid_work){.op = HIA_OP_ZEROS, .first = 1, .n = 1};
   case HIA_SUM_OUTER: return (paid_work){.op = HIA_OP_OUTER, .n = 2};
+  case HIA_SUM_PAIR: return (paid_work){.op = HIA_OP_OUTER, .n = 2, .n_more = 1};
   case HIA_SUM_PRODUCTS: return (paid_work){.op = HIA_OP_PRODUCT_AT, .n = 2};
   default: return (paid_work){0};
   }
@@ -319,18 +321,25 @@ static void visit_literal(fuelling *f, hia_node_id n) {
   f->fuel[node.region] = hiaG_out(f->fn, charge, 0);
 }
 
-static void visit_operation(fuelling *f, hia_node_id n) {
+/* Pays for the work with the operand `last` as the last one. */
+static void pay(fuelling *f, hia_node_id n, const paid_work *paid, uint32_t last) {
   const hia_node node = f->fn->nodes.data[n];
-  const paid_work paid = work_of(f->g, f->fn, n);
   hia_type type = HIA_I64;
-  if (!paid.n) return;
   f->list.len = 0;
   hiaR_push(f->scratch, &f->list, f->fuel[node.region]);
-  for (uint32_t i = 0; i < paid.n; i++)
-    hiaR_push(f->scratch, &f->list, paid.is_behind ? node.outs : hiaG_in(f->fn, n, paid.first + i));
-  hia_node_id work = hiaG_insert(f->g, f->fn, paid.is_behind ? node.next : n, HIA_OP_WORK,
-                                 f->list.data, f->list.len, &type, 1, paid.op, node.loc);
+  for (uint32_t i = 0; i < paid->n; i++) {
+    uint32_t operand = i + 1 < paid->n ? paid->first + i : last;
+    hiaR_push(f->scratch, &f->list, paid->is_behind ? node.outs : hiaG_in(f->fn, n, operand));
+  }
+  hia_node_id work = hiaG_insert(f->g, f->fn, paid->is_behind ? node.next : n, HIA_OP_WORK,
+                                 f->list.data, f->list.len, &type, 1, paid->op, node.loc);
   f->fuel[node.region] = hiaG_out(f->fn, work, 0);
+}
+
+static void visit_operation(fuelling *f, hia_node_id n) {
+  const paid_work paid = work_of(f->g, f->fn, n);
+  if (!paid.n) return;
+  for (uint32_t i = 0; i <= paid.n_more; i++) pay(f, n, &paid, paid.first + paid.n - 1 + i);
 }
 
 /* ---- signatures ---- */

@@ -1,6 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/sums.h"
 
+/* True if all fields of a constructor, `n` of them, have this type. */
+static bool are_fields(const hia_type_table *t, hia_type data, uint32_t number, hia_type type,
+                       uint32_t n) {
+  const hia_ctor *ctor = hiaR_ctor(t, data, number);
+  for (uint32_t i = 0; i < ctor->n; i++)
+    if (t->fields[ctor->first + i].type != type) return false;
+  return ctor->n == n;
+}
+
 /* True if the fields of a constructor have these types. */
 static bool has_fields(const hia_type_table *t, hia_type data, uint32_t number, hia_type a,
                        hia_type b) {
@@ -37,8 +46,9 @@ static bool is_sum(const hia_type_table *t, hia_type type, hia_dtype dtype, uint
   if (!is_right || rank == 1) return is_right;
   hia_type vector = field(t, type, HIA_SUM_OUTER, 0), matrix = field(t, type, HIA_SUM_PRODUCTS, 0);
   return is_tensor(t, vector, dtype, 1) && is_tensor(t, matrix, dtype, 2) &&
-         has_fields(t, type, HIA_SUM_OUTER, vector, vector) &&
-         has_fields(t, type, HIA_SUM_PRODUCTS, matrix, matrix);
+         are_fields(t, type, HIA_SUM_OUTER, vector, 2) &&
+         are_fields(t, type, HIA_SUM_PRODUCTS, matrix, 2) &&
+         are_fields(t, type, HIA_SUM_PAIR, vector, 3);
 }
 
 bool hiaR_sum_of(const hia_type_table *t, hia_type type, hia_dtype *dtype, uint32_t *rank) {

@@ -24,6 +24,7 @@ typedef enum hia_sum_ctor {
   HIA_SUM_OUTER = HIA_SUM_FEW, /* a, b: of rank 1. a[i] * b[j]: j is the index of the last axis, and
                                   i counts all others, as if they were one */
   HIA_SUM_PRODUCTS, /* a, b: of rank 2. transpose(a) @ b, likewise: outer products of their rows */
+  HIA_SUM_PAIR,     /* a, b, c: of rank 1. The outer product of a and of b with c behind it */
   HIA_SUM_ALL,
 } hia_sum_ctor;
 

@@ -60,18 +60,27 @@ void hiaR_chunks_end(hia_heap *heap) {
   free_all(heap, rest);
 }
 
+/* Takes the smallest chunk of earlier runs that has `least` bytes, if it has no more than four
+ * times `size`: so a run like the last one finds a chunk for each that it asks for. The caller has
+ * the lock. */
+static hia_heap_chunk *take_spare(hia_heap *heap, size_t least, size_t size) {
+  hia_heap_chunk **best = NULL;
+  size_t most = least > size ? least : size;
+  for (hia_heap_chunk **at = &heap->spare; *at; at = &(*at)->next)
+    if ((*at)->size >= least && (*at)->size / 4 <= most && (!best || (*at)->size < (*best)->size))
+      best = at;
+  if (!best || !hiaR_heap_take_bytes(heap, (*best)->size, (*best)->size)) return NULL;
+  hia_heap_chunk *chunk = *best;
+  *best = chunk->next;
+  heap->spare_bytes -= chunk->size;
+  chunk->next = heap->chunks;
+  return heap->chunks = chunk;
+}
+
 hia_heap_chunk *hiaR_chunk_new(hia_heap *heap, size_t least, size_t size) {
   least = ((least + 15) & ~(size_t)15) + sizeof(hia_heap_chunk);
   pthread_mutex_lock(&heap->lock);
-  hia_heap_chunk **at = &heap->spare, *chunk = NULL;
-  while (*at && ((*at)->size < least || (*at)->size / 4 > size)) at = &(*at)->next;
-  if (*at && hiaR_heap_take_bytes(heap, (*at)->size, (*at)->size)) {
-    chunk = *at;
-    *at = chunk->next;
-    heap->spare_bytes -= chunk->size;
-    chunk->next = heap->chunks;
-    heap->chunks = chunk;
-  }
+  hia_heap_chunk *chunk = take_spare(heap, least, size);
   pthread_mutex_unlock(&heap->lock);
   if (chunk) {
     hiaR_heap_count_taken(heap, chunk->size, false);

@@ -48,6 +48,7 @@ static hia_status look_for_nan(hia_collecting *c, hia_word sum, uint32_t rank, b
   case HIA_SUM_PART: is_done = push_ranked(c, hiaR_sum_word(sum, HIA_SUM_FIRST), rank); break;
   case HIA_SUM_DENSE: return look_at_tensors(c, sum, HIA_SUM_FIRST, HIA_SUM_FIRST, has);
   case HIA_SUM_ROWS: return look_at_tensors(c, sum, HIA_SUM_SECOND, HIA_SUM_SECOND, has);
+  case HIA_SUM_PAIR: return look_at_tensors(c, sum, HIA_SUM_FIRST, HIA_SUM_THIRD, has);
   default: return look_at_tensors(c, sum, HIA_SUM_FIRST, HIA_SUM_SECOND, has);
   }
   return is_done ? HIA_OK : HIA_MEMORY;
@@ -95,9 +96,10 @@ hia_status hiaR_sum_has_nan(const hia_env *env, hia_dtype dtype, uint32_t rank, 
 }
 
 static hia_status collect_in(hia_collecting *c, hia_word sum) {
-  const char *vectors[2][HIA_COLLECT_OUTERS];
+  const char *vectors[3][HIA_COLLECT_OUTERS];
   c->gathered.a_at = vectors[0];
   c->gathered.b_at = vectors[1];
+  c->gathered.c_at = vectors[2];
   use_few(&c->pending);
   uint64_t below = 1;
   for (uint32_t i = c->shape.rank; i--; below *= (uint64_t)c->shape.dims[i]) c->below[i] = below;

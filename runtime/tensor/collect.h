@@ -10,8 +10,12 @@
 /* ---- the objects of a sum ---- */
 
 /* In memory references come first, then an i64, then a scalar (base/type.h): the fields of all
- * constructors are at these two indices. */
-enum { HIA_SUM_FIRST = sizeof(hia_counted), HIA_SUM_SECOND = HIA_SUM_FIRST + sizeof(hia_word) };
+ * constructors are at these indices. */
+enum {
+  HIA_SUM_FIRST = sizeof(hia_counted),
+  HIA_SUM_SECOND = HIA_SUM_FIRST + sizeof(hia_word),
+  HIA_SUM_THIRD = HIA_SUM_SECOND + sizeof(hia_word), /* of a PAIR */
+};
 
 static inline hia_word hiaR_sum_word(hia_word ref, uint32_t at) {
   return hiaR_load(HIA_REPR_REF, (const char *)hiaR_object(ref) + at);
@@ -27,7 +31,8 @@ static inline bool hiaR_sum_is_sound(hia_word sum) {
        are_two = number == HIA_SUM_ROWS || number >= HIA_SUM_OUTER;
   return !(is_one || are_two) ||
          (hiaR_sum_word(sum, HIA_SUM_FIRST) >= HIA_FIRST_ADDRESS &&
-          (is_one || hiaR_sum_word(sum, HIA_SUM_SECOND) >= HIA_FIRST_ADDRESS));
+          (is_one || hiaR_sum_word(sum, HIA_SUM_SECOND) >= HIA_FIRST_ADDRESS) &&
+          (number != HIA_SUM_PAIR || hiaR_sum_word(sum, HIA_SUM_THIRD) >= HIA_FIRST_ADDRESS));
 }
 
 /* ---- what is being collected ---- */
@@ -43,10 +48,12 @@ typedef struct hia_collect_window {
 /* Outer products that are yet to be added. Their vectors are where the sum has them. */
 enum { HIA_COLLECT_OUTERS = 240 };
 typedef struct hia_collect_gathered {
-  uint64_t at;               /* the element to which they are added */
-  uint64_t m, n;             /* the lengths of the vectors */
-  uint64_t k, most;          /* how many; and how many are added at a time */
-  const char **a_at, **b_at; /* HIA_COLLECT_OUTERS each */
+  uint64_t at; /* the element to which they are added */
+  /* The lengths of the vectors. Those of the second operand may be in two parts, of which the one
+   * behind has n_behind elements, or 0. */
+  uint64_t m, n, n_behind;
+  uint64_t k, most;                  /* how many; and how many are added at a time */
+  const char **a_at, **b_at, **c_at; /* HIA_COLLECT_OUTERS each; c_at: what is behind b_at */
   /* The sum of those that were added, transposed, n x m, instead of the result; NULL: there is none
    */
   char *turned;
@@ -125,9 +132,15 @@ void hiaR_collect_free_turned(hia_collecting *c);
 
 /* Adds what was noted. */
 hia_status hiaR_collect_add_gathered(hia_collecting *c);
-/* Notes the outer product of two vectors, of lengths m and n, for the elements at the window. */
-hia_status hiaR_collect_gather(hia_collecting *c, const char *a, uint64_t m, const char *b,
-                               uint64_t n);
+/* A vector of some elements, which may be none. */
+typedef struct hia_collect_vector {
+  const char *at;
+  uint64_t n;
+} hia_collect_vector;
+/* Notes the outer product of two vectors, of which the second one is b and what is `behind` it, for
+ * the elements at the window. None but `behind` is empty. */
+hia_status hiaR_collect_gather(hia_collecting *c, hia_collect_vector a, hia_collect_vector b,
+                               hia_collect_vector behind);
 /* Adds a product at an element. */
 hia_status hiaR_collect_add_product(hia_collecting *c, uint64_t at, hia_product *p);
 

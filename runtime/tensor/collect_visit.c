@@ -173,20 +173,31 @@ static bool has_matrix(const hia_collecting *c, uint64_t m, int64_t n) {
   return fits && n == c->shape.dims[last];
 }
 
-/* The last axis of the result is not that of b, or the other axes are not those of a. */
-static hia_status misfit_outer(const hia_collecting *c, const hia_tensor *a, const hia_tensor *b) {
-  hia_dims of_a = hiaR_tensor_dims(a), of_b = hiaR_tensor_dims(b);
+/* The last axis of the result has not `n` elements, or the other axes are not those of a. */
+static hia_status misfit_outer(const hia_collecting *c, const hia_tensor *a, int64_t n) {
+  hia_dims of_a = hiaR_tensor_dims(a), of_b = {.rank = 1, .dims = {n}};
   uint32_t last = c->shape.rank - 1;
-  return of_b.dims[0] != c->shape.dims[last] ? misfit(c, HIA_MISFIT_DIM, &of_b, 0, last)
-                                             : misfit(c, HIA_MISFIT_DIM, &of_a, 0, last - 1);
+  return n != c->shape.dims[last] ? misfit(c, HIA_MISFIT_DIM, &of_b, 0, last)
+                                  : misfit(c, HIA_MISFIT_DIM, &of_a, 0, last - 1);
 }
 
-static hia_status visit_outer(hia_collecting *c, hia_word sum) {
-  const hia_tensor *a = hiaR_sum_tensor(sum, HIA_SUM_FIRST),
-                   *b = hiaR_sum_tensor(sum, HIA_SUM_SECOND);
-  uint64_t m = (uint64_t)a->dims[0], n = (uint64_t)b->dims[0];
-  if (!has_matrix(c, m, b->dims[0])) return misfit_outer(c, a, b);
-  return m && n ? hiaR_collect_gather(c, a->data, m, b->data, n) : HIA_OK;
+static hia_collect_vector vector_of(const hia_tensor *t) {
+  return (hia_collect_vector){t->data, (uint64_t)t->dims[0]};
+}
+
+/* An OUTER, or a PAIR. */
+static hia_status visit_outer(hia_collecting *c, hia_word sum, bool is_pair) {
+  const hia_tensor *a = hiaR_sum_tensor(sum, HIA_SUM_FIRST);
+  hia_collect_vector of_a = vector_of(a), b = vector_of(hiaR_sum_tensor(sum, HIA_SUM_SECOND));
+  hia_collect_vector behind = {NULL, 0};
+  if (is_pair) behind = vector_of(hiaR_sum_tensor(sum, HIA_SUM_THIRD));
+  int64_t n = (int64_t)(b.n + behind.n);
+  if (!has_matrix(c, of_a.n, n)) return misfit_outer(c, a, n);
+  if (!b.n) {
+    b = behind;
+    behind.n = 0;
+  }
+  return of_a.n && n ? hiaR_collect_gather(c, of_a, b, behind) : HIA_OK;
 }
 
 static hia_status visit_products(hia_collecting *c, hia_word sum) {
@@ -203,8 +214,9 @@ static hia_status visit_products(hia_collecting *c, hia_word sum) {
   if (m == 0 || n == 0 || k == 0) return HIA_OK;
   hia_status status = HIA_OK;
   for (uint64_t p = 0; k <= FEW && p < k && !status; p++)
-    status =
-        hiaR_collect_gather(c, a->data + p * m * c->element, m, b->data + p * n * c->element, n);
+    status = hiaR_collect_gather(c, (hia_collect_vector){a->data + p * m * c->element, m},
+                                 (hia_collect_vector){b->data + p * n * c->element, n},
+                                 (hia_collect_vector){NULL, 0});
   if (k <= FEW) return status;
   if ((status = hiaR_collect_add_gathered(c))) return status;
   hia_product p = {
@@ -242,16 +254,18 @@ static void prefetch_elements(const hia_collecting *c, const hia_tensor *t) {
 /* A part that has been in the line for some time. */
 static void prefetch_part(const hia_collecting *c, hia_word sum) {
   hia_sum_ctor ctor = (hia_sum_ctor)hiaR_object(sum)->ctor;
-  if (ctor != HIA_SUM_DENSE && ctor != HIA_SUM_OUTER) return;
+  if (ctor != HIA_SUM_DENSE && ctor != HIA_SUM_OUTER && ctor != HIA_SUM_PAIR) return;
   prefetch_elements(c, hiaR_sum_tensor(sum, HIA_SUM_FIRST));
-  if (ctor == HIA_SUM_OUTER) prefetch_elements(c, hiaR_sum_tensor(sum, HIA_SUM_SECOND));
+  if (ctor != HIA_SUM_DENSE) prefetch_elements(c, hiaR_sum_tensor(sum, HIA_SUM_SECOND));
+  if (ctor == HIA_SUM_PAIR) prefetch_elements(c, hiaR_sum_tensor(sum, HIA_SUM_THIRD));
 }
 
 static hia_status add_part(hia_collecting *c, hia_word sum) {
   switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
   case HIA_SUM_DENSE: return visit_dense(c, sum);
   case HIA_SUM_ROWS: return visit_rows(c, sum);
-  case HIA_SUM_OUTER: return visit_outer(c, sum);
+  case HIA_SUM_OUTER: return visit_outer(c, sum, false);
+  case HIA_SUM_PAIR: return visit_outer(c, sum, true);
   case HIA_SUM_PRODUCTS: return visit_products(c, sum);
   default: return HIA_INTERNAL;
   }
@@ -279,6 +293,8 @@ static hia_status add_last(hia_collecting *c, hia_word sum) {
   __builtin_prefetch(hiaR_object(hiaR_sum_word(sum, HIA_SUM_FIRST)));
   if (hiaR_object(sum)->ctor != HIA_SUM_DENSE)
     __builtin_prefetch(hiaR_object(hiaR_sum_word(sum, HIA_SUM_SECOND)));
+  if (hiaR_object(sum)->ctor == HIA_SUM_PAIR)
+    __builtin_prefetch(hiaR_object(hiaR_sum_word(sum, HIA_SUM_THIRD)));
   if (l->end - l->begin > HIA_COLLECT_AHEAD / 2)
     prefetch_part(c, l->of[(l->end - HIA_COLLECT_AHEAD / 2) % HIA_COLLECT_AHEAD].sum);
   return HIA_OK;

@@ -38,6 +38,19 @@ static hia_value_id as_matrix(hia_reverse *r, hia_value_id x, hia_value_id n_row
   return rows(r, x, constant(r, HIA_I64, 0), n_rows);
 }
 
+/* Likewise, of a PAIR. */
+static hia_value_id to_pair(hia_reverse *r, hia_node_id n, uint32_t i, hia_value_id x) {
+  hia_value_id a = hiaG_back_read(r, hiaG_in(r->fn, n, 0)), ends[2];
+  for (uint32_t k = 0; k < 2; k++) ends[k] = hiaG_back_read(r, hiaG_in(r->fn, n, k + 1));
+  x = as_matrix(r, x, size_of(r, a, 0));
+  if (i == 0)
+    return op_of(r, HIA_OP_PRODUCT, x,
+                 value_of(r, HIA_OP_CAT, ends, 2, hiaG_type(r->back, ends[0]), 0));
+  hia_value_id both = op_of(r, HIA_OP_PRODUCT, a, x), middle = size_of(r, ends[0], 0);
+  return i == 1 ? rows(r, both, constant(r, HIA_I64, 0), middle)
+                : rows(r, both, middle, size_of(r, both, 0));
+}
+
 /* Returns what flows to operand i of a contribution, given that `x` flows to the sum. */
 static hia_value_id to_contribution(hia_reverse *r, hia_node_id n, uint32_t i, hia_value_id x) {
   const hia_node *node = &r->fn->nodes.data[n];
@@ -56,6 +69,7 @@ static hia_value_id to_contribution(hia_reverse *r, hia_node_id n, uint32_t i, h
     return of_sum(r, type, rows(r, x, a, size_of(r, x, 0)));
   default: break;
   }
+  if (node->imm == HIA_SUM_PAIR) return to_pair(r, n, i, x);
   a = hiaG_back_read(r, hiaG_in(r->fn, n, 0));
   b = hiaG_back_read(r, hiaG_in(r->fn, n, 1));
   bool is_outer = node->imm == HIA_SUM_OUTER;

@@ -29,18 +29,21 @@ static uint32_t base_of(hia_dtype dtype, uint32_t rank) {
 }
 
 /* An object of a sum: the words of its fields, which it keeps. 0: no memory. */
-static hia_word make(hia_dtype dtype, uint32_t rank, hia_sum_ctor number, hia_word a, hia_word b) {
+static hia_word make_of(hia_dtype dtype, uint32_t rank, hia_sum_ctor number,
+                        const hia_word words[]) {
   const hia_type_entry *entry =
       &types.entries.data[hiaG_sum_type(&types, dtype, rank) - HIA_FIRST_TYPE];
   const hia_ctor *ctor = &types.ctors.data[entry->first + number];
   const hia_layout_word *places = types.layout_words.data + ctor->layout.first;
-  const hia_word words[] = {a, b};
   hia_counted *object = hiaR_heap_alloc(&w.local, ctor->layout.size);
   if (!object) return 0;
   hiaR_object_begin(object, (uint16_t)number);
   for (uint32_t i = 0; i < ctor->layout.n; i++)
     hiaR_store((hia_repr)places[i].repr, (char *)object + places[i].at, words[i]);
   return (uintptr_t)object;
+}
+static hia_word make(hia_dtype dtype, uint32_t rank, hia_sum_ctor number, hia_word a, hia_word b) {
+  return make_of(dtype, rank, number, (const hia_word[]){a, b});
 }
 static void drop_sum(hia_dtype dtype, uint32_t rank, hia_word sum) {
   hiaR_drop(&w.local, shapes, sum, base_of(dtype, rank), false);
@@ -69,6 +72,20 @@ static uint64_t row_of(const hia_dims *dims) {
   uint64_t n = 1;
   for (uint32_t i = 1; i < dims->rank; i++) n *= (uint64_t)dims->dims[i];
   return n;
+}
+
+/* An OUTER of a and b; or, if `first` is not below 0, a PAIR, with so many elements of b first. */
+static hia_word outer_of(uint32_t rank, const model *a, const model *b, int64_t first) {
+  hia_word words[3] = {tensor_of(a)};
+  if (first < 0) {
+    words[1] = tensor_of(b);
+    return make_of(a->dtype, rank, HIA_SUM_OUTER, words);
+  }
+  model ends[2] = {*b, *b};
+  ends[0].n = (uint64_t)first, ends[0].dims.dims[0] = first;
+  ends[1].n -= (uint64_t)first, ends[1].dims.dims[0] -= first, ends[1].words += first;
+  for (int i = 0; i < 2; i++) words[i + 1] = tensor_of(&ends[i]);
+  return make_of(a->dtype, rank, HIA_SUM_PAIR, words);
 }
 
 /* Makes a sum at random, of some depth, and adds it to the target as it is defined. */
@@ -134,8 +151,9 @@ static hia_word random_sum(uint32_t *state, target t, int depth, bool is_part) {
     return make(dtype, rank, HIA_SUM_PART, i, random_sum(state, t, depth - 1, true));
   }
   case HIA_SUM_OUTER:
+  case HIA_SUM_PAIR:
   case HIA_SUM_PRODUCTS: {
-    bool is_outer = kind == HIA_SUM_OUTER;
+    bool is_outer = kind != HIA_SUM_PRODUCTS;
     int64_t k = is_outer ? 1 : random_to(state, 3) ? random_to(state, 4) : random_to(state, 40);
     int64_t m = 1, n = dims.dims[rank - 1];
     for (uint32_t i = 0; i + 1 < rank; i++) m *= dims.dims[i];
@@ -148,7 +166,9 @@ static hia_word random_sum(uint32_t *state, target t, int depth, bool is_part) {
                            *to);
       }
     if (is_outer) a.dims = dims_of(1, m), b.dims = dims_of(1, n);
-    hia_word sum = make(dtype, rank, (hia_sum_ctor)kind, tensor_of(&a), tensor_of(&b));
+    int64_t first = random_to(state, 3) ? n / 2 : random_to(state, (uint32_t)n + 1);
+    hia_word sum = is_outer ? outer_of(rank, &a, &b, kind == HIA_SUM_PAIR ? first : -1)
+                            : make(dtype, rank, HIA_SUM_PRODUCTS, tensor_of(&a), tensor_of(&b));
     model_free(&a);
     model_free(&b);
     return sum;
@@ -242,23 +262,24 @@ Test(tensor_gradient, collect, .init = begin_sums, .fini = end_sums) {
   cr_assert_gt(n_sparse, 80 / HIA_TEST_SHARE);
 }
 
-/* Hundreds of outer products, with lengths at which the kernels have rests, and others between. */
+/* Hundreds of outer products, with lengths at which the kernels have rests, and others between;
+ * with second vectors that are one, in two parts of equal lengths, and now and then of others. */
 Test(tensor_gradient, many_outer_products, .init = begin_sums, .fini = end_sums) {
   uint32_t state = 7;
   static const int64_t lens[][2] = {{1, 1}, {3, 70}, {65, 33}, {16, 256}, {256, 5}, {100, 130}};
   for (hia_dtype dtype = HIA_F32; dtype <= HIA_F64; dtype++)
-    for (size_t i = 0; i < HIA_LEN(lens); i++) {
-      hia_dims dims = dims_of(2, lens[i][0], lens[i][1]);
+    for (size_t i = 0; i < 3 * HIA_LEN(lens); i++) {
+      int64_t m = lens[i / 3][0], n = lens[i / 3][1];
+      hia_dims dims = dims_of(2, m, n);
       model expected = model_new(dtype, dims);
       hia_word sum = HIA_SUM_NOTHING;
       for (int k = 0; k < 200 / HIA_TEST_SHARE + 70; k++) {
-        model a = small(&state, dtype, dims_of(1, lens[i][0]));
-        model b = small(&state, dtype, dims_of(1, lens[i][1]));
+        model a = small(&state, dtype, dims_of(1, m)), b = small(&state, dtype, dims_of(1, n));
         for (uint64_t j = 0; j < expected.n; j++)
           expected.words[j] =
               plus_product(dtype, a.words[j / b.n], b.words[j % b.n], expected.words[j]);
-        sum = make(dtype, 2, HIA_SUM_BOTH, sum,
-                   make(dtype, 2, HIA_SUM_OUTER, tensor_of(&a), tensor_of(&b)));
+        int64_t first = i % 3 == 0 ? -1 : i % 3 == 1 ? n / 2 : k % 50 / 10 * n / 4;
+        sum = make(dtype, 2, HIA_SUM_BOTH, sum, outer_of(2, &a, &b, first));
         model_free(&a);
         model_free(&b);
         if (k % 83 == 82) {
@@ -272,7 +293,8 @@ Test(tensor_gradient, many_outer_products, .init = begin_sums, .fini = end_sums)
     }
 }
 
-static hia_word add_outer_products(uint32_t *state, hia_word sum, model *expected, int n) {
+static hia_word add_outer_products(uint32_t *state, hia_word sum, model *expected, int n,
+                                   int64_t first) {
   hia_dtype dtype = expected->dtype;
   while (n--) {
     model a = small(state, dtype, dims_of(1, expected->dims.dims[0])),
@@ -280,8 +302,7 @@ static hia_word add_outer_products(uint32_t *state, hia_word sum, model *expecte
     for (uint64_t j = 0; j < expected->n; j++)
       expected->words[j] =
           plus_product(dtype, a.words[j / b.n], b.words[j % b.n], expected->words[j]);
-    sum = make(dtype, 2, HIA_SUM_BOTH, sum,
-               make(dtype, 2, HIA_SUM_OUTER, tensor_of(&a), tensor_of(&b)));
+    sum = make(dtype, 2, HIA_SUM_BOTH, sum, outer_of(2, &a, &b, first));
     model_free(&a);
     model_free(&b);
   }
@@ -293,16 +314,18 @@ static hia_word add_outer_products(uint32_t *state, hia_word sum, model *expecte
 Test(tensor_gradient, many_outer_products_of_few_columns, .init = begin_sums, .fini = end_sums) {
   uint32_t state = 11;
   for (hia_dtype dtype = HIA_F32; dtype <= HIA_F64; dtype++)
-    for (int kind = 0; kind < 4; kind++) {
+    for (int which = 0; which < 8; which++) {
+      int kind = which % 4;
+      int64_t first = which < 4 ? -1 : 8;
       hia_dims dims = dims_of(2, (int64_t)400, (int64_t)17);
       model expected = model_new(dtype, dims);
       target t = {&expected, 0, dims};
       hia_word sum = HIA_SUM_NOTHING;
       if (kind == 3) sum = random_sum(&state, t, 0, false);
-      sum = add_outer_products(&state, sum, &expected, kind == 2 ? 241 : 500);
+      sum = add_outer_products(&state, sum, &expected, kind == 2 ? 241 : 500, first);
       if (kind == 1) {
         sum = make(dtype, 2, HIA_SUM_BOTH, sum, random_sum(&state, t, 0, false));
-        sum = add_outer_products(&state, sum, &expected, 20);
+        sum = add_outer_products(&state, sum, &expected, 20, first);
       }
       check_sum(sum, &expected);
       hia_word like = tensor_of(&expected), out;
@@ -487,12 +510,12 @@ Test(tensor_gradient, runs_end_in_the_middle, .init = begin_sums, .fini = end_su
 Test(tensor_gradient, runs_with_little_memory, .init = begin_sums, .fini = end_sums) {
   uint32_t state = 9;
   model expected;
-  hia_word sum = of_all(&state, 250, &expected), like = tensor_of(&expected), out;
+  hia_word sum = of_all(&state, 380, &expected), like = tensor_of(&expected), out;
   for (int i = 0; i < 100; i++) sum = make(HIA_F32, 2, HIA_SUM_BOTH, sum, HIA_SUM_NOTHING);
   hia_misfortune why;
   size_t used = w.heap.bytes;
   int n_ok = 0, n_not = 0;
-  for (size_t more = 0; more < 1 << 20; more += 4096) {
+  for (size_t more = 0; more < 1 << 20; more += 16384) {
     hiaR_local_hand_over(&w.local);
     w.heap.limit = used + more;
     hia_status status = collect(sum, like, &out, &why);
