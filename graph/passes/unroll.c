@@ -19,7 +19,10 @@
  * recursive function, that takes most of the time. The larger body has the loop several times, so
  * that it is inlined nowhere, which costs more than the calls that are saved. Where a row of a
  * segment comes with each call (DEFER), calls take a hundredth of the time, and the code of the
- * larger body half of the compile time. Such functions stay as they are (does_much).
+ * larger body half of the compile time. Such functions stay as they are (does_much). So does a
+ * function without a base case that has work for many times a call's: its leaves are calls at any
+ * level. What goes back through a tape is like that; four bodies of it in one gained nothing, and
+ * took most of the compile time of such a gradient (MAX_UNGUARDED).
  *
  * One would expect larger bodies to be enough. But most calls of a tree recursion are leaves, and a
  * leaf then pays for the frame of the large body. So a function whose calls are mostly leaves
@@ -55,17 +58,18 @@
 #include "graph/passes/passes.h"
 
 enum {
-  MAX_COST = 1600,   /* cycles, after the op table, of an unrolled body */
-  MAX_LINEAR = 256,  /* the same, of linear recursion: the one call that is left is 2% of it */
-  MAX_LEVELS = 16,   /* of linear recursion; frames grow with each */
-  MIN_LEVELS = 2,    /* of a function that gets a slow path */
-  MAX_MEMBERS = 8,   /* functions of a group */
-  MAX_FORKS = 2,     /* of an inner level; a level that would have more gets none */
-  MAX_FEW = 4,       /* calls that merging leaves of a body */
-  MIN_SAVED = 32,    /* forks are made anew if merging across them saves one call in 32 */
-  MAX_GUARD = 8,     /* cost of what a guard computes before its test */
-  MAX_LEAF = 24,     /* cost of a base case that is copied to every call */
-  MAX_GROWTH = 60000 /* nodes that a graph may grow by */
+  MAX_COST = 1600,    /* cycles, after the op table, of an unrolled body */
+  MAX_LINEAR = 256,   /* the same, of linear recursion: the one call that is left is 2% of it */
+  MAX_UNGUARDED = 64, /* the same, of a body as it is whose calls get no guard */
+  MAX_LEVELS = 16,    /* of linear recursion; frames grow with each */
+  MIN_LEVELS = 2,     /* of a function that gets a slow path */
+  MAX_MEMBERS = 8,    /* functions of a group */
+  MAX_FORKS = 2,      /* of an inner level; a level that would have more gets none */
+  MAX_FEW = 4,        /* calls that merging leaves of a body */
+  MIN_SAVED = 32,     /* forks are made anew if merging across them saves one call in 32 */
+  MAX_GUARD = 8,      /* cost of what a guard computes before its test */
+  MAX_LEAF = 24,      /* cost of a base case that is copied to every call */
+  MAX_GROWTH = 60000  /* nodes that a graph may grow by */
 };
 
 /* The cost of putting a function's body in place of a call; or the maximum over a group. */
@@ -75,11 +79,11 @@ typedef struct size {
   uint32_t n_tails; /* tail calls of the group */
   uint32_t guard_cost;
   bool does_much; /* each call of the group comes with a loop, or the like */
+  bool has_guard; /* a call can be guarded; of a group: a call of any function */
 } size;
 
 /* What is put in place of a call of a function. */
 typedef struct shape {
-  bool has_guard;
   hia_fn forking; /* the body as it was */
   hia_fn body;    /* without forks */
   uint32_t n_forks;
@@ -290,10 +294,10 @@ static void learn_shape(unrolling *u, hia_fn_id f) {
   hiaG_compact(g, &s->guard);
   uint32_t *operand = HIA_NEW_ARRAY(u->scratch, uint32_t, s->body.n_results);
   for (uint32_t r = 0; r < s->body.n_results; r++) operand[r] = r;
-  s->has_guard = keep_leaves(u, &s->guard, f, 0, operand, 0);
-  if (s->has_guard) hiaG_compact(g, &s->guard);
+  s->size.has_guard = keep_leaves(u, &s->guard, f, 0, operand, 0);
+  if (s->size.has_guard) hiaG_compact(g, &s->guard);
   s->size.does_much = does_much(u, &s->body);
-  s->size.guard_cost = s->has_guard ? cost_of(&s->guard) : hiaR_ops[HIA_OP_CALL].cost;
+  s->size.guard_cost = s->size.has_guard ? cost_of(&s->guard) : hiaR_ops[HIA_OP_CALL].cost;
 }
 
 /* ---- how far ---- */
@@ -307,13 +311,14 @@ static void add_to_group(unrolling *u, hia_fn_id f) {
   all->n_tails = greater(all->n_tails, one.n_tails);
   all->guard_cost = greater(all->guard_cost, one.guard_cost);
   all->does_much |= one.does_much;
+  all->has_guard |= one.has_guard;
 }
 
 /* The number of levels that calls in the body of f are unrolled to; HIA_NONE: they are not even
  * guarded. */
 static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
   const size *size_of_f = &u->shapes[f].size, *all = &u->largest[u->shapes[f].body.group];
-  if (all->does_much) return HIA_NONE;
+  if (all->does_much || (!all->has_guard && all->cost > MAX_UNGUARDED)) return HIA_NONE;
   uint64_t call = all->guard_cost; /* what a call in the body costs, unrolled to `level` */
   bool is_linear = all->n_calls == 1 && !all->n_tails;
   for (uint32_t level = 0;; level++) {
@@ -415,7 +420,7 @@ static bool moves_evenly(const unrolling *u, const hia_fn *fn, uint32_t p) {
 static bool wants_slow_path(unrolling *u, hia_fn_id f) {
   const shape *s = &u->shapes[f];
   const hia_fn *fn = &s->body;
-  if (u->g->is_counted || u->members[fn->group] > 1 || !s->has_guard) return false;
+  if (u->g->is_counted || u->members[fn->group] > 1 || !s->size.has_guard) return false;
   for (hia_value_id v = 0; v < fn->values.len; v++)
     if (!hiaG_is_scalar(hiaG_type(fn, v))) return false;
   HIA_EACH_NODE(fn, n) {
@@ -571,7 +576,7 @@ static void unroll_level(unrolling *u, pending *p) {
 static void guard_all(unrolling *u, const hia_u32vec *calls) {
   for (uint32_t i = 0; i < calls->len; i++) {
     const shape *s = shape_of(u, calls->data[i]);
-    if (s->has_guard && !is_dead(u, calls->data[i])) guard(u, calls->data[i], s);
+    if (s->size.has_guard && !is_dead(u, calls->data[i])) guard(u, calls->data[i], s);
   }
 }
 

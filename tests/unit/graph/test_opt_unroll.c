@@ -29,8 +29,7 @@ Test(unroll, forks_of_inner_levels) {
   cr_assert_eq(forks_of("three_calls", false), 2, "with the next level there would be four more");
 }
 
-/* Linear recursion, with this op in its body: the number of times that it is in the unrolled body.
- */
+/* The number of times that this op is in the unrolled body. */
 static uint32_t levels_of(const char *graph, unsigned op) {
   env e;
   env_init(&e);
@@ -48,4 +47,13 @@ Test(unroll, linear_recursion) {
            dear = levels_of("linear_div", HIA_OP_DIV);
   cr_assert_eq(cheap, 17, "%u", cheap);
   cr_assert(dear >= 8 && dear <= 13, "%u", dear);
+}
+
+/* Both have no base case: their tests cost more than a guard may. A call is much of the one body,
+ * and little of the other. */
+Test(unroll, no_base_case) {
+  uint32_t cheap = levels_of("unguarded", HIA_OP_BXOR),
+           dear = levels_of("unguarded_dear", HIA_OP_CALL);
+  cr_assert(cheap > 6, "%u", cheap);
+  cr_assert_eq(dear, 2, "%u", dear);
 }
