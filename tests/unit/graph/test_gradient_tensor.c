@@ -123,8 +123,9 @@ Test(gradient_tensor, all_rows) {
     for (uint32_t i = 0; i < n; i++) is_there |= cases[i].op == op;
     cr_assert_eq(is_there, row->gradient == HIA_GRADIENT_OWN, "%s", row->name);
     bool is_callers = op == HIA_OP_PACK || op == HIA_OP_PARAM || op == HIA_OP_WORK ||
-                      op == HIA_OP_ITEM ||       /* made behind gradients (graph/scalars) */
-                      op == HIA_OP_COLLECT_ROWS; /* roots alone have it (graph/grad/step.c) */
+                      op == HIA_OP_ITEM ||           /* made behind gradients (graph/scalars) */
+                      op == HIA_OP_LABEL_GRADIENT || /* likewise (graph/batch/labels.c) */
+                      op == HIA_OP_COLLECT_ROWS;     /* roots alone have it (graph/grad/step.c) */
     cr_assert_eq(row->gradient == HIA_GRADIENT_NONE, is_callers, "%s", row->name);
   }
 }
