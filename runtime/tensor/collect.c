@@ -30,14 +30,24 @@ static hia_status look_at_tensors(hia_collecting *c, hia_word sum, uint32_t firs
   return HIA_OK;
 }
 
+/* What comes behind a part: the sums at a field and at the next one. */
+static bool push_then(hia_collecting *c, hia_word sum, uint32_t first, uint32_t rank) {
+  uint32_t second = first + (uint32_t)sizeof(hia_word);
+  return push_ranked(c, hiaR_sum_word(sum, second), rank) &&
+         push_ranked(c, hiaR_sum_word(sum, first), rank);
+}
+
 static hia_status look_for_nan(hia_collecting *c, hia_word sum, uint32_t rank, bool *has) {
   bool is_done = true;
   if (!hiaR_sum_is_sound(sum)) return HIA_INTERNAL;
   switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
-  case HIA_SUM_BOTH:
-    is_done = push_ranked(c, hiaR_sum_word(sum, HIA_SUM_SECOND), rank) &&
-              push_ranked(c, hiaR_sum_word(sum, HIA_SUM_FIRST), rank);
-    break;
+  case HIA_SUM_BOTH: is_done = push_then(c, sum, HIA_SUM_FIRST, rank); break;
+  case HIA_SUM_DENSE_THEN:
+    if (!push_then(c, sum, HIA_SUM_SECOND, rank)) return HIA_MEMORY;
+    return look_at_tensors(c, sum, HIA_SUM_FIRST, HIA_SUM_FIRST, has);
+  case HIA_SUM_OUTER_THEN:
+    if (!push_then(c, sum, HIA_SUM_THIRD, rank)) return HIA_MEMORY;
+    return look_at_tensors(c, sum, HIA_SUM_FIRST, HIA_SUM_SECOND, has);
   case HIA_SUM_ROW:
     if (rank == 1)
       *has = hiaR_is_nan(

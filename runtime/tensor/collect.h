@@ -11,7 +11,11 @@
 
 /* In memory references come first, then an i64, then a scalar (base/type.h): the fields of all
  * constructors are at these two indices. */
-enum { HIA_SUM_FIRST = sizeof(hia_counted), HIA_SUM_SECOND = HIA_SUM_FIRST + sizeof(hia_word) };
+enum {
+  HIA_SUM_FIRST = sizeof(hia_counted),
+  HIA_SUM_SECOND = HIA_SUM_FIRST + sizeof(hia_word),
+  HIA_SUM_THIRD = HIA_SUM_SECOND + sizeof(hia_word) /* of OUTER_THEN; a fourth is behind it */
+};
 
 static inline hia_word hiaR_sum_word(hia_word ref, uint32_t at) {
   return hiaR_load(HIA_REPR_REF, (const char *)hiaR_object(ref) + at);
@@ -23,7 +27,7 @@ static inline const hia_tensor *hiaR_sum_tensor(hia_word ref, uint32_t at) {
 /* False: a tensor is missing. Only an image that was tampered with has such sums. */
 static inline bool hiaR_sum_is_sound(hia_word sum) {
   uint32_t number = hiaR_object(sum)->ctor;
-  bool is_one = number == HIA_SUM_DENSE,
+  bool is_one = number == HIA_SUM_DENSE || number == HIA_SUM_DENSE_THEN,
        are_two = number == HIA_SUM_ROWS || number >= HIA_SUM_OUTER;
   return !(is_one || are_two) ||
          (hiaR_sum_word(sum, HIA_SUM_FIRST) >= HIA_FIRST_ADDRESS &&
@@ -135,8 +139,8 @@ hia_status hiaR_collect_add_product(hia_collecting *c, uint64_t at, hia_product 
 
 /* HIA_SHAPE: rows from .. from + n are not all there. */
 hia_status hiaR_collect_wrong_rows(const hia_collecting *c, int64_t from, int64_t n);
-/* Both operands of a BOTH are visited next. */
-hia_status hiaR_collect_visit_both(hia_collecting *c, hia_word sum);
+/* The two sums that a part has at a field and the next one are visited next. */
+hia_status hiaR_collect_visit_both(hia_collecting *c, hia_word sum, uint32_t first);
 /* Adds all of a sum. */
 hia_status hiaR_collect_walk(hia_collecting *c, hia_word sum);
 

@@ -178,10 +178,10 @@ Test(gradient_tensor, is_small) {
   static const bool first[] = {true, false}, second[] = {false, true};
 #define ARGS2(a, b, c)      "%0:" a " = arg 0\n%1:" b " = arg 1\n%2:" c " = arg 2\n"
 #define OF2(a, b, c, y, op) a ", " b ", " c, ARGS2(a, b, c) "%3:" y " = " op " %1, %2"
-  expect_built(OF2("f32[?]", "f32[?, ?]", "f32[?]", "f32[?]", "product"), "data.6 product", first);
-  expect_built(OF2("f32[?]", "f32[?]", "f32[?, ?]", "f32[?]", "product"), "product data.6", second);
+  expect_built(OF2("f32[?]", "f32[?, ?]", "f32[?]", "f32[?]", "product"), "data.7 product", first);
+  expect_built(OF2("f32[?]", "f32[?]", "f32[?, ?]", "f32[?]", "product"), "product data.7", second);
   expect_built(OF2("f32[?, ?]", "f32[?, ?]", "f32[?, ?]", "f32[?, ?]", "product"),
-               "product_bt data.7", second);
+               "product_bt data.8", second);
   expect_built(OF2("f32[?, ?]", "f32[?, ?]", "f32[?, ?]", "f32[?, ?]", "product"),
                "product_bt product_at", NULL);
   expect_built(OF2("f32[?, ?]", "f32[?, ?]", "i64[?]", "f32[?, ?]", "rows"), "data.4", first);

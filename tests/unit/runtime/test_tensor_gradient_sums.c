@@ -29,18 +29,21 @@ static uint32_t base_of(hia_dtype dtype, uint32_t rank) {
 }
 
 /* An object of a sum: the words of its fields, which it keeps. 0: no memory. */
-static hia_word make(hia_dtype dtype, uint32_t rank, hia_sum_ctor number, hia_word a, hia_word b) {
+static hia_word make_of(hia_dtype dtype, uint32_t rank, hia_sum_ctor number,
+                        const hia_word *words) {
   const hia_type_entry *entry =
       &types.entries.data[hiaG_sum_type(&types, dtype, rank) - HIA_FIRST_TYPE];
   const hia_ctor *ctor = &types.ctors.data[entry->first + number];
   const hia_layout_word *places = types.layout_words.data + ctor->layout.first;
-  const hia_word words[] = {a, b};
   hia_counted *object = hiaR_heap_alloc(&w.local, ctor->layout.size);
   if (!object) return 0;
   hiaR_object_begin(object, (uint16_t)number);
   for (uint32_t i = 0; i < ctor->layout.n; i++)
     hiaR_store((hia_repr)places[i].repr, (char *)object + places[i].at, words[i]);
   return (uintptr_t)object;
+}
+static hia_word make(hia_dtype dtype, uint32_t rank, hia_sum_ctor number, hia_word a, hia_word b) {
+  return make_of(dtype, rank, number, (const hia_word[]){a, b});
 }
 static void drop_sum(hia_dtype dtype, uint32_t rank, hia_word sum) {
   hiaR_drop(&w.local, shapes, sum, base_of(dtype, rank), false);
@@ -71,6 +74,40 @@ static uint64_t row_of(const hia_dims *dims) {
   return n;
 }
 
+/* Adds a tensor of these dims to the target. */
+static hia_word add_dense(uint32_t *state, target t, hia_dims dims) {
+  hia_dtype dtype = t.to->dtype;
+  model x = small(state, dtype, dims);
+  for (uint64_t i = 0; i < x.n; i++)
+    t.to->words[t.at + i] = plus(dtype, t.to->words[t.at + i], x.words[i]);
+  hia_word tensor = tensor_of(&x);
+  model_free(&x);
+  return tensor;
+}
+
+/* Adds the outer products of the rows of two matrices, or, if is_outer is true, of two vectors. */
+static void add_outers(uint32_t *state, target t, hia_dims dims, bool is_outer,
+                       hia_word tensors[2]) {
+  hia_dtype dtype = t.to->dtype;
+  uint32_t rank = dims.rank;
+  int64_t k = is_outer ? 1 : random_to(state, 3) ? random_to(state, 4) : random_to(state, 40);
+  int64_t m = 1, n = dims.dims[rank - 1];
+  for (uint32_t i = 0; i + 1 < rank; i++) m *= dims.dims[i];
+  model a = small(state, dtype, dims_of(2, k, m));
+  model b = small(state, dtype, dims_of(2, k, n));
+  for (int64_t p = 0; p < k; p++)
+    for (uint64_t i = 0; i < (uint64_t)(m * n); i++) {
+      hia_word *to = &t.to->words[t.at + i];
+      *to = plus_product(dtype, a.words[p * m + (int64_t)i / n], b.words[p * n + (int64_t)i % n],
+                         *to);
+    }
+  if (is_outer) a.dims = dims_of(1, m), b.dims = dims_of(1, n);
+  tensors[0] = tensor_of(&a);
+  tensors[1] = tensor_of(&b);
+  model_free(&a);
+  model_free(&b);
+}
+
 /* Makes a sum at random, of some depth, and adds it to the target as it is defined. */
 static hia_word random_sum(uint32_t *state, target t, int depth, bool is_part) {
   hia_dtype dtype = t.to->dtype;
@@ -87,13 +124,18 @@ static hia_word random_sum(uint32_t *state, target t, int depth, bool is_part) {
     hia_word b = random_sum(state, t, depth - 1, is_part);
     return make(dtype, rank, HIA_SUM_BOTH, a, b);
   }
-  case HIA_SUM_DENSE: {
-    model x = small(state, dtype, dims);
-    for (uint64_t i = 0; i < x.n; i++)
-      t.to->words[t.at + i] = plus(dtype, t.to->words[t.at + i], x.words[i]);
-    hia_word sum = make(dtype, rank, HIA_SUM_DENSE, tensor_of(&x), 0);
-    model_free(&x);
-    return sum;
+  case HIA_SUM_DENSE: return make(dtype, rank, HIA_SUM_DENSE, add_dense(state, t, dims), 0);
+  case HIA_SUM_DENSE_THEN:
+  case HIA_SUM_OUTER_THEN: {
+    hia_word words[4];
+    uint32_t n = 1;
+    if (kind == HIA_SUM_OUTER_THEN)
+      add_outers(state, t, dims, true, words), n = 2;
+    else
+      words[0] = add_dense(state, t, dims);
+    for (uint32_t i = 0; i < 2; i++)
+      words[n++] = depth ? random_sum(state, t, depth - 1, is_part) : HIA_SUM_NOTHING;
+    return make_of(dtype, rank, (hia_sum_ctor)kind, words);
   }
   case HIA_SUM_ROW: {
     if (t.dims.dims[0] == 0) return HIA_SUM_NOTHING;
@@ -135,23 +177,9 @@ static hia_word random_sum(uint32_t *state, target t, int depth, bool is_part) {
   }
   case HIA_SUM_OUTER:
   case HIA_SUM_PRODUCTS: {
-    bool is_outer = kind == HIA_SUM_OUTER;
-    int64_t k = is_outer ? 1 : random_to(state, 3) ? random_to(state, 4) : random_to(state, 40);
-    int64_t m = 1, n = dims.dims[rank - 1];
-    for (uint32_t i = 0; i + 1 < rank; i++) m *= dims.dims[i];
-    model a = small(state, dtype, dims_of(2, k, m));
-    model b = small(state, dtype, dims_of(2, k, n));
-    for (int64_t p = 0; p < k; p++)
-      for (uint64_t i = 0; i < (uint64_t)(m * n); i++) {
-        hia_word *to = &t.to->words[t.at + i];
-        *to = plus_product(dtype, a.words[p * m + (int64_t)i / n], b.words[p * n + (int64_t)i % n],
-                           *to);
-      }
-    if (is_outer) a.dims = dims_of(1, m), b.dims = dims_of(1, n);
-    hia_word sum = make(dtype, rank, (hia_sum_ctor)kind, tensor_of(&a), tensor_of(&b));
-    model_free(&a);
-    model_free(&b);
-    return sum;
+    hia_word tensors[2];
+    add_outers(state, t, dims, kind == HIA_SUM_OUTER, tensors);
+    return make(dtype, rank, (hia_sum_ctor)kind, tensors[0], tensors[1]);
   }
   default: return HIA_SUM_NOTHING;
   }
