@@ -245,6 +245,7 @@ static void by_rule(const finding *f, hia_node_id n, hia_size *out, uint32_t ran
   }
   case HIA_SHAPE_WITH:
   case HIA_SHAPE_LAST:
+  case HIA_SHAPE_LABELLED:
   case HIA_SHAPE_ZEROS:
   case HIA_SHAPE_SCATTER: copy(f, out, x, 0, rank); return;
   case HIA_SHAPE_COLLECT:

@@ -27,6 +27,7 @@
  *   report.c   what is batched, and why other operations are not
  *   types.c    types of which fields are late scalars
  *   lift.c     an operation over rows
+ *   labels.c   what flows back from a cross entropy, as one operation
  *   segment.c  segments, and what stands in their place
  *   undefer.c  the pass `late`: operations in the places of segments, for the interpreter
  *   wait/      what is computed at once in activations that wait (light.c); and a pass of its own
@@ -154,6 +155,12 @@ typedef struct hia_lifting {
 /* Adds what computes a node, which can be lifted, for all rows, and sets values[...] of its result.
  * Its operands are there, or uniform. */
 void hiaG_lift(hia_lifting *l, hia_node_id n);
+
+/* ---- labels.c ---- */
+
+/* True if a WITH is what flows back from a cross entropy: then `parts` are the logits, the label,
+ * and what flows to it. */
+bool hiaG_batch_is_label_gradient(const hia_fn *fn, hia_node_id n, hia_value_id parts[3]);
 
 /* ---- late.c ---- */
 

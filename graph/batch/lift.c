@@ -302,9 +302,24 @@ static value row(hia_lifting *l, hia_node_id n) {
   return reshaped(l, cut(l, own(l, n, 0), 0, first, end, node.loc), true, dims, rank);
 }
 
+/* A WITH as one operation, if it is what flows back from a cross entropy; NONE: it is not. The
+ * interpreter, which notes operations itself, has no way to compute several of these as one. */
+static value label_gradient(hia_lifting *l, hia_node_id n) {
+  value parts[3], ins[3];
+  if (!l->b->owes || !hiaG_batch_is_label_gradient(from(l), n, parts)) return HIA_NONE;
+  for (uint32_t i = 0; i < 3; i++) {
+    const hia_lifted *part = &l->values[parts[i]];
+    if (part->v == HIA_NONE || !part->is_row) return HIA_NONE;
+    ins[i] = part->v;
+  }
+  return add_op(l, HIA_OP_LABEL_GRADIENT, ins, 3, HIA_N_DTYPES, 0, from(l)->nodes.data[n].loc);
+}
+
 /* Chooses, for each element, what is put there or what was there. */
 static value with(hia_lifting *l, hia_node_id n) {
   hia_loc_id loc = from(l)->nodes.data[n].loc;
+  value one_op = label_gradient(l, n);
+  if (one_op != HIA_NONE) return one_op;
   const int64_t one = 1;
   value width = number(l, size_in(l, n, 0, 0));
   value at = index_of(l, n, 1), v = own(l, n, 2);

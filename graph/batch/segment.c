@@ -130,6 +130,20 @@ static void find_shapes(const finding *f, segment *s) {
     fn->rows[s->inputs.len + i] = shape_of(f, s->outputs.data[i]);
 }
 
+/* Removes what nothing uses, since another operation took its place (labels.c). Nothing of a
+ * segment can fail, so it need not stay for that, as it would for the pass `dce`. */
+static void remove_unused(const finding *f, hia_fn *fn) {
+  uint32_t *uses = HIA_NEW_ARRAY(f->b->arena, uint32_t, fn->values.len + 1);
+  HIA_EACH_NODE(fn, n)
+    for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) uses[hiaG_in(fn, n, i)]++;
+  for (hia_node_id n = fn->nodes.len; n-- > fn->n_params;) {
+    const hia_node *node = &fn->nodes.data[n];
+    if (node->op == HIA_OP_YIELD || uses[node->outs]) continue;
+    for (uint32_t i = 0; i < node->n_ins; i++) uses[hiaG_in(fn, n, i)]--;
+    hiaG_remove(fn, n);
+  }
+}
+
 static void make_function(finding *f, segment *s) {
   hia_graph *g = f->b->g;
   hia_type *params = HIA_NEW_ARRAY(f->b->arena, hia_type, s->inputs.len);
@@ -151,6 +165,7 @@ static void make_function(finding *f, segment *s) {
   hia_value_id *yields = HIA_NEW_ARRAY(f->b->arena, hia_value_id, s->outputs.len);
   for (uint32_t i = 0; i < s->outputs.len; i++) yields[i] = l.values[s->outputs.data[i]].v;
   hiaG_yield(g, l.to, 0, yields, s->outputs.len);
+  remove_unused(f, l.to);
 }
 
 /* ---- groups ---- */

@@ -29,6 +29,12 @@ bool hiaG_is_sum(const hia_types *types, hia_type type) {
   return hiaG_sum_of(types, type, &dtype, &rank);
 }
 
+uint32_t hiaG_rank_of_sum(const hia_types *types, hia_type type) {
+  hia_dtype dtype;
+  uint32_t rank;
+  return hiaG_sum_of(types, type, &dtype, &rank) ? rank : 0;
+}
+
 /* Makes a type of sums. `lower` is the sum of the rank below; for rank 1 the dtype. */
 static hia_type make(hia_types *types, hia_dtype dtype, uint32_t rank, hia_type lower) {
   hia_mark mark = hiaR_arena_mark(&types->comp->scratch);
@@ -36,13 +42,17 @@ static hia_type make(hia_types *types, hia_dtype dtype, uint32_t rank, hia_type 
   hiaR_arena_release(&types->comp->scratch, mark);
   if (hiaG_data_is_defined(types, sum)) return sum;
   static const char *const x[] = {"x"}, *const ab[] = {"a", "b"}, *const ix[] = {"i", "x"},
-                           *const abc[] = {"a", "b", "c"};
+                           *const abc[] = {"a", "b", "c"}, *const xab[] = {"x", "a", "b"},
+                           *const abcd[] = {"a", "b", "c", "d"},
+                           *const abcde[] = {"a", "b", "c", "d", "e"};
   hia_type dense = hiaG_tensor(types, dtype, rank), vector = hiaG_tensor(types, dtype, 1);
   hia_type matrix = hiaG_tensor(types, dtype, 2);
   const hia_type of_both[] = {sum, sum}, of_dense[] = {dense}, of_row[] = {HIA_I64, lower},
                  of_rows[] = {hiaG_tensor(types, HIA_I64, 1), dense}, of_part[] = {HIA_I64, sum},
                  of_outer[] = {vector, vector}, of_products[] = {matrix, matrix},
-                 of_pair[] = {vector, vector, vector};
+                 of_pair[] = {vector, vector, vector}, of_dense_then[] = {dense, sum, sum},
+                 of_outer_then[] = {vector, vector, sum, sum},
+                 of_pair_then[] = {vector, vector, vector, sum, sum};
   const hia_ctor_def ctors[HIA_SUM_ALL] = {
       [HIA_SUM_NOTHING] = {"Nothing", NULL, NULL, 0},
       [HIA_SUM_BOTH] = {"Both", ab, of_both, 2},
@@ -50,9 +60,12 @@ static hia_type make(hia_types *types, hia_dtype dtype, uint32_t rank, hia_type 
       [HIA_SUM_ROW] = {"Row", ix, of_row, 2},
       [HIA_SUM_ROWS] = {"Rows", ix, of_rows, 2},
       [HIA_SUM_PART] = {"Part", ix, of_part, 2},
+      [HIA_SUM_DENSE_THEN] = {"DenseThen", xab, of_dense_then, 3},
       [HIA_SUM_OUTER] = {"Outer", ab, of_outer, 2},
       [HIA_SUM_PRODUCTS] = {"Products", ab, of_products, 2},
       [HIA_SUM_PAIR] = {"Pair", abc, of_pair, 3},
+      [HIA_SUM_OUTER_THEN] = {"OuterThen", abcd, of_outer_then, 4},
+      [HIA_SUM_PAIR_THEN] = {"PairThen", abcde, of_pair_then, 5},
   };
   hiaG_data_define(types, sum, ctors, rank > 1 ? HIA_SUM_ALL : HIA_SUM_FEW);
   return sum;

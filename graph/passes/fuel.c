@@ -119,6 +119,7 @@ static uint32_t operands_of_work(const hia_fn *fn, hia_node_id n) {
   case HIA_SHAPE_REDUCE:
   case HIA_SHAPE_LAST:
   case HIA_SHAPE_LABELS:
+  case HIA_SHAPE_LABELLED:
   case HIA_SHAPE_COLLECT:
   case HIA_SHAPE_TOUCHED:
   case HIA_SHAPE_COLLECT_ROWS:

@@ -13,6 +13,7 @@ void hiaG_copy(hia_graph *g, hia_fn *fn);  /* copy.c: copy propagation */
 void hiaG_fold(hia_graph *g, hia_fn *fn);  /* fold.c: constants, identities, known branches */
 void hiaG_cse(hia_graph *g, hia_fn *fn);   /* cse.c: value numbering */
 void hiaG_dce(hia_graph *g, hia_fn *fn);   /* dce.c: dead nodes */
+void hiaG_flat(hia_graph *g, hia_fn *fn);  /* flat.c: what is added to a sum, as one object */
 void hiaG_sink(hia_graph *g, hia_fn *fn);  /* sink.c: what follows a branch, into its arms */
 void hiaG_reads(hia_graph *g, hia_fn *fn); /* reads.c: elements are read before they are set */
 

@@ -28,6 +28,7 @@
  *                                    scalars       native code only: small tensors are taken apart
  *                               copy fold cse dce  again
  *                               sweep effects reads
+ *                                      flat        native code only: parts of gradients
  *                                      fuse        native code only: fused kernels
  *                                      refs        native code only: counts of references
  *                                      tag         Call, Return, Merge, Switch
@@ -170,6 +171,10 @@ const hia_pass hiaG_passes[] = {
      .fn = hiaG_reads,
      .is_required = true,
      .doc = "elements are read before they are set"},
+    {.name = "flat",
+     .fn = hiaG_flat,
+     .use = HIA_USE_NATIVE,
+     .doc = "what calls add to sums of gradients, in one object each"},
     {.name = "fuse",
      .graph = hiaG_fuse,
      .use = HIA_USE_NATIVE,

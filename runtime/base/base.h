@@ -365,7 +365,7 @@ enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
 #include "runtime/base/ops.def"
 
-  HIA_OP_LIMIT = 178 /* above the largest number: every program has a table of this size */
+  HIA_OP_LIMIT = 179 /* above the largest number: every program has a table of this size */
 };
 
 /* Type rules: how operand and result dtypes are related. An op is *at* a dtype, T here. */
@@ -388,7 +388,7 @@ typedef enum hia_rule {
   HIA_RULE_UPDATED,  /* T, i64, T -> T */
   HIA_RULE_GATHER,   /* T, i32 or i64 -> T */
   HIA_RULE_SCATTER,  /* T, a number, i32 or i64, T -> T */
-  HIA_RULE_LABELS,   /* T of f32 f64, i32 or i64 -> T */
+  HIA_RULE_LABELS,   /* T of f32 f64, i32 or i64, then T -> T */
   HIA_RULE_COUNT,    /* i64s -> i64 */
   HIA_RULE_HOT,      /* i64s -> T, a number */
   HIA_RULE_CONTROL,  /* checked by the verifier, op by op */
@@ -419,6 +419,7 @@ typedef enum hia_shape_rule {
   HIA_SHAPE_OUTER,     /* x, v, vectors -> matrix */
   HIA_SHAPE_LAST,      /* as x, which has a last axis */
   HIA_SHAPE_LABELS,    /* x, labels of the shape of x without the last axis -> as labels */
+  HIA_SHAPE_LABELLED,  /* x, labels, v of the shape of the labels -> as x */
   HIA_SHAPE_TRANSPOSE, /* a matrix */
   HIA_SHAPE_PARAM,     /* none -> of a param, or of a literal */
   HIA_SHAPE_WORK,      /* fuel, operands of an op -> fuel */
@@ -486,8 +487,9 @@ static inline bool hiaR_takes_sum(unsigned op) {
 }
 
 /* True if operations of this op cost fuel, and WORK computes the cost from n operands: from those
- * of the op, of which WITH, REDUCE, LAST, LABELS and TRANSPOSE need the first only, COLLECT the
- * second. Instead of the operands of PACK, CUT, TOUCHED and COLLECT_ROWS it takes the result. */
+ * of the op, of which WITH, REDUCE, LAST, LABELS, LABELLED and TRANSPOSE need the first only,
+ * COLLECT the second. Instead of the operands of PACK, CUT, TOUCHED and COLLECT_ROWS it takes the
+ * result. */
 bool hiaR_work_takes(uint64_t op, uint32_t n);
 
 /* The immediate of a TRAP: the op whose result it checks, HIA_TRAP_GRADIENT more where that op

@@ -57,10 +57,10 @@ bool hiaR_rule_takes_operand(hia_rule rule, hia_dtype T, uint32_t i, hia_dtype d
   case HIA_RULE_CAST: return (unsigned)dtype < HIA_N_DTYPES;
   case HIA_RULE_SELECT: return dtype == (i ? T : HIA_BOOL);
   case HIA_RULE_SHIFT:
-  case HIA_RULE_GATHER:
-  case HIA_RULE_LABELS: return i ? is_int(dtype) : dtype == T;
+  case HIA_RULE_GATHER: return i ? is_int(dtype) : dtype == T;
   case HIA_RULE_INDEXED: return dtype == (i ? HIA_I64 : T);
   case HIA_RULE_UPDATED: return dtype == (i == 1 ? HIA_I64 : T);
+  case HIA_RULE_LABELS:
   case HIA_RULE_SCATTER: return i == 1 ? is_int(dtype) : dtype == T;
   case HIA_RULE_HOT: return dtype == HIA_I64;
   default: return dtype == T;
@@ -135,6 +135,7 @@ uint32_t hiaR_op_rank(unsigned op, uint64_t imm, uint32_t n, const uint32_t rank
   case HIA_SHAPE_OUTER: return a == 1 && b == 1 ? 2 : HIA_NONE;
   case HIA_SHAPE_LAST: return a ? a : HIA_NONE;
   case HIA_SHAPE_LABELS: return a && b == a - 1 ? b : HIA_NONE;
+  case HIA_SHAPE_LABELLED: return a && b == a - 1 && c == b ? a : HIA_NONE;
   case HIA_SHAPE_PARAM:
   case HIA_SHAPE_WORK:
   case HIA_SHAPE_ALIKE:
@@ -174,6 +175,7 @@ bool hiaR_work_takes(uint64_t op, uint32_t n) {
   case HIA_SHAPE_REDUCE:
   case HIA_SHAPE_LAST:
   case HIA_SHAPE_LABELS:
+  case HIA_SHAPE_LABELLED:
   case HIA_SHAPE_COLLECT:
   case HIA_SHAPE_TOUCHED:
   case HIA_SHAPE_COLLECT_ROWS:

@@ -24,6 +24,15 @@ static hia_type field(const hia_type_table *t, hia_type data, uint32_t number, u
   return i < ctor->n ? t->fields[ctor->first + i].type : HIA_BOOL;
 }
 
+/* True if the fields of a constructor are n of these types, and two sums. */
+static bool is_then(const hia_type_table *t, hia_type sum, uint32_t number, const hia_type *own,
+                    uint32_t n) {
+  bool is_right = hiaR_ctor(t, sum, number)->n == n + 2;
+  for (uint32_t i = 0; is_right && i < n + 2; i++)
+    is_right = field(t, sum, number, i) == (i < n ? own[i] : sum);
+  return is_right;
+}
+
 static bool is_tensor(const hia_type_table *t, hia_type type, hia_dtype dtype, uint32_t rank) {
   if (hiaR_type_kind(t, type) != HIA_KIND_TENSOR) return false;
   const hia_type_entry *entry = hiaR_type_entry(t, type);
@@ -42,13 +51,16 @@ static bool is_sum(const hia_type_table *t, hia_type type, hia_dtype dtype, uint
                   hiaR_ctor(t, type, HIA_SUM_ROW)->n == 2 &&
                   field(t, type, HIA_SUM_ROW, 0) == HIA_I64 && is_tensor(t, index, HIA_I64, 1) &&
                   has_fields(t, type, HIA_SUM_ROWS, index, dense) &&
-                  has_fields(t, type, HIA_SUM_PART, HIA_I64, type);
+                  has_fields(t, type, HIA_SUM_PART, HIA_I64, type) &&
+                  is_then(t, type, HIA_SUM_DENSE_THEN, (const hia_type[]){dense}, 1);
   if (!is_right || rank == 1) return is_right;
   hia_type vector = field(t, type, HIA_SUM_OUTER, 0), matrix = field(t, type, HIA_SUM_PRODUCTS, 0);
   return is_tensor(t, vector, dtype, 1) && is_tensor(t, matrix, dtype, 2) &&
-         are_fields(t, type, HIA_SUM_OUTER, vector, 2) &&
-         are_fields(t, type, HIA_SUM_PRODUCTS, matrix, 2) &&
-         are_fields(t, type, HIA_SUM_PAIR, vector, 3);
+         has_fields(t, type, HIA_SUM_OUTER, vector, vector) &&
+         has_fields(t, type, HIA_SUM_PRODUCTS, matrix, matrix) &&
+         are_fields(t, type, HIA_SUM_PAIR, vector, 3) &&
+         is_then(t, type, HIA_SUM_OUTER_THEN, (const hia_type[]){vector, vector}, 2) &&
+         is_then(t, type, HIA_SUM_PAIR_THEN, (const hia_type[]){vector, vector, vector}, 3);
 }
 
 bool hiaR_sum_of(const hia_type_table *t, hia_type type, hia_dtype *dtype, uint32_t *rank) {

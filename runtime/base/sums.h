@@ -20,11 +20,15 @@ typedef enum hia_sum_ctor {
   HIA_SUM_ROWS,  /* i: a tensor of i64 of rank 1. x: of the rank: its rows are rows i[0], i[1], ...
                   */
   HIA_SUM_PART,  /* i: i64. x: a sum of this type. Its rows are rows i, i + 1, ... */
-  HIA_SUM_FEW,   /* how many constructors a type of rank 1 has */
+  HIA_SUM_DENSE_THEN, /* x: a tensor of the rank. a, b: sums of this type, which come behind it. The
+                         pass `flat` makes these of others */
+  HIA_SUM_FEW,        /* how many constructors a type of rank 1 has */
   HIA_SUM_OUTER = HIA_SUM_FEW, /* a, b: of rank 1. a[i] * b[j]: j is the index of the last axis, and
                                   i counts all others, as if they were one */
   HIA_SUM_PRODUCTS, /* a, b: of rank 2. transpose(a) @ b, likewise: outer products of their rows */
   HIA_SUM_PAIR,     /* a, b, c: of rank 1. The outer product of a and of b with c behind it */
+  HIA_SUM_OUTER_THEN, /* a, b: as of OUTER. c, d: sums of this type, which come behind it */
+  HIA_SUM_PAIR_THEN,  /* a, b, c: as of PAIR. d, e: likewise */
   HIA_SUM_ALL,
 } hia_sum_ctor;
 

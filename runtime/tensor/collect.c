@@ -18,11 +18,11 @@ static bool push_ranked(hia_collecting *c, hia_word sum, uint32_t rank) {
   return sum < HIA_FIRST_ADDRESS || (hiaR_collect_push(c, rank) && hiaR_collect_push(c, sum));
 }
 
-/* What a constructor itself has: from the field `first` to the field `last`, tensors. */
-static hia_status look_at_tensors(hia_collecting *c, hia_word sum, uint32_t first, uint32_t last,
-                                  bool *has) {
-  for (uint32_t field = first; field <= last && !*has; field += HIA_SUM_SECOND - HIA_SUM_FIRST) {
-    const hia_tensor *x = hiaR_sum_tensor(sum, field);
+/* Whether the tensors of a part have one. */
+static hia_status look_at_tensors(hia_collecting *c, hia_word sum, bool *has) {
+  hia_sum_ctor ctor = (hia_sum_ctor)hiaR_object(sum)->ctor;
+  for (uint32_t i = ctor == HIA_SUM_ROWS; i < hiaR_sum_n_tensors(ctor) && !*has; i++) {
+    const hia_tensor *x = hiaR_sum_tensor(sum, hiaR_sum_field(i));
     uint64_t at = 0;
     if (!hiaR_work_find_nan(&c->work, x, &at)) return HIA_CANCELLED;
     *has = at < hiaR_tensor_len(x);
@@ -30,14 +30,19 @@ static hia_status look_at_tensors(hia_collecting *c, hia_word sum, uint32_t firs
   return HIA_OK;
 }
 
+/* Two sums, at a field and the next one. */
+static bool push_both(hia_collecting *c, hia_word sum, uint32_t first, uint32_t rank) {
+  uint32_t second = first + (uint32_t)sizeof(hia_word);
+  return push_ranked(c, hiaR_sum_word(sum, second), rank) &&
+         push_ranked(c, hiaR_sum_word(sum, first), rank);
+}
+
 static hia_status look_for_nan(hia_collecting *c, hia_word sum, uint32_t rank, bool *has) {
+  hia_sum_ctor ctor = (hia_sum_ctor)hiaR_object(sum)->ctor;
   bool is_done = true;
   if (!hiaR_sum_is_sound(sum)) return HIA_INTERNAL;
-  switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
-  case HIA_SUM_BOTH:
-    is_done = push_ranked(c, hiaR_sum_word(sum, HIA_SUM_SECOND), rank) &&
-              push_ranked(c, hiaR_sum_word(sum, HIA_SUM_FIRST), rank);
-    break;
+  switch (ctor) {
+  case HIA_SUM_BOTH: is_done = push_both(c, sum, HIA_SUM_FIRST, rank); break;
   case HIA_SUM_ROW:
     if (rank == 1)
       *has = hiaR_is_nan(
@@ -46,10 +51,9 @@ static hia_status look_for_nan(hia_collecting *c, hia_word sum, uint32_t rank, b
       is_done = push_ranked(c, hiaR_sum_word(sum, HIA_SUM_FIRST), rank - 1);
     break;
   case HIA_SUM_PART: is_done = push_ranked(c, hiaR_sum_word(sum, HIA_SUM_FIRST), rank); break;
-  case HIA_SUM_DENSE: return look_at_tensors(c, sum, HIA_SUM_FIRST, HIA_SUM_FIRST, has);
-  case HIA_SUM_ROWS: return look_at_tensors(c, sum, HIA_SUM_SECOND, HIA_SUM_SECOND, has);
-  case HIA_SUM_PAIR: return look_at_tensors(c, sum, HIA_SUM_FIRST, HIA_SUM_THIRD, has);
-  default: return look_at_tensors(c, sum, HIA_SUM_FIRST, HIA_SUM_SECOND, has);
+  default:
+    if (hiaR_sum_then(ctor) && !push_both(c, sum, hiaR_sum_then(ctor), rank)) return HIA_MEMORY;
+    return look_at_tensors(c, sum, has);
   }
   return is_done ? HIA_OK : HIA_MEMORY;
 }

@@ -10,11 +10,11 @@
 /* ---- the objects of a sum ---- */
 
 /* In memory references come first, then an i64, then a scalar (base/type.h): the fields of all
- * constructors are at these indices. */
+ * constructors are at these indices, and what the greatest ones have more is behind them. */
 enum {
   HIA_SUM_FIRST = sizeof(hia_counted),
   HIA_SUM_SECOND = HIA_SUM_FIRST + sizeof(hia_word),
-  HIA_SUM_THIRD = HIA_SUM_SECOND + sizeof(hia_word), /* of a PAIR */
+  HIA_SUM_THIRD = HIA_SUM_SECOND + sizeof(hia_word),
 };
 
 static inline hia_word hiaR_sum_word(hia_word ref, uint32_t at) {
@@ -24,15 +24,37 @@ static inline const hia_tensor *hiaR_sum_tensor(hia_word ref, uint32_t at) {
   return hiaR_tensor(hiaR_sum_word(ref, at));
 }
 
+/* The number of tensors that a constructor has, which are its first fields. */
+static inline uint32_t hiaR_sum_n_tensors(hia_sum_ctor ctor) {
+  switch (ctor) {
+  case HIA_SUM_DENSE:
+  case HIA_SUM_DENSE_THEN: return 1;
+  case HIA_SUM_ROWS:
+  case HIA_SUM_OUTER:
+  case HIA_SUM_PRODUCTS:
+  case HIA_SUM_OUTER_THEN: return 2;
+  case HIA_SUM_PAIR:
+  case HIA_SUM_PAIR_THEN: return 3;
+  default: return 0;
+  }
+}
+static inline uint32_t hiaR_sum_field(uint32_t i) {
+  return HIA_SUM_FIRST + i * (uint32_t)sizeof(hia_word);
+}
+/* Behind the tensors, the first of the two sums that come behind the part; 0: the constructor has
+ * none. */
+static inline uint32_t hiaR_sum_then(hia_sum_ctor ctor) {
+  bool has_then =
+      ctor == HIA_SUM_DENSE_THEN || ctor == HIA_SUM_OUTER_THEN || ctor == HIA_SUM_PAIR_THEN;
+  return has_then ? hiaR_sum_field(hiaR_sum_n_tensors(ctor)) : 0;
+}
+
 /* False: a tensor is missing. Only an image that was tampered with has such sums. */
 static inline bool hiaR_sum_is_sound(hia_word sum) {
-  uint32_t number = hiaR_object(sum)->ctor;
-  bool is_one = number == HIA_SUM_DENSE,
-       are_two = number == HIA_SUM_ROWS || number >= HIA_SUM_OUTER;
-  return !(is_one || are_two) ||
-         (hiaR_sum_word(sum, HIA_SUM_FIRST) >= HIA_FIRST_ADDRESS &&
-          (is_one || hiaR_sum_word(sum, HIA_SUM_SECOND) >= HIA_FIRST_ADDRESS) &&
-          (number != HIA_SUM_PAIR || hiaR_sum_word(sum, HIA_SUM_THIRD) >= HIA_FIRST_ADDRESS));
+  bool is_sound = true;
+  for (uint32_t i = hiaR_sum_n_tensors((hia_sum_ctor)hiaR_object(sum)->ctor); i-- > 0;)
+    is_sound &= hiaR_sum_word(sum, hiaR_sum_field(i)) >= HIA_FIRST_ADDRESS;
+  return is_sound;
 }
 
 /* ---- what is being collected ---- */
@@ -148,8 +170,8 @@ hia_status hiaR_collect_add_product(hia_collecting *c, uint64_t at, hia_product 
 
 /* HIA_SHAPE: rows from .. from + n are not all there. */
 hia_status hiaR_collect_wrong_rows(const hia_collecting *c, int64_t from, int64_t n);
-/* Both operands of a BOTH are visited next. */
-hia_status hiaR_collect_visit_both(hia_collecting *c, hia_word sum);
+/* The two sums that a part has at a field and the next one are visited next. */
+hia_status hiaR_collect_visit_both(hia_collecting *c, hia_word sum, uint32_t first);
 /* Adds all of a sum. */
 hia_status hiaR_collect_walk(hia_collecting *c, hia_word sum);
 

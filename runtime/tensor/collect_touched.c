@@ -11,7 +11,7 @@ static bool touch(hia_collecting *c, int64_t i) {
 static hia_status touch_visited(hia_collecting *c, hia_word sum, bool *are_all) {
   if (!hiaR_sum_is_sound(sum)) return HIA_INTERNAL;
   switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
-  case HIA_SUM_BOTH: return hiaR_collect_visit_both(c, sum);
+  case HIA_SUM_BOTH: return hiaR_collect_visit_both(c, sum, HIA_SUM_FIRST);
   case HIA_SUM_ROW: {
     int64_t i =
         hiaR_to_i64(hiaR_sum_word(sum, c->shape.rank == 1 ? HIA_SUM_FIRST : HIA_SUM_SECOND));

@@ -224,8 +224,9 @@ static hia_status visit_products(hia_collecting *c, hia_word sum) {
   return hiaR_collect_add_product(c, c->window.at, &p);
 }
 
-hia_status hiaR_collect_visit_both(hia_collecting *c, hia_word sum) {
-  hia_word a = hiaR_sum_word(sum, HIA_SUM_FIRST), b = hiaR_sum_word(sum, HIA_SUM_SECOND);
+hia_status hiaR_collect_visit_both(hia_collecting *c, hia_word sum, uint32_t first) {
+  hia_word a = hiaR_sum_word(sum, first),
+           b = hiaR_sum_word(sum, first + (uint32_t)sizeof(hia_word));
   __builtin_prefetch(hiaR_object(a));
   __builtin_prefetch(hiaR_object(b));
   if (b >= HIA_FIRST_ADDRESS && !hiaR_collect_push(c, b)) return HIA_MEMORY;
@@ -254,18 +255,20 @@ static void prefetch_elements(const hia_collecting *c, const hia_tensor *t) {
 /* A part that has been in the line for some time. */
 static void prefetch_part(const hia_collecting *c, hia_word sum) {
   hia_sum_ctor ctor = (hia_sum_ctor)hiaR_object(sum)->ctor;
-  if (ctor != HIA_SUM_DENSE && ctor != HIA_SUM_OUTER && ctor != HIA_SUM_PAIR) return;
-  prefetch_elements(c, hiaR_sum_tensor(sum, HIA_SUM_FIRST));
-  if (ctor != HIA_SUM_DENSE) prefetch_elements(c, hiaR_sum_tensor(sum, HIA_SUM_SECOND));
-  if (ctor == HIA_SUM_PAIR) prefetch_elements(c, hiaR_sum_tensor(sum, HIA_SUM_THIRD));
+  if (ctor == HIA_SUM_ROWS || ctor == HIA_SUM_PRODUCTS) return; /* matrices */
+  for (uint32_t i = 0; i < hiaR_sum_n_tensors(ctor); i++)
+    prefetch_elements(c, hiaR_sum_tensor(sum, hiaR_sum_field(i)));
 }
 
 static hia_status add_part(hia_collecting *c, hia_word sum) {
   switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
-  case HIA_SUM_DENSE: return visit_dense(c, sum);
+  case HIA_SUM_DENSE:
+  case HIA_SUM_DENSE_THEN: return visit_dense(c, sum);
   case HIA_SUM_ROWS: return visit_rows(c, sum);
-  case HIA_SUM_OUTER: return visit_outer(c, sum, false);
-  case HIA_SUM_PAIR: return visit_outer(c, sum, true);
+  case HIA_SUM_OUTER:
+  case HIA_SUM_OUTER_THEN: return visit_outer(c, sum, false);
+  case HIA_SUM_PAIR:
+  case HIA_SUM_PAIR_THEN: return visit_outer(c, sum, true);
   case HIA_SUM_PRODUCTS: return visit_products(c, sum);
   default: return HIA_INTERNAL;
   }
@@ -290,11 +293,8 @@ static hia_status add_last(hia_collecting *c, hia_word sum) {
   hia_status status = add_first(c, HIA_COLLECT_AHEAD - 1);
   if (status) return status;
   l->of[l->end++ % HIA_COLLECT_AHEAD] = (hia_collect_coming){sum, c->window};
-  __builtin_prefetch(hiaR_object(hiaR_sum_word(sum, HIA_SUM_FIRST)));
-  if (hiaR_object(sum)->ctor != HIA_SUM_DENSE)
-    __builtin_prefetch(hiaR_object(hiaR_sum_word(sum, HIA_SUM_SECOND)));
-  if (hiaR_object(sum)->ctor == HIA_SUM_PAIR)
-    __builtin_prefetch(hiaR_object(hiaR_sum_word(sum, HIA_SUM_THIRD)));
+  for (uint32_t i = hiaR_sum_n_tensors((hia_sum_ctor)hiaR_object(sum)->ctor); i-- > 0;)
+    __builtin_prefetch(hiaR_object(hiaR_sum_word(sum, hiaR_sum_field(i))));
   if (l->end - l->begin > HIA_COLLECT_AHEAD / 2)
     prefetch_part(c, l->of[(l->end - HIA_COLLECT_AHEAD / 2) % HIA_COLLECT_AHEAD].sum);
   return HIA_OK;
@@ -302,12 +302,17 @@ static hia_status add_last(hia_collecting *c, hia_word sum) {
 
 /* ---- walking through a sum ---- */
 
+/* ---- walking through a sum ---- */
+
 static hia_status visit(hia_collecting *c, hia_word sum) {
   if (sum < HIA_FIRST_ADDRESS) return HIA_OK; /* NOTHING */
   if (!hiaR_sum_is_sound(sum)) return HIA_INTERNAL;
   if (c->rows && is_of_all_rows(c, sum)) return hiaR_collect_wrong_rows(c, 0, c->own_rows);
+  uint32_t then = hiaR_sum_then((hia_sum_ctor)hiaR_object(sum)->ctor);
+  hia_status status = then ? hiaR_collect_visit_both(c, sum, then) : HIA_OK; /* later */
+  if (status) return status;
   switch ((hia_sum_ctor)hiaR_object(sum)->ctor) {
-  case HIA_SUM_BOTH: return hiaR_collect_visit_both(c, sum);
+  case HIA_SUM_BOTH: return hiaR_collect_visit_both(c, sum, HIA_SUM_FIRST);
   case HIA_SUM_ROW: return visit_row(c, sum);
   case HIA_SUM_PART: return visit_part(c, sum);
   default: return add_last(c, sum);

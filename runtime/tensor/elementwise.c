@@ -379,17 +379,29 @@ static hia_status strip(walk *w, char *out, uint64_t n, hia_work *work) {
   return status;
 }
 
+/* The loop for strips that need nothing else than it: they are short, and all operands go along
+ * them, or one is the same all along. NULL: there is none. What a strip takes for itself is more
+ * than a row of a few elements. */
+static loop whole_loop(const walk *w) {
+  uint32_t last = w->n_axes - 1;
+  if (!w->loop || w->dims[last] > HIA_WORK / 4 / w->cost) return NULL;
+  bool go_along = true;
+  for (uint32_t k = 0; k < w->n_in; k++) go_along &= w->in[k].stride[last] != 0;
+  return go_along ? w->loop : same_loop(w);
+}
+
 /* All strips. The axes but the last count like the digits of a number. */
 static hia_status walk_all(walk *w, char *out, hia_work *work) {
   uint32_t last = w->n_axes - 1;
   uint64_t n = w->dims[last], index[HIA_MAX_RANK];
-  loop same = n <= HIA_WORK / 4 ? same_loop(w) : NULL;
+  loop whole = whole_loop(w);
   for (uint32_t k = 0; k < last; k++) index[k] = 0;
   for (;;) {
-    if (same) {
-      const void *in[] = {w->in[0].at, w->in[1].at};
-      if (!hiaR_work_on(work, 10 + n)) return HIA_CANCELLED;
-      same(out, in, n);
+    if (whole) {
+      const void *in[MAX_OPERANDS];
+      for (uint32_t k = 0; k < w->n_in; k++) in[k] = w->in[k].at;
+      if (!hiaR_work_on(work, 10 + n * w->cost)) return HIA_CANCELLED;
+      whole(out, in, n);
     } else {
       hia_status status = strip(w, out, n, work);
       if (status) return status;

@@ -69,6 +69,22 @@ typedef struct row {
 SOFTMAX(f32, float)
 SOFTMAX(f64, double)
 
+/* What flows back to a row of logits: softmax, times what flows to its cross entropy, less that at
+ * the label. Each element is rounded as often as these operations would, one after the other. */
+#define LABEL_GRADIENT(T, type)                                                                    \
+  static void label_gradient_##T(row *s, void *out, uint64_t n, uint64_t label, hia_word dy) {     \
+    type *z = out, v = hiaR_to_##T(dy);                                                            \
+    softmax_##T(s, out, n);                                                                        \
+    for (uint64_t i = 0, end; i < n; i = end) {                                                    \
+      end = hiaR_piece_end(i, n);                                                                  \
+      if (!hiaR_work_on(s->work, end - i)) return;                                                 \
+      for (uint64_t k = i; k < end; k++) z[k] *= v;                                                \
+    }                                                                                              \
+    z[label] -= v;                                                                                 \
+  }
+LABEL_GRADIENT(f32, float)
+LABEL_GRADIENT(f64, double)
+
 static uint64_t count_rows(const hia_dims *shape) {
   uint64_t n = 1;
   for (uint32_t i = 0; i + 1 < shape->rank; i++) n *= (uint64_t)shape->dims[i];
@@ -77,16 +93,24 @@ static uint64_t count_rows(const hia_dims *shape) {
 
 typedef void (*of_row)(row *s, void *out, uint64_t n);
 
+/* The memory of operand 0, if it is taken and nothing else refers to it, or a new tensor of its
+ * shape. False: no memory. */
+static bool make_result(const hia_env *env, const hia_operation *o, const hia_word *in,
+                        hia_result *r) {
+  hia_dims shape = hiaR_tensor_dims(hiaR_tensor(in[0]));
+  if (!hiaR_operand_is_taken(o, 0) || !hiaR_tensor_is_last(in[0]))
+    return hiaR_result_new(env, hiaR_tensor_dtype(hiaR_tensor(in[0])), &shape, r);
+  hiaR_result_keep(env, o, in, 0, r);
+  return true;
+}
+
 static hia_status each_row(const hia_env *env, const hia_operation *o, const hia_word *in,
                            hia_result *r, of_row f32, of_row f64) {
   const hia_tensor *x = hiaR_tensor(in[0]);
   hia_dims shape = hiaR_tensor_dims(x);
   hia_dtype dtype = hiaR_tensor_dtype(x);
   uint64_t n_rows = count_rows(&shape), n = (uint64_t)shape.dims[shape.rank - 1];
-  if (hiaR_operand_is_taken(o, 0) && hiaR_tensor_is_last(in[0]))
-    hiaR_result_keep(env, o, in, 0, r);
-  else if (!hiaR_result_new(env, dtype, &shape, r))
-    return HIA_MEMORY;
+  if (!make_result(env, o, in, r)) return HIA_MEMORY;
   hia_work work = hiaR_work(env);
   uint64_t bytes = n * hiaR_dtype_size(dtype);
   for (uint64_t i = 0; n && i < n_rows; i++) { /* rows without elements have no largest one */
@@ -110,9 +134,23 @@ static hia_status log_softmax(HIA_COMPUTE) {
 }
 HIA_DEFINE_OPERATION(LOG_SOFTMAX, log_softmax)
 
+/* Element i of an operand that has a scalar for each row, or is one. */
+static hia_word of_row_at(const hia_operation *o, const hia_word *in, uint32_t k, uint64_t i) {
+  return hiaR_operand_is_tensor(o, k) ? hiaR_tensor_get(hiaR_tensor(in[k]), i) : in[k];
+}
+
+/* The label of row i, if it is an index of n elements. */
+static hia_status find_label(const hia_operation *o, const hia_word *in, uint64_t i, uint64_t n,
+                             uint64_t *found, hia_misfortune *why) {
+  int64_t label = hiaR_to_i64(of_row_at(o, in, 1, i));
+  if (label < 0 || (uint64_t)label >= n)
+    return hiaR_out_of_range(why, HIA_RANGE_OF_LABELS, label, (int64_t)n);
+  *found = (uint64_t)label;
+  return HIA_OK;
+}
+
 static hia_status cross_entropy(HIA_COMPUTE) {
   const hia_tensor *x = hiaR_tensor(in[0]);
-  bool has_labels = hiaR_operand_is_tensor(o, 1);
   hia_dims shape = hiaR_tensor_dims(x), of_labels = hiaR_operand_dims(o, in, 1), result;
   hia_dtype dtype = hiaR_tensor_dtype(x);
   hia_status status = hiaR_fit_status(hiaR_shape_labels(&shape, &of_labels, &result, &why->misfit));
@@ -123,15 +161,41 @@ static hia_status cross_entropy(HIA_COMPUTE) {
   hia_work work = hiaR_work(env);
   uint64_t size = hiaR_dtype_size(dtype);
   for (uint64_t i = 0; i < n_rows; i++) {
-    int64_t label = hiaR_to_i64(has_labels ? hiaR_tensor_get(hiaR_tensor(in[1]), i) : in[1]);
-    if (label < 0 || (uint64_t)label >= n)
-      return hiaR_out_of_range(why, HIA_RANGE_OF_LABELS, label, (int64_t)n);
+    uint64_t label;
+    if ((status = find_label(o, in, i, n, &label, why))) return status;
     row s = {.x = x->data + i * n * size, .work = &work};
     if (!hiaR_work_on(&work, 20)) return HIA_CANCELLED;
-    (dtype == HIA_F32 ? cross_entropy_f32 : cross_entropy_f64)(&s, r->data + i * size, n,
-                                                               (uint64_t)label);
+    (dtype == HIA_F32 ? cross_entropy_f32 : cross_entropy_f64)(&s, r->data + i * size, n, label);
     if (work.is_over) return HIA_CANCELLED;
   }
   return HIA_OK;
 }
 HIA_DEFINE_OPERATION(CROSS_ENTROPY, cross_entropy)
+
+static hia_status label_gradient(HIA_COMPUTE) {
+  const hia_tensor *x = hiaR_tensor(in[0]);
+  hia_dims shape = hiaR_tensor_dims(x), result;
+  hia_dtype dtype = hiaR_tensor_dtype(x);
+  hia_status status = HIA_OK;
+  for (uint32_t k = 1; k < 3 && !status; k++) {
+    hia_dims of_rows = hiaR_operand_dims(o, in, k);
+    status = hiaR_fit_status(hiaR_shape_labels(&shape, &of_rows, &result, &why->misfit));
+  }
+  if (status) return status;
+  uint64_t n_rows = count_rows(&shape), n = (uint64_t)shape.dims[shape.rank - 1];
+  if (n == 0 && n_rows) return HIA_EMPTY;
+  if (!make_result(env, o, in, r)) return HIA_MEMORY;
+  hia_work work = hiaR_work(env);
+  uint64_t bytes = n * hiaR_dtype_size(dtype);
+  for (uint64_t i = 0; i < n_rows; i++) {
+    uint64_t label;
+    if ((status = find_label(o, in, i, n, &label, why))) return status;
+    row s = {.x = x->data + i * bytes, .work = &work};
+    if (!hiaR_work_on(&work, 20)) return HIA_CANCELLED;
+    (dtype == HIA_F32 ? label_gradient_f32 : label_gradient_f64)(&s, r->data + i * bytes, n, label,
+                                                                 of_row_at(o, in, 2, i));
+    if (work.is_over) return HIA_CANCELLED;
+  }
+  return HIA_OK;
+}
+HIA_DEFINE_OPERATION(LABEL_GRADIENT, label_gradient)

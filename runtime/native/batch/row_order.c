@@ -57,7 +57,7 @@ bool hiaR_batch_order(const hia_segment *s, hia_row *const *wave, hia_row **orde
                       uint32_t i) {
   origins all = {.bytes = s->words[i].n * hiaR_dtype_size((hia_dtype)s->words[i].dtype)};
   uint32_t in_runs = 0, n_runs = 0, rest, guess = HIA_NONE;
-  if (all.bytes < SMALL) return false;
+  if (all.bytes < SMALL || n < LONG) return false;
   for (uint32_t k = 0; k < n; k++) {
     wave[k]->origin = guess = add(&all, wave[k], i, guess);
     if (all.n > LONG + n / LONG) return false;

@@ -123,8 +123,9 @@ Test(gradient_tensor, all_rows) {
     for (uint32_t i = 0; i < n; i++) is_there |= cases[i].op == op;
     cr_assert_eq(is_there, row->gradient == HIA_GRADIENT_OWN, "%s", row->name);
     bool is_callers = op == HIA_OP_PACK || op == HIA_OP_PARAM || op == HIA_OP_WORK ||
-                      op == HIA_OP_ITEM ||       /* made behind gradients (graph/scalars) */
-                      op == HIA_OP_COLLECT_ROWS; /* roots alone have it (graph/grad/step.c) */
+                      op == HIA_OP_ITEM ||           /* made behind gradients (graph/scalars) */
+                      op == HIA_OP_LABEL_GRADIENT || /* likewise (graph/batch/labels.c) */
+                      op == HIA_OP_COLLECT_ROWS;     /* roots alone have it (graph/grad/step.c) */
     cr_assert_eq(row->gradient == HIA_GRADIENT_NONE, is_callers, "%s", row->name);
   }
 }
@@ -177,10 +178,10 @@ Test(gradient_tensor, is_small) {
   static const bool first[] = {true, false}, second[] = {false, true};
 #define ARGS2(a, b, c)      "%0:" a " = arg 0\n%1:" b " = arg 1\n%2:" c " = arg 2\n"
 #define OF2(a, b, c, y, op) a ", " b ", " c, ARGS2(a, b, c) "%3:" y " = " op " %1, %2"
-  expect_built(OF2("f32[?]", "f32[?, ?]", "f32[?]", "f32[?]", "product"), "data.6 product", first);
-  expect_built(OF2("f32[?]", "f32[?]", "f32[?, ?]", "f32[?]", "product"), "product data.6", second);
+  expect_built(OF2("f32[?]", "f32[?, ?]", "f32[?]", "f32[?]", "product"), "data.7 product", first);
+  expect_built(OF2("f32[?]", "f32[?]", "f32[?, ?]", "f32[?]", "product"), "product data.7", second);
   expect_built(OF2("f32[?, ?]", "f32[?, ?]", "f32[?, ?]", "f32[?, ?]", "product"),
-               "product_bt data.7", second);
+               "product_bt data.8", second);
   expect_built(OF2("f32[?, ?]", "f32[?, ?]", "f32[?, ?]", "f32[?, ?]", "product"),
                "product_bt product_at", NULL);
   expect_built(OF2("f32[?, ?]", "f32[?, ?]", "i64[?]", "f32[?, ?]", "rows"), "data.4", first);

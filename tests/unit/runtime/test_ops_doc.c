@@ -33,7 +33,7 @@ static const char *const rules[] = {
     [HIA_RULE_UPDATED] = "any, `i64`, the first",
     [HIA_RULE_GATHER] = "any, then `i32` `i64`",
     [HIA_RULE_SCATTER] = "numbers, `i32` `i64`, the first",
-    [HIA_RULE_LABELS] = "`f32` `f64`, then `i32` `i64`",
+    [HIA_RULE_LABELS] = "`f32` `f64`, then `i32` `i64`, the first",
     [HIA_RULE_COUNT] = "`i64`",
     [HIA_RULE_HOT] = "`i64`, to numbers",
 };
@@ -64,6 +64,7 @@ static const char *const shapes[] = {
     [HIA_SHAPE_OUTER] = "vectors to matrix",
     [HIA_SHAPE_LAST] = "x",
     [HIA_SHAPE_LABELS] = "x, without its last axis",
+    [HIA_SHAPE_LABELLED] = "x, without its last axis, likewise",
     [HIA_SHAPE_TRANSPOSE] = "matrix",
     [HIA_SHAPE_COLLECT] = "sum, x",
     [HIA_SHAPE_TOUCHED] = "sum, x to vector",

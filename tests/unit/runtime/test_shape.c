@@ -439,6 +439,11 @@ static uint32_t rank_by_rule(unsigned op, uint64_t imm, const hia_dims *x, uint3
     out = *x;
     break;
   case HIA_SHAPE_LABELS: fit = hiaR_shape_labels(x, &x[1], &out, NULL); break;
+  case HIA_SHAPE_LABELLED:
+    fit = hiaR_shape_labels(x, &x[1], &out, NULL);
+    if (x[2].rank != x[1].rank) fit = HIA_FIT_NEVER;
+    out = *x;
+    break;
   case HIA_SHAPE_TRANSPOSE: fit = hiaR_shape_transpose(x, &out, NULL); break;
   case HIA_SHAPE_COLLECT:
     if (x->rank && x[1].rank == x->rank) fit = HIA_FIT_ALWAYS;

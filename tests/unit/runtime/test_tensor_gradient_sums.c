@@ -30,7 +30,7 @@ static uint32_t base_of(hia_dtype dtype, uint32_t rank) {
 
 /* An object of a sum: the words of its fields, which it keeps. 0: no memory. */
 static hia_word make_of(hia_dtype dtype, uint32_t rank, hia_sum_ctor number,
-                        const hia_word words[]) {
+                        const hia_word *words) {
   const hia_type_entry *entry =
       &types.entries.data[hiaG_sum_type(&types, dtype, rank) - HIA_FIRST_TYPE];
   const hia_ctor *ctor = &types.ctors.data[entry->first + number];
@@ -74,18 +74,63 @@ static uint64_t row_of(const hia_dims *dims) {
   return n;
 }
 
-/* An OUTER of a and b; or, if `first` is not below 0, a PAIR, with so many elements of b first. */
-static hia_word outer_of(uint32_t rank, const model *a, const model *b, int64_t first) {
-  hia_word words[3] = {tensor_of(a)};
+/* The tensors of an OUTER of a and b; or, if `first` is not below 0, of a PAIR, with so many
+ * elements of b first. Returns how many. */
+static uint32_t tensors_of(const model *a, const model *b, int64_t first, hia_word tensors[3]) {
+  tensors[0] = tensor_of(a);
   if (first < 0) {
-    words[1] = tensor_of(b);
-    return make_of(a->dtype, rank, HIA_SUM_OUTER, words);
+    tensors[1] = tensor_of(b);
+    return 2;
   }
   model ends[2] = {*b, *b};
   ends[0].n = (uint64_t)first, ends[0].dims.dims[0] = first;
   ends[1].n -= (uint64_t)first, ends[1].dims.dims[0] -= first, ends[1].words += first;
-  for (int i = 0; i < 2; i++) words[i + 1] = tensor_of(&ends[i]);
-  return make_of(a->dtype, rank, HIA_SUM_PAIR, words);
+  for (int i = 0; i < 2; i++) tensors[i + 1] = tensor_of(&ends[i]);
+  return 3;
+}
+
+static hia_word outer_of(uint32_t rank, const model *a, const model *b, int64_t first) {
+  hia_word tensors[3];
+  tensors_of(a, b, first, tensors);
+  return make_of(a->dtype, rank, first < 0 ? HIA_SUM_OUTER : HIA_SUM_PAIR, tensors);
+}
+
+/* Adds a tensor of these dims to the target. */
+static hia_word add_dense(uint32_t *state, target t, hia_dims dims) {
+  hia_dtype dtype = t.to->dtype;
+  model x = small(state, dtype, dims);
+  for (uint64_t i = 0; i < x.n; i++)
+    t.to->words[t.at + i] = plus(dtype, t.to->words[t.at + i], x.words[i]);
+  hia_word tensor = tensor_of(&x);
+  model_free(&x);
+  return tensor;
+}
+
+/* Adds the outer products of the rows of two matrices, or, if it is no PRODUCTS, of two vectors, of
+ * which a PAIR has the second one in two parts. Returns the number of tensors. */
+static uint32_t add_outers(uint32_t *state, target t, hia_dims dims, hia_sum_ctor ctor,
+                           hia_word tensors[3]) {
+  bool is_outer = ctor != HIA_SUM_PRODUCTS,
+       is_pair = ctor == HIA_SUM_PAIR || ctor == HIA_SUM_PAIR_THEN;
+  hia_dtype dtype = t.to->dtype;
+  uint32_t rank = dims.rank;
+  int64_t k = is_outer ? 1 : random_to(state, 3) ? random_to(state, 4) : random_to(state, 40);
+  int64_t m = 1, n = dims.dims[rank - 1];
+  for (uint32_t i = 0; i + 1 < rank; i++) m *= dims.dims[i];
+  model a = small(state, dtype, dims_of(2, k, m));
+  model b = small(state, dtype, dims_of(2, k, n));
+  for (int64_t p = 0; p < k; p++)
+    for (uint64_t i = 0; i < (uint64_t)(m * n); i++) {
+      hia_word *to = &t.to->words[t.at + i];
+      *to = plus_product(dtype, a.words[p * m + (int64_t)i / n], b.words[p * n + (int64_t)i % n],
+                         *to);
+    }
+  if (is_outer) a.dims = dims_of(1, m), b.dims = dims_of(1, n);
+  int64_t first = random_to(state, 3) ? n / 2 : random_to(state, (uint32_t)n + 1);
+  uint32_t n_tensors = tensors_of(&a, &b, is_pair ? first : -1, tensors);
+  model_free(&a);
+  model_free(&b);
+  return n_tensors;
 }
 
 /* Makes a sum at random, of some depth, and adds it to the target as it is defined. */
@@ -104,13 +149,19 @@ static hia_word random_sum(uint32_t *state, target t, int depth, bool is_part) {
     hia_word b = random_sum(state, t, depth - 1, is_part);
     return make(dtype, rank, HIA_SUM_BOTH, a, b);
   }
-  case HIA_SUM_DENSE: {
-    model x = small(state, dtype, dims);
-    for (uint64_t i = 0; i < x.n; i++)
-      t.to->words[t.at + i] = plus(dtype, t.to->words[t.at + i], x.words[i]);
-    hia_word sum = make(dtype, rank, HIA_SUM_DENSE, tensor_of(&x), 0);
-    model_free(&x);
-    return sum;
+  case HIA_SUM_DENSE: return make(dtype, rank, HIA_SUM_DENSE, add_dense(state, t, dims), 0);
+  case HIA_SUM_DENSE_THEN:
+  case HIA_SUM_OUTER_THEN:
+  case HIA_SUM_PAIR_THEN: {
+    hia_word words[5];
+    uint32_t n = 1;
+    if (kind != HIA_SUM_DENSE_THEN)
+      n = add_outers(state, t, dims, (hia_sum_ctor)kind, words);
+    else
+      words[0] = add_dense(state, t, dims);
+    for (uint32_t i = 0; i < 2; i++)
+      words[n++] = depth ? random_sum(state, t, depth - 1, is_part) : HIA_SUM_NOTHING;
+    return make_of(dtype, rank, (hia_sum_ctor)kind, words);
   }
   case HIA_SUM_ROW: {
     if (t.dims.dims[0] == 0) return HIA_SUM_NOTHING;
@@ -153,25 +204,9 @@ static hia_word random_sum(uint32_t *state, target t, int depth, bool is_part) {
   case HIA_SUM_OUTER:
   case HIA_SUM_PAIR:
   case HIA_SUM_PRODUCTS: {
-    bool is_outer = kind != HIA_SUM_PRODUCTS;
-    int64_t k = is_outer ? 1 : random_to(state, 3) ? random_to(state, 4) : random_to(state, 40);
-    int64_t m = 1, n = dims.dims[rank - 1];
-    for (uint32_t i = 0; i + 1 < rank; i++) m *= dims.dims[i];
-    model a = small(state, dtype, dims_of(2, k, m));
-    model b = small(state, dtype, dims_of(2, k, n));
-    for (int64_t p = 0; p < k; p++)
-      for (uint64_t i = 0; i < (uint64_t)(m * n); i++) {
-        hia_word *to = &t.to->words[t.at + i];
-        *to = plus_product(dtype, a.words[p * m + (int64_t)i / n], b.words[p * n + (int64_t)i % n],
-                           *to);
-      }
-    if (is_outer) a.dims = dims_of(1, m), b.dims = dims_of(1, n);
-    int64_t first = random_to(state, 3) ? n / 2 : random_to(state, (uint32_t)n + 1);
-    hia_word sum = is_outer ? outer_of(rank, &a, &b, kind == HIA_SUM_PAIR ? first : -1)
-                            : make(dtype, rank, HIA_SUM_PRODUCTS, tensor_of(&a), tensor_of(&b));
-    model_free(&a);
-    model_free(&b);
-    return sum;
+    hia_word tensors[3];
+    add_outers(state, t, dims, (hia_sum_ctor)kind, tensors);
+    return make_of(dtype, rank, (hia_sum_ctor)kind, tensors);
   }
   default: return HIA_SUM_NOTHING;
   }
