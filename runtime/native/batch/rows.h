@@ -132,12 +132,25 @@ static inline const hia_tensor *hiaR_row_origin(const hia_row *r, uint32_t i) {
   return t->counted.ctor == HIA_TENSOR_VIEW ? hiaR_tensor(*hiaR_tensor_owner(t)) : NULL;
 }
 
-/* Identifies an operand: the address of a tensor's elements, or of its header while it has none;
- * other words identify themselves. */
+/* Identifies a tensor of one element by the element's bits, as no address: bit 63 of these is 0.
+ * 0: it would look like one. */
+static inline hia_word hiaR_element_identity(const hia_tensor *t) {
+  uint64_t bits = 0;
+  uint32_t size = hiaR_dtype_size(hiaR_tensor_dtype(t));
+  memcpy(&bits, t->data, size);
+  if (size < sizeof bits) return bits | UINT64_C(1) << 63;
+  return bits >> 48 ? bits : 0;
+}
+
+/* Identifies an operand: by the address of a tensor's elements, or of its header while it has none,
+ * or by its only element, which may have been computed for each of several equal leaves; other
+ * words identify themselves. */
 static inline hia_word hiaR_operand_identity(const hia_segment *s, uint32_t i, hia_word word) {
   if (!s->words[i].rank) return word;
   const hia_tensor *t = hiaR_tensor(word);
-  return t->data ? (hia_word)(uintptr_t)t->data : word;
+  if (!t->data) return word;
+  hia_word element = s->words[i].n == 1 ? hiaR_element_identity(t) : 0;
+  return element ? element : (hia_word)(uintptr_t)t->data;
 }
 
 /* Identifies the operands of a row, the first words of `words`. */
