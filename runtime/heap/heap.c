@@ -94,7 +94,7 @@ void hiaR_heap_begin(hia_heap *heap, size_t limit) {
   heap->limit = limit ? limit : SIZE_MAX;
   atomic_store_explicit(&heap->granted, limit ? SIZE_MAX : HIA_FREE_GRANT, memory_order_relaxed);
   heap->must_end = NULL;
-  heap->fast_products = false;
+  heap->fast_products = heap->repeats = false;
 #ifdef HIA_CENSUS
   atomic_store_explicit(&heap->live, 0, memory_order_relaxed);
 #endif
@@ -220,12 +220,7 @@ static void end_large(hia_heap *heap) {
   }
 }
 
-/* What the run had of the reserve must not be read any more. */
-static void end_reserve(hia_heap *heap, size_t peak) {
-  const char *before = heap->reserve.block;
-  hiaR_reserve_end_run(&heap->reserve, heap->allocator, peak);
-  if (!heap->reserve.block || heap->reserve.block == before) return;
-  /* It replaces what was kept. */
+static void free_kept(hia_heap *heap) {
   free_chunks(heap, heap->spare);
   heap->spare = NULL;
   heap->spare_bytes = 0;
@@ -235,6 +230,16 @@ static void end_reserve(hia_heap *heap, size_t peak) {
     free_large(heap, large);
   }
   heap->kept_bytes = 0;
+}
+
+/* What the run had of the reserve must not be read any more. */
+static void end_reserve(hia_heap *heap, size_t peak) {
+  const hia_reserve_need need = {peak, atomic_load_explicit(&heap->fresh, memory_order_relaxed),
+                                 heap->repeats};
+  size_t size = hiaR_reserve_end_run(&heap->reserve, heap->allocator, &need);
+  if (!size) return;
+  free_kept(heap); /* the reserve replaces that */
+  hiaR_reserve_make(&heap->reserve, heap->allocator, size, heap->repeats);
 }
 
 /* Keeps, or frees, the chunks of the run that are not of the reserve. */
@@ -267,22 +272,21 @@ static void end_chunks(hia_heap *heap) {
 void hiaR_heap_end(hia_heap *heap) {
   size_t peak = atomic_load_explicit(&heap->peak, memory_order_relaxed);
   bool has_run = heap->chunks || heap->large;
-  if (has_run) heap->last = peak;
+  if (has_run && (!heap->repeats || heap->last < peak)) heap->last = peak;
   end_large(heap);
   end_grant(heap);
   if (heap->chunks) end_chunks(heap);
   if (has_run) end_reserve(heap, peak);
 }
 
+void hiaR_heap_forget(hia_heap *heap) {
+  free_kept(heap);
+  hiaR_reserve_free(&heap->reserve, heap->allocator);
+}
+
 void hiaR_heap_free(hia_heap *heap) {
   hiaR_heap_end(heap);
-  free_chunks(heap, heap->spare);
-  while (heap->kept) {
-    hia_large_block *large = heap->kept;
-    heap->kept = large->next;
-    free_large(heap, large);
-  }
-  hiaR_reserve_free(&heap->reserve, heap->allocator);
+  hiaR_heap_forget(heap);
   pthread_mutex_destroy(&heap->lock);
 }
 
@@ -295,7 +299,7 @@ static void count_taken(hia_heap *heap, size_t size, bool is_fresh) {
 static void *take_reserve(hia_heap *heap, size_t size) {
   if (!heap->reserve.block) return NULL;
   pthread_mutex_lock(&heap->lock);
-  void *block = hiaR_reserve_take(&heap->reserve, size);
+  void *block = hiaR_reserve_take(&heap->reserve, size, heap->repeats);
   pthread_mutex_unlock(&heap->lock);
   return block;
 }
