@@ -266,6 +266,13 @@ static hia_status run_special(hia_running *r, const hia_fn_version **f, hia_para
   return hiaJ_may_begin_again(*f) ? run_in_tiers(r, f) : run_version(r, *f, r->limits);
 }
 
+/* True if it is the limit, or what the machine has left, that was too little. */
+static bool is_limited(const hia_running *r) {
+  bool is_full =
+      r->context && atomic_load_explicit(&r->context->heap.is_full, memory_order_relaxed);
+  return is_full || (r->limits.memory && r->limits.memory != SIZE_MAX);
+}
+
 /* The options of the run, for compiling in what is left of its time. */
 static hia_run_options rest_of(const hia_running *r) {
   hia_run_options options = *r->options;
@@ -328,7 +335,7 @@ hia_status hiaJ_run_words(hia_running *r, const hia_fn_version **f) {
              : r->observing ? run_observed(r, f, begins_again)
              : begins_again ? run_in_tiers(r, f)
                             : run_version(r, *f, r->limits);
-  if (status == HIA_MEMORY && is_batched(r, *f)) status = run_unbatched(r, f);
+  if (status == HIA_MEMORY && is_batched(r, *f) && is_limited(r)) status = run_unbatched(r, f);
   if (is_watched) status = hiaJ_watch_end(&r->watch, status);
   hiaR_effects_free(&r->effects);
   if (r->context) hiaJ_context_put(engine, r->context);

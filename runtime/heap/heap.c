@@ -102,6 +102,7 @@ void hiaR_heap_begin(hia_heap *heap, size_t limit) {
   heap->run = atomic_fetch_add_explicit(&n_runs, 1, memory_order_relaxed) + 1;
   atomic_store_explicit(&heap->bytes, 0, memory_order_relaxed);
   atomic_store_explicit(&heap->peak, 0, memory_order_relaxed);
+  atomic_store_explicit(&heap->is_full, false, memory_order_relaxed);
   atomic_store_explicit(&heap->taken, 0, memory_order_relaxed);
   atomic_store_explicit(&heap->fresh, 0, memory_order_relaxed);
 }
@@ -124,15 +125,21 @@ static void end_grant(hia_heap *heap) {
   hiaR_grant_end(granted - HIA_FREE_GRANT);
 }
 
+/* Returns the bytes that are taken: none. */
+static size_t refuse(hia_heap *heap) {
+  atomic_store_explicit(&heap->is_full, true, memory_order_relaxed);
+  return 0;
+}
+
 size_t hiaR_heap_take_bytes(hia_heap *heap, size_t least, size_t size) {
   size_t used = atomic_load_explicit(&heap->bytes, memory_order_relaxed), taken;
   do {
     size_t left = heap->limit > used ? heap->limit - used : 0;
     taken = (size < left ? size : left) & ~(size_t)15;
-    if (taken < least) return 0;
+    if (taken < least) return refuse(heap);
     if (!may_have(heap, used + taken)) {
       taken = (least + 15) & ~(size_t)15;
-      if (taken > left || !may_have(heap, used + taken)) return 0;
+      if (taken > left || !may_have(heap, used + taken)) return refuse(heap);
     }
   } while (!atomic_compare_exchange_weak_explicit(&heap->bytes, &used, used + taken,
                                                   memory_order_relaxed, memory_order_relaxed));

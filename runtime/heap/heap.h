@@ -62,7 +62,8 @@ struct hia_heap {
   /* What `bytes` may come to before the heap asks for more (base/left.h); SIZE_MAX: it never asks
    */
   _Atomic size_t granted;
-  _Atomic size_t peak; /* the most that this has been */
+  _Atomic size_t peak;  /* the most that this has been */
+  _Atomic bool is_full; /* more was asked for than the limit, or the machine, has left */
   /* What the run has taken for its objects: in all, and of that from the allocator instead of from
      what earlier runs have left. Blocks that are freed and used again count once, as free lists
      are used without a count. */

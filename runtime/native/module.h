@@ -20,7 +20,7 @@
 #define HIA_RT_ABI        14
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_14
 /* Hash of all that the number covers: tests/unit/engine/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x703821dc36dec35eu
+#define HIA_RT_ABI_HASH 0x953c7ff38587d4aau
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -93,13 +93,14 @@ typedef struct hia_segment {
 } hia_segment;
 
 /* An object of which some words are elements of tensors that may be pending, as generated code
- * describes it: a constant. */
+ * describes it: a constant. Or, if n is 0, a tensor of the elements of an array of such tensors;
+ * then there is one word, which says of which dtype they are. */
 typedef struct hia_late_word {
-  uint32_t at;   /* where the word lies in the object */
+  uint32_t at;   /* where the word lies in the object; or the dtype */
   uint32_t size; /* of it, in bytes */
 } hia_late_word;
 typedef struct hia_late_data {
-  uint32_t base; /* of the object's type (heap/object.h) */
+  uint32_t base; /* of the object's type, or of the array's (heap/object.h) */
   uint32_t n;
   const hia_late_word *words;
 } hia_late_data;
