@@ -19,14 +19,15 @@ typedef struct hia_session hia_session; /* an LLVM JIT: many programs over its l
 typedef struct hia_code hia_code;       /* one compiled graph */
 
 typedef struct hia_compile_options {
-  int level;          /* 0 .. 3 */
-  bool unchecked;     /* leave out the check at function entry (for measurement only) */
-  bool merge_calls;   /* equal calls of a function may be made once */
-  bool fast_products; /* HIA_CODE_FAST_PRODUCTS */
-  bool is_parallel;   /* several workers may run the code */
-  bool reuse;         /* rows with equal operands are computed once */
-  bool begins_again;  /* its runs may have begun in the interpreter */
-  bool counts_bytes;  /* of the objects that it makes, for profiles; an object file never does */
+  int level;            /* 0 .. 3 */
+  bool unchecked;       /* leave out the check at function entry (for measurement only) */
+  bool merge_calls;     /* equal calls of a function may be made once */
+  bool fast_products;   /* HIA_CODE_FAST_PRODUCTS */
+  bool is_parallel;     /* several workers may run the code */
+  bool reuse;           /* rows with equal operands are computed once */
+  bool begins_again;    /* its runs may have begun in the interpreter, or with batches */
+  bool records_effects; /* they may begin again without batches */
+  bool counts_bytes;    /* of the objects that it makes, for profiles; an object file never does */
   bool
       is_fuelled; /* roots take fuel, and give what is left: what a host comes in by sees to that */
   bool sanitize;  /* instrument for the sanitizer the library itself is built with */

@@ -42,15 +42,16 @@ typedef enum hia_instrument {
 
 typedef struct hia_lower_options {
   hia_host_side host;
-  bool is_one_unit;   /* the whole graph is one codegen unit */
-  bool unchecked;     /* no safepoints */
-  bool is_fuelled;    /* of the host side: the last parameter and result of each root are fuel */
-  bool merge_calls;   /* LLVM may merge equal calls of a function that it finds to be pure */
-  bool fast_products; /* HIA_CODE_FAST_PRODUCTS */
-  bool is_parallel;   /* several workers may run the code */
-  bool reuse;         /* rows with equal operands are computed once (native/batch/batch.h) */
-  bool begins_again;  /* its runs may have begun in the interpreter (runtime/host/effects.h) */
-  bool counts_bytes;  /* the bytes of all objects that it makes (hia_local_heap.left) */
+  bool is_one_unit;     /* the whole graph is one codegen unit */
+  bool unchecked;       /* no safepoints */
+  bool is_fuelled;      /* of the host side: the last parameter and result of each root are fuel */
+  bool merge_calls;     /* LLVM may merge equal calls of a function that it finds to be pure */
+  bool fast_products;   /* HIA_CODE_FAST_PRODUCTS */
+  bool is_parallel;     /* several workers may run the code */
+  bool reuse;           /* rows with equal operands are computed once (native/batch/batch.h) */
+  bool begins_again;    /* its runs may have begun in the interpreter (runtime/host/effects.h) */
+  bool records_effects; /* they may begin again: each impure function is called by the runtime */
+  bool counts_bytes;    /* the bytes of all objects that it makes (hia_local_heap.left) */
   hia_instrument instrument;
   /* By extern: what native code calls for it; only the flags are read. NULL: externs that raise
    * return a status, and none takes user data. */

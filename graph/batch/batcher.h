@@ -26,6 +26,7 @@
  *   split.c    comprehensions whose elements wait together
  *   report.c   what is batched, and why other operations are not
  *   types.c    types of which fields are late scalars
+ *   returned.c arrays of scalars that roots return
  *   lift.c     an operation over rows
  *   labels.c   what flows back from a cross entropy, as one operation
  *   segment.c  segments, and what stands in their place
@@ -55,6 +56,7 @@ typedef struct hia_batch_fn {
   bool *is_late;                    /* by value */
   bool *late_params, *late_results; /* by parameter, by result */
   bool *was_scalar;                 /* by value, before types changed */
+  bool *packs_late;                 /* by node, likewise: hiaG_batch_packs_late */
   void *segments;                   /* segment.c's */
 } hia_batch_fn;
 
@@ -162,6 +164,12 @@ void hiaG_lift(hia_lifting *l, hia_node_id n);
  * and what flows to it. */
 bool hiaG_batch_is_label_gradient(const hia_fn *fn, hia_node_id n, hia_value_id parts[3]);
 
+/* ---- returned.c ---- */
+
+/* Sets b->is_outside of what hosts see in a result of a root; of arrays of scalars it is not set,
+ * since the root returns another one. */
+void hiaG_batch_mark_result(const hia_batcher *b, hia_type type);
+
 /* ---- late.c ---- */
 
 void hiaG_batch_find_late(hia_batcher *b);
@@ -172,6 +180,9 @@ bool hiaG_is_deferred(const hia_batcher *b, hia_fn_id f, hia_node_id n);
  * Requires hiaG_batch_find_late; may be asked after hiaG_batch_types, too, of the nodes that there
  * were. */
 bool hiaG_batch_passes_on(const hia_batcher *b, hia_fn_id f, hia_node_id n, uint32_t i);
+/* True if the node is a PACK of late scalars, whose number is not constant: the tensor is pending
+ * until they are there. */
+bool hiaG_batch_packs_late(const hia_batcher *b, hia_fn_id f, hia_node_id n);
 /* True if the node reads a word of an object that may be filled in later. */
 bool hiaG_batch_is_owed(const hia_batcher *b, const hia_fn *fn, hia_node_id n);
 /* True if such words may be reached from a value of a type. */

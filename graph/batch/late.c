@@ -85,6 +85,15 @@ static void computes(looking *l, hia_node_id n) {
   receive(l, node->outs, becomes_late);
 }
 
+bool hiaG_batch_packs_late(const hia_batcher *b, hia_fn_id f, hia_node_id n) {
+  const hia_fn *fn = hiaG_fn(b->g, f);
+  const hia_node *node = &fn->nodes.data[n];
+  if (!b->owes || node->op != HIA_OP_PACK || node->n_ins != 1) return false;
+  uint32_t word = hiaG_batch_word(b->g, hiaG_type(fn, hiaG_in(fn, n, 0)), 0, 0);
+  bool is_of_scalars = hiaR_is_scalar(b->g->types->layout_words.data[word].type);
+  return is_of_scalars && b->late_words[word] && hiaG_batch_size(b, f, node->outs, 0) < 0;
+}
+
 static void look_at(looking *l, hia_node_id n) {
   const hia_node *node = &l->fn->nodes.data[n];
   uint32_t word = hiaG_batch_read_word(l->b->g, l->fn, n);
@@ -93,6 +102,8 @@ static void look_at(looking *l, hia_node_id n) {
     computes(l, n);
   else if (word != HIA_NONE)
     receive(l, node->outs, l->b->late_words[word]);
+  else if (hiaG_batch_packs_late(l->b, l->f, n))
+    receive(l, node->outs, true);
   else if (node->op == HIA_OP_EXPECT)
     receive(l, node->outs, is_late(l, hiaG_in(l->fn, n, 0)));
   else if (node->op == HIA_OP_IF)

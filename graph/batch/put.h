@@ -52,4 +52,9 @@ hia_value_id hiaG_put_at(const hia_putting *p, const hia_row_shape *shape, hia_v
 /* x, of which the sizes are these, though the analysis of sizes does not know. */
 hia_value_id hiaG_put_expect(const hia_putting *p, const hia_row_shape *shape, hia_value_id x);
 
+/* ---- returned.c ---- */
+
+/* What a root returns, an array of type `to`, of an array of which scalars are late. */
+hia_value_id hiaG_put_returned(const hia_putting *p, hia_value_id v, hia_type to);
+
 #endif

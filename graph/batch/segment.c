@@ -20,6 +20,7 @@
  * Finding segments and lifting them reads the function as it was, with scalars that are scalars;
  * then types change (types.c), and then the function. */
 #include "graph/batch/batcher.h"
+#include "graph/batch/put.h"
 #include "graph/ir/build.h"
 #include "graph/ir/change.h"
 #include "graph/ir/walk.h"
@@ -302,6 +303,7 @@ typedef struct rewriting {
   hia_subst subst;
   bool *was_scalar; /* by value */
   bool *is_gone;    /* by node */
+  bool *packs_late; /* by node: it is a PACK that waits for nothing */
 } rewriting;
 
 static hia_value_id insert(rewriting *w, hia_node_id at, unsigned op, const hia_value_id *ins,
@@ -342,12 +344,22 @@ static hia_value_id operand(rewriting *w, hia_node_id n, uint32_t i) {
       is_late(w, v) ||
       (is_object && (hiaG_holds_tensors(w->b->g->types, hiaG_type(w->fn, now), w->b->arena) ||
                      hiaG_batch_may_owe(w->b, hiaG_type(w->fn, now))));
-  if (may_be_pending && hiaG_reads_elements(w->b->g, w->fn, n, i)) return forced(w, n, now);
+  if (may_be_pending && !w->packs_late[n] && hiaG_reads_elements(w->b->g, w->fn, n, i))
+    return forced(w, n, now);
+  const hia_node *node = &w->fn->nodes.data[n];
+  if (w->fn->is_root && node->op == HIA_OP_YIELD && node->region == 0) {
+    const hia_putting at = hiaG_before(w->b->g, w->fn, n);
+    return hiaG_put_returned(&at, now, w->fn->results[i]);
+  }
   return now;
 }
 
 /* Elements that are late are tensors of one element: a pack of them has one axis too many. */
 static void narrow(rewriting *w, hia_node_id n) {
+  if (w->packs_late[n]) {
+    w->fn->nodes.data[n].op = HIA_OP_PACK_LATE;
+    return;
+  }
   hia_graph *g = w->b->g;
   hia_fn *fn = w->fn;
   hia_type element = hiaG_element(g->types, hiaG_type(fn, hiaG_in(fn, n, 0)));
@@ -421,6 +433,8 @@ void hiaG_batch_find_segments(hia_batcher *b, hia_fn_id f) {
     known->was_scalar[v] = hiaG_is_scalar(hiaG_type(fn, v));
   HIA_EACH_NODE(fn, n)
     for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) x.uses[hiaG_in(fn, n, i)]++;
+  known->packs_late = HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1);
+  HIA_EACH_NODE(fn, n) known->packs_late[n] = hiaG_batch_packs_late(b, f, n);
   find_segments(&x);
   known->segments = found;
 }
@@ -437,7 +451,8 @@ void hiaG_batch_insert_segments(hia_batcher *b, hia_fn_id f) {
                  fn->nodes.len,
                  hiaG_subst(b->g, fn),
                  known->was_scalar,
-                 HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1)};
+                 HIA_NEW_ARRAY(b->arena, bool, fn->nodes.len + 1),
+                 known->packs_late};
   for (uint32_t i = 0; i < found->list.len; i++) insert_segment(&w, &found->list.data[i]);
   for (uint32_t i = 0; i < found->moved.len; i++)
     hiaG_move(fn, found->moved.data[i].n, found->moved.data[i].at);

@@ -136,8 +136,7 @@ void hiaG_batch_find_outside(hia_batcher *b) {
     if (!fn->is_root) continue;
     for (uint32_t i = 0; i < fn->n_params; i++)
       hiaG_mark_parts(b->g->types, fn->params[i], b->is_outside);
-    for (uint32_t i = 0; i < fn->n_results; i++)
-      hiaG_mark_parts(b->g->types, fn->results[i], b->is_outside);
+    for (uint32_t i = 0; i < fn->n_results; i++) hiaG_batch_mark_result(b, fn->results[i]);
   }
 }
 

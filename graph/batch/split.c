@@ -71,6 +71,7 @@ static bool operand_waits(const splitting *s, hia_node_id n, uint32_t i) {
   const hia_fn *fn = s->fn;
   hia_value_id v = hiaG_in(fn, n, i);
   if (hiaG_is_deferred(s->b, s->f, n)) return false;
+  if (hiaG_batch_packs_late(s->b, s->f, n)) return false;
   if (hiaG_batch_is_owed(s->b, fn, n)) return true;
   if (!hiaG_is_scalar(hiaG_type(fn, v))) {
     if (!hiaG_reads_elements(s->b->g, fn, n, i)) return false;

@@ -118,7 +118,8 @@ static void change_function(changing *c, hia_fn_id f) {
     fn->params[i] = !hiaG_is_scalar(fn->params[i]) ? changed(c, fn->params[i])
                     : facts->late_params[i]        ? late_scalar(c->types, fn->params[i])
                                                    : fn->params[i];
-  for (uint32_t i = 0; i < fn->n_results; i++)
+  /* A root's stay: it makes what hosts see (returned.c). */
+  for (uint32_t i = 0; i < fn->n_results && !fn->is_root; i++)
     fn->results[i] = !hiaG_is_scalar(fn->results[i]) ? changed(c, fn->results[i])
                      : facts->late_results[i]        ? late_scalar(c->types, fn->results[i])
                                                      : fn->results[i];

@@ -228,6 +228,19 @@ static bool is_late_word(const hia_verifier *v, hia_node_id n, uint32_t i, hia_t
          hiaG_tensor_dtype(v->g->types, type) == word && hiaG_rank(v->g->types, type) == 1;
 }
 
+static void check_pack_late(hia_verifier *v, hia_node_id n) {
+  const hia_types *types = v->g->types;
+  hia_type array = in_type(v->fn, n, 0), out = hiaG_type(v->fn, v->fn->nodes.data[n].outs);
+  hia_type element =
+      hiaG_type_kind(types, array) == HIA_KIND_ARRAY ? hiaG_element(types, array) : HIA_NONE;
+  bool is_vector = element != HIA_NONE && hiaG_type_kind(types, element) == HIA_KIND_TENSOR &&
+                   hiaG_rank(types, element) == 1;
+  if (!is_vector)
+    hiaG_defect(v, n, "the operand is no array of vectors");
+  else
+    hiaG_expect_type(v, n, "result", 0, out, element);
+}
+
 static void check_data(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -338,6 +351,7 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   case HIA_OP_FIELD:
   case HIA_OP_DATA_LATE:
   case HIA_OP_FIELD_LATE: check_data(v, n); break;
+  case HIA_OP_PACK_LATE: check_pack_late(v, n); break;
   case HIA_OP_DUP:
   case HIA_OP_DROP:
   case HIA_OP_LAST:

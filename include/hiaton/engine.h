@@ -446,7 +446,7 @@ typedef struct hia_run_stats {
      above, except the time, of which this is the part that it took; 0: it did not take over */
   uint64_t interpreted_ns;
   hia_tier tier;       /* what the run has ended in */
-  uint32_t n_restarts; /* how often it has begun again: 0 or 1 */
+  uint32_t n_restarts; /* how often it has begun again: 0 to 3 */
   uint32_t version;    /* number of the version that it used, which assumes something of arguments
                           (docs/speculation.md); 0: the general one */
   uint32_t reserved;   /* 0 */

@@ -9,7 +9,7 @@
 #define KERNEL_NS    1e5
 
 hia_traits hiaJ_exact_traits(hia_traits traits) {
-  return traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS);
+  return traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_UNBATCHED);
 }
 
 const hia_fn_version *hiaJ_native_version(const hia_function *f, hia_traits traits) {

@@ -29,6 +29,7 @@ hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits) 
                               .batch = o->batching};
   options.fuel = (traits & HIA_VERSION_FUELLED) != 0;
   options.streams = (traits & HIA_VERSION_STREAMS) != 0;
+  if (traits & HIA_VERSION_UNBATCHED) options.batch = HIA_BATCH_NONE;
   bool is_parallel = (o->threads > 1 || hiaJ_has(engine, HIA_FLAG_ALWAYS_FORK)) && !options.fuel;
   if (hiaJ_is_native(engine, traits)) options.use = is_parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE;
 #ifdef HIA_DEBUG

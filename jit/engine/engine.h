@@ -37,6 +37,7 @@
 #include "graph/pipeline/pass.h"
 #include "jit/cache/store.h"
 #include "jit/jit.h"
+#include "runtime/base/keeper.h"
 #include "runtime/format/stream.h"
 #include "runtime/interp/run.h"
 #include "runtime/native/debug/debug.h"
@@ -59,8 +60,9 @@ enum {
   /* It has native code, as typed entries require. In an engine that makes native code alone, only
      versions that the budget ended have none. */
   HIA_VERSION_NATIVE = 1 << 1,
-  HIA_VERSION_IMAGE = 1 << 3,    /* it has none; only tests require that */
-  HIA_VERSION_ENTRIES = 1 << 4,  /* what hosts call can be compiled: it has a graph, as no code from
+  HIA_VERSION_IMAGE = 1 << 3,     /* it has none; only tests require that */
+  HIA_VERSION_UNBATCHED = 1 << 4, /* nothing is batched: for runs that have no memory for that */
+  HIA_VERSION_ENTRIES = 1 << 6,  /* what hosts call can be compiled: it has a graph, as no code from
                                     the cache has */
   HIA_VERSION_OBSERVED = 1 << 5, /* an image that notes what comes to its points (observe.h) */
   HIA_VERSION_NUMBER = 15 << 8,  /* not 0: it assumes something of its arguments (speculate.h) */
@@ -119,6 +121,10 @@ struct hia_engine {
                              themselves, and would report races with the runtime */
 
   _Atomic bool lacks_native; /* the compiler has been tried to open, and there is none */
+  /* While there are trainers runs keep their memory for each other, whatever others need in
+   * between, and results of steps have that of earlier ones. */
+  _Atomic uint32_t n_trainers;
+  hia_keeper step_results;
 
   pthread_mutex_t lock; /* of what follows */
   bool native_tried;
@@ -637,8 +643,8 @@ const hia_fn_version *hiaJ_special_numbered(const hia_function *function, hia_tr
 static inline const hia_fn_version *hiaJ_version(const hia_function *function, hia_traits traits) {
   const hia_fn_version *v = atomic_load_explicit(&function->versions, memory_order_acquire);
   if (traits & HIA_VERSION_NUMBER) return hiaJ_special_numbered(function, traits);
-  const hia_traits exact =
-      HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_OBSERVED | HIA_VERSION_NUMBER;
+  const hia_traits exact = HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_UNBATCHED |
+                           HIA_VERSION_OBSERVED | HIA_VERSION_NUMBER;
   while (v && ((v->traits ^ traits) & exact || traits & ~v->traits)) v = v->next;
   return v;
 }
@@ -697,7 +703,6 @@ typedef struct hia_tier_run {
   /* How often it was looked at, and was in an operation then. */
   atomic_uint n_looks, n_busy;
   hia_activity activity;
-  hia_effects effects;
 } hia_tier_run;
 
 /* The traits of the version that a run with these traits is fastest in. */

@@ -120,6 +120,7 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   engine->ns_per_node = FIRST_NS_PER_NODE;
   pthread_mutex_init(&engine->lock, NULL);
   pthread_mutex_init(&engine->later_lock, NULL);
+  hiaR_keeper_init(&engine->step_results, &engine->allocator);
   const uint64_t chance[2] = {(uintptr_t)engine, hiaR_now()};
   atomic_init(&engine->next_builder, hiaR_hash(chance, sizeof chance));
   unsigned threads = engine->options.threads;
@@ -156,6 +157,7 @@ void hia_engine_free(hia_engine *engine) {
   hiaJ_store_close(engine->store);
   if (engine->session) engine->backend->close(engine->session);
   for (unsigned i = 0; i < HIA_ENGINE_TUPLES; i++) hiaR_value_types_release(engine->tuples[i]);
+  hiaR_keeper_free(&engine->step_results);
   pthread_mutex_destroy(&engine->later_lock);
   pthread_mutex_destroy(&engine->lock);
   if (engine->disabled) hiaR_free(&allocator, engine->disabled, engine->disabled_size);

@@ -60,9 +60,7 @@ static void give_up(hia_making *m) {
   if (--m->references == 0) making_free(m->function->module->engine, m);
 }
 
-static bool needs_read(hia_traits traits) {
-  return !(traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS));
-}
+static bool needs_read(hia_traits traits) { return !hiaJ_exact_traits(traits); }
 
 static hia_making *making_new(hia_function *f, hia_traits traits, size_t max_memory) {
   hia_module *module = f->module;
@@ -145,11 +143,12 @@ static void log_ready(const hia_making *m) {
     return;
   }
   hiaJ_log(engine, "%s is ready%s after %.2f ms, %llu bytes of %s", m->function->name,
-           m->traits & HIA_VERSION_NUMBER     ? " for arguments like those of late"
-           : m->traits & HIA_VERSION_OBSERVED ? " for runs that are observed"
-           : m->traits & HIA_VERSION_FUELLED  ? " for runs with fuel"
-           : m->traits & HIA_VERSION_STREAMS  ? " for runs with streams"
-                                              : "",
+           m->traits & HIA_VERSION_NUMBER      ? " for arguments like those of late"
+           : m->traits & HIA_VERSION_OBSERVED  ? " for runs that are observed"
+           : m->traits & HIA_VERSION_FUELLED   ? " for runs with fuel"
+           : m->traits & HIA_VERSION_STREAMS   ? " for runs with streams"
+           : m->traits & HIA_VERSION_UNBATCHED ? " for runs without memory for batches"
+                                               : "",
            (double)making_ns(unit) / 1e6, (unsigned long long)(s->code_bytes + s->image_bytes),
            unit->code ? "code" : "image");
 }
@@ -203,8 +202,7 @@ static void note_failure(const hia_making *m, hia_status status) {
   hia_engine *engine = m->function->module->engine;
   if (engine->options.kind != HIA_ENGINE_AUTO || !(m->traits & HIA_VERSION_NATIVE)) return;
   if (status == HIA_CANCELLED || m->traits & HIA_VERSION_NUMBER) return;
-  hia_traits others = m->traits & ~(hia_traits)HIA_VERSION_NATIVE;
-  atomic_fetch_or(&m->function->lacks, 1u << others);
+  atomic_fetch_or(&m->function->lacks, 1u << hiaJ_exact_traits(m->traits));
   hiaJ_log(engine, "%s stays interpreted: %s", m->function->name, reason_of(m, status));
 }
 

@@ -42,6 +42,7 @@ static hia_status hold_params(const hia_fn_version *f, hia_limits *limits,
 static void begin_heap(hia_heap *heap, const hia_engine *engine, const hia_unit *unit,
                        hia_limits *limits) {
   hiaR_heap_begin(heap, limits->memory);
+  heap->repeats = atomic_load_explicit(&engine->n_trainers, memory_order_relaxed) > 0;
   heap->fast_products = hiaJ_has(engine, HIA_FLAG_FAST_PRODUCTS) && hiaR_blas_open();
   if (limits->cancelled) {
     heap->must_end = is_cancelled;
@@ -130,7 +131,9 @@ static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_h
     hia_status checked = check_read(engine, f, results);
     if (checked != HIA_OK) return checked;
   }
-  left->objects = hiaR_objects_new(&engine->allocator, is_limited ? SIZE_MAX : 0);
+  const hia_allocator *allocator =
+      f->function->loss ? &engine->step_results.allocator : &engine->allocator;
+  left->objects = hiaR_objects_new(allocator, is_limited ? SIZE_MAX : 0);
   if (!left->objects) return HIA_MEMORY;
   hiaR_objects_take_from(left->objects, heap);
   hia_status status = hiaR_objects_leave(left->objects, f->unit->shapes, root->results, results,
@@ -153,10 +156,21 @@ static hia_status enter(hia_running *r, const hia_fn_version *f, const hia_limit
                                                        r->failure, r->usage);
 }
 
+/* True if a run of the version has batches, and so may need more memory than without them. */
+static bool is_batched(const hia_running *r, const hia_fn_version *f) {
+  return f->unit->has_segments || (!f->native && r->limits.firings);
+}
+
 /* Runs the version, and takes its results out of its heap. */
 static hia_status run_version(hia_running *r, const hia_fn_version *f, hia_limits limits) {
   hia_engine *engine = r->engine;
   hia_sampling sampling;
+  if (is_batched(r, f)) {
+    r->effects.is_recorded = true;
+    r->effects.most = HIA_MAX_BATCHED_EFFECTS;
+  } else if (f->native) {
+    r->effects.is_recorded = false;
+  }
   hia_status status =
       hiaJ_sampling_begin(&sampling, r->options->profile, engine, &f->unit->places, &limits);
   if (status != HIA_OK) return r->failure->status = status;
@@ -189,6 +203,7 @@ static void begin_again(hia_running *r, const hia_fn_version *f) {
 static hia_status run_in_tiers(hia_running *r, const hia_fn_version **f) {
   hia_tier_run tier;
   hia_limits first = r->limits;
+  r->effects.is_recorded = true;
   hiaJ_tier_begin(&tier, *f, &r->watch.scope, &first);
   hia_status status = run_version(r, *f, first);
   const hia_fn_version *native = hiaJ_tier_end(&tier, status);
@@ -203,10 +218,9 @@ static hia_status run_in_tiers(hia_running *r, const hia_fn_version **f) {
     if (native) *f = native;
     r->interpreted_ns = hiaR_now() - tier.began_at;
     begin_again(r, *f);
-    r->limits.effects = &tier.effects;
+    hiaR_effects_again(&r->effects);
     status = run_version(r, *f, r->limits);
   }
-  hiaR_effects_free(&tier.effects);
   return status;
 }
 
@@ -252,6 +266,43 @@ static hia_status run_special(hia_running *r, const hia_fn_version **f, hia_para
   return hiaJ_may_begin_again(*f) ? run_in_tiers(r, f) : run_version(r, *f, r->limits);
 }
 
+/* True if it is the limit, or what the machine has left, that was too little. */
+static bool is_limited(const hia_running *r) {
+  bool is_full =
+      r->context && atomic_load_explicit(&r->context->heap.is_full, memory_order_relaxed);
+  return is_full || (r->limits.memory && r->limits.memory != SIZE_MAX);
+}
+
+/* The options of the run, for compiling in what is left of its time. */
+static hia_run_options rest_of(const hia_running *r) {
+  hia_run_options options = *r->options;
+  uint64_t now = hiaR_now(), end = r->watch.clock ? r->watch.alarm.at : 0;
+  if (options.timeout_ns) options.timeout_ns = end > now ? end - now : 1;
+  return options;
+}
+
+/* A run with batches has had too little memory. It begins again without them, with no memory of
+ * earlier runs, and what it has called of the host's is taken from the record. *f becomes the
+ * version without batches. */
+static hia_status run_unbatched(hia_running *r, const hia_fn_version **f) {
+  hia_traits traits = hiaJ_exact_traits(r->general->traits) | HIA_VERSION_UNBATCHED |
+                      ((*f)->traits & HIA_VERSION_NATIVE);
+  const hia_run_options options = rest_of(r);
+  const hia_fn_version *version;
+  if (atomic_load_explicit(&r->effects.is_stuck, memory_order_relaxed)) return HIA_MEMORY;
+  hia_status status = hiaJ_ready_for((*f)->function, traits, &options, &version, NULL);
+  hia_status ended = r->watch.scope.is_open ? hiaR_scope_status(&r->watch.scope) : HIA_OK;
+  if (ended != HIA_OK && ended != HIA_AGAIN) return ended;
+  if (status != HIA_OK) return HIA_MEMORY;
+  *f = version;
+  hiaR_failure_clear(r->failure);
+  hiaR_effects_again(&r->effects);
+  r->limits.firings = NULL;
+  if (r->context) hiaR_heap_forget(&r->context->heap);
+  begin_again(r, version);
+  return run_version(r, version, r->limits);
+}
+
 hia_status hiaJ_run_words(hia_running *r, const hia_fn_version **f) {
   hia_engine *engine = r->engine;
   r->limits = (hia_limits){.depth = r->options->max_depth,
@@ -264,6 +315,8 @@ hia_status hiaJ_run_words(hia_running *r, const hia_fn_version **f) {
   hia_status status = inherit(engine, &r->limits);
   if (status != HIA_OK) return r->failure->status = status;
   if (r->options->has_fuel) r->limits.threads = 1, r->limits.pool = NULL;
+  hiaR_effects_init(&r->effects, &engine->allocator);
+  r->limits.effects = &r->effects;
   bool begins_again = hiaJ_may_begin_again(r->general), is_native = (*f)->native || begins_again;
   if (is_native || (*f)->unit->shapes) {
     r->context = hiaJ_context_take(engine);
@@ -282,7 +335,9 @@ hia_status hiaJ_run_words(hia_running *r, const hia_fn_version **f) {
              : r->observing ? run_observed(r, f, begins_again)
              : begins_again ? run_in_tiers(r, f)
                             : run_version(r, *f, r->limits);
+  if (status == HIA_MEMORY && is_batched(r, *f) && is_limited(r)) status = run_unbatched(r, f);
   if (is_watched) status = hiaJ_watch_end(&r->watch, status);
+  hiaR_effects_free(&r->effects);
   if (r->context) hiaJ_context_put(engine, r->context);
   hiaR_state_release(params);
   return r->failure->status = status;

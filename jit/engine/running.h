@@ -26,6 +26,7 @@ typedef struct hia_running {
   const hia_fn_version *general; /* that it would have without assumptions */
   hia_observing *observing;
   uint32_t n_restarts;
+  hia_effects effects;
 
   hia_idle_context *context; /* or NULL */
   hia_watch watch;

@@ -94,9 +94,7 @@ void hiaJ_tier_begin(hia_tier_run *run, const hia_fn_version *v, hia_cancel_scop
   hia_engine *engine = f->module->engine;
   *run = (hia_tier_run){.version = v, .scope = scope, .began_at = hiaR_now()};
   run->activity.again_at = engine->again_at;
-  hiaR_effects_init(&run->effects, &engine->allocator);
   limits->activity = &run->activity;
-  limits->effects = &run->effects;
   /* A core is left to the compiler. */
   if (limits->threads > 1 && limits->threads >= engine->cores) limits->threads--;
   if (engine->again_at) return;

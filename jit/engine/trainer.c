@@ -130,6 +130,7 @@ hia_status hia_trainer_new(hia_function *loss, const hia_trainer_options *option
   memset(t, 0, sizeof *t);
   t->module = loss->module;
   hiaJ_module_keep(loss->module);
+  atomic_fetch_add_explicit(&loss->module->engine->n_trainers, 1, memory_order_relaxed);
   status = make(t, loss, &complete, error);
   if (status == HIA_OK)
     *trainer = t;
@@ -146,6 +147,9 @@ void hia_trainer_free(hia_trainer *trainer) {
   hiaR_optimizing_free(trainer->optimizer);
   hiaR_free(allocator, trainer->gradients, gradients_size(module));
   hiaR_free(allocator, trainer, sizeof *trainer);
+  hia_engine *engine = module->engine;
+  if (atomic_fetch_sub_explicit(&engine->n_trainers, 1, memory_order_relaxed) == 1)
+    hiaR_keeper_empty(&engine->step_results);
   hiaJ_module_release(module);
 }
 

@@ -108,7 +108,7 @@ static bool has_op(const hia_graph *g, unsigned first, unsigned last) {
 const char *hiaJ_native_only(const hia_graph *g) {
   return has_op(g, HIA_OP_DEST, HIA_OP_TAKE)     ? "destinations for results"
          : has_op(g, HIA_OP_FILL, HIA_OP_FILLED) ? "arrays that are not full yet"
-         : has_op(g, HIA_OP_DEFER, HIA_OP_WITHIN) || has_op(g, HIA_OP_DATA_LATE, HIA_OP_FIELD_LATE)
+         : has_op(g, HIA_OP_DEFER, HIA_OP_WITHIN) || has_op(g, HIA_OP_DATA_LATE, HIA_OP_PACK_LATE)
              ? "operations that are computed later"
              : NULL;
 }
@@ -292,6 +292,8 @@ static hia_status compile(hia_module *module, hia_unit *unit, uint64_t *open_ns,
   hia_compile_options options = hiaJ_compile_options(engine);
   options.hosts = hiaJ_hosts_of(module, unit->graph);
   options.look = unit->comp.look;
+  options.begins_again |= unit->has_segments;
+  options.records_effects = unit->has_segments;
   hia_compile_report report = {0};
   hia_error *cause = NULL;
   /* LLVM's frames cannot be unwound: from here to the end of the call nothing may throw. */
@@ -389,8 +391,8 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < unit->n_versions; i++) {
     hia_fn_version *v = &unit->versions[i];
-    v->traits = (j->traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS | HIA_VERSION_OBSERVED |
-                              HIA_VERSION_NUMBER)) |
+    v->traits = hiaJ_exact_traits(j->traits) |
+                (j->traits & (HIA_VERSION_OBSERVED | HIA_VERSION_NUMBER)) |
                 (is_native ? HIA_VERSION_NATIVE | HIA_VERSION_ENTRIES : HIA_VERSION_IMAGE);
     v->unit = unit;
     if (is_native)

@@ -74,6 +74,7 @@ static hia_lower_options lower_options(const job *j) {
                              .is_parallel =
                                  j->plan ? j->plan->is_parallel : j->options->is_parallel,
                              .begins_again = j->options->begins_again && !j->plan,
+                             .records_effects = j->options->records_effects && !j->plan,
                              .counts_bytes = j->options->counts_bytes && !j->plan,
                              .instrument = instrument_of(j->options),
                              .hosts = j->plan ? NULL : j->options->hosts,

@@ -157,11 +157,17 @@ static LLVMValueRef host_call(hia_emit *e, uint32_t number) {
 
 /* ---- the call ---- */
 
+/* True if code calls the function directly, on its own stack. */
+static bool is_near(const hia_emit *e, uint32_t number) {
+  bool is_recorded = e->options->records_effects && extern_at(e, number)->is_impure;
+  return target_of(e, number).is_safe && !is_recorded;
+}
+
 /* The number of words of the block that a call needs: for all arguments and results, or, of a
  * function that is called directly, for the results that it returns through pointers. */
 static uint32_t words_of(const hia_emit *e, uint32_t number) {
   const hia_extern *x = extern_at(e, number);
-  if (target_of(e, number).is_safe && !by_pointer(e, number)) return 0;
+  if (is_near(e, number) && !by_pointer(e, number)) return 0;
   return x->n_params + x->n_results;
 }
 
@@ -221,10 +227,10 @@ void hiaL_emit_HOST(hia_emit *e, hia_node_id n) {
   const hia_extern *x = extern_at(e, number);
   hia_host_target target = target_of(e, number);
   hiaL_set_debug_loc(e, hiaL_node(e, n)->loc, false); /* for debuggers */
-  LLVMValueRef answer = target.is_safe ? call_near(e, n, number) : call_far(e, n, number);
+  LLVMValueRef answer = is_near(e, number) ? call_near(e, n, number) : call_far(e, n, number);
   hiaL_no_debug_loc(e);
   if (target.returns_status) fail_unless_ok(e, n, number, answer);
-  if (target.is_safe && !by_pointer(e, number)) {
+  if (is_near(e, number) && !by_pointer(e, number)) {
     hiaL_out(e, n, 0, answer);
     return;
   }

@@ -18,8 +18,8 @@ static bool calls_each(const hia_graph *g, const hia_node *n) {
 bool hiaL_has_blocks(const hia_graph *g, const hia_fn *fn) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     if (fn->nodes.data[n].op == HIA_OP_CONCAT || fn->nodes.data[n].op == HIA_OP_DEFER ||
-        fn->nodes.data[n].op == HIA_OP_DATA_LATE || hiaG_is_operation(fn, n) ||
-        calls_each(g, &fn->nodes.data[n]))
+        fn->nodes.data[n].op == HIA_OP_DATA_LATE || fn->nodes.data[n].op == HIA_OP_PACK_LATE ||
+        hiaG_is_operation(fn, n) || calls_each(g, &fn->nodes.data[n]))
       return true;
   return false;
 }
@@ -30,7 +30,7 @@ LLVMValueRef hiaL_operand_block(hia_emit *e) {
   uint32_t most = 1;
   for (hia_node_id n = 0; n < e->fn->nodes.len; n++) {
     const hia_node *node = hiaL_node(e, n);
-    bool is_late = node->op == HIA_OP_DATA_LATE;
+    bool is_late = node->op == HIA_OP_DATA_LATE || node->op == HIA_OP_PACK_LATE;
     if (!hiaG_is_operation(e->fn, n) && node->op != HIA_OP_DEFER && !is_late) continue;
     if (node->n_ins + is_late > most) most = node->n_ins + is_late; /* the object comes first */
     if (node->n_outs > most) most = node->n_outs;

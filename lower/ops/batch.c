@@ -139,3 +139,22 @@ void hiaL_emit_DATA_LATE(hia_emit *e, hia_node_id n) {
   }
   hiaL_out(e, n, 0, object);
 }
+
+/* A tensor that is made of an array of late scalars. */
+void hiaL_emit_PACK_LATE(hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  hia_type array = hiaG_type(e->fn, hiaG_in(e->fn, n, 0)), type = hiaG_type(e->fn, node->outs);
+  LLVMValueRef block = hiaL_operand_block(e), all = hiaL_in(e, n, 0);
+  if (!e->graph.is_counted) hiaL_retain(e, all); /* as the rows of a DEFER */
+  LLVMValueRef word[] = {hiaL_number(e, 32, hiaG_tensor_dtype(e->g->types, type)),
+                         hiaL_number(e, 32, 0)};
+  LLVMValueRef fields[] = {hiaL_number(e, 32, hiaL_base(e, array)), hiaL_number(e, 32, 0),
+                           hiaL_variable(e, "late_words", hiaL_structure(e, word, HIA_LEN(word)))};
+  hiaL_store_word(e, hiaL_word_at(e, block, 1), all, array);
+  LLVMValueRef args[] = {hiaL_variable(e, "late_data", hiaL_structure(e, fields, HIA_LEN(fields))),
+                         block, hiaL_number(e, 32, node->loc)};
+  hiaL_set_debug_loc(e, node->loc, false);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_owe, args, HIA_LEN(args));
+  hiaL_no_debug_loc(e);
+  hiaL_out(e, n, 0, hiaL_load_word(e, hiaL_word_at(e, block, 0), type));
+}

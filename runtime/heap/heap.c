@@ -29,7 +29,7 @@ void hiaR_heap_begin(hia_heap *heap, size_t limit) {
   heap->limit = limit ? limit : SIZE_MAX;
   atomic_store_explicit(&heap->granted, limit ? SIZE_MAX : HIA_FREE_GRANT, memory_order_relaxed);
   heap->must_end = NULL;
-  heap->fast_products = false;
+  heap->fast_products = heap->repeats = false;
   hiaR_chunks_begin(heap);
 #ifdef HIA_CENSUS
   atomic_store_explicit(&heap->live, 0, memory_order_relaxed);
@@ -40,6 +40,7 @@ void hiaR_heap_begin(hia_heap *heap, size_t limit) {
   atomic_store_explicit(&heap->peak, 0, memory_order_relaxed);
   atomic_store_explicit(&heap->taken, 0, memory_order_relaxed);
   atomic_store_explicit(&heap->fresh, 0, memory_order_relaxed);
+  atomic_store_explicit(&heap->is_full, false, memory_order_relaxed);
 }
 
 /* True if the heap may have `bytes` in all. Two workers that ask at once may both be granted more:
@@ -60,15 +61,21 @@ static void end_grant(hia_heap *heap) {
   hiaR_grant_end(granted - HIA_FREE_GRANT);
 }
 
+/* Returns the bytes that are taken: none. */
+static size_t refuse(hia_heap *heap) {
+  atomic_store_explicit(&heap->is_full, true, memory_order_relaxed);
+  return 0;
+}
+
 size_t hiaR_heap_take_bytes(hia_heap *heap, size_t least, size_t size) {
   size_t used = atomic_load_explicit(&heap->bytes, memory_order_relaxed), taken;
   do {
     size_t left = heap->limit > used ? heap->limit - used : 0;
     taken = (size < left ? size : left) & ~(size_t)15;
-    if (taken < least) return 0;
+    if (taken < least) return refuse(heap);
     if (!may_have(heap, used + taken)) {
       taken = (least + 15) & ~(size_t)15;
-      if (taken > left || !may_have(heap, used + taken)) return 0;
+      if (taken > left || !may_have(heap, used + taken)) return refuse(heap);
     }
   } while (!atomic_compare_exchange_weak_explicit(&heap->bytes, &used, used + taken,
                                                   memory_order_relaxed, memory_order_relaxed));
@@ -103,31 +110,39 @@ void hiaR_heap_count_taken(hia_heap *heap, size_t size, bool is_fresh) {
 void *hiaR_heap_take_reserve(hia_heap *heap, size_t size) {
   if (!heap->reserve.block) return NULL;
   pthread_mutex_lock(&heap->lock);
-  void *block = hiaR_reserve_take(&heap->reserve, size);
+  void *block = hiaR_reserve_take(&heap->reserve, size, heap->repeats);
   pthread_mutex_unlock(&heap->lock);
   return block;
 }
 
 size_t hiaR_heap_claim(hia_heap *heap, size_t least, size_t size) {
   size_t taken = hiaR_heap_take_bytes(heap, least, size);
-  return taken || !hiaR_chunks_free_regions(heap) ? taken : hiaR_heap_take_bytes(heap, least, size);
+  if (taken || !hiaR_chunks_free_regions(heap)) return taken;
+  atomic_store_explicit(&heap->is_full, false, memory_order_relaxed);
+  return hiaR_heap_take_bytes(heap, least, size);
 }
 
 /* ---- the end of a run ---- */
 
-/* What the run had of the reserve must not be read any more. */
-static void end_reserve(hia_heap *heap, size_t peak) {
-  if (!hiaR_reserve_end_run(&heap->reserve, heap->allocator, peak)) return;
-  /* It replaces what was kept. */
+static void free_kept(hia_heap *heap) {
   hiaR_chunks_free_spare(heap);
   hiaR_large_free_kept(heap);
-  hiaR_reserve_make(&heap->reserve, heap->allocator, peak);
+}
+
+/* What the run had of the reserve must not be read any more. */
+static void end_reserve(hia_heap *heap, size_t peak) {
+  const hia_reserve_need need = {peak, atomic_load_explicit(&heap->fresh, memory_order_relaxed),
+                                 heap->repeats};
+  size_t size = hiaR_reserve_end_run(&heap->reserve, heap->allocator, &need);
+  if (!size) return;
+  free_kept(heap); /* the reserve replaces that */
+  hiaR_reserve_make(&heap->reserve, heap->allocator, size, heap->repeats);
 }
 
 void hiaR_heap_end(hia_heap *heap) {
   size_t peak = atomic_load_explicit(&heap->peak, memory_order_relaxed);
   bool has_run = heap->chunks || heap->large;
-  if (has_run) heap->last = peak;
+  if (has_run && (!heap->repeats || heap->last < peak)) heap->last = peak;
   hiaR_spans_clear(&heap->spans);
   hiaR_large_end(heap);
   end_grant(heap);
@@ -135,10 +150,13 @@ void hiaR_heap_end(hia_heap *heap) {
   if (has_run) end_reserve(heap, peak);
 }
 
+void hiaR_heap_forget(hia_heap *heap) {
+  free_kept(heap);
+  hiaR_reserve_free(&heap->reserve, heap->allocator);
+}
+
 void hiaR_heap_free(hia_heap *heap) {
   hiaR_heap_end(heap);
-  hiaR_chunks_free_spare(heap);
-  hiaR_large_free_kept(heap);
-  hiaR_reserve_free(&heap->reserve, heap->allocator);
+  hiaR_heap_forget(heap);
   pthread_mutex_destroy(&heap->lock);
 }

@@ -57,13 +57,15 @@ struct hia_heap {
   bool (*must_end)(void *user); /* what takes long in the heap asks it now and then; NULL: never */
   void *user;
   bool fast_products;   /* OpenBLAS is open, and computes the products that it takes */
+  bool repeats;         /* others follow that need as much memory: steps of a training */
   uint64_t run;         /* no other run has the number */
   size_t limit;         /* in bytes; SIZE_MAX: none */
   _Atomic size_t bytes; /* of chunks and large blocks in use */
   /* What `bytes` may come to before the heap asks for more (base/left.h); SIZE_MAX: it never asks
    */
   _Atomic size_t granted;
-  _Atomic size_t peak; /* the most that this has been */
+  _Atomic size_t peak;  /* the most that this has been */
+  _Atomic bool is_full; /* more was asked for than the limit, or the machine, has left */
   /* What the run has taken for its objects: in all, and of that from the allocator instead of from
      what earlier runs have left. Blocks that are freed and used again count once, as free lists
      are used without a count. */
@@ -86,7 +88,7 @@ struct hia_heap {
 /* The allocator must outlive the heap. */
 void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator);
 /* Begins a run, which may have `limit` bytes in all; 0: as many as the machine has left; SIZE_MAX:
- * no limit. must_end becomes NULL, fast_products false. */
+ * no limit. must_end becomes NULL, fast_products and repeats false. */
 void hiaR_heap_begin(hia_heap *heap, size_t limit);
 /* Counts other memory of the run with the heap's: `size` bytes or as many as the limit leaves, but
  * at least `least`. Returns their number, a multiple of 16; 0: fewer than `least` are left. */
@@ -97,6 +99,8 @@ size_t hiaR_heap_left(const hia_heap *heap);
 /* Ends it: all blocks become invalid. Some memory is kept for the next run. No worker may use the
  * heap any more; their local heaps are invalid. */
 void hiaR_heap_end(hia_heap *heap);
+/* Between runs: frees what is kept, whose blocks may be larger than what the next run asks for. */
+void hiaR_heap_forget(hia_heap *heap);
 void hiaR_heap_free(hia_heap *heap);
 
 /* True if the run must end. */

@@ -77,16 +77,21 @@ static size_t left_of(size_t limit, size_t used) {
 static hia_status call_host(hia_run *run, hia_word *slots, const hia_host_instr *host) {
   const hia_limits *limits = run->limits;
   size_t bytes = atomic_load_explicit(&run->bytes, memory_order_relaxed);
+  hia_effects *effects = host->is_impure ? limits->effects : NULL;
   hia_nest nest;
+  uint32_t known;
+  if (effects && hiaR_effects_take(effects, &known, limits->fuel ? run->fuel : NULL, slots,
+                                   host->outs, host->n_outs))
+    return (hia_status)known;
   hiaR_nest_enter(&nest, limits->scope, left_of(limits->depth, bytes),
                   left_of(limits->memory, bytes), limits->fuel);
   hia_status status =
       host->caller->call(host->prepared, slots, host->ins, host->outs, run->allocator);
   hiaR_nest_leave(&nest);
-  hia_effects *effects = limits->effects;
-  if (!effects || !host->is_impure) return status;
+  if (!effects || !effects->is_recorded) return status;
   /* Native code calls a safe function without the runtime, which could not take it from there. */
-  if (host->is_safe) atomic_store_explicit(&effects->is_stuck, true, memory_order_relaxed);
+  if (host->is_safe && limits->activity)
+    atomic_store_explicit(&effects->is_stuck, true, memory_order_relaxed);
   hiaR_effects_add(effects, status, limits->fuel ? run->fuel : NULL, slots, host->outs,
                    host->n_outs);
   return status;

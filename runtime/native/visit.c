@@ -59,7 +59,10 @@ uint32_t hiaR_native_effect(hia_host_call *call, hia_word *block, uint32_t n_par
   hia_effects *effects = context->run.effects;
   uint64_t *fuel = context->fuel != &context->run.unlent ? context->fuel : NULL;
   uint32_t status;
-  if (effects && hiaR_effects_take(effects, &status, fuel, block + n_params, n_results))
+  if (effects && hiaR_effects_take(effects, &status, fuel, block + n_params, NULL, n_results))
     return status;
-  return hiaR_native_host(call, block, context);
+  status = hiaR_native_host(call, block, context);
+  if (effects && effects->is_recorded)
+    hiaR_effects_add(effects, status, fuel, block + n_params, NULL, n_results);
+  return status;
 }

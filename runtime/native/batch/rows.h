@@ -81,13 +81,13 @@ typedef struct hia_row_phase {
   struct hia_row_chunk *chunks;
 } hia_row_phase;
 
-/* A note that a word of an object is to be what a pending tensor of one element will have. It holds
- * a reference to both. */
+/* A note that a word of an object is to be what a pending tensor of one element will have; or that
+ * a tensor is to have the elements of all tensors of an array. It holds a reference to both. */
 typedef struct hia_owed {
   struct hia_owed *older;
-  hia_word object, tensor;
-  uint32_t base;     /* of the object's type (heap/object.h) */
-  uint32_t at, size; /* of the word in the object, in bytes */
+  hia_word object, tensor; /* or the tensor, and the array */
+  uint32_t base;           /* of the object's type, or of the array's (heap/object.h) */
+  uint32_t at, size;       /* of the word in the object, in bytes; a size of 0: it is a tensor */
 } hia_owed;
 
 /* A piece of the run's heap that holds rows. */
@@ -119,10 +119,15 @@ typedef struct hia_batch {
   uint32_t n_narrow, once_left, n_once;
 } hia_batch;
 
-/* The row whose result a tensor will be; NULL: the tensor has its elements. */
+/* The row whose result a tensor will be; NULL: the tensor has its elements, or is owed them. */
 static inline hia_row *hiaR_pending_row(hia_word word) {
   hia_tensor *t = hiaR_tensor(word);
   return t->counted.ctor == HIA_TENSOR_PENDING ? (hia_row *)(uintptr_t)*hiaR_tensor_owner(t) : NULL;
+}
+
+/* True if the tensor has no elements yet. Without a pending row it is owed them (owed.c). */
+static inline bool hiaR_is_pending(hia_word word) {
+  return hiaR_tensor(word)->counted.ctor == HIA_TENSOR_PENDING;
 }
 
 /* The tensor of which operand i of a row is a view, which holds the results of an earlier block;
@@ -132,12 +137,25 @@ static inline const hia_tensor *hiaR_row_origin(const hia_row *r, uint32_t i) {
   return t->counted.ctor == HIA_TENSOR_VIEW ? hiaR_tensor(*hiaR_tensor_owner(t)) : NULL;
 }
 
-/* Identifies an operand: the address of a tensor's elements, or of its header while it has none;
- * other words identify themselves. */
+/* Identifies a tensor of one element by the element's bits, as no address: bit 63 of these is 0.
+ * 0: it would look like one. */
+static inline hia_word hiaR_element_identity(const hia_tensor *t) {
+  uint64_t bits = 0;
+  uint32_t size = hiaR_dtype_size(hiaR_tensor_dtype(t));
+  memcpy(&bits, t->data, size);
+  if (size < sizeof bits) return bits | UINT64_C(1) << 63;
+  return bits >> 48 ? bits : 0;
+}
+
+/* Identifies an operand: by the address of a tensor's elements, or of its header while it has none,
+ * or by its only element, which may have been computed for each of several equal leaves; other
+ * words identify themselves. */
 static inline hia_word hiaR_operand_identity(const hia_segment *s, uint32_t i, hia_word word) {
   if (!s->words[i].rank) return word;
   const hia_tensor *t = hiaR_tensor(word);
-  return t->data ? (hia_word)(uintptr_t)t->data : word;
+  if (!t->data) return word;
+  hia_word element = s->words[i].n == 1 ? hiaR_element_identity(t) : 0;
+  return element ? element : (hia_word)(uintptr_t)t->data;
 }
 
 /* Identifies the operands of a row, the first words of `words`. */
@@ -223,6 +241,11 @@ bool hiaR_batch_owe(hia_context *context, uint32_t base, const hia_late_word *w,
 /* Writes the element of a tensor that has it; takes the reference to the tensor. */
 void hiaR_batch_fill(hia_context *context, const hia_late_word *w, hia_word object,
                      hia_word tensor);
+/* Notes that a tensor, whose elements are not set, is to have those of the tensors of an array of a
+ * type with this base; takes the reference to the array. False: no memory. */
+bool hiaR_batch_owe_elements(hia_context *context, uint32_t base, hia_word tensor, hia_word array);
+/* Writes the elements, which are there; takes the reference to the array. */
+void hiaR_batch_fill_elements(hia_context *context, uint32_t base, hia_word tensor, hia_word array);
 /* Writes what objects are owed: all rows are computed. */
 void hiaR_batch_pay(hia_context *context, hia_batch *b);
 

@@ -68,7 +68,7 @@ void hiaR_waiter_remove(hia_context *context, hia_frozen *f) {
 
 /* ---- settling ---- */
 
-static bool is_pending(hia_word tensor) { return tensor && hiaR_pending_row(tensor); }
+static bool is_pending(hia_word tensor) { return tensor && hiaR_is_pending(tensor); }
 
 /* Says which rows iterations wait for. Returns false if all that is pending is to be computed. */
 static bool want(const hia_context *context, hia_word awaited) {

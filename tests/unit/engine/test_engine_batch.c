@@ -20,6 +20,12 @@ static const char text[] =
     "fn twin(n: i32, k: i32) -> f32[24] = if n == 0 then E[k % 2 + 3]\n"
     "  else tanh(W @ concat(twin(n - 1, 2 * k), twin(n - 1, 2 * k + 1)))\n"
     "fn twins(n: i32) -> f32 = twin(n, 1)[3]\n"
+    /* A leaf's number is computed at once, for each leaf. */
+    "fn scored(n: i32, k: i32) -> (f32[24], f32) = if n == 0 then\n"
+    "    { let h = E[k % 2 + 3]; (h, sum(h * h)) }\n"
+    "  else { let (l, a) = scored(n - 1, 2 * k); let (r, b) = scored(n - 1, 2 * k + 1);\n"
+    "    let h = tanh(W @ concat(l, r)); (h, a + b + h[1]) }\n"
+    "fn scores(n: i32) -> f32 = scored(n, 1).1\n"
     /* A function that gets vectors of two sizes. */
     "fn cell(x: f32[?], is_half: bool, n: i32) -> f32[24] =\n"
     "  if n > 0 then tanh(cell(x, is_half, n - 1) + cell(x, is_half, n - 1))\n"
@@ -142,6 +148,20 @@ Test(engine_batch, equal_rows_are_computed_once) {
   outcome o = run(&p, "twins", 3, 0), alone = run(&none, "twins", 3, 0);
   cr_expect_eq(o.stats.batch_rows, 4);
   cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  close_program(&none);
+  close_program(&p);
+}
+
+/* Numbers that equal leaves have computed at once are equal, wherever they lie. */
+Test(engine_batch, equal_rows_with_numbers_of_leaves) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_ALL, 0, 1), none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (int32_t n = 1; n < 8; n++) {
+    outcome o = run(&p, "scores", n, 0), alone = run(&none, "scores", n, 0);
+    cr_expect_leq(o.stats.batch_rows, 2 * (uint64_t)n, "%d: %llu rows", n,
+                  (unsigned long long)o.stats.batch_rows);
+    cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  }
   close_program(&none);
   close_program(&p);
 }

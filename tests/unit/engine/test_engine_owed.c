@@ -42,6 +42,22 @@ static const char text[] =
     "while i < n\n"
     "  { (s + (match list(3) { Nil => 0, Cons(_, k, _) => 1 }), Cons(sum(W @ E[0]), i, Nil), i + "
     "1) }; (s, l) }\n"
+    /* Arrays and tensors of what is late, which functions return. */
+    "fn pairs(n: i32) -> [(i64, f32)] = [{ let h = tanh(W @ E[(n + i32(i)) % 50]); (argmax(h), "
+    "sum(h)) } for i in 0..3]\n"
+    "fn numbers(n: i32) -> f32[?] = [sum(tanh(W @ E[(n + i32(i)) % 50])) for i in 0..n % 5]\n"
+    "fn returned(n: i32) -> [(i64, f32)] = { let (s, _) = loop (s = pairs(0), i = 0) while i < n\n"
+    "  { (concat(s, pairs(i)), i + 1) }; s }\n"
+    "type Vector = Vector(x: f32[?])\n"
+    "fn vectors(n: i32) -> [Vector] = { let (s, _) = loop (s = [Vector(numbers(3))], i = 0) while "
+    "i < n\n"
+    "  { (concat(s, [Vector(numbers(i))]), i + 1) }; s }\n"
+    "fn firsts(n: i32) -> (f32, [Vector]) = { let s = vectors(n);\n"
+    "  (match s[0] { Vector(x) => x[0] }, s) }\n"
+    /* Iterations that read what they are owed, and go on with it. */
+    "fn keys(n: i32) -> [(i64, Tree)] = [{ let (_, t) = label(i32(i) % 3, i32(i));\n"
+    "  let (_, u) = label(1, i32(key(t))); let (_, v) = label(1, i32(key(u))); (key(v), t) } for i "
+    "in 0..n]\n"
     /* Iterations that wait for one wave at a time, the last of which is all that is pending. */
     "fn until(h: f32[64], n: i32) -> f32[64] = { let y = tanh(W @ h);\n"
     "  if n == 0 or sum(y * y) < 0.9 then y else until(y, n - 1) }\n"
@@ -110,6 +126,39 @@ Test(engine_owed, runs_wait_once) {
   cr_expect_leq(compare(&p, &none, "totals", 6).batch_waves, waves);
 #endif
   compare(&p, &none, "looks", 40);
+  close_program(&none);
+  close_program(&p);
+}
+
+/* Nor does it for arrays and tensors. */
+Test(engine_owed, arrays_and_tensors_are_filled_at_the_end) {
+  NEEDS_NATIVE;
+  static const char *const names[] = {"returned", "vectors", "firsts"};
+  for (unsigned threads = 1; threads <= 3; threads += 2) {
+    program p = open_with(HIA_BATCH_SEGMENTS, threads), none = open_with(HIA_BATCH_NONE, threads);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+      hia_run_stats stats = compare(&p, &none, names[i], 60);
+      cr_expect_geq(stats.batch_rows, 60);
+#ifndef HIA_STRESS
+      cr_expect_leq(stats.batch_waves, 4, "%s: %llu waves", names[i],
+                    (unsigned long long)stats.batch_waves);
+#endif
+      compare(&p, &none, names[i], 0);
+    }
+    close_program(&none);
+    close_program(&p);
+  }
+}
+
+/* While an iteration waits for what it is owed, others go on. */
+Test(engine_owed, iterations_wait_together) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_SEGMENTS, 1), none = open_with(HIA_BATCH_NONE, 1);
+  hia_run_stats stats = compare(&p, &none, "keys", 60);
+  cr_expect_gt(stats.batch_rows, 500);
+#ifndef HIA_STRESS
+  cr_expect_leq(stats.batch_waves, 10, "%llu waves", (unsigned long long)stats.batch_waves);
+#endif
   close_program(&none);
   close_program(&p);
 }

@@ -175,10 +175,11 @@ enum { PIECES = 3000, PIECE = 10000 };
 
 /* A run like those of a training: blocks of all sizes, of which every third is freed at once, and
  * `n` in all. Each must be memory of its own. */
-static void run_like_training(hia_heap *heap, int n) {
+static void run_like_training_as(hia_heap *heap, int n, bool repeats) {
   static unsigned char *at[PIECES];
   hia_local_heap local;
   hiaR_heap_begin(heap, 0);
+  heap->repeats = repeats;
   hiaR_local_begin(&local, heap);
   for (int i = 0; i < n; i++) {
     size_t size = i % 50 ? PIECE : HIA_SPAN_LARGEST + PIECE;
@@ -191,6 +192,7 @@ static void run_like_training(hia_heap *heap, int n) {
     for (size_t k = 0; i % 3 && k < PIECE; k += 100) cr_assert_eq(at[i][k], i & 255);
   hiaR_heap_end(heap);
 }
+static void run_like_training(hia_heap *heap, int n) { run_like_training_as(heap, n, false); }
 
 /* From the second run on all memory is that of one piece, which grows when runs do. */
 Test(heap, runs_with_much_memory_have_a_reserve) {
@@ -222,6 +224,30 @@ Test(heap, runs_with_much_memory_have_a_reserve) {
   (void)left;
 #endif
   cr_assert_geq(heap.reserve.size, size);
+  hiaR_heap_free(&heap);
+  cr_assert_eq(from.blocks, 0);
+}
+
+/* Small runs between steps of a training take nothing from the next step; behind the training they
+ * do. */
+Test(heap, runs_that_repeat_keep_their_memory) {
+  test_heap from;
+  test_heap_init(&from, 1000000);
+  hia_heap heap;
+  hiaR_heap_init(&heap, &from.allocator);
+  for (int i = 0; i < 3; i++) run_like_training_as(&heap, PIECES / 20, true);
+  long left = from.left;
+  size_t size = heap.reserve.size;
+  cr_assert_gt(size, 0);
+  for (int i = 0; i < 40; i++) {
+    run_like_training_as(&heap, 10, true);
+    if (i % 20 == 19) run_like_training_as(&heap, PIECES / 20, true);
+    cr_assert_eq(atomic_load(&heap.fresh), 0, "run %d", i);
+  }
+  cr_assert_eq(from.left, left, "runs ask for memory");
+  cr_assert_eq(heap.reserve.size, size);
+  for (int i = 0; i < 20; i++) run_like_training(&heap, 2);
+  cr_assert_eq(heap.reserve.size, 0);
   hiaR_heap_free(&heap);
   cr_assert_eq(from.blocks, 0);
 }
