@@ -6,8 +6,9 @@
  *
  *   bench_decisions [--quick | --check] [--runs N] [--only NAME]
  *
- * NAME is tagger, characters, parser, spinn or nuts. Results are those without batching, bit for
- * bit. A round has a measurement of each; figures are medians of rates of processor time. */
+ * NAME is tagger, characters, parser, spinn, attention or nuts. Results are those without batching,
+ * bit for bit. A round has a measurement of each; figures are medians of rates of processor time.
+ */
 #include "bench/decisions/models.h"
 #include "bench/harness.h"
 #include "bench/inputs.h"
@@ -131,10 +132,10 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < BENCH_N_DECIDING; i++)
     has_model |= is_chosen(bench_deciding_models[i].name);
   if (!is_known || runs < 1 || runs > MAX_RUNS || !has_model) {
-    fprintf(
-        stderr,
-        "usage: %s [--quick | --check] [--runs N] [--only tagger|characters|parser|spinn|nuts]\n",
-        argv[0]);
+    fprintf(stderr,
+            "usage: %s [--quick | --check] [--runs N] [--only "
+            "tagger|characters|parser|spinn|attention|nuts]\n",
+            argv[0]);
     return 2;
   }
   if (bench_is_quick()) runs = 1;

@@ -158,6 +158,7 @@ static const struct {
     {"BiLSTM, characters", "character_tagger", "loss", NULL},
     {"arc-hybrid", "arc_hybrid_parser", "loss", NULL},
     {"SPINN 150", "spinn", "loss", NULL},
+    {"translator", "attention", "loss", NULL},
     {"NUTS 250", "nuts", NULL, NULL},
     {"Felsenstein", "felsenstein", NULL, "gradient"},
 };

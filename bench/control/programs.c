@@ -85,7 +85,19 @@ static const char arcs[] = "fn result(n: i32) -> i32 =\n"
                            "1)))\n"
                            "}\n";
 
-enum { PARSER = 3, SPINN = 6 }; /* of bench_deciding_models */
+/* The states of a sentence; two rows for each word of its translation, of which the first is what
+ * attends; three of the backward pass for each, and one for each state. */
+static const char attending[] =
+    "fn result(n: i32) -> i32 = i32(1000.0 * sum(grad(loss)(some(0, i64(n))).6))\n"
+    "fn rows_of(i: i32) -> i32[?] = {\n"
+    "  let s = some(i64(i), 1)[0];\n"
+    "  let (n, m) = (len(s.0), len(s.1) + 1);\n"
+    "  let (two, three) = (iota(2 * m), iota(3 * m));\n"
+    "  i32(concat(concat(8 * iota(n), 8 * (n + two) + two % 2 + 1),\n"
+    "    concat(8 * (n + 2 * m + three) + three % 3 + 3, 8 * (n + 5 * m + iota(n)) + 6)))\n"
+    "}\n";
+
+enum { PARSER = 3, SPINN = 6, TRANSLATOR = 7 }; /* of bench_deciding_models */
 
 const bench_controlled bench_controlled_programs[BENCH_N_CONTROLLED + 1] = {
     {"early exits", NULL, NULL, exits, 1.4},
@@ -93,6 +105,7 @@ const bench_controlled bench_controlled_programs[BENCH_N_CONTROLLED + 1] = {
     {"top-down TreeLSTM 150", "top_down_tree_lstm", NULL, grown, 1},
     {"SPINN 150", "spinn", &bench_deciding_models[SPINN], phrases, 1},
     {"arc-hybrid parser", "arc_hybrid_parser", &bench_deciding_models[PARSER], arcs, 1},
+    {"translator, gradient", "attention", &bench_deciding_models[TRANSLATOR], attending, 1.3},
     {"NUTS 250", "nuts", NULL, chains, 1.5},
     {NULL, NULL, NULL, NULL, 0},
 };

@@ -16,7 +16,7 @@ typedef struct bench_controlled {
   double least; /* times the rate without batches */
 } bench_controlled;
 
-enum { BENCH_N_CONTROLLED = 6 };
+enum { BENCH_N_CONTROLLED = 7 };
 /* The list ends with one without a title. */
 extern const bench_controlled bench_controlled_programs[BENCH_N_CONTROLLED + 1];
 

@@ -95,6 +95,20 @@ static const char spinn[] =
     "  } for s in sentences])\n"
     "}\n";
 
+/* Translations have 5 to 35 words, too. */
+static const char translator[] =
+    "fn some(from: i64, n: i64) -> [(i32[?], i32[?])] =\n"
+    "  [(many(length(k), WORDS, k), many(length(-k), WORDS, -k)) for k in from..from + n]\n"
+    "fn products(sentences: [(i32[?], i32[?])]) -> f64 = {\n"
+    "  let of_a_word = f64(4 * HIDDEN * (EMBEDDING + HIDDEN));\n"
+    "  let of_a_step = f64(4 * HIDDEN * (EMBEDDING + 2 * HIDDEN) + HIDDEN * (3 * HIDDEN + "
+    "WORDS));\n"
+    "  sum([{\n"
+    "    let (n, m) = (f64(len(s.0)), f64(len(s.1) + 1));\n"
+    "    of_a_word * n + (of_a_step + f64(2 * HIDDEN) * n) * m\n"
+    "  } for s in sentences])\n"
+    "}\n";
+
 /* Inputs are the numbers of chains, of 10 draws each. One at a time they reach 0.4 of what products
  * allow, so together they can be 2.5 times as fast. The product with L and that of the gradient
  * are made once for each step, and for each draw. */
@@ -145,5 +159,6 @@ const bench_deciding bench_deciding_models[BENCH_N_DECIDING] = {
      0},
     {"spinn", "SPINN 150", "spinn", "loss", true, {draws, spinn}, 0.7, false, 0},
     {"spinn", "SPINN 150, decides", "spinn", "decided_class", false, {draws, spinn}, 0.7, false, 0},
+    {"attention", "translator", "attention", "loss", true, {draws, translator}, 0.7, false, 0},
     {"nuts", "NUTS 250", "nuts", "drawn", false, {nuts, ""}, 0.7, true, 2},
 };

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The models of examples/models/ whose control depends on values that they compute, and a tagger of
- * sentences of different lengths, as bench/decisions.c measures them. Each has, besides a file,
- * text that is added to it:
+/* The models of examples/models/ whose control depends on values that they compute, and a tagger
+ * and a translator of sentences of different lengths, as bench/decisions.c measures them. Each has,
+ * besides a file, text that is added to it:
  *
  *   some(from: i64, n: i64)   n inputs, the same at each call
  *   products(inputs) -> f64   how many multiplications the products of `loss(inputs)` have
@@ -23,7 +23,7 @@ typedef struct bench_deciding {
       least_together; /* how many times as fast a batch should be as one at a time; 0: no target */
 } bench_deciding;
 
-enum { BENCH_N_DECIDING = 8 };
+enum { BENCH_N_DECIDING = 9 };
 extern const bench_deciding bench_deciding_models[BENCH_N_DECIDING];
 
 #endif

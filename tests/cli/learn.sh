@@ -39,4 +39,5 @@ learns character_tagger spelled 20
 learns arc_hybrid_parser parses 20
 learns arc_hybrid_parser parses 20 --loss explored
 learns spinn brackets 20
+learns attention translations 100
 exit $failed

@@ -2,8 +2,9 @@
 /* Programs with tensors that batch (a diff_sort): functions that walk over trees, and call each
  * other, multiply with params, and pass on what they compute, and scalars that depend on it,
  * through calls, branches, loops, comprehensions, tuples and data. Control depends on such scalars
- * now and then. Some indices are out of range, some divisors are zero. All sizes are constant;
- * they are small, and each is used for several things. */
+ * now and then. Loops keep their states, and attend to them: how many there are is known only in a
+ * run. Some indices are out of range, some divisors are zero. All other sizes are constant; they
+ * are small, and each is used for several things. */
 #include "tests/diff/run.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -320,12 +321,64 @@ static void comprehension(gen *g, uint32_t n, uint32_t d) {
   g->calls = calls;
 }
 
+/* What attends to the rows `p` by a variable; of the first v<k> + 1 rows, or of all of them. */
+static void attention(gen *g, uint32_t query, uint32_t k, bool is_whole) {
+  char rows[40] = "p";
+  if (!is_whole) snprintf(rows, sizeof rows, "p[0..i64(v%u) + 1]", k);
+  if (chance(g, 80))
+    put(g, "softmax(%s @ v%u) @ %s", rows, query, rows);
+  else
+    put(g, "(tanh(%s @ v%u) @ %s)", rows, query, rows);
+}
+
+/* A loop over up to four rounds, which keeps a state of each, and attends to those that there are:
+ * a matrix of which the number of rows is known only in a run. */
+static void history(gen *g, uint32_t n, uint32_t own, uint32_t d) {
+  uint32_t vars = g->n_vars, calls = g->calls;
+  bool grows = chance(g, 30), is_at_once = chance(g, 40);
+  gen_text *out = g->out, first = {0};
+  form(g, d, "{ let m = abs($ % 1000) % 5; ", integer);
+  g->out = &first;
+  expr(g, vec(n), d);
+  g->out = out;
+  uint32_t query = add(g, vec(n)), k = add(g, integer), seen = g->n_names++, state = g->n_names++;
+  put(g, "let (p, v%u, _) = loop (p = full(%s(0.0), %s, %u), ", query, g->dtype,
+      grows ? "1" : "i64(m) + 1", n);
+  put(g, "v%u: %s[%u] = %s, v%u = 0) while v%u < m { ", query, g->dtype, n, first.data, k, k);
+  gen_text_free(&first);
+  g->calls = 0;
+  if (!is_at_once) {
+    put(g, "let v%u = ", seen);
+    attention(g, query, k, grows);
+    put(g, "; ");
+    g->scope[g->n_vars < MAX_VARS ? g->n_vars++ : MAX_VARS - 1] = (var){vec(n), seen};
+  }
+  put(g, "let v%u: %s[%u] = ", state, g->dtype, n);
+  if (chance(g, 60))
+    put(g, "tanh(W%u%u @ ", own, own), form(g, d, "$); ", vec(n));
+  else
+    form(g, d, "$; ", vec(n));
+  if (grows)
+    put(g, "(concat(p, [v%u], axis = 0), v%u, v%u + 1) }; ", state, state, k);
+  else
+    put(g, "(set(p, v%u + 1, v%u), v%u, v%u + 1) }; ", k, state, state, k);
+  g->calls = calls;
+  g->n_vars = vars;
+  if (is_at_once)
+    attention(g, query, k, true);
+  else if (chance(g, 40))
+    put(g, "%s(p @ W%u%u, axis = 0)", chance(g, 50) ? "sum" : "mean", own, own);
+  else
+    put(g, "v%u", query);
+  put(g, " }");
+}
+
 static void vector(gen *g, uint32_t n, uint32_t d) {
   type v = vec(n);
   uint32_t other = below(g, N_SIZES), own = 0;
   while (g->sizes[own] != n) own++;
   uint32_t m = g->sizes[other];
-  switch (below(g, 27)) {
+  switch (below(g, 29)) {
   case 0:
   case 1:
   case 2:
@@ -360,6 +413,8 @@ static void vector(gen *g, uint32_t n, uint32_t d) {
   case 23: form(g, d, "(outer($, $) @ $)", v, vec(m), vec(m)); return;
   case 24: form(g, d, "select($ > $, $, $)", v, v, v, v); return;
   case 25: form(g, d, "sum(stack($, $, $), axis = 0)", v, v, v); return;
+  case 26:
+  case 27: history(g, n, own, d); return;
   default: put(g, "b%u", own); return;
   }
 }

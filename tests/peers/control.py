@@ -12,7 +12,7 @@ import autodiff
 import checking
 import files
 from checking import check, check_saved, example, near, saved, write
-from control_models import CharacterTagger, Parser, Spinn
+from control_models import CharacterTagger, Parser, Spinn, Translator
 from nuts import Nuts
 
 
@@ -130,7 +130,7 @@ def network(name, model, sentences, of_hiaton, decisions, seed):
 
 
 TYPES = {'character_tagger': '[([Word], i32[?])]', 'arc_hybrid_parser': '[(i32[?], i32[?], i32[?])]',
-         'spinn': '[(i32[?], i32[?], i32)]'}
+         'spinn': '[(i32[?], i32[?], i32)]', 'attention': '[(i32[?], i32[?])]'}
 
 
 def character_tagger(random):
@@ -181,10 +181,16 @@ def spinn(random):
     network('spinn', Spinn, [sentence(n) for n in (1, 2, 5, 9, 30)], lambda *s: s, decisions, 62)
 
 
+def attention(random):
+    sentences = [(random.randint(1, 1000, n).tolist(), random.randint(1, 1000, m).tolist())
+                 for n, m in ((1, 1), (2, 0), (5, 7), (9, 4), (12, 15))]
+    network('attention', Translator, sentences, lambda *s: s, lambda peer, source, _: (peer.translate(source),), 63)
+
+
 def main():
     checking.begin()
     nuts()
-    for number, test in enumerate((character_tagger, arc_hybrid_parser, spinn)):
+    for number, test in enumerate((character_tagger, arc_hybrid_parser, spinn, attention)):
         test(np.random.RandomState(70 + number))
     checking.end()
 

@@ -58,6 +58,55 @@ class CharacterTagger(Network):
         return self.run(words, tags)[1]
 
 
+class Translator(Network):
+    SHAPES = {'E': (1000, 128), 'We': (1024, 384), 'be': (1024,), 'F': (1000, 128), 'Wd': (1024, 640), 'bd': (1024,),
+              'A': (256, 256), 'C': (256, 512), 'O': (1000, 256), 'bo': (1000,)}
+
+    def cell(self, weights, bias, parts, c):
+        return lstm_step(self.w[weights] @ np.concatenate(parts) + self.w[bias], c)
+
+    def encode(self, words):
+        """The states at all words, and that of the cell at the last one."""
+        h = c = np.zeros(self.w['be'].shape[0] // 4)
+        states = []
+        for word in words:
+            h, c = self.cell('We', 'be', [self.w['E'][word], h], c)
+            states.append(h)
+        return states, h, c
+
+    def attend(self, states, h):
+        query = self.w['A'] @ h
+        fits = [(state * query).sum(axis=-1, keepdims=True) for state in states]
+        weights = np.exp(log_softmax(np.concatenate(fits)))
+        return sum(weights[i:i + 1] * state for i, state in enumerate(states))
+
+    def scores(self, states, word, a, h, c):
+        """Of the words that may follow, and what there is then."""
+        h, c = self.cell('Wd', 'bd', [self.w['F'][word], a, h], c)
+        a = np.tanh(self.w['C'] @ np.concatenate([self.attend(states, h), h]))
+        return self.w['O'] @ a + self.w['bo'], a, h, c
+
+    def loss(self, source, target):
+        states, h, c = self.encode(source)
+        a, word, loss = np.zeros(self.w['A'].shape[0]), 0, 0.0
+        for following in target + [0]:
+            scores, a, h, c = self.scores(states, word, a, h, c)
+            loss -= log_softmax(scores)[following]
+            word = following
+        return loss
+
+    def translate(self, source):
+        states, h, c = self.encode(source)
+        a, word, words = np.zeros(self.w['A'].shape[0]), 0, []
+        for _ in range(len(source) + len(source) // 2 + 3):
+            scores, a, h, c = self.scores(states, word, a, h, c)
+            word = int(scores.argmax())
+            if word == 0:
+                break
+            words.append(word)
+        return words
+
+
 class Parser(Network):
     LABELS = 9
     SHAPES = {'E': (1000, 100), 'P': (20, 25), 'Wxf': (500, 125), 'Whf': (500, 125), 'bf': (500,), 'Wxb': (500, 125),

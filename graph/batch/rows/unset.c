@@ -14,6 +14,9 @@
  *                                             }
  *                                             %a = pack %bs, %64
  *
+ * So does a loop that reads rows for segments, as the backward pass of such a loop does: while a
+ * row is noted it holds the tensor, and to set another row of that would copy all.
+ *
  * A *web* consists of all values within a loop that are such a tensor: a variable of the loop, what
  * a `with`, a branch or an inner loop makes of it. A tensor that comes from elsewhere, such as the
  * one that a variable begins with, is taken apart into its rows where it enters the web. */
@@ -35,7 +38,9 @@ typedef struct unsetting {
   hia_row_shape shape;
   bool *is_in; /* by value; webs that were taken before, too */
   hia_u32vec web, exits;
-  bool is_late, fails;
+  bool is_late;         /* a row that is set may be pending */
+  bool is_set, is_held; /* rows are set; a row that is read is noted, and holds the tensor */
+  bool fails;
   hia_subst subst;
   bool is_changed;
 } unsetting;
@@ -102,6 +107,7 @@ static void look_at_definition(unsetting *u, hia_value_id v) {
   const hia_node *node = node_of(u, def);
   switch (node->op) {
   case HIA_OP_WITH:
+    u->is_set = true;
     u->fails |= !fits(u, in(u, def, 2));
     u->is_late |= is_late(u, in(u, def, 2));
     add_source(u, in(u, def, 0));
@@ -138,6 +144,13 @@ static void look_at_yield(unsetting *u, hia_node_id n, uint32_t i) {
     u->fails = true;
 }
 
+/* True if rows of segments have the value as an operand. */
+static bool is_noted(const unsetting *u, hia_value_id v) {
+  for (uint32_t i = u->users.start[v]; v < u->n_values && i < u->users.start[v + 1]; i++)
+    if (hiaG_is_deferred(u->b, u->f, u->users.items[i])) return true;
+  return false;
+}
+
 static void look_at_use(unsetting *u, hia_node_id n, uint32_t i) {
   const hia_node *node = node_of(u, n);
   switch (node->op) {
@@ -145,7 +158,7 @@ static void look_at_use(unsetting *u, hia_node_id n, uint32_t i) {
     if (i == 0) add(u, node->outs);
     u->fails |= i != 0;
     return;
-  case HIA_OP_ROW: return;
+  case HIA_OP_ROW: u->is_held |= is_noted(u, node->outs); return;
   case HIA_OP_DIM: u->fails |= node->imm != 0; return;
   case HIA_OP_LOOP: add(u, variable_of(u, n, i)); return;
   case HIA_OP_YIELD: look_at_yield(u, n, i); return;
@@ -153,14 +166,14 @@ static void look_at_use(unsetting *u, hia_node_id n, uint32_t i) {
   }
 }
 
-/* Finds the web that a variable of a loop belongs to. False: there is none, or nothing in it is
- * late. */
+/* Finds the web that a variable of a loop belongs to. False: there is none, or it gains nothing to
+ * have rows. */
 static bool find_web(unsetting *u, hia_node_id loop, hia_value_id v) {
   uint32_t rank = hiaG_rank(u->b->g->types, hiaG_type(u->fn, v));
   uint32_t variable = (uint32_t)hiaG_def(u->fn, v)->imm;
   u->loop = loop;
   u->web.len = u->exits.len = 0;
-  u->fails = false;
+  u->fails = u->is_set = u->is_held = false;
   hia_value_id start = in(u, loop, variable);
   u->is_late = start < u->n_values && u->has_late_rows[start];
   u->shape = (hia_row_shape){hiaG_dtype(u->b->g->types, hiaG_type(u->fn, v)), rank - 1, {0}};
@@ -176,7 +189,7 @@ static bool find_web(unsetting *u, hia_node_id loop, hia_value_id v) {
         if (in(u, n, k) == w) look_at_use(u, n, k);
     }
   }
-  if (u->is_late && !u->fails) return true;
+  if ((u->is_late || (u->is_set && u->is_held)) && !u->fails) return true;
   for (uint32_t at = 0; at < u->web.len; at++) u->is_in[u->web.data[at]] = false;
   return false;
 }

@@ -37,6 +37,7 @@ static bool adopt(hia_context *context, hia_job *job) {
 
 void hiaR_batch_hand_over(hia_context *context, hia_job *job) {
   hia_batch *b = context->batching.batch;
+  hiaR_batch_join_aside(b);
   job->rows = b->rows;
   job->adopt = adopt;
   hiaR_batch_forget(b);

@@ -23,7 +23,7 @@ hia_batch *hiaR_batch_new(const hia_context *context) {
 void hiaR_batch_forget(hia_batch *b) {
   if (b->n_equal) memset(b->equal, 0, b->n_slots * sizeof *b->equal);
   b->n_equal = 0;
-  b->rows = (hia_rows){0};
+  b->rows = b->aside = (hia_rows){0};
   b->at = b->end = NULL;
 }
 

@@ -28,7 +28,7 @@ bool hiaR_batch_note(hia_context *context, const hia_segment *s, hia_word *words
   r->depth = r->height = 0;
   r->pending = 0;
   r->level = context->batching.level;
-  r->is_wanted = false;
+  r->is_wanted = r->is_aside = false;
   for (uint32_t i = 0; i < s->n_ins; i++) {
     const hia_row *from = s->words[i].rank ? hiaR_pending_row(words[i]) : NULL;
     if (from) r->pending |= UINT64_C(1) << (i < 63 ? i : 63);

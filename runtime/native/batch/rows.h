@@ -27,6 +27,7 @@ typedef struct hia_row {
   uint32_t level;
   /* part.c: an iteration waits for it, or for a row that depends on it; it depends on a row. */
   bool is_wanted, is_blocked;
+  bool is_aside;    /* aside.c */
   uint64_t pending; /* bit i: operand i is pending; bit 63 stands for all from 63 on */
   hia_word words[]; /* its operands and its results; it holds a reference to each */
 } hia_row;
@@ -102,7 +103,11 @@ typedef struct hia_batch {
   uint32_t n_queues, most_queues;
   uint32_t *queue_of; /* by a segment's number: 1 and the index of its queue; 0: it has none */
   uint32_t n_queue_of;
-  hia_rows rows;         /* the pending ones */
+  hia_rows rows; /* the pending ones; `bytes` counts those that are aside, too */
+  /* Those that are aside (aside.c), and the rest of the newest chunk of theirs. */
+  hia_rows aside;
+  char *aside_at, *aside_end;
+  bool wants_aside;      /* a row that is wanted depends on one that is aside */
   hia_row_level *levels; /* those of all queues */
   size_t levels_size;
   /* Rows that new ones are compared with, by their hash: a power of two slots, at least twice as
@@ -128,6 +133,13 @@ static inline hia_row *hiaR_pending_row(hia_word word) {
 /* True if the tensor has no elements yet. Without a pending row it is owed them (owed.c). */
 static inline bool hiaR_is_pending(hia_word word) {
   return hiaR_tensor(word)->counted.ctor == HIA_TENSOR_PENDING;
+}
+
+/* The row whose result operand i of a row will be; NULL: the operand was not pending when the row
+ * was noted, or has its elements. */
+static inline hia_row *hiaR_operand_row(const hia_row *r, uint32_t i) {
+  bool may = (r->pending >> (i < 63 ? i : 63) & 1) && r->segment->words[i].rank;
+  return may ? hiaR_pending_row(r->words[i]) : NULL;
 }
 
 /* The tensor of which operand i of a row is a view, which holds the results of an earlier block;
@@ -257,12 +269,33 @@ void hiaR_batch_settle(hia_context *context, const char *sp, uintptr_t pc);
 
 /* ---- part.c ---- */
 
-/* True if few enough rows are pending, and few enough iterations wait, for a part to be chosen. */
+/* True if few enough rows are pending, and few enough iterations wait, for a part to be chosen; and
+ * if it may not be all. */
 bool hiaR_batch_has_parts(const hia_batch *b, uint32_t n_waiting);
-/* Says that an iteration waits for a pending tensor. */
-void hiaR_batch_want(hia_word tensor);
-/* Computes one wave of what was wanted, with all rows of its segment that can be computed. */
-void hiaR_batch_settle_part(hia_context *context, const char *sp, uintptr_t pc);
+/* Says that an iteration waits for a pending tensor. False: its row is aside, so all that is
+ * pending must be computed. */
+bool hiaR_batch_want(hia_word tensor);
+/* Computes one wave of what was wanted, with all rows of its segment that can be computed. So many
+ * iterations wait. */
+void hiaR_batch_settle_part(hia_context *context, uint32_t n_waiting, const char *sp, uintptr_t pc);
+
+/* ---- aside.c ---- */
+
+/* Appends a row to a list, as its newest. */
+void hiaR_rows_append(hia_rows *to, hia_row *r);
+/* Sets the `next` of each row to the one that was noted after it. Returns the oldest. */
+hia_row *hiaR_rows_from_oldest(const hia_rows *rows);
+/* Copies a row into new memory; its results refer to the copy. NULL: no memory. */
+hia_row *hiaR_row_copied(hia_context *context, hia_batch *b, const hia_row *r);
+/* Finds the depth of a row from those of its operands. */
+void hiaR_row_find_depth(hia_row *r);
+/* True if a row is computed with the part of this queue. Requires what part.c marks. */
+bool hiaR_row_is_chosen(const hia_row *r, uint32_t queue);
+/* Before the part of a queue is computed: sets aside all rows that are not wanted, and depend on no
+ * others. False: no memory. Requires what part.c marks. */
+bool hiaR_batch_set_aside(hia_context *context, hia_batch *b, uint32_t queue);
+/* Those that are aside are among the others again. */
+void hiaR_batch_join_aside(hia_batch *b);
 
 /* ---- once.c ---- */
 

@@ -118,6 +118,7 @@ static hia_status settle(hia_context *context) {
   context->batching.settle = NULL;
   hia_batch_usage before = context->batching.usage;
   uint64_t begin = hiaR_now();
+  hiaR_batch_join_aside(b);
   if (!hiaR_batch_find_levels(context, b)) return HIA_MEMORY;
   context->batching.usage.plan_ns += hiaR_now() - begin;
   b->level = 0;

@@ -62,7 +62,7 @@ static HIA_UNINSTRUMENTED bool wait(hia_context *context, char *frame, hia_word 
       if (!hiaR_freeze(d, d, frame, awaited)) return false;
       hiaR_arch_drive(d);
     }
-    if (!awaited || !invocation->waiters || !sees_all(d)) return false;
+    if (!awaited || !sees_all(d)) return false;
     hiaR_settle_for_waiters(context, awaited, sp, pc);
     if (hiaR_tensor(awaited)->counted.ctor != HIA_TENSOR_PENDING) return true;
   }

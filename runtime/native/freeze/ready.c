@@ -70,14 +70,17 @@ void hiaR_waiter_remove(hia_context *context, hia_frozen *f) {
 
 static bool is_pending(hia_word tensor) { return tensor && hiaR_is_pending(tensor); }
 
+static uint32_t n_waiting(const hia_context *context, hia_word awaited) {
+  return context->invocation->n_waiters + (awaited != 0);
+}
+
 /* Says which rows iterations wait for. Returns false if all that is pending is to be computed. */
 static bool want(const hia_context *context, hia_word awaited) {
-  uint32_t n = context->invocation->n_waiters + (awaited != 0);
-  if (!hiaR_batch_has_parts(context->batching.batch, n)) return false;
+  if (!hiaR_batch_has_parts(context->batching.batch, n_waiting(context, awaited))) return false;
+  bool has_parts = !awaited || hiaR_batch_want(awaited);
   for (hia_frozen *f = context->invocation->waiters; f; f = f->behind)
-    if (is_pending(f->awaited)) hiaR_batch_want(f->awaited);
-  if (awaited) hiaR_batch_want(awaited);
-  return true;
+    if (is_pending(f->awaited)) has_parts &= hiaR_batch_want(f->awaited);
+  return has_parts;
 }
 
 static void find_ready(hia_context *context) {
@@ -100,6 +103,6 @@ HIA_UNINSTRUMENTED void hiaR_settle_for_waiters(hia_context *context, hia_word a
     context->batching.settle(context, sp, pc);
     return;
   }
-  hiaR_batch_settle_part(context, sp, pc);
+  hiaR_batch_settle_part(context, n_waiting(context, awaited), sp, pc);
   if (context->batching.epoch == epoch) find_ready(context);
 }

@@ -214,6 +214,35 @@ Test(engine_batch, rows_that_loops_set_wait_for_nothing) {
   close_program(&p);
 }
 
+/* The backward pass of a loop that has set rows reads the gradients of these, and clears them. A
+ * row that is noted would hold the gradient of all, of which there would be a copy for each row: 40
+ * MB of 400 x 64 elements. */
+Test(engine_batch, rows_that_are_noted_hold_no_tensor) {
+  static const char attending[] =
+      "param S: f32[64, 64] = uniform(-0.3, 0.3)\n"
+      "fn states(k: i64) -> f32[?, 64] = {\n"
+      "  let (rows, _, _) = loop (rows = zeros(k, 64), h = full(0.1, 64), t = 0i64) while t < k {\n"
+      "    let h = tanh(S @ h); (set(rows, t, h), h, t + 1) };\n"
+      "  rows }\n"
+      "fn attends(k: i32) -> f32 = { let s = states(i64(k)); sum(softmax(s @ (S @ s[2])) @ s) }\n"
+      "fn main(k: i32) -> f32 = { let (x, w) = value_and_grad(attends, wrt = S)(k); x + sum(w) }\n";
+  enum { ROWS = 400, MOST = 8 << 20 };
+  NEEDS_NATIVE;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_JIT;
+  options.threads = 1;
+  options.batching = HIA_BATCH_NONE;
+  program none = open_program(&options, attending, "main");
+  options.batching = HIA_BATCH_ALL;
+  program p = open_program(&options, attending, "main");
+  outcome alone = run(&none, "main", ROWS, 0), o = run(&p, "main", ROWS, 0);
+  cr_expect_leq(o.stats.heap_bytes, MOST, "%llu bytes", (unsigned long long)o.stats.heap_bytes);
+  cr_expect_geq(o.stats.batch_rows, 2 * ROWS);
+  cr_expect_eq(memcmp(&o.value, &alone.value, sizeof o.value), 0);
+  close_program(&none);
+  close_program(&p);
+}
+
 /* So does a comprehension whose elements a host could see: three rows, and one of the element. */
 Test(engine_batch, elements_wait_together) {
   NEEDS_NATIVE;

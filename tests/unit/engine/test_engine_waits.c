@@ -84,6 +84,25 @@ static const char text[] =
     "fn slope(n: i32) -> i32 = { let (x, (w, e)) = value_and_grad(loss, wrt = (W, E))(n);\n"
     "  i32((x + sum(w) + sum(e)) * 1.0e4) }\n";
 
+/* Instances wait, each as often as its number says, and leave rows that nothing waits for; number
+ * `bad` fails then. */
+static const char leaving[] =
+    "param W: f32[64, 64] = glorot_uniform()\n"
+    "param V: f32[64, 64] = glorot_uniform()\n"
+    "param E: f32[50, 64] = uniform(-1.0, 1.0)\n"
+    "fn waits(x: f32[64], n: i32) -> f32[64] = { let y = tanh(W @ x);\n"
+    "  if n == 0 or sum(y) > 900.0 then y else waits(y, n - 1) }\n"
+    "fn chain(x: f32[64], n: i32) -> f32[64] = {\n"
+    "  let (y, _) = loop (y = x, k = 0) while k < n { (tanh(V @ y), k + 1) }; y }\n"
+    "fn leaves(n: i32, bad: i32) -> i32 = i32(1000.0 * sum([{ let y = chain(waits(E[i % 50], i % "
+    "20), 40);\n"
+    "  sum(y) + f32(if i == bad then 1 / (i - bad) else 0) } for i in 0..n]))\n"
+    /* They leave rows, wait for others, and then for these. */
+    "fn returns(n: i32) -> i32 = sum([{ let y = chain(E[i % 50], 40); let z = waits(E[i % 50], i % "
+    "20);\n"
+    "  let k = if sum(y) + sum(z) > 900.0 then 2 else 1;\n"
+    "  k + i32(100.0 * sum(waits(y * 0.5, i % 3))) } for i in 0..n])\n";
+
 typedef struct outcome {
   hia_status status;
   int32_t value;
@@ -119,13 +138,18 @@ static outcome run(program *p, const char *name, int32_t n) {
   return run_with(p, name, &n, 1, (limits){0});
 }
 
-static program open_with(hia_batching batch, uint32_t flags, unsigned threads) {
+static program open_of(const char *program_text, const char *name, hia_batching batch,
+                       uint32_t flags, unsigned threads) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = HIA_ENGINE_JIT;
   options.batching = batch;
   options.flags = flags;
   options.threads = threads;
-  return open_program(&options, text, "total");
+  return open_program(&options, program_text, name);
+}
+
+static program open_with(hia_batching batch, uint32_t flags, unsigned threads) {
+  return open_of(text, "total", batch, flags, threads);
 }
 
 /* An oracle that knew all decisions would compute step k of all instances in one wave. */
@@ -170,6 +194,38 @@ Test(engine_waits, siblings_wait_together) {
                   (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
   }
   close_program(&p);
+}
+
+/* Those that have waited less leave rows that nothing waits for. If these were computed as soon as
+ * there are many, they would be in waves of their own. */
+Test(engine_waits, what_nothing_waits_for_stays) {
+  NEEDS_NATIVE;
+#ifdef HIA_STRESS
+  enum { MORE = 1000 }; /* rows are settled before there are many */
+#else
+  enum { MORE = 4 };
+#endif
+  for (uint32_t threads = 1; threads <= 3; threads += 2) {
+    program p = open_of(leaving, "returns", HIA_BATCH_SEGMENTS, HIA_FLAG_NO_REUSE, threads),
+            none = open_of(leaving, "returns", HIA_BATCH_NONE, 0, 1);
+    for (int32_t n = 4; n <= 100; n *= 5) {
+      int32_t all[] = {n, -1};
+      outcome o = run_with(&p, "leaves", all, 2, (limits){0});
+      cr_expect_eq(o.value, run_with(&none, "leaves", all, 2, (limits){0}).value);
+      cr_expect(threads > 1 || o.stats.batch_waves <= 20 + 40 + MORE, "%d: %llu rows in %llu waves",
+                n, (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
+      cr_expect_eq(run(&p, "returns", n).value, run(&none, "returns", n).value);
+      for (int32_t bad = 0; bad < n; bad += 7) {
+        int32_t numbers[] = {n, bad};
+        o = run_with(&p, "leaves", numbers, 2, (limits){0});
+        outcome alone = run_with(&none, "leaves", numbers, 2, (limits){0});
+        cr_expect_eq(o.status, HIA_DIV_ZERO);
+        cr_expect_str_eq(o.error, alone.error);
+      }
+    }
+    close_program(&none);
+    close_program(&p);
+  }
 }
 
 /* Some instances wait for a product, others for two, one after the other. If all that is pending
