@@ -361,6 +361,7 @@ static void measure_narrow_of(const char *row, const char *function, hia_specula
 }
 
 static void add_length(bench_side_call *c) { bench_add_number(c, bench_is_quick() ? 10 : 1000); }
+static void add_depth(bench_side_call *c) { bench_add_number(c, bench_is_quick() ? 4 : 10); }
 static void add_elements(bench_side_call *c) { bench_add_number(c, bench_is_quick() ? 4 : 64); }
 static void add_sentence(bench_side_call *c) {
   char text[256] = "[1";
@@ -377,6 +378,7 @@ static void measure_narrow(void) {
     void (*add_args)(bench_side_call *);
   } rows[] = {{"a chain", "a chain, without versions", "chain", add_length},
               {"early exits", "early exits, without versions", "early_exit", add_elements},
+              {"nodes", "nodes, without versions", "looked_at_tree", add_depth},
               {"a tagger", "a tagger, without versions", "tagger", add_sentence}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     measure_narrow_of(rows[i].row, rows[i].function, HIA_SPECULATE_ON, rows[i].add_args,

@@ -296,7 +296,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   uint64_t run_ns = start ? hiaR_now() - start : 0;
   hiaJ_observing_end(&observing, f);
   if (status == HIA_OK)
-    hiaJ_look_at_waves(f, version, &usage, has_waves && !r.interpreted_ns ? run_ns : 0);
+    hiaJ_look_at_waves(f, version, &usage, r.interpreted_ns ? 0 : run_ns, is_looked_at);
   if (is_timed && status == HIA_OK && version->special)
     hiaJ_special_timed(version->special, run_ns);
   if (is_looked_at && status == HIA_OK)

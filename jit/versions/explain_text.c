@@ -88,7 +88,9 @@ static void put_version(hia_told *t, const hia_told_version *v, hia_text *out) {
   if (v->words && v->is_retired)
     hiaR_text_addf(out, "  no run uses it any more, since this did not hold\n");
   if (v->is_narrow)
-    hiaR_text_addf(out, "  nothing is batched: waves had few rows in the last runs with batches\n");
+    hiaR_text_addf(
+        out,
+        "  nothing is batched: waves had few rows, or took little of the time, in earlier runs\n");
   if (v->outcome == HIA_SPECIAL_MADE) put_made(t, v, out);
 }
 

@@ -343,11 +343,14 @@ void hiaJ_look(hia_function *f, const hia_looked_at *run) {
 /* ---- waves ---- */
 
 /* True if batches may cost more than they save: there were none, although code was made for them;
- * waves had few rows; or most rows were equal to others, which it takes time to find. */
-static bool are_narrow(const hia_usage *usage) {
+ * waves had few rows; most rows were equal to others, which it takes time to find; or computing the
+ * rows took less than half of the run's time, if that is known: noting them, and waiting for them,
+ * may have taken the rest. In an eager engine no version depends on a time. */
+static bool may_cost(const hia_function *f, const hia_usage *usage, uint64_t ns) {
   enum { FEW = 4 };
   uint64_t rows = usage->batch.rows, waves = usage->batch.waves;
-  return rows <= FEW * waves || usage->batch.reused > rows;
+  bool has_little = !hiaJ_is_eager(f) && 2 * usage->batch.compute_ns < ns;
+  return rows <= FEW * waves || usage->batch.reused > rows || has_little;
 }
 
 /* The next version assumes what this one does, and that nothing is gained by batches. */
@@ -365,17 +368,28 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
 }
 
 bool hiaJ_has_waves(const hia_function *f, const hia_fn_version *version) {
-  return f->loss && version->unit->has_segments;
+  const hia_speculation *s = atomic_load_explicit(&f->speculation, memory_order_acquire);
+  bool is_wide = s && atomic_load_explicit(&s->is_wide, memory_order_relaxed);
+  return version->unit->has_segments && !is_wide && may_have_versions(f, version);
+}
+
+/* The system may have put the run aside while it computed rows: so one is not enough. */
+static void note_wide(hia_speculation *s, const hia_function *f) {
+  enum { LEAST = 2, PART = 4 };
+  unsigned n_narrow = atomic_load_explicit(&s->n_narrow, memory_order_relaxed);
+  unsigned n = atomic_fetch_add_explicit(&s->n_wide, 1, memory_order_relaxed) + 1;
+  if (hiaJ_is_eager(f) || (n >= LEAST && n >= n_narrow / PART))
+    atomic_store_explicit(&s->is_wide, true, memory_order_relaxed);
 }
 
 void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage,
-                        uint64_t ns) {
+                        uint64_t ns, bool is_looked_at) {
   if (!version->unit->has_segments || !may_have_versions(f, version)) return;
   hia_speculation *s = hiaJ_speculation_of(f);
   const hia_special *like = version->special;
   if (!s || atomic_load_explicit(&s->is_wide, memory_order_relaxed)) return;
-  if (!are_narrow(usage)) {
-    atomic_store_explicit(&s->is_wide, true, memory_order_relaxed);
+  if (!may_cost(f, usage, ns)) {
+    if (ns || hiaJ_is_eager(f)) note_wide(s, f);
     return;
   }
   unsigned n = atomic_fetch_add_explicit(&s->n_narrow, 1, memory_order_relaxed) + 1;
@@ -383,8 +397,9 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
   if (!(is_enough || ns) || pthread_mutex_trylock(&s->lock)) return;
   uint32_t n_made = atomic_load_explicit(&s->n_made, memory_order_relaxed);
   uint32_t number = 0;
-  s->native.n += ns > 0;
-  s->native.ns += ns;
+  bool is_timed = ns && !is_looked_at && !like; /* other code adds the time of other runs */
+  s->native.n += is_timed;
+  s->native.ns += is_timed ? ns : 0;
   if (is_enough && !s->is_making && hiaJ_special_has_room(s) &&
       !is_known(s, like, true, f->n_param_words, n_made) && unbatch(s, f, like))
     number = hiaJ_special_begin(s, HIA_SPECIAL_MAKING);

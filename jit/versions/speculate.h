@@ -196,8 +196,9 @@ struct hia_speculation {
   _Atomic uint64_t n_general, next_look;
   bool is_making;
   hia_inside inside;
-  /* Runs with narrow waves, and none with others so far; of those without batches, how many. */
-  atomic_uint n_narrow;
+  /* Runs whose batches may have cost more than they saved, and others. is_wide: no run is without
+   * batches any more; else so many were. */
+  atomic_uint n_narrow, n_wide;
   atomic_bool is_wide;
   atomic_bool has_recalled; /* versions that are in the cache were looked for */
   _Atomic uint64_t n_unbatched;
@@ -311,11 +312,10 @@ uint32_t hiaJ_steady(const hia_function *f);
 hia_evidence hiaJ_evidence(const hia_speculation *s, const hia_function *f, uint32_t word,
                            hia_type_kind kind);
 /* A run of a version with batches has had these. May have a version without them made. `ns`: what
- * it took, if hiaJ_has_waves was true; else 0. */
+ * it took, in native code alone; 0: that is not known. `is_looked_at`: hiaJ_look gets it, too. */
 void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hia_usage *usage,
-                        uint64_t ns);
-/* True if the run is to be timed for that: a step of training with batches, at which nothing else
- * looks. */
+                        uint64_t ns, bool is_looked_at);
+/* True if the run is to be timed for that: it has batches, and may be better without them. */
 bool hiaJ_has_waves(const hia_function *f, const hia_fn_version *version);
 
 /* ---- entries.c ---- */

@@ -16,7 +16,9 @@
  *                                   %z = at %a, 1
  *
  * A *sibling* is a node of a region, a call, a branch or a loop, in which rows are noted and waited
- * for. What stands between two siblings goes with the second one, if it needs nothing of the first,
+ * for. What stands behind it goes with it, if that needs it and not the others, up to a node whose
+ * results are all that others need: so `norm(encode(left)) + norm(encode(right))` has two siblings.
+ * What stands between two siblings else goes with the second one, if it needs nothing of the first,
  * and nothing but the second needs it. What only computes, and what notes rows, goes before both,
  * and before what the first one waits for: so decisions of all of them are known together. The
  * order of all that can fail stays as it was. The siblings have results of the same types.
@@ -45,7 +47,9 @@ typedef struct beside {
   uint32_t *last_use; /* by value of such a node: the place of the node that needs it last */
   bool *is_early;     /* by node: it goes before all siblings */
   hia_node_id siblings[MAX_SIBLINGS];
-  uint32_t n, begin, end; /* places of the first sibling and the last one */
+  hia_node_id
+      ends[MAX_SIBLINGS]; /* the last node that goes with each: its results are the sibling's */
+  uint32_t n, begin, end; /* places of the first sibling and of the last end */
 } beside;
 
 /* ---- places ---- */
@@ -90,18 +94,28 @@ static void find_tail(beside *b, hia_node_id n, void *to) {
   *has_tail |= node->op == HIA_OP_CALL && node->flags & HIA_NODE_TAIL;
 }
 
+static bool has_tail(beside *b, hia_node_id n) {
+  bool has = false;
+  each_inside(b, n, find_tail, &has);
+  return has;
+}
+
+/* True if the results of a node may be elements of an array. */
+static bool are_elements(const beside *b, hia_node_id n) {
+  const hia_node *node = &b->fn->nodes.data[n];
+  if (!node->n_outs || node->n_outs > HIA_MAX_LAYOUT_WORDS) return false;
+  for (uint32_t i = 0; i < node->n_outs; i++)
+    if (hiaG_is_sum(b->g->types, hiaG_type(b->fn, node->outs + i))) return false;
+  return true;
+}
+
 /* True if the node may be a sibling. */
 static bool is_sibling(beside *b, hia_node_id n) {
   const hia_node *node = &b->fn->nodes.data[n];
   hia_waits w = {false, false};
-  bool has_tail = false;
   if (node->op != HIA_OP_CALL && node->op != HIA_OP_IF && node->op != HIA_OP_LOOP) return false;
   each_inside(b, n, add_waiting, &w);
-  if (!w.defers || !w.forces || !node->n_outs || node->n_outs > HIA_MAX_LAYOUT_WORDS) return false;
-  each_inside(b, n, find_tail, &has_tail);
-  for (uint32_t i = 0; i < node->n_outs; i++)
-    if (hiaG_is_sum(b->g->types, hiaG_type(b->fn, node->outs + i))) return false;
-  return !has_tail;
+  return w.defers && w.forces && are_elements(b, n) && !has_tail(b, n);
 }
 
 /* True if the effects of a node keep it in its place. */
@@ -175,14 +189,11 @@ static bool refuse(beside *b, hia_node_id sibling, const char *why) {
   return false;
 }
 
-/* True if `sibling`, with all that stands between the last one and it, can be the next one. */
-static bool may_join(beside *b, hia_node_id sibling) {
+/* True if what stands between the last end and a sibling can go with that, or before all. */
+static bool fits_between(beside *b, hia_node_id sibling) {
   uint32_t place = b->at[sibling];
-  if (needs(b, sibling, b->begin, b->end) || b->n == MAX_SIBLINGS) return false;
-  if (!are_alike(b, b->siblings[0], sibling))
-    return refuse(b, sibling, "their results have different types");
-  hia_node_id first = b->fn->nodes.data[b->siblings[b->n - 1]].next;
-  for (hia_node_id n = first; n != b->fn->nodes.data[sibling].next; n = b->fn->nodes.data[n].next) {
+  hia_node_id n = b->fn->nodes.data[b->ends[b->n - 1]].next;
+  for (; n != b->fn->nodes.data[sibling].next; n = b->fn->nodes.data[n].next) {
     if (must_stay(b, n)) return refuse(b, sibling, "what stands between them has effects");
     if (n != sibling && can_be_early(b, n, place))
       b->is_early[n] = true;
@@ -192,10 +203,71 @@ static bool may_join(beside *b, hia_node_id sibling) {
   return true;
 }
 
+static void set_end(beside *b, hia_node_id n) {
+  b->ends[b->n - 1] = n;
+  b->end = b->at[n];
+}
+
+/* Lets what stands behind the last sibling, before a place, go with it, as far as possible: what
+ * needs it and no other one, up to a node whose results are all that is needed behind that. */
+static void grow(beside *b, uint32_t before) {
+  hia_node_id sibling = b->siblings[b->n - 1], end = sibling;
+  uint32_t begin = b->at[sibling], others = b->n > 1 ? b->at[b->ends[b->n - 2]] : 0;
+  uint32_t last = last_use(b, sibling); /* of all results up to a node */
+  hia_node_id n = b->fn->nodes.data[sibling].next;
+  for (; n != HIA_NONE && b->at[n] < before; n = b->fn->nodes.data[n].next) {
+    uint32_t place = b->at[n];
+    if (must_stay(b, n)) break;
+    if (can_be_early(b, n, place)) {
+      b->is_early[n] = true;
+      continue;
+    }
+    bool is_apart = !needs(b, n, begin, place) || (others && needs(b, n, b->begin, others));
+    if (is_apart || has_tail(b, n)) break;
+    bool is_like = b->n == 1 || are_alike(b, b->ends[0], n);
+    if (last <= place && is_like && are_elements(b, n)) end = n;
+    if (last_use(b, n) > last) last = last_use(b, n);
+  }
+  set_end(b, end);
+}
+
+/* Adds a sibling that needs nothing of the others. */
+static bool add(beside *b, hia_node_id sibling) {
+  bool has_grown = b->ends[0] != b->siblings[0];
+  uint32_t end = b->end;
+  b->siblings[b->n++] = sibling;
+  set_end(b, sibling);
+  if (has_grown) grow(b, UINT32_MAX);
+  if (are_alike(b, b->ends[0], b->ends[b->n - 1])) return true;
+  b->n--;
+  b->end = end;
+  return refuse(b, sibling, "their results have different types");
+}
+
+/* True if `sibling` is the next one, with all that stands between the last one and it; or goes with
+ * the last one. */
+static bool may_join(beside *b, hia_node_id sibling) {
+  uint32_t place = b->at[sibling];
+  hia_node_id end = b->ends[b->n - 1];
+  if (place <= b->end) return true;
+  if (needs(b, sibling, b->begin, b->end)) {
+    grow(b, place + 1);
+    if (b->end == place) return true;
+    set_end(b, end);
+    return false;
+  }
+  if (b->n == MAX_SIBLINGS) return false;
+  if (fits_between(b, sibling)) return add(b, sibling);
+  grow(b, place);
+  if (b->ends[b->n - 1] != end && fits_between(b, sibling) && add(b, sibling)) return true;
+  set_end(b, end);
+  return false;
+}
+
 /* ---- the map ---- */
 
 static hia_type element_of(const beside *b) {
-  const hia_node *node = &b->fn->nodes.data[b->siblings[0]];
+  const hia_node *node = &b->fn->nodes.data[b->ends[0]];
   hia_type *parts = HIA_NEW_ARRAY(b->scratch, hia_type, node->n_outs);
   for (uint32_t i = 0; i < node->n_outs; i++) parts[i] = hiaG_type(b->fn, node->outs + i);
   return node->n_outs == 1 ? parts[0] : hiaG_tuple(b->g->types, parts, node->n_outs);
@@ -220,7 +292,7 @@ static void find_last_operand(beside *b, hia_node_id n, void *to) {
 /* Moves what is early to where its operands are there: so what notes rows stands before the first
  * node that waits. */
 static void move_early(beside *b) {
-  for (hia_node_id n = b->siblings[0], next; n != b->siblings[b->n - 1]; n = next) {
+  for (hia_node_id n = b->siblings[0], next; n != b->ends[b->n - 1]; n = next) {
     hia_node_id last = HIA_NONE;
     next = b->fn->nodes.data[n].next;
     if (!b->is_early[n]) continue;
@@ -246,9 +318,9 @@ static hia_node_id first_of(const beside *b, uint32_t i) {
 static void fill_region(beside *b, hia_region_id to, hia_value_id k) {
   hia_graph *g = b->g;
   hia_fn *fn = b->fn;
-  uint32_t n_outs = fn->nodes.data[b->siblings[0]].n_outs;
+  uint32_t n_outs = fn->nodes.data[b->ends[0]].n_outs;
   hia_type *types = HIA_NEW_ARRAY(b->scratch, hia_type, n_outs);
-  for (uint32_t i = 0; i < n_outs; i++) types[i] = hiaG_type(fn, hiaG_out(fn, b->siblings[0], i));
+  for (uint32_t i = 0; i < n_outs; i++) types[i] = hiaG_type(fn, hiaG_out(fn, b->ends[0], i));
   for (uint32_t i = 0; i < b->n; i++) {
     hia_region_id home = to, other = HIA_NONE;
     hia_node_id branch = HIA_NONE;
@@ -259,8 +331,8 @@ static void fill_region(beside *b, hia_region_id to, hia_value_id k) {
       home = fn->nodes.data[branch].regions;
       other = home + 1;
     }
-    hiaG_move_range(fn, first_of(b, i), b->siblings[i], home, HIA_NONE);
-    hiaG_yield_outs(g, fn, home, b->siblings[i]);
+    hiaG_move_range(fn, first_of(b, i), b->ends[i], home, HIA_NONE);
+    hiaG_yield_outs(g, fn, home, b->ends[i]);
     if (branch != HIA_NONE) hiaG_yield_outs(g, fn, to, branch);
     to = other;
   }
@@ -277,12 +349,12 @@ static hia_node_id make_map(beside *b, hia_subst *subst) {
   hia_node_id map = hiaG_insert(g, fn, b->siblings[0], HIA_OP_MAP, &n, 1, &array, 1, 0, loc);
   hia_region_id each = fn->nodes.data[map].regions;
   hia_value_id k = hiaG_out(fn, hiaG_add(g, fn, each, HIA_OP_ARG, NULL, 0, &i64, 1, 0, loc), 0);
-  hia_node_id behind = fn->nodes.data[b->siblings[b->n - 1]].next;
+  hia_node_id behind = fn->nodes.data[b->ends[b->n - 1]].next;
   fill_region(b, each, k);
   for (uint32_t i = 0; i < b->n; i++) {
     hia_value_id ins[2] = {hiaG_out(fn, map, 0), number(b, behind, i)};
-    for (uint32_t w = 0; w < fn->nodes.data[b->siblings[i]].n_outs; w++) {
-      hia_value_id v = hiaG_out(fn, b->siblings[i], w);
+    for (uint32_t w = 0; w < fn->nodes.data[b->ends[i]].n_outs; w++) {
+      hia_value_id v = hiaG_out(fn, b->ends[i], w);
       hia_type type = hiaG_type(fn, v);
       hia_node_id at = hiaG_insert(g, fn, behind, HIA_OP_AT, ins, 2, &type, 1, w, loc);
       hiaG_replace(subst, v, hiaG_out(fn, at, 0));
@@ -312,15 +384,12 @@ static bool change_region(beside *b) {
       staying = n;
       continue;
     }
-    if (b->n && may_join(b, n)) {
-      b->siblings[b->n++] = n;
-      b->end = b->at[n];
-      continue;
-    }
+    if (b->n && may_join(b, n)) continue;
     if (b->n > 1) break;
     b->siblings[0] = n;
     b->n = 1;
-    b->begin = b->end = b->at[n];
+    b->begin = b->at[n];
+    set_end(b, n);
   }
   if (b->n < 2) return false;
   hiaG_report_siblings(b->waiting, b->g, b->fn, b->siblings, b->n);

@@ -4,6 +4,7 @@
  * what a version assumes. */
 #include "jit/cache/store.h"
 #include "jit/versions/observe.h"
+#include "jit/versions/speculate.h"
 #include "tests/unit/helpers/versions.h"
 #include <hiaton/cache.h>
 
@@ -67,6 +68,34 @@ Test(engine_versions, waves_of_one_row) {
   }
   cr_assert_gt(n_wide, 150);
   close_program(&p);
+}
+
+/* Notes runs of which computing 400 rows in ten waves took a part. */
+static void look_at(const program *p, unsigned n_runs, uint64_t compute_ns) {
+  const hia_fn_version *general = hiaJ_version(p->function, HIA_VERSION_NATIVE);
+  hia_usage usage = {.batch = {.rows = 400, .waves = 10, .compute_ns = compute_ns}};
+  for (unsigned i = 0; i < n_runs; i++)
+    hiaJ_look_at_waves(p->function, general, &usage, 1000, false);
+}
+
+/* Waves are wide, but little of the time is that of their rows: then it is tried without batches.
+ * One run that the system has put aside while it computed rows decides nothing. */
+Test(engine_versions, waves_that_take_little_time) {
+  NEEDS_NATIVE;
+  for (int is_much = 0; is_much < 2; is_much++) {
+    hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+    program p = open_program(&options, narrow_text, "wide");
+    cr_assert_eq(hia_function_prepare(p.function, NULL), HIA_OK);
+    hia_speculation *s = hiaJ_speculation_of(p.function);
+    look_at(&p, 1, 900);
+    cr_assert(!s->is_wide);
+    look_at(&p, is_much ? 1 : 0, 900);
+    look_at(&p, 20, 400);
+    cr_assert_eq(s->is_wide, is_much == 1);
+    cr_assert_eq(s->n_made, is_much ? 0 : 1);
+    cr_assert(is_much || s->specials[0].is_narrow);
+    close_program(&p);
+  }
 }
 
 /* Makes a step on one argument; returns its loss. */

@@ -51,6 +51,11 @@ static const char text[] =
     "  let l = if n > 0 and y[0] > -2.0 then tree(y, n - 1) else 0;\n"
     "  let r = if n > 0 and y[1] > -2.0 then tree(y * 0.5, n - 1) else 0; l + r + 1 }\n"
     "fn trees(n: i32) -> i32 = tree(E[n], n)\n"
+    /* What waits for the values of one child alone goes with that. */
+    "fn norm(x: f32[64]) -> f32[64] = { let y = tanh(W @ x); if y[0] > 2.0 then y * 0.5 else y }\n"
+    "fn normed(k: i32, n: i32) -> f32[64] = if n == 0 then norm(E[k % 50] * f32(k)) else\n"
+    "  norm(norm(normed(2 * k, n - 1)) + norm(normed(2 * k + 1, n - 1)))\n"
+    "fn norms(n: i32) -> i32 = i32(argmax(normed(1, n)))\n"
     /* What a step computes decides whether a second product comes before the next one. */
     "fn turns(x: f32[64], n: i32) -> i32 = if n == 0 then 0 else { let y = tanh(W @ x);\n"
     "  if y[0] > 0.0 then 1 + turns(tanh(V @ y), n - 1) else turns(y, n - 1) }\n"
@@ -226,6 +231,23 @@ Test(engine_waits, what_nothing_waits_for_stays) {
     close_program(&none);
     close_program(&p);
   }
+}
+
+/* A leaf has a row, each node above three: for each child, and for their sum; and `argmax` has one.
+ */
+Test(engine_waits, what_waits_for_one_sibling_goes_with_it) {
+  NEEDS_NATIVE;
+  program p = open_with(HIA_BATCH_SEGMENTS, HIA_FLAG_NO_REUSE, 1),
+          none = open_with(HIA_BATCH_NONE, 0, 1);
+  for (int32_t n = 0; n <= 8; n++) {
+    outcome o = run(&p, "norms", n);
+    cr_expect_eq(o.value, run(&none, "norms", n).value);
+    cr_expect_eq(o.stats.batch_rows, (4u << n) - 2);
+    cr_expect_leq(o.stats.batch_waves, 3 * (uint64_t)n + 2, "%d: %llu rows in %llu waves", n,
+                  (unsigned long long)o.stats.batch_rows, (unsigned long long)o.stats.batch_waves);
+  }
+  close_program(&none);
+  close_program(&p);
 }
 
 /* Some instances wait for a product, others for two, one after the other. If all that is pending
