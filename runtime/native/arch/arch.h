@@ -84,8 +84,8 @@ void hiaR_native_tensors(hia_context *context, const hia_native_tensors *what, h
                          const char *sp, uintptr_t pc);
 void hiaR_native_defer(hia_context *context, const hia_segment *segment, hia_word *words,
                        uint32_t loc, const char *sp, uintptr_t pc);
-void hiaR_native_owe(hia_context *context, const hia_late_data *data, hia_word *words,
-                     uint32_t loc, const char *sp, uintptr_t pc);
+void hiaR_native_owe(hia_context *context, const hia_late_data *data, hia_word *words, uint32_t loc,
+                     const char *sp, uintptr_t pc);
 /* `frame`: where the frame of the stub begins, which keeps all registers that a function preserves.
  * `awaited`: the tensor that is needed; 0: all that is pending. */
 void hiaR_native_settle(hia_context *context, const char *sp, uintptr_t pc, char *frame,
