@@ -85,9 +85,12 @@ static void origin(const reporting *r, const hia_grad_kept *kept) {
 
 /* Returns the name of the op of a node of f.back; for a part of a sum that of its constructor. */
 static const char *name_of(const reporting *r, const hia_node *node) {
-  static const char *const parts[HIA_SUM_ALL] = {"nothing", "both",  "dense",    "row", "rows",
-                                                 "part",    "outer", "products", "pair"};
-  bool is_part = node->op == HIA_OP_DATA && node->imm < HIA_SUM_ALL &&
+  static const char *const parts[HIA_SUM_ALL] = {
+      [HIA_SUM_NOTHING] = "nothing", [HIA_SUM_BOTH] = "both",         [HIA_SUM_DENSE] = "dense",
+      [HIA_SUM_ROW] = "row",         [HIA_SUM_ROWS] = "rows",         [HIA_SUM_PART] = "part",
+      [HIA_SUM_OUTER] = "outer",     [HIA_SUM_PRODUCTS] = "products", [HIA_SUM_PAIR] = "pair",
+  };
+  bool is_part = node->op == HIA_OP_DATA && node->imm < HIA_SUM_ALL && parts[node->imm] &&
                  hiaG_is_sum(r->g->types, hiaG_type(r->b->back, node->outs));
   return is_part ? parts[node->imm] : hiaR_ops[node->op].name;
 }

@@ -34,7 +34,7 @@ void hiaG_grad_back(hia_back *b) {
       hiaG_back_same_shape(&r, seeds[i], hiaG_in(b->fn, hiaG_yield_of(b->fn, 0), i));
   }
   r.grad_region = body;
-  hia_contributions found = hiaG_back_arm(&r, body, seeds);
+  hia_contributions found = hiaG_back_arm(&r, body, seeds, (hia_contributions){0});
   /* The gradients of parameters, then those of params. */
   hia_u32vec results = {0};
   r.loc = b->fn->loc;

@@ -7,7 +7,8 @@
  * those that are used in the end are kept, and become fields of the tape (../layout.c).
  *
  * The order of additions is that of going backwards, and a branch or loop adds what its nodes have
- * added: it depends on the source alone.
+ * added; but to a tensor that it reads by index a branch adds node by node (branch.c). So the order
+ * depends on the source alone.
  *
  *   back.c       f.back as a whole: from the gradients of f's results to those of its parameters
  *   walk.c       goes through a region; it alone knows which file goes through which op
@@ -154,9 +155,10 @@ hia_contributions hiaG_back_close(hia_reverse *r, uint32_t begin, uint32_t aroun
 /* Goes through a region of f. */
 void hiaG_back_region(hia_reverse *r, uint32_t grad_region);
 /* Goes through a region of f in a scope of its own, given the gradients of what the region
- * yields, by operand of its YIELD (NONE: none). */
-hia_contributions hiaG_back_arm(hia_reverse *r, uint32_t grad_region,
-                                const hia_value_id *gradients);
+ * yields, by operand of its YIELD (NONE: none). Those of some values from outside are `so_far`, to
+ * which the region adds, and not to nothing. */
+hia_contributions hiaG_back_arm(hia_reverse *r, uint32_t grad_region, const hia_value_id *gradients,
+                                hia_contributions so_far);
 
 /* ---- through one node of f ---- */
 

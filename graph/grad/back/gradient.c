@@ -33,7 +33,30 @@ hia_value_id *hiaG_back_gradient(hia_reverse *r, uint32_t id) {
   return &r->gradient[id];
 }
 
+/* The row that x has, if x is zeros but for a row that was made here; NULL: it is not. */
+static const hia_node *row_alone(const hia_reverse *r, hia_value_id x) {
+  const hia_node *with = hiaG_def(r->back, x);
+  bool is_row =
+      with->op == HIA_OP_WITH && with->region == r->region &&
+      hiaG_def(r->back, hiaG_in(r->back, r->back->values.data[x].node, 0))->op == HIA_OP_ZEROS;
+  return is_row ? with : NULL;
+}
+
+/* Adds a row to a row of a tensor, and nothing to its others: of a matrix a row at a time, all of
+ * it would be added as often as it has rows. */
+static hia_value_id plus_row(hia_reverse *r, hia_value_id a, const hia_node *row) {
+  hia_value_id i = r->back->edges.data[row->ins + 1], v = r->back->edges.data[row->ins + 2];
+  hia_value_id sum = op_of(r, HIA_OP_ADD, op_of(r, HIA_OP_ROW, a, i), v);
+  hia_value_id ins[] = {a, i, sum};
+  return hiaG_op(r->g, r->back, r->region, HIA_OP_WITH, ins, 3, r->loc);
+}
+
 hia_value_id hiaG_back_plus(hia_reverse *r, hia_type type, hia_value_id a, hia_value_id b) {
+  if (hiaG_type_kind(r->g->types, type) == HIA_KIND_TENSOR) {
+    const hia_node *of_b = row_alone(r, b), *of_a = of_b ? NULL : row_alone(r, a);
+    if (of_b) return plus_row(r, a, of_b);
+    if (of_a) return plus_row(r, b, of_a);
+  }
   return hiaG_grad_add(r->d, here(r), type, a, b);
 }
 

@@ -134,7 +134,7 @@ static hia_contributions through_round(looping *l) {
     hiaG_back_same_shape(r, l->variables.data[i + 1],
                          hiaG_in(r->fn, hiaG_yield_of(r->fn, l->round), l->vars.data[i]));
   }
-  hia_contributions found = hiaG_back_arm(r, l->grad_region, seeds);
+  hia_contributions found = hiaG_back_arm(r, l->grad_region, seeds, (hia_contributions){0});
   for (uint32_t i = 0; i < found.len; i++)
     if (!hiaG_back_is_param(r, found.data[i].id) && is_of_head(l, found.data[i].id))
       hiaG_grad_lacks(r->d, r->fn, l->node.loc, "what the head of a loop computes");

@@ -50,14 +50,16 @@ void hiaG_back_region(hia_reverse *r, uint32_t grad_region) {
   r->depth--;
 }
 
-hia_contributions hiaG_back_arm(hia_reverse *r, uint32_t grad_region,
-                                const hia_value_id *gradients) {
+hia_contributions hiaG_back_arm(hia_reverse *r, uint32_t grad_region, const hia_value_id *gradients,
+                                hia_contributions so_far) {
   uint32_t around, begin = hiaG_back_open(r, &around), outer = r->grad_region;
   hia_region_id region = r->region;
   const hia_grad_region p = r->b->grad_regions.data[grad_region];
   hia_node_id yield = hiaG_yield_of(r->fn, p.forward);
   r->grad_region = grad_region;
   r->region = p.region;
+  for (uint32_t i = 0; i < so_far.len; i++)
+    *hiaG_back_gradient(r, so_far.data[i].id) = so_far.data[i].gradient;
   for (uint32_t i = 0; i < r->fn->nodes.data[yield].n_ins; i++)
     if (gradients[i] != HIA_NONE) hiaG_back_add_dense(r, hiaG_in(r->fn, yield, i), gradients[i]);
   hiaG_back_region(r, grad_region);
