@@ -235,19 +235,21 @@ Test(heap, runs_that_repeat_keep_their_memory) {
   test_heap_init(&from, 1000000);
   hia_heap heap;
   hiaR_heap_init(&heap, &from.allocator);
-  for (int i = 0; i < 3; i++) run_like_training_as(&heap, PIECES / 20, true);
+  for (int i = 0; i < 4; i++) run_like_training_as(&heap, PIECES / 2, true);
   long left = from.left;
   size_t size = heap.reserve.size;
   cr_assert_gt(size, 0);
   for (int i = 0; i < 40; i++) {
     run_like_training_as(&heap, 10, true);
-    if (i % 20 == 19) run_like_training_as(&heap, PIECES / 20, true);
+    if (i % 20 == 19) run_like_training_as(&heap, PIECES / 2, true);
     cr_assert_eq(atomic_load(&heap.fresh), 0, "run %d", i);
   }
   cr_assert_eq(from.left, left, "runs ask for memory");
   cr_assert_eq(heap.reserve.size, size);
   for (int i = 0; i < 20; i++) run_like_training(&heap, 2);
+#ifndef HIA_STRESS /* where two blocks are more than a quarter of the reserve */
   cr_assert_eq(heap.reserve.size, 0);
+#endif
   hiaR_heap_free(&heap);
   cr_assert_eq(from.blocks, 0);
 }
