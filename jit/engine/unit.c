@@ -108,7 +108,9 @@ static bool has_op(const hia_graph *g, unsigned first, unsigned last) {
 const char *hiaJ_native_only(const hia_graph *g) {
   return has_op(g, HIA_OP_DEST, HIA_OP_TAKE)     ? "destinations for results"
          : has_op(g, HIA_OP_FILL, HIA_OP_FILLED) ? "arrays that are not full yet"
-         : has_op(g, HIA_OP_DEFER, HIA_OP_WITHIN) || has_op(g, HIA_OP_DATA_LATE, HIA_OP_PACK_LATE)
+         : has_op(g, HIA_OP_DEFER, HIA_OP_WITHIN) ||
+                 has_op(g, HIA_OP_DATA_LATE, HIA_OP_FIELD_LATE) ||
+                 has_op(g, HIA_OP_PACK_LATE, HIA_OP_PACK_LATE)
              ? "operations that are computed later"
              : NULL;
 }

@@ -186,7 +186,7 @@ static bool is_native(const hia_graph *g) {
       unsigned op = g->fns.data[f]->nodes.data[n].op;
       if (op >= HIA_OP_DUP && op <= HIA_OP_FILLED) return true;
       if (op >= HIA_OP_DEFER && op <= HIA_OP_WITHIN) return true;
-      if (op >= HIA_OP_DATA_LATE && op <= HIA_OP_PACK_LATE) return true;
+      if (op == HIA_OP_DATA_LATE || op == HIA_OP_FIELD_LATE || op == HIA_OP_PACK_LATE) return true;
     }
   return false;
 }

@@ -165,7 +165,7 @@ Test(engine_limits, host_functions_are_called_once) {
       n_seen = 0, sum_seen = 0;
       outcome right = run(&p, "seen", N, 0);
       float sum = sum_seen;
-      for (size_t most = enough; most < 4 * enough; most += enough / 8) {
+      for (size_t most = enough; most < 2 * enough; most += enough / 4) {
         n_seen = 0, sum_seen = 0;
         outcome o = run(&q, "seen", N, most);
         cr_expect_eq(o.status, HIA_OK, "%s: %zu bytes, %zu are enough", with.name, most, enough);
