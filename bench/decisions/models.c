@@ -159,6 +159,6 @@ const bench_deciding bench_deciding_models[BENCH_N_DECIDING] = {
      0},
     {"spinn", "SPINN 150", "spinn", "loss", true, {draws, spinn}, 0.7, false, 0},
     {"spinn", "SPINN 150, decides", "spinn", "decided_class", false, {draws, spinn}, 0.7, false, 0},
-    {"attention", "translator", "attention", "loss", true, {draws, translator}, 0.7, false, 0},
+    {"attention", "translator", "attention", "loss", true, {draws, translator}, 0.7, false, 1.7},
     {"nuts", "NUTS 250", "nuts", "drawn", false, {nuts, ""}, 0.7, true, 2},
 };
