@@ -35,9 +35,18 @@ static void make_llvm_statics(void) {
  * three bodies that attract each other take 29 ms instead of 25, as long as with gcc. Options of a
  * pipeline do not help: default<O3> sets that one itself.
  *
+ * Code has lines and no variables. The pass that follows values for the variables of a debugger does
+ * so all the same, and takes a twentieth of the time of code generation. The old one looks for
+ * variables first.
+ *
+ * Instructions are scheduled before registers are assigned. Doing that again afterwards takes as
+ * much time, and gains nothing on processors that execute out of order.
+ *
  * ThreadSanitizer records calls on a stack of its own, which has 64K entries and no check of its
  * bounds; generated code calls deeper than that. */
 static const char *const llvm_arguments[] = {"hiaton", "-vectorize-slp=false",
+                                             "-experimental-debug-variable-locations=false",
+                                             "-post-RA-scheduler=false",
 #ifdef HIA_TSAN
                                              "-tsan-instrument-func-entry-exit=0"
 #endif
