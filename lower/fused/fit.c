@@ -12,8 +12,19 @@ static LLVMValueRef number(hia_fused *f, uint64_t n) { return hiaL_number(f->e, 
 static void require(hia_fused *f, LLVMValueRef condition) {
   f->fits = LLVMBuildAnd(f->e->b, f->fits, condition, "fits");
 }
+/* Returns the size that stands for all that must equal this one. */
+static LLVMValueRef stands_for(const hia_fused *f, LLVMValueRef size) {
+  for (uint32_t i = 0; i < f->equal.len; i++)
+    if (f->equal.data[i].size == size) return stands_for(f, f->equal.data[i].as);
+  return size;
+}
+/* Builds no test of what follows from others. */
 static void require_equal(hia_fused *f, LLVMValueRef a, LLVMValueRef b) {
-  if (a != b) require(f, LLVMBuildICmp(f->e->b, LLVMIntEQ, a, b, ""));
+  LLVMValueRef x = stands_for(f, a), y = stands_for(f, b);
+  if (x == y) return;
+  require(f, LLVMBuildICmp(f->e->b, LLVMIntEQ, x, y, ""));
+  hia_same_size same = LLVMIsAConstantInt(x) ? (hia_same_size){y, x} : (hia_same_size){x, y};
+  if (!LLVMIsAConstantInt(same.size)) hiaR_push(&f->e->comp->scratch, &f->equal, same);
 }
 static void require_at_most(hia_fused *f, LLVMValueRef n, uint64_t most) {
   require(f, LLVMBuildICmp(f->e->b, LLVMIntULE, n, number(f, most), ""));

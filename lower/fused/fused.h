@@ -70,10 +70,16 @@ typedef struct hia_known {
   hia_value_id loop; /* a value of the same shape: values that lead to the same one share a loop */
 } hia_known;
 
+/* Two sizes that are equal if operands fit. */
+typedef struct hia_same_size {
+  LLVMValueRef size, as;
+} hia_same_size;
+
 typedef struct hia_fused {
   hia_emit *e;
-  hia_known *values; /* by value */
-  LLVMValueRef fits; /* an i1 */
+  hia_known *values;            /* by value */
+  LLVMValueRef fits;            /* an i1 */
+  HIA_VEC(hia_same_size) equal; /* what it says already; no size is `size` twice */
 } hia_fused;
 
 /* ---- loops ---- */
@@ -131,8 +137,14 @@ bool hiaL_emit_kernel(hia_emit *e);
 
 /* True if the operations of emit->fn can be steps. */
 bool hiaL_has_steps(const hia_emit *e);
-/* Builds the code of emit->fn, operation by operation. */
-void hiaL_emit_steps(hia_emit *e);
+/* Stores the tensors that emit->fn owns into the block of words that steps work on, which is
+ * returned. */
+LLVMValueRef hiaL_store_owned(hia_emit *e);
+/* Gives them up. */
+void hiaL_give_up_owned(hia_emit *e, LLVMValueRef block);
+/* Builds the code of emit->fn, operation by operation. block: of hiaL_store_owned; NULL: it was not
+ * called. */
+void hiaL_emit_steps(hia_emit *e, LLVMValueRef block);
 
 /* ---- loop.c ---- */
 

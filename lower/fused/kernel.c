@@ -91,8 +91,8 @@ static LLVMValueRef new_tensor(hia_fused *f, const hia_known *z, hia_dtype dtype
   return block;
 }
 
-/* Makes the tensors that a loop has an element of in each round, if there are several: results of
- * one shape. */
+/* Makes the tensors that a loop has an element of in each round, if there are several, or code is
+ * to be short: results of one shape. */
 static void new_tensors(hia_fused *f, const hia_fused_plan *p, LLVMValueRef *results,
                         LLVMValueRef *data) {
   hia_emit *e = f->e;
@@ -108,7 +108,7 @@ static void new_tensors(hia_fused *f, const hia_fused_plan *p, LLVMValueRef *res
     list[n] = hiaL_structure(e, fields, HIA_LEN(fields));
     of[n++] = p->of[i];
   }
-  if (n < 2) return;
+  if (n < (e->local.is_terse ? 1 : 2)) return;
   const hia_known *shape = &f->values[p->shape];
   LLVMValueRef fields[] = {hiaL_number(e, 32, n), hiaL_number(e, 32, shape->rank),
                            LLVMConstArray2(LLVMTypeOf(list[0]), list, n)};
@@ -209,8 +209,13 @@ static void call_loop(hia_fused *f, const hia_fused_plan *p, const LLVMValueRef 
 
 /* ---- the function ---- */
 
-static void give_up_operands(hia_emit *e) {
+/* words: of hiaL_store_owned, or NULL. */
+static void give_up_operands(hia_emit *e, LLVMValueRef words) {
   const hia_fn *fn = e->fn;
+  if (words) {
+    hiaL_give_up_owned(e, words);
+    return;
+  }
   for (hia_node_id n = 0; n < fn->nodes.len; n++) {
     const hia_node *node = hiaL_node(e, n);
     if (node->op != HIA_OP_MERGE_ENTRY || !fn->owns || !fn->owns[HIA_IMM_A(node->imm)]) continue;
@@ -220,7 +225,7 @@ static void give_up_operands(hia_emit *e) {
 }
 
 /* Builds what is done with operands that fit. */
-static void build_loops(hia_fused *f, const hia_fused_plan *plans) {
+static void build_loops(hia_fused *f, const hia_fused_plan *plans, LLVMValueRef words) {
   hia_emit *e = f->e;
   const hia_fn *fn = e->fn;
   hia_node_id yield = yield_of(fn);
@@ -240,7 +245,7 @@ static void build_loops(hia_fused *f, const hia_fused_plan *plans) {
   for (const hia_fused_plan *p = plans; p; p = p->next) call_loop(f, p, data);
   for (uint32_t i = 0; i < fn->n_results; i++)
     if (!results[i]) results[i] = load_variable(e, data[i], hiaG_type(fn, hiaG_in(fn, yield, i)));
-  give_up_operands(e);
+  give_up_operands(e, words);
   for (uint32_t i = 0; i < fn->n_results; i++) e->values[hiaG_in(fn, yield, i)] = results[i];
   hiaL_emit_node(e, yield);
 }
@@ -249,14 +254,15 @@ bool hiaL_emit_kernel(hia_emit *e) {
   if (!is_kernel(e)) return false;
   hia_fused f = hiaL_fused_values(e);
   const hia_fused_plan *plans = hiaL_plan_loops(&f);
+  LLVMValueRef words = plans && e->local.is_terse ? hiaL_store_owned(e) : NULL;
   if (plans) {
     LLVMBasicBlockRef fast = hiaL_block(e, "fused"), slow = hiaL_block(e, "one_by_one");
     hiaL_unlikely(e, LLVMBuildNot(e->b, f.fits, ""), slow, fast);
     hiaL_at(e, fast);
-    build_loops(&f, plans);
+    build_loops(&f, plans, words);
     hiaL_at(e, slow);
   }
   memset(e->values, 0, e->fn->values.len * sizeof *e->values);
-  hiaL_emit_steps(e);
+  hiaL_emit_steps(e, words);
   return true;
 }

@@ -140,8 +140,9 @@ typedef struct hia_emit_unit {
   /* kit/c_functions.c */
   LLVMValueRef no_context; /* or NULL */
   /* ops/count.c */
-  LLVMValueRef *frees, *drops, *inner_drops; /* by type; or NULL */
-  LLVMValueRef share;                        /* or NULL */
+  LLVMValueRef *frees; /* by type; or NULL */
+  LLVMValueRef drop;   /* or NULL */
+  LLVMValueRef share;  /* or NULL */
   /* ops/elementary.c */
   LLVMValueRef elementary[HIA_MAX_ELEMENTARY][2]; /* at f32, f64; or NULL */
   bool has_masked[HIA_MAX_ELEMENTARY][2];         /* has the vectors that its loops need */
@@ -179,7 +180,7 @@ typedef struct hia_emit_local {
   LLVMValueRef operands; /* a block of words in the frame, or NULL */
   /* ops/count.c */
   bool *is_used; /* by value; NULL: the function has no UNPACK */
-  bool is_terse; /* counts go through functions of the module */
+  bool is_terse; /* counts go through functions of the module, small objects through a stub */
   /* ops/early.c */
   struct hia_early *early; /* NULL: no object of the function is filled early */
   /* ops/array.c */

@@ -124,11 +124,13 @@ static const hia_ctor *only_flat(const hia_emit *e, hia_type type) {
 
 /* ---- through functions of the module ---- */
 
-/* A function that gets the context and a reference, and keeps the caller's registers. */
-static LLVMValueRef new_function(hia_emit *e, const char *name) {
-  LLVMTypeRef params[2] = {e->ptr, e->ptr};
-  LLVMValueRef f =
-      LLVMAddFunction(e->module, name, LLVMFunctionType(e->void_type, params, 2, false));
+/* A function that gets the context, a reference and perhaps an i32, and keeps the caller's
+ * registers.
+ */
+static LLVMValueRef new_function(hia_emit *e, const char *name, bool has_number) {
+  LLVMTypeRef params[3] = {e->ptr, e->ptr, e->types[HIA_I32]};
+  LLVMTypeRef type = LLVMFunctionType(e->void_type, params, has_number ? 3 : 2, false);
+  LLVMValueRef f = LLVMAddFunction(e->module, name, type);
   LLVMSetLinkage(f, LLVMInternalLinkage);
   hiaL_common_attributes(e, f);
   LLVMSetFunctionCallConv(f, HIA_CC_PRESERVE_MOST);
@@ -137,26 +139,29 @@ static LLVMValueRef new_function(hia_emit *e, const char *name) {
   return f;
 }
 
-static LLVMValueRef call_function(hia_emit *e, LLVMValueRef f, LLVMValueRef ref) {
-  LLVMValueRef args[2] = {e->context, ref};
+/* number: NULL if the function gets none. */
+static LLVMValueRef call_function(hia_emit *e, LLVMValueRef f, LLVMValueRef ref,
+                                  LLVMValueRef number) {
+  LLVMValueRef args[3] = {e->context, ref, number};
   hiaL_set_debug_loc(e, HIA_NONE, false);
-  LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(f), f, args, 2, "");
+  LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(f), f, args, number ? 3 : 2, "");
   LLVMSetInstructionCallConv(call, HIA_CC_PRESERVE_MOST);
   hiaL_call_attribute(e, call, 1, "swiftself", 0);
   hiaL_no_debug_loc(e);
   return call;
 }
 
-/* The functions of a kind, by type. */
-static LLVMValueRef *function_of(hia_emit *e, LLVMValueRef **functions, hia_type type) {
-  if (!*functions)
-    *functions = HIA_NEW_ARRAY(&e->comp->arena, LLVMValueRef, e->g->types->entries.len);
-  return &(*functions)[type - HIA_FIRST_TYPE];
+static LLVMValueRef base_of(hia_emit *e, hia_type type) {
+  return hiaL_number(e, 32, hiaL_base(e, type));
+}
+
+static void free_of_base(hia_emit *e, LLVMValueRef object, LLVMValueRef base) {
+  LLVMValueRef args[2] = {object, base};
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_free, args, 2);
 }
 
 static void free_by_runtime(hia_emit *e, LLVMValueRef object, hia_type type) {
-  LLVMValueRef args[2] = {object, hiaL_number(e, 32, hiaL_base(e, type))};
-  hiaL_call_abi(e, HIA_ABI_hiaR_stub_free, args, 2);
+  free_of_base(e, object, base_of(e, type));
 }
 
 /* True if the module has a function that frees objects of the type: few constructors, with few
@@ -175,8 +180,11 @@ static bool has_function(const hia_emit *e, hia_type type) {
 
 /* The function that frees objects of the type. hiaL_write_counts writes it. */
 static LLVMValueRef free_function(hia_emit *e, hia_type type) {
-  LLVMValueRef *f = function_of(e, &e->unit.frees, type);
-  if (!*f) *f = new_function(e, "hia_free");
+  LLVMValueRef **functions = &e->unit.frees;
+  if (!*functions)
+    *functions = HIA_NEW_ARRAY(&e->comp->arena, LLVMValueRef, e->g->types->entries.len);
+  LLVMValueRef *f = &(*functions)[type - HIA_FIRST_TYPE];
+  if (!*f) *f = new_function(e, "hia_free", false);
   return *f;
 }
 
@@ -188,7 +196,7 @@ static void free_object(hia_emit *e, LLVMValueRef object, hia_type type) {
     return;
   }
   if (has_function(e, type)) {
-    LLVMValueRef call = call_function(e, free_function(e, type), object);
+    LLVMValueRef call = call_function(e, free_function(e, type), object, NULL);
     hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "cold", 0);
     return;
   }
@@ -209,18 +217,29 @@ static bool is_bare(const hia_emit *e, hia_type type) {
 /* Emits code that frees an object to which nothing refers any more. */
 typedef void free_emitter(hia_emit *e, LLVMValueRef object, hia_type type);
 
-/* Gives up a reference. */
-static void drop(hia_emit *e, LLVMValueRef ref, hia_type type, free_emitter *free_last) {
-  if (is_bare(e, type)) return;
-  LLVMBasicBlockRef object = hiaL_block(e, "object"), last = hiaL_block(e, "last"),
-                    done = hiaL_block(e, "done");
+/* Ends in the block of an object to which nothing else refers; what does not free one goes to
+ * `done`. */
+static void begin_drop(hia_emit *e, LLVMValueRef ref, LLVMBasicBlockRef done) {
+  LLVMBasicBlockRef object = hiaL_block(e, "object"), last = hiaL_block(e, "last");
   LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), done, object);
   hiaL_at(e, object);
   count_down(e, ref, last, done);
   hiaL_at(e, last);
+}
+
+/* Gives up a reference. */
+static void drop(hia_emit *e, LLVMValueRef ref, hia_type type, free_emitter *free_last) {
+  LLVMBasicBlockRef done = hiaL_block(e, "done");
+  begin_drop(e, ref, done);
   free_last(e, ref, type);
   LLVMBuildBr(e->b, done);
   hiaL_at(e, done);
+}
+
+/* The same, by a function of the module and the runtime. */
+static void drop_shortly(hia_emit *e, LLVMValueRef ref, hia_type type) {
+  if (!e->unit.drop) e->unit.drop = new_function(e, "hia_drop", true);
+  call_function(e, e->unit.drop, ref, base_of(e, type));
 }
 
 static hia_type in_type(const hia_emit *e, hia_node_id n) {
@@ -233,20 +252,18 @@ static void share(hia_emit *e, LLVMValueRef ref) {
     count_up(e, ref);
     return;
   }
-  if (!e->unit.share) e->unit.share = new_function(e, "hia_share");
-  call_function(e, e->unit.share, ref);
+  if (!e->unit.share) e->unit.share = new_function(e, "hia_share", false);
+  call_function(e, e->unit.share, ref, NULL);
 }
 
 /* Gives up a reference of an object that is freed. A list is freed by the runtime, which does not
  * recurse: all but its first cell. */
 static void drop_inner(hia_emit *e, LLVMValueRef ref, hia_type type) {
-  if (!e->graph.notes_rows || is_bare(e, type)) {
+  if (is_bare(e, type)) return;
+  if (e->graph.notes_rows)
+    drop_shortly(e, ref, type);
+  else
     drop(e, ref, type, free_by_runtime);
-    return;
-  }
-  LLVMValueRef *f = function_of(e, &e->unit.inner_drops, type);
-  if (!*f) *f = new_function(e, "hia_drop_inner");
-  call_function(e, *f, ref);
 }
 
 /* ---- ops ---- */
@@ -257,17 +274,10 @@ void hiaL_emit_DUP(hia_emit *e, hia_node_id n) {
 
 void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
   if (!e->graph.is_counted || is_bare(e, type)) return;
-  if (!e->local.is_terse) {
+  if (e->local.is_terse)
+    drop_shortly(e, ref, type);
+  else
     drop(e, ref, type, free_object);
-    return;
-  }
-  if (!only_flat(e, type) && !has_function(e, type)) {
-    drop_inner(e, ref, type); /* that frees it likewise */
-    return;
-  }
-  LLVMValueRef *f = function_of(e, &e->unit.drops, type);
-  if (!*f) *f = new_function(e, "hia_drop");
-  call_function(e, *f, ref);
 }
 
 void hiaL_retain(hia_emit *e, LLVMValueRef object) { share(e, object); }
@@ -357,21 +367,21 @@ static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
   LLVMBuildUnreachable(e->b);
 }
 
-static void write_drops(hia_emit *e, const LLVMValueRef *drops, const char *name,
-                        free_emitter *free_last) {
-  for (uint32_t i = 0; drops && i < e->g->types->entries.len; i++) {
-    if (!drops[i]) continue;
-    drop(e, open_function(e, drops[i], name), HIA_FIRST_TYPE + i, free_last);
-    LLVMBuildRetVoid(e->b);
-  }
+static void write_drop(hia_emit *e, LLVMValueRef f) {
+  LLVMValueRef ref = open_function(e, f, "hia_drop");
+  LLVMBasicBlockRef done = hiaL_block(e, "done");
+  begin_drop(e, ref, done);
+  free_of_base(e, ref, LLVMGetParam(f, 2));
+  LLVMBuildBr(e->b, done);
+  hiaL_at(e, done);
+  LLVMBuildRetVoid(e->b);
 }
 
-/* Each kind of functions calls those that are written behind it. */
+/* Functions that free call the one that gives up. */
 void hiaL_write_counts(hia_emit *e) {
-  write_drops(e, e->unit.drops, "hia_drop", free_object);
   for (uint32_t i = 0; e->unit.frees && i < e->g->types->entries.len; i++)
     if (e->unit.frees[i]) write_free(e, HIA_FIRST_TYPE + i, e->unit.frees[i]);
-  write_drops(e, e->unit.inner_drops, "hia_drop_inner", free_by_runtime);
+  if (e->unit.drop) write_drop(e, e->unit.drop);
   if (!e->unit.share) return;
   count_up(e, open_function(e, e->unit.share, "hia_share"));
   LLVMBuildRetVoid(e->b);

@@ -32,6 +32,7 @@ void hiaR_stub_join(void);
 void hiaR_stub_host(void);
 void hiaR_stub_effect(void);
 void hiaR_stub_alloc(void);
+void hiaR_stub_take(void);
 void hiaR_stub_free(void);
 void hiaR_stub_unpack(void);
 void hiaR_stub_release(void);

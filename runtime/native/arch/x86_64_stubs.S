@@ -64,6 +64,7 @@ hiaR_stub_poll:
         .type   hiaR_stub_alloc, @function
         .p2align 4
 hiaR_stub_alloc:
+.Lalloc:
         .cfi_startproc
         keep_registers
         movl    %esi, %edx
@@ -77,6 +78,28 @@ hiaR_stub_alloc:
         retq
         .cfi_endproc
         .size   hiaR_stub_alloc, .-hiaR_stub_alloc
+
+/* hiaR_stub_take: rdi the size, esi the location; returns in rax. The list of free blocks of n words is
+ * word n of the heap. */
+        .globl  hiaR_stub_take
+        .type   hiaR_stub_take, @function
+        .p2align 4
+hiaR_stub_take:
+        .cfi_startproc
+        leaq    7(%rdi), %r11
+        andq    $-8, %r11
+        movq    HIA_local(%r13,%r11), %rax
+        testq   %rax, %rax
+        je      .Lalloc
+        pushq   %rdi
+        .cfi_def_cfa_offset 16
+        movq    (%rax), %rdi
+        movq    %rdi, HIA_local(%r13,%r11)
+        popq    %rdi
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_take, .-hiaR_stub_take
 
 /* hiaR_stub_free: rdi the object, esi the base. */
         .globl  hiaR_stub_free

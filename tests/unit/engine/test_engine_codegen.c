@@ -142,3 +142,37 @@ Test(engine_codegen, dumps_have_all_units) {
   test_text_free(&text);
   close_program(&p);
 }
+
+static unsigned times(const char *text, const char *part) {
+  unsigned n = 0;
+  for (const char *at = text; (at = strstr(at, part)); at++) n++;
+  return n;
+}
+
+/* A program that batches has short code: one function gives up references of all types, and a stub
+ * makes small objects. (In builds that watch each block of memory another stub makes all of them.)
+ */
+Test(engine_codegen, code_that_batches_is_short) {
+  NEEDS_NATIVE;
+  static const char source[] =
+      "type Tree = Leaf(word: i32) | Node(left: Tree, right: Tree)\n"
+      "param E: f32[99, 64] = uniform(-1, 1)\nparam W: f32[64, 128] = glorot_uniform()\n"
+      "fn encode(t: Tree) -> f32[64] = match t {\n"
+      "  Leaf(word) => E[word], Node(l, r) => tanh(W @ concat(encode(l), encode(r))) }\n"
+      "fn loss(t: Tree) -> f32 = sum(encode(t))\n"
+      "fn main(t: Tree) = value_and_grad(loss, wrt = (E, W))(t)\n";
+  test_text dump = {0};
+  program p = open_in(&configurations[1], source);
+  hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
+  options.stage = HIA_STAGE_LLVM;
+  cr_assert_eq(hia_module_dump(p.module, &p.function, 1, &options, test_text_take, &dump, NULL),
+               HIA_OK);
+#ifndef HIA_STRESS /* it has several units, each with functions of its own */
+  cr_assert_eq(times(dump.data, "void @hia_drop(ptr swiftself %0, ptr %1, i32 %2)"), 1);
+#endif
+#if !defined(HIA_ASAN) && !defined(HIA_CENSUS)
+  cr_assert_gt(times(dump.data, "ptr @hiaR_stub_take(ptr swiftself %0, i64 "), 1);
+#endif
+  test_text_free(&dump);
+  close_program(&p);
+}
