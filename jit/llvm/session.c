@@ -35,8 +35,8 @@ static void make_llvm_statics(void) {
  * three bodies that attract each other take 29 ms instead of 25, as long as with gcc. Options of a
  * pipeline do not help: default<O3> sets that one itself.
  *
- * Code has lines and no variables. The pass that follows values for the variables of a debugger does
- * so all the same, and takes a twentieth of the time of code generation. The old one looks for
+ * Code has lines and no variables. The pass that follows values for the variables of a debugger
+ * does so all the same, and takes a twentieth of the time of code generation. The old one looks for
  * variables first.
  *
  * Instructions are scheduled before registers are assigned. Doing that again afterwards takes as
