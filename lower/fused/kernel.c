@@ -254,7 +254,8 @@ bool hiaL_emit_kernel(hia_emit *e) {
   if (!is_kernel(e)) return false;
   hia_fused f = hiaL_fused_values(e);
   const hia_fused_plan *plans = hiaL_plan_loops(&f);
-  LLVMValueRef words = plans && e->local.is_terse ? hiaL_store_owned(e) : NULL;
+  bool is_short = plans && e->local.is_terse && e->graph.is_counted;
+  LLVMValueRef words = is_short ? hiaL_store_owned(e) : NULL;
   if (plans) {
     LLVMBasicBlockRef fast = hiaL_block(e, "fused"), slow = hiaL_block(e, "one_by_one");
     hiaL_unlikely(e, LLVMBuildNot(e->b, f.fits, ""), slow, fast);

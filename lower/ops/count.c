@@ -236,7 +236,7 @@ static void drop(hia_emit *e, LLVMValueRef ref, hia_type type, free_emitter *fre
   hiaL_at(e, done);
 }
 
-/* The same, by a function of the module and the runtime. */
+/* Gives up a reference by a function of the module, and the runtime frees. */
 static void drop_shortly(hia_emit *e, LLVMValueRef ref, hia_type type) {
   if (!e->unit.drop) e->unit.drop = new_function(e, "hia_drop", true);
   call_function(e, e->unit.drop, ref, base_of(e, type));

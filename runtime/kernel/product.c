@@ -118,11 +118,10 @@ void hiaR_product_divide(const hia_product *p, hia_product_plan *plan, size_t n)
   plan->parts = plan->row_parts * plan->col_parts;
 }
 
-/* Some rows of C, as many as a tile has, or fewer, and any number of columns, which are divided
- * evenly among the fewest tiles, a panel being the unit. a, b and c are of the first row and
- * column. */
-static void tile_columns(const hia_tile_set *set, const hia_tile_run *run, unsigned rows,
-                         size_t columns, const char *a, const char *b, char *c) {
+/* The rows of C that a tile has, and any number of columns, which are divided evenly among the
+ * fewest tiles, a panel being the unit. a, b and c are of the first row and column. */
+static void tile_across(const hia_tile_set *set, const hia_tile_run *run, unsigned rows,
+                        size_t columns, const char *a, const char *b, char *c) {
   const size_t vectors = (columns - 1) / set->lanes + 1;
   const unsigned last = (unsigned)(columns - (vectors - 1) * set->lanes),
                  widest = set->widest[rows];
@@ -142,6 +141,19 @@ static void tile_columns(const hia_tile_set *set, const hia_tile_run *run, unsig
     left -= width;
     b += (ptrdiff_t)(width / 2) * run->b_panel;
     c += width * set->vector;
+  }
+}
+
+/* Some rows of C, as many as a tile of set->tile has, or fewer. */
+static void tile_columns(const hia_tile_set *set, const hia_tile_run *run, unsigned rows,
+                         size_t columns, const char *a, const char *b, char *c) {
+  while (rows) {
+    unsigned r = rows;
+    while (run->a_at && !set->outer[r][0]) r--;
+    tile_across(set, run, r, columns, a, b, c);
+    a += (ptrdiff_t)r * run->a_row;
+    c += (ptrdiff_t)r * run->c_row;
+    rows -= r;
   }
 }
 

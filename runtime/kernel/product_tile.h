@@ -41,12 +41,12 @@
                                    unsigned last) {                                                \
     NAME(tile)(r, v, false, run, a, b, c, last);                                                   \
   }
-#define TILE(r, v)                                                                                 \
-  PLAIN(r, v)                                                                                      \
+#define OUTER(r, v)                                                                                \
   static void NAME(outer_##r##_##v)(const hia_tile_run *run, const char *a, const char *b,         \
                                     char *c, unsigned last) {                                      \
     NAME(tile)(r, v, true, run, a, b, c, last);                                                    \
   }
+#define TILE(r, v) PLAIN(r, v) OUTER(r, v)
 /* The tiles of r rows and up to so many vectors, and their rows in a hia_tile_set: `name` is tile
  * or outer. */
 #define TILES_2(r)       TILE(r, 1) TILE(r, 2)
@@ -62,8 +62,9 @@
 #define ROW_6(name, r)   [r] = {FIRST_6(name, r)}
 #define ROW_8(name, r)   [r] = {FIRST_8(name, r)}
 
+/* Tiles for which there are none of outer products. */
+#define PLAIN_2(r) PLAIN(r, 1) PLAIN(r, 2)
 /* Integers: few tiles, and no sums of outer products, which are gradients. */
-#define PLAIN_2(r)        PLAIN(r, 1) PLAIN(r, 2)
 #define TILES_OF_INTEGERS PLAIN_2(1) PLAIN_2(2) PLAIN_2(3) PLAIN_2(4)
 #define FEW(name)         ROW_2(name, 1), ROW_2(name, 2), ROW_2(name, 3), ROW_2(name, 4)
 #define SET_OF_INTEGERS   SET_OF_FEW({NULL})

@@ -41,7 +41,7 @@ typedef void hia_tile_quads(size_t rows, const char *a, const char *b, ptrdiff_t
 
 /* The tiles of one dtype. widest[r] is the most vectors that a tile of r rows has; it is even,
  * or 1. The tile of r rows and v vectors is tile[r][v - 1], and outer[r][v - 1] of sums of outer
- * products, of floats. */
+ * products, of floats. Where outer[r] has none, tiles of fewer rows compute these. */
 typedef struct hia_tile_set {
   unsigned lanes, rows, vector; /* vector: the bytes of one */
   uint8_t widest[HIA_TILE_ROWS + 1];

@@ -110,8 +110,8 @@ for file in "$examples"/*.hia; do
     size=$(stat -c %s stripped)
     limit=300000
     [[ $name =~ ^(tree|formula)$ ]] && limit=340000       # it reads and writes data, and checks the sizes of tensors in it
-    [[ $name =~ ^(perceptron|gradients|xor)$ ]] && limit=975000 # it has tensors, products, sums of outer products and elementary functions, for three kinds of processor
-    [ "$name" = praise ] && limit=1005000    # it has both
+    [[ $name =~ ^(perceptron|gradients|xor)$ ]] && limit=930000 # it has tensors, products, sums of outer products and elementary functions, for three kinds of processor
+    [ "$name" = praise ] && limit=980000 # it has both
     if [ "$size" -lt $limit ]; then ok; else bad "$name: the stripped program has $size bytes"; fi
     needs=$(readelf -d "$name" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libc|libm)\.so')
     # The interpreter calls host functions through libffi.
