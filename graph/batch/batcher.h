@@ -160,9 +160,12 @@ void hiaG_lift(hia_lifting *l, hia_node_id n);
 
 /* ---- labels.c ---- */
 
-/* True if a WITH is what flows back from a cross entropy: then `parts` are the logits, the label,
- * and what flows to it. */
-bool hiaG_batch_is_label_gradient(const hia_fn *fn, hia_node_id n, hia_value_id parts[3]);
+/* What flows back from a cross entropy: of the logits, the label, and what flows to it. */
+typedef struct hia_label_gradient {
+  hia_value_id x, softmax, label, dy;
+} hia_label_gradient;
+/* True if a node is that. */
+bool hiaG_batch_is_label_gradient(const hia_fn *fn, hia_node_id n, hia_label_gradient *found);
 
 /* ---- returned.c ---- */
 

@@ -8,7 +8,8 @@
  *
  * Over rows, that would be some fourteen operations on a few elements each, half of which only find
  * out where in memory the element at the label is. In a small network they took as long as a
- * product. LABEL_GRADIENT computes the same bits. */
+ * product. LABEL_GRADIENT computes the same bits; of p, too, where that is there already and x is
+ * not in the segment. */
 #include "graph/batch/batcher.h"
 #include "graph/ir/walk.h"
 
@@ -21,7 +22,7 @@ static hia_value_id in(const hia_fn *fn, const hia_node *node, uint32_t i) {
   return fn->edges.data[node->ins + i];
 }
 
-bool hiaG_batch_is_label_gradient(const hia_fn *fn, hia_node_id n, hia_value_id parts[3]) {
+bool hiaG_batch_is_label_gradient(const hia_fn *fn, hia_node_id n, hia_label_gradient *found) {
   const hia_node *with = &fn->nodes.data[n];
   if (with->op != HIA_OP_WITH) return false;
   hia_value_id dx = in(fn, with, 0), label = in(fn, with, 1);
@@ -32,9 +33,7 @@ bool hiaG_batch_is_label_gradient(const hia_fn *fn, hia_node_id n, hia_value_id 
   for (uint32_t i = 0; i < 2; i++) {
     const hia_node *softmax = def_of(fn, in(fn, mul, i), HIA_OP_SOFTMAX);
     if (!softmax || in(fn, mul, 1 - i) != dy) continue;
-    parts[0] = in(fn, softmax, 0);
-    parts[1] = label;
-    parts[2] = dy;
+    *found = (hia_label_gradient){in(fn, softmax, 0), softmax->outs, label, dy};
     return true;
   }
   return false;

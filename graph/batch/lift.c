@@ -305,14 +305,17 @@ static value row(hia_lifting *l, hia_node_id n) {
 /* A WITH as one operation, if it is what flows back from a cross entropy; NONE: it is not. The
  * interpreter, which notes operations itself, has no way to compute several of these as one. */
 static value label_gradient(hia_lifting *l, hia_node_id n) {
-  value parts[3], ins[3];
-  if (!l->b->owes || !hiaG_batch_is_label_gradient(from(l), n, parts)) return HIA_NONE;
-  for (uint32_t i = 0; i < 3; i++) {
-    const hia_lifted *part = &l->values[parts[i]];
-    if (part->v == HIA_NONE || !part->is_row) return HIA_NONE;
-    ins[i] = part->v;
+  hia_label_gradient found;
+  if (!l->b->owes || !hiaG_batch_is_label_gradient(from(l), n, &found)) return HIA_NONE;
+  bool is_softmax = !l->values[found.x].is_row;
+  hia_value_id parts[] = {is_softmax ? found.softmax : found.x, found.label, found.dy};
+  value ins[HIA_LEN(parts)];
+  for (uint32_t i = 0; i < HIA_LEN(parts); i++) {
+    if (!l->values[parts[i]].is_row) return HIA_NONE;
+    ins[i] = l->values[parts[i]].v;
   }
-  return add_op(l, HIA_OP_LABEL_GRADIENT, ins, 3, HIA_N_DTYPES, 0, from(l)->nodes.data[n].loc);
+  hia_loc_id loc = from(l)->nodes.data[n].loc;
+  return add_op(l, HIA_OP_LABEL_GRADIENT, ins, 3, HIA_N_DTYPES, is_softmax, loc);
 }
 
 /* Chooses, for each element, what is put there or what was there. */

@@ -165,27 +165,42 @@ static hia_status with(HIA_COMPUTE) {
 }
 HIA_DEFINE_OPERATION(WITH, with)
 
+/* True if the sizes are those of a shape, *to, of as many elements as there are: mostly they are.
+ */
+static bool are_as_many(const hia_operation *o, const hia_word *in, hia_dims *to) {
+  uint64_t len = hiaR_tensor_len(hiaR_tensor(in[0])), left = len;
+  to->rank = o->n_in - 1;
+  for (uint32_t i = 0; i < to->rank; i++) {
+    to->dims[i] = hiaR_to_i64(in[1 + i]);
+    if (to->dims[i] <= 0 || left % (uint64_t)to->dims[i]) return false;
+    left /= (uint64_t)to->dims[i];
+  }
+  return len && left == 1;
+}
+
 /* The reference to x becomes one to a tensor of the same elements. If only this operation refers to
  * x, and the rank is the same, it is x, with other dims: they have their room, and as many elements
  * are freed. It may be a view, whatever its owner. */
 static hia_status reshape(HIA_COMPUTE) {
   hia_tensor *x = hiaR_tensor(in[0]);
-  hia_dims shape = hiaR_tensor_dims(x), to;
-  int64_t sizes[HIA_MAX_RANK] = {0};
+  hia_dims to;
   uint32_t rank = o->n_in - 1;
-  for (uint32_t i = 0; i < rank; i++) sizes[i] = hiaR_to_i64(in[1 + i]);
-  hia_fit fit = hiaR_shape_of_sizes(sizes, rank, &to, &why->misfit);
-  if (fit == HIA_FIT_ALWAYS) fit = hiaR_shape_reshape(&shape, &to, &to, &why->misfit);
-  if (fit != HIA_FIT_ALWAYS) return HIA_SHAPE;
+  if (HIA_UNLIKELY(!are_as_many(o, in, &to))) {
+    hia_dims shape = hiaR_tensor_dims(x);
+    int64_t sizes[HIA_MAX_RANK] = {0};
+    for (uint32_t i = 0; i < rank; i++) sizes[i] = hiaR_to_i64(in[1 + i]);
+    hia_fit fit = hiaR_shape_of_sizes(sizes, rank, &to, &why->misfit);
+    if (fit == HIA_FIT_ALWAYS) fit = hiaR_shape_reshape(&shape, &to, &to, &why->misfit);
+    if (fit != HIA_FIT_ALWAYS) return HIA_SHAPE;
+  }
   if (rank == 0) {
     r->word = hiaR_tensor_get(x, 0);
     return HIA_OK;
   }
-  bool is_same = hiaR_dims_equal(&shape, &to);
-  if (!is_same) {
+  bool has_rank = hiaR_tensor_rank(x) == rank;
+  if (!has_rank || memcmp(x->dims, to.dims, rank * sizeof *x->dims) != 0) {
     bool is_only = atomic_load_explicit(&x->counted.count, memory_order_acquire) == 1;
-    if (!is_only || !hiaR_operand_is_taken(o, 0) || shape.rank != rank)
-      return view(env, in[0], 0, &to, r);
+    if (!is_only || !hiaR_operand_is_taken(o, 0) || !has_rank) return view(env, in[0], 0, &to, r);
     memcpy(x->dims, to.dims, rank * sizeof *x->dims);
   }
   hiaR_result_keep(env, o, in, 0, r);

@@ -69,12 +69,12 @@ typedef struct row {
 SOFTMAX(f32, float)
 SOFTMAX(f64, double)
 
-/* What flows back to a row of logits: softmax, times what flows to its cross entropy, less that at
- * the label. Each element is rounded as often as these operations would, one after the other. */
+/* What flows back to a row of logits, of which `out` has softmax: that, times what flows to its
+ * cross entropy, less that at the label. Each element is rounded as often as these operations
+ * would, one after the other. */
 #define LABEL_GRADIENT(T, type)                                                                    \
   static void label_gradient_##T(row *s, void *out, uint64_t n, uint64_t label, hia_word dy) {     \
     type *z = out, v = hiaR_to_##T(dy);                                                            \
-    softmax_##T(s, out, n);                                                                        \
     for (uint64_t i = 0, end; i < n; i = end) {                                                    \
       end = hiaR_piece_end(i, n);                                                                  \
       if (!hiaR_work_on(s->work, end - i)) return;                                                 \
@@ -191,8 +191,13 @@ static hia_status label_gradient(HIA_COMPUTE) {
     uint64_t label;
     if ((status = find_label(o, in, i, n, &label, why))) return status;
     row s = {.x = x->data + i * bytes, .work = &work};
+    char *out = r->data + i * bytes;
     if (!hiaR_work_on(&work, 20)) return HIA_CANCELLED;
-    (dtype == HIA_F32 ? label_gradient_f32 : label_gradient_f64)(&s, r->data + i * bytes, n, label,
+    if (!o->imm)
+      (dtype == HIA_F32 ? softmax_f32 : softmax_f64)(&s, out, n);
+    else if (out != s.x)
+      memcpy(out, s.x, bytes);
+    (dtype == HIA_F32 ? label_gradient_f32 : label_gradient_f64)(&s, out, n, label,
                                                                  of_row_at(o, in, 2, i));
     if (work.is_over) return HIA_CANCELLED;
   }

@@ -159,23 +159,33 @@ static const program programs[] = {
     {"label_gradient: softmax times v, less v at the label, bit for bit",
      "i64",
      MATRIX
-     "%10:f64[?, ?] = label_gradient %8, %1, %9\n%11:f64[?, ?] = softmax %8\n%12:i64 = const "
+     "%10:f64[?, ?] = label_gradient 0 %8, %1, %9\n%11:f64[?, ?] = softmax %8\n%12:i64 = const "
      "1\n%13:f64[?, ?] = reshape %9, %0, %12\n%14:f64[?, ?] = mul %11, %13\n%15:f64[?, ?] = "
      "sub %14, %13\n%16:i64[?, ?] = reshape %1, %0, %12\n%17:bool[?, ?] = eq %16, "
      "%1\n%18:f64[?, ?] = select %17, %15, %14\n%19:bool[?, ?] = eq %10, %18\n%20:bool = all "
      "all %19\n%21:i64 = cast %20\nyield %21",
      {1, 1, 1},
      OK},
+    {"label_gradient of what is softmax already",
+     "i64",
+     MATRIX
+     "%10:f64[?, ?] = softmax %8\n%11:f64[?, ?] = label_gradient 1 %10, %1, %9\n%12:f64[?, ?] = "
+     "label_gradient 0 %8, %1, %9\n%13:bool[?, ?] = eq %11, %12\n%14:bool = all all "
+     "%13\n%15:i64 = cast %14\nyield %15",
+     {1, 1, 1},
+     OK},
     {"label_gradient of what is no label",
      "f64",
-     MATRIX "%10:i64 = const 1\n%11:i64[?] = add %1, %10\n%12:f64[?, ?] = label_gradient %8, %11, "
-            "%9\n%13:f64 = sum all %12\nyield %13",
+     MATRIX
+     "%10:i64 = const 1\n%11:i64[?] = add %1, %10\n%12:f64[?, ?] = label_gradient 0 %8, %11, "
+     "%9\n%13:f64 = sum all %12\nyield %13",
      {0, 0, 0},
      {HIA_OK, HIA_RANGE, HIA_RANGE}},
     {"label_gradient for another number of rows",
      "f64",
-     MATRIX "%10:i64 = const 3\n%11:f64[?] = full %3, %10\n%12:f64[?, ?] = label_gradient %8, %1, "
-            "%11\n%13:f64[?, ?] = label_gradient %12, %1, %9\n%14:f64 = sum all %12\nyield %14",
+     MATRIX
+     "%10:i64 = const 3\n%11:f64[?] = full %3, %10\n%12:f64[?, ?] = label_gradient 0 %8, %1, "
+     "%11\n%13:f64[?, ?] = label_gradient 0 %12, %1, %9\n%14:f64 = sum all %12\nyield %14",
      {0, 0, 0},
      {HIA_SHAPE, HIA_OK, HIA_SHAPE}},
     {"expect",
