@@ -123,7 +123,62 @@ static void measure_beside(const char *row, const bench_batches all[N_PROGRAMS],
   fflush(stdout);
 }
 
-/* ---- both tables ---- */
+/* ---- large products beside a neighbour ---- */
+
+/* Products that a crew shares, none of which is in a wave. */
+static const char products_text[] =
+    "param W: f32[768, 768] = uniform(-0.06, 0.06)\n"
+    "fn main(n: i32) -> i32 = {\n"
+    "  let (x, _) = loop (x = ones(256, 768), i = 0) while i < n { (x @ transpose(W), i + 1) };\n"
+    "  i32(sum(x) > 1e30)\n"
+    "}\n";
+
+static bench_program open_products(unsigned threads) {
+  bench_options options = {.kind = HIA_ENGINE_JIT, .threads = threads, .batch = HIA_BATCH_NONE};
+  return bench_open_text("products", products_text, "main", &options);
+}
+
+/* Milliseconds of a product. */
+static double product_ms(const bench_program *p) {
+  int32_t n = bench_is_quick() ? 2 : 100;
+  double start = bench_now();
+  bench_call(p, &n, 1, NULL);
+  return (bench_now() - start) / n;
+}
+
+static void measure_products(const bench_program both[2], neighbour what, int runs) {
+  double one[MAX_RUNS], two[MAX_RUNS], ratio[MAX_RUNS];
+  char row[96];
+  for (int k = 0; k < 2; k++) product_ms(&both[k]); /* the matrix is packed */
+  for (int r = 0; r < runs; r++) {
+    one[r] = product_ms(&both[0]);
+    two[r] = product_ms(&both[1]);
+    ratio[r] = two[r] / one[r];
+  }
+  size_t n_runs = (size_t)runs;
+  snprintf(row, sizeof row, "256 x 768 x 768; it %s", neighbour_names[what]);
+  printf("%-44s %9.3f %9.3f", row, bench_median(one, n_runs), bench_median(two, n_runs));
+  bench_print_target(row, "time of two/one", bench_median(ratio, n_runs), 2,
+                     BENCH_AT_MOST(MAX_BESIDE));
+  printf("\n");
+  fflush(stdout);
+}
+
+static void print_products(int runs) {
+  bench_program both[2] = {open_products(1), open_products(2)};
+  printf("%-44s %9s %9s", "ms a product, one core has a neighbour", "one", "two");
+  bench_print_target_heading("time of two/one");
+  printf("\n");
+  for (int what = 0; what < 2; what++) {
+    pid_t pid = start_neighbour((neighbour)what);
+    measure_products(both, (neighbour)what, runs);
+    end_neighbour(pid);
+  }
+  for (int k = 0; k < 2; k++) bench_close(&both[k]);
+  printf("\n");
+}
+
+/* ---- all tables ---- */
 
 static void cut(bench_batches all[N_PROGRAMS], const bench_network *network,
                 const bench_treebank *treebank, unsigned size) {
@@ -187,5 +242,6 @@ void bench_threads(const bench_treebank *treebank, int runs) {
   print_copies(all, network, treebank, runs);
   print_beside(all, network, treebank, runs);
   for (int k = 0; k < N_PROGRAMS; k++) bench_batches_close(&all[k]);
+  print_products(runs);
   bench_pin(true);
 }

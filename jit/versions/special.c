@@ -68,7 +68,7 @@ bool hiaJ_special_has_room(const hia_speculation *s) { return next_place(s) < HI
 /* What an earlier version, or a decision against one, has left there goes. */
 static void clear(hia_special *x, hia_function *f) {
   x->function = f;
-  x->is_narrow = x->has_facts = x->assumes_all = false;
+  x->is_narrow = x->has_wide = x->has_facts = x->assumes_all = false;
   x->like = NULL;
   x->made_after = x->unfit_before = x->compile_ns = x->used_then = 0;
   x->judged_ns = 0;
@@ -446,7 +446,7 @@ static void judge(hia_special *x) {
   uint64_t ns = atomic_load_explicit(&x->timed_ns, memory_order_relaxed);
   if (is_slow(s, x, (double)((ns - x->judged_ns) / TRIAL))) x->n_slow++;
   x->judged_ns = ns;
-  bool is_given_up = x->n_slow == TRIALS;
+  bool is_given_up = x->n_slow == (x->has_wide ? TRIALS - 1 : TRIALS);
   if (is_given_up && x->is_narrow) {
     atomic_store_explicit(&s->is_wide, true, memory_order_relaxed);
   } else if (is_given_up) {

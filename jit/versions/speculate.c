@@ -342,19 +342,23 @@ void hiaJ_look(hia_function *f, const hia_looked_at *run) {
 
 /* ---- waves ---- */
 
+/* True if waves had few rows. */
+static bool are_few(const hia_usage *usage) {
+  enum { FEW = 4 };
+  return usage->batch.rows <= FEW * usage->batch.waves;
+}
+
 /* True if batches may cost more than they save: there were none, although code was made for them;
  * waves had few rows; most rows were equal to others, which it takes time to find; or computing the
  * rows took less than half of the run's time, if that is known: noting them, and waiting for them,
  * may have taken the rest. In an eager engine no version depends on a time. */
 static bool may_cost(const hia_function *f, const hia_usage *usage, uint64_t ns) {
-  enum { FEW = 4 };
-  uint64_t rows = usage->batch.rows, waves = usage->batch.waves;
   bool has_little = !hiaJ_is_eager(f) && 2 * usage->batch.compute_ns < ns;
-  return rows <= FEW * waves || usage->batch.reused > rows || has_little;
+  return are_few(usage) || usage->batch.reused > usage->batch.rows || has_little;
 }
 
 /* The next version assumes what this one does, and that nothing is gained by batches. */
-static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like) {
+static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like, bool has_wide) {
   hia_special *x = hiaJ_special_next(s, f);
   if (!x) return false;
   for (uint32_t i = 0; i < f->n_param_words; i++)
@@ -363,6 +367,7 @@ static bool unbatch(hia_speculation *s, hia_function *f, const hia_special *like
   for (uint32_t i = 0; like && i < f->n_param_words; i++)
     if (like->objects[i]) x->objects[i] = hiaR_objects_hold(like->objects[i]);
   x->is_narrow = true;
+  x->has_wide = has_wide;
   x->like = like;
   return !like || hiaJ_inside_copy(x, like);
 }
@@ -401,7 +406,7 @@ void hiaJ_look_at_waves(hia_function *f, const hia_fn_version *version, const hi
   s->native.n += is_timed;
   s->native.ns += is_timed ? ns : 0;
   if (is_enough && !s->is_making && hiaJ_special_has_room(s) &&
-      !is_known(s, like, true, f->n_param_words, n_made) && unbatch(s, f, like))
+      !is_known(s, like, true, f->n_param_words, n_made) && unbatch(s, f, like, !are_few(usage)))
     number = hiaJ_special_begin(s, HIA_SPECIAL_MAKING);
   pthread_mutex_unlock(&s->lock);
   if (number) make(f, number);

@@ -131,7 +131,8 @@ struct hia_special {
   _Atomic uint32_t rank, key;
   _Atomic hia_word key_word;
   uint32_t serial;         /* of versions that assume as much, runs use the newest */
-  bool is_narrow;          /* nothing is batched: waves were narrow */
+  bool is_narrow;          /* nothing is batched: waves were narrow, */
+  bool has_wide;           /* or wide, and took little of the time: it is given up sooner */
   const hia_special *like; /* is_narrow: the version with batches that assumes the same; or NULL */
   uint32_t weight;  /* how much it assumes: of several that fit, a run uses the one with the most */
   bool assumes_all; /* tests: what is of no use, too */

@@ -208,13 +208,13 @@ static void set_end(beside *b, hia_node_id n) {
   b->end = b->at[n];
 }
 
-/* Lets what stands behind the last sibling, before a place, go with it, as far as possible: what
- * needs it and no other one, up to a node whose results are all that is needed behind that. */
+/* Lets what stands behind the last end, before a place, go with the last sibling, as far as
+ * possible: what needs it and no other one, up to a node whose results are all that is needed
+ * behind that. */
 static void grow(beside *b, uint32_t before) {
-  hia_node_id sibling = b->siblings[b->n - 1], end = sibling;
-  uint32_t begin = b->at[sibling], others = b->n > 1 ? b->at[b->ends[b->n - 2]] : 0;
-  uint32_t last = last_use(b, sibling); /* of all results up to a node */
-  hia_node_id n = b->fn->nodes.data[sibling].next;
+  hia_node_id end = b->ends[b->n - 1], n = b->fn->nodes.data[end].next;
+  uint32_t begin = b->at[b->siblings[b->n - 1]], others = b->n > 1 ? b->at[b->ends[b->n - 2]] : 0;
+  uint32_t last = last_use(b, end); /* of all results up to a node: `end` has used earlier ones */
   for (; n != HIA_NONE && b->at[n] < before; n = b->fn->nodes.data[n].next) {
     uint32_t place = b->at[n];
     if (must_stay(b, n)) break;

@@ -73,18 +73,22 @@ Test(engine_speculate, what_was_not_used) {
   close_program(&p);
 }
 
-/* A version whose runs take `ns` each, where those of the general one take 1000; `is_narrow`: it
- * has no batches, else it assumes what happens inside. Returns true if it was given up after these.
- */
-static bool is_given_up(bool is_narrow, const uint64_t ns[3]) {
+typedef enum tried { INSIDE, NARROW, WIDE } tried;
+
+/* A version whose runs take `ns` each, where those of the general one take 1000. INSIDE: it assumes
+ * what happens inside; else it has no batches, since waves were narrow, or wide. Returns true if it
+ * was given up after so many times eight runs. */
+static bool is_given_up(tried what, const uint64_t *ns, int n) {
+  bool is_narrow = what != INSIDE;
   program p = open(HIA_SPECULATE_ON, "total");
   hia_speculation *s = hiaJ_speculation_of(p.function);
   hia_special *x = hiaJ_special_next(s, p.function);
   hiaJ_special_begin(s, HIA_SPECIAL_FAILED);
   x->is_narrow = is_narrow;
+  x->has_wide = what == WIDE;
   x->has_facts = !is_narrow;
   s->native = (hia_timed){.n = 8, .ns = 8000};
-  for (int i = 0; i < 24; i++) {
+  for (int i = 0; i < 8 * n; i++) {
     cr_assert(!s->is_wide && !x->is_retired, "after %d runs", i);
     hiaJ_special_timed(x, ns[i / 8]);
   }
@@ -99,12 +103,15 @@ static bool is_given_up(bool is_narrow, const uint64_t ns[3]) {
 /* The machine may be busy with something else in one trial of a version, or in two. */
 Test(engine_speculate, slow_versions) {
   NEEDS_NATIVE;
-  cr_assert(is_given_up(true, (uint64_t[]){960, 2000, 990}));
-  cr_assert_not(is_given_up(true, (uint64_t[]){100000, 90000, 940}));
-  cr_assert_not(is_given_up(true, (uint64_t[]){940, 2000, 2000}));
-  cr_assert(is_given_up(false, (uint64_t[]){1260, 2000, 1300}));
-  cr_assert_not(is_given_up(false, (uint64_t[]){2000, 1240, 2000}));
-  cr_assert_not(is_given_up(false, (uint64_t[]){1100, 1100, 100000}));
+  cr_assert(is_given_up(NARROW, (uint64_t[]){960, 2000, 990}, 3));
+  cr_assert_not(is_given_up(NARROW, (uint64_t[]){100000, 90000, 940}, 3));
+  cr_assert_not(is_given_up(NARROW, (uint64_t[]){940, 2000, 2000}, 3));
+  cr_assert(is_given_up(INSIDE, (uint64_t[]){1260, 2000, 1300}, 3));
+  cr_assert_not(is_given_up(INSIDE, (uint64_t[]){2000, 1240, 2000}, 3));
+  cr_assert_not(is_given_up(INSIDE, (uint64_t[]){1100, 1100, 100000}, 3));
+  cr_assert(is_given_up(WIDE, (uint64_t[]){960, 940, 990}, 3));
+  cr_assert(is_given_up(WIDE, (uint64_t[]){960, 990}, 2));
+  cr_assert_not(is_given_up(WIDE, (uint64_t[]){940, 2000, 900}, 3));
 }
 
 /* Failures, and their chains of calls, are those of the general version. */
