@@ -60,6 +60,33 @@ void hiaR_chunks_end(hia_heap *heap) {
   free_all(heap, rest);
 }
 
+/* Frees the regions of spans of which nothing is in use. False: there is none. */
+static bool free_regions(hia_heap *heap) {
+  hia_heap_chunk *unused = NULL;
+  bool is_some = false;
+  pthread_mutex_lock(&heap->lock);
+  for (char *at; (at = hiaR_spans_remove_region(&heap->spans)); is_some = true) {
+    hia_heap_chunk **list = &heap->chunks;
+    while ((uintptr_t)at - (uintptr_t)*list >= (*list)->size) list = &(*list)->next;
+    hia_heap_chunk *chunk = *list;
+    hiaR_heap_give_bytes(heap, chunk->size);
+    if (hiaR_reserve_has(&heap->reserve, chunk)) continue;
+    *list = chunk->next;
+    chunk->next = unused;
+    unused = chunk;
+  }
+  pthread_mutex_unlock(&heap->lock);
+  free_all(heap, unused);
+  return is_some;
+}
+
+size_t hiaR_chunks_claim(hia_heap *heap, size_t least, size_t size) {
+  size_t taken = hiaR_heap_take_bytes(heap, least, size);
+  if (taken || !free_regions(heap)) return taken;
+  atomic_store_explicit(&heap->is_full, false, memory_order_relaxed);
+  return hiaR_heap_take_bytes(heap, least, size);
+}
+
 /* Takes the smallest chunk of earlier runs that has `least` bytes, if it has no more than four
  * times `size`: so a run like the last one finds a chunk for each that it asks for. The caller has
  * the lock. */
@@ -86,7 +113,7 @@ hia_heap_chunk *hiaR_chunk_new(hia_heap *heap, size_t least, size_t size) {
     hiaR_heap_count_taken(heap, chunk->size, false);
     return chunk;
   }
-  size_t taken = hiaR_heap_claim(heap, least, size < least ? least : size);
+  size_t taken = hiaR_chunks_claim(heap, least, size < least ? least : size);
   if (!taken) return NULL;
   chunk = hiaR_heap_take_reserve(heap, taken);
   bool is_fresh = !chunk;
@@ -106,25 +133,6 @@ hia_heap_chunk *hiaR_chunk_new(hia_heap *heap, size_t least, size_t size) {
 }
 
 /* ---- spans ---- */
-
-bool hiaR_chunks_free_regions(hia_heap *heap) {
-  hia_heap_chunk *unused = NULL;
-  bool is_some = false;
-  pthread_mutex_lock(&heap->lock);
-  for (char *at; (at = hiaR_spans_remove_region(&heap->spans)); is_some = true) {
-    hia_heap_chunk **list = &heap->chunks;
-    while ((uintptr_t)at - (uintptr_t)*list >= (*list)->size) list = &(*list)->next;
-    hia_heap_chunk *chunk = *list;
-    hiaR_heap_give_bytes(heap, chunk->size);
-    if (hiaR_reserve_has(&heap->reserve, chunk)) continue;
-    *list = chunk->next;
-    chunk->next = unused;
-    unused = chunk;
-  }
-  pthread_mutex_unlock(&heap->lock);
-  free_all(heap, unused);
-  return is_some;
-}
 
 void *hiaR_span_find(hia_heap *heap, size_t size) {
   pthread_mutex_lock(&heap->lock);

@@ -85,7 +85,7 @@ void *hiaR_large_alloc(hia_heap *heap, size_t size) {
     hiaR_heap_count_taken(heap, large->size, false);
     return large + 1;
   }
-  if (!hiaR_heap_claim(heap, whole, whole)) return NULL;
+  if (!hiaR_chunks_claim(heap, whole, whole)) return NULL;
   large = hiaR_heap_take_reserve(heap, whole);
   bool is_fresh = !large;
   if (is_fresh) large = hiaR_alloc_large(heap->allocator, whole);

@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to this folder: what its files know of a heap.
  *
- *   heap.c    a run's bytes; what is kept from run to run
+ *   heap.c    the beginning and the end of a run
+ *   bytes.c   what it has in bytes
  *   local.c   workers: blocks by size class
  *   chunks.c  the memory that is cut into blocks and spans
  *   spans.c   blocks of some KiB, in a part of that
@@ -20,7 +21,7 @@ struct hia_heap_chunk {
   size_t size; /* with this header */
 };
 
-/* ---- heap.c ---- */
+/* ---- bytes.c ---- */
 
 #ifdef HIA_CENSUS
 static inline void hiaR_heap_count_blocks(hia_heap *heap, int64_t n) {
@@ -32,12 +33,12 @@ static inline void hiaR_heap_count_blocks(hia_heap *heap, int64_t n) { (void)hea
 
 /* What is kept of a kind: `least` bytes, or what the last run had, which the next one may need. */
 size_t hiaR_heap_most_kept(const hia_heap *heap, size_t least);
-/* hiaR_heap_take_bytes, after the regions that are not in use were freed if that is needed. */
-size_t hiaR_heap_claim(hia_heap *heap, size_t least, size_t size);
 /* Memory of the reserve. NULL: it has not so much. */
 void *hiaR_heap_take_reserve(hia_heap *heap, size_t size);
 /* The run has taken so many bytes for its objects; is_fresh: from the allocator. */
 void hiaR_heap_count_taken(hia_heap *heap, size_t size, bool is_fresh);
+/* After a run: gives back what the machine has granted it. */
+void hiaR_heap_end_grant(hia_heap *heap);
 
 /* ---- chunks.c ---- */
 
@@ -45,8 +46,8 @@ void hiaR_heap_count_taken(hia_heap *heap, size_t size, bool is_fresh);
 void hiaR_chunks_begin(hia_heap *heap);
 /* A chunk for blocks of `least` bytes in all, and if possible `size`. NULL: no memory. */
 hia_heap_chunk *hiaR_chunk_new(hia_heap *heap, size_t least, size_t size);
-/* Frees the regions of spans of which nothing is in use. False: there is none. */
-bool hiaR_chunks_free_regions(hia_heap *heap);
+/* hiaR_heap_take_bytes; if that is needed, frees the regions of spans that are not in use before. */
+size_t hiaR_chunks_claim(hia_heap *heap, size_t least, size_t size);
 /* After a run: keeps, or frees, its chunks that are not of the reserve. */
 void hiaR_chunks_end(hia_heap *heap);
 void hiaR_chunks_free_spare(hia_heap *heap);

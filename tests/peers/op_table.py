@@ -510,7 +510,7 @@ def write_param(file, op):
 
 # Which no program of this table can write: tests/programs/fuel_tensors.hia has what the first charges, tests/unit/runtime/test_tensor_gradient*.c and
 # tests/programs/gradients.hia have the others.
-UNNAMED = {'work', 'trap', 'defer', 'force', 'within', 'item', 'grad', 'collect', 'touched', 'collect_rows', 'zeros', 'fit', 'scatter', 'cut', 'product_at', 'product_bt', 'data.late', 'field.late'}
+UNNAMED = {'work', 'trap', 'defer', 'force', 'within', 'item', 'grad', 'collect', 'touched', 'collect_rows', 'zeros', 'fit', 'scatter', 'cut', 'product_at', 'product_bt', 'label_gradient', 'data.late', 'field.late', 'pack.late'}
 
 
 def rows_of(path):

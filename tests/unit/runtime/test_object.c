@@ -277,7 +277,7 @@ Test(object, arrays_leave) {
 /* The memory of a large tensor goes over to the objects, if nothing else refers to it and the limit
  * allows it. */
 Test(object, large_tensors_leave_without_a_copy) {
-  enum { N = 20000 };
+  enum { N = 200000 };
   for (int kind = 0; kind < 5; kind++) { /* alone, shared, a view, small, beyond the limit */
     bool has_outside;
     fixture x;
