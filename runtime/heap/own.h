@@ -46,7 +46,7 @@ void hiaR_heap_end_grant(hia_heap *heap);
 void hiaR_chunks_begin(hia_heap *heap);
 /* A chunk for blocks of `least` bytes in all, and if possible `size`. NULL: no memory. */
 hia_heap_chunk *hiaR_chunk_new(hia_heap *heap, size_t least, size_t size);
-/* hiaR_heap_take_bytes; if that is needed, frees the regions of spans that are not in use before. */
+/* hiaR_heap_take_bytes; before, if that is needed, frees the regions of spans that nobody uses. */
 size_t hiaR_chunks_claim(hia_heap *heap, size_t least, size_t size);
 /* After a run: keeps, or frees, its chunks that are not of the reserve. */
 void hiaR_chunks_end(hia_heap *heap);

@@ -17,7 +17,7 @@
 
 /* Bytes of a record, at most: with more the run stays in the interpreter, or with batches. */
 #define HIA_MAX_EFFECTS         ((size_t)16 << 20)
-#define HIA_MAX_BATCHED_EFFECTS ((size_t)1 << 30)
+#define HIA_MAX_BATCHED_EFFECTS ((size_t)64 << 20)
 
 typedef struct hia_effects {
   const hia_allocator *allocator;
