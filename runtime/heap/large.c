@@ -16,7 +16,7 @@ struct hia_large_block {
 _Static_assert(sizeof(hia_large_block) == HIA_LARGE_HEAD, "a large block begins with its head");
 
 #ifdef HIA_STRESS
-enum { KEPT_LARGE = 160 << 10 };
+enum { KEPT_LARGE = 1200 << 10 };
 #else
 enum { KEPT_LARGE = 8 << 20 };
 #endif

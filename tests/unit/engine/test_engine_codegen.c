@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Code of several codegen units: calls, forks, failures, fuel and host functions across units give
  * what the interpreter gives. (Stress builds have several units even in small programs.) */
+#include "runtime/heap/heap.h"
 #include "tests/unit/helpers/program.h"
 #include "tests/unit/helpers/text.h"
 
@@ -167,10 +168,13 @@ Test(engine_codegen, code_that_batches_is_short) {
   options.stage = HIA_STAGE_LLVM;
   cr_assert_eq(hia_module_dump(p.module, &p.function, 1, &options, test_text_take, &dump, NULL),
                HIA_OK);
-#ifndef HIA_STRESS /* it has several units, each with functions of its own */
-  cr_assert_eq(times(dump.data, "void @hia_drop(ptr swiftself %0, ptr %1, i32 %2)"), 1);
+  uint32_t n_drops = times(dump.data, "void @hia_drop(ptr swiftself %0, ptr %1, i32 %2)");
+#ifdef HIA_STRESS /* it has several units, each with functions of its own */
+  cr_assert_geq(n_drops, 1);
+#else
+  cr_assert_eq(n_drops, 1);
 #endif
-#if !defined(HIA_ASAN) && !defined(HIA_CENSUS)
+#ifndef HIA_CENSUS
   cr_assert_gt(times(dump.data, "ptr @hiaR_stub_take(ptr swiftself %0, i64 "), 1);
 #endif
   test_text_free(&dump);

@@ -124,7 +124,7 @@ Test(spans, what_is_free_serves_for_other_sizes) {
   hia_local_heap local;
   void *at[4 * MANY], *small[1000];
   hiaR_heap_init(&heap, &from.allocator);
-  hiaR_heap_begin(&heap, 3 * MANY * SIZE / 2);
+  hiaR_heap_begin(&heap, 3 * MANY * SIZE);
   hiaR_local_begin(&local, &heap);
   take(&local, at, MANY, SIZE);
   size_t bytes = atomic_load(&heap.bytes);
@@ -136,7 +136,7 @@ Test(spans, what_is_free_serves_for_other_sizes) {
   cr_expect_eq(atomic_load(&heap.bytes), bytes, "small blocks are, too");
   for (int i = 0; i < 300; i++) hiaR_heap_release(&local, small[i], 1000);
   hiaR_heap_end(&heap);
-  hiaR_heap_begin(&heap, HIA_SPAN_LARGEST + 20000);
+  hiaR_heap_begin(&heap, 900000);
   hiaR_local_begin(&local, &heap);
   take(&local, at, HIA_SPAN_LARGEST / SIZE - 1, SIZE);
   for (int i = 0; i < HIA_SPAN_LARGEST / SIZE - 1; i++) hiaR_heap_release(&local, at[i], SIZE);
