@@ -351,9 +351,11 @@ static bool are_few(const hia_usage *usage) {
 /* True if batches may cost more than they save: there were none, although code was made for them;
  * waves had few rows; most rows were equal to others, which it takes time to find; or computing the
  * rows took less than half of the run's time, if that is known: noting them, and waiting for them,
- * may have taken the rest. In an eager engine no version depends on a time. */
+ * may have taken the rest. In an eager engine no version depends on a time. On several threads the
+ * times of runs say little: they depend on how many of the threads came to help. */
 static bool may_cost(const hia_function *f, const hia_usage *usage, uint64_t ns) {
-  bool has_little = !hiaJ_is_eager(f) && 2 * usage->batch.compute_ns < ns;
+  bool is_timed = !hiaJ_is_eager(f) && !f->module->engine->pool;
+  bool has_little = is_timed && 2 * usage->batch.compute_ns < ns;
   return are_few(usage) || usage->batch.reused > usage->batch.rows || has_little;
 }
 
