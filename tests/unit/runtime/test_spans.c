@@ -103,6 +103,22 @@ Test(spans, only_unused_regions_are_removed) {
   cr_expect_not_null(hiaR_spans_remove_region(&s));
 }
 
+/* Neighbours are joined in whatever order they are freed. */
+Test(spans, neighbours_are_joined) {
+  static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                   {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (int i = 0; i < 6; i++) {
+    hia_spans s;
+    char *blocks[3];
+    hiaR_spans_clear(&s);
+    hiaR_spans_add(&s, memory[0], 40000);
+    for (int k = 0; k < 3; k++) cr_assert_not_null(blocks[k] = hiaR_spans_take(&s, 10000));
+    cr_expect_null(hiaR_spans_take(&s, 10000));
+    for (int k = 0; k < 3; k++) hiaR_spans_give(&s, blocks[orders[i][k]]);
+    cr_expect_not_null(hiaR_spans_take(&s, 39000), "order %d", i);
+  }
+}
+
 /* ---- in a heap ---- */
 
 enum { SIZE = 40000, MANY = 20 };
