@@ -31,7 +31,7 @@ static const hia_node *pair_of(const parting *p, const hia_grad_kept *kept) {
   const hia_node *def = hiaG_def(fn, kept->value);
   bool is_pair = def->op == HIA_OP_CAT && def->n_ins == 2 && def->imm == 0 &&
                  hiaG_rank(p->b->g->types, hiaG_type(fn, kept->value)) == 1;
-  /* What reruns compute again has results that are not laid out like this. */
+  /* What f.back computes again is not kept. */
   return is_pair && p->b->rerun_of[fn->values.data[kept->value].node] == HIA_NONE ? def : NULL;
 }
 

@@ -38,7 +38,7 @@ static hia_value_id as_matrix(hia_reverse *r, hia_value_id x, hia_value_id n_row
   return rows(r, x, constant(r, HIA_I64, 0), n_rows);
 }
 
-/* Likewise, of a PAIR. */
+/* Returns what flows to operand i of a PAIR, given that `x` flows to the sum. */
 static hia_value_id to_pair(hia_reverse *r, hia_node_id n, uint32_t i, hia_value_id x) {
   hia_value_id a = hiaG_back_read(r, hiaG_in(r->fn, n, 0)), ends[2];
   for (uint32_t k = 0; k < 2; k++) ends[k] = hiaG_back_read(r, hiaG_in(r->fn, n, k + 1));

@@ -19,15 +19,22 @@ void hiaR_batch_fill(hia_context *context, const hia_late_word *w, hia_word obje
   hiaR_tensor_drop(&context->local, tensor, context->is_shared != 0);
 }
 
-bool hiaR_batch_owe(hia_context *context, uint32_t base, const hia_late_word *w, hia_word object,
-                    hia_word tensor) {
+/* Adds a note, which gets a reference of its own to what is owed something. False: no memory. */
+static bool note(hia_context *context, hia_owed owed) {
   hia_batch *b = context->batching.batch;
   hia_owed *o = hiaR_batch_take(context, b, sizeof *o);
   if (!o) return false;
-  *o = (hia_owed){b->rows.owed, object, tensor, base, w->at, w->size};
+  *o = owed;
+  o->older = b->rows.owed;
   b->rows.owed = o;
   b->rows.bytes += sizeof *o;
-  hiaR_dup(object, context->is_shared != 0);
+  hiaR_dup(owed.object, context->is_shared != 0);
+  return true;
+}
+
+bool hiaR_batch_owe(hia_context *context, uint32_t base, const hia_late_word *w, hia_word object,
+                    hia_word tensor) {
+  if (!note(context, (hia_owed){NULL, object, tensor, base, w->at, w->size})) return false;
   hiaR_object(object)->spare = IS_OWED;
   return true;
 }
@@ -62,13 +69,7 @@ void hiaR_batch_fill_elements(hia_context *context, uint32_t base, hia_word tens
 }
 
 bool hiaR_batch_owe_elements(hia_context *context, uint32_t base, hia_word tensor, hia_word array) {
-  hia_batch *b = context->batching.batch;
-  hia_owed *o = hiaR_batch_take(context, b, sizeof *o);
-  if (!o) return false;
-  *o = (hia_owed){b->rows.owed, tensor, array, base, 0, 0};
-  b->rows.owed = o;
-  b->rows.bytes += sizeof *o;
-  hiaR_dup(tensor, context->is_shared != 0);
+  if (!note(context, (hia_owed){NULL, tensor, array, base, 0, 0})) return false;
   begin_tensor(tensor);
   return true;
 }
